@@ -1,0 +1,202 @@
+"""Row blocks: the few questions an algorithm asks of a slice of the rows.
+
+Everything of length m lives with its rows; a block of rows answers products with them and hands
+out columns. In memory a block is a view of the data (nothing is copied, whatever the type and
+order); values are read as they are stored and all sums are taken in float64.
+
+A block has ``shape`` and four answers:
+
+``dot(V)``              X'V, n x c
+``gram(weights)``       X' diag(weights) X, n x n
+``columns(indices)``    those columns as a float64 array in Fortran order
+``spread(means, weights)``  sum over rows of weights * (x - mean)^2, for every column
+"""
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+TILE = 1 << 16  # numbers in a tile that is cast or squared: half a MiB of float64 stays in cache
+COMPILED_FROM = 1 << 22  # numbers in a matrix from which a compiled pass pays for its start
+MOST_BLOCKS = 8
+BLOCK_NUMBERS = 1 << 21  # a block smaller than this is not worth a thread
+BLOCK_ROWS = 256
+
+
+class RowBlock(Protocol):
+    """What a slice of rows must answer; see the module's first lines."""
+
+    @property
+    def shape(self) -> tuple[int, int]: ...
+
+    def dot(self, V: Floats) -> Floats: ...
+
+    def gram(self, weights: Floats | None) -> Floats: ...
+
+    def columns(self, indices: Sequence[int] | NDArray[np.intp]) -> Floats: ...
+
+    def spread(self, means: Floats, weights: Floats | None) -> Floats: ...
+
+
+class DenseBlock:
+    """Rows ``start`` to ``stop`` of a dense matrix of any real type and memory order."""
+
+    def __init__(self, X: NDArray[Any], start: int = 0, stop: int | None = None) -> None:
+        self._whole = X
+        self._start = start
+        self._rows = X[start:stop]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self._rows.shape  # type: ignore[return-value]
+
+    def _as_is(self) -> bool:
+        return self._rows.dtype == np.float64
+
+    def _tiles(self, n_columns: int) -> range:
+        return range(0, self.shape[0], max(64, TILE // max(1, n_columns)))
+
+    def dot(self, V: Floats) -> Floats:
+        X = self._rows
+        m, n = X.shape
+        by_column = self._whole.flags.f_contiguous and not self._whole.flags.c_contiguous
+        if V.shape[1] == 2 and by_column and self._whole.size >= COMPILED_FROM:
+            from sparsepath.data.compiled import two_products
+
+            out = np.zeros((n, 2))
+            a, b = np.ascontiguousarray(V.T)
+            two_products(self._whole.T, self._start, a, b, out)
+            return out
+        if self._as_is():
+            if V.shape[1] == 1:
+                return (X.T @ V[:, 0])[:, None]
+            return X.T @ V
+        out = np.zeros((n, V.shape[1]))
+        tiles = self._tiles(n)
+        for i in tiles:
+            out += X[i : i + tiles.step].astype(np.float64).T @ V[i : i + tiles.step]
+        return out
+
+    def gram(self, weights: Floats | None) -> Floats:
+        X = self._rows
+        n = X.shape[1]
+        if self._as_is() and weights is None:
+            return X.T @ X
+        out = np.zeros((n, n))
+        step = max(1024, TILE // n)
+        for i in range(0, X.shape[0], step):
+            tile = X[i : i + step].astype(np.float64)
+            if weights is not None:
+                tile *= np.sqrt(weights[i : i + step, None])
+            out += tile.T @ tile
+        return out
+
+    def columns(self, indices: Sequence[int] | NDArray[np.intp]) -> Floats:
+        out = np.empty((self.shape[0], len(indices)), order="F")
+        for j, i in enumerate(indices):
+            out[:, j] = self._rows[:, i]
+        return out
+
+    def spread(self, means: Floats, weights: Floats | None) -> Floats:
+        X = self._rows
+        m, n = X.shape
+        out = np.empty(n)
+        width = max(1, TILE // max(1, m)) if X.flags.f_contiguous or X.strides[0] == X.itemsize else n
+        height = m if width < n else max(64, TILE // n)
+        for i in range(0, n, width):
+            part = slice(i, i + width)
+            total = np.zeros(len(out[part]))
+            for j in range(0, m, height):
+                tile = np.subtract(X[j : j + height, part], means[part], dtype=np.float64)
+                tile *= tile
+                total += tile.sum(0) if weights is None else weights[j : j + height] @ tile
+            out[part] = total
+        return out
+
+
+class SparseBlock:
+    """Rows held as a SciPy CSC array; zeros stay implicit, centring never fills them in."""
+
+    def __init__(self, X: Any) -> None:
+        self._X = X
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self._X.shape  # type: ignore[no-any-return]
+
+    def dot(self, V: Floats) -> Floats:
+        return np.asarray(self._X.T @ V, dtype=np.float64)
+
+    def gram(self, weights: Floats | None) -> Floats:
+        X = self._X.astype(np.float64)
+        left = X if weights is None else X.multiply(weights[:, None]).tocsc()
+        return (left.T @ X).toarray()  # type: ignore[no-any-return]
+
+    def columns(self, indices: Sequence[int] | NDArray[np.intp]) -> Floats:
+        X = self._X
+        out = np.zeros((X.shape[0], len(indices)), order="F")
+        for j, i in enumerate(indices):
+            part = slice(X.indptr[i], X.indptr[i + 1])
+            out[X.indices[part], j] = X.data[part]
+        return out
+
+    def spread(self, means: Floats, weights: Floats | None) -> Floats:
+        X = self._X
+        counts = np.diff(X.indptr)
+        w = np.ones(X.shape[0]) if weights is None else weights
+        of_entry = w[X.indices]
+        off = X.data - np.repeat(means, counts)
+        filled = _sums(of_entry * off * off, X.indptr)
+        empty = np.maximum(w.sum() - _sums(of_entry, X.indptr), 0.0)
+        return filled + empty * means**2
+
+
+def _sums(values: Floats, indptr: NDArray[Any]) -> Floats:
+    """Sums of the runs of ``values`` that ``indptr`` bounds; an empty run sums to zero."""
+    out = np.zeros(len(indptr) - 1)
+    filled = np.flatnonzero(np.diff(indptr))
+    if len(filled):
+        out[filled] = np.add.reduceat(values, indptr[filled])
+    return out
+
+
+def row_blocks(X: Any, n_blocks: int | None = None) -> list[RowBlock]:
+    """Cut ``X`` (dense, or SciPy sparse) into row blocks without copying dense data.
+
+    The number of blocks follows from the shape alone, never from the number of threads, so that
+    sums are taken in the same order, and results are the same to the last bit, on any machine.
+
+    >>> [block.shape for block in row_blocks(np.zeros((10, 3)), n_blocks=3)]
+    [(4, 3), (3, 3), (3, 3)]
+    """
+    if not isinstance(X, np.ndarray):
+        if X.format == "csr" and (n_blocks or 0) != 1:
+            cuts = _cuts(X.shape[0], n_blocks or _block_count(X.shape[0], X.nnz * 4))
+            return [SparseBlock(_tidy(X[a:b].tocsc())) for a, b in cuts]
+        if (n_blocks or 1) == 1:
+            return [SparseBlock(_tidy(X.tocsc()))]
+        return row_blocks(X.tocsr(), n_blocks)
+    m = X.shape[0]
+    return [DenseBlock(X, a, b) for a, b in _cuts(m, n_blocks or _block_count(m, X.size))]
+
+
+def _tidy(X: Any) -> Any:
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
+
+
+def _block_count(m: int, numbers: int) -> int:
+    return max(1, min(MOST_BLOCKS, numbers // BLOCK_NUMBERS, m // BLOCK_ROWS))
+
+
+def _cuts(m: int, n_blocks: int) -> list[tuple[int, int]]:
+    n_blocks = max(1, min(n_blocks, m))
+    size, rest = divmod(m, n_blocks)
+    edges = np.cumsum([0] + [size + (i < rest) for i in range(n_blocks)])
+    return [(int(a), int(b)) for a, b in zip(edges[:-1], edges[1:], strict=True)]

@@ -1,0 +1,400 @@
+"""The selection path, which every method leaves as ``estimator.path_`` and every tool takes."""
+
+import json
+import math
+import numbers
+import operator
+import platform
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsepath.errors import FileError, InputError
+from sparsepath.files import replacing
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+SCHEMA: dict[str, Any] = {"schema": "sparsepath/selection-path", "schema_version": 1}
+ERROR_KINDS = ("training", "selection", "honest")
+CHOICES = "'min', 'one_se', an integer (that size), a float >= 0 (within that part of the least)"
+Rule: TypeAlias = str | float | None
+FloatArray: TypeAlias = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """The best model found of one size, which is the number of columns in ``subset``."""
+
+    subset: tuple[int, ...]  # columns in order of entry
+    error: float  # the criterion as a mean per sample; lower is better; may be infinite
+    error_se: float = math.nan  # standard error of ``error``; NaN if unknown
+    coef: FloatArray | None = None  # size x n_targets, in the units of the data
+    intercept: FloatArray | None = None  # n_targets
+    train_error: float = math.nan  # the same loss on the training data; NaN if unknown
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "subset", tuple(map(operator.index, self.subset)))
+        for name in ("error", "error_se", "train_error"):
+            object.__setattr__(self, name, _number(getattr(self, name)))
+        for name in ("coef", "intercept"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, np.array(getattr(self, name), dtype=np.float64))
+                getattr(self, name).setflags(write=False)
+        if len(set(self.subset)) < len(self.subset):
+            raise InputError(f"subset must hold different columns, not {self.subset}.")
+        if not self.error > -math.inf or self.error_se < 0:
+            raise InputError(f"error must be a number or inf, error_se >= 0 or NaN: {self}.")
+        if self.coef is not None and self.coef.shape[:-1] != (len(self.subset),):
+            raise InputError(f"coef must be len(subset) x n_targets, not {self.coef.shape}.")
+
+
+@dataclass(frozen=True)
+class Move:
+    """One move of a search: the feature, the criterion after it, seconds since the start."""
+
+    action: Literal["add", "drop"]
+    feature: int
+    error: float
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """Columns that came in together at ``size`` while others left."""
+
+    size: int
+    entered: tuple[int, ...]
+    left: tuple[int, ...]
+
+
+class SelectionPath:
+    """The best subset found of each size and its history; the attributes are the parameters.
+
+    Parameters
+    ----------
+    steps : mapping of size to Step, or iterable of Step
+        One per size; the empty model, size 0, is normally one of them. Kept in order of size.
+    n_features, feature_names : int, sequence of str
+        The columns that were on offer; they are called ``x0, x1, ...`` if not named.
+    moves, start : iterable of Move, iterable of int
+        What the search did, in order, and the subset it started from (all, if it goes backward).
+    criterion, error_kind : str, {"training", "selection", "honest"}
+        What ``error`` measures; and whether on the training data, by the search itself, so that it
+        flatters what was selected, or on data that the search never saw.
+    method, parameters, seed
+        What was asked. A parameter that JSON cannot hold is kept as its ``repr``.
+    data, versions : mapping
+        Of what data (``n_samples``, ``n_features``, ``fingerprint``); by which software.
+    complete, stopped : bool, str
+        Whether the search came to its end; what ended it, as ``"max_features"``, ``"interrupted"``.
+
+    Examples
+    --------
+    >>> steps = [Step((), 4.0), Step((0,), 3.0), Step((1, 2), 1.0), Step((1, 2, 0), 0.9)]
+    >>> path = SelectionPath(steps, n_features=4)
+    >>> path.choose("min"), path.choose(within=0.2), path.names(2)
+    (3, 2, ('x1', 'x2'))
+    >>> path.entering_together()
+    [Exchange(size=2, entered=(1, 2), left=(0,))]
+    """
+
+    def __init__(
+        self,
+        steps: Mapping[int, Step] | Iterable[Step],
+        *,
+        n_features: int,
+        moves: Iterable[Move] = (),
+        start: Iterable[int] = (),
+        feature_names: Sequence[str] | None = None,
+        criterion: str = "leave-one-out squared error",
+        error_kind: str = "selection",
+        method: str = "",
+        parameters: Mapping[str, Any] | None = None,
+        data: Mapping[str, Any] | None = None,
+        seed: int | None = None,
+        versions: Mapping[str, str] | None = None,
+        complete: bool = True,
+        stopped: str = "",
+    ) -> None:
+        if isinstance(steps, Mapping):
+            if any(size != len(step.subset) for size, step in steps.items()):
+                raise InputError("each key of steps must be the number of features of its Step.")
+            steps = steps.values()
+        names = (f"x{i}" for i in range(n_features)) if feature_names is None else feature_names
+        self.steps: tuple[Step, ...] = tuple(sorted(steps, key=lambda step: len(step.subset)))
+        self.n_features = operator.index(n_features)
+        self.moves, self.start = tuple(moves), tuple(map(operator.index, start))
+        self.feature_names = tuple(map(str, names))
+        self.criterion, self.error_kind, self.method = criterion, error_kind, method
+        self.parameters: dict[str, Any] = _plain(parameters or {})
+        self.data: dict[str, Any] = _plain(data or {})
+        self.versions: dict[str, str] = dict(_versions() if versions is None else versions)
+        self.seed, self.complete, self.stopped = _plain(seed), complete, stopped
+        if not self.steps or len(set(self.sizes)) < len(self):
+            raise InputError(f"steps must hold one Step per size, not sizes {list(self.sizes)}.")
+        if error_kind not in ERROR_KINDS:
+            raise InputError(f"error_kind must be one of {ERROR_KINDS}, not {error_kind!r}.")
+        if len(self.feature_names) != n_features:
+            raise InputError(f"{n_features} features, but {len(self.feature_names)} feature_names.")
+        used = set(self.start).union(*self.subsets, (move.feature for move in self.moves))
+        if used and not 0 <= min(used) <= max(used) < n_features:
+            raise InputError(f"columns must lie in 0..{n_features - 1}, not {sorted(used)}.")
+        for _ in self.replay():  # raises if a move does not fit
+            pass
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SelectionPath) and self.to_dict() == other.to_dict()
+
+    def __repr__(self) -> str:
+        best, stopped = self.choose("min"), f", stopped: {self.stopped}" if self.stopped else ""
+        return (
+            f"<SelectionPath {self.method!r}: sizes {_ranges(self.sizes)} of {self.n_features} "
+            f"features, least {self.error_label} {self.error(best):.6g} at size {best}{stopped}>"
+        )
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The sizes there are, ascending."""
+        return tuple(len(step.subset) for step in self.steps)
+
+    @property
+    def subsets(self) -> list[tuple[int, ...]]:
+        """The subsets, aligned with ``sizes``."""
+        return [step.subset for step in self.steps]
+
+    @property
+    def errors(self) -> FloatArray:
+        """The errors, aligned with ``sizes``."""
+        return np.array([step.error for step in self.steps])
+
+    @property
+    def errors_se(self) -> FloatArray:
+        """The standard errors of the errors, aligned with ``sizes``."""
+        return np.array([step.error_se for step in self.steps])
+
+    @property
+    def error_label(self) -> str:
+        """What the errors are, and of which kind."""
+        return f"{self.criterion} ({self.error_kind} error)"
+
+    def step(self, size: int) -> Step:
+        """The model of this size."""
+        if size not in self.sizes:
+            raise InputError(f"no model of size {size}; the sizes are {_ranges(self.sizes)}.")
+        return self.steps[self.sizes.index(size)]
+
+    def subset(self, size: int) -> tuple[int, ...]:
+        """Columns of the model of this size, in order of entry."""
+        return self.step(size).subset
+
+    def names(self, size: int) -> tuple[str, ...]:
+        """Names of the features of the model of this size, in order of entry."""
+        return tuple(self.feature_names[i] for i in self.subset(size))
+
+    def error(self, size: int) -> float:
+        """The criterion at this size."""
+        return self.step(size).error
+
+    def error_se(self, size: int) -> float:
+        """Standard error of the criterion at this size; NaN if unknown."""
+        return self.step(size).error_se
+
+    def coef(self, size: int) -> FloatArray | None:
+        """Coefficients, size x n_targets, in order of entry; None if the model has none."""
+        return self.step(size).coef
+
+    def intercept(self, size: int) -> FloatArray | None:
+        """Intercepts, one per target; None if the model has none."""
+        return self.step(size).intercept
+
+    def choose(
+        self, rule: Rule = None, *, size: int | None = None, within: float | None = None
+    ) -> int:
+        """Choose a size by exactly one of a rule, ``size`` and ``within``.
+
+        The rule ``"min"`` takes the smallest size of least error; ``"one_se"`` the smallest whose
+        error is at most the least plus its standard error; an int, or ``size``, that size; a float,
+        or ``within``, the smallest size whose error is at most (1 + ``within``) times the least.
+        """
+        given: list[Any] = [value for value in (rule, size, within) if value is not None]
+        if len(given) != 1:
+            raise InputError(f"choose takes one of rule, size= and within=; rules are {CHOICES}.")
+        [value] = given
+        number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+        if number and isinstance(value, numbers.Integral) and within is None:
+            return len(self.subset(int(value)))
+        least = self.steps[int(np.argmin(self.errors))]  # the first of equals: the smallest
+        if number and size is None and 0 <= value < math.inf:
+            # copysign: an error below zero (minus a mutual information) is relaxed upwards too
+            limit = (1 + math.copysign(value, least.error)) * least.error
+        elif rule in ("min", "one_se"):
+            limit = least.error + (least.error_se if rule == "one_se" else 0)
+        else:
+            raise InputError(f"cannot choose by {value!r}; allowed are {CHOICES}.")
+        if math.isnan(limit):
+            raise InputError("no standard error where the error is least; use 'min' or within=.")
+        return self.sizes[int(np.argmax(self.errors <= limit))]
+
+    def matrix(self) -> NDArray[np.bool_]:
+        """The feature selection path (FSP): sizes x features, true where selected."""
+        return np.array([np.isin(np.arange(self.n_features), subset) for subset in self.subsets])
+
+    def entering_together(self) -> list[Exchange]:
+        """Where features came in together while others left, as the two inputs of an XOR do."""
+        return [
+            Exchange(len(larger), _without(larger, smaller), _without(smaller, larger))
+            for smaller, larger in pairwise(self.subsets)
+            if not set(smaller) <= set(larger)
+        ]
+
+    def replay(self) -> Iterator[tuple[int, ...]]:
+        """Yield the subset after each move, in order of entry."""
+        subset = dict.fromkeys(self.start)
+        for move in self.moves:
+            if (move.action, move.feature in subset) == ("add", False):
+                subset[move.feature] = None
+            elif (move.action, move.feature in subset) == ("drop", True):
+                del subset[move.feature]
+            else:
+                raise InputError(f"{move} does not fit the subset before it, {tuple(subset)}.")
+            yield tuple(subset)
+
+    def to_frame(self, backend: Literal["pandas", "polars", "pyarrow"] = "pandas") -> Any:
+        """One row per size: size, error, error_se, error_kind, entered, left, features.
+
+        ``entered`` and ``left`` are against the size before; names are joined by commas.
+        """
+        import narwhals
+
+        def joined(subset: Iterable[int]) -> str:
+            return ", ".join(self.feature_names[i] for i in subset)
+
+        pairs = list(pairwise([(), *self.subsets]))
+        columns = {
+            "size": list(self.sizes),
+            "error": self.errors.tolist(),
+            "error_se": self.errors_se.tolist(),
+            "error_kind": [self.error_kind] * len(self),
+            "entered": [joined(_without(new, old)) for old, new in pairs],
+            "left": [joined(_without(old, new)) for old, new in pairs],
+            "features": [joined(subset) for subset in self.subsets],
+        }
+        try:
+            return narwhals.from_dict(columns, backend=backend).to_native()
+        except (ImportError, ValueError) as error:
+            raise InputError(f"{backend!r} is missing: take pandas, polars or pyarrow.") from error
+
+    def plot_path(self, ax: "Axes | None" = None) -> "Axes":
+        """Draw the feature selection path: which features are selected at which size."""
+        from sparsepath import plots
+
+        return plots.plot_path(self.sizes, self.matrix(), self.feature_names, ax=ax)
+
+    def plot_curve(self, ax: "Axes | None" = None) -> "Axes":
+        """Draw the sparsity-error trade-off (SET) curve: error against size."""
+        from sparsepath import plots
+
+        return plots.plot_curve(*self._curve(), ax=ax)
+
+    def plot(self) -> "Figure":
+        """Draw the curve above the path, on one axis of sizes."""
+        from sparsepath import plots
+
+        return plots.plot(*self._curve(), self.matrix(), self.feature_names)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of the path as standard JSON values, floats exact; ``coef`` has a list per target."""
+        steps = [{**vars(s), "coef": None if s.coef is None else s.coef.T} for s in self.steps]
+        moves = [vars(move) for move in self.moves]
+        return {**SCHEMA, **_plain({**vars(self), "steps": steps, "moves": moves})}
+
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any]) -> "SelectionPath":
+        """Make a path of what ``to_dict`` gave."""
+        if not isinstance(record, Mapping) or record.get("schema") != SCHEMA["schema"]:
+            raise InputError("it is not a selection path.")
+        if (version := record.get("schema_version")) != SCHEMA["schema_version"]:
+            raise InputError(f"its schema version is {version}, not 1: use a newer sparsepath.")
+        rest = {key: value for key, value in record.items() if key not in SCHEMA}
+        try:
+            rest["steps"] = [
+                Step(**{**step, "coef": step["coef"] and np.array(step["coef"], float).T})
+                for step in rest["steps"]
+            ]
+            rest["moves"] = [Move(**{**m, "error": _number(m["error"])}) for m in rest["moves"]]
+            return cls(**rest)
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError(f"the selection path is damaged: {error}") from error
+
+    def save(self, path: str | Path) -> None:
+        """Write the path as JSON; an existing file is replaced only when all went well."""
+        with replacing(path) as stream:
+            stream.write(json.dumps(self.to_dict(), allow_nan=False))
+
+    @classmethod
+    def load(cls, path: str | Path) -> "SelectionPath":
+        """Read what ``save`` wrote."""
+        try:
+            return cls.from_dict(json.loads(Path(path).read_text(encoding="utf-8")))
+        except OSError as error:
+            raise FileError(f"cannot read {path}: {error.strerror or error}.") from error
+        except ValueError as error:
+            reason = error if isinstance(error, InputError) else "not JSON, or only half written."
+            raise FileError(f"cannot read {path}: {reason}") from error
+
+    def _curve(self) -> tuple[tuple[int, ...], FloatArray, FloatArray, str, dict[str, int]]:
+        rules = ("min",) if math.isnan(self.error_se(self.choose("min"))) else ("min", "one_se")
+        chosen = {rule: self.choose(rule) for rule in rules}
+        return self.sizes, self.errors, self.errors_se, self.error_label, chosen
+
+
+def _plain(value: Any) -> Any:
+    """As JSON holds it: NaN is None, an infinity its name, the unknown its repr."""
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else str(value)
+    return value if value is None or isinstance(value, str | int | float) else repr(value)
+
+
+def _number(value: Any) -> float:
+    return math.nan if value is None else float(value)
+
+
+def _without(subset: tuple[int, ...], other: Iterable[int]) -> tuple[int, ...]:
+    gone = set(other)
+    return tuple(i for i in subset if i not in gone)
+
+
+def _ranges(sizes: tuple[int, ...]) -> str:
+    """Write ascending sizes shortly: ``(0, 1, 2, 5)`` is ``"0-2, 5"``."""
+    runs = np.split(sizes, np.flatnonzero(np.diff(sizes) > 1) + 1)
+    return ", ".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in runs)
+
+
+@cache
+def _versions() -> dict[str, str]:
+    from importlib import metadata  # slow to import
+
+    versions = {"python": platform.python_version()}
+    for name in ("numpy", "scipy", "scikit-learn", "sparsepath"):
+        try:
+            versions[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:  # run from a folder of sources
+            versions[name] = "unknown"
+    return versions

@@ -1,0 +1,234 @@
+"""Pictures of a selection path: which features at which size, and at what error."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Okabe and Ito's colours, which the colour-blind can tell apart.
+BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#666666"
+EMPTY = "#EEF1F4"
+MARKS: dict[
+    str, tuple[str, str, dict[str, Any]]
+] = {  # rule: (what the legend says, colour, marker)
+    "min": ("least error", ORANGE, {"marker": "o", "markersize": 7, "zorder": 5}),
+    "one_se": (
+        "one-standard-error rule",
+        GREEN,
+        {"marker": "s", "markersize": 11, "fillstyle": "none", "markeredgewidth": 1.8, "zorder": 4},
+    ),
+}
+FEW = 30  # up to here all features are shown, in their own order
+LONGEST = 28  # characters of a name
+
+
+def plot_path(
+    sizes: Sequence[int],
+    matrix: NDArray[np.bool_],
+    names: Sequence[str],
+    *,
+    ax: "Axes | None" = None,
+) -> "Axes":
+    """Draw the feature selection path: sizes across, features down, a filled cell if selected.
+
+    Up to 30 features are all shown, in their own order. Of more, those that are ever selected are
+    shown, in order of first entry.
+
+    Parameters
+    ----------
+    sizes : sequence of int
+        Ascending subset sizes.
+    matrix : bool array of shape (len(sizes), len(names))
+        True where a feature is selected.
+    names : sequence of str
+        Names of the features.
+    ax : matplotlib Axes, optional
+        Where to draw; without it a figure is made.
+    """
+    from matplotlib.colors import ListedColormap
+
+    rows = _rows(matrix)
+    if ax is None:
+        ax = _figure(_path_height(len(rows))).add_subplot()
+    edges = _edges(sizes)
+    fine = len(rows) <= 2 * FEW and len(sizes) <= 2 * FEW
+    ax.pcolormesh(
+        edges,
+        np.arange(len(rows) + 1) - 0.5,
+        matrix[:, rows].T,
+        cmap=ListedColormap([EMPTY, BLUE]),
+        vmin=0,
+        vmax=1,
+        edgecolors="white" if fine else "none",
+        linewidth=1.0 if fine else 0,
+        antialiased=fine,
+    )
+    ax.set(xlim=edges[[0, -1]], ylim=(max(len(rows), 1) - 0.5, -0.5), ylabel="feature")
+    ax.tick_params(length=0)
+    _name_rows(ax, [_label(names[i]) for i in rows])
+    ax.spines[:].set_visible(False)
+    if left_out := len(names) - len(rows):
+        ax.set_title(
+            f"{left_out} of {len(names)} never selected, not shown",
+            loc="right",
+            fontsize="small",
+            color=GREY,
+        )
+    _size_axis(ax)
+    return ax
+
+
+def plot_curve(
+    sizes: Sequence[int],
+    errors: NDArray[np.float64],
+    errors_se: NDArray[np.float64],
+    label: str,
+    chosen: Mapping[str, int],
+    *,
+    ax: "Axes | None" = None,
+) -> "Axes":
+    """Draw the sparsity-error trade-off (SET) curve: error against size.
+
+    The band is one standard error to either side. The errors are on a logarithmic scale if the
+    largest is more than 50 times the least. Infinite errors are triangles at the upper edge.
+
+    Parameters
+    ----------
+    sizes : sequence of int
+        Ascending subset sizes.
+    errors, errors_se : arrays of shape (len(sizes),)
+        Errors, and their standard errors or NaN.
+    label : str
+        What the errors are, and of which kind, for the axis.
+    chosen : mapping of {"min", "one_se"} to int
+        Sizes to mark.
+    ax : matplotlib Axes, optional
+        Where to draw; without it a figure is made.
+    """
+    if ax is None:
+        ax = _figure(3.6).add_subplot()
+    k = np.asarray(sizes)
+    finite = np.isfinite(errors)
+    seen = np.where(finite, errors, np.nan)
+    dotted: dict[str, Any] = {"marker": "o", "markersize": 3.5} if len(k) <= 2 * FEW else {}
+    ax.plot(k, seen, color=BLUE, linewidth=1.6, zorder=3, **dotted)
+    if np.isfinite(errors_se).any():
+        ax.fill_between(
+            k,
+            seen - errors_se,
+            seen + errors_se,
+            color=BLUE,
+            alpha=0.18,
+            linewidth=0,
+            label="± one standard error",
+        )
+    for rule, size in chosen.items():
+        text, colour, style = MARKS[rule]
+        at = seen[np.flatnonzero(k == size)]
+        ax.plot([size], at, color=colour, linestyle="none", label=f"{text}: size {size}", **style)
+    if not finite.all():
+        ax.plot(
+            k[~finite],
+            np.ones((~finite).sum()),
+            transform=ax.get_xaxis_transform(),
+            color=GREY,
+            marker="^",
+            linestyle="none",
+            clip_on=False,
+            label="infinite",
+        )
+    if finite.any() and 0 < 50 * errors[finite].min() < errors[finite].max():
+        ax.set_yscale("log")
+    ax.set(xlim=_edges(sizes)[[0, -1]], ylabel="\n(".join(label.rsplit(" (", 1)))
+    ax.grid(axis="y", color="#DDDDDD", linewidth=0.6)
+    ax.set_axisbelow(True)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(facecolor="white", edgecolor="none", framealpha=0.9, fontsize="small")
+    _size_axis(ax)
+    return ax
+
+
+def plot(
+    sizes: Sequence[int],
+    errors: NDArray[np.float64],
+    errors_se: NDArray[np.float64],
+    label: str,
+    chosen: Mapping[str, int],
+    matrix: NDArray[np.bool_],
+    names: Sequence[str],
+) -> "Figure":
+    """Draw the curve above the path, on one axis of sizes; parameters as of the two."""
+    height = _path_height(len(_rows(matrix)))
+    figure = _figure(3.2 + height)
+    upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=[3.2, height])
+    plot_curve(sizes, errors, errors_se, label, chosen, ax=upper)
+    plot_path(sizes, matrix, names, ax=lower)
+    upper.set_xlabel("")
+    for rule, size in chosen.items():
+        for ax in (upper, lower):
+            ax.axvline(size, color=MARKS[rule][1], linewidth=1.2, linestyle="--", zorder=2)
+    return figure
+
+
+def _figure(height: float) -> "Figure":
+    from matplotlib.figure import Figure  # not pyplot: no global state, nothing to close
+
+    return Figure(figsize=(7.2, height), layout="constrained")
+
+
+def _path_height(rows: int) -> float:
+    return min(max(0.9 + 0.25 * rows, 1.6), 8.4)
+
+
+def _rows(matrix: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """The features to show: all if few, else those ever selected, in order of first entry."""
+    if matrix.shape[1] <= FEW:
+        return np.arange(matrix.shape[1])
+    ever = np.flatnonzero(matrix.any(axis=0))
+    return ever[np.argsort(matrix[:, ever].argmax(axis=0), kind="stable")]
+
+
+def _edges(sizes: Sequence[int]) -> NDArray[np.float64]:
+    """Cell edges half-way between the sizes."""
+    k = np.asarray(sizes, dtype=float)
+    return np.concatenate([[k[0] - 0.5], (k[:-1] + k[1:]) / 2, [k[-1] + 0.5]])
+
+
+def _label(name: str) -> str:
+    """One line, elided in the middle if long, and with no dollar taken for mathematics."""
+    name = " ".join(name.split())
+    if len(name) > LONGEST:
+        name = f"{name[: LONGEST - 10]}…{name[-9:]}"
+    return name.replace("$", r"\$")
+
+
+def _name_rows(ax: "Axes", labels: Sequence[str]) -> None:
+    """Name every s-th row, with s such that names never overlap, found whenever it is drawn."""
+    from matplotlib.ticker import FuncFormatter, Locator
+
+    named = dict(enumerate(labels))
+
+    class Rows(Locator):
+        def __call__(self) -> list[float]:
+            room = 1.4 * ax.yaxis.get_tick_space()  # which gives a label twice its height
+            return list(range(0, len(labels), math.ceil(len(labels) / max(room, 1)) or 1))
+
+        def tick_values(self, vmin: float, vmax: float) -> list[float]:
+            return self()
+
+    ax.yaxis.set_major_locator(Rows())
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: named.get(y, "")))
+    ax.tick_params(axis="y", labelsize="small")
+
+
+def _size_axis(ax: "Axes") -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    ax.xaxis.set_major_locator(MaxNLocator("auto", integer=True, min_n_ticks=1))
+    ax.set_xlabel("number of features")

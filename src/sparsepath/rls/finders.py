@@ -1,0 +1,305 @@
+r"""Which feature to add next: three ways to the same answer.
+
+``EveryFinder`` evaluates every candidate, a few columns at a time. ``CacheFinder`` does so with
+P X kept in memory, one fused pass per step. ``BoundFinder``, for the squared loss, needs to
+evaluate only a few candidates:
+
+Adding a feature only lowers p. With the letters of ``state.py``, u = r / p^2 before the step,
+tau = c/pivot, h = x'Pu and q = |z|^2,
+
+    LOO(x)  >=  sum_j (r_j - z_j tau)^2 / p_j^2  >=  u'r - 2 tau h + tau^2 q.
+
+Since Z'Z = I - alpha R^-T R^-1, also x'P^2x = |z|^2 = s - alpha |b|^2 and
+x'Pr = c - alpha t'R^-T R^-1 a, so that all bounds follow from t = X'Z, which gains a column per
+step, and from X'u. Candidates are evaluated exactly in the order of the bound until the next
+bound exceeds the best exact value.
+
+``form="pass"`` takes the new column of t and X'u in one pass over X per step. ``form="gram"``
+takes the column from the Gram matrix and uses |x'P(u - beta r)| <= |z| |u - beta r| instead of
+X'u; if that leaves too many candidates, X'u is taken after all.
+
+Rounding. The quantities for all candidates (s, c, t) only order the work. Their error is
+estimated and the bounds are lowered by it; every decision rests on an evaluation from the columns
+themselves.
+"""
+
+import functools
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
+
+from sparsepath.data.blocks import Floats
+from sparsepath.rls.state import Change, State, Update, limit, pick
+
+BATCH = 8  # candidates evaluated at once
+EVERY_BATCH = 32  # and when everybody is
+FIRST_BATCH = 2  # and at first: often they settle the matter
+PASS_FROM = 0.3  # share of candidates whose products with u are better had from one pass over X
+ROUNDING = 1e-11  # error of a product of two columns of norm one, with a wide margin
+KNOWN_WELL = 1e-6  # that error over the pivot up to which t may stand in for Z'x
+STEEP = 1e4  # |x| / sqrt(pivot) above which the Gram matrix is not exact enough for x
+
+
+class EveryFinder:
+    """Evaluates every candidate from its column."""
+
+    def best(self, state: State, allowed: NDArray[np.bool_]) -> Update | None:
+        """The best addition among the allowed features, or None."""
+        features = np.flatnonzero(allowed)
+        parts = [features[i : i + EVERY_BATCH] for i in range(0, len(features), EVERY_BATCH)]
+        errors = [state.errors_with(part) for part in parts]
+        return pick("add", features, np.concatenate([np.zeros(0), *errors]), state.empty_error)
+
+
+class Follower:
+    """Follows a state and knows s, c, b2 and t, the letters of ``state.py``, for every feature.
+
+    Parameters
+    ----------
+    form : {"pass", "gram"}
+        Where the products with the newest column of Z come from.
+    """
+
+    def __init__(self, form: str) -> None:
+        self.form = form
+        self._seen: int | None = None
+
+    @property
+    def t(self) -> Floats:
+        return self._t[:, : self._size]
+
+    def _follow(self, state: State, gu: Floats, with_u: bool) -> Floats | None:
+        """Bring s, c, t and b2 up to date; return X'u, in the same pass if there is one."""
+        changes = None if self._seen is None else state.history[self._seen :]
+        self._seen = len(state.history)
+        if changes is None or len(changes) > 1:
+            self._restart(state)
+        elif changes and changes[0].action == "add":
+            Xu = self._extend(state, changes[0].feature, with_u)
+            if Xu is not None:
+                return Xu
+        elif changes:
+            self._rotate(state, changes[0])
+        if not with_u:
+            return None
+        return _centered(state, state.sum(lambda rows: rows.products(0, True)), gu)
+
+    def _extend(self, state: State, feature: int, with_u: bool) -> Floats | None:
+        """A feature was added: a new column of t, and everything else by rank one."""
+        design = state.design
+        t_b, root = state.R[:-1, -1], state.R[-1, -1]
+        Xu = None
+        if self.form == "gram" and design.sizes[feature] <= STEEP * root:
+            new = (design.gram_column(feature) - self.t @ t_b) / root
+        else:
+            sums = state.sum(lambda rows: rows.g @ rows.newest(with_u))
+            both = _centered(state, state.sum(lambda rows: rows.products(1, with_u)), sums)
+            new, Xu = both[:, 0], both[:, 1:] if with_u else None
+        k = len(t_b)
+        if k:
+            R = state.R[:k, :k]
+            b_b = solve_triangular(R, t_b, check_finite=False)
+            cross = self.t @ solve_triangular(R, b_b, trans=1, check_finite=False)
+        else:
+            b_b = cross = np.zeros(1)
+        share = new / root
+        self.b2 = np.maximum(self.b2 + share * (share * (1 + b_b @ b_b) - 2 * cross), 0.0)
+        self.s -= new**2
+        self.c -= np.outer(new, state.a[-1])
+        if k == self._t.shape[1]:
+            self._t = np.asfortranarray(np.hstack([self._t, np.zeros_like(self._t)]))
+        self._t[:, k] = new
+        self._size = k + 1
+        return Xu
+
+    def _rotate(self, state: State, change: Change) -> None:
+        """A feature was dropped: t turns with Z, and its last column goes back into s and c."""
+        assert change.Q is not None
+        turned = self.t @ change.Q
+        self._size -= 1
+        self._t[:, : self._size] = turned[:, :-1]
+        self.turned = turned[:, -1]
+        self.s += self.turned**2
+        self.c += np.outer(self.turned, change.released)
+        self._refresh(state)
+
+    def _restart(self, state: State) -> None:
+        """Everything afresh, from one pass over X."""
+        design = state.design
+        self._size = k = len(state.chosen)
+        sums = state.sum(lambda rows: rows.g @ rows.r)
+        self.c = _centered(state, state.sum(lambda rows: rows.correlations()), sums)
+        self._t = np.zeros((design.n_features, max(8, k)), order="F")
+        if k:
+            sums = state.sum(lambda rows: rows.g @ rows.Z)
+            Xz = state.sum(lambda rows: rows.products(k, False))
+            self._t[:, :k] = _centered(state, Xz, sums)
+        self.s = design.squares - np.einsum("ij,ij->i", self.t, self.t)
+        self._refresh(state)
+
+    def _refresh(self, state: State) -> None:
+        self.b2 = np.square(state.solve(self.t.T)).sum(0)
+        self.collinear = state.design.constant.copy()
+
+
+class BoundFinder(Follower):
+    """Evaluates only the candidates whose bound is below the best value found; squared loss.
+
+    Parameters
+    ----------
+    form : {"pass", "gram"}
+        Where the products with the newest column come from; see the module's first lines.
+
+    Attributes
+    ----------
+    evaluated : int
+        Exact evaluations so far.
+    """
+
+    def __init__(self, form: str) -> None:
+        super().__init__(form)
+        self.evaluated = 0
+
+    def best(self, state: State, allowed: NDArray[np.bool_]) -> Update | None:
+        """The best addition among the allowed features, or None."""
+        weighed = Weighed(*map(_added, zip(*state.each(lambda rows: rows.weigh()), strict=True)))
+        Xu = self._follow(state, weighed.gu, with_u=self.form == "pass")
+        features = np.flatnonzero(allowed & ~self.collinear)
+        fine = np.full(len(features), Xu is not None)
+        bounds = self._bounds(state, features, weighed, None if Xu is None else Xu[features])
+        found, errors = np.zeros(0, dtype=np.intp), np.zeros(0)
+        while True:
+            order = np.argsort(bounds, kind="stable")
+            features, bounds, fine = features[order], bounds[order], fine[order]
+            least = errors.min(initial=np.inf)
+            n_open = int(np.searchsorted(bounds, limit(least, state.empty_error), side="right"))
+            if not n_open:
+                break
+            head = slice(min(n_open, FIRST_BATCH if not len(found) else BATCH))
+            if not fine[head].all():
+                if len(found) and np.count_nonzero(~fine[:n_open]) > PASS_FROM * len(features):
+                    part = slice(None)
+                    products = state.sum(lambda rows: rows.products(0, True))[features]
+                else:
+                    part = slice(min(n_open, 2 * BATCH))
+                    some = features[part]
+                    products = state.sum(lambda rows: rows.column_products(some))
+                Xu = _centered(state, products, weighed.gu, features[part])
+                bounds[part] = self._bounds(state, features[part], weighed, Xu)
+                fine[part] = True
+                continue
+            batch = features[head]
+            values = state.errors_with(batch, self._overlaps(state, batch))
+            self.collinear[batch] |= state.is_collinear
+            found, errors = np.append(found, batch), np.append(errors, values)
+            rest = slice(len(batch), None)
+            features, bounds, fine = features[rest], bounds[rest], fine[rest]
+        self.evaluated += len(found)
+        return pick("add", found, errors, state.empty_error)
+
+    def _overlaps(self, state: State, features: NDArray[np.intp]) -> Floats | None:
+        """Z'x of these features, if it is known well enough to evaluate them with it."""
+        design = state.design
+        error = 2 * ROUNDING * design.sizes[features] * np.sqrt(design.squares[features])
+        if np.any(error > KNOWN_WELL * (state.alpha + self.s[features])):
+            return None
+        return self.t[features].T
+
+    def _bounds(
+        self, state: State, features: NDArray[np.intp], weighed: "Weighed", Xu: Floats | None
+    ) -> Floats:
+        """Lower bounds of the criterion with each feature added, lowered by their own rounding."""
+        design, alpha = state.design, state.alpha
+        s, c, t = np.maximum(self.s[features], 0.0), self.c[features], self.t[features]
+        q = np.maximum(s - alpha * self.b2[features], 0.0)
+        pivot = np.maximum(s + alpha, np.finfo(float).tiny)
+        tau = c / pivot[:, None]
+        norm_u = np.sqrt(weighed.uu)
+        if Xu is None:
+            beta = weighed.ur / np.maximum(state.residual_squares, np.finfo(float).tiny)
+            w = state.solve(state.solve(state.a), transposed=True)
+            h = beta * (c - alpha * (t @ w))
+            off = np.sqrt(np.maximum(weighed.uu - beta * weighed.ur, 0.0) + 1e-14 * weighed.uu)
+            h_error = np.outer(np.sqrt(q), off)
+        else:
+            h = Xu - t @ weighed.Zu
+            h_error = np.zeros_like(h)
+
+        unit = ROUNDING * design.sizes[features]
+        norm = np.sqrt(design.squares[features])
+        s_error = 2 * unit * norm
+        h_error += np.outer(unit, norm_u)
+        c_error = (unit * np.sqrt(state.target_squares))[:, None]
+        tau_error = (c_error + np.abs(tau) * s_error[:, None]) / pivot[:, None]
+        gain = 2 * tau * h - tau**2 * q[:, None]
+        error = (
+            2 * np.abs(tau) * h_error
+            + 2 * tau_error * (np.abs(h) + h_error + np.abs(tau) * q[:, None])
+            + tau**2 * s_error[:, None]
+        )
+        bounds = (weighed.ur.sum() - (gain + error).sum(1)) / design.total
+        bounds[s_error > 0.1 * pivot] = -np.inf
+        return bounds
+
+
+class CacheFinder(Follower):
+    """Evaluates every candidate in one pass over P X, kept in memory; for a single target."""
+
+    def __init__(self) -> None:
+        super().__init__("pass")
+
+    def best(self, state: State, allowed: NDArray[np.bool_]) -> Update | None:
+        """The best addition among the allowed features, or None."""
+        design = state.design
+        change, new = self._bring_up(state)
+        s_error = 2 * ROUNDING * design.sizes * np.sqrt(design.squares)
+        pivot = self.s + state.alpha
+        known = (s_error <= KNOWN_WELL * pivot) & ~design.constant
+        inverse = np.divide(1.0, pivot, where=known, out=np.zeros(len(pivot)))
+        tau = self.c[:, 0] * inverse
+        errors = state.sum(lambda rows: rows.score_cache(change, new, tau, inverse))
+        doubtful = np.flatnonzero(allowed & ~known & ~self.collinear)
+        for i in range(0, len(doubtful), BATCH):
+            batch = doubtful[i : i + BATCH]
+            errors[batch] = state.errors_with(batch)
+            self.collinear[batch] |= state.is_collinear
+        features = np.flatnonzero(allowed & ~self.collinear)
+        return pick("add", features, errors[features], state.empty_error)
+
+    def _bring_up(self, state: State) -> tuple[str, Floats]:
+        """Follow the state; return what the cache still lacks: the last change, its products."""
+        design = state.design
+        seen, length = self._seen, len(state.history)
+        self._follow(state, np.zeros(state.n_targets), with_u=False)
+        if seen is None or length - seen > 1:
+            state.each(lambda rows: rows.fill_cache(design.means, design.scales, self.t))
+            return "none", np.zeros(design.n_features)
+        if length == seen:
+            return "none", np.zeros(design.n_features)
+        if state.history[-1].action == "add":
+            return "add", self.t[:, -1]
+        return "drop", -self.turned
+
+
+class Weighed(NamedTuple):
+    """Sums over all rows with u = r / p^2: Z'u and, per target, g'u, u'u and u'r."""
+
+    Zu: Floats
+    gu: Floats
+    uu: Floats
+    ur: Floats
+
+
+def _centered(
+    state: State, products: Floats, sums: Floats, features: NDArray[np.intp] | slice = slice(None)
+) -> Floats:
+    """Products of vectors with the columns as they stand, from those with the raw data."""
+    design = state.design
+    return design.scales[features, None] * (products - np.outer(design.means[features], sums))
+
+
+def _added(parts: Iterable[Floats]) -> Floats:
+    return functools.reduce(np.add, parts)

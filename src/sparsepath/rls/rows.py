@@ -1,0 +1,234 @@
+"""The part of a model's state that lives with a block of rows.
+
+The driver (``state.py``) never sees a vector of length m. It asks each block for a few sums, adds
+them up and sends small things back: coefficients of candidates, never columns. The same driver
+serves one block in memory, many blocks on threads, and blocks that live elsewhere. The letters are
+those of ``state.py``; W holds the candidates at hand, z in its derivation.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import blas
+
+from sparsepath.data.blocks import Floats, RowBlock
+from sparsepath.rls.losses import NO_DECISION, ROOM, Loss
+
+STRIP = 4096  # rows scored at once: a few candidates' worth stays in cache
+FEW = 4  # candidates up to which column by column is faster than a matrix product
+CACHE_BATCH = 32  # columns of P X computed at once
+IN_CACHE = 1 << 15  # numbers of Z that stay in cache between two products with them
+
+
+class Rows:
+    """One block of rows: the data, and r, p, Z of the model fitted so far.
+
+    Parameters
+    ----------
+    block : RowBlock
+        The data, as they are.
+    Y : array of shape (m, T)
+        Targets of these rows, as given.
+    g : array of shape (m,)
+        Roots of the sample weights.
+    v : array of shape (m,)
+        Weights of the criterion's mean, which sum to one over all blocks.
+    loss : Loss
+        How a leave-one-out residual is judged.
+    """
+
+    def __init__(self, block: RowBlock, Y: Floats, g: Floats, v: Floats, loss: Loss) -> None:
+        self.block = block
+        self.Y, self.g, self.v, self.loss = Y, g, v, loss
+
+    def begin(self, y_mean: Floats, total_weight: float, fit_intercept: bool) -> None:
+        """The empty model: r = P0 y, p = 1 less the intercept's share, no columns in Z."""
+        g = self.g
+        self.r = np.asfortranarray(g[:, None] * (self.Y - y_mean))
+        self.p = 1.0 - g * g / total_weight if fit_intercept else np.ones(len(g))
+        self._Z = np.empty((len(g), 8), order="F")
+        self.size = 0
+        self.W = np.empty((len(g), 0), order="F")
+        self.released = np.zeros(len(g))
+
+    @property
+    def Z(self) -> Floats:
+        return self._Z[:, : self.size]
+
+    # Candidates ---------------------------------------------------------------------------------
+
+    def load(self, features: NDArray[np.intp], means: Floats, scales: Floats) -> None:
+        """Take the columns of some candidates into W."""
+        self.W = self.block.columns(features)
+        self.W -= means
+        self.W *= self.g[:, None]
+        self.W *= scales
+
+    def project(self, t: Floats) -> tuple[Floats, Floats]:
+        """W <- W - Z t in place; return the squared norms of W and W'r."""
+        if self.size and t.shape[1] > FEW:
+            self.W = blas.dgemm(-1.0, self.Z, t, 1.0, self.W, overwrite_c=True)
+        elif self.size:
+            for i in range(0, len(self.W), self._strip()):
+                strip = self.Z[i : i + self._strip()]
+                for j, column in enumerate(t.T):
+                    self.W[i : i + self._strip(), j] -= strip @ column
+        return np.einsum("ij,ij->j", self.W, self.W), self.W.T @ self.r
+
+    def _strip(self) -> int:
+        return max(256, IN_CACHE // max(1, self.size))
+
+    def overlap(self) -> Floats:
+        """Z'W."""
+        return self.Z.T @ self.W
+
+    def project_one(self, t: Floats) -> tuple[float, Floats, Floats]:
+        """W <- W - Z t in place for a single candidate; return |W|^2, W'r and Z'W.
+
+        Strip by strip, so that Z comes from memory once for both products.
+        """
+        w, Z = self.W[:, 0], self.Z
+        left = np.zeros(self.size)
+        step = self._strip()
+        for i in range(0, len(w) if self.size else 0, step):
+            strip = Z[i : i + step]
+            part = w[i : i + step]
+            part -= strip @ t
+            left += part @ strip
+        return float(w @ w), w @ self.r, left
+
+    def score(self, pivots: Floats, tau: Floats) -> Floats:
+        """This block's share of the criterion with each candidate of W added.
+
+        Adding z changes r to r - z tau and p to p - z^2 / pivot (tau is c x T). Infinite where a
+        leverage reaches one.
+        """
+        out = np.zeros(len(pivots))
+        full = np.zeros(len(pivots), dtype=bool)
+        for i in range(0, len(self.g), STRIP):
+            part = slice(i, i + STRIP)
+            z = self.W[part]
+            p = z * z
+            p *= -1.0 / pivots
+            p += self.p[part, None]
+            tight = p.min(axis=0) <= ROOM
+            if tight.any():
+                full |= tight
+                np.maximum(p, ROOM, out=p)
+            residuals = []
+            for r, coefficients in zip(self.r.T, tau.T, strict=True):
+                e = z * -coefficients
+                e += r[part, None]
+                residuals.append(e)
+            out += self.loss.total(residuals, p, *self._given(part))
+        out[full] = np.inf
+        return out
+
+    def _given(self, part: slice) -> tuple[Floats, Floats, Floats]:
+        return self.g[part], self.v[part], self.Y[part]
+
+    def score_without(self, directions: Floats, tau: Floats) -> Floats:
+        """This block's share of the criterion with each of some features dropped."""
+        self.W = np.asfortranarray(self.Z @ directions)
+        return self.score(np.full(len(tau), -1.0), tau)
+
+    # Updates ------------------------------------------------------------------------------------
+
+    def adopt(self, root: float, tau: Floats) -> None:
+        """Add the single candidate in W: a new column of Z, new residuals, new leverages."""
+        if self.size == self._Z.shape[1]:
+            grown = np.empty((len(self.g), 2 * self.size), order="F")
+            grown[:, : self.size] = self._Z
+            self._Z = grown
+        z = self.W[:, 0]
+        q = np.divide(z, root, out=self._Z[:, self.size])
+        self.size += 1
+        self.r -= np.outer(z, tau)
+        self.p -= q * q
+
+    def release(self, Q: Floats, a: Floats) -> None:
+        """Z <- ZQ without its last column q; r + q a and p + q^2 take its part back."""
+        rotated = self.Z @ Q
+        q = rotated[:, -1]
+        self.size -= 1
+        self._Z[:, : self.size] = rotated[:, :-1]
+        self.r += np.outer(q, a)
+        self.p += q * q
+        self.released = q
+
+    # P X in memory ------------------------------------------------------------------------------
+
+    def fill_cache(self, means: Floats, scales: Floats, t: Floats) -> None:
+        """Compute P X, one row per feature, contiguous along the samples; t = X'Z."""
+        n = self.block.shape[1]
+        self.cache = np.empty((n, len(self.g)))
+        for i in range(0, n, CACHE_BATCH):
+            part = np.arange(i, min(n, i + CACHE_BATCH))
+            self.load(part, means[part], scales[part])
+            self.project(np.asfortranarray(t[part].T))
+            self.cache[part] = self.W.T
+
+    def score_cache(self, change: str, new: Floats, tau: Floats, inverse: Floats) -> Floats:
+        """Bring P X up to the last change and return this block's share with each feature added.
+
+        ``new`` holds the products of the columns with the column of Z that came or went.
+        """
+        from sparsepath.rls.compiled import count_wrong, sum_absolute
+
+        out = np.empty(len(new))
+        q = self._Z[:, self.size - 1] if change == "add" else self.released
+        r, y = self.r[:, 0], self.Y[:, 0]
+        if self.loss.counts:
+            g = (1.0 - NO_DECISION) * self.g
+            count_wrong(self.cache, q, new, y, r, self.p, g, self.v, tau, inverse, ROOM, out)
+        else:
+            v = np.divide(self.v, self.g, where=self.g > 0, out=np.zeros(len(self.g)))
+            sum_absolute(self.cache, q, new, r, self.p, v, tau, inverse, ROOM, out)
+        return out
+
+    # Sums the driver asks for -------------------------------------------------------------------
+
+    def criterion(self) -> tuple[float, float, Floats]:
+        """Sum of v * loss, the smallest p, and the sums of r^2 per target."""
+        total = float(self._weighted_losses().sum())
+        return total, float(self.p.min()), np.einsum("ij,ij->j", self.r, self.r)
+
+    def deviation(self, mean: float) -> float:
+        """Sum of (v * (loss - mean))^2, for the standard error of the mean."""
+        off = self._weighted_losses() - self.v * mean
+        return float(off @ off)
+
+    def _weighted_losses(self) -> Floats:
+        residuals = [column.copy() for column in self.r.T]
+        return self.loss.weighted(residuals, np.maximum(self.p, ROOM), *self._given(slice(None)))
+
+    def correlations(self) -> Floats:
+        """X'(g r), the means not yet taken off."""
+        return self.block.dot(self.r * self.g[:, None])
+
+    def weigh(self) -> tuple[Floats, Floats, Floats, Floats]:
+        """Form u = r / p^2; return Z'u and, per target, g'u, u'u and u'r."""
+        self.u = self.r / np.square(self.p)[:, None]
+        return (
+            self.Z.T @ self.u,
+            self.g @ self.u,
+            np.einsum("ij,ij->j", self.u, self.u),
+            np.einsum("ij,ij->j", self.u, self.r),
+        )
+
+    def newest(self, weighed: bool) -> Floats:
+        """[newest column of Z, u]."""
+        return self._pick(1, weighed)
+
+    def products(self, n_newest: int, weighed: bool) -> Floats:
+        """X'(g [newest columns of Z, u]) in one pass over X, the means not yet taken off."""
+        return self.block.dot(self._pick(n_newest, weighed) * self.g[:, None])
+
+    def column_products(self, features: NDArray[np.intp]) -> Floats:
+        """X'(g u) for some of the columns, the means not yet taken off."""
+        return self.block.columns(features).T @ (self.u * self.g[:, None])
+
+    def _pick(self, n_newest: int, weighed: bool) -> Floats:
+        V = self.Z[:, self.size - n_newest :]
+        return np.hstack([V, self.u]) if weighed else V

@@ -1,0 +1,214 @@
+"""Searches over sets of features: which change comes next, and when to stop.
+
+A search asks its model two questions, ``find_best_update`` and ``apply_update``, and tells a
+``Trail`` about every change. The trail keeps the best set of each size, the moves and the clock,
+and says when to stop. What is fitted and how it is judged is the model's business: exact
+leave-one-out (``state.py``) and folds (``folds.py``) are searched by the same code.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import Protocol
+
+import numpy as np
+
+from sparsepath.data.blocks import Floats
+from sparsepath.path import Move, Step
+from sparsepath.rls.state import TIE, Update
+
+
+class Model(Protocol):
+    """What a search needs to know of the model it changes."""
+
+    chosen: list[int]
+    error: float
+    empty_error: float
+
+    def find_best_update(
+        self, action: str = "add", features: Iterable[int] | None = None
+    ) -> Update | None: ...
+    def apply_update(self, update: Update) -> None: ...
+    def standard_error(self) -> float: ...
+    def coef(self) -> Floats: ...
+    def intercept(self) -> Floats: ...
+    @property
+    def vanished(self) -> bool: ...
+
+
+class Trail:
+    """What a search has done so far: the best model of each size, the moves, the time.
+
+    Parameters
+    ----------
+    watch : callable, optional
+        Called with the trail after every move; a true value stops the search.
+    seconds : float
+        Time already spent, when a search goes on from a checkpoint.
+    """
+
+    def __init__(self, watch: Callable[["Trail"], object] | None = None) -> None:
+        self.steps: dict[int, Step] = {}
+        self.moves: list[Move] = []
+        self.stopped = ""
+        self._watch = watch
+        self._started = time.perf_counter()
+
+    def note(self, model: Model, update: Update | None = None) -> bool:
+        """Record where the model is now; return whether the search should stop."""
+        size = len(model.chosen)
+        if update is not None:
+            seconds = time.perf_counter() - self._started
+            self.moves.append(Move(update.action, update.feature, model.error, seconds))
+        known = self.steps.get(size)
+        if known is None or model.error < known.error - TIE * abs(known.error):
+            self.steps[size] = Step(
+                tuple(model.chosen),
+                model.error,
+                model.standard_error(),
+                model.coef(),
+                model.intercept(),
+            )
+        if update is not None and self._watch is not None and self._watch(self):
+            self.stopped = "asked to"
+            return True
+        return False
+
+
+def forward(
+    model: Model, trail: Trail, *, size: int, candidates: Sequence[int], keep: Sequence[int] = ()
+) -> None:
+    """Add the best feature until the model has ``size`` of them (paper 000, Algorithm 3)."""
+    while len(model.chosen) < size:
+        update = _addition(model, trail, candidates)
+        if update is None:
+            return
+        model.apply_update(update)
+        if trail.note(model, update):
+            return
+    trail.stopped = "max_features"
+
+
+def floating(
+    model: Model,
+    trail: Trail,
+    *,
+    size: int,
+    candidates: Sequence[int],
+    keep: Sequence[int] = (),
+    epsilon: float | None = None,
+) -> None:
+    """Add the best feature, then drop while that costs less than half of what the step gained.
+
+    Paper 002, Algorithm 1, which stops when an addition gains less than ``epsilon``. Without
+    ``epsilon`` the search goes on to ``size``; beyond the minimum, where additions no longer gain
+    anything, a feature is dropped only if that beats the best set known of the smaller size.
+    """
+    gains = {len(model.chosen): np.inf}
+    while len(model.chosen) < size:
+        before = model.error
+        update = _addition(model, trail, candidates)
+        if update is None:
+            return
+        gain = before - update.error
+        if epsilon is not None and gain < epsilon:
+            trail.stopped = "epsilon"
+            return
+        model.apply_update(update)
+        gains[len(model.chosen)] = before - model.error
+        if trail.note(model, update):
+            return
+        while len(model.chosen) > len(keep) + 1:
+            k = len(model.chosen)
+            removal = model.find_best_update("drop", _without(model.chosen, keep))
+            if removal is None or not _worthwhile(removal, model, gains[k], trail.steps[k - 1]):
+                break
+            model.apply_update(removal)
+            if trail.note(model, removal):
+                return
+    trail.stopped = "max_features"
+
+
+def _worthwhile(removal: Update, model: Model, gain: float, smaller: Step) -> bool:
+    """Whether a removal costs less than half the gain and beats the best set of that size."""
+    loss = removal.error - model.error
+    better = removal.error < smaller.error - TIE * abs(smaller.error)
+    return better and (gain <= 0 or loss <= 0.5 * gain)
+
+
+def backward(
+    model: Model, trail: Trail, *, size: int, candidates: Sequence[int], keep: Sequence[int] = ()
+) -> None:
+    """Drop the feature that is missed least, from all candidates down to ``size``.
+
+    Every removal keeps to the sets that came before, so small models are as good as the larger
+    ones they come from; starting from all features costs one addition each.
+    """
+    while len(model.chosen) > size:
+        update = model.find_best_update("drop", _without(model.chosen, keep))
+        if update is None:
+            trail.stopped = "nothing to drop"
+            return
+        model.apply_update(update)
+        if trail.note(model, update):
+            return
+    trail.stopped = "min_features"
+
+
+def with_swaps(
+    model: Model, trail: Trail, *, size: int, candidates: Sequence[int], keep: Sequence[int] = ()
+) -> None:
+    """Add the best feature, then exchange one chosen for one other feature while that helps."""
+    while len(model.chosen) < size:
+        update = _addition(model, trail, candidates)
+        if update is None:
+            return
+        model.apply_update(update)
+        if trail.note(model, update) or _swap(model, trail, candidates, keep):
+            return
+    trail.stopped = "max_features"
+
+
+def _swap(model: Model, trail: Trail, candidates: Sequence[int], keep: Sequence[int]) -> bool:
+    """Make the best exchange while there is one that helps; return whether to stop."""
+    while True:
+        before, best, least = model.error, None, model.error * (1 - SWAP_GAIN)
+        for feature in sorted(_without(model.chosen, keep)):
+            model.apply_update(Update("drop", feature, np.nan))
+            others = [i for i in candidates if i != feature]
+            update = model.find_best_update("add", others)
+            if update is not None and update.error < least:
+                best, least = (feature, update), update.error * (1 - SWAP_GAIN)
+            model.apply_update(Update("add", feature, before))
+        if best is None:
+            return False
+        leaving, update = best
+        model.apply_update(Update("drop", leaving, np.nan))
+        if trail.note(model, Update("drop", leaving, model.error)):
+            return True
+        model.apply_update(update)
+        if trail.note(model, update):
+            return True
+
+
+def _addition(model: Model, trail: Trail, candidates: Sequence[int]) -> Update | None:
+    """The best addition, or None with the reason noted."""
+    if model.vanished:
+        trail.stopped = "residuals vanished"
+        return None
+    update = model.find_best_update("add", candidates)
+    if update is None:
+        trail.stopped = "no candidate left"
+    return update
+
+
+def _without(features: Iterable[int], others: Iterable[int]) -> list[int]:
+    return [i for i in features if i not in set(others)]
+
+
+SWAP_GAIN = 1e-9  # relative gain that makes an exchange worth while
+SEARCHES = {
+    "forward": forward,
+    "floating": floating,
+    "backward": backward,
+    "swap": with_swaps,
+}

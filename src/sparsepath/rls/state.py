@@ -1,0 +1,343 @@
+r"""Regularised least squares on a set of features that grows and shrinks, with exact leave-one-out.
+
+Derivation. X is m x n (columns weighted, centred and scaled, see ``design.py``), y is m x T,
+P0 projects the intercept out. For the chosen set S let
+
+    A = X_S' X_S + alpha I = R'R      Z = X_S R^-1      P = P0 - ZZ'      a = Z'y
+    r = P y (residuals)      p = diag P = 1 - leverage      leave-one-out residual  r_j / p_j
+
+Stack the rows sqrt(alpha) I under X_S and zeros under y: [Z; sqrt(alpha) R^-1] has orthonormal
+columns, the ridge problem is ordinary least squares, and a candidate x is orthogonalised against
+the chosen columns as in Gram-Schmidt:
+
+    t = Z'x      z = x - Z t      b = R^-1 t
+    s = x'Px = |z|^2 + alpha |b|^2      c = x'r = z'r + alpha b'(R^-1 a)      pivot = alpha + s
+    add x:   r - z c/pivot      p - z^2/pivot      Z gets z/sqrt(pivot)      R gets (t, sqrt(pivot))
+
+Removing feature b deletes a column of R; an orthogonal Q brings R back to triangular form, turns
+Z into ZQ and leaves its last column q = ZQ_last free: r + q (q'y), p + q^2. For all removals at
+once, q_b = (X_S A^-1)_b / sqrt((A^-1)_bb) and q_b'y = w_b / sqrt((A^-1)_bb) with w = R^-1 a.
+
+Nothing positive is formed as a difference of large numbers, so alpha may be tiny, columns nearly
+collinear, and a hundred additions and removals come back to where they began.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import qr_delete, solve_triangular
+
+from sparsepath.data.blocks import Floats
+from sparsepath.errors import InputError
+from sparsepath.rls.design import Design
+from sparsepath.rls.losses import ROOM, Loss
+from sparsepath.rls.rows import Rows
+
+COLLINEAR = 1e-10  # norm left of a column, over its norm, that counts as nothing
+OFF_CENTRE = 1e-11  # the same over its norm before centring
+LEFT_OVER = 1e-14  # share of the chosen columns left in a new one that calls for a second go
+VANISHED = 1e-13  # norm left of the residuals, over the target's, that counts as nothing
+TIE = 1e-10  # criteria closer than this (relative) are equal: the lowest index wins
+TIE_FLOOR = 1e-14  # the same relative to the empty model's criterion
+REMOVAL_BATCH = 32
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Update:
+    """A change of the chosen set by one feature, and the criterion after it."""
+
+    action: str
+    feature: int
+    error: float
+
+
+@dataclass(frozen=True)
+class Change:
+    """An update that was made. For a drop: the rotation Q of Z, and q'y of the column released."""
+
+    action: str
+    feature: int
+    Q: Floats | None = None
+    released: Floats | None = None
+
+
+class Finder(Protocol):
+    """Finds the best addition to a state, which it follows through all changes."""
+
+    def best(self, state: "State", allowed: NDArray[np.bool_]) -> Update | None:
+        """The best addition among the allowed features; None if there is none."""
+
+
+class State:
+    """A model fitted to a set of features, and the exact criterion of every neighbouring set.
+
+    Parameters
+    ----------
+    design : Design
+        The data.
+    Y : array of shape (m, T)
+        Targets; +-1 for the losses that count mistakes.
+    alpha : float
+        The ridge penalty, zero or more.
+    loss : Loss
+        How a leave-one-out residual is judged.
+    finder : Finder
+        How the best addition is found; a fresh one, which follows this state only.
+
+    Attributes
+    ----------
+    chosen : list of int
+        Features in the model, in order of entry.
+    error : float
+        The criterion, a mean per sample.
+    R, a : arrays
+        See the derivation above.
+    history : list
+        The changes made so far, in order.
+    """
+
+    def __init__(
+        self, design: Design, Y: Floats, alpha: float, loss: Loss, finder: "Finder"
+    ) -> None:
+        if not alpha >= 0 or not np.isfinite(alpha):
+            raise InputError(f"alpha={alpha!r}; the penalty must be a finite number, zero or more.")
+        self.design, self.alpha, self.loss = design, float(alpha), loss
+        self.finder = finder
+        w = design.weights
+        g = np.sqrt(w)
+        v = loss.sample_weights(Y, w)
+        self.n_targets = Y.shape[1]
+        self.y_mean = (w @ Y) / design.total if design.fit_intercept else np.zeros(self.n_targets)
+        self.rows = [
+            Rows(block, Y[part], g[part], v[part], loss)
+            for block, part in zip(design.blocks, design.slices, strict=True)
+        ]
+        self.each(lambda rows: rows.begin(self.y_mean, design.total, design.fit_intercept))
+        self.chosen: list[int] = []
+        self.R = np.zeros((0, 0))
+        self.a = np.zeros((0, self.n_targets))
+        self.history: list[Change] = []
+        self._measure()
+        self.target_squares = float(self.residual_squares.sum())
+        self.empty_error = self.error
+
+    # The model ----------------------------------------------------------------------------------
+
+    def coef(self) -> Floats:
+        """Coefficients of the chosen features in the units of the data, |S| x T."""
+        scales = self.design.scales[self.chosen]
+        return scales[:, None] * self.solve(self.a)
+
+    def intercept(self) -> Floats:
+        """The constant term, one per target."""
+        return self.y_mean - self.design.means[self.chosen] @ self.coef()
+
+    def standard_error(self) -> float:
+        """Standard error of ``error`` as a mean over samples."""
+        m = self.design.n_samples
+        total = sum(self.each(lambda rows: rows.deviation(self.error)))
+        return float(np.sqrt(total * m / (m - 1)))
+
+    @property
+    def vanished(self) -> bool:
+        """Whether nothing is left of the residuals but rounding."""
+        return self.residual_squares.sum() <= VANISHED**2 * self.target_squares
+
+    # The two short-cuts --------------------------------------------------------------------------
+
+    def find_best_update(
+        self, action: str = "add", features: Iterable[int] | None = None
+    ) -> Update | None:
+        """The best single addition or removal, judged by the criterion after it.
+
+        Parameters
+        ----------
+        action : {"add", "drop"}
+        features : iterable of int, optional
+            Those that may be added (default: all that are not chosen and not constant) or dropped
+            (default: all chosen).
+
+        Returns
+        -------
+        Update or None
+            None if nothing can be added or dropped. Ties go to the lowest index.
+        """
+        if action == "add":
+            allowed = ~self.design.constant
+            if features is not None:
+                allowed = allowed & np.isin(np.arange(len(allowed)), list(features))
+            allowed[self.chosen] = False
+            return self.finder.best(self, allowed)
+        if action != "drop":
+            raise InputError(f"action={action!r}; use 'add' or 'drop'.")
+        errors = self.errors_without()
+        chosen = np.array(self.chosen, dtype=np.intp)
+        keep = slice(None) if features is None else np.isin(chosen, list(features))
+        return pick("drop", chosen[keep], errors[keep], self.empty_error)
+
+    def apply_update(self, update: Update) -> None:
+        """Make a change that ``find_best_update`` proposed, or one of your own."""
+        if update.action == "add":
+            self.add(update.feature)
+        else:
+            self.drop(update.feature)
+
+    # Judging and making changes -----------------------------------------------------------------
+
+    def errors_with(
+        self, features: Sequence[int] | NDArray[np.intp], overlaps: Floats | None = None
+    ) -> Floats:
+        """The criterion after adding each of these features, one at a time.
+
+        Infinite where that cannot be said: the feature is collinear with the chosen ones, or a
+        sample's prediction would rest on that sample alone. ``overlaps`` is Z'x of the features,
+        where it is known.
+        """
+        t = self._load(features, overlaps)
+        squares, products = self._project(t)
+        b = self.solve(t)
+        s = squares + self.alpha * np.einsum("ij,ij->j", b, b)
+        c = products + self.alpha * (b.T @ self.solve(self.a))
+        pivots = s + self.alpha
+        usable = self._usable(features, pivots)
+        self.is_collinear = ~usable
+        pivots = np.where(usable, pivots, 1.0)
+        tau = np.where(usable[:, None], c / pivots[:, None], 0.0)
+        errors = self.sum(lambda rows: rows.score(pivots, tau))
+        return np.where(usable, errors, np.inf)
+
+    def add(self, feature: int) -> None:
+        """Add a feature; orthogonalised again if need be, so that Z stays as good as new."""
+        if feature in self.chosen:
+            raise InputError(f"feature {feature} is chosen already.")
+        t = self._load([feature])[:, 0]
+        square, products, left = self._project_one(t)
+        again = left - self.alpha * self.solve(self.solve(t), transposed=True)
+        if again @ again > LEFT_OVER**2 * square:
+            square, products, _ = self._project_one(again)
+            t = t + again
+        b = self.solve(t)
+        pivot = float(square + self.alpha * (b @ b) + self.alpha)
+        if not self._usable([feature], np.array([pivot]))[0]:
+            raise InputError(f"feature {feature} is collinear with the chosen ones.")
+        c = products + self.alpha * (b @ self.solve(self.a))
+        root = np.sqrt(pivot)
+        self.each(lambda rows: rows.adopt(root, c / pivot))
+        k = len(self.chosen)
+        R = np.zeros((k + 1, k + 1), order="F")
+        R[:k, :k] = self.R
+        R[:k, k] = t
+        R[k, k] = root
+        self.R = R
+        self.a = np.vstack([self.a, c / root])
+        self.chosen.append(int(feature))
+        self.history.append(Change("add", int(feature)))
+        self._measure()
+
+    def errors_without(self) -> Floats:
+        """The criterion after dropping each chosen feature, in the order of ``chosen``."""
+        k = len(self.chosen)
+        inverse = self.solve(np.eye(k))
+        norms = np.sqrt(np.einsum("ij,ij->i", inverse, inverse))
+        directions = inverse.T / norms
+        tau = -self.solve(self.a) / norms[:, None]
+        parts = [slice(i, i + REMOVAL_BATCH) for i in range(0, k, REMOVAL_BATCH)]
+        return np.concatenate(
+            [
+                self.sum(lambda rows, part=part: rows.score_without(directions[:, part], tau[part]))
+                for part in parts
+            ]
+            or [np.zeros(0)]
+        )
+
+    def drop(self, feature: int) -> None:
+        """Take a chosen feature out again."""
+        if feature not in self.chosen:
+            raise InputError(f"feature {feature} is not chosen; these are: {self.chosen}.")
+        k = len(self.chosen)
+        place = self.chosen.index(feature)
+        Q, R = qr_delete(np.eye(k), self.R, place, which="col")
+        a = Q.T @ self.a
+        self.each(lambda rows: rows.release(Q, a[-1]))
+        self.R = np.asfortranarray(R[: k - 1])
+        self.a = a[: k - 1]
+        del self.chosen[place]
+        self.history.append(Change("drop", int(feature), Q, a[-1]))
+        self._measure()
+
+    # Small parts --------------------------------------------------------------------------------
+
+    def each(self, task: Callable[[Rows], Result]) -> list[Result]:
+        """Ask every block; answers in the order of the blocks."""
+        return self.design.threads.map(task, self.rows)
+
+    def sum(self, task: Callable[[Rows], Floats]) -> Floats:
+        """Ask every block and add up the answers."""
+        first, *rest = self.each(task)
+        for part in rest:
+            first = first + part
+        return first
+
+    def _load(
+        self, features: Sequence[int] | NDArray[np.intp], overlaps: Floats | None = None
+    ) -> Floats:
+        which = np.asarray(features, dtype=np.intp)
+        means, scales = self.design.means[which], self.design.scales[which]
+        self.each(lambda rows: rows.load(which, means, scales))
+        return self.sum(lambda rows: rows.overlap()) if overlaps is None else overlaps
+
+    def _project(self, t: Floats) -> tuple[Floats, Floats]:
+        answers = self.each(lambda rows: rows.project(t))
+        return _total(a[0] for a in answers), _total(a[1] for a in answers)
+
+    def _project_one(self, t: Floats) -> tuple[float, Floats, Floats]:
+        answers = self.each(lambda rows: rows.project_one(t))
+        squares, products, left = zip(*answers, strict=True)
+        return sum(squares), _total(iter(products)), _total(iter(left))
+
+    def _usable(self, features: Sequence[int] | NDArray[np.intp], pivots: Floats) -> NDArray[np.bool_]:
+        chosen = np.asarray(features, dtype=np.intp)
+        squares, sizes = self.design.squares[chosen], self.design.sizes[chosen]
+        floor = COLLINEAR**2 * squares + (OFF_CENTRE * sizes) ** 2
+        return (pivots > floor) & ~self.design.constant[chosen]
+
+    def solve(self, b: Floats, transposed: bool = False) -> Floats:
+        """R^-1 b, or R^-T b."""
+        if not len(self.R):
+            return np.zeros_like(b)
+        return solve_triangular(self.R, b, trans=int(transposed), check_finite=False)
+
+    def _measure(self) -> None:
+        answers = self.each(lambda rows: rows.criterion())
+        self.error = float(sum(a[0] for a in answers))
+        self.residual_squares = _total(a[2] for a in answers)
+        if min(a[1] for a in answers) <= ROOM:
+            self.error = np.inf
+
+
+def limit(least: float, empty_error: float) -> float:
+    """Criteria up to here are as good as ``least``."""
+    return float(least * (1 + TIE) + TIE_FLOOR * empty_error)
+
+
+def pick(
+    action: str, features: NDArray[np.intp], errors: Floats, empty_error: float
+) -> Update | None:
+    """The update with the least criterion, ties to the lowest index; None if all are infinite."""
+    least = errors.min(initial=np.inf)
+    if not np.isfinite(least):
+        return None
+    feature = int(features[errors <= limit(least, empty_error)].min())
+    return Update(action, feature, float(errors[features == feature][0]))
+
+
+def _total(parts) -> Floats:  # type: ignore[no-untyped-def]
+    first = next(parts)
+    for part in parts:
+        first = first + part
+    return first  # type: ignore[no-any-return]

@@ -1,0 +1,468 @@
+"""Slow references for selection with regularised least squares: all models refitted from scratch.
+
+X is m x n, Y is m x T, sw holds m sample weights (None: all one). A ridge fit minimises
+sum_j sw_j |y_j - b - x_j w|^2 + alpha |w|^2 with an unpenalised intercept b, refitted each time.
+
+All criteria share one signature, so that each can be the ``error=`` of each search:
+``error(X, Y, alpha, fit_intercept, sw, loss) -> (value, standard error)``, lower is better.
+A criterion that is not defined (alpha = 0 and dependent columns in a refit) is infinite.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Subset = tuple[int, ...]
+Path = list[tuple[Subset, float, float]]  # per step: subset in order of entry, value, its s.e.
+Error = Callable[..., tuple[float, float]]
+
+NO_DECISION = 1e-10  # scores closer than this do not decide
+DEPENDENT = 1e-10  # what is left of a dependent column, relative to the column
+UNDEFINED = (np.inf, np.nan)
+
+
+# --- one fit --------------------------------------------------------------------------------------
+
+
+def _centred(X: Array, fit_intercept: bool, sw: Array) -> tuple[Array, Array]:
+    """Rows less their weighted mean, times the root of their weight; and that mean."""
+    mean = sw @ X / sw.sum() if fit_intercept else np.zeros(X.shape[1])
+    return np.sqrt(sw)[:, None] * (X - mean), mean
+
+
+def _fit(
+    X: Array, Y: Array, alpha: float, fit_intercept: bool, sw: Array
+) -> tuple[Array, Array, Array]:
+    """Coefficients and the two means, by least squares on the data stacked on sqrt(alpha) I.
+
+    Columns are brought to unit norm first, so that their scale decides nothing about rank.
+    """
+    A, x_mean = _centred(X, fit_intercept, sw)
+    B, y_mean = _centred(Y, fit_intercept, sw)
+    n = X.shape[1]
+    A = np.vstack([A, np.sqrt(alpha) * np.eye(n)])
+    B = np.vstack([B, np.zeros((n, Y.shape[1]))])
+    scale = np.linalg.norm(A, axis=0)
+    scale[scale == 0] = 1
+    coef = np.linalg.lstsq(A / scale, B, rcond=None)[0] / scale[:, None]
+    return coef, x_mean, y_mean
+
+
+def _ones(X: Array, sw: Array | None) -> Array:
+    return np.ones(len(X)) if sw is None else np.asarray(sw, dtype=float)
+
+
+def ridge(
+    X: Array, Y: Array, alpha: float, fit_intercept: bool = True, sw: Array | None = None
+) -> tuple[Array, Array]:
+    """Coefficients (n x T) and intercepts (T)."""
+    coef, x_mean, y_mean = _fit(X, Y, alpha, fit_intercept, _ones(X, sw))
+    return coef, y_mean - x_mean @ coef
+
+
+def independent(X: Array, fit_intercept: bool = True, sw: Array | None = None) -> bool:
+    """Whether the columns, and the constant if there is an intercept, are linearly independent."""
+    sw = _ones(X, sw)
+    Z, _ = _centred(X, fit_intercept, sw)
+    norms = np.linalg.norm(Z, axis=0)
+    if np.any(norms <= 1e-13 * np.linalg.norm(np.sqrt(sw)[:, None] * X, axis=0)):
+        return False
+    Z = Z / norms
+    for j in range(1, Z.shape[1]):
+        before, z = Z[:, :j], Z[:, j]
+        if np.linalg.norm(z - before @ np.linalg.lstsq(before, z, rcond=None)[0]) <= DEPENDENT:
+            return False
+    return True
+
+
+def _held_out(
+    X: Array, Y: Array, test: Array, train: Array, alpha: float, fit_intercept: bool, sw: Array
+) -> Array:
+    """Predictions for the test rows of the fit on the training rows; NaN where it is undefined."""
+    Xt, swt = X[train], sw[train]
+    no_mean = fit_intercept and swt.sum() == 0
+    if no_mean or (alpha == 0 and not independent(Xt, fit_intercept, swt)):
+        return np.full((len(test), Y.shape[1]), np.nan)
+    coef, x_mean, y_mean = _fit(Xt, Y[train], alpha, fit_intercept, swt)
+    return y_mean + (X[test] - x_mean) @ coef
+
+
+# --- criteria -------------------------------------------------------------------------------------
+
+
+def _shares(Y: Array, sw: Array, loss: str) -> Array:
+    """What each sample counts; the sum is one. Balanced: every class present counts the same."""
+    if loss != "balanced":
+        return sw / sw.sum()
+    label = Y[:, 0] > 0 if Y.shape[1] == 1 else Y.argmax(axis=1)
+    total = np.array([sw[label == own].sum() for own in label])  # the weight of its class
+    present = len(np.unique(label[total > 0]))
+    return np.divide(sw, present * total, out=np.zeros(len(sw)), where=total > 0)
+
+
+def losses(Y: Array, F: Array, sw: Array | None, loss: str) -> tuple[Array, float]:
+    """Loss of each sample and the weighted mean."""
+    if loss == "squared":
+        each = ((Y - F) ** 2).sum(axis=1)
+    elif loss == "absolute":
+        each = np.abs(Y - F).sum(axis=1)
+    elif loss in ("zero_one", "balanced"):
+        if Y.shape[1] == 1:
+            margin = (Y * F)[:, 0]
+        else:
+            rows, true = np.arange(len(Y)), Y.argmax(axis=1)
+            rivals = F.copy()
+            rivals[rows, true] = -np.inf
+            margin = F[rows, true] - rivals.max(axis=1)
+        each = np.where(margin > NO_DECISION, 0.0, 1.0)
+    else:
+        raise ValueError(f"unknown loss {loss!r}")
+    return each, float(_shares(Y, _ones(Y, sw), loss) @ each)
+
+
+def _judged(Y: Array, F: Array, sw: Array, loss: str) -> tuple[float, float]:
+    """Mean loss of the predictions and its standard error."""
+    if np.isnan(F).any():
+        return UNDEFINED
+    each, value = losses(Y, F, sw, loss)
+    m = len(Y)
+    spread = np.linalg.norm(_shares(Y, sw, loss) * (each - value))
+    return value, float(spread * np.sqrt(m / (m - 1)))
+
+
+def loo_predictions(
+    X: Array, Y: Array, alpha: float, fit_intercept: bool = True, sw: Array | None = None
+) -> Array:
+    """Prediction of each row by the fit without it."""
+    sw, rows = _ones(X, sw), np.arange(len(X))
+    return np.vstack(
+        [_held_out(X, Y, rows[[j]], rows[rows != j], alpha, fit_intercept, sw) for j in rows]
+    )
+
+
+def loo_error(
+    X: Array,
+    Y: Array,
+    alpha: float,
+    fit_intercept: bool = True,
+    sw: Array | None = None,
+    loss: str = "squared",
+) -> tuple[float, float]:
+    """Leave-one-out error by m refits, and its standard error."""
+    F = loo_predictions(X, Y, alpha, fit_intercept, sw)
+    return _judged(Y, F, _ones(X, sw), loss)
+
+
+def kfold_error(splits: Iterable[tuple[Any, Any]], pooled: bool = False) -> Error:
+    """Criterion over (train, test) index pairs: the mean over splits of the mean test loss.
+
+    ``pooled``: the mean over all test rows of all splits instead. The standard error is that of
+    the mean over splits in both cases. A split whose test rows weigh nothing is left out.
+    """
+    splits = [(np.asarray(train), np.asarray(test)) for train, test in splits]
+
+    def error(
+        X: Array,
+        Y: Array,
+        alpha: float,
+        fit_intercept: bool = True,
+        sw: Array | None = None,
+        loss: str = "squared",
+    ) -> tuple[float, float]:
+        sw = _ones(X, sw)
+        weighty = [(train, test) for train, test in splits if sw[test].sum() > 0]
+        F = [_held_out(X, Y, test, train, alpha, fit_intercept, sw) for train, test in weighty]
+        if any(np.isnan(f).any() for f in F):
+            return UNDEFINED
+        tests = [test for _, test in weighty]
+        means = [losses(Y[t], f, sw[t], loss)[1] for t, f in zip(tests, F, strict=True)]
+        every = np.concatenate(tests)
+        value = losses(Y[every], np.vstack(F), sw[every], loss)[1] if pooled else np.mean(means)
+        count = len(means)
+        return float(value), float(np.std(means, ddof=1) / count**0.5) if count > 1 else np.nan
+
+    return error
+
+
+def auc_leave_pair_out(
+    X: Array,
+    Y: Array,
+    alpha: float,
+    fit_intercept: bool = True,
+    sw: Array | None = None,
+    loss: str = "auc",
+) -> tuple[float, float]:
+    """Share of (positive, negative) pairs put in the wrong order by the fit without both.
+
+    A pair counts the product of its two weights. No standard error (NaN).
+    """
+    sw, rows, y = _ones(X, sw), np.arange(len(X)), np.ravel(Y)
+    wrong = total = 0.0
+    for pair in ([p, q] for p in rows[y > 0] for q in rows[y <= 0]):
+        train = np.delete(rows, pair)
+        positive, negative = _held_out(X, y[:, None], pair, train, alpha, fit_intercept, sw)[:, 0]
+        if np.isnan(positive):
+            return UNDEFINED
+        weight = sw[pair].prod()
+        total += weight
+        wrong += weight * (positive <= negative + NO_DECISION)
+    return float(wrong / total), np.nan
+
+
+# --- searches -------------------------------------------------------------------------------------
+
+
+def _lowest(values: Mapping[Any, tuple[float, float]], empty: float) -> Any:
+    """Key of the lowest value, the lowest key among equals; None if there is no finite value."""
+    least = min((value for value, _ in values.values()), default=np.inf)
+    if not np.isfinite(least):
+        return None
+    return min(key for key, (value, _) in values.items() if value <= least + _slack(least, empty))
+
+
+def _slack(value: float, empty: float) -> float:
+    """How far above ``value`` another one still equals it; ``empty``: error of the empty model."""
+    return 1e-9 * value + 1e-13 * empty
+
+
+def _without(subset: Subset, i: int) -> Subset:
+    return tuple(j for j in subset if j != i)
+
+
+@dataclass(eq=False)
+class Search:
+    """A criterion on subsets, the features it may use, and the rule for ties.
+
+    ``forced`` features enter first, in that order, and never leave; ``forbidden`` and constant ones
+    are never chosen.
+    """
+
+    X: Array
+    Y: Array
+    alpha: float
+    loss: str = "squared"
+    fit_intercept: bool = True
+    sw: Array | None = None
+    forced: Sequence[int] = ()
+    forbidden: Collection[int] = ()
+    error: Error = loo_error
+
+    def __post_init__(self) -> None:
+        self.forced = tuple(self.forced)
+        varies = self.X.max(axis=0) > self.X.min(axis=0)
+        self.eligible = [i for i in np.flatnonzero(varies).tolist() if i not in self.forbidden]
+        self.empty, _ = self.score(())
+
+    def score(self, subset: Subset) -> tuple[float, float]:
+        X = self.X[:, list(subset)]
+        return self.error(X, self.Y, self.alpha, self.fit_intercept, self.sw, self.loss)
+
+    def additions(self, subset: Subset) -> list[int]:
+        """The forced feature that is next, else all that may enter."""
+        if len(subset) < len(self.forced):
+            return [self.forced[len(subset)]]
+        free = [i for i in self.eligible if i not in subset]
+        if self.alpha > 0:
+            return free
+        X, fit_intercept, sw = self.X, self.fit_intercept, self.sw
+        return [i for i in free if independent(X[:, [*subset, i]], fit_intercept, sw)]
+
+    def removals(self, subset: Subset) -> list[int]:
+        return [i for i in subset if i not in self.forced]
+
+    def best(self, moves: Mapping[Any, Subset]) -> tuple[Any, Subset, float, float] | None:
+        """The best of the moves (move -> subset after it): move, subset, value, standard error."""
+        values = {move: self.score(subset) for move, subset in moves.items()}
+        move = _lowest(values, self.empty)
+        return None if move is None else (move, moves[move], *values[move])
+
+    def best_addition(self, subset: Subset) -> tuple[Any, Subset, float, float] | None:
+        return self.best({i: (*subset, i) for i in self.additions(subset)})
+
+    def best_removal(self, subset: Subset) -> tuple[Any, Subset, float, float] | None:
+        return self.best({i: _without(subset, i) for i in self.removals(subset)})
+
+    def best_exchange(self, subset: Subset) -> tuple[Any, Subset, float, float] | None:
+        return self.best(
+            {
+                (i, j): (*_without(subset, i), j)
+                for i in self.removals(subset)
+                for j in self.additions(_without(subset, i))
+                if j != i
+            }
+        )
+
+
+def wrapper_forward(
+    X: Array, Y: Array, k: int, alpha: float, loss: str = "squared", **options: Any
+) -> Path:
+    """Forward selection with a black box ("Linear Time Feature Selection", Algorithm 1).
+
+    Options are those of `Search`: fit_intercept, sw, forced, forbidden, error. Sizes 0 to k, fewer
+    if nothing is left to enter or the criterion is not defined any more.
+    """
+    search = Search(X, Y, alpha, loss, **options)
+    path: Path = [((), *search.score(()))]
+    while len(path) <= k and (step := search.best_addition(path[-1][0])):
+        path.append(step[1:])
+    return path
+
+
+def forward_with_swaps(
+    X: Array, Y: Array, k: int, alpha: float, loss: str = "squared", **options: Any
+) -> Path:
+    """Forward selection; after each addition the best exchanges as long as they help.
+
+    Ties: the lowest feature to drop, then the lowest to add.
+    """
+    search = Search(X, Y, alpha, loss, **options)
+    path: Path = [((), *search.score(()))]
+    while len(path) <= k and (step := search.best_addition(path[-1][0])):
+        exchange = search.best_exchange(step[1]) if len(path) > len(search.forced) else None
+        while exchange and exchange[2] < step[2] - _slack(step[2], search.empty):
+            step = exchange
+            exchange = search.best_exchange(step[1])
+        path.append(step[1:])
+    return path
+
+
+def backward(
+    X: Array, Y: Array, k_min: int, alpha: float, loss: str = "squared", **options: Any
+) -> Path:
+    """Backward elimination from all features that may be chosen, largest subset first."""
+    search = Search(X, Y, alpha, loss, **options)
+    S = tuple(sorted({*search.eligible, *search.forced}))
+    path: Path = [(S, *search.score(S))]
+    while len(path[-1][0]) > k_min and (step := search.best_removal(path[-1][0])):
+        path.append(step[1:])
+    return path
+
+
+def floating_rls(
+    X: Array,
+    Y: Array,
+    alpha: float,
+    epsilon: float,
+    max_size: int | None = None,
+    loss: str = "squared",
+    **options: Any,
+) -> tuple[dict[int, tuple[Subset, float]], list[tuple[str, int, float]]]:
+    """Floating search ("New Computational Short-cuts", Algorithm 1), each model refitted.
+
+    e[c] and gain[c] are the paper's e_c and delta_c. Errors are means per sample, and so is
+    epsilon. An increase of just half the gain leads to removal, as in the paper; "just half" is
+    read up to a relative 1e-9. At ``max_size`` features the search goes on only after a removal.
+    Returns the best subset met per size with its value, and the moves (kind, feature, value after).
+    """
+    if not epsilon > 0:
+        raise ValueError("epsilon must be positive, or adding and dropping may go on for ever")
+    search = Search(X, Y, alpha, loss, **options)
+    max_size = X.shape[1] if max_size is None else max_size
+    S: Subset = ()
+    e, gain = {0: search.empty}, {}
+    best = {0: (S, search.empty)}
+    moves: list[tuple[str, int, float]] = []
+
+    def make(kind: str, feature: int, value: float) -> None:
+        moves.append((kind, feature, value))
+        e[len(S)] = value
+        known = best.get(len(S))
+        if known is None or value < known[1] - _slack(value, search.empty):
+            best[len(S)] = (S, value)
+
+    while len(S) < max_size and (step := search.best_addition(S)):
+        b, larger, value, _ = step
+        c = len(larger)
+        gain[c] = e[c - 1] - value
+        if gain[c] < epsilon and c > len(search.forced):
+            break
+        S = larger
+        make("add", b, value)
+        while c > len(search.forced) and (step := search.best_removal(S)):
+            b, smaller, value, _ = step
+            if value - e[c] > 0.5 * gain[c] * (1 + 1e-9):
+                break
+            S, c = smaller, c - 1
+            make("drop", b, value)
+    return best, moves
+
+
+# --- the short-cuts of the paper, literally -------------------------------------------------------
+
+
+def low_rank_lssvm(
+    X: Array, Y: Array, k: int, alpha: float, loss: str = "squared"
+) -> tuple[Path, Array]:
+    """Low-rank updated LS-SVM ("Linear Time Feature Selection", Algorithm 2), no intercept.
+
+    Returns the path and the final w. Every column is a candidate, a constant one too.
+    """
+    m, n = X.shape
+    y, one = np.ravel(Y), np.ones(m)
+
+    def updated(G: Array, v: Array) -> Array:
+        Gv = G @ v
+        return G - np.outer(Gv, Gv) / (1 + v @ Gv)
+
+    def judged(G: Array) -> tuple[float, float]:
+        return _judged(y[:, None], (y - (G @ y) / np.diag(G))[:, None], one, loss)
+
+    G = np.eye(m) / alpha
+    path: Path = [((), *judged(G))]
+    while len(path) <= min(k, n):
+        S = path[-1][0]
+        values = {i: judged(updated(G, X[:, i])) for i in range(n) if i not in S}
+        b = _lowest(values, path[0][1])
+        G = updated(G, X[:, b])
+        path.append(((*S, b), *values[b]))
+    return path, X[:, list(path[-1][0])].T @ G @ y
+
+
+def greedy_rls(
+    X: Array, y: Array, k: int, alpha: float, loss: str = "squared"
+) -> tuple[Path, Array]:
+    """Greedy RLS ("Linear Time Feature Selection", Algorithm 3), no intercept.
+
+    Returns the path and the final w. Every column is a candidate, a constant one too.
+    """
+    m, n = X.shape
+    y, one = np.ravel(y), np.ones(m)
+
+    def judged(a: Array, d: Array) -> tuple[float, float]:
+        return _judged(y[:, None], (y - a / d)[:, None], one, loss)
+
+    a, d, C = y / alpha, one / alpha, X / alpha
+    path: Path = [((), *judged(a, d))]
+    while len(path) <= min(k, n):
+        S, values = path[-1][0], {}
+        for i in (i for i in range(n) if i not in S):
+            v = X[:, i]
+            u = C[:, i] / (1 + v @ C[:, i])
+            values[i] = judged(a - u * (v @ a), d - u * C[:, i])
+        b = _lowest(values, path[0][1])
+        v = X[:, b]
+        u = C[:, b] / (1 + v @ C[:, b])
+        a, d, C = a - u * (v @ a), d - u * C[:, b], C - np.outer(u, v @ C)
+        path.append(((*S, b), *values[b]))
+    return path, X[:, list(path[-1][0])].T @ a
+
+
+# --- ranking --------------------------------------------------------------------------------------
+
+
+def rank_rls(X: Array, y: Array, alpha: float, groups: Any = None) -> Array:
+    """Coefficients (n) of least squares on all pairs of samples, of the same group if given.
+
+    Minimises the sum over pairs of ((y_i - y_j) - (x_i - x_j) w)^2 + alpha |w|^2.
+    """
+    groups = np.zeros(len(X)) if groups is None else np.asarray(groups)
+    pairs = [(i, j) for i, j in combinations(range(len(X)), 2) if groups[i] == groups[j]]
+    D = np.zeros((len(pairs), len(X)))
+    for row, (i, j) in zip(D, pairs, strict=True):
+        row[i], row[j] = 1, -1
+    return ridge(D @ X, D @ np.reshape(y, (-1, 1)), alpha, fit_intercept=False)[0][:, 0]
