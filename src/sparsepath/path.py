@@ -190,9 +190,9 @@ class SelectionPath:
 
     def step(self, size: int) -> Step:
         """The model of this size."""
-        if size not in self.sizes:
-            raise InputError(f"no model of size {size}; the sizes are {_ranges(self.sizes)}.")
-        return self.steps[self.sizes.index(size)]
+        if size not in (sizes := self.sizes):
+            raise InputError(f"no model of size {size}; the sizes are {_ranges(sizes)}.")
+        return self.steps[sizes.index(size)]
 
     def subset(self, size: int) -> tuple[int, ...]:
         """Columns of the model of this size, in order of entry."""
@@ -363,13 +363,13 @@ def _plain(value: Any) -> Any:
     """As JSON holds it: NaN is None, an infinity its name, the unknown its repr."""
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
+    if value is None or isinstance(value, str | int):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None if math.isnan(value) else str(value)
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None if math.isnan(value) else str(value)
-    return value if value is None or isinstance(value, str | int | float) else repr(value)
+    return [_plain(item) for item in value] if isinstance(value, list | tuple) else repr(value)
 
 
 def _number(value: Any) -> float:

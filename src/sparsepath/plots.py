@@ -14,9 +14,8 @@ if TYPE_CHECKING:
 # Okabe and Ito's colours, which the colour-blind can tell apart.
 BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#666666"
 EMPTY = "#EEF1F4"
-MARKS: dict[
-    str, tuple[str, str, dict[str, Any]]
-] = {  # rule: (what the legend says, colour, marker)
+# For each rule what the legend says, a colour and a marker; both markers can be seen on one point.
+MARKS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "min": ("least error", ORANGE, {"marker": "o", "markersize": 7, "zorder": 5}),
     "one_se": (
         "one-standard-error rule",

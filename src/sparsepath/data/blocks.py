@@ -4,11 +4,12 @@ Everything of length m lives with its rows; a block of rows answers products wit
 out columns. In memory a block is a view of the data (nothing is copied, whatever the type and
 order); values are read as they are stored and all sums are taken in float64.
 
-A block has ``shape`` and four answers:
+A block has ``shape`` and five answers:
 
 ``dot(V)``              X'V, n x c
 ``gram(weights)``       X' diag(weights) X, n x n
 ``columns(indices)``    those columns as a float64 array in Fortran order
+``rows(indices)``       those rows as a float64 array
 ``spread(means, weights)``  sum over rows of weights * (x - mean)^2, for every column
 """
 
@@ -38,6 +39,8 @@ class RowBlock(Protocol):
     def gram(self, weights: Floats | None) -> Floats: ...
 
     def columns(self, indices: Sequence[int] | NDArray[np.intp]) -> Floats: ...
+
+    def rows(self, indices: NDArray[np.intp]) -> Floats: ...
 
     def spread(self, means: Floats, weights: Floats | None) -> Floats: ...
 
@@ -101,11 +104,16 @@ class DenseBlock:
             out[:, j] = self._rows[:, i]
         return out
 
+    def rows(self, indices: NDArray[np.intp]) -> Floats:
+        return self._rows[indices].astype(np.float64)
+
     def spread(self, means: Floats, weights: Floats | None) -> Floats:
         X = self._rows
         m, n = X.shape
         out = np.empty(n)
-        width = max(1, TILE // max(1, m)) if X.flags.f_contiguous or X.strides[0] == X.itemsize else n
+        width = (
+            max(1, TILE // max(1, m)) if X.flags.f_contiguous or X.strides[0] == X.itemsize else n
+        )
         height = m if width < n else max(64, TILE // n)
         for i in range(0, n, width):
             part = slice(i, i + width)
@@ -143,6 +151,9 @@ class SparseBlock:
             part = slice(X.indptr[i], X.indptr[i + 1])
             out[X.indices[part], j] = X.data[part]
         return out
+
+    def rows(self, indices: NDArray[np.intp]) -> Floats:
+        return self._X[indices].toarray().astype(np.float64)  # type: ignore[no-any-return]
 
     def spread(self, means: Floats, weights: Floats | None) -> Floats:
         X = self._X

@@ -57,7 +57,10 @@ class Design:
         uniform = bool(np.all(weights == 1.0))
         self._weights = [None if uniform else weights[part] for part in self.slices]
         spread: Floats = sum(  # type: ignore[assignment]
-            threads.map(lambda b: b[0].spread(self.means, b[1]), zip(self.blocks, self._weights, strict=True))
+            threads.map(
+                lambda b: b[0].spread(self.means, b[1]),
+                zip(self.blocks, self._weights, strict=True),
+            )
         )
         raw = spread + self.means**2 * self.total
         self.constant: NDArray[np.bool_] = (spread <= CONSTANT * raw) | (
@@ -72,6 +75,14 @@ class Design:
         self.squares = spread * self.scales**2
         self.sizes = np.sqrt(raw) * self.scales
         self._gram: Floats | None = None
+
+    def spread(self, part: NDArray[np.intp]) -> Floats:
+        """Weighted squared norms of the columns as they stand over some of the rows."""
+        chosen = np.zeros(self.n_samples)
+        np.add.at(chosen, part, self.weights[part])
+        parts = zip(self.blocks, self.slices, strict=True)
+        total = sum(self.threads.map(lambda b: b[0].spread(self.means, chosen[b[1]]), parts))
+        return total * self.scales**2
 
     def gram_pays(self, n_steps: int) -> bool:
         """Whether X'X once is cheaper than a pass over X in each of ``n_steps`` steps.

@@ -51,9 +51,7 @@ class Loss:
         share = np.divide(weights, total[index], where=present[index], out=np.zeros(len(index)))
         return share / present.sum()
 
-    def total(
-        self, residuals: list[Floats], p: Floats, g: Floats, v: Floats, Y: Floats
-    ) -> Floats:
+    def total(self, residuals: list[Floats], p: Floats, g: Floats, v: Floats, Y: Floats) -> Floats:
         """Sums over the rows of ``weighted``, one per column: the inner loop of a search."""
         if self.name == "squared" and len(residuals) == 1:
             e = np.divide(residuals[0], p, out=residuals[0])

@@ -8,7 +8,7 @@ leave-one-out (``state.py``) and folds (``folds.py``) are searched by the same c
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 
@@ -42,23 +42,38 @@ class Trail:
     ----------
     watch : callable, optional
         Called with the trail after every move; a true value stops the search.
-    seconds : float
-        Time already spent, when a search goes on from a checkpoint.
+
+    Attributes
+    ----------
+    steps : dict of size to Step
+    moves : list of Move
+    start : tuple of int
+        The features the model began with.
+    stopped : str
+        Why the search ended.
     """
 
     def __init__(self, watch: Callable[["Trail"], object] | None = None) -> None:
         self.steps: dict[int, Step] = {}
         self.moves: list[Move] = []
+        self.start: tuple[int, ...] = ()
         self.stopped = ""
         self._watch = watch
         self._started = time.perf_counter()
 
-    def note(self, model: Model, update: Update | None = None) -> bool:
+    def seconds(self) -> float:
+        """Time since the search began."""
+        return time.perf_counter() - self._started
+
+    def note(
+        self, model: Model, update: Update | None = None, seconds: float | None = None
+    ) -> bool:
         """Record where the model is now; return whether the search should stop."""
         size = len(model.chosen)
         if update is not None:
-            seconds = time.perf_counter() - self._started
-            self.moves.append(Move(update.action, update.feature, model.error, seconds))
+            action: Literal["add", "drop"] = "add" if update.action == "add" else "drop"
+            seconds = self.seconds() if seconds is None else seconds
+            self.moves.append(Move(action, update.feature, model.error, seconds))
         known = self.steps.get(size)
         if known is None or model.error < known.error - TIE * abs(known.error):
             self.steps[size] = Step(

@@ -300,7 +300,9 @@ class State:
         squares, products, left = zip(*answers, strict=True)
         return sum(squares), _total(iter(products)), _total(iter(left))
 
-    def _usable(self, features: Sequence[int] | NDArray[np.intp], pivots: Floats) -> NDArray[np.bool_]:
+    def _usable(
+        self, features: Sequence[int] | NDArray[np.intp], pivots: Floats
+    ) -> NDArray[np.bool_]:
         chosen = np.asarray(features, dtype=np.intp)
         squares, sizes = self.design.squares[chosen], self.design.sizes[chosen]
         floor = COLLINEAR**2 * squares + (OFF_CENTRE * sizes) ** 2

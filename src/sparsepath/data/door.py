@@ -1,0 +1,181 @@
+"""The one door for data: what comes in is checked here once, and nothing inside checks again.
+
+What the rooms may rely on afterwards: X is a two-dimensional array of a real type (whatever type
+and order it came in; bool becomes uint8) or a SciPy CSC / CSR matrix, finite, with the names of its
+columns known where they have any; y is float64 of shape (m, T) and not constant; sample weights
+are float64, not negative and not all zero. Data are not copied where they need not be.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsepath.errors import InputError
+
+SHOWN = 5
+
+
+def some_of(names: Iterable[object]) -> str:
+    """The first few names, quoted, and how many more there are.
+
+    >>> some_of(["a", "b"])
+    "'a', 'b'"
+    >>> some_of("abcdefgh")
+    "'a', 'b', 'c', 'd', 'e' and 3 more"
+    """
+    listed = [repr(str(name)) for name in names]
+    more = f" and {len(listed) - SHOWN} more" if len(listed) > SHOWN else ""
+    return ", ".join(listed[:SHOWN]) + more
+
+
+def check_features(estimator: Any, X: Any, *, reset: bool) -> Any:
+    """The features of an estimator's fit (``reset=True``) or of its later use.
+
+    Sets or checks ``n_features_in_`` and ``feature_names_in_`` as scikit-learn does.
+    """
+    from sklearn.utils.validation import validate_data
+
+    _refuse_text(X)
+    checked = validate_data(
+        estimator,
+        X,
+        reset=reset,
+        accept_sparse=("csc", "csr"),
+        dtype="numeric",
+        ensure_all_finite=False,
+        ensure_min_samples=2 if reset else 1,
+    )
+    names = getattr(estimator, "feature_names_in_", None)
+    if isinstance(checked, np.ndarray):
+        if checked.dtype == np.bool_:
+            checked = checked.view(np.uint8)
+        elif checked.dtype.kind == "f" and checked.itemsize not in (4, 8):
+            checked = checked.astype(np.float64)
+    elif (
+        checked.dtype == np.bool_
+        or checked.dtype.kind == "f"
+        and checked.dtype.itemsize not in (4, 8)
+    ):
+        checked = checked.astype(np.float64)
+    _refuse_missing(checked, names)
+    return checked
+
+
+def _refuse_text(X: Any) -> None:
+    if isinstance(X, np.ndarray) or not hasattr(X, "columns"):
+        return
+    import narwhals as nw
+
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if not isinstance(frame, nw.DataFrame):
+        return
+    text = (nw.String, nw.Categorical, nw.Enum, nw.Date, nw.Datetime, nw.Duration, nw.Time)
+    found = [name for name, kind in frame.schema.items() if isinstance(kind, text)]
+    if found:
+        raise InputError(
+            f"X holds text, categories or dates in column {some_of(found)}; "
+            "encode (OneHotEncoder, OrdinalEncoder) or drop them first."
+        )
+
+
+def _refuse_missing(X: Any, names: NDArray[Any] | None) -> None:
+    values = X if isinstance(X, np.ndarray) else X.data
+    if values.dtype.kind != "f" or values.size == 0 or np.isfinite(values.sum(dtype=np.float64)):
+        return
+    if isinstance(X, np.ndarray):
+        bad = np.flatnonzero(~np.isfinite(X).all(axis=0))
+    else:
+        bad = np.unique(X.tocoo().col[~np.isfinite(X.tocoo().data)])
+    if not len(bad):
+        return
+    kind = "NaN" if np.isnan(values).any() else "infinity"
+    which = some_of(bad if names is None else names[bad])
+    raise InputError(
+        f"Input X contains {kind} in column {which}; impute (SimpleImputer) or drop these values first."
+    )
+
+
+def check_target(y: Any, n_samples: int) -> tuple[NDArray[np.float64], bool]:
+    """Targets of a regression as float64, m x T, and whether they came as a plain vector."""
+    from sklearn.utils.validation import check_array, check_consistent_length
+
+    if y is None:
+        raise InputError("This estimator requires y to be passed, but the target y is None.")
+    Y = check_array(
+        y,
+        ensure_2d=False,
+        dtype="numeric",
+        ensure_all_finite=False,
+        input_name="y",
+        ensure_min_samples=0,
+    )
+    plain = Y.ndim == 1
+    if plain:
+        Y = Y[:, None]
+    if Y.ndim != 2:
+        raise InputError(f"y has {Y.ndim} dimensions; it must be a vector or samples x targets.")
+    check_consistent_length(Y, np.empty(n_samples))
+    Y = Y.astype(np.float64)
+    if not np.isfinite(Y).all():
+        kind = "NaN" if np.isnan(Y).any() else "infinity"
+        raise InputError(f"Input y contains {kind}; leave these samples out or impute them first.")
+    return Y, plain
+
+
+def check_weights(sample_weight: Any, n_samples: int) -> NDArray[np.float64]:
+    """Sample weights as float64: given, or ones."""
+    if sample_weight is None:
+        return np.ones(n_samples)
+    from sklearn.utils.validation import check_array, check_consistent_length
+
+    if np.isscalar(sample_weight):
+        sample_weight = np.full(n_samples, sample_weight)
+    w = check_array(
+        sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight", copy=True
+    )
+    if w.ndim != 1:
+        raise InputError(f"sample_weight has shape {w.shape}; it must be a vector, one per sample.")
+    check_consistent_length(w, np.empty(n_samples))
+    if w.min() < 0:
+        raise InputError("sample_weight holds negative numbers; weights must be zero or more.")
+    if np.count_nonzero(w) < 2:
+        raise InputError("sample_weight is zero for all samples but one or none; two must count.")
+    return w
+
+
+def refuse_constant(Y: NDArray[np.float64], weights: NDArray[np.float64]) -> None:
+    """A target that does not vary leaves nothing to select for."""
+    counted = Y[weights > 0]
+    if (counted == counted[0]).all():
+        raise InputError(
+            f"y is constant ({counted[0, 0]:g} for all samples); there is nothing to select for."
+        )
+
+
+def column_indices(
+    given: Sequence[int] | Sequence[str] | None, names: Sequence[str] | None, n: int, what: str
+) -> list[int]:
+    """Columns given by index or by name, as indices in the order given."""
+    if given is None:
+        return []
+    known = {name: i for i, name in enumerate(names)} if names is not None else {}
+    out: list[int] = []
+    for item in given:
+        if isinstance(item, str):
+            if item not in known:
+                import difflib
+
+                close = difflib.get_close_matches(item, known, n=3)
+                hint = f"; did you mean {some_of(close)}?" if close else "."
+                raise InputError(f"{what}: there is no column {item!r}{hint}")
+            out.append(known[item])
+        else:
+            i = int(item)
+            if not -n <= i < n:
+                raise InputError(f"{what}: there is no column {i}; X has columns 0 to {n - 1}.")
+            out.append(i % n)
+    if len(set(out)) < len(out):
+        raise InputError(f"{what} names a column twice: {list(given)}.")
+    return out

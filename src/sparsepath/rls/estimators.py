@@ -1,0 +1,505 @@
+"""Sparse regularised least squares as scikit-learn estimators."""
+
+import copy
+from collections.abc import Callable, Sequence
+from numbers import Integral, Real
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.feature_selection import SelectorMixin
+from sklearn.model_selection import check_cv
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from sparsepath.data.blocks import Floats
+from sparsepath.data.door import (
+    check_features,
+    check_target,
+    check_weights,
+    column_indices,
+    refuse_constant,
+)
+from sparsepath.data.threads import Threads
+from sparsepath.errors import InputError
+from sparsepath.path import SelectionPath
+from sparsepath.rls.alphas import alpha_grid, loo_errors
+from sparsepath.rls.design import Design
+from sparsepath.rls.losses import Loss
+from sparsepath.rls.paths import Task, finish, make_design, run
+from sparsepath.rls.search import SEARCHES, Trail
+
+METHODS = {
+    "forward": "greedy-rls",
+    "floating": "floating-rls",
+    "backward": "backward-rls",
+    "swap": "swap-rls",
+}
+
+
+class _SparseRLS(SelectorMixin, CallbackSupportMixin, BaseEstimator):
+    """What the regressor and the classifier share: parameters, search, choice of a size."""
+
+    _losses: tuple[str, ...]
+
+    def __init__(
+        self,
+        max_features: int | None = None,
+        *,
+        choose: str | int | float = "one_se",
+        alpha: float | str | Sequence[float] = 1.0,
+        search: str = "forward",
+        cv: Any = "loo",
+        loss: str = "squared",
+        fit_intercept: bool = True,
+        standardize: bool = False,
+        forced: Sequence[int] | Sequence[str] | None = None,
+        forbidden: Sequence[int] | Sequence[str] | None = None,
+        epsilon: float | None = None,
+        pooled: bool = False,
+        memory_budget: float | None = None,
+        n_threads: int | None = None,
+        callback: Callable[[SelectionPath], object] | None = None,
+        checkpoint: str | Path | None = None,
+    ) -> None:
+        self.max_features = max_features
+        self.choose = choose
+        self.alpha = alpha
+        self.search = search
+        self.cv = cv
+        self.loss = loss
+        self.fit_intercept = fit_intercept
+        self.standardize = standardize
+        self.forced = forced
+        self.forbidden = forbidden
+        self.epsilon = epsilon
+        self.pooled = pooled
+        self.memory_budget = memory_budget
+        self.n_threads = n_threads
+        self.callback = callback
+        self.checkpoint = checkpoint
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    # Fitting ------------------------------------------------------------------------------------
+
+    def _fit(
+        self, X: Any, Y: Floats, weights: Floats, labels: ArrayLike, groups: ArrayLike | None
+    ) -> Self:
+        names = getattr(self, "feature_names_in_", None)
+        with Threads(self.n_threads) as threads:
+            design = make_design(
+                X,
+                weights,
+                threads,
+                fit_intercept=self.fit_intercept,
+                standardize=self.standardize,
+            )
+            task = self._task(X, labels, groups, names, design)
+            alphas = self._alphas(design, Y)
+            context = self._init_callback_context(max_subtasks=task.size * len(alphas))
+            context.call_on_fit_task_begin(estimator=self, X=X, y=labels)
+            self.paths_: dict[float, SelectionPath] = {}
+            for alpha in alphas:
+                about = self._about(alpha, names)
+                checkpoint = self._checkpoint(alpha, len(alphas))
+                watch = self._watch(context, design, task, about)
+                trail = run(design, Y, alpha, task, watch=watch, checkpoint=checkpoint)
+                self.paths_[alpha] = finish(trail, design, task, names=names, **about)
+                if trail.stopped in ("interrupted", "asked to"):
+                    break
+        self._settle(self.paths_)
+        context.call_on_fit_task_end(estimator=self, X=X, y=labels)
+        return self
+
+    def _settle(self, paths: dict[float, SelectionPath]) -> None:
+        """Take the best penalty and size, and the model that goes with them."""
+        # Ties between penalties go to the larger one, the simpler model.
+        self.alpha_ = min(paths, key=lambda alpha: (paths[alpha].errors.min(), -alpha))
+        self.path_ = paths[self.alpha_]
+        self._take(self.path_.choose(self.choose))
+
+    def _take(self, size: int) -> None:
+        step = self.path_.step(size)
+        assert step.coef is not None
+        assert step.intercept is not None
+        self.selected_ = np.array(step.subset, dtype=np.intp)
+        coef = np.zeros((step.coef.shape[1], self.n_features_in_))
+        coef[:, self.selected_] = step.coef.T
+        self._set_model(coef, step.intercept.copy())
+
+    def _set_model(self, coef: Floats, intercept: Floats) -> None:
+        raise NotImplementedError
+
+    def at_size(self, size: int) -> Self:
+        """A copy of this fitted estimator that uses the best model of another size.
+
+        Parameters
+        ----------
+        size : int
+            One of ``path_.sizes``.
+        """
+        check_is_fitted(self)
+        other = copy.copy(self)
+        other._take(size)
+        return other
+
+    def _task(
+        self,
+        X: Any,
+        labels: ArrayLike,
+        groups: ArrayLike | None,
+        names: Sequence[str] | None,
+        design: Design,
+    ) -> Task:
+        n = design.n_features
+        if self.loss not in self._losses:
+            raise InputError(f"loss={self.loss!r}; use one of {', '.join(self._losses)}.")
+        if self.search not in SEARCHES:
+            raise InputError(f"search={self.search!r}; use one of {', '.join(SEARCHES)}.")
+        forced = column_indices(self.forced, names, n, "forced")
+        forbidden = column_indices(self.forbidden, names, n, "forbidden")
+        both = sorted(set(forced) & set(forbidden))
+        if both:
+            raise InputError(f"columns {both} are both forced and forbidden.")
+        constant = [i for i in forced if design.constant[i]]
+        if constant:
+            raise InputError(f"columns {constant} are constant and cannot be forced.")
+        candidates = tuple(i for i in range(n) if i not in set(forbidden))
+        splits = None
+        if not (isinstance(self.cv, str) and self.cv == "loo"):
+            splits = self._splits(X, labels, groups)
+        return Task(
+            search=self.search,
+            size=self._size(len(forced), candidates, design),
+            loss=self.loss,
+            candidates=candidates,
+            forced=tuple(forced),
+            epsilon=self.epsilon,
+            splits=splits,
+            pooled=self.pooled,
+            memory=self.memory_budget,
+        )
+
+    def _splits(self, X: Any, labels: ArrayLike, groups: ArrayLike | None) -> list[Any]:
+        if isinstance(self.cv, str):
+            raise InputError(f"cv={self.cv!r}; use 'loo', a number of folds, or splits.")
+        splitter = check_cv(self.cv, labels, classifier=isinstance(self, ClassifierMixin))
+        return list(splitter.split(X, labels, groups))
+
+    def _size(self, n_forced: int, candidates: Sequence[int], design: Design) -> int:
+        """The size to which the search goes."""
+        usable = int(np.count_nonzero(~design.constant[list(candidates)]))
+        if self.search == "backward":
+            return n_forced
+        if self.max_features is None:
+            # With a sample left out there must be more samples than coefficients.
+            return max(n_forced, min(usable, design.n_samples - 1 - int(self.fit_intercept)))
+        if not isinstance(self.max_features, Integral) or self.max_features < 0:
+            raise InputError(
+                f"max_features={self.max_features!r}; give a whole number from 0 up, or None."
+            )
+        if self.max_features < n_forced:
+            raise InputError(
+                f"max_features={self.max_features} is less than the {n_forced} forced features."
+            )
+        return min(int(self.max_features), usable)
+
+    def _alphas(self, design: Design, Y: Floats) -> list[float]:
+        """The penalties to search with."""
+        if isinstance(self.alpha, str):
+            if self.alpha != "loo":
+                raise InputError(
+                    f"alpha={self.alpha!r}; use a number, a list of numbers, or 'loo'."
+                )
+            grid = alpha_grid(design)
+            errors = loo_errors(design, Y, grid, Loss(self.loss))
+            self.alpha_errors_ = dict(zip(grid.tolist(), errors.tolist(), strict=True))
+            return [float(grid[np.flatnonzero(errors == errors.min())[-1]])]
+        given = [self.alpha] if isinstance(self.alpha, Real) else list(self.alpha)  # type: ignore[arg-type]
+        if not given:
+            raise InputError("alpha is an empty list; give at least one penalty.")
+        for value in given:
+            if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= value < np.inf:
+                raise InputError(
+                    f"alpha={value!r}; penalties must be finite numbers, zero or more."
+                )
+        return [float(value) for value in given]
+
+    def _about(self, alpha: float, names: Sequence[str] | None) -> dict[str, Any]:
+        told = self.get_params(deep=False)
+        skipped = ("callback", "checkpoint", "n_threads", "memory_budget", "alpha")
+        parameters = {name: value for name, value in told.items() if name not in skipped}
+        return {"method": METHODS[self.search], "parameters": {**parameters, "alpha": alpha}}
+
+    def _checkpoint(self, alpha: float, n_alphas: int) -> Path | None:
+        """The file of this penalty; one per penalty if there are several."""
+        if self.checkpoint is None:
+            return None
+        path = Path(self.checkpoint)
+        return path if n_alphas == 1 else path.with_name(f"{path.stem}-{alpha:g}{path.suffix}")
+
+    def _watch(
+        self, context: Any, design: Design, task: Task, about: dict[str, Any]
+    ) -> Callable[[Trail], bool] | None:
+        """What is called after every move: scikit-learn's callbacks and the plain one."""
+        listening = bool(getattr(self, "_skl_callbacks", None))
+        if self.callback is None and not listening:
+            return None
+
+        def watch(trail: Trail) -> bool:
+            path = SelectionPath(
+                trail.steps,
+                n_features=design.n_features,
+                moves=trail.moves,
+                start=trail.start,
+                feature_names=getattr(self, "feature_names_in_", None),
+                criterion=task.criterion,
+                complete=False,
+                **about,
+            )
+            stop = self.callback is not None and bool(self.callback(path))
+            if listening:
+                step = context.subcontext(task_name=f"{len(trail.moves)} moves")
+                step.call_on_fit_task_begin(estimator=self)
+                state = copy.copy(self)
+                state._settle({about["parameters"]["alpha"]: path})
+                fitted = {k: v for k, v in vars(state).items() if k.endswith("_")}
+                stop |= bool(
+                    step.call_on_fit_task_end(estimator=self, reconstruction_attributes=fitted)
+                )
+            return stop
+
+        return watch
+
+    # Using --------------------------------------------------------------------------------------
+
+    def _get_support_mask(self) -> NDArray[np.bool_]:
+        check_is_fitted(self)
+        mask = np.zeros(self.n_features_in_, dtype=bool)
+        mask[self.selected_] = True
+        return mask
+
+    def _scores(self, X: Any) -> Floats:
+        """X w + b from the selected columns alone."""
+        check_is_fitted(self)
+        X = check_features(self, X, reset=False)
+        coef = np.atleast_2d(self.coef_)[:, self.selected_]
+        part = X[:, self.selected_]
+        return np.asarray(part @ coef.T) + self.intercept_
+
+
+class SparseRLSRegressor(RegressorMixin, _SparseRLS):
+    """Regularised least squares on a few features, chosen by exact cross-validation.
+
+    Features are added (and, if asked, dropped) one at a time, each time the one that gives the
+    least cross-validation error of ridge regression on the chosen set: the same choices and errors
+    as refitting every model from scratch, at the cost of about one reading of the data per step.
+
+    Parameters
+    ----------
+    max_features : int or None, default=None
+        The size to which the path goes; None: as many as there are, or as samples allow.
+    choose : {"one_se", "min"}, int or float, default="one_se"
+        Which size to use for prediction: the smallest within one standard error of the least error,
+        that of the least error, a given size, or the smallest within a fraction of the least error.
+    alpha : float, list of float or "loo", default=1.0
+        The ridge penalty, zero or more; with 0, ordinary least squares, features that are collinear
+        with the chosen ones are passed over. A list: a path for each, the best pair of penalty and
+        size is used. "loo": chosen by leave-one-out with all features.
+    search : {"forward", "floating", "backward", "swap"}, default="forward"
+        Forward; forward with removals while they cost less than half of what was gained (paper
+        002); from all features down; forward with exchanges of one feature for another.
+    cv : "loo", int, splitter or list of splits, default="loo"
+        The criterion: exact leave-one-out, or the mean error over the test parts of any splits.
+    loss : {"squared", "absolute"}, default="squared"
+        What a cross-validation residual costs; splits other than "loo" take the squared loss.
+    fit_intercept : bool, default=True
+        A constant term, not penalised, refitted whenever a sample is left out.
+    standardize : bool, default=False
+        Penalise as if all columns had unit variance; coefficients stay in the units of the data.
+    forced, forbidden : list of int or str, optional
+        Columns, by index or name, that every model must have, or none may have.
+    epsilon : float, optional
+        For search="floating": stop when an addition gains less.
+    pooled : bool, default=False
+        For splits: pool the errors of all test samples, rather than average the splits' means.
+    memory_budget : float, optional
+        Bytes that may be used to keep intermediate results of the losses that need them all;
+        default a quarter of the machine's memory. It changes the speed only.
+    n_threads : int, optional
+        Threads; None: one per core. It changes the speed only.
+    callback : callable, optional
+        Called after every move with the path so far; a true value stops the search.
+    checkpoint : path, optional
+        A file in which progress is kept, and from which an interrupted search goes on.
+
+    Attributes
+    ----------
+    path_ : SelectionPath
+        Best subset, error and coefficients for every size.
+    selected_ : array of int
+        The columns in use, in order of entry.
+    coef_, intercept_ : arrays
+        Coefficients in the units of the data, zero for columns not in use.
+    alpha_ : float
+        The penalty in use.
+    paths_ : dict
+        The path of every penalty.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
+    >>> model = SparseRLSRegressor(standardize=True).fit(X, y)
+    >>> list(model.get_feature_names_out())
+    ['bmi', 'bp', 's5']
+    >>> model.path_.names(4)
+    ('bmi', 's5', 'bp', 's1')
+    """
+
+    _losses = ("squared", "absolute")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        tags.target_tags.single_output = True
+        return tags
+
+    @with_callbacks
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """Search for the path and settle on a size.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+        y : array of shape (n_samples,) or (n_samples, n_targets)
+        sample_weight : array of shape (n_samples,), optional
+            A sample that is left out is left out with its whole weight.
+        groups : array of shape (n_samples,), optional
+            For a ``cv`` that splits by groups.
+        """
+        X = check_features(self, X, reset=True)
+        Y, self._one_target = check_target(y, X.shape[0])
+        weights = check_weights(sample_weight, X.shape[0])
+        refuse_constant(Y, weights)
+        return self._fit(X, Y, weights, Y if Y.shape[1] > 1 else Y[:, 0], groups)
+
+    def _set_model(self, coef: Floats, intercept: Floats) -> None:
+        self.coef_ = coef[0] if self._one_target else coef
+        self.intercept_ = float(intercept[0]) if self._one_target else intercept
+
+    def predict(self, X: Any) -> Floats:
+        """Predicted targets, of the shape that y had."""
+        scores = self._scores(X)
+        return scores[:, 0] if self._one_target else scores
+
+
+class SparseRLSClassifier(ClassifierMixin, _SparseRLS):
+    """Regularised least-squares classification on a few features, chosen by exact cross-validation.
+
+    Ridge regression on targets +1 and -1, one per class against the rest when there are more than
+    two; all classes share the chosen features. The search is that of ``SparseRLSRegressor``.
+
+    Parameters
+    ----------
+    max_features, choose, alpha, search, cv, fit_intercept, standardize, forced, forbidden
+        As for ``SparseRLSRegressor``.
+    loss : {"squared", "zero_one", "balanced", "absolute"}, default="squared"
+        What the search minimises: the squared residual, the error rate, or the mean of the error
+        rates of the classes. Splits other than cv="loo" take the squared loss.
+    epsilon, pooled, memory_budget, n_threads, callback, checkpoint
+        As for ``SparseRLSRegressor``.
+
+    Attributes
+    ----------
+    classes_ : array
+        The class labels.
+    path_, selected_, coef_, intercept_, alpha_, paths_, n_features_in_, feature_names_in_
+        As for ``SparseRLSRegressor``; ``coef_`` has one row per class, a single one for two.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> model = SparseRLSClassifier(10, loss="zero_one", standardize=True).fit(X, y)
+    >>> model.path_.names(2)
+    ('worst concave points', 'worst radius')
+    """
+
+    _losses = ("squared", "zero_one", "balanced", "absolute")
+
+    @with_callbacks
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """Search for the path and settle on a size.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+        y : array of shape (n_samples,)
+            Class labels of any kind.
+        sample_weight : array of shape (n_samples,), optional
+            A sample that is left out is left out with its whole weight.
+        groups : array of shape (n_samples,), optional
+            For a ``cv`` that splits by groups.
+        """
+        X = check_features(self, X, reset=True)
+        labels = _labels(y, X.shape[0])
+        weights = check_weights(sample_weight, X.shape[0])
+        self.classes_, codes = np.unique(labels, return_inverse=True)
+        if len(np.unique(codes[weights > 0])) < 2:
+            raise InputError(
+                f"y has only one class ({labels[weights > 0][0]!r}); a classifier needs at least two."
+            )
+        if len(self.classes_) == 2:
+            Y = np.where(codes == 1, 1.0, -1.0)[:, None]
+        else:
+            Y = np.where(codes[:, None] == np.arange(len(self.classes_)), 1.0, -1.0)
+        return self._fit(X, Y, weights, labels, groups)
+
+    def _set_model(self, coef: Floats, intercept: Floats) -> None:
+        self.coef_, self.intercept_ = coef, intercept
+
+    def decision_function(self, X: Any) -> Floats:
+        """Scores: one column per class, or for two classes one number, positive for the second."""
+        scores = self._scores(X)
+        return scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class with the largest score."""
+        scores = self.decision_function(X)
+        winners = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(1)
+        return self.classes_[winners]
+
+
+def _labels(y: Any, n_samples: int) -> NDArray[Any]:
+    from sklearn.utils.validation import _check_y, check_consistent_length, column_or_1d
+
+    if y is None:
+        raise InputError("This estimator requires y to be passed, but the target y is None.")
+    check_classification_targets(y)
+    labels = column_or_1d(y, warn=True)
+    check_consistent_length(labels, np.empty(n_samples))
+    if labels.dtype.kind == "f":
+        _check_y(labels)
+    return labels

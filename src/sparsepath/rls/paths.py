@@ -1,0 +1,258 @@
+"""Selection paths of regularised least squares: the data checked, a search run, a path returned."""
+
+import hashlib
+import json
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sparsepath.data.blocks import Floats, row_blocks
+from sparsepath.data.threads import Threads
+from sparsepath.errors import FileError, InputError, PathWarning
+from sparsepath.files import replacing
+from sparsepath.path import Move, SelectionPath
+from sparsepath.rls.design import Design
+from sparsepath.rls.finders import BoundFinder, CacheFinder, EveryFinder
+from sparsepath.rls.folds import FoldModel, Split
+from sparsepath.rls.losses import Loss
+from sparsepath.rls.search import SEARCHES, Model, Trail
+from sparsepath.rls.state import Finder, State, Update
+
+FORMS = ("auto", "gram", "pass", "cache", "blocks")
+CACHE_FROM = 1 << 20  # numbers in X from which the compiled cache search pays for its start
+CHECKPOINT_SECONDS = 2.0
+
+STOPPED = {
+    "no candidate left": "every feature left is constant, collinear with the chosen ones, or "
+    "would let a sample decide its own prediction",
+    "residuals vanished": "the chosen features already fit the target exactly",
+    "nothing to drop": "no feature can be dropped",
+    "interrupted": "it was interrupted",
+}
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is asked of a search; the same for every penalty."""
+
+    search: str = "forward"
+    size: int = 1
+    loss: str = "squared"
+    candidates: tuple[int, ...] = ()
+    forced: tuple[int, ...] = ()
+    epsilon: float | None = None
+    splits: Sequence[Split] | None = None
+    pooled: bool = False
+    form: str = "auto"
+    memory: float | None = None
+
+    @property
+    def criterion(self) -> str:
+        how = "leave-one-out" if self.splits is None else f"{len(self.splits)}-split"
+        return f"{how} {self.loss.replace('_', '-')} error"
+
+
+def make_design(
+    X: Any,
+    weights: Floats,
+    threads: Threads,
+    *,
+    fit_intercept: bool = True,
+    standardize: bool = False,
+    n_blocks: int | None = None,
+) -> Design:
+    """The data of a problem, ready for any target, penalty and search."""
+    return Design(
+        row_blocks(X, n_blocks),
+        weights,
+        threads,
+        fit_intercept=fit_intercept,
+        standardize=standardize,
+    )
+
+
+def make_model(design: Design, Y: Floats, alpha: float, task: Task) -> Model:
+    """The empty model, judged as the task asks."""
+    if task.splits is not None:
+        if task.loss != "squared":
+            raise InputError(
+                f"loss={task.loss!r} needs cv='loo'; with other splits the criterion is the "
+                "squared error (loss='squared')."
+            )
+        return FoldModel(design, Y, alpha, task.splits, task.pooled)
+    return State(design, Y, alpha, Loss(task.loss), _finder(design, Y.shape[1], task))
+
+
+def _finder(design: Design, n_targets: int, task: Task) -> Finder:
+    """The cheapest finder for the task, or the one that was asked for."""
+    form = task.form
+    if form not in FORMS:
+        raise InputError(f"form={form!r} is not known; use one of {', '.join(FORMS)}.")
+    if task.loss == "squared":
+        if form in ("cache", "blocks"):
+            return EveryFinder()
+        if form == "auto":
+            form = "gram" if design.gram_pays(task.size) else "pass"
+        return BoundFinder(form)
+    numbers = design.n_samples * design.n_features
+    fits = 8 * numbers <= (default_memory() if task.memory is None else task.memory)
+    worth = form == "cache" or numbers >= CACHE_FROM
+    return (
+        CacheFinder() if n_targets == 1 and fits and worth and form != "blocks" else EveryFinder()
+    )
+
+
+def default_memory() -> float:
+    """A quarter of the machine's memory, in bytes; 2 GiB where that cannot be told."""
+    import os
+
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 4
+    except (AttributeError, ValueError, OSError):
+        return 2.0**31
+
+
+def run(
+    design: Design,
+    Y: Floats,
+    alpha: float,
+    task: Task,
+    *,
+    watch: Callable[[Trail], object] | None = None,
+    checkpoint: str | Path | None = None,
+) -> Trail:
+    """Search; what was found so far is returned even if the search is interrupted."""
+    if task.search not in SEARCHES:
+        raise InputError(f"search={task.search!r}; use one of {', '.join(SEARCHES)}.")
+    keeper = Checkpoint(checkpoint, design, Y, alpha, task) if checkpoint is not None else None
+
+    def watch_all(trail: Trail) -> object:
+        if keeper is not None:
+            keeper.write(trail)
+        return watch(trail) if watch is not None else False
+
+    trail = Trail(watch_all)
+    try:
+        model = make_model(design, Y, alpha, task)
+        if task.search == "backward":
+            for feature in task.candidates:
+                if not design.constant[feature]:
+                    model.apply_update(Update("add", feature, np.nan))
+            trail.start = tuple(model.chosen)
+            trail.note(model)
+        else:
+            trail.note(model)
+            for feature in task.forced:
+                _force(model, trail, feature)
+        if keeper is not None:
+            keeper.replay(model, trail)
+        options: dict[str, Any] = {"epsilon": task.epsilon} if task.search == "floating" else {}
+        SEARCHES[task.search](
+            model, trail, size=task.size, candidates=task.candidates, keep=task.forced, **options
+        )
+    except KeyboardInterrupt:
+        if not trail.steps:
+            raise
+        trail.stopped = "interrupted"
+    finally:
+        if keeper is not None:
+            keeper.write(trail, now=True)
+    return trail
+
+
+def _force(model: Model, trail: Trail, feature: int) -> None:
+    update = Update("add", feature, np.nan)
+    model.apply_update(update)
+    trail.note(model, update)
+
+
+def finish(
+    trail: Trail, design: Design, task: Task, *, names: Sequence[str] | None, **about: Any
+) -> SelectionPath:
+    """The selection path of a trail, with a warning if it ends before its time."""
+    reason = STOPPED.get(trail.stopped)
+    if reason is not None:
+        warnings.warn(
+            f"the path ends at size {max(trail.steps)}: {reason}.", PathWarning, stacklevel=3
+        )
+    return SelectionPath(
+        trail.steps,
+        n_features=design.n_features,
+        moves=trail.moves,
+        start=trail.start,
+        feature_names=names,
+        criterion=task.criterion,
+        error_kind="selection",
+        data={
+            "n_samples": design.n_samples,
+            "n_features": design.n_features,
+            "fingerprint": fingerprint(design),
+        },
+        complete=trail.stopped != "interrupted",
+        stopped=trail.stopped,
+        **about,
+    )
+
+
+def fingerprint(design: Design, *more: Any) -> str:
+    """A short name for the data: equal data, equal name."""
+    digest = hashlib.blake2b(digest_size=12)
+    digest.update(repr((design.n_samples, design.n_features, design.fit_intercept)).encode())
+    for array in (design.means, design.squares, design.weights, *more):
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()
+
+
+class Checkpoint:
+    """A file that lets a long search go on where it stopped.
+
+    It holds the moves and what the problem was. Going on means making the same moves again, which
+    needs no search, and everything computed from there on is the same to the last bit.
+    """
+
+    def __init__(
+        self, path: str | Path, design: Design, Y: Floats, alpha: float, task: Task
+    ) -> None:
+        self.path = Path(path)
+        self._problem = {
+            "schema": "sparsepath/checkpoint",
+            "schema_version": 1,
+            "data": fingerprint(design, Y),
+            "alpha": alpha,
+            "task": hashlib.blake2b(repr(task).encode(), digest_size=12).hexdigest(),
+        }
+        self._written = 0.0
+
+    def write(self, trail: Trail, now: bool = False) -> None:
+        """Write the moves so far, unless that was done a moment ago."""
+        elapsed = trail.seconds()
+        if not now and elapsed - self._written < CHECKPOINT_SECONDS:
+            return
+        self._written = elapsed
+        moves = [[m.action, m.feature, m.error, m.seconds] for m in trail.moves]
+        with replacing(self.path) as stream:
+            json.dump({**self._problem, "moves": moves}, stream)
+
+    def replay(self, model: Model, trail: Trail) -> None:
+        """Make the moves that an earlier run has written, if there is one."""
+        if not self.path.exists():
+            return
+        try:
+            record = json.loads(self.path.read_text("utf-8"))
+            moves = [Move(*move) for move in record.pop("moves")]
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise FileError(
+                f"{self.path} is not a readable checkpoint; delete it to start afresh."
+            ) from error
+        if record != self._problem:
+            raise FileError(
+                f"{self.path} belongs to other data or parameters; delete it or name another file."
+            )
+        for move in moves[len(trail.moves) :]:
+            update = Update(move.action, move.feature, move.error)
+            model.apply_update(update)
+            trail.note(model, update, seconds=move.seconds)
