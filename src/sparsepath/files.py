@@ -12,7 +12,7 @@ from sparsepath.errors import FileError
 
 @contextmanager
 def replacing(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[Any]]:
-    """Open a file beside ``path`` for writing; it takes the place of ``path`` only when all went well.
+    """Open a file beside ``path`` for writing; it takes its place only when all went well.
 
     Parameters
     ----------

@@ -14,6 +14,7 @@ A block has ``shape`` and five answers:
 """
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
@@ -55,7 +56,7 @@ class DenseBlock:
 
     @property
     def shape(self) -> tuple[int, int]:
-        return self._rows.shape  # type: ignore[return-value]
+        return self._rows.shape
 
     def _as_is(self) -> bool:
         return self._rows.dtype == np.float64
@@ -65,7 +66,7 @@ class DenseBlock:
 
     def dot(self, V: Floats) -> Floats:
         X = self._rows
-        m, n = X.shape
+        n = X.shape[1]
         by_column = self._whole.flags.f_contiguous and not self._whole.flags.c_contiguous
         if V.shape[1] == 2 and by_column and self._whole.size >= COMPILED_FROM:
             from sparsepath.data.compiled import two_products
@@ -134,7 +135,7 @@ class SparseBlock:
 
     @property
     def shape(self) -> tuple[int, int]:
-        return self._X.shape  # type: ignore[no-any-return]
+        return self._X.shape
 
     def dot(self, V: Floats) -> Floats:
         return np.asarray(self._X.T @ V, dtype=np.float64)
@@ -142,7 +143,7 @@ class SparseBlock:
     def gram(self, weights: Floats | None) -> Floats:
         X = self._X.astype(np.float64)
         left = X if weights is None else X.multiply(weights[:, None]).tocsc()
-        return (left.T @ X).toarray()  # type: ignore[no-any-return]
+        return (left.T @ X).toarray()
 
     def columns(self, indices: Sequence[int] | NDArray[np.intp]) -> Floats:
         X = self._X
@@ -153,7 +154,7 @@ class SparseBlock:
         return out
 
     def rows(self, indices: NDArray[np.intp]) -> Floats:
-        return self._X[indices].toarray().astype(np.float64)  # type: ignore[no-any-return]
+        return self._X[indices].toarray().astype(np.float64)
 
     def spread(self, means: Floats, weights: Floats | None) -> Floats:
         X = self._X
@@ -210,4 +211,4 @@ def _cuts(m: int, n_blocks: int) -> list[tuple[int, int]]:
     n_blocks = max(1, min(n_blocks, m))
     size, rest = divmod(m, n_blocks)
     edges = np.cumsum([0] + [size + (i < rest) for i in range(n_blocks)])
-    return [(int(a), int(b)) for a, b in zip(edges[:-1], edges[1:], strict=True)]
+    return [(int(a), int(b)) for a, b in pairwise(edges)]

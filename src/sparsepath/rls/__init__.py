@@ -1,4 +1,4 @@
-"""Regularised least squares: greedy, floating and backward selection with exact cross-validation."""
+"""Regularised least squares: feature selection with exact cross-validation."""
 
 from sparsepath.rls.estimators import SparseRLSClassifier, SparseRLSRegressor
 

@@ -1,6 +1,7 @@
 """The data as regularised least squares sees them: weighted, centred and scaled, implicitly."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,7 +47,7 @@ class Design:
         self.weights = weights
         self.total = float(weights.sum())
         edges = np.cumsum([0] + [block.shape[0] for block in self.blocks])
-        self.slices = [slice(a, b) for a, b in zip(edges[:-1], edges[1:], strict=True)]
+        self.slices = [slice(a, b) for a, b in pairwise(edges)]
         self.n_samples = int(edges[-1])
         self.n_features = self.blocks[0].shape[1]
 

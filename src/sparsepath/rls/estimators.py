@@ -201,7 +201,7 @@ class _SparseRLS(SelectorMixin, CallbackSupportMixin, BaseEstimator):
         if self.max_features is None:
             # With a sample left out there must be more samples than coefficients.
             return max(n_forced, min(usable, design.n_samples - 1 - int(self.fit_intercept)))
-        if not isinstance(self.max_features, Integral) or self.max_features < 0:
+        if not _is_count(self.max_features):
             raise InputError(
                 f"max_features={self.max_features!r}; give a whole number from 0 up, or None."
             )
@@ -222,11 +222,15 @@ class _SparseRLS(SelectorMixin, CallbackSupportMixin, BaseEstimator):
             errors = loo_errors(design, Y, grid, Loss(self.loss))
             self.alpha_errors_ = dict(zip(grid.tolist(), errors.tolist(), strict=True))
             return [float(grid[np.flatnonzero(errors == errors.min())[-1]])]
-        given = [self.alpha] if isinstance(self.alpha, Real) else list(self.alpha)  # type: ignore[arg-type]
+        given: list[Any] = np.ravel(np.asarray(self.alpha, dtype=object)).tolist()
         if not given:
             raise InputError("alpha is an empty list; give at least one penalty.")
         for value in given:
-            if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= value < np.inf:
+            if (
+                isinstance(value, bool)
+                or not isinstance(value, Real)
+                or not 0 <= float(value) < np.inf
+            ):
                 raise InputError(
                     f"alpha={value!r}; penalties must be finite numbers, zero or more."
                 )
@@ -387,7 +391,9 @@ class SparseRLSRegressor(RegressorMixin, _SparseRLS):
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            Features of any real type, read as they are.
         y : array of shape (n_samples,) or (n_samples, n_targets)
+            Targets; several share the chosen features, their losses are added up.
         sample_weight : array of shape (n_samples,), optional
             A sample that is left out is left out with its whole weight.
         groups : array of shape (n_samples,), optional
@@ -456,6 +462,7 @@ class SparseRLSClassifier(ClassifierMixin, _SparseRLS):
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            Features of any real type, read as they are.
         y : array of shape (n_samples,)
             Class labels of any kind.
         sample_weight : array of shape (n_samples,), optional
@@ -469,7 +476,7 @@ class SparseRLSClassifier(ClassifierMixin, _SparseRLS):
         self.classes_, codes = np.unique(labels, return_inverse=True)
         if len(np.unique(codes[weights > 0])) < 2:
             raise InputError(
-                f"y has only one class ({labels[weights > 0][0]!r}); a classifier needs at least two."
+                f"y has only one class ({labels[weights > 0][0]!r}); at least two are needed."
             )
         if len(self.classes_) == 2:
             Y = np.where(codes == 1, 1.0, -1.0)[:, None]
@@ -490,6 +497,10 @@ class SparseRLSClassifier(ClassifierMixin, _SparseRLS):
         scores = self.decision_function(X)
         winners = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(1)
         return self.classes_[winners]
+
+
+def _is_count(value: object) -> bool:
+    return not isinstance(value, bool) and isinstance(value, Integral) and int(value) >= 0
 
 
 def _labels(y: Any, n_samples: int) -> NDArray[Any]:

@@ -23,8 +23,8 @@ estimated and the bounds are lowered by it; every decision rests on an evaluatio
 themselves.
 """
 
-import functools
 from collections.abc import Iterable
+from functools import partial, reduce
 from typing import NamedTuple
 
 import numpy as np
@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from sparsepath.data.blocks import Floats
+from sparsepath.rls.rows import Rows
 from sparsepath.rls.state import Change, State, Update, limit, pick
 
 BATCH = 8  # candidates evaluated at once
@@ -62,6 +63,14 @@ class Follower:
     form : {"pass", "gram"}
         Where the products with the newest column of Z come from.
     """
+
+    s: Floats
+    c: Floats
+    b2: Floats
+    collinear: NDArray[np.bool_]
+    turned: Floats
+    _t: Floats
+    _size: int
 
     def __init__(self, form: str) -> None:
         self.form = form
@@ -118,6 +127,7 @@ class Follower:
     def _rotate(self, state: State, change: Change) -> None:
         """A feature was dropped: t turns with Z, and its last column goes back into s and c."""
         assert change.Q is not None
+        assert change.released is not None
         turned = self.t @ change.Q
         self._size -= 1
         self._t[:, : self._size] = turned[:, :-1]
@@ -185,8 +195,7 @@ class BoundFinder(Follower):
                     products = state.sum(lambda rows: rows.products(0, True))[features]
                 else:
                     part = slice(min(n_open, 2 * BATCH))
-                    some = features[part]
-                    products = state.sum(lambda rows: rows.column_products(some))
+                    products = state.sum(partial(Rows.column_products, features=features[part]))
                 Xu = _centered(state, products, weighed.gu, features[part])
                 bounds[part] = self._bounds(state, features[part], weighed, Xu)
                 fine[part] = True
@@ -302,4 +311,4 @@ def _centered(
 
 
 def _added(parts: Iterable[Floats]) -> Floats:
-    return functools.reduce(np.add, parts)
+    return reduce(np.add, parts)

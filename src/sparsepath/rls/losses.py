@@ -14,6 +14,7 @@ balanced   zero_one with v = g^2 / (number of classes * sum of g^2 over the samp
 A score that beats its rivals by no more than ``NO_DECISION`` is no decision and counts as wrong.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -45,7 +46,7 @@ class Loss:
         if self.name != "balanced":
             return weights / weights.sum()
         label = np.sign(Y[:, 0]) if Y.shape[1] == 1 else Y.argmax(1)
-        classes, index = np.unique(label, return_inverse=True)
+        _, index = np.unique(label, return_inverse=True)
         total = np.bincount(index, weights)
         present = total > 0
         share = np.divide(weights, total[index], where=present[index], out=np.zeros(len(index)))
@@ -103,13 +104,13 @@ class Loss:
         return wrong * v[column]
 
 
-def _sum_of(parts) -> Floats:  # type: ignore[no-untyped-def]
+def _sum_of(parts: Iterator[Floats]) -> Floats:
     total = next(parts)
     for part in parts:
         total += part
-    return total  # type: ignore[no-any-return]
+    return total
 
 
 def _per_weight(g: Floats, v: Floats) -> Floats:
-    """v / g^2, constant for the losses that use it; zero where the weight is zero."""
+    """V / g^2, constant for the losses that use it; zero where the weight is zero."""
     return np.divide(v, g * g, where=g > 0, out=np.zeros(len(g)))

@@ -6,8 +6,6 @@ serves one block in memory, many blocks on threads, and blocks that live elsewhe
 those of ``state.py``; W holds the candidates at hand, z in its derivation.
 """
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import blas
@@ -53,7 +51,8 @@ class Rows:
         self.released = np.zeros(len(g))
 
     @property
-    def Z(self) -> Floats:
+    def Z(self) -> Floats:  # noqa: N802 (the papers' letter)
+        """The orthonormal columns in use."""
         return self._Z[:, : self.size]
 
     # Candidates ---------------------------------------------------------------------------------

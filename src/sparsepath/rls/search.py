@@ -20,10 +20,12 @@ from sparsepath.rls.state import TIE, Update
 class Model(Protocol):
     """What a search needs to know of the model it changes."""
 
-    chosen: list[int]
-    error: float
-    empty_error: float
-
+    @property
+    def chosen(self) -> list[int]: ...
+    @property
+    def error(self) -> float: ...
+    @property
+    def empty_error(self) -> float: ...
     def find_best_update(
         self, action: str = "add", features: Iterable[int] | None = None
     ) -> Update | None: ...

@@ -22,8 +22,9 @@ Nothing positive is formed as a difference of large numbers, so alpha may be tin
 collinear, and a hundred additions and removals come back to where they began.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol, TypeVar
 
 import numpy as np
@@ -158,6 +159,7 @@ class State:
         Parameters
         ----------
         action : {"add", "drop"}
+            What to do with a feature.
         features : iterable of int, optional
             Those that may be added (default: all that are not chosen and not constant) or dropped
             (default: all chosen).
@@ -246,14 +248,12 @@ class State:
         norms = np.sqrt(np.einsum("ij,ij->i", inverse, inverse))
         directions = inverse.T / norms
         tau = -self.solve(self.a) / norms[:, None]
-        parts = [slice(i, i + REMOVAL_BATCH) for i in range(0, k, REMOVAL_BATCH)]
-        return np.concatenate(
-            [
-                self.sum(lambda rows, part=part: rows.score_without(directions[:, part], tau[part]))
-                for part in parts
-            ]
-            or [np.zeros(0)]
-        )
+        errors = np.zeros(k)
+        for i in range(0, k, REMOVAL_BATCH):
+            part = slice(i, i + REMOVAL_BATCH)
+            some, steps = directions[:, part], tau[part]
+            errors[part] = self.sum(partial(Rows.score_without, directions=some, tau=steps))
+        return errors
 
     def drop(self, feature: int) -> None:
         """Take a chosen feature out again."""
@@ -338,8 +338,8 @@ def pick(
     return Update(action, feature, float(errors[features == feature][0]))
 
 
-def _total(parts) -> Floats:  # type: ignore[no-untyped-def]
+def _total(parts: Iterator[Floats]) -> Floats:
     first = next(parts)
     for part in parts:
         first = first + part
-    return first  # type: ignore[no-any-return]
+    return first
