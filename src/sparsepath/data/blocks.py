@@ -24,8 +24,8 @@ Floats = NDArray[np.float64]
 
 TILE = 1 << 16  # numbers in a tile that is cast or squared: half a MiB of float64 stays in cache
 COMPILED_FROM = 1 << 22  # numbers in a matrix from which a compiled pass pays for its start
-MOST_BLOCKS = 8
-BLOCK_NUMBERS = 1 << 21  # a block smaller than this is not worth a thread
+MOST_BLOCKS = 16
+BLOCK_NUMBERS = 1 << 23  # a block smaller than this is not worth a thread
 BLOCK_ROWS = 256
 
 
@@ -204,7 +204,8 @@ def _tidy(X: Any) -> Any:
 
 
 def _block_count(m: int, numbers: int) -> int:
-    return max(1, min(MOST_BLOCKS, numbers // BLOCK_NUMBERS, m // BLOCK_ROWS))
+    most = max(1, min(MOST_BLOCKS, numbers // BLOCK_NUMBERS, m // BLOCK_ROWS))
+    return 1 << (most.bit_length() - 1)
 
 
 def _cuts(m: int, n_blocks: int) -> list[tuple[int, int]]:

@@ -10,9 +10,7 @@ from sparsepath.data.blocks import Floats, RowBlock, SparseBlock
 from sparsepath.data.threads import Threads
 
 CONSTANT = 1e-26  # squared spread over squared size from which a column counts as constant
-GRAM_SPEED = 22.0  # products X'v that take the time of n times X'X, divided by n; see the docs
-GRAM_MEMORY = 0.05  # most features per sample for the Gram matrix: it stays a few % of X
-GRAM_FREE = 2000  # up to this many features the Gram matrix is small whatever X is
+GRAM_BATCH = 32  # columns of the Gram matrix computed at once
 
 
 class Design:
@@ -75,7 +73,7 @@ class Design:
             self.scales[live] = np.sqrt(self.total / spread[live])
         self.squares = spread * self.scales**2
         self.sizes = np.sqrt(raw) * self.scales
-        self._gram: Floats | None = None
+        self._gram: dict[int, Floats] = {}
 
     def spread(self, part: NDArray[np.intp]) -> Floats:
         """Weighted squared norms of the columns as they stand over some of the rows."""
@@ -85,25 +83,36 @@ class Design:
         total = sum(self.threads.map(lambda b: b[0].spread(self.means, chosen[b[1]]), parts))
         return total * self.scales**2
 
-    def gram_pays(self, n_steps: int) -> bool:
-        """Whether X'X once is cheaper than a pass over X in each of ``n_steps`` steps.
+    @property
+    def sparse(self) -> bool:
+        """Whether zeros are implicit."""
+        return any(isinstance(block, SparseBlock) for block in self.blocks)
 
-        X'X costs about n / 22 products X'v (it runs at the speed of the processor, not of the
-        memory); a step then still reads a few columns, about a fifth of a pass.
+    def knows_gram(self, i: int) -> bool:
+        """Whether the products with column i were computed before."""
+        return i in self._gram
+
+    def gram_column(self, i: int, hopeful: Sequence[int] | NDArray[np.intp] = ()) -> Floats:
+        """Products of all columns with column i, kept once computed.
+
+        If it has to be computed, so are those of the ``hopeful`` features: a matrix product of
+        thirty-two columns takes little longer than one column's, which has to wait for memory.
         """
-        if any(isinstance(block, SparseBlock) for block in self.blocks):
-            return False
-        n, m = self.n_features, self.n_samples
-        small = n <= GRAM_FREE or n <= GRAM_MEMORY * m
-        return small and n / GRAM_SPEED < 0.8 * n_steps
+        if i not in self._gram:
+            batch = [i, *(int(j) for j in hopeful if j != i and j not in self._gram)]
+            which = np.array(batch[:GRAM_BATCH], dtype=np.intp)
+            means, scales = self.means[which], self.scales[which]
 
-    def gram_column(self, i: int) -> Floats:
-        """Products of all columns with column i, from the Gram matrix (made on first use)."""
-        if self._gram is None:
-            self._gram = sum(  # type: ignore[assignment]
-                self.threads.map(
-                    lambda b: b[0].gram(b[1]), zip(self.blocks, self._weights, strict=True)
-                )
-            )
-        column = self._gram[:, i] - (self.total * self.means[i]) * self.means  # type: ignore[index]
-        return column * (self.scales * self.scales[i])
+            def products(pair: tuple[RowBlock, slice]) -> tuple[Floats, Floats]:
+                block, part = pair
+                V = block.columns(which)
+                V -= means
+                V *= self.weights[part, None] * scales
+                return block.dot(V), V.sum(0)
+
+            parts = self.threads.map(products, zip(self.blocks, self.slices, strict=True))
+            total = sum(dots for dots, _ in parts)
+            sums = sum(sums for _, sums in parts)
+            total = self.scales[:, None] * (total - np.outer(self.means, sums))
+            self._gram.update(zip(which.tolist(), total.T, strict=True))
+        return self._gram[i]

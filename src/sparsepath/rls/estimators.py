@@ -503,6 +503,10 @@ def _is_count(value: object) -> bool:
     return not isinstance(value, bool) and isinstance(value, Integral) and int(value) >= 0
 
 
+def _is_penalty(value: object) -> bool:
+    return not isinstance(value, bool) and isinstance(value, Real) and 0 <= float(value) < np.inf
+
+
 def _labels(y: Any, n_samples: int) -> NDArray[Any]:
     from sklearn.utils.validation import _check_y, check_consistent_length, column_or_1d
 

@@ -15,8 +15,12 @@ step, and from X'u. Candidates are evaluated exactly in the order of the bound u
 bound exceeds the best exact value.
 
 ``form="pass"`` takes the new column of t and X'u in one pass over X per step. ``form="gram"``
-takes the column from the Gram matrix and uses |x'P(u - beta r)| <= |z| |u - beta r| instead of
-X'u; if that leaves too many candidates, X'u is taken after all.
+takes the column from the Gram matrix X'X, whose columns are computed when they are needed, for a
+batch of the most hopeful features at once, and bounds h first by |x'P(u - beta r)| <= |z| |u - beta
+r|; only for candidates that this leaves open is x'u computed. A batch takes the time of about
+``BATCH_PASSES`` passes, however wide X is, and saves a pass for each of its features that is chosen
+later. ``form="auto"`` begins that way and goes over to passes when more was spent on batches than
+passes would have cost by now. With sparse data a batch saves nothing, so it takes passes.
 
 Rounding. The quantities for all candidates (s, c, t) only order the work. Their error is
 estimated and the bounds are lowered by it; every decision rests on an evaluation from the columns
@@ -32,13 +36,16 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from sparsepath.data.blocks import Floats
+from sparsepath.rls.design import GRAM_BATCH
 from sparsepath.rls.rows import Rows
 from sparsepath.rls.state import Change, State, Update, limit, pick
 
 BATCH = 8  # candidates evaluated at once
 EVERY_BATCH = 32  # and when everybody is
-FIRST_BATCH = 2  # and at first: often they settle the matter
+FIRST_BATCH = 1  # and at first: often the most hopeful settles the matter
 PASS_FROM = 0.3  # share of candidates whose products with u are better had from one pass over X
+BATCH_PASSES = 3.5  # passes over X that take as long as a batch of columns of the Gram matrix
+CREDIT = 12  # passes that may be spent on batches ahead of the steps they save
 ROUNDING = 1e-11  # error of a product of two columns of norm one, with a wide margin
 KNOWN_WELL = 1e-6  # that error over the pivot up to which t may stand in for Z'x
 STEEP = 1e4  # |x| / sqrt(pivot) above which the Gram matrix is not exact enough for x
@@ -60,7 +67,7 @@ class Follower:
 
     Parameters
     ----------
-    form : {"pass", "gram"}
+    form : {"pass", "gram", "auto"}
         Where the products with the newest column of Z come from.
     """
 
@@ -69,16 +76,25 @@ class Follower:
     b2: Floats
     collinear: NDArray[np.bool_]
     turned: Floats
+    hopeful: NDArray[np.intp] = np.zeros(0, dtype=np.intp)
     _t: Floats
     _size: int
 
     def __init__(self, form: str) -> None:
         self.form = form
         self._seen: int | None = None
+        self._batches = 0
 
     @property
     def t(self) -> Floats:
         return self._t[:, : self._size]
+
+    def _uses_gram(self, state: State) -> bool:
+        """Whether the next step goes by the Gram matrix: the cost model of the first lines."""
+        if self.form == "auto" and state.design.sparse:
+            return False
+        spent = BATCH_PASSES * self._batches
+        return self.form == "gram" or (self.form == "auto" and spent <= len(state.history) + CREDIT)
 
     def _follow(self, state: State, gu: Floats, with_u: bool) -> Floats | None:
         """Bring s, c, t and b2 up to date; return X'u, in the same pass if there is one."""
@@ -101,8 +117,9 @@ class Follower:
         design = state.design
         t_b, root = state.R[:-1, -1], state.R[-1, -1]
         Xu = None
-        if self.form == "gram" and design.sizes[feature] <= STEEP * root:
-            new = (design.gram_column(feature) - self.t @ t_b) / root
+        if not with_u and self.form != "pass" and design.sizes[feature] <= STEEP * root:
+            self._batches += not design.knows_gram(feature)
+            new = (design.gram_column(feature, self.hopeful) - self.t @ t_b) / root
         else:
             sums = state.sum(lambda rows: rows.g @ rows.newest(with_u))
             both = _centered(state, state.sum(lambda rows: rows.products(1, with_u)), sums)
@@ -160,7 +177,7 @@ class BoundFinder(Follower):
 
     Parameters
     ----------
-    form : {"pass", "gram"}
+    form : {"pass", "gram", "auto"}
         Where the products with the newest column come from; see the module's first lines.
 
     Attributes
@@ -172,11 +189,13 @@ class BoundFinder(Follower):
     def __init__(self, form: str) -> None:
         super().__init__(form)
         self.evaluated = 0
+        self._overlap_u: Floats | None = None
 
     def best(self, state: State, allowed: NDArray[np.bool_]) -> Update | None:
         """The best addition among the allowed features, or None."""
+        self._overlap_u = None
         weighed = Weighed(*map(_added, zip(*state.each(lambda rows: rows.weigh()), strict=True)))
-        Xu = self._follow(state, weighed.gu, with_u=self.form == "pass")
+        Xu = self._follow(state, weighed.gu, with_u=not self._uses_gram(state))
         features = np.flatnonzero(allowed & ~self.collinear)
         fine = np.full(len(features), Xu is not None)
         bounds = self._bounds(state, features, weighed, None if Xu is None else Xu[features])
@@ -200,6 +219,8 @@ class BoundFinder(Follower):
                 bounds[part] = self._bounds(state, features[part], weighed, Xu)
                 fine[part] = True
                 continue
+            if not len(found):
+                self.hopeful = features[: 2 * GRAM_BATCH]
             batch = features[head]
             values = state.errors_with(batch, self._overlaps(state, batch))
             self.collinear[batch] |= state.is_collinear
@@ -208,6 +229,12 @@ class BoundFinder(Follower):
             features, bounds, fine = features[rest], bounds[rest], fine[rest]
         self.evaluated += len(found)
         return pick("add", found, errors, state.empty_error)
+
+    def _Zu(self, state: State) -> Floats:  # noqa: N802 (the papers' letters)
+        """Z'u, computed when first needed in a step."""
+        if self._overlap_u is None:
+            self._overlap_u = state.sum(lambda rows: rows.Z.T @ rows.u)
+        return self._overlap_u
 
     def _overlaps(self, state: State, features: NDArray[np.intp]) -> Floats | None:
         """Z'x of these features, if it is known well enough to evaluate them with it."""
@@ -234,7 +261,7 @@ class BoundFinder(Follower):
             off = np.sqrt(np.maximum(weighed.uu - beta * weighed.ur, 0.0) + 1e-14 * weighed.uu)
             h_error = np.outer(np.sqrt(q), off)
         else:
-            h = Xu - t @ weighed.Zu
+            h = Xu - t @ self._Zu(state)
             h_error = np.zeros_like(h)
 
         unit = ROUNDING * design.sizes[features]
@@ -294,9 +321,8 @@ class CacheFinder(Follower):
 
 
 class Weighed(NamedTuple):
-    """Sums over all rows with u = r / p^2: Z'u and, per target, g'u, u'u and u'r."""
+    """Sums over all rows with u = r / p^2: per target, g'u, u'u and u'r."""
 
-    Zu: Floats
     gu: Floats
     uu: Floats
     ur: Floats

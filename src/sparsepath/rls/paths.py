@@ -95,8 +95,6 @@ def _finder(design: Design, n_targets: int, task: Task) -> Finder:
     if task.loss == "squared":
         if form in ("cache", "blocks"):
             return EveryFinder()
-        if form == "auto":
-            form = "gram" if design.gram_pays(task.size) else "pass"
         return BoundFinder(form)
     numbers = design.n_samples * design.n_features
     fits = 8 * numbers <= (default_memory() if task.memory is None else task.memory)

@@ -14,7 +14,7 @@ from sparsepath.data.blocks import Floats, RowBlock
 from sparsepath.rls.losses import NO_DECISION, ROOM, Loss
 
 STRIP = 4096  # rows scored at once: a few candidates' worth stays in cache
-FEW = 4  # candidates up to which column by column is faster than a matrix product
+FEW = 3  # candidates up to which column by column is faster than a matrix product
 CACHE_BATCH = 32  # columns of P X computed at once
 IN_CACHE = 1 << 15  # numbers of Z that stay in cache between two products with them
 
@@ -66,17 +66,13 @@ class Rows:
 
     def project(self, t: Floats) -> tuple[Floats, Floats]:
         """W <- W - Z t in place; return the squared norms of W and W'r."""
-        if self.size and t.shape[1] > FEW:
-            self.W = blas.dgemm(-1.0, self.Z, t, 1.0, self.W, overwrite_c=True)
+        W, Z = self.W, self.Z
+        if self.size and W.shape[1] > FEW:
+            self.W = W = blas.dgemm(-1.0, Z, t, 1.0, W, overwrite_c=True)
         elif self.size:
-            for i in range(0, len(self.W), self._strip()):
-                strip = self.Z[i : i + self._strip()]
-                for j, column in enumerate(t.T):
-                    self.W[i : i + self._strip(), j] -= strip @ column
-        return np.einsum("ij,ij->j", self.W, self.W), self.W.T @ self.r
-
-    def _strip(self) -> int:
-        return max(256, IN_CACHE // max(1, self.size))
+            for j in range(W.shape[1]):
+                W[:, j] = blas.dgemv(-1.0, Z, t[:, j], 1.0, W[:, j], overwrite_y=True)
+        return np.einsum("ij,ij->j", W, W), W.T @ self.r
 
     def overlap(self) -> Floats:
         """Z'W."""
@@ -89,7 +85,7 @@ class Rows:
         """
         w, Z = self.W[:, 0], self.Z
         left = np.zeros(self.size)
-        step = self._strip()
+        step = max(256, IN_CACHE // max(1, self.size))
         for i in range(0, len(w) if self.size else 0, step):
             strip = Z[i : i + step]
             part = w[i : i + step]
@@ -143,7 +139,7 @@ class Rows:
         z = self.W[:, 0]
         q = np.divide(z, root, out=self._Z[:, self.size])
         self.size += 1
-        self.r -= np.outer(z, tau)
+        self._move_residuals(z, -tau)
         self.p -= q * q
 
     def release(self, Q: Floats, a: Floats) -> None:
@@ -152,9 +148,13 @@ class Rows:
         q = rotated[:, -1]
         self.size -= 1
         self._Z[:, : self.size] = rotated[:, :-1]
-        self.r += np.outer(q, a)
+        self._move_residuals(q, a)
         self.p += q * q
         self.released = q
+
+    def _move_residuals(self, direction: Floats, steps: Floats) -> None:
+        for r, step in zip(self.r.T, steps, strict=True):
+            r += step * direction
 
     # P X in memory ------------------------------------------------------------------------------
 
@@ -206,11 +206,10 @@ class Rows:
         """X'(g r), the means not yet taken off."""
         return self.block.dot(self.r * self.g[:, None])
 
-    def weigh(self) -> tuple[Floats, Floats, Floats, Floats]:
-        """Form u = r / p^2; return Z'u and, per target, g'u, u'u and u'r."""
+    def weigh(self) -> tuple[Floats, Floats, Floats]:
+        """Form u = r / p^2; return, per target, g'u, u'u and u'r."""
         self.u = self.r / np.square(self.p)[:, None]
         return (
-            self.Z.T @ self.u,
             self.g @ self.u,
             np.einsum("ij,ij->j", self.u, self.u),
             np.einsum("ij,ij->j", self.u, self.r),
