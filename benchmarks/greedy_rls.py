@@ -1,0 +1,274 @@
+"""Greedy RLS against the speed of the hardware and against rivals: ratios of one run.
+
+The floor F is the time of k products X'v, that is of reading the data once per chosen feature.
+Run with ``make bench``; ``--quick`` for a look on small data.
+"""
+
+import argparse
+import platform
+import sys
+import warnings
+
+import numpy as np
+import scipy.sparse as sp
+from measure import best_of, extra_memory, seconds, table, write_page
+
+from sparsepath.data.paper_sets import available, load
+from sparsepath.data.synthetic import two_normals
+from sparsepath.data.threads import Threads
+from sparsepath.rls.paths import Task, make_design, run
+
+sys.path.insert(0, str(__import__("pathlib").Path(__file__).resolve().parent.parent / "tests"))
+from slow_twins import rls as twin
+
+
+def two_classes(m: int, n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    problem = two_normals(m, n, min(n, 50), mean=0.1, random_state=seed)
+    return np.asfortranarray(problem.X), problem.y.astype(float)
+
+
+def greedy(X, y, k, alpha=1.0, loss="squared", form="auto", threads=None):
+    Y = y[:, None] if y.ndim == 1 else y
+    with Threads(threads) as crew:
+        design = make_design(X, np.ones(X.shape[0]), crew)
+        task = Task(size=k, loss=loss, candidates=tuple(range(X.shape[1])), form=form)
+        return run(design, Y, alpha, task)
+
+
+def floor(X, k):
+    v = np.random.default_rng(0).standard_normal(X.shape[0])
+
+    def work():
+        for _ in range(k):
+            X.T @ v
+
+    return work
+
+
+def against_floor(name, X, y, k, repeat) -> list[list[str]]:
+    works = {
+        "F": floor(X, k),
+        "squared": lambda: greedy(X, y, k),
+        "squared, a pass per step": lambda: greedy(X, y, k, form="pass"),
+        "zero-one": lambda: greedy(X, y, k, loss="zero_one"),
+    }
+    times = best_of(works, repeat)
+    return [
+        [name, what, f"{times[what] / times['F']:.2f}", f"{times['F']:.2f} s"]
+        for what in works
+        if what != "F"
+    ]
+
+
+def slope(sizes, work) -> tuple[float, str]:
+    times = [min(seconds(lambda size=size: work(size)) for _ in range(3)) for size in sizes]
+    fit = np.polyfit(np.log(sizes), np.log(times), 1)[0]
+    return fit, ", ".join(f"{t:.2f}" for t in times)
+
+
+def growth(quick: bool) -> list[list[str]]:
+    base = 2 if quick else 10
+    m, n, k = (4000, 200, 20) if quick else (10000, 500, 50)
+    X, y = two_classes(m * base, n)
+    wide, y_wide = two_classes(m, n * base)
+    rows = []
+    for form in ("auto", "pass"):
+        for what, sizes, work in [
+            (
+                "samples",
+                [m, 2 * m, 5 * m, 10 * m][: 2 if quick else 4],
+                lambda s, form=form: greedy(np.asfortranarray(X[:s]), y[:s], k, form=form),
+            ),
+            (
+                "features",
+                [n, 2 * n, 5 * n, 10 * n][: 2 if quick else 4],
+                lambda s, form=form: greedy(wide[:, :s], y_wide, k, form=form),
+            ),
+            ("chosen", [10, 20, 50, 100], lambda s, form=form: greedy(wide, y_wide, s, form=form)),
+        ]:
+            work(sizes[0])
+            power, times = slope(sizes, work)
+            rows.append([form, what, f"{sizes[0]} to {sizes[-1]}", f"{power:.2f}", times])
+    return rows
+
+
+def memory(quick: bool) -> list[list[str]]:
+    m, n, k = (10000, 500, 20) if quick else (50000, 1000, 50)
+    rows = []
+    for form in ("auto", "pass"):
+        code = (
+            "import numpy as np\nfrom greedy_rls import greedy\n"
+            f"rng = np.random.default_rng(0)\nX = np.empty(({m}, {n}), order='F')\n"
+            f"for i in range({n}):\n    X[:, i] = rng.standard_normal({m})\n"
+            f"y = np.sign(rng.standard_normal({m}) + X[:, 0])\n"
+            f"greedy(X[:5000, :50].copy(order='F'), y[:5000], 3, form={form!r})\n"
+            f"def work():\n    greedy(X, y, {k}, form={form!r})\n"
+        )
+        extra = extra_memory(code)
+        allowed = 0.15 * 8 * m * n + (k + 16) * 8 * m
+        rows.append(
+            [
+                form,
+                f"{m} x {n}, k = {k}",
+                f"{extra / 2**20:.0f}",
+                f"{allowed / 2**20:.0f}",
+                f"{extra / allowed:.2f}",
+            ]
+        )
+    return rows
+
+
+def sparse_rows(quick: bool) -> list[list[str]]:
+    m, n, entries, k = (10000, 5000, 500_000, 20) if quick else (100_000, 50_000, 5_000_000, 50)
+    rng = np.random.default_rng(0)
+    X = sp.csc_array(sp.random(m, n, entries / (m * n), format="csc", random_state=rng))
+    w = np.zeros(n)
+    w[rng.choice(n, 30, replace=False)] = 3.0
+    y = np.sign(X @ w - np.mean(X @ w) + 0.3 * rng.standard_normal(m))
+    v = rng.standard_normal(m)
+    transposed = X.T
+
+    def products():
+        for _ in range(3 * k):
+            transposed @ v
+
+    times = best_of({"products": products, "greedy": lambda: greedy(X, y, k)}, 1 if quick else 2)
+    code = (
+        "import numpy as np, scipy.sparse as sp\nfrom greedy_rls import greedy\n"
+        "rng = np.random.default_rng(0)\n"
+        f"X = sp.random({m}, {n}, {entries / (m * n)}, format='csc', random_state=rng)\n"
+        f"y = np.sign(rng.standard_normal({m}))\n"
+        f"def work():\n    greedy(X, y, {k})\n"
+    )
+    size = X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
+    extra = extra_memory(code)
+    allowed = 3 * size + (k + 16) * 8 * m
+    return [
+        [
+            f"{m} x {n}, {entries:.0e} entries, k = {k}",
+            f"{times['greedy'] / times['products']:.2f}",
+            f"{(size + extra) / 2**20:.0f} MiB",
+            f"{allowed / 2**20:.0f} MiB",
+        ]
+    ]
+
+
+def rivals(quick: bool) -> list[list[str]]:
+    from sklearn.feature_selection import SequentialFeatureSelector
+    from sklearn.linear_model import Ridge, orthogonal_mp
+
+    m, n, k = (2000, 100, 10) if quick else (10000, 1000, 50)
+    X, y = two_classes(m, n)
+    rows = []
+    works = {
+        "sparsepath, exact leave-one-out": lambda: greedy(X, y, k),
+        "orthogonal_mp (training error)": lambda: orthogonal_mp(X, y, n_nonzero_coefs=k),
+    }
+    try:
+        from abess import LinearRegression
+
+        works["abess path (training error)"] = lambda: LinearRegression(
+            support_size=range(k + 1)
+        ).fit(X, y)
+    except ImportError:
+        rows.append(["abess", "not installed", ""])
+    try:
+        from fastcan import FastCan
+
+        works["fastcan (training correlation)"] = lambda: FastCan(k, verbose=0).fit(X, y)
+    except ImportError:
+        rows.append(["fastcan", "not installed", ""])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        times = best_of(works, 2)
+    ours = times["sparsepath, exact leave-one-out"]
+    rows += [[name, f"{m} x {n}, k = {k}", f"{t / ours:.2f}"] for name, t in times.items()]
+
+    small, y_small = two_classes(300, 30)
+    selector = SequentialFeatureSelector(
+        Ridge(), n_features_to_select=5, cv=300, scoring="neg_mean_squared_error"
+    )
+    times = best_of(
+        {"ours": lambda: greedy(small, y_small, 5), "sfs": lambda: selector.fit(small, y_small)}, 1
+    )
+    rows.append(
+        [
+            "SequentialFeatureSelector, leave-one-out",
+            "300 x 30, k = 5",
+            f"{times['sfs'] / times['ours']:.0f}",
+        ]
+    )
+    return rows
+
+
+def low_rank(quick: bool) -> list[list[str]]:
+    rows = []
+    for m in (250, 500, 1000) if quick else (500, 1000, 2000):
+        X, y = two_classes(m, 50)
+        ours = min(seconds(lambda: greedy(X, y, 5)) for _ in range(3))  # noqa: B023
+        theirs = seconds(lambda: twin.low_rank_lssvm(X, y[:, None], 5, 1.0))  # noqa: B023
+        rows.append([str(m), f"{theirs:.2f} s", f"{ours:.4f} s", f"{theirs / ours:.0f}"])
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true")
+    quick = parser.parse_args().quick
+    k = 10 if quick else 50
+    X, y = two_classes(*((5000, 500) if quick else (50000, 1000)))
+    floors = against_floor(f"{X.shape[0]} x {X.shape[1]}, two normals, k = {k}", X, y, k, 5)
+    if not quick and "mnist" in available():
+        digits = load("mnist")
+        train = digits.split == "train"
+        X = np.asfortranarray(digits.X[train].astype(float))
+        y = np.where(digits.y[train] == 5, 1.0, -1.0)
+        floors += against_floor("60000 x 784, MNIST 5 against the rest, k = 100", X, y, 100, 5)
+    del X, y
+    page = f"""# Greedy RLS: measured ratios
+
+Written by `benchmarks/greedy_rls.py` (`make bench`) on {platform.machine()}, Python
+{platform.python_version()}, {Threads(None).n_threads} threads, float64, Fortran order, warm. Every
+ratio is of best times within one run.
+
+## Against reading the data once per chosen feature
+
+F is the time of k products X'v.
+
+{table(["data", "criterion", "time / F", "F"], floors)}
+
+## Growth
+
+Exponent of the time: 1 is linear. 10000 samples, 500 features and 50 chosen, one of them varied
+(for the number chosen: 5000 features).
+
+{table(["form", "what grows", "range", "exponent", "seconds"], growth(quick))}
+
+## Memory beyond the data
+
+Allowed: 15 % of X and k + 16 vectors of the length of the samples.
+
+{table(["form", "data", "MiB used", "MiB allowed", "used / allowed"], memory(quick))}
+
+## Sparse data
+
+Time against 3k sparse products X'v; memory with the matrix itself, allowed three times the matrix
+and k + 16 vectors.
+
+{table(["data", "time / 3k products", "memory", "allowed"], sparse_rows(quick))}
+
+## Rivals
+
+Times the duration of greedy RLS. The rivals marked so judge by training error: they do less.
+
+{table(["method", "data", "times ours"], rivals(quick))}
+
+The low-rank updated LS-SVM (paper 000, Algorithm 2), 50 features, 5 chosen: quadratic in samples.
+
+{table(["samples", "low-rank LS-SVM", "greedy RLS", "ratio"], low_rank(quick))}
+"""
+    write_page("greedy_rls.md" if not quick else "quick.md", page)
+
+
+if __name__ == "__main__":
+    main()
