@@ -221,7 +221,8 @@ class _SparseRLS(SelectorMixin, CallbackSupportMixin, BaseEstimator):
             grid = alpha_grid(design)
             errors = loo_errors(design, Y, grid, Loss(self.loss))
             self.alpha_errors_ = dict(zip(grid.tolist(), errors.tolist(), strict=True))
-            return [float(grid[np.flatnonzero(errors == errors.min())[-1]])]
+            # Chosen with all features, used with few: of equal penalties the weakest.
+            return [float(grid[errors.argmin()])]
         given: list[Any] = np.ravel(np.asarray(self.alpha, dtype=object)).tolist()
         if not given:
             raise InputError("alpha is an empty list; give at least one penalty.")

@@ -33,15 +33,14 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solve_triangular
 
 from sparsepath.data.blocks import Floats
 from sparsepath.rls.design import GRAM_BATCH
 from sparsepath.rls.rows import Rows
-from sparsepath.rls.state import Change, State, Update, limit, pick
+from sparsepath.rls.state import Change, State, Update, limit, pick, triangular
 
 BATCH = 8  # candidates evaluated at once
-EVERY_BATCH = 32  # and when everybody is
+EVERY_NUMBERS = 1 << 18  # numbers in the columns evaluated at once, when everybody is
 FIRST_BATCH = 1  # and at first: often the most hopeful settles the matter
 PASS_FROM = 0.3  # share of candidates whose products with u are better had from one pass over X
 BATCH_PASSES = 3.5  # passes over X that take as long as a batch of columns of the Gram matrix
@@ -57,7 +56,8 @@ class EveryFinder:
     def best(self, state: State, allowed: NDArray[np.bool_]) -> Update | None:
         """The best addition among the allowed features, or None."""
         features = np.flatnonzero(allowed)
-        parts = [features[i : i + EVERY_BATCH] for i in range(0, len(features), EVERY_BATCH)]
+        batch = max(BATCH, EVERY_NUMBERS // state.design.n_samples)
+        parts = [features[i : i + batch] for i in range(0, len(features), batch)]
         errors = [state.errors_with(part) for part in parts]
         return pick("add", features, np.concatenate([np.zeros(0), *errors]), state.empty_error)
 
@@ -127,8 +127,8 @@ class Follower:
         k = len(t_b)
         if k:
             R = state.R[:k, :k]
-            b_b = solve_triangular(R, t_b, check_finite=False)
-            cross = self.t @ solve_triangular(R, b_b, trans=1, check_finite=False)
+            b_b = triangular(R, t_b)
+            cross = self.t @ triangular(R, b_b, transposed=True)
         else:
             b_b = cross = np.zeros(1)
         share = new / root

@@ -29,7 +29,7 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import qr_delete, solve_triangular
+from scipy.linalg import lapack, qr_delete
 
 from sparsepath.data.blocks import Floats
 from sparsepath.errors import InputError
@@ -310,9 +310,7 @@ class State:
 
     def solve(self, b: Floats, transposed: bool = False) -> Floats:
         """R^-1 b, or R^-T b."""
-        if not len(self.R):
-            return np.zeros_like(b)
-        return solve_triangular(self.R, b, trans=int(transposed), check_finite=False)
+        return triangular(self.R, b, transposed) if len(self.R) else np.zeros_like(b)
 
     def _measure(self) -> None:
         answers = self.each(lambda rows: rows.criterion())
@@ -320,6 +318,11 @@ class State:
         self.residual_squares = _total(a[2] for a in answers)
         if min(a[1] for a in answers) <= ROOM:
             self.error = np.inf
+
+
+def triangular(R: Floats, b: Floats, transposed: bool = False) -> Floats:
+    """R^-1 b, or R^-T b, for an upper triangular R that is known to be regular."""
+    return lapack.dtrtrs(R, b, trans=int(transposed))[0]
 
 
 def limit(least: float, empty_error: float) -> float:
