@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sparsepath.errors import FileError, InputError, PathWarning, SparsepathError
     from sparsepath.path import Exchange, Move, SelectionPath, Step
-    from sparsepath.rls import SparseRLSClassifier, SparseRLSRegressor
+    from sparsepath.rls import SparseRLSClassifier, SparseRLSRegressor, rls_state
 
 _HOMES = {
     "FileError": "errors",
@@ -24,6 +24,7 @@ _HOMES = {
     "Step": "path",
     "SparseRLSClassifier": "rls",
     "SparseRLSRegressor": "rls",
+    "rls_state": "rls",
 }
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "SparseRLSRegressor",
     "SparsepathError",
     "Step",
+    "rls_state",
 ]
 
 try:
