@@ -154,7 +154,7 @@ def refuse_constant(Y: NDArray[np.float64], weights: NDArray[np.float64]) -> Non
 
 
 def column_indices(
-    given: Sequence[int] | Sequence[str] | None, names: Sequence[str] | None, n: int, what: str
+    given: Sequence[int] | Sequence[str] | None, names: Iterable[str] | None, n: int, what: str
 ) -> list[int]:
     """Columns given by index or by name, as indices in the order given."""
     if given is None:

@@ -22,6 +22,7 @@ from sparsepath.data.door import (
     check_weights,
     column_indices,
     refuse_constant,
+    some_of,
 )
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
@@ -122,8 +123,12 @@ class _SparseRLS(SelectorMixin, CallbackSupportMixin, BaseEstimator):
         """Take the best penalty and size, and the model that goes with them."""
         # Ties between penalties go to the larger one, the simpler model.
         self.alpha_ = min(paths, key=lambda alpha: (paths[alpha].errors.min(), -alpha))
-        self.path_ = paths[self.alpha_]
-        self._take(self.path_.choose(self.choose))
+        self.path_ = path = paths[self.alpha_]
+        if path.stopped in ("interrupted", "asked to") and _is_count(self.choose):
+            # The size asked for may not have been reached; what was found is not thrown away.
+            self._take(min(int(self.choose), max(path.sizes)))
+        else:
+            self._take(path.choose(self.choose))
 
     def _take(self, size: int) -> None:
         step = self.path_.step(size)
@@ -155,7 +160,7 @@ class _SparseRLS(SelectorMixin, CallbackSupportMixin, BaseEstimator):
         X: Any,
         labels: ArrayLike,
         groups: ArrayLike | None,
-        names: Sequence[str] | None,
+        names: NDArray[Any] | None,
         design: Design,
     ) -> Task:
         n = design.n_features
@@ -167,10 +172,12 @@ class _SparseRLS(SelectorMixin, CallbackSupportMixin, BaseEstimator):
         forbidden = column_indices(self.forbidden, names, n, "forbidden")
         both = sorted(set(forced) & set(forbidden))
         if both:
-            raise InputError(f"columns {both} are both forced and forbidden.")
+            named = some_of(both if names is None else names[both])
+            raise InputError(f"column {named} is both forced and forbidden.")
         constant = [i for i in forced if design.constant[i]]
         if constant:
-            raise InputError(f"columns {constant} are constant and cannot be forced.")
+            named = some_of(constant if names is None else names[constant])
+            raise InputError(f"column {named} is constant and cannot be forced.")
         candidates = tuple(i for i in range(n) if i not in set(forbidden))
         splits = None
         if not (isinstance(self.cv, str) and self.cv == "loo"):

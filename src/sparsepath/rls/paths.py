@@ -52,7 +52,7 @@ class Task:
 
     @property
     def criterion(self) -> str:
-        how = "leave-one-out" if self.splits is None else f"{len(self.splits)}-split"
+        how = "leave-one-out" if self.splits is None else f"{len(self.splits)}-fold"
         return f"{how} {self.loss.replace('_', '-')} error"
 
 
@@ -127,6 +127,7 @@ def run(
     if task.search not in SEARCHES:
         raise InputError(f"search={task.search!r}; use one of {', '.join(SEARCHES)}.")
     keeper = Checkpoint(checkpoint, design, Y, alpha, task) if checkpoint is not None else None
+    earlier = keeper.read() if keeper is not None else []
 
     def watch_all(trail: Trail) -> object:
         if keeper is not None:
@@ -146,8 +147,10 @@ def run(
             trail.note(model)
             for feature in task.forced:
                 _force(model, trail, feature)
-        if keeper is not None:
-            keeper.replay(model, trail)
+        for move in earlier[len(trail.moves) :]:
+            update = Update(move.action, move.feature, move.error)
+            model.apply_update(update)
+            trail.note(model, update, seconds=move.seconds)
         options: dict[str, Any] = {"epsilon": task.epsilon} if task.search == "floating" else {}
         SEARCHES[task.search](
             model, trail, size=task.size, candidates=task.candidates, keep=task.forced, **options
@@ -235,10 +238,10 @@ class Checkpoint:
         with replacing(self.path) as stream:
             json.dump({**self._problem, "moves": moves}, stream)
 
-    def replay(self, model: Model, trail: Trail) -> None:
-        """Make the moves that an earlier run has written, if there is one."""
+    def read(self) -> list[Move]:
+        """The moves that an earlier run on the same problem has written; none if there is none."""
         if not self.path.exists():
-            return
+            return []
         try:
             record = json.loads(self.path.read_text("utf-8"))
             moves = [Move(*move) for move in record.pop("moves")]
@@ -250,7 +253,4 @@ class Checkpoint:
             raise FileError(
                 f"{self.path} belongs to other data or parameters; delete it or name another file."
             )
-        for move in moves[len(trail.moves) :]:
-            update = Update(move.action, move.feature, move.error)
-            model.apply_update(update)
-            trail.note(model, update, seconds=move.seconds)
+        return moves

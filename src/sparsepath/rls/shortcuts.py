@@ -41,8 +41,8 @@ def rls_state(
     Yields
     ------
     State
-        Its ``chosen`` features and ``error`` (leave-one-out, exact) are always up to date, and so are
-        ``coef()`` and ``intercept()``.
+        Its ``chosen`` features and ``error`` (leave-one-out, exact) are always up to date, as
+        are ``coef()`` and ``intercept()``.
 
     Examples
     --------

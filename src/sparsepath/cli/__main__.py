@@ -1,0 +1,8 @@
+"""Run the command line as ``python -m sparsepath.cli``."""
+
+import sys
+
+from sparsepath.cli.app import main
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,312 @@
+"""The commands and their options. Heavy imports wait until a command runs."""
+
+import io
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from sparsepath.cli import options
+from sparsepath.cli.methods import METHODS, help_text
+from sparsepath.cli.say import say
+from sparsepath.errors import SparsepathError
+
+INTERRUPTED = 130
+# What typer raises for bad usage; newer versions of typer carry their own copy of click.
+_UsageError: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
+
+app = typer.Typer(
+    name="sparsepath",
+    help="Which few features, how many, and at what error.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # plain help fits narrow terminals better, and is quicker
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+_DATA = "CSV, Parquet, svmlight, npy or npz file"
+_COLUMNS = "A,B"
+
+
+class _InterruptError(Exception):
+    """Ctrl-C before there was anything to keep."""
+
+
+@contextmanager
+def _stoppable() -> Iterator[None]:
+    """Take Ctrl-C to ``main``; some versions of typer would end without a word."""
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        raise _InterruptError from error
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return the exit code.
+
+    0 if all went well, 2 with one sentence on stderr if the input or an option cannot be used, 130
+    after Ctrl-C.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and "utf" not in stream.encoding.lower():
+            stream.reconfigure(errors="replace")  # a name that it cannot show is no reason to fail
+    try:
+        code = app(args=arguments, prog_name="sparsepath", standalone_mode=False)
+        sys.stdout.flush()
+        return code if isinstance(code, int) else 0
+    except BrokenPipeError:  # whoever read our output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except SparsepathError as error:
+        return _refuse(str(error))
+    except _UsageError as error:
+        return _refuse(f"{error.format_message().rstrip('.')}; see sparsepath --help.")
+    except (_InterruptError, typer.Abort, KeyboardInterrupt):
+        say("Interrupted.")
+        return INTERRUPTED
+
+
+def _refuse(message: str) -> int:
+    say(f"Error: {' '.join(message.split())}")
+    return 2
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from sparsepath import __version__
+
+        print(f"sparsepath {__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def _start(
+    context: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="The version.")
+    ] = False,
+) -> None:
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+@app.command(epilog=help_text())
+@_stoppable()
+def select(
+    data: Annotated[Path, typer.Argument(metavar="DATA", help=_DATA)],
+    target: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COL",
+            help="Column to predict, by name or position (-1: the last). Needed, but for svmlight.",
+        ),
+    ] = None,
+    method: Annotated[
+        str, typer.Option(metavar="NAME", help="How to search, see below.")
+    ] = "greedy-rls",
+    max_features: Annotated[
+        str | None,
+        typer.Option(metavar="K", show_default="all, at most 100", help="Where the path ends."),
+    ] = None,
+    alpha: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A",
+            help="Ridge penalty: a number, several between commas (the best is used), or loo "
+            "(chosen with all features).",
+            show_default="1",
+        ),
+    ] = None,
+    loss: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", show_default="squared", help=f"{', '.join(options.LOSSES)}."),
+    ] = None,
+    choose: Annotated[
+        str,
+        typer.Option(
+            metavar="RULE",
+            help="Size to use: one_se (smallest within one standard error of the least error), "
+            "min, a number of features, or a fraction of the least error such as 0.05.",
+        ),
+    ] = "one_se",
+    task: Annotated[str, typer.Option(help=f"{', '.join(options.TASKS)}.", metavar="T")] = "auto",
+    cv: Annotated[
+        str | None,
+        typer.Option(metavar="N", show_default="loo", help="loo, or a number of folds."),
+    ] = None,
+    search: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help=f"Search of greedy-rls: {', '.join(options.SEARCHES)}.",
+            show_default="forward",
+        ),
+    ] = None,
+    standardize: Annotated[
+        bool | None,
+        typer.Option(
+            "--standardize/--no-standardize",
+            help="Penalise as if all columns had unit variance.",
+            show_default="standardize",
+        ),
+    ] = None,
+    force: Annotated[
+        str | None, typer.Option(metavar=_COLUMNS, help="Features that every model has.")
+    ] = None,
+    forbid: Annotated[
+        str | None, typer.Option(metavar=_COLUMNS, help="Features that no model has.")
+    ] = None,
+    drop: Annotated[
+        str | None, typer.Option(metavar=_COLUMNS, help="Columns not to read as features.")
+    ] = None,
+    rows: Annotated[
+        str | None,
+        typer.Option(metavar="COL=VALUE", help="Rows to use, such as split=train."),
+    ] = None,
+    weights: Annotated[
+        str | None, typer.Option(metavar="COL", help="Column of sample weights.")
+    ] = None,
+    groups: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COL",
+            help="Column of groups; the folds of --cv keep them whole, loo leaves out a group at a "
+            "time.",
+            show_default="10 folds",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Write the path, its plots and the model to this folder."),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON document instead.")] = False,
+    threads: Annotated[
+        str | None, typer.Option(metavar="N", show_default="one per core", help="Threads.")
+    ] = None,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Keep progress here, and go on from it if it is there."),
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print the recommendation only.")] = False,
+) -> None:
+    """Find the few features that matter, and how many to use.
+
+    For every number of features the best set found and its error, as a table; then a
+    recommendation.
+    """
+    method = options.one_of("--method", method, METHODS)
+    asked = options.one_of("--task", task, options.TASKS)
+    typed = {
+        "max-features": (max_features, options.count),
+        "alpha": (alpha, options.alpha),
+        "loss": (loss, options.loss),
+        "choose": (choose, options.choose),
+        "cv": (cv, options.cv),
+        "search": (search, options.search),
+        "force": (force, options.names),
+        "forbid": (forbid, options.names),
+        "threads": (threads, options.count),
+    }
+    given: dict[str, Any] = {
+        **{
+            name: None if text is None else parse(f"--{name}", text)
+            for name, (text, parse) in typed.items()
+        },
+        "standardize": standardize,
+        "checkpoint": checkpoint,
+        "weights": weights,
+        "groups": groups,
+    }
+    given = {name: value for name, value in given.items() if value is not None}
+    dropped = [] if drop is None else options.names("--drop", drop)
+    wanted = None if rows is None else options.rows("--rows", rows)
+
+    from sparsepath.cli import results
+    from sparsepath.cli import select as job
+
+    if out is not None:
+        results.check_folder(out)
+    problem = job.read(job.Source(data, target, dropped, wanted, weights, groups))
+    outcome = job.search(problem, given, method=method, asked=asked, quiet=quiet or json)
+    _report(outcome, out, as_json=json, quiet=quiet)
+
+
+def _report(outcome: Any, out: Path | None, *, as_json: bool, quiet: bool) -> None:
+    """Write the files first, then say what there is."""
+    from sparsepath.cli import results, show
+
+    files = results.write_results(outcome, out) if out is not None else {}
+    if not quiet:
+        for note in outcome.notes:
+            say(f"Note: {note}")
+    if as_json:
+        print(results.document(outcome, files))
+    elif quiet:
+        print(show.sentence(outcome))
+    else:
+        show.show(outcome)
+        _list_files(files)
+    if outcome.interrupted:
+        raise typer.Exit(INTERRUPTED)
+
+
+def _list_files(files: dict[str, Path]) -> None:
+    from sparsepath.cli.results import FILES, MORE_FILES
+
+    if files:
+        print("\nWritten:")
+    width = max((len(str(file)) for file in files.values()), default=0)
+    for name, file in files.items():
+        print(f"  {file!s:{width}}  {(FILES | MORE_FILES)[name]}")
+
+
+@app.command()
+@_stoppable()
+def predict(
+    model: Annotated[
+        Path,
+        typer.Argument(
+            metavar="MODEL", help="model.joblib of sparsepath select. Load only files you trust."
+        ),
+    ],
+    data: Annotated[
+        Path, typer.Argument(metavar="DATA", help=f"{_DATA}, with the columns the model uses.")
+    ],
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write to this .csv, .parquet or .npy file.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Predict with a saved model.
+
+    CSV goes to stdout unless a file is named.
+    """
+    from sparsepath.cli import predict as job
+
+    columns = job.predict(job.load_model(model), data)
+    job.write(columns, out, json)
+
+
+@app.command()
+@_stoppable()
+def demo(
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the files.")] = Path(
+        "demo-result"
+    ),
+) -> None:
+    """Select from diabetes data; table, plots and a web page."""
+    from sparsepath.cli import demo as job
+    from sparsepath.cli import results, show
+
+    results.check_folder(out)
+    outcome = job.solve(out)
+    files = job.write_demo(outcome, out)
+    show.show(outcome)
+    _list_files(files)
+    print(
+        f"\nNext, try: sparsepath select {files['diabetes.csv']} --target {job.TARGET} --choose 4"
+    )

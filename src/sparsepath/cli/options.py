@@ -1,0 +1,143 @@
+"""What is typed after an option, made into values; light, so that help is quick."""
+
+import csv
+import difflib
+import math
+from collections.abc import Iterable, Sequence
+
+from sparsepath.errors import InputError
+
+LOSSES = ("squared", "absolute", "zero-one", "balanced")
+TASKS = ("auto", "regression", "classification")
+SEARCHES = ("forward", "floating", "backward", "swap")
+
+
+def one_of(option: str, given: str, allowed: Iterable[str]) -> str:
+    """The value itself if it is allowed; a near miss is pointed out.
+
+    >>> one_of("--loss", "zero_one", LOSSES)
+    'zero-one'
+    """
+    allowed = list(allowed)
+    plain = given.strip().lower().replace("_", "-")
+    if plain in allowed:
+        return plain
+    close = difflib.get_close_matches(plain, allowed, n=1)
+    hint = f" (did you mean {close[0]}?)" if close else ""
+    raise InputError(f"{option} {given} is not known{hint}; use one of {', '.join(allowed)}.")
+
+
+def count(option: str, given: str) -> int:
+    """A whole number from 1 up.
+
+    >>> count("--threads", "4")
+    4
+    """
+    plain = given.strip()
+    if not plain.isdecimal() or int(plain) < 1:
+        raise InputError(f"{option} {given} must be a whole number from 1 up.")
+    return int(plain)
+
+
+def names(option: str, given: str) -> list[str]:
+    """Column names between commas; a name with a comma in it stands in double quotes.
+
+    >>> names("--drop", 'age, "height, cm"')
+    ['age', 'height, cm']
+    """
+    try:
+        [found] = csv.reader([given], skipinitialspace=True, strict=True)
+    except (csv.Error, ValueError):
+        found = []
+    found = [name.strip() for name in found]
+    if not found or not all(found):
+        raise InputError(f"{option} {given!r} holds an empty name; write names as A,B,C.")
+    return found
+
+
+def rows(option: str, given: str) -> tuple[str, str]:
+    """A column and the value that the rows must have in it.
+
+    >>> rows("--rows", "split=train")
+    ('split', 'train')
+    """
+    column, sign, value = given.partition("=")
+    if not (column.strip() and sign):
+        raise InputError(f"{option} {given!r} must be a column and a value, as in split=train.")
+    return column.strip(), value.strip()
+
+
+def alpha(option: str, given: str) -> str | float | list[float]:
+    """A penalty, several between commas, or "loo".
+
+    >>> alpha("--alpha", "0.1,1,10"), alpha("--alpha", "2"), alpha("--alpha", "loo")
+    ([0.1, 1.0, 10.0], 2.0, 'loo')
+    """
+    if given.strip().lower() == "loo":
+        return "loo"
+    try:
+        values = [float(part) for part in given.split(",")]
+    except ValueError:
+        values = [math.nan]
+    if not all(0 <= value < math.inf for value in values):
+        raise InputError(
+            f"{option} {given} must be a number from 0 up, several between commas, or loo."
+        )
+    return values[0] if len(values) == 1 else values
+
+
+def choose(option: str, given: str) -> str | int | float:
+    """How to settle on a size: a rule, a size, or a fraction of the least error.
+
+    >>> choose("--choose", "one-se"), choose("--choose", "4"), choose("--choose", "0.05")
+    ('one_se', 4, 0.05)
+    """
+    plain = given.strip().lower().replace("-", "_")
+    if plain in ("one_se", "min"):
+        return plain
+    if plain.isdecimal():
+        return int(plain)
+    try:
+        fraction = float(given)
+    except ValueError:
+        fraction = math.nan
+    if not 0 <= fraction < math.inf:
+        raise InputError(
+            f"{option} {given} must be one_se, min, a number of features such as 4, or a fraction "
+            "of the least error such as 0.05."
+        )
+    return fraction
+
+
+def cv(option: str, given: str) -> str | int:
+    """The number of folds, or "loo".
+
+    >>> cv("--cv", "loo"), cv("--cv", "10")
+    ('loo', 10)
+    """
+    plain = given.strip().lower()
+    if plain == "loo":
+        return plain
+    if not plain.isdecimal() or int(plain) < 2:
+        raise InputError(f"{option} {given} must be loo or a number of folds from 2 up.")
+    return int(plain)
+
+
+def loss(option: str, given: str) -> str:
+    """One of ``LOSSES``."""
+    return one_of(option, given, LOSSES)
+
+
+def search(option: str, given: str) -> str:
+    """One of ``SEARCHES``."""
+    return one_of(option, given, SEARCHES)
+
+
+def listed(items: Sequence[str], limit: int) -> str:
+    """The first few of many, and how many more.
+
+    >>> listed(["a", "b", "c", "d"], 3), listed(["a", "b"], 3)
+    ('a, b, c and 1 more', 'a, b')
+    """
+    more = f" and {len(items) - limit} more" if len(items) > limit else ""
+    return ", ".join(items[:limit]) + more

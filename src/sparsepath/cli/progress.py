@@ -1,0 +1,72 @@
+"""A progress bar on a terminal, for work that takes more than a moment."""
+
+import sys
+import threading
+from contextlib import AbstractContextManager
+from types import TracebackType
+from typing import Any, Self
+
+from sparsepath.path import SelectionPath
+
+PATIENCE = 1.0
+
+
+class Watch(AbstractContextManager["Watch"]):
+    """Shows how far a search is, on stderr, if that is a terminal and after a second.
+
+    Parameters
+    ----------
+    total : int
+        Sizes that one search goes through.
+    searches : int
+        How many searches there are, one per penalty.
+    backward : bool
+        Whether the sizes go down.
+    quiet : bool
+        Show nothing.
+    """
+
+    def __init__(self, total: int, searches: int, *, backward: bool, quiet: bool) -> None:
+        self.shown = not quiet and sys.stderr.isatty()
+        self.total, self.searches, self.backward = total, searches, backward
+        self._seen: dict[Any, int] = {}
+        self._bar: Any = None
+        self._timer: threading.Timer | None = None
+
+    def __enter__(self) -> Self:
+        if self.shown:
+            from rich import progress
+            from rich.console import Console
+
+            self._bar = progress.Progress(
+                progress.TextColumn("{task.description}"),
+                progress.BarColumn(bar_width=15),  # in all less than 80 columns
+                progress.MofNCompleteColumn(),
+                progress.TextColumn("features,"),
+                progress.TimeRemainingColumn(),
+                progress.TextColumn("left; Ctrl-C keeps the path"),
+                console=Console(stderr=True),
+                transient=True,
+            )
+            self._task = self._bar.add_task("searching", total=self.total * self.searches)
+            self._timer = threading.Timer(PATIENCE, self._bar.start)
+            self._timer.daemon = True
+            self._timer.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer.join()
+            self._bar.stop()
+
+    def callback(self, path: SelectionPath) -> None:
+        """What the estimator calls after every move."""
+        reached = self.total - path.sizes[0] if self.backward else path.sizes[-1]
+        self._seen[path.parameters.get("alpha")] = reached
+        self._bar.update(self._task, completed=sum(self._seen.values()))

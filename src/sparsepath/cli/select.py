@@ -1,0 +1,295 @@
+"""The job of ``sparsepath select``: read, decide, search, settle on a size."""
+
+import math
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsepath.cli.methods import METHODS, PARAMETERS, Method
+from sparsepath.cli.progress import Watch
+from sparsepath.cli.say import say
+from sparsepath.cli.tasks import Task, find_task
+from sparsepath.data.door import column_indices
+from sparsepath.data.readers import Table, read_columns, read_table
+from sparsepath.errors import InputError
+from sparsepath.path import SelectionPath
+
+LONGEST_PATH = 100  # features, unless asked for more
+GROUP_FOLDS = 10
+BIG = 3e9  # numbers read in a whole search, from which a note says so: some seconds
+SPARSE_ENDINGS = (".svm", ".svmlight", ".libsvm", ".dat")
+
+
+@dataclass(frozen=True)
+class Source:
+    """Which file, and what of it."""
+
+    path: Path
+    target: str | None = None
+    drop: list[str] = field(default_factory=list)
+    rows: tuple[str, str] | None = None
+    weights: str | None = None
+    groups: str | None = None
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What was read: the table, and the columns beside it that say how rows count."""
+
+    table: Table
+    weights: NDArray[Any] | None = None
+    groups: NDArray[Any] | None = None
+
+    @property
+    def y(self) -> NDArray[Any]:
+        assert self.table.y is not None
+        return self.table.y
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the search found, and what there is to say about it."""
+
+    model: Any
+    table: Table
+    task: Task
+    rule: str | int | float
+    notes: list[str]
+
+    @property
+    def path(self) -> SelectionPath:
+        path: SelectionPath = self.model.path_
+        return path
+
+    @property
+    def size(self) -> int:
+        return len(self.model.selected_)
+
+    @property
+    def interrupted(self) -> bool:
+        return not self.path.complete
+
+
+def read(source: Source) -> Problem:
+    """Read the features, the target and what goes with the rows."""
+    sparse = is_sparse(source.path)
+    beside = [name for name in (source.weights, source.groups) if name is not None]
+    if sparse and beside:
+        raise InputError(
+            f"{source.path}: svmlight files have no columns for --weights or --groups."
+        )
+    if source.target is None and not sparse:
+        columns, more = read_columns(source.path)
+        known = [*more, *columns]
+        some = ", ".join(known if len(known) <= 12 else [*known[:6], "...", *known[-5:]])
+        raise InputError(
+            f"say which column to predict with --target; {source.path} has the columns {some}."
+        )
+    if source.target in beside:
+        raise InputError(
+            f"column {source.target!r} is the target; --weights and --groups need another."
+        )
+    left_out = [*source.drop, *beside]
+    table = read_table(source.path, target=source.target, drop=left_out, rows=source.rows)
+
+    def extra(name: str | None) -> NDArray[Any] | None:
+        if name is None:
+            return None
+        others = [*left_out, *([source.target] if source.target is not None else [])]
+        return read_table(
+            source.path,
+            target=name,
+            drop=[other for other in others if other != name],
+            rows=source.rows,
+        ).y
+
+    problem = Problem(table, extra(source.weights), extra(source.groups))
+    if problem.weights is not None and problem.weights.dtype.kind not in "biuf":
+        raise InputError(f"{source.path}: --weights {source.weights} is text; it must be numbers.")
+    if len(problem.y) < 2:
+        raise InputError(f"{source.path} has one row only; selection needs at least two.")
+    return problem
+
+
+def is_sparse(path: Path) -> bool:
+    """Whether the ending is that of an svmlight file, packed or not."""
+    ending = path.suffixes[-2:-1] if path.suffix.lower() in (".gz", ".bz2") else path.suffixes[-1:]
+    return "".join(ending).lower() in SPARSE_ENDINGS
+
+
+def search(
+    problem: Problem,
+    given: Mapping[str, Any],
+    *,
+    method: str = "greedy-rls",
+    asked: str = "auto",
+    quiet: bool = False,
+) -> Outcome:
+    """Search, and settle on a size.
+
+    Parameters
+    ----------
+    problem : Problem
+        The data.
+    given : mapping
+        The options that were given, by their names on the command line without the dashes.
+    method : str
+        One of ``METHODS``.
+    asked : {"auto", "regression", "classification"}
+        The task.
+    quiet : bool
+        No progress and no note on the cost.
+    """
+    table, entry = problem.table, METHODS[method]
+    task = find_task(problem.y, asked, f"{table.source}: target {table.target!r}")
+    entry.check(method, task.name, given)
+    options = dict(given)
+    rule = options.pop("choose", "one_se")
+    steps = _steps(table, entry, options)
+    if isinstance(rule, int) and rule > steps:
+        raise InputError(
+            f"--choose {rule} is more than the {steps} features to which the path goes"
+            + ("; raise --max-features." if steps < _most(table) else ".")
+        )
+    backward = _is_backward(entry, options)
+    if not backward:
+        options["max-features"] = steps
+    _complete(options, table, problem)
+    model = entry.build(
+        task.name, {PARAMETERS[o]: v for o, v in options.items()} | {"choose": "min"}
+    )
+    extras = {"sample_weight": problem.weights, "groups": problem.groups}
+    extras = {name: value for name, value in extras.items() if value is not None}
+    alphas = options.get("alpha")
+    searches = len(alphas) if isinstance(alphas, list) else 1
+    if not quiet:
+        _say_cost(table, entry, steps * searches)
+    with Watch(steps, searches, backward=backward, quiet=quiet) as watch:
+        if watch.shown:
+            model.set_params(callback=watch.callback)
+        notes = _fit(model, table.X, problem.y, extras)
+    if watch.shown:
+        model.set_params(callback=None)  # it is no part of the model
+    _name(model, table.names, rule)
+    size, more = _settle(model.path_, rule)
+    return Outcome(model.at_size(size), table, task, rule, [*notes, *more])
+
+
+def _most(table: Table) -> int:
+    """The most features that a path can have: with a row left out there must be rows to spare."""
+    rows, columns = table.X.shape
+    return int(min(columns, max(rows - 2, 0)))
+
+
+def _is_backward(entry: Method, options: Mapping[str, Any]) -> bool:
+    return "max-features" not in entry.options or options.get("search") == "backward"
+
+
+def _steps(table: Table, entry: Method, options: dict[str, Any]) -> int:
+    """The size to which the path goes."""
+    n = table.X.shape[1]
+    if _is_backward(entry, options):
+        if "max-features" in options:
+            raise InputError("a backward search has no --max-features: it goes from all to none.")
+        return int(n)
+    asked = options.get("max-features")
+    if asked is None:
+        return max(min(_most(table), LONGEST_PATH), len(options.get("force", ())))
+    return int(min(asked, n))
+
+
+def _complete(options: dict[str, Any], table: Table, problem: Problem) -> None:
+    """Turn names into columns, and folds of groups into splits."""
+    for option in ("force", "forbid"):
+        if option in options:
+            columns = column_indices(
+                options[option], table.names, len(table.names), f"{table.source}: --{option}"
+            )
+            options[option] = columns
+    if "loss" in options:
+        options["loss"] = options["loss"].replace("-", "_")
+    options.pop("weights", None)
+    if options.pop("groups", None) is not None:
+        from sklearn.model_selection import GroupKFold, LeaveOneGroupOut
+
+        count = len(np.unique(np.asarray(problem.groups)))
+        if count < 2:
+            raise InputError(f"{table.source}: --groups has one group only; two are needed.")
+        folds = options.get("cv", min(GROUP_FOLDS, count))
+        if folds != "loo" and folds > count:
+            raise InputError(f"--cv {folds} is more than the {count} groups.")
+        options["cv"] = LeaveOneGroupOut() if folds == "loo" else GroupKFold(folds)
+
+
+def _say_cost(table: Table, entry: Method, steps: int) -> None:
+    """Tell what a search of a big input will cost, before it starts."""
+    rows, columns = table.X.shape
+    numbers = int(table.X.size)  # of a sparse matrix: the entries
+    if numbers * steps < BIG:
+        return
+    gigabytes = numbers * table.X.dtype.itemsize / 1e9
+    say(
+        f"Note: a big input, {rows:,} rows x {columns:,} columns ({gigabytes:.2g} GB), and "
+        f"{steps:,} steps, each {entry.cost}; a smaller --max-features shortens it, Ctrl-C "
+        "keeps the path so far, and --checkpoint FILE lets a later run go on."
+    )
+
+
+def _fit(model: Any, X: Any, y: NDArray[Any], extras: Mapping[str, Any]) -> list[str]:
+    """Fit, and return what was warned of."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            model.fit(X, y, **extras)
+        except ValueError as error:
+            if isinstance(error, InputError) or not _from_sklearn(error):
+                raise
+            raise InputError(str(error)) from error
+    wanted = (w for w in caught if issubclass(w.category, UserWarning | RuntimeWarning))
+    return list(dict.fromkeys(str(warning.message) for warning in wanted))
+
+
+def _from_sklearn(error: BaseException) -> bool:
+    """Whether scikit-learn's own checks of the input raised it, not a fault in computing."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace is not None and trace.tb_frame.f_globals["__name__"].startswith("sklearn.")
+
+
+def _name(model: Any, names: list[str], rule: str | int | float) -> None:
+    """Give the model and its paths the names of the columns.
+
+    Arrays have no names, and a frame made to carry them would be a second copy of the data.
+    """
+    model.feature_names_in_ = np.array(names, dtype=object)
+    model.set_params(choose=rule)
+    paths = {id(path): path for path in [model.path_, *getattr(model, "paths_", {}).values()]}
+    for path in paths.values():
+        path.feature_names = tuple(names)
+        path.parameters["choose"] = rule
+        for key in ("forced", "forbidden"):
+            if path.parameters.get(key):
+                path.parameters[key] = [names[i] for i in path.parameters[key]]
+
+
+def _settle(path: SelectionPath, rule: str | int | float) -> tuple[int, list[str]]:
+    """The size that the rule asks for, or the nearest to it on a path that ended early."""
+    if not isinstance(rule, int):
+        return path.choose(rule), []
+    if rule in path.sizes:
+        return rule, []
+    nearest = min(path.sizes, key=lambda size: (abs(size - rule), size))
+    return nearest, [f"the path has no size {rule}; size {nearest}, the nearest, is taken."]
+
+
+def gain(path: SelectionPath, size: int) -> float:
+    """By what part of the empty model's error a size lowers the error; NaN if that is unknown."""
+    if 0 not in path.sizes or not 0 < path.error(0) < math.inf:
+        return math.nan
+    return 1 - path.error(size) / path.error(0)

@@ -1,0 +1,74 @@
+"""Regression or classification: told by the target, or by the user."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsepath.errors import InputError
+
+MOST_CLASSES = 20
+ROWS_PER_CLASS = 10
+
+
+class Task(NamedTuple):
+    """The task and what the target is that led to it."""
+
+    name: str
+    why: str
+
+    @property
+    def other(self) -> str:
+        return "regression" if self.name == "classification" else "classification"
+
+
+def find_task(y: NDArray[Any], asked: str, label: str) -> Task:
+    """The task for a target.
+
+    If it is asked for as "auto": text and true/false are classes; so are whole numbers if there
+    are only two different ones, or at most 20 and at least 10 rows for each on average; all else
+    is regression.
+
+    Parameters
+    ----------
+    y : array of shape (m,)
+        The target: numbers, booleans or strings.
+    asked : {"auto", "regression", "classification"}
+        What the user wants.
+    label : str
+        What to call the target in messages.
+
+    >>> find_task(np.array(["no", "yes", "no"]), "auto", "y")
+    Task(name='classification', why='text with 2 different values')
+    >>> find_task(np.arange(50) % 3, "auto", "y").name, find_task(np.arange(50), "auto", "y").name
+    ('classification', 'regression')
+    """
+    values = np.unique(y)
+    count, text = len(values), y.dtype.kind not in "biuf"
+    if count == 1:
+        raise InputError(
+            f"{label} is {values[0]} in every row, so there is nothing to select features for."
+        )
+    whole = not text and (y.dtype.kind != "f" or bool((values == np.round(values)).all()))
+    kind = "text" if text else "true/false" if y.dtype.kind == "b" else "whole numbers"
+    kind = kind if text or whole else "numbers"
+    why = f"{kind} with {count} different values"
+    few = count == 2 or (count <= MOST_CLASSES and count * ROWS_PER_CLASS <= len(y))
+    task = asked
+    if asked == "auto":
+        task = "classification" if text or (whole and few) else "regression"
+    if task == "regression" and text:
+        some = ", ".join(repr(str(value)) for value in values[:3])
+        raise InputError(f"{label} is text ({some}), which needs --task classification.")
+    if task == "classification":
+        if not (text or whole):
+            raise InputError(
+                f"{label} has {count} different values that are not whole numbers; use --task "
+                "regression."
+            )
+        if count > max(MOST_CLASSES, len(y) // 2):
+            raise InputError(
+                f"{label} is {why} in {len(y)} rows, too many for classes; name another column, "
+                "or make it numbers for --task regression."
+            )
+    return Task(task, why)

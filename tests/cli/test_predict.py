@@ -1,0 +1,132 @@
+"""``sparsepath predict``: a saved model on another file gives what the estimator gives."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import joblib
+import numpy as np
+import pytest
+from sklearn.datasets import load_diabetes, load_iris
+
+from sparsepath.data.readers import read_columns, write_table
+
+from .conftest import Run, refused
+from .test_select import TARGETS
+
+
+def table_of(text: str) -> dict[str, list[str]]:
+    head, *rows = csv.reader(io.StringIO(text))
+    return {name: [row[j] for row in rows] for j, name in enumerate(head)}
+
+
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+@pytest.mark.parametrize("kind", TARGETS)
+def test_round_trip_in_every_format(run: Run, files, tmp_path: Path, kind) -> None:
+    assert run("select", files[kind], "--target", TARGETS[kind], "--out", tmp_path).code == 0
+    model = joblib.load(tmp_path / "model.joblib")
+    X = load_diabetes(scaled=False).data
+    done = run("predict", tmp_path / "model.joblib", files[kind])
+    assert done.code == 0
+    assert done.err == ""
+    found = [float(value) for value in table_of(done.out)["prediction"]]
+    np.testing.assert_allclose(found, model.predict(X), rtol=1e-12)
+    shown = run("predict", tmp_path / "model.joblib", files[kind], "--json")
+    assert json.loads(shown.out) == {"prediction": found}
+
+
+def test_order_is_free_and_only_the_used_columns_are_needed(run: Run, files, tmp_path) -> None:
+    run("select", files["csv"], "--target", "progression", "--out", tmp_path)
+    model = tmp_path / "model.joblib"
+    whole = run("predict", model, files["csv"])
+    columns = read_columns(files["csv"]).features
+    few = {name: columns[name] for name in ("bp", "s5", "bmi")}
+    text = np.full(len(few["bp"]), "something")
+    write_table(tmp_path / "few.parquet", {"note": text, **few})
+    assert run("predict", model, tmp_path / "few.parquet").out == whole.out
+    write_table(tmp_path / "lacks.csv", {"bp": few["bp"], "S5": few["s5"], "bmi": few["bmi"]})
+    refused(run("predict", model, tmp_path / "lacks.csv"), "lacks the column 's5'", "'S5' meant")
+    holes = {**few, "s5": np.where(few["s5"] > 5, np.nan, few["s5"])}
+    write_table(tmp_path / "holes.csv", holes)
+    refused(run("predict", model, tmp_path / "holes.csv"), "'s5'", "missing or infinite")
+    write_table(tmp_path / "words.csv", {**few, "s5": text})
+    refused(run("predict", model, tmp_path / "words.csv"), "'s5' is text")
+
+
+def test_columns_without_names_need_the_same_layout(run: Run, files, tmp_path) -> None:
+    values = np.load(files["npy"])
+    np.save(tmp_path / "first.npy", np.roll(values, 1, axis=1))  # the target comes first
+    run("select", tmp_path / "first.npy", "--target", 0, "--out", tmp_path)
+    np.save(tmp_path / "bare.npy", values[:, :-1])
+    done = run("predict", tmp_path / "model.joblib", tmp_path / "bare.npy")
+    refused(done, "10 columns without names", "x10")
+
+
+def test_classifiers_give_labels_and_scores(run: Run, files, tmp_path: Path) -> None:
+    run("select", files["iris"], "--target", "kind", "--out", tmp_path)
+    model = joblib.load(tmp_path / "model.joblib")
+    done = table_of(run("predict", tmp_path / "model.joblib", files["iris"]).out)
+    del model.feature_names_in_
+    X = load_iris().data
+    assert done.pop("label") == model.predict(X).tolist()
+    assert list(done) == ["score_setosa", "score_versicolor", "score_virginica"]
+    scores = np.array(list(done.values()), dtype=float).T
+    np.testing.assert_allclose(scores, model.decision_function(X), rtol=1e-10, atol=1e-13)
+
+    run("select", files["flower"], "--target", "kind", "--out", tmp_path)
+    model = joblib.load(tmp_path / "model.joblib")
+    done = table_of(run("predict", tmp_path / "model.joblib", files["flower"]).out)
+    del model.feature_names_in_
+    assert done["label"] == model.predict(X).tolist()
+    assert "fleur, jaune ü" in done["label"]
+    np.testing.assert_allclose(
+        np.array(done["score"], dtype=float), model.decision_function(X), rtol=1e-10, atol=1e-13
+    )
+
+
+def test_predictions_go_to_a_file(run: Run, files, tmp_path: Path) -> None:
+    run("select", files["csv"], "--target", "progression", "--out", tmp_path)
+    model = tmp_path / "model.joblib"
+    expected = [float(v) for v in table_of(run("predict", model, files["csv"]).out)["prediction"]]
+    for ending in ("csv", "parquet"):
+        done = run("predict", model, files["csv"], "--out", tmp_path / f"out.{ending}")
+        assert done.code == 0
+        assert done.out == f"Written: {tmp_path / f'out.{ending}'} (442 rows)\n"
+        found = read_columns(tmp_path / f"out.{ending}").features["prediction"]
+        np.testing.assert_allclose(found, expected, rtol=1e-15)
+    run("predict", model, files["csv"], "--out", tmp_path / "out.npy")
+    assert np.load(tmp_path / "out.npy").ravel().tolist() == expected
+    refused(run("predict", model, files["csv"], "--out", tmp_path / "out.xls"), "ending")
+
+    run("select", files["iris"], "--target", "kind", "--out", tmp_path)
+    kept = tmp_path / "out.npy"
+    before = kept.read_bytes()
+    refused(run("predict", model, files["iris"], "--out", kept), "text in column 'label'")
+    assert kept.read_bytes() == before
+
+
+def test_sparse_files_may_lack_empty_columns(run: Run, files, tmp_path: Path) -> None:
+    run("select", files["svm"], "--choose", "min", "--max-features", 10, "--out", tmp_path)
+    (tmp_path / "few.svm").write_text("1 3:32.1\n2 3:20 40:1\n")
+    done = run("predict", tmp_path / "model.joblib", tmp_path / "few.svm")
+    model = joblib.load(tmp_path / "model.joblib")
+    expected = model.intercept_ + model.coef_[2] * np.array([32.1, 20])
+    found = np.array(table_of(done.out)["prediction"], dtype=float)
+    np.testing.assert_allclose(found, expected)
+
+
+def test_models_that_are_none(run: Run, files, tmp_path: Path) -> None:
+    data = files["csv"]
+    refused(run("predict", tmp_path / "absent.joblib", data), "absent.joblib", "No such file")
+    refused(run("predict", data, data), "not a whole model file")
+    refused(run("predict", tmp_path, data), "folder")
+    run("select", data, "--target", "progression", "--out", tmp_path)
+    refused(run("predict", tmp_path, data), "did you mean", "model.joblib?")
+    half = tmp_path / "half.joblib"
+    whole = (tmp_path / "model.joblib").read_bytes()
+    half.write_bytes(whole[: len(whole) // 2])
+    refused(run("predict", half, data), "not a whole model file")
+    joblib.dump({"a": 1}, half)
+    refused(run("predict", half, data), "holds a dict")
+    refused(run("predict", tmp_path / "model.joblib", tmp_path / "absent.csv"), "absent.csv")

@@ -1,0 +1,155 @@
+"""The command line as a program: start, help, signals, pipes, the demo."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sparsepath import SelectionPath, __version__
+from sparsepath.cli import demo
+
+from .conftest import Run, program
+
+HEAVY = (
+    "numpy",
+    "scipy",
+    "sklearn",
+    "matplotlib",
+    "numba",
+    "pandas",
+    "polars",
+    "pyarrow",
+    "joblib",
+)
+
+
+def test_help_is_light_and_says_it_all() -> None:
+    script = (
+        "import sys; from sparsepath.cli import main; "
+        "codes = [main(['--help']), main(['select', '--help']), main(['--version']), main([])]; "
+        f"print(codes, [name for name in {HEAVY} if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.stdout.splitlines()[-1] == "[0, 0, 0, 0] []", done.stderr
+    for word in ("select", "predict", "demo", "--alpha", "swap-rls", f"sparsepath {__version__}"):
+        assert word in done.stdout
+
+
+def test_console_script(files: dict[str, Path], tmp_path: Path) -> None:
+    script = shutil.which("sparsepath", path=str(Path(sys.executable).parent))
+    if script is None:
+        pytest.skip("the console script is not installed beside this Python")
+    command = [script, "select", str(files["csv"]), "--target", "progression", "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0
+    assert done.stderr == ""
+    assert json.loads(done.stdout)["chosen"]["features"] == ["bmi", "s5", "bp"]
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no pipes that break, no SIGINT to a child")
+def test_a_reader_that_leaves_is_no_error(files: dict[str, Path]) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-m", "sparsepath.cli", "select", str(files["csv"])]
+    done = subprocess.run(
+        [*command, "--target", "progression"], stdout=writing, stderr=subprocess.PIPE, text=True
+    )
+    os.close(writing)
+    assert done.stderr == ""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to a child")
+def test_interrupt_keeps_the_path_so_far(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 500))
+    np.savez(tmp_path / "long.npz", X=X, y=X @ rng.normal(size=500))
+    keep, out = tmp_path / "keep.json", tmp_path / "out"
+    command = [sys.executable, "-m", "sparsepath.cli", "select", str(tmp_path / "long.npz")]
+    command += ["--target", "y", "--method", "swap-rls", "--max-features", "400"]
+    command += ["--checkpoint", str(keep), "--out", str(out), "--json"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        for _ in range(300):
+            if keep.exists() or process.poll() is not None:
+                break
+            time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        stdout, stderr = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == 130, stderr
+    assert "interrupted" in stderr
+    assert "Traceback" not in stderr
+    path = SelectionPath.load(out / "path.json")
+    assert 0 < path.sizes[-1] < 400
+    assert not path.complete
+    assert json.loads(stdout)["path"] == path.to_dict()
+
+
+def test_names_that_a_narrow_encoding_lacks(tmp_path: Path) -> None:
+    rows = "".join(f"{i},{i * i % 7},{i % 5}.5\n" for i in range(20))
+    (tmp_path / "names.csv").write_text("größe,b,y\n" + rows, encoding="utf-8")
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    done = program("select", tmp_path / "names.csv", "--target", "y", env=environment)
+    assert done.code == 0, done.err
+
+
+class Outline(HTMLParser):
+    """The open elements must close, and nothing may come from elsewhere."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.sources: list[str] = []
+        self.rows = 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.sources += [value or "" for key, value in attrs if key in ("src", "href")]
+        self.rows += tag == "tr"
+        if tag not in ("meta", "img"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def test_demo_writes_plots_and_a_page(run: Run, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = run("demo")
+    assert done.code == 0
+    assert "bmi" in done.out
+    assert "Use 3 of 10 features" in done.out
+    for name in ("index.html", "path.png", "curve.png", "model.joblib", "diabetes.csv"):
+        assert str(Path("demo-result") / name) in done.out
+        assert (tmp_path / "demo-result" / name).stat().st_size > 0
+    text = (tmp_path / "demo-result" / "index.html").read_text(encoding="utf-8")
+    outline = Outline()
+    outline.feed(text)
+    assert outline.open == []
+    assert outline.rows == 1 + 11
+    assert len(outline.sources) == 2
+    assert all(source.startswith("data:image/svg+xml;base64,") for source in outline.sources)
+    assert not re.search(r"https?://", text)
+    [command] = re.findall(r"Next, try: sparsepath (.*)", done.out)
+    assert run(*command.split()).code == 0
+
+
+def test_the_page_escapes_names(tmp_path: Path, run: Run, monkeypatch) -> None:
+    data = demo.diabetes()
+    names = ["<script>alert(1)</script>", *data.names[1:]]
+    changed = type(data)(data.X, data.y, names, None, data.source)
+    monkeypatch.setattr(demo, "diabetes", lambda: changed)
+    assert run("demo", "--out", tmp_path / "a&b").code == 0
+    text = (tmp_path / "a&b" / "index.html").read_text(encoding="utf-8")
+    assert "<script>" not in text
+    assert "&lt;script&gt;alert(1)" in text

@@ -1,0 +1,308 @@
+"""``sparsepath select``: every format, every option, what is printed and what is written."""
+
+import io
+import json
+import math
+import sys
+import time
+from pathlib import Path
+
+import joblib
+import numpy as np
+import pytest
+from sklearn.datasets import load_diabetes
+from sklearn.model_selection import GroupKFold, LeaveOneGroupOut
+
+from sparsepath import SelectionPath, SparseRLSClassifier, SparseRLSRegressor
+from sparsepath.cli import progress
+from sparsepath.cli.methods import METHODS
+from sparsepath.cli.tasks import find_task
+from sparsepath.data.readers import read_table, write_table
+
+from .conftest import Run
+
+TARGETS = {"csv": "progression", "parquet": "progression", "npy": "-1", "npz": "y", "svm": "y"}
+
+
+@pytest.fixture(scope="module")
+def diabetes() -> tuple[np.ndarray, np.ndarray, SparseRLSRegressor]:
+    X, y = load_diabetes(return_X_y=True, scaled=False)
+    return X, y, SparseRLSRegressor(standardize=True).fit(X, y)
+
+
+@pytest.mark.parametrize("kind", TARGETS)
+def test_every_format_gives_the_path_of_the_estimator(run: Run, files, diabetes, kind) -> None:
+    done = run("select", files[kind], "--target", TARGETS[kind], "--json")
+    assert done.code == 0
+    record = json.loads(done.out)
+    path = SelectionPath.from_dict(record["path"])
+    expected = diabetes[2].path_
+    assert path.subsets == expected.subsets
+    np.testing.assert_allclose(path.errors, expected.errors, rtol=1e-9)
+    assert record["chosen"]["columns"] == diabetes[2].selected_.tolist()
+    assert record["task"] == "regression"
+    first = {"csv": "bmi", "parquet": "bmi", "npy": "x2", "npz": "x2", "svm": "x3"}
+    assert record["chosen"]["features"][0] == path.names(1)[0] == first[kind]
+
+
+def test_output_says_what_was_done_and_what_to_use(run: Run, files) -> None:
+    done = run("select", files["csv"], "--target", "progression", "--choose", 4)
+    assert done.code == 0
+    assert done.err == ""
+    lines = done.out.splitlines()
+    assert "442 rows, 10 features, target 'progression'" in lines[0]
+    assert "Task: regression" in done.out
+    assert "--task classification" in done.out
+    assert "optimistic for the chosen set, not an estimate of the error on new data" in done.out
+    assert "Use 4 of 10 features: bmi, s5, bp, s1. Leave-one-out squared error 3081 (+- 187)" in (
+        done.out
+    )
+    [chosen] = [line for line in lines if "<- chosen" in line]
+    assert chosen.split()[0] == "4"
+    [least] = [line for line in lines if "<- least error" in line]
+    assert least.split()[0] == "6"
+
+
+def test_quiet_prints_the_recommendation_only(run: Run, files) -> None:
+    done = run("select", files["csv"], "--target", "progression", "--quiet", "--choose", "min")
+    assert done.out.startswith("Use 6 of 10 features: bmi, s5, bp, s1, sex, s2.")
+    assert done.out.count("\n") == 1
+    assert done.err == ""
+
+
+def test_options_reach_the_estimator(run: Run, files, tmp_path: Path) -> None:
+    options = ["--max-features", 6, "--alpha", "0.1,10", "--loss", "absolute", "--choose", 0.02]
+    options += ["--no-standardize", "--force", "age", "--forbid", "bmi,s3", "--drop", "sex"]
+    options += ["--threads", 1, "--out", tmp_path, "--json"]
+    done = run("select", files["csv"], "--target", "progression", *options)
+    assert done.code == 0, done.err
+    model = joblib.load(tmp_path / "model.joblib")
+    table = read_table(files["csv"], target="progression", drop=["sex"])
+    expected = SparseRLSRegressor(
+        6, alpha=[0.1, 10], loss="absolute", choose=0.02, forced=[0], forbidden=[1, 5]
+    ).fit(table.X, table.y)
+    assert model.path_.subsets == expected.path_.subsets
+    assert model.alpha_ == expected.alpha_
+    np.testing.assert_array_equal(model.coef_, expected.coef_)
+    assert model.path_.parameters["forced"] == ["age"]
+    assert model.path_.parameters["choose"] == 0.02
+    assert "sex" not in model.feature_names_in_
+    assert model.callback is None
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_runs(run: Run, files, name) -> None:
+    done = run("select", files["csv"], "--target", "progression", "--method", name, "--json")
+    assert done.code == 0
+    assert json.loads(done.out)["path"]["method"] == name
+    if name == "backward-rls":
+        other = run("select", files["csv"], "--target", "-1", "--search", "backward", "--json")
+        assert json.loads(other.out)["path"]["method"] == name
+
+
+def test_cv_weights_groups_and_rows(run: Run, files, tmp_path: Path, diabetes) -> None:
+    X, y, _ = diabetes
+    rng = np.random.default_rng(0)
+    weights, group = rng.integers(0, 3, len(y)), rng.integers(0, 6, len(y))
+    part = np.where(np.arange(len(y)) < 300, "train", "test")
+    names = load_diabetes().feature_names
+    columns = {name: X[:, j] for j, name in enumerate(names)}
+    columns |= {"y": y, "w": weights, "g": np.array(list("abcdef"))[group], "part": part}
+    file = tmp_path / "more.csv"
+    write_table(file, columns)
+
+    def path(*options: object) -> SelectionPath:
+        done = run("select", file, "--target", "y", "--json", *options)
+        assert done.code == 0, done.err
+        return SelectionPath.from_dict(json.loads(done.out)["path"])
+
+    def expected(**parameters: object) -> SparseRLSRegressor:
+        return SparseRLSRegressor(10, standardize=True, **parameters)
+
+    some = part == "train"
+    found = path("--rows", "part=train", "--drop", "g", "--weights", "w")
+    fitted = expected().fit(X[some], y[some], sample_weight=weights[some])
+    np.testing.assert_allclose(found.errors, fitted.path_.errors, rtol=1e-9)
+    assert found.feature_names == tuple(names)
+    for options, cv in (
+        (["--cv", 3], GroupKFold(3)),
+        (["--cv", "loo"], LeaveOneGroupOut()),
+        ([], GroupKFold(6)),
+    ):
+        found = path("--drop", "part,w", "--groups", "g", *options)
+        fitted = expected(cv=cv).fit(X, y, groups=group)
+        assert found.subsets == fitted.path_.subsets
+        np.testing.assert_allclose(found.errors, fitted.path_.errors, rtol=1e-9)
+    found = path("--drop", "part,w,g", "--cv", 5)
+    np.testing.assert_allclose(found.errors, expected(cv=5).fit(X, y).path_.errors, rtol=1e-9)
+
+
+def test_classes_in_words(run: Run, files, tmp_path: Path) -> None:
+    done = run("select", files["iris"], "--target", "kind", "--loss", "zero_one", "--out", tmp_path)
+    assert "Task: classification (the target is text with 3 different values" in done.out
+    model = joblib.load(tmp_path / "model.joblib")
+    assert isinstance(model, SparseRLSClassifier)
+    assert model.loss == "zero_one"
+    assert model.classes_.tolist() == ["setosa", "versicolor", "virginica"]
+
+
+def test_out_writes_all_files_and_replaces_old_ones(run: Run, files, tmp_path: Path) -> None:
+    folder = tmp_path / "new" / "result"
+    for _ in range(2):
+        done = run("select", files["csv"], "--target", "progression", "--out", folder)
+        assert done.code == 0
+        names = {"path.json", "path.csv", "path.png", "curve.png", "model.joblib"}
+        assert {file.name for file in folder.iterdir()} == names
+        assert all(str(folder / name) in done.out for name in names)
+    path = SelectionPath.load(folder / "path.json")
+    assert path.names(3) == ("bmi", "s5", "bp")
+    table = read_table(folder / "path.csv", drop=["error_kind", "entered", "left", "features"])
+    np.testing.assert_allclose(table.X[:, 1], path.errors)
+    for name in ("path.png", "curve.png"):
+        assert (folder / name).read_bytes().startswith(b"\x89PNG")
+
+
+def test_old_results_stay_whole_when_a_run_fails(run: Run, files, tmp_path, monkeypatch) -> None:
+    arguments = ("select", files["csv"], "--target", "progression", "--out", tmp_path)
+    run(*arguments)
+    before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+    assert run(*arguments, "--force", "nothing").code == 2
+
+    def broken(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("sparsepath.files.os.replace", broken)
+    done = run(*arguments, "--choose", 2)
+    assert done.code == 2
+    assert "No space left on device" in done.err
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
+
+
+def test_long_paths_are_shortened_on_screen_only(run: Run, tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(200, 60))
+    y = X[:, :10].sum(1) + rng.normal(size=200)
+    np.savez(tmp_path / "long.npz", X=X, y=y)
+    done = run("select", tmp_path / "long.npz", "--target", "y", "--out", tmp_path / "out")
+    shown = [line.split()[0] for line in done.out.splitlines() if line[:5].strip().isdigit()]
+    assert len(shown) < 30
+    assert {"0", "1", "5", "60"} <= set(shown)
+    assert "sizes are left out here" in done.out
+    assert "<- chosen" in done.out
+    assert "least error" in done.out
+    assert len((tmp_path / "out" / "path.csv").read_text().splitlines()) == 62
+
+
+def test_features_that_leave_are_shown_and_markup_in_names_is_text(run: Run, tmp_path) -> None:
+    rng = np.random.default_rng(3)
+    a, b = rng.normal(size=(2, 300))
+    proxy = a + b + 0.5 * rng.normal(size=300)
+    file = tmp_path / "swap.csv"
+    write_table(file, {"[red]a": a, "b, too": b, "proxy": proxy, "y": a + b})
+    done = run("select", file, "--target", "y", "--method", "swap-rls", "--choose", 2)
+    assert "leaves" in done.out
+    assert "[red]a" in done.out
+    done = run("select", file, "--target", "y", "--force", '"b, too",[red]a', "--json")
+    assert json.loads(done.out)["path"]["steps"][2]["subset"] == [1, 0]
+
+
+def test_no_feature_is_worth_it(run: Run, tmp_path: Path) -> None:
+    rng = np.random.default_rng(5)
+    np.save(tmp_path / "noise.npy", rng.normal(size=(60, 3)))
+    done = run("select", tmp_path / "noise.npy", "--target", 2, "--quiet")
+    assert done.out.startswith("Use none of the 2 features.")
+
+
+@pytest.mark.parametrize(
+    ("y", "task"),
+    [
+        (["a", "b", "a", "b"], "classification"),
+        ([True, False, True], "classification"),
+        ([0, 1, 1, 0], "classification"),
+        ([-1.0, 1.0, 1.0], "classification"),
+        (np.arange(60) % 3, "classification"),
+        (np.arange(25) % 3, "regression"),
+        (np.arange(1000) % 21, "regression"),
+        (np.arange(60) % 3 + 0.5, "regression"),
+        ([0.25, 0.75, 0.25], "regression"),
+        ([1, 2, 3, 4, 5, 6], "regression"),
+    ],
+)
+def test_task_is_found_by_the_target(y, task: str) -> None:
+    assert find_task(np.asarray(y), "auto", "y").name == task
+
+
+def test_task_can_be_asked_for(run: Run, tmp_path: Path) -> None:
+    X = np.random.default_rng(0).normal(size=(50, 3))
+    np.savez(tmp_path / "two.npz", X=X, y=(X[:, 0] > 0).astype(int))
+    for options, task in (([], "classification"), (["--task", "regression"], "regression")):
+        done = run("select", tmp_path / "two.npz", "--target", "y", "--json", *options)
+        assert json.loads(done.out)["task"] == task
+
+
+def test_checkpoint_is_written_and_gone_on_from(run: Run, files, tmp_path: Path) -> None:
+    keep = tmp_path / "keep.json"
+    arguments = ("select", files["csv"], "--target", "progression", "--checkpoint", keep, "--json")
+    first, second = run(*arguments), run(*arguments)
+    assert keep.exists()
+    before, after = (json.loads(done.out)["path"]["steps"] for done in (first, second))
+    assert before == after
+    assert run(*arguments, "--alpha", 3).code == 2
+
+
+def test_progress_is_shown_on_a_terminal_after_a_moment(monkeypatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setattr(progress, "PATIENCE", 0.01)
+    X, y = load_diabetes(return_X_y=True)
+    with progress.Watch(10, 1, backward=False, quiet=False) as watch:
+        model = SparseRLSRegressor(3, callback=watch.callback).fit(X, y)
+        time.sleep(0.3)
+    assert "3/10" in screen.getvalue()
+    assert math.isfinite(model.path_.error(3))
+    with progress.Watch(10, 1, backward=False, quiet=True) as watch:
+        assert not watch.shown
+
+
+def test_big_inputs_are_announced(run: Run, files, monkeypatch) -> None:
+    monkeypatch.setattr("sparsepath.cli.select.BIG", 1000)
+    done = run("select", files["csv"], "--target", "progression")
+    assert "442 rows x 10 columns" in done.err
+    assert "10 steps" in done.err
+    assert "--max-features" in done.err
+
+
+def test_interrupted_searches_keep_the_path(run: Run, files, tmp_path, monkeypatch) -> None:
+    from sparsepath.rls.state import State
+
+    add = State.apply_update
+
+    def impatient(self: State, update: object) -> None:
+        if len(self.chosen) == 3:
+            raise KeyboardInterrupt
+        add(self, update)
+
+    monkeypatch.setattr(State, "apply_update", impatient)
+    options = ("--choose", 5, "--out", tmp_path)
+    done = run("select", files["csv"], "--target", "progression", *options)
+    assert done.code == 130
+    assert "interrupted" in done.err
+    assert "Use 3 of 10 features: bmi, s5, bp." in done.out
+    path = SelectionPath.load(tmp_path / "path.json")
+    assert path.sizes == (0, 1, 2, 3)
+    assert not path.complete
+    assert len(joblib.load(tmp_path / "model.joblib").selected_) == 3
+
+
+def test_interrupted_before_there_is_a_path(run: Run, files, tmp_path, monkeypatch) -> None:
+    def impatient(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("sparsepath.cli.select.read_table", impatient)
+    done = run("select", files["csv"], "--target", "progression", "--out", tmp_path)
+    assert done == (130, "", "Interrupted.\n")
+    assert not list(tmp_path.iterdir())
