@@ -75,6 +75,21 @@ class Design:
         self.sizes = np.sqrt(raw) * self.scales
         self._gram: dict[int, Floats] = {}
 
+    def column(self, i: int) -> Floats:
+        """Column i over all rows, centred and scaled, not weighted."""
+        x = np.concatenate([block.columns([i])[:, 0] for block in self.blocks])
+        return (x - self.means[i]) * self.scales[i]
+
+    def rows(self, part: NDArray[np.intp]) -> Floats:
+        """Some rows of all columns, centred and scaled, not weighted."""
+        out = np.empty((len(part), self.n_features))
+        for block, here in zip(self.blocks, self.slices, strict=True):
+            inside = (part >= here.start) & (part < here.stop)
+            out[inside] = block.rows(part[inside] - here.start)
+        out -= self.means
+        out *= self.scales
+        return out
+
     def spread(self, part: NDArray[np.intp]) -> Floats:
         """Weighted squared norms of the columns as they stand over some of the rows."""
         chosen = np.zeros(self.n_samples)

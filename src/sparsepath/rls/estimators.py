@@ -331,7 +331,7 @@ class SparseRLSRegressor(RegressorMixin, _SparseRLS):
     cv : "loo", int, splitter or list of splits, default="loo"
         The criterion: exact leave-one-out, or the mean error over the test parts of any splits.
     loss : {"squared", "absolute"}, default="squared"
-        What a cross-validation residual costs; splits other than "loo" take the squared loss.
+        What a cross-validation residual costs. The squared loss is the fastest by far.
     fit_intercept : bool, default=True
         A constant term, not penalised, refitted whenever a sample is left out.
     standardize : bool, default=False
@@ -435,7 +435,7 @@ class SparseRLSClassifier(ClassifierMixin, _SparseRLS):
         As for ``SparseRLSRegressor``.
     loss : {"squared", "zero_one", "balanced", "absolute"}, default="squared"
         What the search minimises: the squared residual, the error rate, or the mean of the error
-        rates of the classes. Splits other than cv="loo" take the squared loss.
+        rates of the classes. The squared loss is the fastest by far.
     epsilon, pooled, memory_budget, n_threads, callback, checkpoint
         As for ``SparseRLSRegressor``.
 

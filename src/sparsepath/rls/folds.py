@@ -77,6 +77,7 @@ class FoldModel:
         center = self.design.fit_intercept
         self._mu = sums.x[train] / w[train, None] if center else np.zeros((F, n))
         nu = sums.y[train] / w[train, None] if center else np.zeros((F, sums.y.shape[1]))
+        self._nu = nu
         self._share = np.full(F, w[test].sum()) if self.pooled else w[test] * F
         mu, x, y = self._mu, sums.x[test], sums.y[test]
 
@@ -162,12 +163,12 @@ class FoldModel:
         if np.any(pivot <= COLLINEAR * self._size[:, b]):
             raise InputError(f"feature {b} is collinear with the chosen ones.")
         u_b = U[:, b]
-        u = (K - _times(U, u_b * self._rho2)) / pivot[:, None]
+        self._u = u = (K - _times(U, u_b * self._rho2)) / pivot[:, None]
         x_d = D - _times(H, u_b)
         d_l = H[:, b] - _times(self._DD, u_b)
         g = x_d - _times(U, d_l)
         d_bb = self.dd[:, b].copy()
-        omega = self.c[:, b] / pivot[:, None]
+        self._omega = omega = self.c[:, b] / pivot[:, None]
         e_b = self.ed[:, b].copy()
         c_b = self.c[:, b].copy()
 
@@ -209,14 +210,17 @@ class FoldModel:
         From the sums over the chosen features alone: dropping b changes the coefficients
         w = A^-1 c to w - (A^-1)_b w_b / (A^-1)_bb, and the test error is quadratic in them.
         """
-        k = len(self.chosen)
-        inverse = np.linalg.inv(self._K + self.alpha * np.eye(k))
-        w = inverse @ self._c0[:, self.chosen]
-        step = inverse / np.einsum("fbb->fb", inverse)[:, None]
-        W = w[:, :, None] - step[:, :, :, None] * w[:, None]
+        W = self._coefficients_without()
         DW = np.einsum("fij,fjbt->fibt", self._D, W) - 2 * self._ed0[:, self.chosen][:, :, None]
         sse = self._sse0[:, None] + np.einsum("fibt,fibt->fb", W, DW)
         return (sse / self._share[:, None]).sum(0)
+
+    def _coefficients_without(self) -> Floats:
+        """Training coefficients with each chosen feature dropped: splits x |S| x dropped x T."""
+        inverse = np.linalg.inv(self._K + self.alpha * np.eye(len(self.chosen)))
+        w = inverse @ self._c0[:, self.chosen]
+        step = inverse / np.einsum("fbb->fb", inverse)[:, None]
+        return w[:, :, None] - step[:, :, :, None] * w[:, None]
 
     def drop(self, b: int) -> None:
         """Drop a feature: the others are added anew, which costs O(n |S|^2) but no data."""
@@ -281,6 +285,7 @@ class SplitSums:
         if not pairs or any(w[a].sum() <= 0 for a, _ in pairs):
             raise InputError("cv must yield parts with samples of positive weight, train and test.")
         self.n_splits = len(pairs)
+        self.pairs = pairs
         tests = [test for _, test in pairs]
         # What is had by subtraction or addition is not summed again.
         self._complement = [len(a) + len(b) == len(np.union1d(a, b)) == m for a, b in pairs]
@@ -315,9 +320,7 @@ class SplitSums:
         """Products of all columns with column i over every part: (2F + 1) x n."""
         if self._gram is not None:
             return self._all_parts(self._gram[:, i])
-        design = self._design
-        x = np.concatenate([block.columns([i]) for block in design.blocks])
-        x = (x - design.means[i]) * design.scales[i]
+        x = self._design.column(i)[:, None]
         return self._all_parts(self._dot(self._masked(x))[:, 0])
 
     def _all_parts(self, sums: Floats) -> Floats:
@@ -335,15 +338,10 @@ class SplitSums:
         """All products of the columns, the targets and one over some rows."""
         design = self._design
         out = np.zeros((design.n_features + self._right.shape[1],) * 2)
-        for block, here in zip(design.blocks, design.slices, strict=True):
-            rows = part[(part >= here.start) & (part < here.stop)]
-            for some in np.split(rows, range(ROWS_AT_ONCE, len(rows), ROWS_AT_ONCE)):
-                X = block.rows(some - here.start)
-                X -= design.means
-                X *= design.scales
-                joined = np.hstack([X, self._right[some]])
-                joined *= np.sqrt(design.weights[some, None])
-                out += joined.T @ joined
+        for some in np.split(part, range(ROWS_AT_ONCE, len(part), ROWS_AT_ONCE)):
+            joined = np.hstack([design.rows(some), self._right[some]])
+            joined *= np.sqrt(design.weights[some, None])
+            out += joined.T @ joined
         return out
 
     def _masked(self, V: Floats) -> Floats:

@@ -17,6 +17,7 @@ from sparsepath.files import replacing
 from sparsepath.path import Move, SelectionPath
 from sparsepath.rls.design import Design
 from sparsepath.rls.finders import BoundFinder, CacheFinder, EveryFinder
+from sparsepath.rls.fold_losses import FoldLossModel
 from sparsepath.rls.folds import FoldModel, Split
 from sparsepath.rls.losses import Loss
 from sparsepath.rls.search import SEARCHES, Model, Trail
@@ -79,10 +80,7 @@ def make_model(design: Design, Y: Floats, alpha: float, task: Task) -> Model:
     """The empty model, judged as the task asks."""
     if task.splits is not None:
         if task.loss != "squared":
-            raise InputError(
-                f"loss={task.loss!r} needs cv='loo'; with other splits the criterion is the "
-                "squared error (loss='squared')."
-            )
+            return FoldLossModel(design, Y, alpha, task.splits, task.pooled, Loss(task.loss))
         return FoldModel(design, Y, alpha, task.splits, task.pooled)
     return State(design, Y, alpha, Loss(task.loss), _finder(design, Y.shape[1], task))
 
