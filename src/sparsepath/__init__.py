@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sparsepath.errors import FileError, InputError, PathWarning, SparsepathError
     from sparsepath.path import Exchange, Move, SelectionPath, Step
-    from sparsepath.rls import SparseRLSClassifier, SparseRLSRegressor, rls_state
+    from sparsepath.rls import (
+        SparseKernelRLSClassifier,
+        SparseKernelRLSRegressor,
+        SparseRLSClassifier,
+        SparseRLSRegressor,
+        rls_state,
+    )
 
 _HOMES = {
     "FileError": "errors",
@@ -22,6 +28,8 @@ _HOMES = {
     "Move": "path",
     "SelectionPath": "path",
     "Step": "path",
+    "SparseKernelRLSClassifier": "rls",
+    "SparseKernelRLSRegressor": "rls",
     "SparseRLSClassifier": "rls",
     "SparseRLSRegressor": "rls",
     "rls_state": "rls",
@@ -34,6 +42,8 @@ __all__ = [
     "Move",
     "PathWarning",
     "SelectionPath",
+    "SparseKernelRLSClassifier",
+    "SparseKernelRLSRegressor",
     "SparseRLSClassifier",
     "SparseRLSRegressor",
     "SparsepathError",

@@ -1,0 +1,284 @@
+"""Sparse kernel models: the same search, choosing kernel centres instead of columns.
+
+Reduced-set selection, the last direction of paper 000 (section 5). The candidates are columns
+k(x, centre) for centres among the training samples; what is fitted is
+
+    f(x) = b + sum over chosen centres of w_c k(x, c),       penalty alpha |w|^2,
+
+and every statement about exact cross-validation holds for it as it does for columns of the data,
+because for given centres the model is linear. Equal samples are one candidate.
+"""
+
+from collections.abc import Callable, Sequence
+from numbers import Integral
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.metrics.pairwise import pairwise_kernels
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from sparsepath.data.blocks import Floats
+from sparsepath.data.door import check_features, check_weights
+from sparsepath.errors import InputError
+from sparsepath.path import SelectionPath
+from sparsepath.rls.estimators import SparseRLSClassifier, SparseRLSRegressor
+
+Kernel = str | Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]
+KERNELS = {"gaussian": "rbf", "polynomial": "polynomial"}
+
+
+class _SparseKernelRLS(BaseEstimator):
+    """What the kernel regressor and classifier share."""
+
+    _linear: type[SparseRLSRegressor] | type[SparseRLSClassifier]
+
+    def __init__(
+        self,
+        max_centres: int | None = None,
+        *,
+        kernel: Kernel = "gaussian",
+        gamma: float | str = "scale",
+        degree: float = 3,
+        coef0: float = 1.0,
+        candidates: int | ArrayLike | None = None,
+        choose: str | int | float = "one_se",
+        alpha: float | Sequence[float] = 1e-3,
+        search: str = "forward",
+        cv: Any = "loo",
+        loss: str = "squared",
+        fit_intercept: bool = True,
+        n_threads: int | None = None,
+        callback: Callable[[SelectionPath], object] | None = None,
+        checkpoint: str | Path | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.max_centres = max_centres
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.candidates = candidates
+        self.choose = choose
+        self.alpha = alpha
+        self.search = search
+        self.cv = cv
+        self.loss = loss
+        self.fit_intercept = fit_intercept
+        self.n_threads = n_threads
+        self.callback = callback
+        self.checkpoint = checkpoint
+        self.random_state = random_state
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """Choose centres and settle on their number.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_samples, n_features)
+            Features.
+        y : array
+            Targets or class labels.
+        sample_weight : array of shape (n_samples,), optional
+            A sample that is left out is left out with its whole weight.
+        groups : array of shape (n_samples,), optional
+            For a ``cv`` that splits by groups.
+        """
+        X = _dense(check_features(self, X, reset=True))
+        weights = check_weights(sample_weight, X.shape[0])
+        self.gamma_ = self._gamma(X, weights)
+        candidates = self._candidates(X, weights)
+        linear = self._linear(
+            self.max_centres,
+            choose=self.choose,
+            alpha=self.alpha,
+            search=self.search,
+            cv=self.cv,
+            loss=self.loss,
+            fit_intercept=self.fit_intercept,
+            n_threads=self.n_threads,
+            callback=self.callback,
+            checkpoint=self.checkpoint,
+        )
+        columns = self._columns(X, candidates)
+        self.linear_ = linear.fit(columns, y, sample_weight=weights, groups=groups)
+        self.path_ = linear.path_
+        self.alpha_ = linear.alpha_
+        self.centres_ = candidates[linear.selected_]
+        self.coef_ = np.atleast_2d(linear.coef_)[:, linear.selected_]
+        self.intercept_ = linear.intercept_
+        return self
+
+    def _gamma(self, X: Floats, weights: Floats) -> float:
+        if self.gamma == "scale":
+            counted = X[weights > 0]
+            spread = float(
+                np.mean(
+                    np.average(
+                        (counted - np.average(counted, axis=0, weights=weights[weights > 0])) ** 2,
+                        axis=0,
+                        weights=weights[weights > 0],
+                    )
+                )
+            )
+            return 1.0 / (X.shape[1] * spread) if spread > 0 else 1.0
+        if isinstance(self.gamma, str) or not self.gamma > 0:
+            raise InputError(f"gamma={self.gamma!r}; give a number above zero or 'scale'.")
+        return float(self.gamma)
+
+    def _candidates(self, X: Floats, weights: Floats) -> Floats:
+        """The candidate centres: given, all different samples, or some of them."""
+        if self.candidates is None or isinstance(self.candidates, Integral):
+            different = np.unique(X[weights > 0], axis=0)
+            if self.candidates is None or int(self.candidates) >= len(different):
+                return different
+            if int(self.candidates) < 1:
+                raise InputError(f"candidates={self.candidates!r}; give at least one.")
+            random = check_random_state(self.random_state)
+            return different[np.sort(random.permutation(len(different))[: int(self.candidates)])]
+        given = np.asarray(self.candidates, dtype=np.float64)
+        if given.ndim != 2 or given.shape[1] != X.shape[1] or not len(given):
+            raise InputError(
+                f"candidates has shape {given.shape}; give a number, None, or an array of centres "
+                f"with {X.shape[1]} columns."
+            )
+        return given
+
+    def _columns(self, X: Floats, centres: Floats) -> Floats:
+        """Kernel values of samples with centres."""
+        if callable(self.kernel):
+            values = np.asarray(self.kernel(X, centres), dtype=np.float64)
+            if values.shape != (len(X), len(centres)):
+                raise InputError(
+                    f"kernel returned shape {values.shape} for {len(X)} samples and "
+                    f"{len(centres)} centres."
+                )
+            return values
+        if self.kernel not in KERNELS:
+            raise InputError(f"kernel={self.kernel!r}; use {', '.join(KERNELS)} or a function.")
+        options: dict[str, float] = {"gamma": self.gamma_}
+        if self.kernel == "polynomial":
+            options |= {"degree": self.degree, "coef0": self.coef0}
+        return pairwise_kernels(X, centres, metric=KERNELS[self.kernel], **options)
+
+    def _scores(self, X: Any) -> Floats:
+        check_is_fitted(self)
+        X = _dense(check_features(self, X, reset=False))
+        if not len(self.centres_):
+            return np.zeros((len(X), len(self.coef_))) + self.intercept_
+        return self._columns(X, self.centres_) @ self.coef_.T + self.intercept_
+
+
+class SparseKernelRLSRegressor(RegressorMixin, _SparseKernelRLS):
+    """Kernel ridge regression on a few centres, chosen by exact cross-validation.
+
+    Parameters
+    ----------
+    max_centres : int or None, default=None
+        The number of centres to which the path goes.
+    kernel : {"gaussian", "polynomial"} or callable, default="gaussian"
+        exp(-gamma |x - c|^2), (gamma x'c + coef0)^degree, or a function of two arrays of rows.
+    gamma : float or "scale", default="scale"
+        "scale": one over the number of features times their mean variance.
+    degree, coef0 : float
+        For the polynomial kernel.
+    candidates : int, array or None, default=None
+        Candidate centres: all different samples, so many of them drawn at random, or given ones.
+    choose, alpha, search, cv, loss, fit_intercept, n_threads, callback, checkpoint
+        As for ``SparseRLSRegressor``; the columns there are the candidate centres here.
+    random_state : int, RandomState or None
+        For drawing candidates.
+
+    Attributes
+    ----------
+    path_ : SelectionPath
+        Best set of centres, error and coefficients for every number of centres.
+    centres_ : array of shape (n_centres, n_features)
+        The centres in use, in order of entry.
+    coef_, intercept_ : arrays
+        Coefficients of the centres in use, one row per target.
+    alpha_, gamma_ : float
+        Penalty and kernel width in use.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.linspace(-3, 3, 60)[:, None]
+    >>> model = SparseKernelRLSRegressor(10, gamma=1.0).fit(x, np.sin(2 * x[:, 0]))
+    >>> len(model.centres_) <= 10, bool(model.score(x, np.sin(2 * x[:, 0])) > 0.99)
+    (True, True)
+    """
+
+    _linear = SparseRLSRegressor
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+    def predict(self, X: Any) -> Floats:
+        """Predicted targets, of the shape that y had."""
+        scores = self._scores(X)
+        return scores[:, 0] if np.ndim(self.intercept_) == 0 else scores
+
+
+class SparseKernelRLSClassifier(ClassifierMixin, _SparseKernelRLS):
+    """Kernel least-squares classification on a few centres, chosen by exact cross-validation.
+
+    Parameters
+    ----------
+    max_centres, kernel, gamma, degree, coef0, candidates, random_state
+        As for ``SparseKernelRLSRegressor``.
+    choose, alpha, search, cv, loss, fit_intercept, n_threads, callback, checkpoint
+        As for ``SparseRLSClassifier``; the columns there are the candidate centres here.
+
+    Attributes
+    ----------
+    classes_ : array
+        The class labels.
+    path_, centres_, coef_, intercept_, alpha_, gamma_
+        As for ``SparseKernelRLSRegressor``.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> X, y = make_moons(200, noise=0.1, random_state=0)
+    >>> model = SparseKernelRLSClassifier(20, gamma=2.0, loss="zero_one").fit(X, y)
+    >>> len(model.centres_) < 20, bool(model.score(X, y) > 0.95)
+    (True, True)
+    """
+
+    _linear = SparseRLSClassifier
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The class labels."""
+        return self.linear_.classes_
+
+    def decision_function(self, X: Any) -> Floats:
+        """Scores: one column per class, or for two classes one number, positive for the second."""
+        scores = self._scores(X)
+        return scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class with the largest score."""
+        scores = self.decision_function(X)
+        winners = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(1)
+        return self.classes_[winners]
+
+
+def _dense(X: Any) -> Floats:
+    if not isinstance(X, np.ndarray):
+        raise InputError(
+            "Sparse data was passed, but kernels need a dense matrix; use X.toarray() for that."
+        )
+    return X.astype(np.float64, copy=False)
