@@ -20,6 +20,8 @@ from matplotlib.figure import Figure
 from results import save_figure, save_page, table
 from sklearn.model_selection import StratifiedKFold
 
+from threadpoolctl import threadpool_limits
+
 from sparsepath import PathWarning, SparseRLSClassifier
 from sparsepath.data.paper_sets import available, load
 from sparsepath.data.synthetic import two_normals
@@ -125,10 +127,11 @@ def scaling(full: bool):
     for m in sizes:
         data = two_normals(m, n, mean=0.2, random_state=0)
         start = time.process_time()
-        SparseRLSClassifier(k, choose="min").fit(data.X, data.y)
+        SparseRLSClassifier(k, choose="min", n_threads=1).fit(data.X, data.y)
         ours.append(time.process_time() - start)
         start = time.process_time()
-        twin.low_rank_lssvm(data.X, data.y[:, None].astype(float), k, 1.0)
+        with threadpool_limits(1):
+            twin.low_rank_lssvm(data.X, data.y[:, None].astype(float), k, 1.0)
         theirs.append(time.process_time() - start)
         rows.append(
             [str(m), f"{theirs[-1]:.2f}", f"{ours[-1]:.3f}", f"{theirs[-1] / ours[-1]:.0f}"]
@@ -139,7 +142,7 @@ def scaling(full: bool):
     for m in large:
         part = np.asfortranarray(X[:m])
         start = time.process_time()
-        SparseRLSClassifier(50, choose="min").fit(part, data.y[:m])
+        SparseRLSClassifier(50, choose="min", n_threads=1).fit(part, data.y[:m])
         large_times.append(time.process_time() - start)
     figure = Figure(figsize=(9.5, 3.2), layout="constrained")
     left, right = figure.subplots(1, 2)
@@ -157,6 +160,10 @@ def scaling(full: bool):
     return rows, (n, k), slope, list(zip(large, large_times, strict=True)), figure
 
 
+def _names(wins: dict[str, float], least: float, above: bool = True) -> str:
+    return ", ".join(name for name, share in wins.items() if (share >= least) == above) or "none"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--full", action="store_true", help="all folds, all features (hours)")
@@ -164,7 +171,7 @@ def main() -> None:
     arguments = parser.parse_args()
     full = arguments.full
 
-    rows, figures, gaps = [], [], []
+    rows, figures, gaps, wins, early = [], [], [], {}, {}
     for plan in PLANS:
         if arguments.only and plan.name != arguments.only:
             continue
@@ -178,6 +185,7 @@ def main() -> None:
         enough = int(np.flatnonzero(greedy >= greedy[-1] - 0.005)[0])
         gap = float(np.max(loo[1:] - greedy[1:]))
         gaps.append((plan.title, gap))
+        wins[plan.title], early[plan.title] = ahead, (enough, len(greedy) - 1)
         rows.append(
             [plan.title, f"{shape[0]} x {shape[1]}", f"{folds}", f"{most}"]
             + [f"{np.median(alphas):.3g}"]
@@ -274,12 +282,17 @@ From {first[0]} to {last[0]} examples, {last[0] / first[0]:.0f} times the data, 
 
 ## What holds
 
-- *"The proposed approach clearly outperforms the random selection strategy on all data sets."* See the column
-  "ahead", and compare the accuracies at 5 and 10 features.
+- *"The proposed approach clearly outperforms the random selection strategy on all data sets."* Greedy is at
+  least as accurate at nine sizes out of ten on {_names(wins, 0.9)}; at fewer on {
+        _names(wins, 0.9, False)
+    }. Where
+  the table shows equal accuracies at 1, 5 and 10 features, all models up to there do no better than the larger
+  class.
 - *"In most cases with only a small subset of features one can achieve as good performance as with all the
-  features."* See "enough" against the number of features.
+  features."* Within half a per cent of the last size run:
+  {", ".join(f"{name} with {few} of {all_}" for name, (few, all_) in early.items())}.
 - *"In most cases the leave-one-out and test accuracies are close to identical"*, with overfitting on colon-cancer
-  and german.numer: the largest gaps here are
+  and german.numer. Holds: the largest gaps are
   {", ".join(f"{name} {gap:+.3f}" for name, gap in sorted(gaps, key=lambda g: -g[1])[:3])}.
 - *Linear against quadratic growth in the number of examples*: holds, see above.
 - The paper's australian has 683 rows; the file at hand has 690. Its mnist5 has 780 features, those that are not

@@ -37,7 +37,8 @@ from numpy.typing import NDArray
 from sparsepath.data.blocks import Floats
 from sparsepath.rls.design import GRAM_BATCH
 from sparsepath.rls.rows import Rows
-from sparsepath.rls.state import Change, State, Update, limit, pick, triangular
+from sparsepath.rls.state import Change, State, triangular
+from sparsepath.rls.update import Update, limit, pick
 
 BATCH = 8  # candidates evaluated at once
 EVERY_NUMBERS = 1 << 18  # numbers in the columns evaluated at once, when everybody is

@@ -28,7 +28,7 @@ from scipy.linalg import solve
 from sparsepath.data.blocks import Floats
 from sparsepath.errors import InputError
 from sparsepath.rls.design import Design
-from sparsepath.rls.state import Update, pick
+from sparsepath.rls.update import Update, pick
 
 COLLINEAR = 1e-12  # part of a column's square that is left, from which it counts as nothing
 VANISHED = 1e-20

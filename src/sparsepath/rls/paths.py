@@ -21,7 +21,8 @@ from sparsepath.rls.fold_losses import FoldLossModel
 from sparsepath.rls.folds import FoldModel, Split
 from sparsepath.rls.losses import Loss
 from sparsepath.rls.search import SEARCHES, Model, Trail
-from sparsepath.rls.state import Finder, State, Update
+from sparsepath.rls.state import Finder, State
+from sparsepath.rls.update import Update
 
 FORMS = ("auto", "gram", "pass", "cache", "blocks")
 CACHE_FROM = 1 << 20  # numbers in X from which the compiled cache search pays for its start

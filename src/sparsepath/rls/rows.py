@@ -215,6 +215,12 @@ class Rows:
             np.einsum("ij,ij->j", self.u, self.r),
         )
 
+    def sharpest(self, step: Floats) -> Floats:
+        """The largest (|r| + step sqrt(1 - p))^2 / p^3 of any row, per target."""
+        lever = np.sqrt(np.maximum(1.0 - self.p, 0.0))
+        reach = np.abs(self.r) + lever[:, None] * step
+        return np.max(reach**2 / (self.p**3)[:, None], axis=0)
+
     def newest(self, weighed: bool) -> Floats:
         """[newest column of Z, u]."""
         return self._pick(1, weighed)

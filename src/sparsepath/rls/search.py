@@ -14,7 +14,7 @@ import numpy as np
 
 from sparsepath.data.blocks import Floats
 from sparsepath.path import Move, Step
-from sparsepath.rls.state import TIE, Update
+from sparsepath.rls.update import TIE, Update
 
 
 class Model(Protocol):

@@ -24,7 +24,6 @@ collinear, and a hundred additions and removals come back to where they began.
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Protocol, TypeVar
 
 import numpy as np
@@ -35,26 +34,16 @@ from sparsepath.data.blocks import Floats
 from sparsepath.errors import InputError
 from sparsepath.rls.design import Design
 from sparsepath.rls.losses import ROOM, Loss
+from sparsepath.rls.removals import best_removal, removal_errors
 from sparsepath.rls.rows import Rows
+from sparsepath.rls.update import Update
 
 COLLINEAR = 1e-10  # norm left of a column, over its norm, that counts as nothing
 OFF_CENTRE = 1e-11  # the same over its norm before centring
 LEFT_OVER = 1e-14  # share of the chosen columns left in a new one that calls for a second go
 VANISHED = 1e-13  # norm left of the residuals, over the target's, that counts as nothing
-TIE = 1e-10  # criteria closer than this (relative) are equal: the lowest index wins
-TIE_FLOOR = 1e-14  # the same relative to the empty model's criterion
-REMOVAL_BATCH = 32
 
 Result = TypeVar("Result")
-
-
-@dataclass(frozen=True)
-class Update:
-    """A change of the chosen set by one feature, and the criterion after it."""
-
-    action: str
-    feature: int
-    error: float
 
 
 @dataclass(frozen=True)
@@ -177,10 +166,10 @@ class State:
             return self.finder.best(self, allowed)
         if action != "drop":
             raise InputError(f"action={action!r}; use 'add' or 'drop'.")
-        errors = self.errors_without()
-        chosen = np.array(self.chosen, dtype=np.intp)
-        keep = slice(None) if features is None else np.isin(chosen, list(features))
-        return pick("drop", chosen[keep], errors[keep], self.empty_error)
+        some = np.ones(len(self.chosen), dtype=bool)
+        if features is not None:
+            some = np.isin(self.chosen, list(features))
+        return best_removal(self, some) if some.any() else None
 
     def apply_update(self, update: Update) -> None:
         """Make a change that ``find_best_update`` proposed, or one of your own."""
@@ -243,17 +232,13 @@ class State:
 
     def errors_without(self) -> Floats:
         """The criterion after dropping each chosen feature, in the order of ``chosen``."""
-        k = len(self.chosen)
-        inverse = self.solve(np.eye(k))
+        return removal_errors(self, *self.removals())
+
+    def removals(self) -> tuple[Floats, Floats]:
+        """For every chosen feature, q in terms of the columns of Z, and tau = -q'y."""
+        inverse = self.solve(np.eye(len(self.chosen)))
         norms = np.sqrt(np.einsum("ij,ij->i", inverse, inverse))
-        directions = inverse.T / norms
-        tau = -self.solve(self.a) / norms[:, None]
-        errors = np.zeros(k)
-        for i in range(0, k, REMOVAL_BATCH):
-            part = slice(i, i + REMOVAL_BATCH)
-            some, steps = directions[:, part], tau[part]
-            errors[part] = self.sum(partial(Rows.score_without, directions=some, tau=steps))
-        return errors
+        return inverse.T / norms, -self.solve(self.a) / norms[:, None]
 
     def drop(self, feature: int) -> None:
         """Take a chosen feature out again."""
@@ -323,22 +308,6 @@ class State:
 def triangular(R: Floats, b: Floats, transposed: bool = False) -> Floats:
     """R^-1 b, or R^-T b, for an upper triangular R that is known to be regular."""
     return lapack.dtrtrs(R, b, trans=int(transposed))[0]
-
-
-def limit(least: float, empty_error: float) -> float:
-    """Criteria up to here are as good as ``least``."""
-    return float(least * (1 + TIE) + TIE_FLOOR * empty_error)
-
-
-def pick(
-    action: str, features: NDArray[np.intp], errors: Floats, empty_error: float
-) -> Update | None:
-    """The update with the least criterion, ties to the lowest index; None if all are infinite."""
-    least = errors.min(initial=np.inf)
-    if not np.isfinite(least):
-        return None
-    feature = int(features[errors <= limit(least, empty_error)].min())
-    return Update(action, feature, float(errors[features == feature][0]))
 
 
 def _total(parts: Iterator[Floats]) -> Floats:
