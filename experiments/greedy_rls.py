@@ -19,7 +19,6 @@ import numpy as np
 from matplotlib.figure import Figure
 from results import save_figure, save_page, table
 from sklearn.model_selection import StratifiedKFold
-
 from threadpoolctl import threadpool_limits
 
 from sparsepath import PathWarning, SparseRLSClassifier

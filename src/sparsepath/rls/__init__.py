@@ -3,11 +3,16 @@
 from sparsepath.rls.estimators import SparseRLSClassifier, SparseRLSRegressor
 from sparsepath.rls.kernels import SparseKernelRLSClassifier, SparseKernelRLSRegressor
 from sparsepath.rls.shortcuts import rls_state
+from sparsepath.rls.stopping import PastOneSE, Patience, TimeLimit, Tolerance
 
 __all__ = [
+    "PastOneSE",
+    "Patience",
     "SparseKernelRLSClassifier",
     "SparseKernelRLSRegressor",
     "SparseRLSClassifier",
     "SparseRLSRegressor",
+    "TimeLimit",
+    "Tolerance",
     "rls_state",
 ]

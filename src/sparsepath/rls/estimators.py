@@ -32,6 +32,7 @@ from sparsepath.rls.design import Design
 from sparsepath.rls.losses import Loss
 from sparsepath.rls.paths import Task, finish, make_design, run
 from sparsepath.rls.search import SEARCHES, Trail
+from sparsepath.rls.update import Costs
 
 METHODS = {
     "forward": "greedy-rls",
@@ -59,6 +60,9 @@ class _SparseRLS(SelectorMixin, CallbackSupportMixin, BaseEstimator):
         standardize: bool = False,
         forced: Sequence[int] | Sequence[str] | None = None,
         forbidden: Sequence[int] | Sequence[str] | None = None,
+        feature_costs: ArrayLike | None = None,
+        budget: float | None = None,
+        stop: Callable[[Trail], str | None] | Sequence[Callable[[Trail], str | None]] = (),
         epsilon: float | None = None,
         pooled: bool = False,
         memory_budget: float | None = None,
@@ -76,6 +80,9 @@ class _SparseRLS(SelectorMixin, CallbackSupportMixin, BaseEstimator):
         self.standardize = standardize
         self.forced = forced
         self.forbidden = forbidden
+        self.feature_costs = feature_costs
+        self.budget = budget
+        self.stop = stop
         self.epsilon = epsilon
         self.pooled = pooled
         self.memory_budget = memory_budget
@@ -189,10 +196,26 @@ class _SparseRLS(SelectorMixin, CallbackSupportMixin, BaseEstimator):
             candidates=candidates,
             forced=tuple(forced),
             epsilon=self.epsilon,
+            costs=self._costs(n),
+            rules=(self.stop,) if callable(self.stop) else tuple(self.stop),
             splits=splits,
             pooled=self.pooled,
             memory=self.memory_budget,
         )
+
+    def _costs(self, n: int) -> Costs | None:
+        if self.feature_costs is None and self.budget is None:
+            return None
+        of = np.ones(n) if self.feature_costs is None else np.asarray(self.feature_costs, float)
+        if of.shape != (n,) or not (np.isfinite(of) & (of > 0)).all():
+            raise InputError(
+                f"feature_costs must be {n} finite numbers above zero, one per feature; "
+                f"given: shape {of.shape}."
+            )
+        budget = np.inf if self.budget is None else float(self.budget)
+        if not budget >= 0:
+            raise InputError(f"budget={self.budget!r}; give a number, zero or more.")
+        return Costs(of, budget)
 
     def _splits(self, X: Any, labels: ArrayLike, groups: ArrayLike | None) -> list[Any]:
         if isinstance(self.cv, str):
@@ -246,7 +269,7 @@ class _SparseRLS(SelectorMixin, CallbackSupportMixin, BaseEstimator):
 
     def _about(self, alpha: float, names: Sequence[str] | None) -> dict[str, Any]:
         told = self.get_params(deep=False)
-        skipped = ("callback", "checkpoint", "n_threads", "memory_budget", "alpha")
+        skipped = ("callback", "checkpoint", "n_threads", "memory_budget", "alpha", "stop")
         parameters = {name: value for name, value in told.items() if name not in skipped}
         return {"method": METHODS[self.search], "parameters": {**parameters, "alpha": alpha}}
 
@@ -338,6 +361,13 @@ class SparseRLSRegressor(RegressorMixin, _SparseRLS):
         Penalise as if all columns had unit variance; coefficients stay in the units of the data.
     forced, forbidden : list of int or str, optional
         Columns, by index or name, that every model must have, or none may have.
+    feature_costs : array of shape (n_features,), optional
+        What each feature costs: additions are then judged by what they gain per cost.
+    budget : float, optional
+        What all chosen features together may cost (without ``feature_costs``: their number).
+    stop : callable or list of callables, default=()
+        Rules that end the search early: ``Tolerance``, ``Patience``, ``TimeLimit``, ``PastOneSE``
+        of ``sparsepath.rls``, or functions of your own; see ``sparsepath.rls.stopping``.
     epsilon : float, optional
         For search="floating": stop when an addition gains less.
     pooled : bool, default=False
@@ -436,7 +466,7 @@ class SparseRLSClassifier(ClassifierMixin, _SparseRLS):
     loss : {"squared", "zero_one", "balanced", "absolute"}, default="squared"
         What the search minimises: the squared residual, the error rate, or the mean of the error
         rates of the classes. The squared loss is the fastest by far.
-    epsilon, pooled, memory_budget, n_threads, callback, checkpoint
+    feature_costs, budget, stop, epsilon, pooled, memory_budget, n_threads, callback, checkpoint
         As for ``SparseRLSRegressor``.
 
     Attributes

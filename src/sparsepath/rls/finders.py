@@ -59,8 +59,8 @@ class EveryFinder:
         features = np.flatnonzero(allowed)
         batch = max(BATCH, EVERY_NUMBERS // state.design.n_samples)
         parts = [features[i : i + batch] for i in range(0, len(features), batch)]
-        errors = [state.errors_with(part) for part in parts]
-        return pick("add", features, np.concatenate([np.zeros(0), *errors]), state.empty_error)
+        errors = np.concatenate([np.zeros(0), *(state.errors_with(part) for part in parts)])
+        return _pick(state, features, errors)
 
 
 class Follower:
@@ -204,7 +204,7 @@ class BoundFinder(Follower):
         while True:
             order = np.argsort(bounds, kind="stable")
             features, bounds, fine = features[order], bounds[order], fine[order]
-            least = errors.min(initial=np.inf)
+            least = state.values(found, errors).min(initial=np.inf)
             n_open = int(np.searchsorted(bounds, limit(least, state.empty_error), side="right"))
             if not n_open:
                 break
@@ -229,7 +229,7 @@ class BoundFinder(Follower):
             rest = slice(len(batch), None)
             features, bounds, fine = features[rest], bounds[rest], fine[rest]
         self.evaluated += len(found)
-        return pick("add", found, errors, state.empty_error)
+        return _pick(state, found, errors)
 
     def _Zu(self, state: State) -> Floats:  # noqa: N802 (the papers' letters)
         """Z'u, computed when first needed in a step."""
@@ -248,7 +248,7 @@ class BoundFinder(Follower):
     def _bounds(
         self, state: State, features: NDArray[np.intp], weighed: "Weighed", Xu: Floats | None
     ) -> Floats:
-        """Lower bounds of the criterion with each feature added, lowered by their own rounding."""
+        """Lower bounds of what additions are compared by, lowered by their own rounding."""
         design, alpha = state.design, state.alpha
         s, c, t = np.maximum(self.s[features], 0.0), self.c[features], self.t[features]
         q = np.maximum(s - alpha * self.b2[features], 0.0)
@@ -279,7 +279,7 @@ class BoundFinder(Follower):
         )
         bounds = (weighed.ur.sum() - (gain + error).sum(1)) / design.total
         bounds[s_error > 0.1 * pivot] = -np.inf
-        return bounds
+        return state.values(features, bounds)
 
 
 class CacheFinder(Follower):
@@ -304,7 +304,7 @@ class CacheFinder(Follower):
             errors[batch] = state.errors_with(batch)
             self.collinear[batch] |= state.is_collinear
         features = np.flatnonzero(allowed & ~self.collinear)
-        return pick("add", features, errors[features], state.empty_error)
+        return _pick(state, features, errors[features])
 
     def _bring_up(self, state: State) -> tuple[str, Floats]:
         """Follow the state; return what the cache still lacks: the last change, its products."""
@@ -335,6 +335,10 @@ def _centered(
     """Products of vectors with the columns as they stand, from those with the raw data."""
     design = state.design
     return design.scales[features, None] * (products - np.outer(design.means[features], sums))
+
+
+def _pick(state: State, features: NDArray[np.intp], errors: Floats) -> Update | None:
+    return pick("add", features, errors, state.empty_error, state.values(features, errors))
 
 
 def _added(parts: Iterable[Floats]) -> Floats:

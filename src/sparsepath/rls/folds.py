@@ -28,7 +28,7 @@ from scipy.linalg import solve
 from sparsepath.data.blocks import Floats
 from sparsepath.errors import InputError
 from sparsepath.rls.design import Design
-from sparsepath.rls.update import Update, pick
+from sparsepath.rls.update import Costs, Update, pick
 
 COLLINEAR = 1e-12  # part of a column's square that is left, from which it counts as nothing
 VANISHED = 1e-20
@@ -64,6 +64,7 @@ class FoldModel:
         pooled: bool = False,
     ) -> None:
         self.design, self.alpha, self.pooled = design, float(alpha), pooled
+        self.costs: Costs | None = None
         self.sums = SplitSums(design, Y, splits)
         self._reset()
         self.empty_error = self.error
@@ -132,7 +133,9 @@ class FoldModel:
                 allowed = allowed & np.isin(np.arange(len(allowed)), list(features))
             allowed[self.chosen] = False
             which = np.flatnonzero(allowed)
-            return pick("add", which, self.errors_with()[which], self.empty_error)
+            errors = self.errors_with()[which]
+            worth = None if self.costs is None else self.costs.worth(which, errors, self.error)
+            return pick("add", which, errors, self.empty_error, worth)
         which = np.array(self.chosen, dtype=np.intp)
         keep = slice(None) if features is None else np.isin(which, list(features))
         return pick("drop", which[keep], self.errors_without()[keep], self.empty_error)

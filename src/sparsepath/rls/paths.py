@@ -22,7 +22,8 @@ from sparsepath.rls.folds import FoldModel, Split
 from sparsepath.rls.losses import Loss
 from sparsepath.rls.search import SEARCHES, Model, Trail
 from sparsepath.rls.state import Finder, State
-from sparsepath.rls.update import Update
+from sparsepath.rls.stopping import Rule
+from sparsepath.rls.update import Costs, Update
 
 FORMS = ("auto", "gram", "pass", "cache", "blocks")
 CACHE_FROM = 1 << 20  # numbers in X from which the compiled cache search pays for its start
@@ -49,8 +50,20 @@ class Task:
     epsilon: float | None = None
     splits: Sequence[Split] | None = None
     pooled: bool = False
+    costs: Costs | None = None
+    rules: tuple[Rule, ...] = ()
     form: str = "auto"
     memory: float | None = None
+
+    def name(self) -> str:
+        """A short name for what decides the moves: equal moves, equal name."""
+        plain = (self.search, self.size, self.loss, self.candidates, self.forced, self.epsilon)
+        digest = hashlib.blake2b(repr((*plain, self.pooled)).encode(), digest_size=12)
+        for train, test in self.splits or ():
+            digest.update(np.asarray(train).tobytes() + b"/" + np.asarray(test).tobytes())
+        if self.costs is not None:
+            digest.update(self.costs.of.tobytes() + repr(self.costs.budget).encode())
+        return digest.hexdigest()
 
     @property
     def criterion(self) -> str:
@@ -79,11 +92,15 @@ def make_design(
 
 def make_model(design: Design, Y: Floats, alpha: float, task: Task) -> Model:
     """The empty model, judged as the task asks."""
-    if task.splits is not None:
-        if task.loss != "squared":
-            return FoldLossModel(design, Y, alpha, task.splits, task.pooled, Loss(task.loss))
-        return FoldModel(design, Y, alpha, task.splits, task.pooled)
-    return State(design, Y, alpha, Loss(task.loss), _finder(design, Y.shape[1], task))
+    model: State | FoldModel
+    if task.splits is None:
+        model = State(design, Y, alpha, Loss(task.loss), _finder(design, Y.shape[1], task))
+    elif task.loss == "squared":
+        model = FoldModel(design, Y, alpha, task.splits, task.pooled)
+    else:
+        model = FoldLossModel(design, Y, alpha, task.splits, task.pooled, Loss(task.loss))
+    model.costs = task.costs
+    return model
 
 
 def _finder(design: Design, n_targets: int, task: Task) -> Finder:
@@ -133,7 +150,7 @@ def run(
             keeper.write(trail)
         return watch(trail) if watch is not None else False
 
-    trail = Trail(watch_all)
+    trail = Trail(watch_all, task.rules)
     try:
         model = make_model(design, Y, alpha, task)
         if task.search == "backward":
@@ -223,7 +240,7 @@ class Checkpoint:
             "schema_version": 1,
             "data": fingerprint(design, Y),
             "alpha": alpha,
-            "task": hashlib.blake2b(repr(task).encode(), digest_size=12).hexdigest(),
+            "task": task.name(),
         }
         self._written = 0.0
 

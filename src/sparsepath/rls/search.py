@@ -14,7 +14,8 @@ import numpy as np
 
 from sparsepath.data.blocks import Floats
 from sparsepath.path import Move, Step
-from sparsepath.rls.update import TIE, Update
+from sparsepath.rls.stopping import Rule
+from sparsepath.rls.update import TIE, Costs, Update
 
 
 class Model(Protocol):
@@ -26,6 +27,8 @@ class Model(Protocol):
     def error(self) -> float: ...
     @property
     def empty_error(self) -> float: ...
+    @property
+    def costs(self) -> Costs | None: ...
     def find_best_update(
         self, action: str = "add", features: Iterable[int] | None = None
     ) -> Update | None: ...
@@ -44,6 +47,8 @@ class Trail:
     ----------
     watch : callable, optional
         Called with the trail after every move; a true value stops the search.
+    rules : sequence of callables
+        Asked after every move; the first that gives a reason stops the search.
 
     Attributes
     ----------
@@ -51,16 +56,25 @@ class Trail:
     moves : list of Move
     start : tuple of int
         The features the model began with.
+    size : int
+        The size of the model now.
+    first_error : float
+        The criterion where the search began.
     stopped : str
         Why the search ended.
     """
 
-    def __init__(self, watch: Callable[["Trail"], object] | None = None) -> None:
+    def __init__(
+        self, watch: Callable[["Trail"], object] | None = None, rules: Sequence[Rule] = ()
+    ) -> None:
         self.steps: dict[int, Step] = {}
         self.moves: list[Move] = []
         self.start: tuple[int, ...] = ()
         self.stopped = ""
+        self.size = 0
+        self.first_error = np.inf
         self._watch = watch
+        self._rules = rules
         self._started = time.perf_counter()
 
     def seconds(self) -> float:
@@ -71,7 +85,9 @@ class Trail:
         self, model: Model, update: Update | None = None, seconds: float | None = None
     ) -> bool:
         """Record where the model is now; return whether the search should stop."""
-        size = len(model.chosen)
+        self.size = size = len(model.chosen)
+        if not self.steps:
+            self.first_error = model.error
         if update is not None:
             action: Literal["add", "drop"] = "add" if update.action == "add" else "drop"
             seconds = self.seconds() if seconds is None else seconds
@@ -85,10 +101,13 @@ class Trail:
                 model.coef(),
                 model.intercept(),
             )
-        if update is not None and self._watch is not None and self._watch(self):
+        if update is None:
+            return False
+        if self._watch is not None and self._watch(self):
             self.stopped = "asked to"
-            return True
-        return False
+        else:
+            self.stopped = next(filter(None, (rule(self) for rule in self._rules)), "")
+        return bool(self.stopped)
 
 
 def forward(
@@ -212,9 +231,13 @@ def _addition(model: Model, trail: Trail, candidates: Sequence[int]) -> Update |
     if model.vanished:
         trail.stopped = "residuals vanished"
         return None
-    update = model.find_best_update("add", candidates)
+    affordable = (
+        candidates if model.costs is None else model.costs.affordable(model.chosen, candidates)
+    )
+    update = model.find_best_update("add", affordable)
     if update is None:
-        trail.stopped = "no candidate left"
+        spent = len(affordable) < len(candidates)
+        trail.stopped = "budget" if spent else "no candidate left"
     return update
 
 

@@ -36,7 +36,7 @@ from sparsepath.rls.design import Design
 from sparsepath.rls.losses import ROOM, Loss
 from sparsepath.rls.removals import best_removal, removal_errors
 from sparsepath.rls.rows import Rows
-from sparsepath.rls.update import Update
+from sparsepath.rls.update import Costs, Update
 
 COLLINEAR = 1e-10  # norm left of a column, over its norm, that counts as nothing
 OFF_CENTRE = 1e-11  # the same over its norm before centring
@@ -98,6 +98,7 @@ class State:
             raise InputError(f"alpha={alpha!r}; the penalty must be a finite number, zero or more.")
         self.design, self.alpha, self.loss = design, float(alpha), loss
         self.finder = finder
+        self.costs: Costs | None = None
         w = design.weights
         g = np.sqrt(w)
         v = loss.sample_weights(Y, w)
@@ -177,6 +178,10 @@ class State:
             self.add(update.feature)
         else:
             self.drop(update.feature)
+
+    def values(self, features: NDArray[np.intp], errors: Floats) -> Floats:
+        """What additions are compared by: the criterion, or what it gains per cost."""
+        return errors if self.costs is None else self.costs.worth(features, errors, self.error)
 
     # Judging and making changes -----------------------------------------------------------------
 

@@ -1,5 +1,6 @@
 """A change of the chosen set by one feature, and how the best of several is picked."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,17 +21,55 @@ class Update:
     error: float
 
 
+@dataclass(frozen=True)
+class Costs:
+    """What features cost: additions are judged by gain per cost, within a total budget.
+
+    Parameters
+    ----------
+    of : array of shape (n_features,)
+        The cost of each feature, above zero.
+    budget : float
+        What all chosen features together may cost.
+    """
+
+    of: Floats
+    budget: float = np.inf
+
+    def worth(self, features: NDArray[np.intp], errors: Floats, now: float) -> Floats:
+        """Lower is better: minus the gain per cost; where there is a loss, the loss times the cost.
+
+        It grows with the error for every feature, so a lower bound of the error gives one of it.
+        """
+        gain = now - errors
+        cost = self.of[features]
+        return -np.where(gain > 0, gain / cost, gain * cost)
+
+    def affordable(self, chosen: list[int], candidates: Iterable[int]) -> list[int]:
+        """The candidates for which there is money left."""
+        left = self.budget - self.of[chosen].sum()
+        return [i for i in candidates if self.of[i] <= left * (1 + TIE)]
+
+
 def limit(least: float, empty_error: float) -> float:
-    """Criteria up to here are as good as ``least``."""
-    return float(least * (1 + TIE) + TIE_FLOOR * empty_error)
+    """Values up to here are as good as ``least``."""
+    return float(least + TIE * abs(least) + TIE_FLOOR * empty_error)
 
 
 def pick(
-    action: str, features: NDArray[np.intp], errors: Floats, empty_error: float
+    action: str,
+    features: NDArray[np.intp],
+    errors: Floats,
+    empty_error: float,
+    values: Floats | None = None,
 ) -> Update | None:
-    """The update with the least criterion, ties to the lowest index; None if all are infinite."""
-    least = errors.min(initial=np.inf)
+    """The update with the least value (default: the criterion), ties to the lowest index.
+
+    None if there is none with a finite criterion.
+    """
+    values = errors if values is None else values
+    least = values.min(initial=np.inf)
     if not np.isfinite(least):
         return None
-    feature = int(features[errors <= limit(least, empty_error)].min())
+    feature = int(features[values <= limit(least, empty_error)].min())
     return Update(action, feature, float(errors[features == feature][0]))
