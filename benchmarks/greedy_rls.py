@@ -11,8 +11,8 @@ import warnings
 
 import numpy as np
 import scipy.sparse as sp
-from measure import best_of, extra_memory, seconds, table, write_page
 
+from measure import best_of, extra_memory, seconds, table, write_page
 from sparsepath.data.paper_sets import available, load
 from sparsepath.data.synthetic import two_normals
 from sparsepath.data.threads import Threads

@@ -10,8 +10,8 @@ import time
 
 import numpy as np
 from matplotlib.figure import Figure
-from results import save_figure, save_page, table
 
+from results import save_figure, save_page, table
 from sparsepath import SparseRLSRegressor
 from sparsepath.data.paper_sets import available, load
 

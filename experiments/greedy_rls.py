@@ -17,10 +17,10 @@ from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
-from results import save_figure, save_page, table
 from sklearn.model_selection import StratifiedKFold
 from threadpoolctl import threadpool_limits
 
+from results import save_figure, save_page, table
 from sparsepath import PathWarning, SparseRLSClassifier
 from sparsepath.data.paper_sets import available, load
 from sparsepath.data.synthetic import two_normals

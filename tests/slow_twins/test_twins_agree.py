@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from numpy.testing import assert_allclose
-from problems import KINDS, Case, classification, fixed, make, problems
 from scipy.optimize import minimize
 from sklearn.feature_selection import SequentialFeatureSelector
 from sklearn.linear_model import Ridge
 from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 from sklearn.model_selection import KFold, cross_val_score
 
+from problems import KINDS, Case, classification, fixed, make, problems
 from slow_twins import rls
 
 few = settings(max_examples=12, deadline=None, derandomize=True)

@@ -1,0 +1,162 @@
+"""Costs, budgets, stopping rules, kernels and losses over splits, against plain refits."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.model_selection import KFold, ShuffleSplit
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from slow_twins import rls as twin
+from sparsepath import (
+    InputError,
+    SparseKernelRLSClassifier,
+    SparseKernelRLSRegressor,
+    SparseRLSClassifier,
+    SparseRLSRegressor,
+)
+from sparsepath.rls import PastOneSE, Patience, TimeLimit, Tolerance
+
+
+def problem(seed, m=40, n=8):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((m, n))
+    w = np.array([1.0, 0.8, 0.5, 0.3])[:n]
+    return X, X[:, :4] @ w + 0.7 * rng.standard_normal(m), rng
+
+
+def by_gain_per_cost(X, y, costs, size, criterion):
+    """Refit every candidate; the largest gain per cost, or the least loss times cost."""
+    chosen, error = [], criterion(X[:, []], y[:, None], 1.0, True, None, "squared")[0]
+    for _ in range(size):
+        best = None
+        for i in (i for i in range(X.shape[1]) if i not in chosen):
+            after = criterion(X[:, [*chosen, i]], y[:, None], 1.0, True, None, "squared")[0]
+            gain = error - after
+            value = gain / costs[i] if gain > 0 else gain * costs[i]
+            if best is None or value > best[0]:
+                best = value, i, after
+        chosen.append(best[1])
+        error = best[2]
+    return tuple(chosen)
+
+
+@given(seed=st.integers(0, 200))
+@settings(max_examples=15)
+@pytest.mark.parametrize("cv", ["loo", KFold(4)], ids=["loo", "folds"])
+def test_additions_by_gain_per_cost(cv, seed):
+    X, y, rng = problem(seed)
+    costs = rng.uniform(0.2, 5.0, X.shape[1])
+    criterion = twin.loo_error if cv == "loo" else twin.kfold_error(list(cv.split(X)))
+    model = SparseRLSRegressor(6, feature_costs=costs, cv=cv).fit(X, y)
+    assert model.path_.subset(6) == by_gain_per_cost(X, y, costs, 6, criterion)
+
+
+def test_budget_is_kept_and_spent():
+    X, y, rng = problem(3, m=60, n=12)
+    costs = rng.uniform(0.5, 3.0, 12)
+    model = SparseRLSRegressor(feature_costs=costs, budget=6.0).fit(X, y)
+    largest = model.path_.subset(max(model.path_.sizes))
+    left = 6.0 - costs[list(largest)].sum()
+    assert left >= 0
+    assert all(costs[i] > left for i in range(12) if i not in largest)
+    assert model.path_.stopped == "budget"
+
+
+@pytest.mark.parametrize("costs", [[1.0, 2.0], -np.ones(8), np.full(8, np.nan)])
+def test_bad_costs_are_refused(costs):
+    X, y, _ = problem(0)
+    with pytest.raises(InputError, match="feature_costs must be 8"):
+        SparseRLSRegressor(feature_costs=costs).fit(X, y)
+
+
+def test_stopping_rules():
+    X, y, _ = problem(5, m=80, n=20)
+    full = SparseRLSRegressor(20, choose="min").fit(X, y).path_
+
+    def stopped(rule):
+        return SparseRLSRegressor(20, stop=rule, choose="min").fit(X, y).path_
+
+    tolerance = stopped(Tolerance(0.05))
+    last = max(tolerance.sizes)
+    gains = 1 - full.errors[1:] / full.errors[:-1]
+    assert last == int(np.flatnonzero(gains < 0.05)[0]) + 1
+    assert tolerance.stopped == "tolerance"
+    assert tolerance.subsets == full.subsets[: last + 1]
+
+    patience = stopped(Patience(3))
+    assert max(patience.sizes) == int(full.errors.argmin()) + 3
+    assert max(stopped(TimeLimit(0.0)).sizes) == 1
+    past = stopped(PastOneSE())
+    least = full.errors.argmin()
+    over = np.flatnonzero(full.errors > full.errors[least] + full.errors_se[least])
+    over = over[over > least]
+    assert max(past.sizes) == (over[0] if len(over) else 20)
+    assert stopped([Patience(50), Tolerance(0.05)]).subsets == tolerance.subsets
+    assert clone(SparseRLSRegressor(stop=Patience(3))).stop == Patience(3)
+
+
+@pytest.mark.parametrize("rule", [lambda: Tolerance(1.5), lambda: Patience(0)])
+def test_bad_rules_are_refused(rule):
+    with pytest.raises(InputError):
+        rule()
+
+
+@given(seed=st.integers(0, 200))
+@settings(max_examples=8)
+@pytest.mark.parametrize("loss", ["zero_one", "balanced", "absolute"])
+@pytest.mark.parametrize("pooled", [False, True])
+def test_losses_over_splits(loss, pooled, seed):
+    X, y, rng = problem(seed, m=36, n=5)
+    y = np.where(y > np.median(y), 1.0, -1.0)
+    weights = rng.integers(0, 3, 36).astype(float)
+    cv = ShuffleSplit(3, test_size=12, random_state=seed)
+    criterion = twin.kfold_error(list(cv.split(X)), pooled=pooled)
+    for search, reference in [
+        ("forward", twin.wrapper_forward(X, y[:, None], 4, 1.0, loss, sw=weights, error=criterion)),
+        ("backward", twin.backward(X, y[:, None], 0, 1.0, loss, sw=weights, error=criterion)),
+    ]:
+        model = SparseRLSClassifier(4, loss=loss, cv=cv, pooled=pooled, search=search)
+        path = model.fit(X, y, sample_weight=weights).path_
+        for subset, value, _ in reference:
+            assert set(path.subset(len(subset))) == set(subset)
+            assert path.error(len(subset)) == pytest.approx(value, rel=1e-9, abs=1e-12)
+
+
+def test_kernel_model_is_ridge_on_kernel_columns():
+    X, y, _ = problem(1, m=50, n=2)
+    model = SparseKernelRLSRegressor(8, gamma=0.7, alpha=0.01, choose=8).fit(X, y)
+    K = rbf_kernel(X, np.unique(X, axis=0), gamma=0.7)
+    linear = SparseRLSRegressor(8, alpha=0.01, choose=8).fit(K, y)
+    assert model.path_.subsets == linear.path_.subsets
+    np.testing.assert_allclose(model.predict(X), linear.predict(K), rtol=1e-10)
+    coef, _ = twin.ridge(rbf_kernel(X, model.centres_, gamma=0.7), y[:, None], 0.01)
+    np.testing.assert_allclose(model.coef_[0], coef[:, 0], rtol=1e-7)
+    # With every sample as a centre and the plain kernel the fit approaches kernel ridge.
+    full = KernelRidge(kernel="rbf", gamma=0.7, alpha=1e-3).fit(X, y)
+    assert np.corrcoef(full.predict(X), model.predict(X))[0, 1] > 0.8
+
+
+def test_kernels_given_by_name_and_by_function():
+    X, y, _ = problem(2, m=40, n=3)
+    named = SparseKernelRLSRegressor(5, kernel="polynomial", gamma=1.0, degree=2, coef0=1.0)
+    own = SparseKernelRLSRegressor(5, kernel=lambda A, B: (A @ B.T + 1.0) ** 2)
+    np.testing.assert_allclose(named.fit(X, y).predict(X), own.fit(X, y).predict(X), rtol=1e-8)
+    given = SparseKernelRLSRegressor(3, candidates=X[:10]).fit(X, y)
+    assert all(any(np.array_equal(c, x) for x in X[:10]) for c in given.centres_)
+    drawn = [
+        SparseKernelRLSRegressor(3, candidates=10, random_state=1).fit(X, y).centres_
+        for _ in range(2)
+    ]
+    np.testing.assert_array_equal(*drawn)
+    with pytest.raises(InputError, match="kernel='cubic'"):
+        SparseKernelRLSRegressor(kernel="cubic").fit(X, y)
+
+
+@parametrize_with_checks([SparseKernelRLSRegressor(), SparseKernelRLSClassifier()])
+@pytest.mark.filterwarnings("ignore")
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
