@@ -3,16 +3,25 @@
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from functools import cache
 from types import TracebackType
 from typing import Self, TypeVar
 
 import joblib
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from sparsepath.errors import InputError
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    """The BLAS libraries of this process; looking for them takes longer than a small search."""
+    import scipy.linalg  # noqa: F401 (its BLAS must be loaded to be found)
+
+    return ThreadpoolController()
 
 
 class Threads:
@@ -33,7 +42,7 @@ class Threads:
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
-        self._stack.enter_context(threadpool_limits(1, user_api="blas"))
+        self._stack.enter_context(_libraries().limit(limits=1, user_api="blas"))
         if self.n_threads > 1:
             self._pool = self._stack.enter_context(ThreadPoolExecutor(self.n_threads))
         return self

@@ -257,6 +257,11 @@ def _times(A: Floats, x: Floats) -> Floats:
     return (A @ x[:, :, None])[:, :, 0]
 
 
+def _covers(parts: Sequence[NDArray[np.intp]], m: int) -> bool:
+    """Whether the parts hold each of m rows once."""
+    return sum(map(len, parts)) == m and bool(np.all(np.bincount(np.concatenate(parts)) == 1))
+
+
 def _bordered(A: Floats, last: Floats) -> Floats:
     """Symmetric matrices with one more row and column, split by split."""
     F, k = last.shape
@@ -291,8 +296,8 @@ class SplitSums:
         self.pairs = pairs
         tests = [test for _, test in pairs]
         # What is had by subtraction or addition is not summed again.
-        self._complement = [len(a) + len(b) == len(np.union1d(a, b)) == m for a, b in pairs]
-        self._partition = np.array_equal(np.sort(np.concatenate(tests)), np.arange(m))
+        self._complement = [_covers([a, b], m) for a, b in pairs]
+        self._partition = _covers(tests, m)
         self._parts = tests + [
             train for (train, _), known in zip(pairs, self._complement, strict=True) if not known
         ]
