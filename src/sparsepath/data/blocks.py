@@ -138,7 +138,12 @@ class SparseBlock:
         return self._X.shape
 
     def dot(self, V: Floats) -> Floats:
-        return np.asarray(self._X.T @ V, dtype=np.float64)
+        # One vector at a time: SciPy's product with several is slower than that.
+        transposed = self._X.T
+        out = np.empty((self.shape[1], V.shape[1]), order="F")
+        for j in range(V.shape[1]):
+            out[:, j] = transposed @ np.ascontiguousarray(V[:, j])
+        return out
 
     def gram(self, weights: Floats | None) -> Floats:
         X = self._X.astype(np.float64)
@@ -162,7 +167,9 @@ class SparseBlock:
         w = np.ones(X.shape[0]) if weights is None else weights
         of_entry = w[X.indices]
         off = X.data - np.repeat(means, counts)
-        filled = _sums(of_entry * off * off, X.indptr)
+        off *= off
+        off *= of_entry
+        filled = _sums(off, X.indptr)
         empty = np.maximum(w.sum() - _sums(of_entry, X.indptr), 0.0)
         return filled + empty * means**2
 

@@ -201,9 +201,12 @@ class BoundFinder(Follower):
         fine = np.full(len(features), Xu is not None)
         bounds = self._bounds(state, features, weighed, None if Xu is None else Xu[features])
         found, errors = np.zeros(0, dtype=np.intp), np.zeros(0)
+        sorted_ = False
         while True:
-            order = np.argsort(bounds, kind="stable")
-            features, bounds, fine = features[order], bounds[order], fine[order]
+            if not sorted_:
+                order = np.argsort(bounds, kind="stable")
+                features, bounds, fine = features[order], bounds[order], fine[order]
+                sorted_ = True
             least = state.values(found, errors).min(initial=np.inf)
             n_open = int(np.searchsorted(bounds, limit(least, state.empty_error), side="right"))
             if not n_open:
@@ -219,6 +222,7 @@ class BoundFinder(Follower):
                 Xu = _centered(state, products, weighed.gu, features[part])
                 bounds[part] = self._bounds(state, features[part], weighed, Xu)
                 fine[part] = True
+                sorted_ = False
                 continue
             if not len(found):
                 self.hopeful = features[: 2 * GRAM_BATCH]
