@@ -13,6 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from slow_twins import rls as twin
 from sparsepath import (
     InputError,
+    PathWarning,
     SparseKernelRLSClassifier,
     SparseKernelRLSRegressor,
     SparseRLSClassifier,
@@ -64,6 +65,57 @@ def test_budget_is_kept_and_spent():
     assert left >= 0
     assert all(costs[i] > left for i in range(12) if i not in largest)
     assert model.path_.stopped == "budget"
+
+
+def by_groups(X, y, groups, criterion):
+    """Refit with every group added; returns the columns and the criterion after each addition."""
+    chosen, steps = [], []
+    left = list(groups)
+    while left:
+        tried = [
+            (criterion(X[:, chosen + g], y[:, None], 1.0, True, None, "squared")[0], g)
+            for g in left
+        ]
+        value, best = min(tried, key=lambda pair: pair[0])
+        chosen = chosen + best
+        left.remove(best)
+        steps.append((tuple(chosen), value))
+    return steps
+
+
+@given(seed=st.integers(0, 200))
+@settings(max_examples=10)
+@pytest.mark.parametrize("cv", ["loo", KFold(4)], ids=["loo", "folds"])
+def test_groups_enter_as_one(cv, seed):
+    X, y, _ = problem(seed, m=40, n=8)
+    X[:, 7] = X[:, 6]  # a group that is collinear in itself
+    labels = ["a", "b", "a", "c", "c", "c", "d", "d"]
+    groups = [[0, 2], [1], [3, 4, 5], [6, 7]]
+    criterion = twin.loo_error if cv == "loo" else twin.kfold_error(list(cv.split(X)))
+    path = SparseRLSRegressor(feature_groups=labels, cv=cv).fit(X, y).path_
+    for columns, value in by_groups(X, y, groups, criterion):
+        assert path.subset(len(columns)) == columns
+        assert path.error(len(columns)) == pytest.approx(value, rel=1e-9)
+    back = SparseRLSRegressor(feature_groups=labels, cv=cv, search="backward").fit(X, y).path_
+    for subset, error in zip(back.subsets, back.errors, strict=True):
+        refit = criterion(X[:, list(subset)], y[:, None], 1.0, True, None, "squared")[0]
+        assert error == pytest.approx(refit, rel=1e-9)
+        assert all(set(g) <= set(subset) or not set(g) & set(subset) for g in groups)
+    list(path.replay())
+
+
+def test_groups_with_costs_and_a_limit():
+    X, y, _ = problem(4, m=50, n=6)
+    labels = [0, 0, 1, 1, 2, 2]
+    with pytest.warns(PathWarning, match="ends at size 2"):
+        model = SparseRLSRegressor(3, feature_groups=labels).fit(X, y)
+    assert model.path_.sizes == (0, 2)
+    cheap = SparseRLSRegressor(
+        feature_groups=labels, feature_costs=[100.0, 100.0, 1.0, 1.0, 1.0, 1.0]
+    ).fit(X, y)
+    assert cheap.path_.subset(2) != (0, 1)
+    with pytest.raises(InputError, match="one label for each of the 6 columns"):
+        SparseRLSRegressor(feature_groups=[1, 2]).fit(X, y)
 
 
 @pytest.mark.parametrize("costs", [[1.0, 2.0], -np.ones(8), np.full(8, np.nan)])

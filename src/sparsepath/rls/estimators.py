@@ -29,6 +29,7 @@ from sparsepath.errors import InputError
 from sparsepath.path import SelectionPath
 from sparsepath.rls.alphas import alpha_grid, loo_errors
 from sparsepath.rls.design import Design
+from sparsepath.rls.groups import members_of
 from sparsepath.rls.losses import Loss
 from sparsepath.rls.paths import Task, finish, make_design, run
 from sparsepath.rls.search import SEARCHES, Trail
@@ -60,6 +61,7 @@ class _SparseRLS(SelectorMixin, CallbackSupportMixin, BaseEstimator):
         standardize: bool = False,
         forced: Sequence[int] | Sequence[str] | None = None,
         forbidden: Sequence[int] | Sequence[str] | None = None,
+        feature_groups: ArrayLike | None = None,
         feature_costs: ArrayLike | None = None,
         budget: float | None = None,
         stop: Callable[[Trail], str | None] | Sequence[Callable[[Trail], str | None]] = (),
@@ -80,6 +82,7 @@ class _SparseRLS(SelectorMixin, CallbackSupportMixin, BaseEstimator):
         self.standardize = standardize
         self.forced = forced
         self.forbidden = forbidden
+        self.feature_groups = feature_groups
         self.feature_costs = feature_costs
         self.budget = budget
         self.stop = stop
@@ -196,12 +199,18 @@ class _SparseRLS(SelectorMixin, CallbackSupportMixin, BaseEstimator):
             candidates=candidates,
             forced=tuple(forced),
             epsilon=self.epsilon,
+            groups=self._groups(n),
             costs=self._costs(n),
             rules=(self.stop,) if callable(self.stop) else tuple(self.stop),
             splits=splits,
             pooled=self.pooled,
             memory=self.memory_budget,
         )
+
+    def _groups(self, n: int) -> tuple[tuple[int, ...], ...]:
+        if self.feature_groups is None:
+            return ()
+        return tuple(map(tuple, members_of(self.feature_groups, n)))
 
     def _costs(self, n: int) -> Costs | None:
         if self.feature_costs is None and self.budget is None:
@@ -361,6 +370,8 @@ class SparseRLSRegressor(RegressorMixin, _SparseRLS):
         Penalise as if all columns had unit variance; coefficients stay in the units of the data.
     forced, forbidden : list of int or str, optional
         Columns, by index or name, that every model must have, or none may have.
+    feature_groups : array of shape (n_features,), optional
+        Labels: columns with the same label enter and leave as one.
     feature_costs : array of shape (n_features,), optional
         What each feature costs: additions are then judged by what they gain per cost.
     budget : float, optional
@@ -466,7 +477,9 @@ class SparseRLSClassifier(ClassifierMixin, _SparseRLS):
     loss : {"squared", "zero_one", "balanced", "absolute"}, default="squared"
         What the search minimises: the squared residual, the error rate, or the mean of the error
         rates of the classes. The squared loss is the fastest by far.
-    feature_costs, budget, stop, epsilon, pooled, memory_budget, n_threads, callback, checkpoint
+    feature_groups, feature_costs, budget, stop, epsilon, pooled
+        As for ``SparseRLSRegressor``.
+    memory_budget, n_threads, callback, checkpoint
         As for ``SparseRLSRegressor``.
 
     Attributes

@@ -7,6 +7,7 @@ d_i - u_i d_b. The training side is that of ``FoldModel``.
 """
 
 from collections.abc import Sequence
+from typing import Self
 
 import numpy as np
 
@@ -81,6 +82,14 @@ class FoldLossModel(FoldModel):
             return float("nan")
         return float(errors.std(ddof=1) / np.sqrt(len(errors)))
 
+    def duplicate(self) -> Self:
+        """A copy to try changes on."""
+        other = super().duplicate()
+        other._e = list(self._e)
+        other._d = [d.copy(order="F") for d in self._d]
+        other._x = [list(x) for x in self._x]
+        return other
+
     def errors_with(self) -> Floats:
         """The criterion with each feature added; infinite where it is collinear in some split."""
         pivots = self.s + self.alpha
@@ -109,11 +118,12 @@ class FoldLossModel(FoldModel):
     def add(self, b: int) -> None:
         """Add a feature."""
         super().add(b)
+        column = self.design.column(b)
         for f, (_, test) in enumerate(self.sums.pairs):
             d_b = self._d[f][:, b].copy()
             self._e[f] = self._e[f] - np.outer(d_b, self._omega[f])
             self._d[f] -= np.outer(d_b, self._u[f])
-            self._x[f].append(self.design.column(b)[test] - self._mu[f, b])
+            self._x[f].append(column[test] - self._mu[f, b])
 
     def _judge(self, f: int, residuals: Floats) -> Floats:
         """Sums of v * loss over the test rows of split f, for residuals rows x T x models."""

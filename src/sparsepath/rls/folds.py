@@ -19,7 +19,9 @@ The columns K_b and D_b of a chosen feature come from Gram matrices per split, o
 would be larger than the data, from one product X'V per step, V holding x_b on each part in turn.
 """
 
+import copy
 from collections.abc import Iterable, Sequence
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -147,6 +149,10 @@ class FoldModel:
         else:
             self.drop(update.feature)
 
+    def duplicate(self) -> Self:
+        """A copy to try changes on; arrays are shared until they change."""
+        return copy.copy(self)
+
     def errors_with(self) -> Floats:
         """The criterion with each feature added; infinite where it is collinear in some split."""
         pivots = self.s + self.alpha
@@ -188,7 +194,7 @@ class FoldModel:
         self._H = np.concatenate([H, x_d[:, :, None]], axis=2)
         self._rho2 = np.concatenate([self._rho2, pivot[:, None]], axis=1)
         self._all = np.concatenate([self._all, everywhere[:, None]], axis=1)
-        self.chosen.append(int(b))
+        self.chosen = [*self.chosen, int(b)]
         self._DD = _bordered(self._DD, np.concatenate([d_l, d_bb[:, None]], axis=1))
         self._K = _bordered(self._K, K[:, self.chosen])
         self._D = _bordered(self._D, D[:, self.chosen])

@@ -19,6 +19,7 @@ from sparsepath.rls.design import Design
 from sparsepath.rls.finders import BoundFinder, CacheFinder, EveryFinder
 from sparsepath.rls.fold_losses import FoldLossModel
 from sparsepath.rls.folds import FoldModel, Split
+from sparsepath.rls.groups import Grouped
 from sparsepath.rls.losses import Loss
 from sparsepath.rls.search import SEARCHES, Model, Trail
 from sparsepath.rls.state import Finder, State
@@ -50,6 +51,7 @@ class Task:
     epsilon: float | None = None
     splits: Sequence[Split] | None = None
     pooled: bool = False
+    groups: tuple[tuple[int, ...], ...] = ()
     costs: Costs | None = None
     rules: tuple[Rule, ...] = ()
     form: str = "auto"
@@ -58,7 +60,7 @@ class Task:
     def name(self) -> str:
         """A short name for what decides the moves: equal moves, equal name."""
         plain = (self.search, self.size, self.loss, self.candidates, self.forced, self.epsilon)
-        digest = hashlib.blake2b(repr((*plain, self.pooled)).encode(), digest_size=12)
+        digest = hashlib.blake2b(repr((*plain, self.pooled, self.groups)).encode(), digest_size=12)
         for train, test in self.splits or ():
             digest.update(np.asarray(train).tobytes() + b"/" + np.asarray(test).tobytes())
         if self.costs is not None:
@@ -100,6 +102,8 @@ def make_model(design: Design, Y: Floats, alpha: float, task: Task) -> Model:
     else:
         model = FoldLossModel(design, Y, alpha, task.splits, task.pooled, Loss(task.loss))
     model.costs = task.costs
+    if task.groups:
+        return Grouped(model, [list(group) for group in task.groups], task.size)
     return model
 
 
@@ -155,7 +159,7 @@ def run(
         model = make_model(design, Y, alpha, task)
         if task.search == "backward":
             for feature in task.candidates:
-                if not design.constant[feature]:
+                if not design.constant[feature] and feature not in model.chosen:
                     model.apply_update(Update("add", feature, np.nan))
             trail.start = tuple(model.chosen)
             trail.note(model)
@@ -164,6 +168,8 @@ def run(
             for feature in task.forced:
                 _force(model, trail, feature)
         for move in earlier[len(trail.moves) :]:
+            if (move.feature in model.chosen) == (move.action == "add"):
+                continue  # it came or went with its group
             update = Update(move.action, move.feature, move.error)
             model.apply_update(update)
             trail.note(model, update, seconds=move.seconds)
@@ -182,6 +188,8 @@ def run(
 
 
 def _force(model: Model, trail: Trail, feature: int) -> None:
+    if feature in model.chosen:  # it came with its group
+        return
     update = Update("add", feature, np.nan)
     model.apply_update(update)
     trail.note(model, update)

@@ -128,6 +128,21 @@ class Rows:
         self.W = np.asfortranarray(self.Z @ directions)
         return self.score(np.full(len(tau), -1.0), tau)
 
+    def score_all(self, G: Floats, tau: Floats) -> float:
+        """This block's share of the criterion with all candidates of W added at once."""
+        p = self.p - np.square(self.W @ G).sum(1)
+        return self._score_one(p, self.r - self.W @ tau)
+
+    def score_without_all(self, directions: Floats, tau: Floats) -> float:
+        """This block's share of the criterion with several features dropped at once."""
+        q = self.Z @ directions
+        return self._score_one(self.p + np.square(q).sum(1), self.r - q @ tau)
+
+    def _score_one(self, p: Floats, r: Floats) -> float:
+        if p.min() <= ROOM:
+            return np.inf
+        return float(self.loss.weighted(list(r.T.copy()), p, *self._given(slice(None))).sum())
+
     # Updates ------------------------------------------------------------------------------------
 
     def adopt(self, root: float, tau: Floats) -> None:

@@ -8,7 +8,7 @@ leave-one-out (``state.py``) and folds (``folds.py``) are searched by the same c
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import Literal, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -72,6 +72,7 @@ class Trail:
         self.start: tuple[int, ...] = ()
         self.stopped = ""
         self.size = 0
+        self._chosen: list[int] = []
         self.first_error = np.inf
         self._watch = watch
         self._rules = rules
@@ -89,9 +90,14 @@ class Trail:
         if not self.steps:
             self.first_error = model.error
         if update is not None:
-            action: Literal["add", "drop"] = "add" if update.action == "add" else "drop"
             seconds = self.seconds() if seconds is None else seconds
-            self.moves.append(Move(action, update.feature, model.error, seconds))
+            for i in self._chosen:
+                if i not in model.chosen:
+                    self.moves.append(Move("drop", i, model.error, seconds))
+            for i in model.chosen:
+                if i not in self._chosen:
+                    self.moves.append(Move("add", i, model.error, seconds))
+        self._chosen = list(model.chosen)
         known = self.steps.get(size)
         if known is None or model.error < known.error - TIE * abs(known.error):
             self.steps[size] = Step(
@@ -156,7 +162,10 @@ def floating(
         while len(model.chosen) > len(keep) + 1:
             k = len(model.chosen)
             removal = model.find_best_update("drop", _without(model.chosen, keep))
-            if removal is None or not _worthwhile(removal, model, gains[k], trail.steps[k - 1]):
+            if removal is None:
+                break
+            smaller = trail.steps.get(k - removal.count)
+            if not _worthwhile(removal, model, gains.get(k, 0.0), smaller):
                 break
             model.apply_update(removal)
             if trail.note(model, removal):
@@ -164,10 +173,10 @@ def floating(
     trail.stopped = "max_features"
 
 
-def _worthwhile(removal: Update, model: Model, gain: float, smaller: Step) -> bool:
+def _worthwhile(removal: Update, model: Model, gain: float, smaller: Step | None) -> bool:
     """Whether a removal costs less than half the gain and beats the best set of that size."""
     loss = removal.error - model.error
-    better = removal.error < smaller.error - TIE * abs(smaller.error)
+    better = smaller is None or removal.error < smaller.error - TIE * abs(smaller.error)
     return better and (gain <= 0 or loss <= 0.5 * gain)
 
 

@@ -235,6 +235,35 @@ class State:
         self.history.append(Change("add", int(feature)))
         self._measure()
 
+    def error_with_all(self, features: Sequence[int]) -> float:
+        """The criterion after adding all of these features at once (see ``groups.py``)."""
+        T = self._load(features)
+        _, products = self._project(T)
+        B = self.solve(T)
+        S = self.sum(lambda rows: rows.W.T @ rows.W) + self.alpha * (B.T @ B + np.eye(len(T.T)))
+        C = products + self.alpha * (B.T @ self.solve(self.a))
+        which = np.asarray(features, dtype=np.intp)
+        live = self._usable(which, np.diag(S))
+        if not live.any():
+            return np.inf
+        values, vectors = np.linalg.eigh(S / np.sqrt(np.outer(np.diag(S), np.diag(S))))
+        keep = values > COLLINEAR
+        G = vectors[:, keep] / np.sqrt(values[keep]) / np.sqrt(np.diag(S))[:, None]
+        return float(sum(self.each(lambda rows: rows.score_all(G, G @ (G.T @ C)))))
+
+    def error_without_all(self, features: Sequence[int]) -> float:
+        """The criterion after dropping all of these features at once.
+
+        With N = X_S A^-1 and A^-1_bb the block of the features, P gets N_b (A^-1_bb)^-1 N_b' back.
+        """
+        places = [self.chosen.index(i) for i in features]
+        inverse = self.solve(np.eye(len(self.chosen)))
+        A = inverse @ inverse.T
+        L = np.linalg.cholesky(A[np.ix_(places, places)])
+        Q = np.linalg.solve(L, inverse[places]).T
+        tau = -np.linalg.solve(L, self.solve(self.a)[places])
+        return float(sum(self.each(lambda rows: rows.score_without_all(Q, tau))))
+
     def errors_without(self) -> Floats:
         """The criterion after dropping each chosen feature, in the order of ``chosen``."""
         return removal_errors(self, *self.removals())

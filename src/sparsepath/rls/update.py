@@ -1,4 +1,4 @@
-"""A change of the chosen set by one feature, and how the best of several is picked."""
+"""Changes of the chosen set, and how the best of several is picked."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -14,11 +14,16 @@ TIE_FLOOR = 1e-14  # the same relative to the empty model's criterion
 
 @dataclass(frozen=True)
 class Update:
-    """A change of the chosen set by one feature, and the criterion after it."""
+    """A change of the chosen set by one feature, and the criterion after it.
+
+    A group of columns that comes or goes as one is named by its first column; ``count`` is the
+    number of its columns.
+    """
 
     action: str
     feature: int
     error: float
+    count: int = 1
 
 
 @dataclass(frozen=True)

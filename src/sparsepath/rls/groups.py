@@ -1,0 +1,156 @@
+r"""Columns that enter and leave as one: the columns of a one-hot code, the terms of a polynomial.
+
+With the letters of ``state.py``, a group of r columns has residuals W = X_g - Z T with T = Z'X_g
+and B = R^-1 T, and in the augmented space the products
+
+    S = W'W + alpha B'B + alpha I  (r x r)        C = W'r + alpha B'(R^-1 a)  (r x T).
+
+With S^-1 = G G' (directions in which the group is collinear with the chosen columns left out) the
+group changes r to r - W G G'C and p to p minus the row sums of (W G)^2: an update of rank r.
+"""
+
+import copy
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sparsepath.data.blocks import Floats
+from sparsepath.errors import InputError
+from sparsepath.rls.folds import FoldModel
+from sparsepath.rls.state import State
+from sparsepath.rls.update import Costs, Update, pick
+
+
+def members_of(groups: ArrayLike, n: int) -> list[list[int]]:
+    """The columns of every group, groups in the order of their first column.
+
+    >>> members_of(["a", "b", "a"], 3)
+    [[0, 2], [1]]
+    """
+    labels = np.asarray(groups)
+    if labels.shape != (n,):
+        raise InputError(
+            f"feature_groups has shape {labels.shape}; give one label for each of the {n} columns."
+        )
+    found: dict[object, list[int]] = {}
+    for column, label in enumerate(labels.tolist()):
+        found.setdefault(label, []).append(column)
+    return list(found.values())
+
+
+class Grouped:
+    """A model whose features come and go in groups; searched like any other.
+
+    Parameters
+    ----------
+    model : State or FoldModel
+        The model underneath, empty.
+    groups : list of lists of int
+        The columns of each group. Constant columns, and with alpha = 0 columns that are collinear
+        with those before them, are left out of their group.
+    size : int
+        The largest number of columns: a group that does not fit is not a candidate.
+    """
+
+    def __init__(self, model: State | FoldModel, groups: Sequence[list[int]], size: int) -> None:
+        self.model, self.size = model, size
+        constant = model.design.constant
+        self.groups = [[i for i in group if not constant[i]] for group in groups]
+        self.home = {i: g for g, group in enumerate(self.groups) for i in group}
+        self.empty_error = model.empty_error
+
+    @property
+    def chosen(self) -> list[int]:
+        return self.model.chosen
+
+    @property
+    def error(self) -> float:
+        return self.model.error
+
+    @property
+    def costs(self) -> Costs | None:
+        return self.model.costs
+
+    @property
+    def vanished(self) -> bool:
+        return self.model.vanished
+
+    def standard_error(self) -> float:
+        """Standard error of the criterion."""
+        return self.model.standard_error()
+
+    def coef(self) -> Floats:
+        """Coefficients of the chosen columns."""
+        return self.model.coef()
+
+    def intercept(self) -> Floats:
+        """The constant term."""
+        return self.model.intercept()
+
+    def find_best_update(
+        self, action: str = "add", features: Iterable[int] | None = None
+    ) -> Update | None:
+        """The best group to add or drop, named by its first column."""
+        inside = {self.home[i] for i in self.chosen}
+        allowed = set(self.home if features is None else features)
+        if action == "drop":
+            groups = [g for g in sorted(inside) if allowed.issuperset(self._held(g))]
+            errors = [self._error_without(self._held(g)) for g in groups]
+        else:
+            room = self.size - len(self.chosen)
+            groups = [
+                g
+                for g, group in enumerate(self.groups)
+                if g not in inside and 0 < len(group) <= room and allowed.issuperset(group)
+            ]
+            errors = [self._error_with(self.groups[g]) for g in groups]
+        firsts = np.array([self.groups[g][0] for g in groups], dtype=np.intp)
+        values = np.array(errors, dtype=np.float64)
+        worth = None
+        if action == "add" and self.costs is not None:
+            total = [self.costs.of[self.groups[g]].sum() for g in groups]
+            priced = Costs(np.array(total))
+            worth = priced.worth(np.arange(len(groups)), values, self.error)
+        best = pick(action, firsts, values, self.empty_error, worth)
+        if best is None:
+            return None
+        group = self.home[best.feature]
+        count = len(self._held(group) if action == "drop" else self.groups[group])
+        return replace(best, count=count)
+
+    def apply_update(self, update: Update) -> None:
+        """Add or drop the group of a column; nothing happens to what is there (or gone) already."""
+        group = self.home[update.feature]
+        if update.action == "drop":
+            for i in self._held(group):
+                self.model.drop(i)
+            return
+        for i in self.groups[group]:
+            if i not in self.chosen and self._adds_something(i):
+                self.model.add(i)
+
+    def _held(self, group: int) -> list[int]:
+        return [i for i in self.chosen if self.home[i] == group]
+
+    def _adds_something(self, column: int) -> bool:
+        if isinstance(self.model, State):
+            return bool(np.isfinite(self.model.errors_with([column])[0]))
+        return bool(np.isfinite(self.model.errors_with()[column]))
+
+    def _error_with(self, group: list[int]) -> float:
+        if isinstance(self.model, State):
+            return self.model.error_with_all(group)
+        trial = copy.copy(self)
+        trial.model = self.model.duplicate()
+        trial.apply_update(Update("add", group[0], np.nan))
+        return trial.error
+
+    def _error_without(self, columns: list[int]) -> float:
+        if isinstance(self.model, FoldModel):
+            trial = self.model.duplicate()
+            for i in columns:
+                trial.drop(i)
+            return trial.error
+        return self.model.error_without_all(columns)
