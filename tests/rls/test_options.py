@@ -178,6 +178,31 @@ def test_losses_over_splits(loss, pooled, seed):
             assert path.error(len(subset)) == pytest.approx(value, rel=1e-9, abs=1e-12)
 
 
+@given(seed=st.integers(0, 200))
+@settings(max_examples=6)
+@pytest.mark.parametrize("search", ["forward", "backward"])
+def test_auc_by_leaving_pairs_out(search, seed):
+    X, y, rng = problem(seed, m=16, n=4)
+    y = np.where(y > np.median(y), 1.0, -1.0)
+    weights = rng.integers(0, 3, 16).astype(float) if seed % 2 else None
+    if weights is not None and min(np.sum(weights[y > 0] > 0), np.sum(weights[y < 0] > 0)) < 3:
+        return
+    twins = {
+        "forward": lambda: twin.wrapper_forward(
+            X, y[:, None], 3, 1.0, "auc", sw=weights, error=twin.auc_leave_pair_out
+        ),
+        "backward": lambda: twin.backward(
+            X, y[:, None], 0, 1.0, "auc", sw=weights, error=twin.auc_leave_pair_out
+        ),
+    }
+    model = SparseRLSClassifier(3, loss="auc", search=search).fit(X, y, sample_weight=weights)
+    for subset, value, _ in twins[search]():
+        assert set(model.path_.subset(len(subset))) == set(subset)
+        assert model.path_.error(len(subset)) == pytest.approx(value, abs=1e-12)
+    coef, _ = twin.ridge(X[:, model.selected_], y[:, None], 1.0, sw=weights)
+    np.testing.assert_allclose(model.coef_[0, model.selected_], coef[:, 0], rtol=1e-9)
+
+
 def test_kernel_model_is_ridge_on_kernel_columns():
     X, y, _ = problem(1, m=50, n=2)
     model = SparseKernelRLSRegressor(8, gamma=0.7, alpha=0.01, choose=8).fit(X, y)

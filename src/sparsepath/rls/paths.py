@@ -21,6 +21,7 @@ from sparsepath.rls.fold_losses import FoldLossModel
 from sparsepath.rls.folds import FoldModel, Split
 from sparsepath.rls.groups import Grouped
 from sparsepath.rls.losses import Loss
+from sparsepath.rls.pairs import PairModel
 from sparsepath.rls.search import SEARCHES, Model, Trail
 from sparsepath.rls.state import Finder, State
 from sparsepath.rls.stopping import Rule
@@ -69,6 +70,8 @@ class Task:
 
     @property
     def criterion(self) -> str:
+        if self.loss == "auc":
+            return "leave-pair-out AUC error"
         how = "leave-one-out" if self.splits is None else f"{len(self.splits)}-fold"
         return f"{how} {self.loss.replace('_', '-')} error"
 
@@ -94,15 +97,19 @@ def make_design(
 
 def make_model(design: Design, Y: Floats, alpha: float, task: Task) -> Model:
     """The empty model, judged as the task asks."""
-    model: State | FoldModel
-    if task.splits is None:
+    model: State | FoldModel | PairModel
+    if task.loss == "auc":
+        if task.splits is not None or task.groups:
+            raise InputError("loss='auc' is by leave-pair-out: use cv='loo', no feature_groups.")
+        model = PairModel(design, Y, alpha)
+    elif task.splits is None:
         model = State(design, Y, alpha, Loss(task.loss), _finder(design, Y.shape[1], task))
     elif task.loss == "squared":
         model = FoldModel(design, Y, alpha, task.splits, task.pooled)
     else:
         model = FoldLossModel(design, Y, alpha, task.splits, task.pooled, Loss(task.loss))
     model.costs = task.costs
-    if task.groups:
+    if task.groups and not isinstance(model, PairModel):
         return Grouped(model, [list(group) for group in task.groups], task.size)
     return model
 
