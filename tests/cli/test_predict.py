@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_diabetes, load_iris
 
-from sparsepath.data.readers import read_columns, write_table
+from sparsepath.data.formats import read_columns
+from sparsepath.data.readers import write_table
 
 from .conftest import Run, refused
 from .test_select import TARGETS

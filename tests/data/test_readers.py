@@ -12,7 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 from scipy.sparse import issparse
 
-from sparsepath.data.readers import read_columns, read_table, write_table
+from sparsepath.data.formats import read_columns
+from sparsepath.data.readers import read_table, write_table
 from sparsepath.errors import FileError, InputError
 
 X = np.array([[1.5, 2.0, 3.0], [4.0, 5.25, 6.0], [7.0, 8.0, 9.125], [0.1, 1 / 3, 1e-300]])

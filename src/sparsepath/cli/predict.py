@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from sparsepath.cli.options import listed
 from sparsepath.cli.select import is_sparse
-from sparsepath.data.readers import read_columns, read_table, write_table
+from sparsepath.data.formats import read_columns
+from sparsepath.data.readers import read_table, write_table
 from sparsepath.errors import FileError, InputError
 
 Array = NDArray[Any]

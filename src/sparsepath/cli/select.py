@@ -15,7 +15,8 @@ from sparsepath.cli.progress import Watch
 from sparsepath.cli.say import say
 from sparsepath.cli.tasks import Task, find_task
 from sparsepath.data.door import column_indices
-from sparsepath.data.readers import Table, read_columns, read_table
+from sparsepath.data.formats import read_columns
+from sparsepath.data.readers import Table, read_table
 from sparsepath.errors import InputError
 from sparsepath.path import SelectionPath
 

@@ -1,0 +1,1 @@
+"""Data: the door, readers of files, row blocks, problems with known answers."""

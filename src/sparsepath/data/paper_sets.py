@@ -77,7 +77,7 @@ def load(name: str) -> PaperSet:
     FileError
         Its file is not there; the message says how to point ``SPARSEPATH_DATA`` to it.
     """
-    from sparsepath.data.readers import read_columns, stack_columns
+    from sparsepath.data.formats import read_columns, stack_columns
 
     if name not in SOURCES:
         close = difflib.get_close_matches(name, SOURCES, n=3, cutoff=0.4)

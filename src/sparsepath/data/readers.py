@@ -14,45 +14,34 @@ A table comes out ready for use or not at all: text, dates, missing and infinite
 features are an :class:`~sparsepath.errors.InputError` that names the columns.
 """
 
-import csv
 import difflib
-import io
 import os
-import zipfile
-import zlib
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sparsepath.errors import FileError, InputError, SparsepathError
+from sparsepath.data.formats import (
+    Array,
+    file_format,
+    listed,
+    named_columns,
+    read_columns,
+    reading,
+    reason_of,
+    stack_columns,
+)
+from sparsepath.errors import FileError, InputError
 from sparsepath.files import replacing
 
-Array = NDArray[Any]
 Key = str | int
 """A column: its name, or its position (negative from the end)."""
 
-_FORMATS = {
-    **dict.fromkeys([".csv", ".tsv", ".txt"], "CSV"),
-    **dict.fromkeys([".parquet", ".pq"], "Parquet"),
-    **dict.fromkeys([".svm", ".svmlight", ".libsvm", ".dat"], "svmlight"),
-    **dict.fromkeys([".npy", ".npz"], "NumPy"),
-}
 _SVMLIGHT_TARGET = "y"
-_DAMAGE: tuple[type[Exception], ...] = (
-    OSError,
-    ValueError,
-    TypeError,
-    EOFError,
-    NotImplementedError,
-    zipfile.BadZipFile,
-    zlib.error,
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,13 +67,6 @@ class Table:
     names: list[str]
     target: str | tuple[str, ...] | None
     source: str
-
-
-class Columns(NamedTuple):
-    """A dense file as it is, unchecked: its columns, and the arrays beside them in an npz file."""
-
-    features: dict[str, Array]
-    beside: dict[str, Array]
 
 
 def read_table(
@@ -139,7 +121,7 @@ def read_table(
     ``?`` in a CSV file count as missing. Booleans become 0 and 1 (uint8) as features.
     """
     path = Path(path)
-    if _format(path) == "svmlight":
+    if file_format(path) == "svmlight":
         return _sparse_table(path, target, drop, rows, n_features)
     features, beside = read_columns(path, delimiter=delimiter, decimal=decimal)
     names = list(features)
@@ -175,49 +157,6 @@ def read_table(
     return Table(stack_columns(used), y, list(used), target_name, str(path))
 
 
-def read_columns(
-    path: str | os.PathLike[str], *, delimiter: str | None = None, decimal: str = "."
-) -> Columns:
-    """Read a CSV, Parquet, npy or npz file as named columns, with all that may be wrong in them.
-
-    Numbers and booleans keep their type, missing numbers are NaN, text is an array of objects.
-    """
-    path = Path(path)
-    kind = _format(path)
-    with _reading(path, kind):
-        if kind == "CSV":
-            columns = Columns(_read_csv(path, delimiter, decimal), {})
-        elif kind == "Parquet":
-            columns = Columns(_read_parquet(path), {})
-        elif kind == "NumPy":
-            columns = _read_numpy(path)
-        else:
-            raise InputError(f"{path}: {kind} files are sparse and have no dense columns.")
-    if any(len(values) == 0 for values in columns.features.values()):
-        raise InputError(f"{path} has no rows, only {len(columns.features)} columns.")
-    return columns
-
-
-def stack_columns(columns: Mapping[str, Array]) -> Array:
-    """Put numeric columns side by side, column-major, in their common type.
-
-    Integers and booleans stay integers, float32 stays float32, all else becomes float64.
-
-    >>> stack_columns({"a": np.array([True, False]), "b": np.array([3, 4], dtype=np.int8)})
-    array([[1, 3],
-           [0, 4]], dtype=int16)
-    """
-    types = [np.dtype(np.uint8) if c.dtype.kind == "b" else c.dtype for c in columns.values()]
-    common = np.result_type(*types)
-    if any(t.kind == "f" for t in types):
-        single = all(t.kind == "f" and t.itemsize <= 4 for t in types)
-        common = np.dtype(np.float32 if single else np.float64)
-    X = np.empty((len(next(iter(columns.values()))), len(columns)), dtype=common, order="F")
-    for j, values in enumerate(columns.values()):
-        X[:, j] = values
-    return X
-
-
 def write_table(path: str | os.PathLike[str], columns: Mapping[str, ArrayLike]) -> None:
     """Write columns as CSV, Parquet or npy, as the ending says; an old file is replaced whole.
 
@@ -244,7 +183,7 @@ def write_table(path: str | os.PathLike[str], columns: Mapping[str, ArrayLike]) 
     if suffix == ".npy":
         if text := [name for name, values in arrays.items() if values.dtype.kind not in "biuf"]:
             raise InputError(
-                f"cannot write {path}: text in {_columns(text)}; choose .csv or .parquet instead."
+                f"cannot write {path}: text in {named_columns(text)}; choose .csv or .parquet."
             )
         with replacing(path, "wb") as stream:
             np.save(stream, stack_columns(arrays), allow_pickle=False)
@@ -257,7 +196,7 @@ def write_table(path: str | os.PathLike[str], columns: Mapping[str, ArrayLike]) 
     try:
         table = pa.table(arrays)
     except (pa.ArrowException, TypeError) as error:
-        raise InputError(f"cannot write {path}: {_reason(error)}.") from error
+        raise InputError(f"cannot write {path}: {reason_of(error)}.") from error
     with replacing(path, "wb") as stream:
         if suffix in (".parquet", ".pq"):
             pyarrow.parquet.write_table(table, stream)
@@ -267,157 +206,6 @@ def write_table(path: str | os.PathLike[str], columns: Mapping[str, ArrayLike]) 
 
 
 # Formats
-
-
-def _format(path: Path) -> str:
-    """The format of an existing, non-empty file by its ending."""
-    try:
-        size = path.stat().st_size
-    except OSError as error:
-        raise FileError(f"cannot read {path}: {_reason(error)}.") from error
-    if path.is_dir():
-        raise FileError(f"cannot read {path}: it is a folder, not a file.")
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    packed = suffixes[-1:] in ([".gz"], [".bz2"])
-    kind = _FORMATS.get("".join(suffixes[-2:-1] if packed else suffixes[-1:]))
-    if kind is None or (packed and kind not in ("CSV", "svmlight")):
-        raise FileError(
-            f"cannot read {path}: its ending must be one of {', '.join(_FORMATS)}, and only text "
-            f"formats may be packed as .gz or .bz2."
-        )
-    if size == 0:
-        raise FileError(f"cannot read {path}: the file is empty.")
-    return kind
-
-
-@contextmanager
-def _reading(path: Path, kind: str) -> Iterator[None]:
-    """Turn what the libraries raise on damaged files into a FileError with the name of the file."""
-    try:
-        yield
-    except SparsepathError:
-        raise
-    except _DAMAGE as error:
-        raise FileError(f"cannot read {path} as {kind}: {_reason(error)}.") from error
-
-
-def _reason(error: Exception) -> str:
-    """The first line of an error message, without its full stop."""
-    text = (isinstance(error, OSError) and error.strerror) or str(error) or type(error).__name__
-    return text.strip().splitlines()[0].rstrip(".")
-
-
-def _read_csv(path: Path, delimiter: str | None, decimal: str) -> dict[str, Array]:
-    import pyarrow as pa
-    from pyarrow import csv as arrow_csv
-
-    with (
-        pa.input_stream(str(path), compression="detect") as stream,
-        io.TextIOWrapper(stream, encoding="utf-8-sig", errors="replace") as lines,
-    ):
-        first = next((line for line in lines if line.strip("\r\n")), "")
-    if not first:
-        raise FileError(f"cannot read {path}: the file is empty.")
-    delimiter = delimiter or _guess_delimiter(first)
-    if len(delimiter) != 1:
-        raise InputError(f"{path}: delimiter must be one character, got {delimiter!r}.")
-    fields = next(csv.reader([first], delimiter=delimiter))
-    has_names = not _is_data(fields, decimal)
-    table = arrow_csv.read_csv(
-        str(path),
-        arrow_csv.ReadOptions(
-            autogenerate_column_names=not has_names,
-            # A block must hold a whole row, and numbers are longer than names.
-            block_size=min(max(1 << 20, 32 * len(first)), (1 << 31) - 1),
-        ),
-        arrow_csv.ParseOptions(delimiter=delimiter),
-        arrow_csv.ConvertOptions(
-            null_values=[*arrow_csv.ConvertOptions().null_values, "?"],
-            strings_can_be_null=True,
-            decimal_point=decimal,
-        ),
-    )
-    names = [(has_names and name) or f"x{j}" for j, name in enumerate(table.column_names)]
-    return _from_arrow(path, table.rename_columns(names))
-
-
-def _guess_delimiter(line: str) -> str:
-    """The commonest of comma, semicolon and tab outside quotes.
-
-    >>> _guess_delimiter('"height, cm";weight;age')
-    ';'
-    """
-    unquoted = "".join(line.split('"')[::2])
-    return max(",;\t", key=unquoted.count)
-
-
-def _is_data(fields: Sequence[str], decimal: str) -> bool:
-    """Whether a first line is made of numbers rather than names.
-
-    Names 0, 1, 2, ... are those that pandas gives to a bare array, hence names.
-
-    >>> _is_data(["5.1", "", "2"], "."), _is_data(["age", "2"], "."), _is_data(["0", "1"], ".")
-    (True, False, False)
-    """
-    filled = [field.strip() for field in fields if field.strip()]
-    if len(filled) > 1 and filled == [str(j) for j in range(len(filled))]:
-        return False
-    try:
-        return len([float(field.replace(decimal, ".")) for field in filled]) > 0
-    except ValueError:
-        return False
-
-
-def _read_parquet(path: Path) -> dict[str, Array]:
-    import pyarrow.parquet
-
-    with pyarrow.parquet.ParquetFile(path) as file:
-        return _from_arrow(path, file.read())
-
-
-def _from_arrow(path: Path, table: Any) -> dict[str, Array]:
-    import pyarrow as pa
-
-    def to_numpy(column: Any) -> Array:
-        if pa.types.is_dictionary(column.type):
-            column = column.cast(column.type.value_type)
-        if pa.types.is_decimal(column.type) or pa.types.is_null(column.type):
-            column = column.cast(pa.float64())
-        if pa.types.is_boolean(column.type) and column.null_count:
-            column = column.cast(pa.uint8())
-        values: Array = column.to_numpy()
-        return values
-
-    names = table.column_names
-    if repeated := [name for name, count in Counter(names).items() if count > 1]:
-        raise InputError(
-            f"{path}: more than one column is called {_listed(repeated)}; rename them."
-        )
-    return {name: to_numpy(table.column(j)) for j, name in enumerate(names)}
-
-
-def _read_numpy(path: Path) -> Columns:
-    try:
-        with path.open("rb") as stream:
-            loaded = np.load(stream, allow_pickle=False)
-            arrays = {"X": loaded} if isinstance(loaded, np.ndarray) else dict(loaded)
-    except ValueError as error:
-        if "pickle" not in str(error):
-            raise
-        raise FileError(
-            f"cannot read {path}: not a plain array; pickled objects are refused, because reading "
-            f"them can run code, so save arrays of numbers or strings instead."
-        ) from error
-    tables = ["X"] if "X" in arrays else [name for name, a in arrays.items() if a.ndim == 2]
-    if len(tables) != 1 or arrays[tables[0]].ndim != 2:
-        found = ", ".join(f"{name!r} {array.shape}" for name, array in arrays.items())
-        raise InputError(
-            f"{path}: needs one 2-D array of features, called 'X' if several; has {found}."
-        )
-    X = arrays.pop(tables[0])
-    X = np.asfortranarray(X, dtype=X.dtype.newbyteorder("="))
-    beside = {name: array for name, array in arrays.items() if array.ndim > 0}
-    return Columns({f"x{j}": X[:, j] for j in range(X.shape[1])}, beside)
 
 
 def _sparse_table(
@@ -435,7 +223,7 @@ def _sparse_table(
             f"{path}: svmlight files carry their own target, called {_SVMLIGHT_TARGET!r}; "
             f"target={target!r} cannot be chosen."
         )
-    with _reading(path, "svmlight"):
+    with reading(path, "svmlight"):
         X, y = load_svmlight_file(str(path), zero_based=True)
     X = csr_array(X)
     if len(y) == 0:
@@ -483,7 +271,7 @@ def _find(path: Path, key: Key, names: Sequence[str], beside: Iterable[str] = ()
         lower = {name.lower(): name for name in known}
         close = difflib.get_close_matches(str(key).lower(), lower, n=3)
         hint = f" (did you mean {' or '.join(repr(lower[c]) for c in close)}?)" if close else ""
-        raise InputError(f"{path}: no column {key!r}{hint} among {_listed(known)}.") from None
+        raise InputError(f"{path}: no column {key!r}{hint} among {listed(known)}.") from None
 
 
 def _rows_equal(path: Path, name: str, values: Array, wanted: object) -> NDArray[np.bool_]:
@@ -501,25 +289,8 @@ def _rows_equal(path: Path, name: str, values: Array, wanted: object) -> NDArray
         keep = values.astype(str) == text
     if not keep.any():
         some = list(dict.fromkeys(str(value) for value in values))
-        raise InputError(f"{path}: no row has {name!r} equal to {text!r}; it has {_listed(some)}.")
+        raise InputError(f"{path}: no row has {name!r} equal to {text!r}; it has {listed(some)}.")
     return keep
-
-
-def _listed(names: Sequence[str], limit: int = 5) -> str:
-    """Names in quotes, the first few of many.
-
-    >>> _listed(list("abcdefgh"))
-    "'a', 'b', 'c', 'd', 'e' and 3 more"
-    """
-    more = f" and {len(names) - limit} more" if len(names) > limit else ""
-    return ", ".join(map(repr, names[:limit])) + more
-
-
-def _columns(names: Sequence[str]) -> str:
-    return f"column{'s' if len(names) > 1 else ''} {_listed(names)}"
-
-
-# Checks
 
 
 def _checked_target(path: Path, name: str, values: Array) -> Array:
@@ -582,11 +353,11 @@ def _refuse(
         raise InputError(f"{path}: no feature column is left beside the target.")
     wrong = []
     if text:
-        wrong.append(f"text or dates (such as {example!r}) in {_columns(text)}")
+        wrong.append(f"text or dates (such as {example!r}) in {named_columns(text)}")
     if missing:
-        wrong.append(f"missing values in {_columns(missing)}")
+        wrong.append(f"missing values in {named_columns(missing)}")
     if infinite:
-        wrong.append(f"infinite values in {_columns(infinite)}")
+        wrong.append(f"infinite values in {named_columns(infinite)}")
     if wrong:
         remedies = ["encode them as numbers"] if text else []
         remedies += ["impute the values"] if missing or infinite else []
