@@ -84,11 +84,14 @@ def start(budget: Budget, n_alpha: int, n_inputs: int) -> Point:
     return Point(s, s.copy(), w, budget.r - s.sum(), budget.t - w.sum())
 
 
-def barrier(budget: Budget, x: Point) -> float:
-    """B_1 + B_2 of equation 14."""
-    inside = budget.of_alpha * (np.log(x.u).sum() + np.log(x.v).sum())
-    inside += budget.of_weight * np.log(x.w).sum()
-    return -float(inside + np.log(x.left_r) + np.log(x.left_t))
+def barrier(budget: Budget, x: Point, parts: str = "both") -> float:
+    """B_1 + B_2 of equation 14, or the one of them that belongs to the part that moves."""
+    inside = 0.0
+    if parts != "weights":
+        inside += budget.of_alpha * (np.log(x.u).sum() + np.log(x.v).sum()) + np.log(x.left_r)
+    if parts != "alpha":
+        inside += budget.of_weight * np.log(x.w).sum() + np.log(x.left_t)
+    return -float(inside)
 
 
 def furthest(x: Floats, step: Floats, fraction: float) -> float:

@@ -157,6 +157,10 @@ class PrimalDual:
         seen = decrement > 1e-12 * abs(self.value())
         return Stage(mu, iterations, decrement, done or not seen)
 
+    def turn(self, parts: str) -> None:
+        """Let another part move from here on."""
+        self.parts, self._gram, self.lam = parts, None, 0.0
+
     def value(self) -> float:
         """J at the current point and mu."""
         return self.error + self.mu * barrier(self.budget, self.x)
