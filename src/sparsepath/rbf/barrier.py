@@ -182,11 +182,15 @@ class NewtonSystem:
     def solve_alpha(self, g_alpha: Floats) -> Point:
         """The step of alpha and s alone that undoes a gradient g_alpha; the weights stay.
 
-        The factor of the alphas' block is the leading block of the factor at hand.
+        The factor of the alphas' block is the leading block of the factor L at hand: with zeros for
+        the weights, L y = (-g, .), and L' x = (y, 0) gives x in its leading part.
         """
         n = self.n_alpha
-        p = dtrtrs(self._factor[:n, :n], -g_alpha, lower=1)[0]
-        p = dtrtrs(self._factor[:n, :n], p, lower=1, trans=1)[0]
+        right = np.zeros(len(self._factor))
+        right[:n] = -g_alpha
+        p = dtrtrs(self._factor, right, lower=1)[0]
+        p[n:] = 0.0
+        p = dtrtrs(self._factor, p, lower=1, trans=1)[0][:n]
         d_s = -self._s_solve(self._c * p)
         n_w = len(self._curvature.w)
         return Point(d_s + p, d_s - p, np.zeros(n_w), -float(d_s.sum()), 0.0)

@@ -121,7 +121,7 @@ class Network:
         Expanding the squares leaves products of matrices only; of the second, terms in which a
         factor depends on n or m alone come from G = e K alpha by its margins, and the one that does
         not, 4 sum x_ni x_nj G_nm c_mi c_mj, takes one product per input. Centres whose alpha is
-        1e-7 of the largest or less are passed over there.
+        1e-3 of the largest or less are passed over there.
         """
         n = self.n_samples
         X, X2 = self.X[:, inputs], self._squares[:, inputs]
@@ -132,7 +132,7 @@ class Network:
         sums = K @ np.column_stack([e, e[:, None] * X, e[:, None] * X2])
         cross = 2.0 * C * sums[:, 1 : d + 1] - sums[:, d + 1 :] - C2 * sums[:, :1]
         a = alpha[1:]
-        used = np.flatnonzero(np.abs(a) > 1e-7 * np.abs(a).max(initial=0.0))
+        used = np.flatnonzero(np.abs(a) > 1e-3 * np.abs(a).max(initial=0.0))
         G = (a[used, None] * K[used]) * e
         C, C2 = C[used], C2[used]
         half = X2.T @ (G.T @ C2 - 2.0 * X * (G.T @ C)) - 2.0 * ((G @ X) * C).T @ C2

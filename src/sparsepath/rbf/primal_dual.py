@@ -17,11 +17,7 @@ stage ends is the stationary point of equation 14 for that mu, as in the paper; 
   the weights: after a trial step the change of dE/dalpha beyond the model's is undone by a step of
   alpha alone, for which the leading block of the factor serves and no Gaussian is evaluated again;
 * a step is halved until J goes down enough (Armijo); a stage ends when the decrement, the fall that
-  the quadratic model of J still promises, is a small part of mu;
-* once mu is small, centres that are plainly out of use (|dE/dalpha| well below the multiplier of
-  the budget) leave the arithmetic. At the end all come back at their central values, alpha and s
-  from mu and the multipliers, and the last stage is finished with all of them: the stationary
-  point is that of the whole problem, whatever was left out on the way.
+  the quadratic model of J still promises, is a small part of mu.
 
 For fixed weights (``parts="alpha"``) the problem is convex, a lasso with a budget; the same steps
 solve it to any accuracy, whatever the condition number, which coordinate descent does not.
@@ -50,9 +46,6 @@ CENTRED = 1e4  # multipliers are kept within this factor of mu k / x
 MOST_HALVINGS = 12
 EXACT_FROM = 2e-4  # the mu from which the exact Hessian is tried
 LIVE = 1e-3  # of the largest weight: smaller ones keep the Gauss-Newton Hessian
-SHRINK_FROM = 2e-4  # the mu from which centres out of use are left out
-OUT_OF_USE = 0.5  # of the budget's multiplier
-FEWEST = 32  # centres below which leaving out does not pay
 
 
 @dataclass(frozen=True)
@@ -97,15 +90,6 @@ def stationarity_gap(g: Floats, alpha: Floats, w: Floats, r: float, t: float) ->
     return float(of_alpha + g_w @ w + t * max(0.0, -g_w.min(initial=0.0)))
 
 
-def central(g: Floats, nu: float, share: float) -> tuple[Floats, Floats]:
-    """The u and v that belong to dE/dalpha = g at the multiplier nu: share / z with z = (nu +- g)/2.
-
-    A g outside of (-nu, nu) is pulled inside: such a centre is about to come into use.
-    """
-    inside = np.clip(g, -0.99 * nu, 0.99 * nu)
-    return 2 * share / (nu + inside), 2 * share / (nu - inside)
-
-
 class PrimalDual:
     """The state of a solve and the moves on it.
 
@@ -134,7 +118,6 @@ class PrimalDual:
         self.x = start(budget, n, d) if x is None else x.copy()
         self.z = self._central_multipliers()
         self.lam = 0.0
-        self.kept: NDArray[np.intp] | None = None
         self._gram: Floats | None = None
         self._cross: tuple[NDArray[np.intp], Floats] | None = None
         network.place(self.x.w)
@@ -201,9 +184,7 @@ class PrimalDual:
             self.gradient = self._gradient()
         return -decrement, length
 
-    def _search(
-        self, system: NewtonSystem, step: Point, slope: float, longest: float
-    ) -> float:
+    def _search(self, system: NewtonSystem, step: Point, slope: float, longest: float) -> float:
         """Move along the step; returns its length, or 0 if no length goes down."""
         network = self.network
         n = network.n_centres + 1
@@ -257,24 +238,22 @@ class PrimalDual:
         rows = {"both": slice(None), "alpha": slice(n), "weights": slice(n, None)}[self.parts]
         lam, lam_w = 0.0, self.lam / (x.w * x.w)
         self._cross = None
+        if self.parts == "alpha" and self._gram is not None:
+            H = self._gram  # the basis does not move, and neither does its Gram matrix
+        else:
+            H = self._gram = self.network.gauss_newton(rows)
         if self.parts == "both" and self.mu <= EXACT_FROM:
-            H = self.network.gauss_newton()
             live = np.flatnonzero(x.w > LIVE * x.w.max())
             cross, among = self.network.curvature(x.alpha, live)
-            H[np.ix_(n + live, np.arange(1, n))] += cross.T
-            H[np.ix_(n + live, n + live)] += among
-            system = NewtonSystem(H, curvature, self.parts, lam, lam_w)
+            exact = H.copy(order="F")
+            exact[np.ix_(n + live, np.arange(1, n))] += cross.T
+            exact[np.ix_(n + live, n + live)] += among
+            system = NewtonSystem(exact, curvature, self.parts, lam, lam_w)
             if system.positive:
                 self._cross = (live, cross)
                 return system
         while True:
-            if self.parts == "alpha":  # the basis does not move, and neither does its Gram matrix
-                if self._gram is None:
-                    self._gram = self.network.gauss_newton(rows)
-                H = self._gram.copy(order="F")
-            else:
-                H = self.network.gauss_newton(rows)
-            system = NewtonSystem(H, curvature, self.parts, lam, lam_w)
+            system = NewtonSystem(H.copy(order="F"), curvature, self.parts, lam, lam_w)
             if system.positive:
                 return system
             lam = max(100.0 * lam, 1e-14 * float(np.abs(curvature.u + curvature.v).max()))
@@ -316,56 +295,6 @@ class PrimalDual:
         for z, m in ((self.z.u, middle.u), (self.z.v, middle.v), (self.z.w, middle.w)):
             np.clip(z, m / CENTRED, m * CENTRED, out=z)
 
-    # Fewer centres, and all again ---------------------------------------------------------------
-
-    def shrink(self) -> bool:
-        """Leave out the centres that are plainly out of use; whether there were any."""
-        n = self.network.n_centres + 1
-        use = np.abs(self.gradient[:n]) > OUT_OF_USE * self.z.left_r
-        use[0] = True
-        if n - 1 <= FEWEST or use.sum() > 0.7 * n:
-            return False
-        chosen = np.flatnonzero(use)
-        self._full = self.network
-        self.kept = chosen
-        self.network = self._full.keep(chosen[1:] - 1)
-        self.x.left_r += float(self.x.s[~use].sum())
-        self.x.u, self.x.v = self.x.u[use], self.x.v[use]
-        self.z.u, self.z.v = self.z.u[use], self.z.v[use]
-        self._refresh()
-        return True
-
-    def expand(self) -> None:
-        """Bring all centres back, those left out at their central values."""
-        assert self.kept is not None
-        kept, self.kept, self.network = self.kept, None, self._full
-        n = self.network.n_centres + 1
-        alpha = np.zeros(n)
-        alpha[kept] = self.x.alpha
-        self.network.place(self.x.w)
-        g = self.network.gradient(alpha)[:n]
-        u, v = central(g, self.z.left_r, self.mu * self.budget.of_alpha)
-        u[kept], v[kept] = self.x.u, self.x.v
-        # The newcomers' slacks come out of what is left of the budget, and if that is too little,
-        # everything is scaled down.
-        left = self.budget.r - 0.5 * float(u.sum() + v.sum())
-        if left <= 0.1 * self.x.left_r:
-            scale = (self.budget.r - 0.5 * self.x.left_r) / (0.5 * float(u.sum() + v.sum()))
-            u, v = u * scale, v * scale
-            left = self.budget.r - 0.5 * float(u.sum() + v.sum())
-        self.x.u, self.x.v, self.x.left_r = u, v, left
-        z = self._central_multipliers()
-        z.u[kept], z.v[kept], z.w = self.z.u, self.z.v, self.z.w
-        z.left_r, z.left_t = self.z.left_r, self.z.left_t
-        self.z = z
-        self._refresh()
-        self._keep_central()
-
-    def _refresh(self) -> None:
-        self.network.place(self.x.w)
-        self.error = self.network.error(self.x.alpha)
-        self.gradient = self._gradient()
-
     def solution(self, stages: Sequence[Stage]) -> Solution:
         """The record of where it stands."""
         x, budget = self.x, self.budget
@@ -387,9 +316,7 @@ class PrimalDual:
 
 def _along(slopes: tuple[Floats, Floats, Floats], step: Point) -> float:
     g_alpha, g_s, g_w = slopes
-    return float(
-        0.5 * (g_alpha @ (step.u - step.v) + g_s @ (step.u + step.v)) + g_w @ step.w
-    )
+    return float(0.5 * (g_alpha @ (step.u - step.v) + g_s @ (step.u + step.v)) + g_w @ step.w)
 
 
 def solve(
@@ -404,7 +331,6 @@ def solve(
     most: int = 100,
     x: Point | None = None,
     parts: str = "both",
-    shrinking: bool = True,
 ) -> Solution:
     """Solve the barrier problem down to ``mu_min``; see the module.
 
@@ -423,8 +349,6 @@ def solve(
         A strictly feasible start.
     parts : {"both", "alpha", "weights"}
         What may move; the rest stays as in ``x``.
-    shrinking : bool
-        Leave out centres out of use on the way. It changes the speed only.
     """
     budget = Budget(r, t, 1.0 / network.n_centres, 1.0 / network.n_inputs)
     run = PrimalDual(network, budget, mu_max, x, parts)
@@ -435,10 +359,5 @@ def solve(
         stages.append(run.stage(mu, tolerance if last else 1.0, most))
         if last:
             break
-        if shrinking and parts == "both" and run.kept is None and mu <= SHRINK_FROM:
-            run.shrink()
         mu = max(mu_min, factor * mu)
-    if run.kept is not None:
-        run.expand()
-        stages.append(run.stage(mu_min, tolerance, most))
     return run.solution(stages)
