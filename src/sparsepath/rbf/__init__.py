@@ -1,5 +1,17 @@
 """RBF networks that select inputs and basis functions, and kernel rivals."""
 
 from sparsepath.rbf.estimators import SparseRBFRegressor
+from sparsepath.rbf.forward import LSSVMForwardRegressor
+from sparsepath.rbf.kernel_estimators import (
+    LSSVMClassifier,
+    LSSVMRegressor,
+    ReducedRankKernelRidge,
+)
 
-__all__ = ["SparseRBFRegressor"]
+__all__ = [
+    "LSSVMClassifier",
+    "LSSVMForwardRegressor",
+    "LSSVMRegressor",
+    "ReducedRankKernelRidge",
+    "SparseRBFRegressor",
+]

@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from sparsepath.data.blocks import Floats
 from sparsepath.errors import InputError
-from sparsepath.rbf.reduced_rank import reconstruct
 from sparsepath.rbf.network import gaussians
+from sparsepath.rbf.reduced_rank import reconstruct
 
 PLACINGS = ("kmeans", "reconstruction")
 
@@ -44,7 +44,7 @@ def place_centres(
             means = KMeans(number, n_init=1, random_state=seed).fit(Z).cluster_centers_
             return means.astype(np.float64) * scale + mean, None
         K = gaussians(Z, Z, np.full(Z.shape[1], 0.5 / Z.shape[1]))
-        chosen = reconstruct(K, number)
+        chosen = reconstruct(K, number).chosen
         return X[chosen], chosen
     given = np.asarray(centres, dtype=np.float64)
     if given.ndim != 2 or given.shape[1] != X.shape[1] or not len(given):

@@ -49,9 +49,18 @@ def one_target(y: Any, n_samples: int) -> Floats:
 
 def positive(value: Any, name: str) -> float:
     """A finite number above zero."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not 0 < value < np.inf:
+    number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else np.nan
+    if not 0 < number < np.inf:
         raise InputError(f"{name}={value!r}; give a finite number above zero.")
-    return float(value)
+    return number
+
+
+def whole(value: Any, name: str, least: int) -> int:
+    """A whole number from ``least`` up."""
+    number = int(value) if isinstance(value, Integral) and not isinstance(value, bool) else None
+    if number is None or number < least:
+        raise InputError(f"{name}={value!r}; give a whole number from {least} up.")
+    return number
 
 
 def fingerprint(X: Floats, y: NDArray[Any]) -> str:
@@ -85,18 +94,16 @@ class _SparseRBF(SelectorMixin, RegressorMixin, BaseEstimator):
             raise InputError(f"solver={p['solver']!r}; use one of {', '.join(SOLVERS)}.")
         if p["schedule"] not in SCHEDULES:
             raise InputError(f"schedule={p['schedule']!r}; use one of {', '.join(SCHEDULES)}.")
-        for name in ("n_init", "max_iter"):
-            if not isinstance(p[name], Integral) or p[name] < 1:
-                raise InputError(f"{name}={p[name]!r}; give a whole number from 1 up.")
-        if not isinstance(p["relevance"], Real) or not 0 <= p["relevance"] < 1:
-            raise InputError(f"relevance={p['relevance']!r}; give a number from 0 up to 1.")
+        relevance = p["relevance"]
+        if not isinstance(relevance, int | float | np.number) or not 0 <= relevance < 1:
+            raise InputError(f"relevance={relevance!r}; give a number from 0 up to 1.")
         return Options(
             solver=p["solver"],
             schedule=p["schedule"],
-            n_init=int(p["n_init"]),
+            n_init=whole(p["n_init"], "n_init", 1),
             mu_min=positive(p["mu_min"], "mu_min"),
-            max_iter=int(p["max_iter"]),
-            relevance=float(p["relevance"]),
+            max_iter=whole(p["max_iter"], "max_iter", 1),
+            relevance=float(relevance),
             seed=seed_of(p["random_state"]),
         )
 

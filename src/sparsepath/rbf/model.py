@@ -125,9 +125,7 @@ def solve_network(network: Network, r: float, t: float, options: Options) -> Sol
     for i in range(options.n_init):
         if options.schedule == "paper":
             x = random_start(budget, n, d, rng)
-            found = solve_printed(
-                network, r, t, x, solver=options.solver, mu_min=options.mu_min
-            )
+            found = solve_printed(network, r, t, x, solver=options.solver, mu_min=options.mu_min)
         else:
             # The first start, alpha = 0, is not drawn; it gave the best J or nearly so throughout.
             x = start(budget, n, d) if i == 0 else random_start(budget, n, d, rng)
@@ -139,9 +137,7 @@ def solve_network(network: Network, r: float, t: float, options: Options) -> Sol
     return best
 
 
-def train(
-    X: Floats, y: Floats, centres: Floats, r: float, t: float, options: Options
-) -> Training:
+def train(X: Floats, y: Floats, centres: Floats, r: float, t: float, options: Options) -> Training:
     """Scale, solve, prune. ``centres`` are in the units of the data."""
     scaling = Scaling.of(X, y)
     Z, C = scaling.inputs(X), scaling.inputs(centres)

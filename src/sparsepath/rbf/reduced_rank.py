@@ -2,84 +2,102 @@
 
 Cawley and Talbot (2002). Samples S are chosen one at a time to reduce the mean reconstruction error
 
-    MRE(S) = sum_n (1 - K_Sn' K_SS^-1 K_Sn / K_nn) / N
+    MRE(S) = (1/N) sum_n (1 - K_Sn' K_SS^-1 K_Sn / K_nn)
 
-which the paper's equation 6 prints as a sum. With the Cholesky factor of K_SS grown by a row per
-choice, q_n = K_nn - K_Sn' K_SS^-1 K_Sn is what is left of sample n and each step is a pivot of a
-Cholesky factorisation: adding j lowers q_n by (left_nj)^2 / q_j, left = K - K_.S K_SS^-1 K_S. all of
-which is kept up to date by rank one. Then, equation 7,
+which the paper's equation 6 prints as a sum. With K_SS = L L' and F = L^-1 K_S. (|S| x N), what is
+left of the kernel after reconstruction is R = K - F'F; choosing j appends the row R_j. / sqrt(R_jj)
+to F, a step of a pivoted Cholesky factorisation, and lowers N MRE by sum_n R_nj^2 / (R_jj K_nn).
+Then, equation 7,
 
     minimise  beta' K_SS beta / 2 + (gamma / 2) |y - K_.S beta - b|^2
 
-whose normal equations have [K_SS/gamma + K_S.K_.S, K_S.1; 1'K_.S, N], and whose hat matrix gives the
-leave-one-out residuals (y - yhat)_n / (1 - h_nn) exactly.
+With theta = L' beta it is a ridge regression on the rows of F, |theta|^2 / gamma + |y - F'theta - b|^2,
+well conditioned however near K_SS is to singular. The singular value decomposition of the centred F
+serves every gamma, and the hat matrix gives the leave-one-out residuals, b refitted too, exactly:
+(y - yhat)_n / (1 - h_nn).
 """
+
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import solve_triangular, svd
 
 from sparsepath.data.blocks import Floats
 
 SINGULAR = 1e-10  # what is left of a sample, of its own square, below which K_SS is singular
 
 
-def reconstruct(K: Floats, most: int, tolerance: float = SINGULAR) -> NDArray[np.intp]:
-    """Samples that reconstruct the others best, in order of choice; ties to the lowest index.
+@dataclass(frozen=True)
+class Reconstruction:
+    """Samples in order of choice, F, and the mean reconstruction error after each choice."""
+
+    chosen: NDArray[np.intp]
+    F: Floats
+    errors: Floats
+
+
+def reconstruct(K: Floats, most: int, tolerance: float = SINGULAR) -> Reconstruction:
+    """Choose samples that reconstruct the others best; ties go to the lowest index.
 
     Ends at ``most`` samples or when the matrix of the chosen is no longer invertible.
 
-    >>> reconstruct(np.array([[1.0, 0.9, 0.0], [0.9, 1.0, 0.0], [0.0, 0.0, 1.0]]), 2).tolist()
+    >>> K = np.array([[1.0, 0.9, 0.0], [0.9, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    >>> reconstruct(K, 2).chosen.tolist()
     [0, 2]
     """
+    n = len(K)
     left = K.copy()
     own = K.diagonal().copy()
     chosen: list[int] = []
-    open_ = np.ones(len(K), dtype=bool)
+    rows: list[Floats] = []
+    errors: list[float] = []
+    able = np.ones(n, dtype=bool)
     while len(chosen) < most:
         q = left.diagonal()
-        able = open_ & (q > tolerance * own)
+        able &= q > tolerance * own
         if not able.any():
             break
-        gain = np.full(len(K), -np.inf)
-        part = left[:, able]
-        gain[able] = ((part * part) / own[:, None]).sum(axis=0) / q[able]
-        best = gain.max()
-        j = int(np.flatnonzero(gain >= best * (1 - 1e-12))[0])
-        column = left[:, j] / np.sqrt(left[j, j])
-        left -= np.outer(column, column)
-        open_[j] = False
+        gain = np.full(n, -np.inf)
+        gain[able] = ((1.0 / own) @ left**2)[able] / q[able]
+        j = int(np.flatnonzero(gain >= gain.max() * (1 - 1e-12))[0])
+        row = left[j] / np.sqrt(left[j, j])
+        row[chosen] = 0.0  # they are reconstructed already, but for rounding
+        left -= np.outer(row, row)
+        able[j] = False
         chosen.append(j)
-    return np.array(chosen, dtype=np.intp)
+        rows.append(row)
+        errors.append(float(np.mean(left.diagonal() / own)))
+    F = np.array(rows).reshape(len(rows), n)
+    return Reconstruction(np.array(chosen, dtype=np.intp), F, np.array(errors))
 
 
 class ReducedRank:
-    """The normal equations for one choice of samples; solved for any gamma.
+    """The regression on one choice of samples, for any gamma.
 
     Parameters
     ----------
-    K : array of shape (len(S), N)
-        Kernel of the chosen samples with all.
-    chosen : array of int
-        S.
+    basis : Reconstruction
+        The samples chosen.
     Y : array of shape (N, T)
+        Targets.
     """
 
-    def __init__(self, K: Floats, chosen: NDArray[np.intp], Y: Floats) -> None:
-        self._K, self._Y = K, Y
-        self._KSS = K[:, chosen]
-        self._rows = np.vstack([K, np.ones(K.shape[1])])
-        self._gram = self._rows @ self._rows.T
+    def __init__(self, basis: Reconstruction, Y: Floats) -> None:
+        self._basis = basis
+        self._f_mean, self._y_mean = basis.F.mean(axis=1), Y.mean(axis=0)
+        self._centred = Y - self._y_mean
+        self._U, self._d, self._Vt = svd(basis.F - self._f_mean[:, None], full_matrices=False)
 
     def fit(self, gamma: float) -> tuple[Floats, Floats, Floats]:
         """Coefficients (len(S) x T), bias (T) and leave-one-out residuals (N x T)."""
-        A = self._gram.copy()
-        A[:-1, :-1] += self._KSS / gamma
-        # The chosen samples are independent up to the tolerance; a breath on the diagonal keeps
-        # the factorisation going when they hardly are.
-        A[np.diag_indices_from(A)] *= 1 + 1e-14
-        factor = cho_factor(A, lower=True)
-        beta = cho_solve(factor, self._rows @ self._Y)
-        hat = np.einsum("in,in->n", self._rows, cho_solve(factor, self._rows))
-        residual = self._Y - self._rows.T @ beta
-        return beta[:-1], beta[-1], residual / np.maximum(1.0 - hat, 1e-12)[:, None]
+        d, Vt, n = self._d, self._Vt, self._Vt.shape[1]
+        along = Vt @ self._centred
+        theta = self._U @ ((d / (d * d + 1.0 / gamma))[:, None] * along)
+        shrink = d * d / (d * d + 1.0 / gamma)
+        fitted = Vt.T @ (shrink[:, None] * along)
+        room = 1.0 - 1.0 / n - shrink @ (Vt * Vt)
+        bias = self._y_mean - self._f_mean @ theta
+        L = self._basis.F[:, self._basis.chosen].T
+        beta = solve_triangular(L, theta, lower=True, trans=1)
+        return beta, bias, (self._centred - fitted) / np.maximum(room, 1e-12)[:, None]
