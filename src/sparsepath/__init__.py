@@ -11,6 +11,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sparsepath.errors import FileError, InputError, PathWarning, SparsepathError
     from sparsepath.path import Exchange, Move, SelectionPath, Step
+    from sparsepath.rbf import (
+        LSSVMClassifier,
+        LSSVMForwardRegressor,
+        LSSVMRegressor,
+        ReducedRankKernelRidge,
+        SparseRBFRegressor,
+        SparseRBFRegressorCV,
+    )
     from sparsepath.rls import SparseRLSClassifier, SparseRLSRegressor
 
 _HOMES = {
@@ -22,6 +30,12 @@ _HOMES = {
     "Move": "path",
     "SelectionPath": "path",
     "Step": "path",
+    "LSSVMClassifier": "rbf",
+    "LSSVMForwardRegressor": "rbf",
+    "LSSVMRegressor": "rbf",
+    "ReducedRankKernelRidge": "rbf",
+    "SparseRBFRegressor": "rbf",
+    "SparseRBFRegressorCV": "rbf",
     "SparseRLSClassifier": "rls",
     "SparseRLSRegressor": "rls",
 }
@@ -30,9 +44,15 @@ __all__ = [
     "Exchange",
     "FileError",
     "InputError",
+    "LSSVMClassifier",
+    "LSSVMForwardRegressor",
+    "LSSVMRegressor",
     "Move",
     "PathWarning",
+    "ReducedRankKernelRidge",
     "SelectionPath",
+    "SparseRBFRegressor",
+    "SparseRBFRegressorCV",
     "SparseRLSClassifier",
     "SparseRLSRegressor",
     "SparsepathError",

@@ -7,6 +7,7 @@ from sparsepath.rbf.kernel_estimators import (
     LSSVMRegressor,
     ReducedRankKernelRidge,
 )
+from sparsepath.rbf.search import SparseRBFRegressorCV
 
 __all__ = [
     "LSSVMClassifier",
@@ -14,4 +15,5 @@ __all__ = [
     "LSSVMRegressor",
     "ReducedRankKernelRidge",
     "SparseRBFRegressor",
+    "SparseRBFRegressorCV",
 ]

@@ -6,8 +6,8 @@ Tikka (2008), equation 14. With u = s + alpha and v = s - alpha, so that u, v > 
                          + log(t - sum w) + (1/d) sum_i log w_i ]
 
 A Newton step on J takes, for every logarithm -mu k log(x), the curvature D: mu k / x^2 (primal), or
-z / x with a multiplier z of its own that tends to mu k / x (primal-dual). For the alphas and slacks,
-with D_u, D_v and the curvature q of the budget, plus damping lam on both:
+z / x with a multiplier z of its own that tends to mu k / x (primal-dual). For the alphas and
+slacks, with D_u, D_v and the curvature q of the budget, plus damping lam on both:
 
     alpha, alpha:  H + diag(b)     alpha, s:  diag(c)     s, s:  diag(b) + q 1 1'
     b = lam + D_u + D_v            c = D_u - D_v
@@ -43,7 +43,7 @@ class Budget:
 
 @dataclass
 class Point:
-    """A strictly feasible point: u = s + alpha, v = s - alpha, weights, what is left of the budgets."""
+    """A strictly feasible point: u = s + alpha, v = s - alpha, w, what is left of the budgets."""
 
     u: Floats
     v: Floats

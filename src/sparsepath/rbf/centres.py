@@ -19,8 +19,8 @@ def place_centres(
     """The centres in the units of X, and which samples they are, if they are samples.
 
     ``centres`` is "all", a number or an array; a number of them is placed by k-means of the
-    standardised samples, or taken from the samples by least mean reconstruction error, for Gaussians
-    with the mean squared distance of two samples for their width.
+    standardised samples, or taken from the samples by least mean reconstruction error, for
+    Gaussians with the mean squared distance of two samples for their width.
     """
     if placing not in PLACINGS:
         raise InputError(f"placing={placing!r}; use one of {', '.join(PLACINGS)}.")

@@ -49,7 +49,7 @@ def one_target(y: Any, n_samples: int) -> Floats:
 
 def positive(value: Any, name: str) -> float:
     """A finite number above zero."""
-    number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else np.nan
+    number = float(value) if isinstance(value, Real) and value is not True else np.nan
     if not 0 < number < np.inf:
         raise InputError(f"{name}={value!r}; give a finite number above zero.")
     return number
@@ -57,7 +57,7 @@ def positive(value: Any, name: str) -> float:
 
 def whole(value: Any, name: str, least: int) -> int:
     """A whole number from ``least`` up."""
-    number = int(value) if isinstance(value, Integral) and not isinstance(value, bool) else None
+    number = int(value) if isinstance(value, Integral) and value is not True else None
     if number is None or number < least:
         raise InputError(f"{name}={value!r}; give a whole number from {least} up.")
     return number
@@ -232,7 +232,7 @@ class SparseRBFRegressor(_SparseRBF):
     coef_, intercept_ : array, float
         Coefficients of the basis functions and the bias, in the units of the target.
     duality_gap_ : float
-        How much the linearised error could still fall within the budgets, as a part of the variance.
+        How much the linearised error could still fall within the budgets, of the variance.
     objective_, training_error_ : float
         J and the mean squared error of standardised data, before pruning.
     converged_, n_iter_, stages_
@@ -286,7 +286,9 @@ class SparseRBFRegressor(_SparseRBF):
         Parameters
         ----------
         X : array or data frame of shape (n_samples, n_features)
+            The inputs.
         y : array of shape (n_samples,)
+            The target.
         """
         X = dense(check_features(self, X, reset=True))
         y = one_target(y, len(X))
@@ -345,8 +347,8 @@ class SparseRBFRegressor(_SparseRBF):
         error = float(np.mean((y - training.model.predict(X)) ** 2)) / float(y.var())
         if len(training.dropped) and error > 1.2 * solution.error + 0.01:
             warnings.warn(
-                f"inputs {training.dropped.tolist()} have little weight but leaving them out raises "
-                f"the training error from {solution.error:.3g} to {error:.3g} of the variance; "
+                f"inputs {training.dropped.tolist()} have little weight, but leaving them out "
+                f"raises the training error from {solution.error:.3g} to {error:.3g} of the variance; "
                 "lower relevance to keep them.",
                 PathWarning,
                 stacklevel=3,

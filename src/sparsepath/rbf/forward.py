@@ -91,7 +91,9 @@ class LSSVMForwardRegressor(RegressorMixin, SelectorMixin, CallbackSupportMixin,
         Parameters
         ----------
         X : array or data frame of shape (n_samples, n_features)
+            The inputs.
         y : array of shape (n_samples,)
+            The target.
         """
         X = dense(check_features(self, X, reset=True))
         y = one_target(y, len(X))

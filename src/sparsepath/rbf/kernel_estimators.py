@@ -190,7 +190,9 @@ class LSSVMRegressor(RegressorMixin, _LSSVM):
         Parameters
         ----------
         X : array or data frame of shape (n_samples, n_features)
+            The inputs.
         y : array of shape (n_samples,) or (n_samples, n_targets)
+            The target.
         """
         X = dense(check_features(self, X, reset=True))
         Y, self._one_target = check_target(y, len(X))
@@ -240,6 +242,7 @@ class LSSVMClassifier(ClassifierMixin, _LSSVM):
         Parameters
         ----------
         X : array or data frame of shape (n_samples, n_features)
+            The inputs.
         y : array of shape (n_samples,)
             Class labels of any kind.
         """
@@ -343,7 +346,9 @@ class ReducedRankKernelRidge(RegressorMixin, _KernelMachine):
         Parameters
         ----------
         X : array or data frame of shape (n_samples, n_features)
+            The inputs.
         y : array of shape (n_samples,) or (n_samples, n_targets)
+            The target.
         """
         X = dense(check_features(self, X, reset=True))
         Y, one = check_target(y, len(X))

@@ -7,8 +7,8 @@ relative to its budget, it is smaller than its multiplier relative to the budget
     w_i / t < mu/(d w_i) (t - sum w)/mu     <=>     w_i < sqrt(t (t - sum w) / d)
 
 and likewise p_m = s_m + |alpha_m| < sqrt(2 r (r - sum s) / M) for a centre. Each bound is capped at
-one hundredth of the largest, because a budget that is not used up says nothing. An input that passes
-this test can still have a weight too small to matter: ``relevance``, a fraction of the largest
+one hundredth of the largest, because a budget that is not used up says nothing. An input that
+passes this test can still have a weight too small to matter: ``relevance``, a fraction of the largest
 weight, is a threshold of its own.
 """
 

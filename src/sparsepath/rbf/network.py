@@ -7,7 +7,7 @@ Tikka (2008), equations 10 and 11, for samples x_n and centres c_m of d inputs:
 With (x - c)^2 = x^2 - 2 x c + c^2 both the distances and the derivatives by the weights
 
     d yhat_n / d w_i = -sum_m alpha_m K_nm (x_ni - c_mi)^2
-                     = -[ x_ni^2 (K a)_n - 2 x_ni (K (a c_i))_n + (K (a c_i^2))_n ],   a = alpha_1..M
+                     = -[ x_ni^2 (K a)_n - 2 x_ni (K (a c_i))_n + (K (a c_i^2))_n ],  a = alpha_1..M
 
 are matrix products; no array of samples x centres x inputs is ever made. The mean squared error
 E = |yhat - y|^2 / N then has the gradient (2/N) A (yhat - y) and the Gauss-Newton Hessian

@@ -18,9 +18,9 @@ def plot_weights(
     """Draw weights as bars, all of them up to 30 inputs and else the 30 largest."""
     if ax is None:
         ax = _figure(3.2).add_subplot()
-    order = np.arange(len(shares))
+    order = list(range(len(shares)))
     if len(order) > 30:
-        order = np.sort(np.argsort(-shares, kind="stable")[:30])
+        order = sorted(np.argsort(-shares, kind="stable")[:30].tolist())
     ax.bar(np.arange(len(order)), shares[order], color=BLUE)
     labels = [f"x{i}" if names is None else _label(str(names[i])) for i in order]
     ax.set_xticks(np.arange(len(order)), labels, rotation=90 if len(order) > 12 else 0)
@@ -38,7 +38,7 @@ def plot_surface(
     *,
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """Draw values (len(rs) x len(ts)) over both budgets, on logarithmic axes; a circle: the choice."""
+    """Draw values (len(rs) x len(ts)) over both budgets, logarithmic; a circle: the choice."""
     if ax is None:
         ax = _figure(4.2).add_subplot()
     mesh = ax.pcolormesh(ts, rs, values, shading="nearest", cmap="viridis")

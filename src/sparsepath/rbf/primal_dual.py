@@ -3,7 +3,7 @@
 Every logarithm of equation 14 gets a multiplier z of its own, and each iteration is a Newton step
 on stationarity together with x z = mu k (k the share of the logarithm), so that the curvature of a
 logarithm is z / x rather than mu k / x^2 and steps stay long when mu is lowered. The point where a
-stage ends is the stationary point of equation 14 for that mu, as in the paper; only the way differs:
+stage ends is the stationary point of equation 14 for that mu, as in the paper; the way differs:
 
 * the system is that of ``barrier`` with the Gauss-Newton Hessian of A.2, positive definite, so that
   a step goes down; once mu is small the exact Hessian takes its place where it is positive definite
@@ -13,8 +13,8 @@ stage ends is the stationary point of equation 14 for that mu, as in the paper; 
 * if the boundary shortens a step below 0.9, a second step with the factor at hand corrects for
   what the first left of the products x z (a corrector in the manner of Mehrotra), and the better
   of the two is taken;
-* wide Gaussians are nearly collinear, so that E is a narrow valley, and bent, because they depend on
-  the weights: after a trial step the change of dE/dalpha beyond the model's is undone by a step of
+* wide Gaussians are nearly collinear, so that E is a narrow valley, and bent, because they depend
+  on the weights: after a trial step the change of dE/dalpha beyond the model's is undone by a step of
   alpha alone, for which the leading block of the factor serves and no Gaussian is evaluated again;
 * a step is halved until J goes down enough (Armijo); a stage ends when the decrement, the fall that
   the quadratic model of J still promises, is a small part of mu.
@@ -337,6 +337,7 @@ def solve(
     Parameters
     ----------
     network : Network
+        The problem.
     r, t : float
         Budgets of the coefficients and of the weights.
     mu_max, mu_min, factor : float

@@ -6,14 +6,14 @@ does not (below 0.25). What the paper leaves open is settled so:
 
 * the longest step inside an open set does not exist: 1 if the boundary lies beyond it, else 0.99 of
   the way there;
-* "relative decrement during the last five iterations": (J[l-5] - J[l]) / |J[l-5]|, and 50 iterations
-  at most;
+* "relative decrement during the last five iterations": (J[l-5] - J[l]) / |J[l-5]|, and 50
+  iterations at most;
 * the model in the ratio is without lam; a step that does not lower J is not made, lam is doubled;
 * lam is kept between 1e-14 and 1e10.
 
 With lam back at 1 for every mu, as printed, most stages end after a few short steps, far from their
-stationary point: fits come out unfinished, at times badly so. ``carried=True`` keeps lam instead. The
-slacks are eliminated (see ``barrier``), which changes the arithmetic and not the iterates.
+stationary point: fits come out unfinished, at times badly so. ``carried=True`` keeps lam instead.
+The slacks are eliminated (see ``barrier``), which changes the arithmetic and not the iterates.
 """
 
 from dataclasses import dataclass
@@ -114,10 +114,13 @@ def solve_printed(
     Parameters
     ----------
     network : Network
+        The problem.
     r, t : float
+        The budgets.
     x : Point
         A strictly feasible start; the paper draws the signs of |alpha| = 0.99 s.
     solver : {"direct", "alternating"}
+        The algorithm.
     mu_max, mu_min, factor, most
         The paper's 1e-3, 1e-6, 0.85 and k_max = 400.
     carried : bool

@@ -11,7 +11,7 @@ Then, equation 7,
 
     minimise  beta' K_SS beta / 2 + (gamma / 2) |y - K_.S beta - b|^2
 
-With theta = L' beta it is a ridge regression on the rows of F, |theta|^2 / gamma + |y - F'theta - b|^2,
+With theta = L' beta it is a ridge regression on F, |theta|^2 / gamma + |y - F'theta - b|^2,
 well conditioned however near K_SS is to singular. The singular value decomposition of the centred F
 serves every gamma, and the hat matrix gives the leave-one-out residuals, b refitted too, exactly:
 (y - yhat)_n / (1 - h_nn).
