@@ -123,14 +123,23 @@ def algorithm_3(theta, X, y, C, r, t, mu, lam=1.0, most=50):
 
 
 def algorithm_1(
-    X, y, C, r, t, theta, mu_max=1e-3, mu_min=1e-6, c=0.85, k_max=400, carried=False, most_steps=None
+    X,
+    y,
+    C,
+    r,
+    t,
+    theta,
+    mu_max=1e-3,
+    mu_min=1e-6,
+    c=0.85,
+    k_max=400,
+    carried=False,
+    most_steps=None,
 ):
     """The printed schedule; returns (theta, J, number of systems solved)."""
     mu, lam, values, solves = mu_max, 1.0, [], 0
     for _ in range(k_max):
-        theta, lam, steps = algorithm_3(
-            theta, X, y, C, r, t, mu, lam if carried else 1.0
-        )
+        theta, lam, steps = algorithm_3(theta, X, y, C, r, t, mu, lam if carried else 1.0)
         solves += steps
         values.append(objective(theta, X, y, C, r, t, mu))
         if (mu <= mu_min and _settled(values)) or (most_steps and solves >= most_steps):
@@ -179,9 +188,7 @@ def reconstruct(K, most):
     """Forward choice by trying everybody."""
     S = []
     while len(S) < most:
-        values = [
-            reconstruction_error(K, [*S, j]) if j not in S else np.inf for j in range(len(K))
-        ]
+        values = [reconstruction_error(K, [*S, j]) if j not in S else np.inf for j in range(len(K))]
         S.append(int(np.argmin(np.round(values, 12))))
     return S
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.model_selection import check_cv
+from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
@@ -249,8 +250,9 @@ class LSSVMClassifier(ClassifierMixin, _LSSVM):
         X = dense(check_features(self, X, reset=True))
         if y is None:
             raise InputError("This estimator requires y to be passed, but the target y is None.")
-        check_classification_targets(y)
         labels = column_or_1d(y, warn=True)
+        assert_all_finite(labels, input_name="y")
+        check_classification_targets(labels)
         check_consistent_length(labels, X)
         self.classes_, codes = np.unique(labels, return_inverse=True)
         n_classes = len(self.classes_)

@@ -7,8 +7,8 @@ relative to its budget, it is smaller than its multiplier relative to the budget
     w_i / t < mu/(d w_i) (t - sum w)/mu     <=>     w_i < sqrt(t (t - sum w) / d)
 
 and likewise p_m = s_m + |alpha_m| < sqrt(2 r (r - sum s) / M) for a centre. Each bound is capped at
-one hundredth of the largest, because a budget that is not used up says nothing. An input that
-passes this test can still have a weight too small to matter: ``relevance``, a fraction of the largest
+one hundredth of the largest, because a budget that is not used up says nothing. An input
+that passes this test can still have a weight too small to matter: ``relevance``, a fraction of the largest
 weight, is a threshold of its own.
 """
 
@@ -84,6 +84,12 @@ class Model:
         middle = self.centres.mean(axis=0)
         K = gaussians(X[:, self.columns] - middle, self.centres - middle, self.weights)
         return self.coef @ K + self.intercept
+
+
+def empty_model(mean: float) -> Model:
+    """The network without inputs: the mean."""
+    none, nothing = np.zeros(0, dtype=np.intp), np.zeros(0)
+    return Model(none, none, np.zeros((0, 0)), nothing, nothing, nothing, mean)
 
 
 @dataclass(frozen=True)

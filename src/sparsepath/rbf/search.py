@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -25,7 +26,7 @@ from sparsepath.rbf.estimators import (
     positive,
     whole,
 )
-from sparsepath.rbf.model import Options, Scaling, train
+from sparsepath.rbf.model import Options, Scaling, empty_model, train
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -246,7 +247,8 @@ class SparseRBFRegressorCV(_SparseRBF):
         nodes = [(float(self.rs_[i]), float(t)) for i, t in zip(best_r, self.ts_, strict=True)]
         with Threads(1):
             fits = [train(X, y, places, r, t, options) for r, t in nodes]
-        chosen = {}
+        # If nothing predicts, the mean does: the empty model, with the smallest budgets.
+        chosen = {0: (nodes[0], replace(fits[0], model=empty_model(float(y.mean()))))}
         for j, (node, fit) in enumerate(zip(nodes, fits, strict=True)):
             subset = tuple(int(i) for i in fit.model.columns)
             values = errors[:, best_r[j], j]
@@ -270,11 +272,6 @@ class SparseRBFRegressorCV(_SparseRBF):
             data={"n_samples": len(X), "n_features": X.shape[1], "fingerprint": fingerprint(X, y)},
         )
         size = self.path_.choose(self.choose)
-        if not size:
-            raise InputError(
-                "the empty model has the least cross-validation error; give other budgets, or "
-                "choose a size."
-            )
         (r, t), fit = chosen[size]
         self._take(fit, r, t)
 
