@@ -1,7 +1,8 @@
 """Slow references for RBF networks and kernel machines; nothing here is shared with the package.
 
 The network by loops over inputs, derivatives by finite differences, the barrier problem by a dense
-Newton method in all 2 (M + 1) + d parameters with the printed schedule, kernel machines by refitting.
+Newton method in all 2 (M + 1) + d parameters with the printed schedule, kernel machines by
+refitting.
 """
 
 import numpy as np

@@ -348,8 +348,8 @@ class SparseRBFRegressor(_SparseRBF):
         if len(training.dropped) and error > 1.2 * solution.error + 0.01:
             warnings.warn(
                 f"inputs {training.dropped.tolist()} have little weight, but leaving them out "
-                f"raises the training error from {solution.error:.3g} to {error:.3g} of the variance; "
-                "lower relevance to keep them.",
+                f"raises the training error from {solution.error:.3g} to {error:.3g} of the "
+                "variance; lower relevance to keep them.",
                 PathWarning,
                 stacklevel=3,
             )

@@ -8,8 +8,8 @@ relative to its budget, it is smaller than its multiplier relative to the budget
 
 and likewise p_m = s_m + |alpha_m| < sqrt(2 r (r - sum s) / M) for a centre. Each bound is capped at
 one hundredth of the largest, because a budget that is not used up says nothing. An input
-that passes this test can still have a weight too small to matter: ``relevance``, a fraction of the largest
-weight, is a threshold of its own.
+that passes this test can still have a weight too small to matter: ``relevance``, a fraction of the
+largest weight, is a threshold of its own.
 """
 
 from dataclasses import dataclass, replace

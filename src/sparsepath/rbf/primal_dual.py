@@ -14,8 +14,8 @@ stage ends is the stationary point of equation 14 for that mu, as in the paper; 
   what the first left of the products x z (a corrector in the manner of Mehrotra), and the better
   of the two is taken;
 * wide Gaussians are nearly collinear, so that E is a narrow valley, and bent, because they depend
-  on the weights: after a trial step the change of dE/dalpha beyond the model's is undone by a step of
-  alpha alone, for which the leading block of the factor serves and no Gaussian is evaluated again;
+  on the weights: after a trial step the change of dE/dalpha beyond the model's is undone by a step
+  of alpha alone, for which the leading block of the factor serves and no Gaussian is evaluated again;
 * a step is halved until J goes down enough (Armijo); a stage ends when the decrement, the fall that
   the quadratic model of J still promises, is a small part of mu.
 
