@@ -164,9 +164,9 @@ def compare(name, seed, n_grid, n_folds, most_inputs):
     machine = LSSVMRegressor().fit(X[a], y[a])
     forward = LSSVMForwardRegressor(most_inputs, sigma2=[10.0, 100.0]).fit(X[a], y[a])
     reduced = ReducedRankKernelRidge(sigma2=machine.sigma2_).fit(X[a], y[a])
-    sparse = ReducedRankKernelRidge(
-        sigma2=forward.sigma2_, columns=forward.selected_.tolist()
-    ).fit(X[a], y[a])
+    sparse = ReducedRankKernelRidge(sigma2=forward.sigma2_, columns=forward.selected_.tolist()).fit(
+        X[a], y[a]
+    )
     d = X.shape[1]
     sizes = {
         "LS-SVM": (machine, d, len(a)),
@@ -202,7 +202,9 @@ def main():
         text += [f"## Problem ({number}), r = {r}, t = {t}, seeds 0 to {seeds[number] - 1}", shown]
         text += [figure_2(model, data) if number == 15 else figure_3(model, fresh)]
         print(shown, flush=True)
-    shown = running_times(*(((100, 250, 500, 1000), (10, 50, 100)) if full else ((100, 250), (10, 50))))
+    shown = running_times(
+        *(((100, 250, 500, 1000), (10, 50, 100)) if full else ((100, 250), (10, 50)))
+    )
     text += [
         "## Running times (Figure 4)",
         "CPU seconds (systems solved), r = 380, t = 0.13: robust / printed schedule, the latter "
@@ -210,7 +212,9 @@ def main():
         shown,
     ]
     print(shown, flush=True)
-    n_splits = dict.fromkeys(SETS, 10) if full else {"boston_housing": 2, "wine_spectra": 3, "bank32nh": 2}
+    n_splits = (
+        dict.fromkeys(SETS, 10) if full else {"boston_housing": 2, "wine_spectra": 3, "bank32nh": 2}
+    )
     n_grid, n_folds = (20, 10) if full else (4, 3)
     text += [
         "## Benchmarks (Tables 2 and 3)",
@@ -234,9 +238,23 @@ def main():
             a, b, inputs, bases = np.median([run[method] for run in runs], axis=0)
             each = ", ".join(f"{run[method][0]:.3g}" for run in runs)
             rows.append(
-                [method, f"{a:.3g} ({b:.3g})", each, f"{inputs:g}", f"{bases:g}", PAPER[name][method]]
+                [
+                    method,
+                    f"{a:.3g} ({b:.3g})",
+                    each,
+                    f"{inputs:g}",
+                    f"{bases:g}",
+                    PAPER[name][method],
+                ]
             )
-        header = ["", "test error", "each split", "inputs", "basis functions", "paper: test (inputs, bases)"]
+        header = [
+            "",
+            "test error",
+            "each split",
+            "inputs",
+            "basis functions",
+            "paper: test (inputs, bases)",
+        ]
         text += [f"### {title}, {n_train} rows to train, {len(runs)} splits", table(header, rows)]
         if name == "bank32nh":
             figure = Figure(figsize=(10, 3.6), layout="constrained")

@@ -43,7 +43,7 @@ def fitted(data):
     "estimator",
     [
         SparseRBFRegressor(),
-        SparseRBFRegressorCV(rs=[5.0], ts=[0.3, 1.0], cv=2),
+        SparseRBFRegressorCV(rs=[5.0], ts=[1.0], cv=2, centres=12),
         LSSVMRegressor(),
         LSSVMClassifier(),
         LSSVMForwardRegressor(2, gamma=10.0),

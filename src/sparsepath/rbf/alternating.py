@@ -21,7 +21,7 @@ def solve_alternating(
     t: float,
     *,
     x: Point | None = None,
-    mu_max: float = 1e-2,
+    mu_max: float = 1e-3,
     mu_min: float = 1e-6,
     factor: float = 0.1,
     most: int = 100,

@@ -15,7 +15,7 @@ stage ends is the stationary point of equation 14 for that mu, as in the paper; 
   of the two is taken;
 * wide Gaussians are nearly collinear, so that E is a narrow valley, and bent, because they depend
   on the weights: after a trial step the change of dE/dalpha beyond the model's is undone by a step
-  of alpha alone, for which the leading block of the factor serves and no Gaussian is evaluated again;
+  of alpha alone, for which the leading block of the factor serves and no Gaussian is evaluated;
 * a step is halved until J goes down enough (Armijo); a stage ends when the decrement, the fall that
   the quadratic model of J still promises, is a small part of mu.
 
@@ -45,7 +45,7 @@ FRACTION = 0.995  # of the way to the boundary
 CENTRED = 1e4  # multipliers are kept within this factor of mu k / x
 MOST_HALVINGS = 12
 EXACT_FROM = 2e-4  # the mu from which the exact Hessian is tried
-LIVE = 1e-3  # of the largest weight: smaller ones keep the Gauss-Newton Hessian
+LIVE = 1e-2  # of the largest weight: smaller ones keep the Gauss-Newton Hessian
 
 
 @dataclass(frozen=True)
@@ -324,7 +324,7 @@ def solve(
     r: float,
     t: float,
     *,
-    mu_max: float = 1e-2,
+    mu_max: float = 1e-3,
     mu_min: float = 1e-6,
     factor: float = 0.1,
     tolerance: float = 0.1,
