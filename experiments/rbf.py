@@ -218,8 +218,8 @@ def main():
     n_grid, n_folds = (20, 10) if full else (4, 3)
     text += [
         "## Benchmarks (Tables 2 and 3)",
-        f"A {n_grid} x {n_grid} grid over the ranges of Table 1, {n_folds} folds, least error. Median "
-        "over splits of the test error over the training variance (over the test variance); then "
+        f"A {n_grid} x {n_grid} grid over the ranges of Table 1, {n_folds} folds, least error. "
+        "Median over splits of the test error over the training variance (over the test variance); then "
         "median numbers of inputs and basis functions. LS-SVM and RRKRR are tuned by exact "
         "leave-one-out, RRKRR at the width of the LS-SVM; forward selection goes to "
         + ("all inputs." if full else "8 inputs at most."),
@@ -267,9 +267,6 @@ def main():
             network.plot_weights(left)
             turns.plot_weights(right)
             text += [save(figure, "rbf_figure_6")]
-    notes = PAGES / "rbf_statements.md"
-    if notes.exists():
-        text += [notes.read_text(encoding="utf-8")]
     (PAGES / "rbf.md").write_text("\n\n".join(text) + "\n", encoding="utf-8")
     print(f"written: {PAGES / 'rbf.md'}")
 

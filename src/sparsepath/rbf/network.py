@@ -29,12 +29,15 @@ def gaussians(X: Floats, centres: Floats, w: Floats, out: Floats | None = None) 
     >>> gaussians(np.array([[0.0], [1.0]]), np.array([[0.0]]), np.array([2.0])).round(3)
     array([[1.   , 0.135]])
     """
-    weighted = centres * w
-    out = np.matmul(weighted, X.T, out=out)
-    out *= 2.0
-    out -= np.einsum("mi,mi->m", weighted, centres)[:, None]
-    out -= (X * X) @ w
-    np.minimum(out, 0.0, out=out)
+    d = len(w)
+    left, right = np.empty((len(centres), d + 2)), np.empty((d + 2, len(X)))
+    np.multiply(centres, w, out=left[:, :d])
+    left[:, d] = np.einsum("mi,mi->m", left[:, :d], centres)
+    left[:, :d] *= 2.0
+    left[:, d + 1] = right[d] = -1.0
+    right[:d] = X.T
+    right[d + 1] = (X * X) @ w
+    out = np.matmul(left, right, out=out)  # 2 w c x - w c^2 - w x^2, in one product
     return np.exp(out, out=out)
 
 
@@ -120,8 +123,8 @@ class Network:
 
         Expanding the squares leaves products of matrices only; of the second, terms in which a
         factor depends on n or m alone come from G = e K alpha by its margins, and the one that does
-        not, 4 sum x_ni x_nj G_nm c_mi c_mj, takes one product per input. Centres whose alpha is
-        1e-3 of the largest or less are passed over there.
+        not, 4 sum x_ni x_nj G_nm c_mi c_mj, takes a product with a column for every pair of inputs.
+        Centres whose alpha is 1e-3 of the largest or less are passed over there.
         """
         n = self.n_samples
         X, X2 = self.X[:, inputs], self._squares[:, inputs]
@@ -137,6 +140,8 @@ class Network:
         C, C2 = C[used], C2[used]
         half = X2.T @ (G.T @ C2 - 2.0 * X * (G.T @ C)) - 2.0 * ((G @ X) * C).T @ C2
         among = X2.T @ (G.sum(0)[:, None] * X2) + C2.T @ (G.sum(1)[:, None] * C2) + half + half.T
-        for i in range(d):
-            among[i] += 4.0 * np.einsum("mj,mj->j", (C[:, i, None] * G) @ (X[:, i, None] * X), C)
+        i, j = np.triu_indices(d)
+        pairs = 4.0 * np.einsum("mp,mp->p", G @ (X[:, i] * X[:, j]), C[:, i] * C[:, j])
+        among[i, j] += pairs
+        among[j[i != j], i[i != j]] += pairs[i != j]
         return (2.0 / n) * cross, (2.0 / n) * among
