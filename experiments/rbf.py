@@ -219,8 +219,8 @@ def main():
     text += [
         "## Benchmarks (Tables 2 and 3)",
         f"A {n_grid} x {n_grid} grid over the ranges of Table 1, {n_folds} folds, least error. "
-        "Median over splits of the test error over the training variance (over the test variance); then "
-        "median numbers of inputs and basis functions. LS-SVM and RRKRR are tuned by exact "
+        "Median over splits of the test error over the training variance (over the test variance); "
+        "then median numbers of inputs and basis functions. LS-SVM and RRKRR are tuned by exact "
         "leave-one-out, RRKRR at the width of the LS-SVM; forward selection goes to "
         + ("all inputs." if full else "8 inputs at most."),
     ]

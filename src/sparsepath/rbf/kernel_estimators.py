@@ -175,7 +175,7 @@ class LSSVMRegressor(RegressorMixin, _LSSVM):
     >>> from sparsepath.data.synthetic import friedman
     >>> data = friedman(100, random_state=0)
     >>> model = LSSVMRegressor().fit(data.X, data.y)
-    >>> bool(model.cv_error_ < 0.3 * data.y.var())
+    >>> bool(model.cv_error_ < 0.5 * data.y.var())
     True
     """
 
