@@ -41,7 +41,7 @@ def plot_surface(
     """Draw values (len(rs) x len(ts)) over both budgets, logarithmic; a circle: the choice."""
     if ax is None:
         ax = _figure(4.2).add_subplot()
-    mesh = ax.pcolormesh(ts, rs, values, shading="nearest", cmap="viridis")
+    mesh = ax.pcolormesh(_edges(ts), _edges(rs), values, cmap="viridis")
     ax.set(xscale="log", yscale="log", xlabel="t, budget of the weights")
     ax.set_ylabel("r, budget of the coefficients")
     ax.plot([chosen[1]], [chosen[0]], "o", color=ORANGE, markeredgecolor="white", markersize=9)
@@ -49,3 +49,12 @@ def plot_surface(
     assert figure is not None
     figure.colorbar(mesh, ax=ax, label=label)
     return ax
+
+
+def _edges(values: Floats) -> Floats:
+    """Cell edges half-way between the values on a logarithmic scale."""
+    if len(values) == 1:
+        return np.array([values[0] / 2, values[0] * 2])
+    logs = np.log(values)
+    half = np.diff(logs) / 2
+    return np.exp(np.concatenate([[logs[0] - half[0]], logs[:-1] + half, [logs[-1] + half[-1]]]))
