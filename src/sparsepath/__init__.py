@@ -11,6 +11,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sparsepath.errors import FileError, InputError, PathWarning, SparsepathError
     from sparsepath.path import Exchange, Move, SelectionPath, Step
+    from sparsepath.rbf import (
+        LSSVMClassifier,
+        LSSVMForwardRegressor,
+        LSSVMRegressor,
+        ReducedRankKernelRidge,
+        SparseRBFRegressor,
+        SparseRBFRegressorCV,
+    )
     from sparsepath.rls import (
         SparseKernelRLSClassifier,
         SparseKernelRLSRegressor,
@@ -20,18 +28,24 @@ if TYPE_CHECKING:
     )
 
 _HOMES = {
+    "Exchange": "path",
     "FileError": "errors",
     "InputError": "errors",
-    "PathWarning": "errors",
-    "SparsepathError": "errors",
-    "Exchange": "path",
+    "LSSVMClassifier": "rbf",
+    "LSSVMForwardRegressor": "rbf",
+    "LSSVMRegressor": "rbf",
     "Move": "path",
+    "PathWarning": "errors",
+    "ReducedRankKernelRidge": "rbf",
     "SelectionPath": "path",
-    "Step": "path",
     "SparseKernelRLSClassifier": "rls",
     "SparseKernelRLSRegressor": "rls",
+    "SparseRBFRegressor": "rbf",
+    "SparseRBFRegressorCV": "rbf",
     "SparseRLSClassifier": "rls",
     "SparseRLSRegressor": "rls",
+    "SparsepathError": "errors",
+    "Step": "path",
     "rls_state": "rls",
 }
 
@@ -39,11 +53,17 @@ __all__ = [
     "Exchange",
     "FileError",
     "InputError",
+    "LSSVMClassifier",
+    "LSSVMForwardRegressor",
+    "LSSVMRegressor",
     "Move",
     "PathWarning",
+    "ReducedRankKernelRidge",
     "SelectionPath",
     "SparseKernelRLSClassifier",
     "SparseKernelRLSRegressor",
+    "SparseRBFRegressor",
+    "SparseRBFRegressorCV",
     "SparseRLSClassifier",
     "SparseRLSRegressor",
     "SparsepathError",

@@ -1,0 +1,108 @@
+"""Speed of the RBF solver, as ratios of one run: python benchmarks/rbf.py [--large] [--grid]
+
+The rival is the plain Newton method in all 2 (M + 1) + d parameters with the printed schedule, the
+slow twin of the tests. CPU seconds; let BLAS use one thread (OMP_NUM_THREADS=1).
+"""
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+from sklearn.model_selection import KFold
+from threadpoolctl import threadpool_limits
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+from slow_twins import rbf as twin
+
+from sparsepath import SparseRBFRegressorCV
+from sparsepath.data.synthetic import friedman
+from sparsepath.rbf.barrier import Budget, start
+from sparsepath.rbf.network import Network
+from sparsepath.rbf.primal_dual import solve
+from sparsepath.rbf.printed import solve_printed
+
+R, T = 380.0, 0.13
+
+
+def problem(n, d, seed=0):
+    data = friedman(n, d, random_state=seed)
+    return (data.X - data.X.mean(0)) / data.X.std(0), (data.y - data.y.mean()) / data.y.std()
+
+
+def cpu(task):
+    began = time.process_time()
+    return task(), time.process_time() - began
+
+
+def one_fit(n, d, most_solves=None):
+    X, y = problem(n, d)
+    M = len(X)
+    found, ours = cpu(lambda: solve(Network(X, y, X), R, T))
+    (_, J, solves), plain = cpu(
+        lambda: twin.algorithm_1(X, y, X, R, T, twin.start(M, d, R, T), most_steps=most_solves)
+    )
+    print(f"N = {n}, d = {d}")
+    print(f"  ours: {ours:.3f} s, {found.iterations} iterations, J = {found.J:.6f}")
+    unfinished = " (cut off: not finished)" if most_solves else ""
+    print(f"  plain: {plain:.3f} s, {solves} solves, J = {J:.6f}{unfinished}")
+    each = plain / solves * found.iterations / ours
+    if most_solves:
+        # The printed schedule with the slacks eliminated makes the same iterates, faster.
+        budget = Budget(R, T, 1 / M, 1 / d)
+        whole = solve_printed(Network(X, y, X), R, T, start(budget, M + 1, d))
+        print(f"  plain would need {whole.iterations} solves and reach J = {whole.J:.6f}")
+        plain *= whole.iterations / solves
+    print(f"  fit: x {plain / ours:.1f}; per solve: x {each:.1f}")
+
+
+def growth():
+    print("ms per iteration (iterations), r = 380, t = 0.13")
+    for d in (10, 50, 100):
+        row = []
+        for n in (100, 250, 500, 1000):
+            X, y = problem(n, d)
+            found, seconds = cpu(lambda X=X, y=y: solve(Network(X, y, X), R, T))
+            row.append(f"N={n}: {1e3 * seconds / found.iterations:.2f} ({found.iterations})")
+        print(f"  d={d}  " + "  ".join(row))
+
+
+def sampled_grid():
+    """Every fourth node of the 20 x 20 grid on two of ten folds; what 4000 fits would take."""
+    rs, ts = np.geomspace(10, 1000, 20)[::4], np.geomspace(0.05, 5, 20)[::4]
+    data = friedman(250, 10, random_state=0)
+    splits = list(KFold(10).split(data.X))[:2]
+    model, seconds = cpu(lambda: SparseRBFRegressorCV(rs, ts, cv=splits).fit(data.X, data.y))
+    fits = len(rs) * len(ts) * len(splits) + len(ts)
+    print(f"grid, {fits} of 4000 fits, N = 225, d = 10: {1e3 * seconds / fits:.0f} ms per fit,")
+    print(f"  so 4000 fits take about {4000 * seconds / fits / 2:.0f} s on two idle cores;")
+    print(f"  unconverged: {model.cv_results_['n_unconverged'].sum()}")
+
+
+def grid(n_jobs):
+    data = friedman(250, 10, random_state=0)
+    rs, ts = np.geomspace(10, 1000, 20), np.geomspace(0.05, 5, 20)
+    began = time.perf_counter()
+    model = SparseRBFRegressorCV(rs, ts, cv=10, n_jobs=n_jobs).fit(data.X, data.y)
+    seconds = time.perf_counter() - began
+    print(f"20 x 20 grid, ten folds, N = 250, d = 10: {seconds:.0f} s with {n_jobs} workers")
+    print(f"  unconverged: {model.cv_results_['n_unconverged'].sum()} of 4000")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--large", action="store_true", help="N = 1000, d = 50 too (minutes)")
+    parser.add_argument("--grid", action="store_true", help="the grid of 4000 fits too (minutes)")
+    parser.add_argument("--growth", action="store_true", help="cost by N and d")
+    parser.add_argument("--jobs", type=int, default=2)
+    options = parser.parse_args()
+    with threadpool_limits(1):
+        one_fit(250, 10)
+        sampled_grid()
+        if options.growth:
+            growth()
+        if options.large:
+            one_fit(1000, 50, most_solves=12)
+        if options.grid:
+            grid(options.jobs)

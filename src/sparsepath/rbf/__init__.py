@@ -1,0 +1,19 @@
+"""RBF networks that select inputs and basis functions, and kernel rivals."""
+
+from sparsepath.rbf.estimators import SparseRBFRegressor
+from sparsepath.rbf.forward import LSSVMForwardRegressor
+from sparsepath.rbf.kernel_estimators import (
+    LSSVMClassifier,
+    LSSVMRegressor,
+    ReducedRankKernelRidge,
+)
+from sparsepath.rbf.search import SparseRBFRegressorCV
+
+__all__ = [
+    "LSSVMClassifier",
+    "LSSVMForwardRegressor",
+    "LSSVMRegressor",
+    "ReducedRankKernelRidge",
+    "SparseRBFRegressor",
+    "SparseRBFRegressorCV",
+]

@@ -1,0 +1,51 @@
+"""Algorithm 2 in a robust form: alpha and s for fixed weights, then the weights for fixed alpha.
+
+For fixed weights the problem is a lasso with a budget, convex and solved outright for the mu at
+hand; for a fixed alpha the weights follow by damped Gauss-Newton steps. Both halves are stages of
+``primal_dual``. They take turns until J settles, and then mu is lowered. Where the two halves are
+coupled strongly, as with wide Gaussians, turns zig-zag down a bent valley and need many rounds: the
+direct solver goes along the valley and is to be preferred.
+"""
+
+from sparsepath.rbf.barrier import Budget, Point
+from sparsepath.rbf.network import Network
+from sparsepath.rbf.primal_dual import PrimalDual, Solution, Stage
+
+ROUND = 1e-4  # relative fall of J in a round below which mu is lowered
+LAST_ROUND = 1e-6  # the same at the last mu
+
+
+def solve_alternating(
+    network: Network,
+    r: float,
+    t: float,
+    *,
+    x: Point | None = None,
+    mu_max: float = 1e-3,
+    mu_min: float = 1e-6,
+    factor: float = 0.1,
+    most: int = 100,
+) -> Solution:
+    """Solve the barrier problem by turns; parameters as in ``primal_dual.solve``.
+
+    ``most`` is the number of rounds for each mu.
+    """
+    budget = Budget(r, t, 1.0 / network.n_centres, 1.0 / network.n_inputs)
+    run = PrimalDual(network, budget, mu_max, x)
+    stages: list[Stage] = []
+    mu = mu_max
+    while True:
+        last = mu <= mu_min * (1 + 1e-9)
+        before, fall, rounds = float("inf"), 1.0, 0
+        while fall > (LAST_ROUND if last else ROUND) and rounds < most:
+            rounds += 1
+            for part in ("alpha", "weights"):
+                run.turn(part)
+                stages.append(run.stage(mu, 0.1, 30))
+            fall = (before - run.value()) / abs(run.value())
+            before = run.value()
+        settled = rounds < most
+        stages[-1] = Stage(mu, stages[-1].iterations, stages[-1].decrement, settled)
+        if last:
+            return run.solution(stages)
+        mu = max(mu_min, factor * mu)

@@ -1,0 +1,201 @@
+"""The barrier problem and the Newton system that all solvers of the room share.
+
+Tikka (2008), equation 14. With u = s + alpha and v = s - alpha, so that u, v > 0 says |alpha| < s:
+
+    J = E(alpha, w) - mu [ log(r - sum s) + (1/M) sum_m (log u_m + log v_m)
+                         + log(t - sum w) + (1/d) sum_i log w_i ]
+
+A Newton step on J takes, for every logarithm -mu k log(x), the curvature D: mu k / x^2 (primal), or
+z / x with a multiplier z of its own that tends to mu k / x (primal-dual). For the alphas and
+slacks, with D_u, D_v and the curvature q of the budget, plus damping lam on both:
+
+    alpha, alpha:  H + diag(b)     alpha, s:  diag(c)     s, s:  diag(b) + q 1 1'
+    b = lam + D_u + D_v            c = D_u - D_v
+
+The slacks are eliminated: with theta = q / (1 + q sum 1/b), the system that is left for alpha has
+
+    H + diag((b^2 - c^2) / b) + theta (c/b)(c/b)',      b^2 - c^2 = (lam + 2 D_u)(lam + 2 D_v)
+
+a product of positive numbers, so that nothing cancels near the
+boundary. The weights keep their own rows: H + diag(D_w + lam_w) + q_w 1 1'. One Cholesky
+factorisation of order 1 + M + d takes the place of one of order 2 (M + 1) + d.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+from scipy.linalg.blas import dsyr
+from scipy.linalg.lapack import dpotrf, dpotrs, dtrtrs
+
+from sparsepath.data.blocks import Floats
+
+
+@dataclass(frozen=True)
+class Budget:
+    """The two budgets, and the shares of mu that the logarithms have in equation 14."""
+
+    r: float
+    t: float
+    of_alpha: float  # 1 / M
+    of_weight: float  # 1 / d
+
+
+@dataclass
+class Point:
+    """A strictly feasible point: u = s + alpha, v = s - alpha, w, what is left of the budgets."""
+
+    u: Floats
+    v: Floats
+    w: Floats
+    left_r: float
+    left_t: float
+
+    @property
+    def alpha(self) -> Floats:
+        return 0.5 * (self.u - self.v)
+
+    @property
+    def s(self) -> Floats:
+        return 0.5 * (self.u + self.v)
+
+    def moved(self, step: "Point", length: float) -> "Point":
+        """The point a step further."""
+        return Point(
+            self.u + length * step.u,
+            self.v + length * step.v,
+            self.w + length * step.w,
+            self.left_r + length * step.left_r,
+            self.left_t + length * step.left_t,
+        )
+
+    def flat(self) -> Floats:
+        """All that must stay positive, in one array."""
+        return np.concatenate([self.u, self.v, self.w, (self.left_r, self.left_t)])
+
+    def copy(self) -> Self:
+        return replace(self, u=self.u.copy(), v=self.v.copy(), w=self.w.copy())
+
+
+def start(budget: Budget, n_alpha: int, n_inputs: int) -> Point:
+    """Section 5: 0.9 of the budgets in equal parts; alpha = 0."""
+    s = np.full(n_alpha, 0.9 * budget.r / n_alpha)
+    w = np.full(n_inputs, 0.9 * budget.t / n_inputs)
+    return Point(s, s.copy(), w, budget.r - s.sum(), budget.t - w.sum())
+
+
+def barrier(budget: Budget, x: Point, parts: str = "both") -> float:
+    """B_1 + B_2 of equation 14, or the one of them that belongs to the part that moves."""
+    inside = 0.0
+    if parts != "weights":
+        inside += budget.of_alpha * (np.log(x.u).sum() + np.log(x.v).sum()) + np.log(x.left_r)
+    if parts != "alpha":
+        inside += budget.of_weight * np.log(x.w).sum() + np.log(x.left_t)
+    return -float(inside)
+
+
+def furthest(x: Floats, step: Floats, fraction: float) -> float:
+    """The longest step, at most 1, that leaves 1 - ``fraction`` of every x.
+
+    >>> furthest(np.array([1.0, 2.0]), np.array([-2.0, 1.0]), 0.9)
+    0.45
+    """
+    fastest = float((-step / x).max())
+    return 1.0 if fastest <= fraction else fraction / fastest
+
+
+@dataclass
+class Curvature:
+    """The second derivatives of the logarithms: D_u, D_v, D_w and q of both budgets."""
+
+    u: Floats
+    v: Floats
+    w: Floats
+    q_r: float
+    q_t: float
+
+
+class NewtonSystem:
+    """The factored system; see the module. ``parts``: "both", "alpha" or "weights" may move.
+
+    Parameters
+    ----------
+    H : array, Fortran order, lower triangle
+        Gauss-Newton Hessian of the part that moves; overwritten.
+    curvature : Curvature
+    lam : float
+        Damping of alpha and s.
+    lam_w : float or array
+        Damping of the weights.
+    """
+
+    def __init__(
+        self,
+        H: Floats,
+        curvature: Curvature,
+        parts: str = "both",
+        lam: float = 0.0,
+        lam_w: Floats | float = 0.0,
+    ) -> None:
+        self.n_alpha = 0 if parts == "weights" else len(curvature.u)
+        n, order = self.n_alpha, len(H)
+        self._curvature, self._lam, self._parts = curvature, lam, parts
+        diagonal = H.T.reshape(-1)[:: order + 1]  # a view of H, which is in Fortran order
+        if n:
+            Du, Dv = curvature.u, curvature.v
+            b = lam + Du + Dv
+            self._c, self._inverse = Du - Dv, 1.0 / b
+            self._theta = curvature.q_r / (1.0 + curvature.q_r * self._inverse.sum())
+            diagonal[:n] += (lam + 2 * Du) * ((lam + 2 * Dv) * self._inverse)
+            across = np.zeros(order)
+            across[:n] = self._c * self._inverse
+            H = dsyr(self._theta, across, lower=1, a=H, overwrite_a=1)
+        if order > n:
+            diagonal[n:] += curvature.w + lam_w
+            along = np.zeros(order)
+            along[n:] = 1.0
+            H = dsyr(curvature.q_t, along, lower=1, a=H, overwrite_a=1)
+        self._factor, info = dpotrf(H, lower=1, clean=0, overwrite_a=1)
+        self.positive = info == 0
+
+    def solve(self, g_alpha: Floats, g_s: Floats, g_w: Floats) -> Point:
+        """The step -(system)^-1 (g_alpha, g_s, g_w); what does not move gets zeros."""
+        n = self.n_alpha
+        if n:
+            inner = self._s_solve(g_s)
+            right = -(g_alpha - self._c * inner)
+            if self._parts == "both":
+                right = np.concatenate([right, -g_w])
+        else:
+            right = -g_w
+        p = dpotrs(self._factor, right, lower=1)[0]
+        d_alpha, d_w = p[:n], p[n:]
+        if self._parts == "alpha":
+            d_w = np.zeros_like(g_w)
+        if not n:
+            d_alpha = d_s = np.zeros_like(g_s)
+        else:
+            d_s = -self._s_solve(g_s + self._c * d_alpha)
+        left_r, left_t = -float(d_s.sum()), -float(d_w.sum())
+        return Point(d_s + d_alpha, d_s - d_alpha, d_w, left_r, left_t)
+
+    def solve_alpha(self, g_alpha: Floats) -> Point:
+        """The step of alpha and s alone that undoes a gradient g_alpha; the weights stay.
+
+        The factor of the alphas' block is the leading block of the factor L at hand: with zeros for
+        the weights, L y = (-g, .), and L' x = (y, 0) gives x in its leading part.
+        """
+        n = self.n_alpha
+        right = np.zeros(len(self._factor))
+        right[:n] = -g_alpha
+        p = dtrtrs(self._factor, right, lower=1)[0]
+        p[n:] = 0.0
+        p = dtrtrs(self._factor, p, lower=1, trans=1)[0][:n]
+        d_s = -self._s_solve(self._c * p)
+        n_w = len(self._curvature.w)
+        return Point(d_s + p, d_s - p, np.zeros(n_w), -float(d_s.sum()), 0.0)
+
+    def _s_solve(self, g: Floats) -> Floats:
+        """(diag(b) + q 1 1')^-1 g."""
+        x = self._inverse * g
+        return x - (self._theta * x.sum()) * self._inverse

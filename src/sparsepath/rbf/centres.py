@@ -1,0 +1,56 @@
+"""Where Gaussians may sit: on all samples, on fewer that stand for them, or where one says."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsepath.data.blocks import Floats
+from sparsepath.errors import InputError
+from sparsepath.rbf.network import gaussians
+from sparsepath.rbf.reduced_rank import reconstruct
+
+PLACINGS = ("kmeans", "reconstruction")
+
+
+def place_centres(
+    X: Floats, centres: Any, placing: str, seed: int
+) -> tuple[Floats, NDArray[np.intp] | None]:
+    """The centres in the units of X, and which samples they are, if they are samples.
+
+    ``centres`` is "all", a number or an array; a number of them is placed by k-means of the
+    standardised samples, or taken from the samples by least mean reconstruction error, for
+    Gaussians with the mean squared distance of two samples for their width.
+    """
+    if placing not in PLACINGS:
+        raise InputError(f"placing={placing!r}; use one of {', '.join(PLACINGS)}.")
+    if isinstance(centres, str):
+        if centres != "all":
+            raise InputError(f"centres={centres!r}; use 'all', a number, or an array of centres.")
+        return X, np.arange(len(X))
+    if np.ndim(centres) == 0:
+        number = int(centres)
+        if number != centres or number < 1:
+            raise InputError(f"centres={centres!r}; give a whole number from 1 up.")
+        if number >= len(X):
+            return X, np.arange(len(X))
+        scale = X.std(axis=0)
+        scale[scale == 0] = 1.0
+        mean = X.mean(axis=0)
+        Z = (X - mean) / scale
+        if placing == "kmeans":
+            from sklearn.cluster import KMeans
+
+            means = KMeans(number, n_init=1, random_state=seed).fit(Z).cluster_centers_
+            return means.astype(np.float64) * scale + mean, None
+        K = gaussians(Z, Z, np.full(Z.shape[1], 0.5 / Z.shape[1]))
+        chosen = reconstruct(K, number).chosen
+        return X[chosen], chosen
+    given = np.asarray(centres, dtype=np.float64)
+    if given.ndim != 2 or given.shape[1] != X.shape[1] or not len(given):
+        raise InputError(
+            f"centres has shape {given.shape}; it must be centres x {X.shape[1]} inputs."
+        )
+    if not np.isfinite(given).all():
+        raise InputError("centres holds NaN or infinity.")
+    return given, None

@@ -1,0 +1,194 @@
+"""LS-SVM with forward selection of inputs, as a scikit-learn estimator."""
+
+import copy
+import time
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import RegressorMixin
+from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from sparsepath.data.blocks import Floats
+from sparsepath.data.door import check_features
+from sparsepath.data.threads import Threads
+from sparsepath.path import Move, SelectionPath, Step
+from sparsepath.rbf.estimators import dense, fingerprint, one_target, whole
+from sparsepath.rbf.kernel_estimators import _KernelMachine, grid, left_out
+from sparsepath.rbf.lssvm import LSSVM, Block, best_addition, gaussian_kernel
+
+GAMMAS = np.logspace(0, 4, 5)
+SIGMA2S = np.logspace(0, 3, 4)  # an addition changes the mean squared distance by 2
+
+
+class LSSVMForwardRegressor(RegressorMixin, SelectorMixin, CallbackSupportMixin, _KernelMachine):
+    """Least-squares support vector regression on inputs added one at a time.
+
+    Each step adds the input of least exact cross-validation error, at the best gamma and sigma2 for
+    it. A candidate costs one factorisation per sigma2 and no refitting, whatever the number of
+    folds and of gammas.
+
+    Parameters
+    ----------
+    max_features : int or None, default=None
+        The size to which the path goes; None: all inputs.
+    choose : {"min", "one_se"}, int or float, default="min"
+        Which size to use for prediction; see ``SelectionPath.choose``.
+    gamma, sigma2 : float, list of float or "tune", default="tune"
+        Values to try at every step; "tune" tries gammas 1 to 1e4 and widths 1 to 1000, on
+        standardised inputs.
+    cv : "loo", int or splitter, default="loo"
+        Exact leave-one-out, or folds that cover every sample once.
+    standardize : bool, default=True
+        Scale inputs to zero mean and unit variance first.
+
+    Attributes
+    ----------
+    path_ : SelectionPath
+        Inputs and cross-validation error of every size.
+    selected_ : array of int
+        Inputs in use, in order of entry.
+    gamma_, sigma2_ : float
+        In use; ``parameters_`` has the pair of every size.
+    dual_coef_, intercept_ : array, float
+        beta and b.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+
+    Examples
+    --------
+    >>> from sparsepath.data.synthetic import friedman
+    >>> data = friedman(80, 8, random_state=0)
+    >>> model = LSSVMForwardRegressor(5, choose=5).fit(data.X, data.y)
+    >>> sorted(model.selected_.tolist())
+    [0, 1, 2, 3, 4]
+    """
+
+    def __init__(
+        self,
+        max_features: int | None = None,
+        *,
+        choose: str | int | float = "min",
+        gamma: float | str | Sequence[float] = "tune",
+        sigma2: float | str | Sequence[float] = "tune",
+        cv: Any = "loo",
+        standardize: bool = True,
+    ) -> None:
+        self.max_features = max_features
+        self.choose = choose
+        self.gamma = gamma
+        self.sigma2 = sigma2
+        self.cv = cv
+        self.standardize = standardize
+
+    @with_callbacks
+    def fit(self, X: Any, y: ArrayLike) -> Self:
+        """Search for the path and settle on a size.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_samples, n_features)
+            The inputs.
+        y : array of shape (n_samples,)
+            The target.
+        """
+        X = dense(check_features(self, X, reset=True))
+        y = one_target(y, len(X))
+        size = self.n_features_in_
+        if self.max_features is not None:
+            size = whole(self.max_features, "max_features", 0)
+        gammas = sorted(grid(self.gamma, "gamma", GAMMAS))
+        sigma2s = sorted(grid(self.sigma2, "sigma2", SIGMA2S), reverse=True)
+        blocks = left_out(self.cv, X, y, classifier=False)
+        Z, target = self._scaled(X), y[:, None]
+        usable = np.flatnonzero(np.ptp(Z, axis=0) > 0).tolist()
+        context = self._init_callback_context(max_subtasks=min(size, len(usable)))
+        context.call_on_fit_task_begin(estimator=self, X=X, y=y)
+        began = time.perf_counter()
+        steps = [_step((), _mean_residuals(y, blocks))]
+        moves: list[Move] = []
+        self.parameters_: dict[int, tuple[float, float]] = {}
+        subset: tuple[int, ...] = ()
+        near = np.zeros((len(Z), len(Z)))
+        with Threads(1):
+            while usable and len(subset) < size:
+                added = best_addition(Z, target, near, usable, gammas, sigma2s, blocks)
+                near += (Z[:, added.feature, None] - Z[:, added.feature]) ** 2
+                usable.remove(added.feature)
+                subset += (added.feature,)
+                steps.append(_step(subset, added.residuals[:, 0]))
+                self.parameters_[len(subset)] = (added.gamma, added.sigma2)
+                seconds = time.perf_counter() - began
+                moves.append(Move("add", added.feature, steps[-1].error, seconds))
+                task = context.subcontext(task_name=f"{len(subset)} inputs")
+                task.call_on_fit_task_begin(estimator=self)
+                if task.call_on_fit_task_end(estimator=self):
+                    break
+        self.path_ = SelectionPath(
+            steps,
+            n_features=self.n_features_in_,
+            moves=moves,
+            feature_names=getattr(self, "feature_names_in_", None),
+            criterion="leave-one-out squared error" if blocks is None else "k-fold squared error",
+            method="lssvm-forward",
+            parameters=self.get_params(deep=False),
+            data={"n_samples": len(X), "n_features": X.shape[1], "fingerprint": fingerprint(X, y)},
+        )
+        self._all, self._target = Z, target
+        self._all_mean, self._all_scale = self._mean, self._scale
+        self._take(self.path_.choose(self.choose))
+        context.call_on_fit_task_end(estimator=self, X=X, y=y)
+        return self
+
+    def _take(self, size: int) -> None:
+        """The model of a size."""
+        columns = np.array(self.path_.subset(size), dtype=np.intp)
+        self.selected_ = self._columns = columns
+        self._mean, self._scale = self._all_mean[columns], self._all_scale[columns]
+        self._support = np.ascontiguousarray(self._all[:, columns])
+        if size:
+            self.gamma_, self.sigma2_ = self.parameters_[size]
+            with Threads(1):
+                machine = LSSVM(
+                    gaussian_kernel(self._support, self._support, self.sigma2_), self._target
+                )
+                self._dual, self._bias = machine.fit(self.gamma_)
+        else:
+            self.gamma_, self.sigma2_ = np.nan, 1.0
+            self._dual, self._bias = np.zeros_like(self._target), self._target.mean(axis=0)
+        self.dual_coef_, self.intercept_ = self._dual[:, 0], float(self._bias[0])
+
+    def at_size(self, size: int) -> Self:
+        """A copy of this fitted estimator that uses the best model of another size."""
+        check_is_fitted(self)
+        other = copy.copy(self)
+        other._take(size)
+        return other
+
+    def _get_support_mask(self) -> NDArray[np.bool_]:
+        check_is_fitted(self)
+        mask = np.zeros(self.n_features_in_, dtype=bool)
+        mask[self.selected_] = True
+        return mask
+
+    def predict(self, X: Any) -> Floats:
+        """Predicted targets; columns that are not selected have no influence."""
+        return self._scores(X)[:, 0]
+
+
+def _step(subset: tuple[int, ...], e: Floats) -> Step:
+    squares = e * e
+    return Step(subset, float(squares.mean()), float(squares.std(ddof=1) / np.sqrt(len(squares))))
+
+
+def _mean_residuals(y: Floats, blocks: list[Block] | None) -> Floats:
+    """Residuals of the empty model: y less the mean of the samples that are not left out."""
+    if blocks is None:
+        return (y - y.mean()) * len(y) / (len(y) - 1)
+    e = np.empty_like(y)
+    for block in blocks:
+        e[block] = y[block] - np.delete(y, block).mean()
+    return e

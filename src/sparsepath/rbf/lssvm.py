@@ -1,0 +1,157 @@
+"""Least-squares support vector machines: one factorisation, exact leave-one-out and k-fold.
+
+With A = K + I/gamma the model yhat = K beta + b solves (Suykens et al. 2002; equations 3 to 5)
+
+    [A  1; 1' 0] [beta; b] = [y; 0]
+
+Let B be the leading N x N block of the inverse of that matrix: with a = A^-1 1 and s = 1'a
+
+    B = A^-1 - a a' / s        beta = B y        b = a'y / s
+
+Leaving the samples of a block F out, and refitting beta and b, their residuals are exactly
+
+    y_F - yhat_F = B_FF^-1 beta_F
+
+which for one sample is beta_n / B_nn. From one eigendecomposition K = Q diag(k) Q' the inverse is
+known for every gamma: A^-1 = Q diag(1 / (k + 1/gamma)) Q'.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve, eigh
+
+from sparsepath.data.blocks import Floats
+
+Block = NDArray[np.intp]
+
+
+def gaussian_kernel(X: Floats, Z: Floats, sigma2: float) -> Floats:
+    """exp(-|x - z|^2 / sigma2), samples of X x samples of Z."""
+    return _exponential(squared_distances(X, Z), sigma2)
+
+
+def squared_distances(X: Floats, Z: Floats) -> Floats:
+    """|x - z|^2 for all pairs, never below zero, and zero on the diagonal if X is Z."""
+    D = (X * X).sum(1)[:, None] - 2.0 * (X @ Z.T) + (Z * Z).sum(1)
+    np.maximum(D, 0.0, out=D)
+    if X is Z:
+        np.fill_diagonal(D, 0.0)
+    return D
+
+
+def _exponential(D: Floats, sigma2: float) -> Floats:
+    return np.exp(D / -sigma2)
+
+
+class LSSVM:
+    """One kernel matrix and targets, for any gamma.
+
+    Parameters
+    ----------
+    K : array of shape (N, N)
+    Y : array of shape (N, T)
+    """
+
+    def __init__(self, K: Floats, Y: Floats) -> None:
+        self._k, self._Q = eigh(K)
+        self._k = np.maximum(self._k, 0.0)
+        self._ones = self._Q.sum(axis=0)  # Q'1
+        self._QY = self._Q.T @ Y
+
+    def fit(self, gamma: float) -> tuple[Floats, Floats]:
+        """Beta (N x T) and b (T)."""
+        inverse = 1.0 / (self._k + 1.0 / gamma)
+        scaled = inverse * self._ones
+        b = (scaled @ self._QY) / (scaled @ self._ones)
+        beta = self._Q @ (inverse[:, None] * (self._QY - np.outer(self._ones, b)))
+        return beta, b
+
+    def _a(self, gamma: float) -> tuple[Floats, Floats, float]:
+        inverse = 1.0 / (self._k + 1.0 / gamma)
+        scaled = inverse * self._ones
+        return inverse, self._Q @ scaled, float(scaled @ self._ones)
+
+    def loo_residuals(self, gamma: float) -> Floats:
+        """Residuals of every sample when it is left out, N x T."""
+        beta, _ = self.fit(gamma)
+        inverse, a, s = self._a(gamma)
+        diagonal = (self._Q * self._Q) @ inverse - a * a / s
+        return beta / diagonal[:, None]
+
+    def block_residuals(self, gamma: float, blocks: Sequence[Block]) -> Floats:
+        """Residuals of every sample when its block is left out; NaN outside of all blocks."""
+        beta, _ = self.fit(gamma)
+        inverse, a, s = self._a(gamma)
+        out = np.full_like(beta, np.nan)
+        for block in blocks:
+            Q = self._Q[block]
+            B = (Q * inverse) @ Q.T - np.outer(a[block], a[block]) / s
+            out[block] = np.linalg.solve(B, beta[block])
+        return out
+
+
+def residuals(
+    K: Floats, Y: Floats, gammas: Sequence[float], blocks: Sequence[Block] | None
+) -> list[Floats]:
+    """Leave-one-out residuals (``blocks=None``) or block residuals for every gamma.
+
+    A single gamma takes a Cholesky factorisation, several an eigendecomposition for all.
+    """
+    if len(gammas) == 1 and blocks is None:
+        return [_loo_once(K, Y, gammas[0])]
+    machine = LSSVM(K, Y)
+    if blocks is None:
+        return [machine.loo_residuals(gamma) for gamma in gammas]
+    return [machine.block_residuals(gamma, blocks) for gamma in gammas]
+
+
+def _loo_once(K: Floats, Y: Floats, gamma: float) -> Floats:
+    A = K.copy()
+    A[np.diag_indices_from(A)] += 1.0 / gamma
+    factor = cho_factor(A, lower=True, overwrite_a=True)
+    inverse = cho_solve(factor, np.eye(len(A)), overwrite_b=True)
+    a = inverse.sum(axis=0)
+    s = a.sum()
+    beta = inverse @ Y - np.outer(a, (a @ Y) / s)
+    return beta / (inverse.diagonal() - a * a / s)[:, None]
+
+
+@dataclass(frozen=True)
+class Addition:
+    """An input to add: its cross-validation residuals and the parameters that gave them."""
+
+    feature: int
+    residuals: Floats
+    gamma: float
+    sigma2: float
+
+
+def best_addition(
+    X: Floats,
+    Y: Floats,
+    near: Floats,
+    candidates: Sequence[int],
+    gammas: Sequence[float],
+    sigma2s: Sequence[float],
+    blocks: Sequence[Block] | None = None,
+) -> Addition:
+    """The candidate of least cross-validation error, at its best gamma and sigma2.
+
+    Only a candidate's own column is added to the squared distances ``near`` of the inputs chosen so
+    far, and all gammas share one factorisation. Ties go to the first of candidates, sigma2s and
+    gammas.
+    """
+    best: tuple[float, Addition] | None = None
+    for i in candidates:
+        D = near + (X[:, i, None] - X[:, i]) ** 2
+        for sigma2 in sigma2s:
+            found = residuals(_exponential(D, sigma2), Y, gammas, blocks)
+            for gamma, e in zip(gammas, found, strict=True):
+                error = float(np.mean(e * e))
+                if best is None or error < best[0] * (1 - 1e-12):
+                    best = (error, Addition(i, e, gamma, sigma2))
+    assert best is not None
+    return best[1]

@@ -1,0 +1,181 @@
+"""From data to a network that holds only what it uses: scaling, solving, telling zeros, pruning.
+
+Which parameters of a barrier solution are zero is told without a scale. At the solution for mu the
+multiplier of w_i >= 0 is mu / (d w_i) and that of its budget mu / (t - sum w); a weight is zero if,
+relative to its budget, it is smaller than its multiplier relative to the budget's multiplier:
+
+    w_i / t < mu/(d w_i) (t - sum w)/mu     <=>     w_i < sqrt(t (t - sum w) / d)
+
+and likewise p_m = s_m + |alpha_m| < sqrt(2 r (r - sum s) / M) for a centre. Each bound is capped at
+one hundredth of the largest, because a budget that is not used up says nothing. An input
+that passes this test can still have a weight too small to matter: ``relevance``, a fraction of the
+largest weight, is a threshold of its own.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsepath.data.blocks import Floats
+from sparsepath.rbf.alternating import solve_alternating
+from sparsepath.rbf.barrier import Budget, Point, start
+from sparsepath.rbf.network import Network, gaussians
+from sparsepath.rbf.primal_dual import Solution, solve
+from sparsepath.rbf.printed import solve_printed
+
+CAP = 0.01
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """Zero mean and unit variance, of inputs and target; a constant input stays constant."""
+
+    mean: Floats
+    scale: Floats
+    y_mean: float
+    y_scale: float
+
+    @classmethod
+    def of(cls, X: Floats, y: Floats) -> "Scaling":
+        scale = X.std(axis=0)
+        # What varies by rounding alone is constant.
+        scale[scale <= 1e-13 * np.abs(X).max(axis=0, initial=0.0)] = 1.0
+        y_scale = float(y.std())
+        return cls(X.mean(axis=0), scale, float(y.mean()), y_scale if y_scale > 0 else 1.0)
+
+    def inputs(self, X: Floats) -> Floats:
+        return (X - self.mean) / self.scale
+
+    def target(self, y: Floats) -> Floats:
+        return (y - self.y_mean) / self.y_scale
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to solve; the estimators' parameters of the same names."""
+
+    solver: str = "direct"
+    schedule: str = "robust"
+    n_init: int = 1
+    mu_min: float = 1e-6
+    max_iter: int = 100
+    relevance: float = 0.01
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Model:
+    """A network of the inputs and centres in use, in the units of the data."""
+
+    columns: NDArray[np.intp]  # inputs in use, by falling weight
+    kept: NDArray[np.intp]  # centres in use, as rows of the candidates
+    centres: Floats  # in use x inputs in use
+    weights: Floats  # of the inputs in use, per squared unit of the data
+    relative: Floats  # the same for standardised inputs, whose sum is within t
+    coef: Floats
+    intercept: float
+
+    def predict(self, X: Floats) -> Floats:
+        """Outputs for samples with all the columns that the fit had."""
+        if not len(self.columns) or not len(self.coef):
+            return np.full(len(X), self.intercept + self.coef.sum())
+        # Distances are taken from the centres' mean, so that no digits are lost to an offset.
+        middle = self.centres.mean(axis=0)
+        K = gaussians(X[:, self.columns] - middle, self.centres - middle, self.weights)
+        return self.coef @ K + self.intercept
+
+
+def empty_model(mean: float) -> Model:
+    """The network without inputs: the mean."""
+    none, nothing = np.zeros(0, dtype=np.intp), np.zeros(0)
+    return Model(none, none, np.zeros((0, 0)), nothing, nothing, nothing, mean)
+
+
+@dataclass(frozen=True)
+class Training:
+    """A model and how it came about."""
+
+    model: Model
+    solution: Solution
+    dropped: NDArray[np.intp]  # inputs whose weight was above zero but below the relevance
+
+
+def nonzero_weights(w: Floats, t: float) -> NDArray[np.bool_]:
+    """Which weights are not zero; see the module."""
+    bound = np.sqrt(t * max(t - w.sum(), 0.0) / len(w))
+    return w >= min(bound, CAP * w.max())
+
+
+def nonzero_alpha(alpha: Floats, s: Floats, r: float) -> NDArray[np.bool_]:
+    """Which coefficients are not zero, the bias first; see the module."""
+    p = s + np.abs(alpha)
+    bound = np.sqrt(2.0 * r * max(r - s.sum(), 0.0) / max(len(p) - 1, 1))
+    return p >= min(bound, CAP * p.max())
+
+
+def random_start(budget: Budget, n_alpha: int, n_inputs: int, rng: np.random.Generator) -> Point:
+    """The paper's start: |alpha| = 0.99 s with signs at random."""
+    x = start(budget, n_alpha, n_inputs)
+    s = x.s
+    alpha = 0.99 * s * rng.choice([-1.0, 1.0], n_alpha)
+    return Point(s + alpha, s - alpha, x.w, x.left_r, x.left_t)
+
+
+def solve_network(network: Network, r: float, t: float, options: Options) -> Solution:
+    """The solution asked for, the best J of ``n_init`` starts."""
+    budget = Budget(r, t, 1.0 / network.n_centres, 1.0 / network.n_inputs)
+    n, d = network.n_centres + 1, network.n_inputs
+    rng = np.random.default_rng(options.seed)
+    best: Solution | None = None
+    for i in range(options.n_init):
+        if options.schedule == "paper":
+            x = random_start(budget, n, d, rng)
+            found = solve_printed(network, r, t, x, solver=options.solver, mu_min=options.mu_min)
+        else:
+            # The first start, alpha = 0, is not drawn; it gave the best J or nearly so throughout.
+            x = start(budget, n, d) if i == 0 else random_start(budget, n, d, rng)
+            method = solve if options.solver == "direct" else solve_alternating
+            found = method(network, r, t, x=x, mu_min=options.mu_min, most=options.max_iter)
+        if best is None or found.J < best.J:
+            best = found
+    assert best is not None
+    return best
+
+
+def train(X: Floats, y: Floats, centres: Floats, r: float, t: float, options: Options) -> Training:
+    """Scale, solve, prune. ``centres`` are in the units of the data."""
+    scaling = Scaling.of(X, y)
+    Z, C = scaling.inputs(X), scaling.inputs(centres)
+    target = scaling.target(y)
+    solution = solve_network(Network(Z, target, C), r, t, options)
+    used = nonzero_weights(solution.w, t)
+    relevant = used & (solution.w >= options.relevance * solution.w.max())
+    kept = nonzero_alpha(solution.alpha, solution.s, r)
+    alpha = np.where(kept, solution.alpha, 0.0)
+    dropped = np.flatnonzero(used & ~relevant)
+    rows = np.flatnonzero(kept[1:])
+    if len(dropped) and len(rows):
+        # Without these inputs the coefficients are no longer the best: find them again.
+        again = _refit(Z[:, relevant], target, C[np.ix_(rows, relevant)], solution.w[relevant], r)
+        alpha[1 + rows], alpha[0] = again[1:], again[0]
+    columns = np.flatnonzero(relevant)
+    columns = columns[np.argsort(-solution.w[columns], kind="stable")]
+    model = Model(
+        columns=columns,
+        kept=rows,
+        centres=centres[np.ix_(rows, columns)].astype(np.float64),
+        weights=solution.w[columns] / scaling.scale[columns] ** 2,
+        relative=solution.w[columns],
+        coef=alpha[1 + rows] * scaling.y_scale,
+        intercept=float(alpha[0] * scaling.y_scale + scaling.y_mean),
+    )
+    return Training(model, solution, dropped)
+
+
+def _refit(Z: Floats, target: Floats, C: Floats, w: Floats, r: float) -> Floats:
+    """The coefficients for fixed weights: a lasso with a budget, by the barrier to 1e-6."""
+    t = 2.0 * float(w.sum())  # does not bind: the weights stay
+    x = start(Budget(r, t, 1.0 / len(C), 1.0 / len(w)), len(C) + 1, len(w))
+    x = replace(x, w=w, left_t=t - float(w.sum()))
+    return solve(Network(Z, target, C), r, t, x=x, parts="alpha").alpha

@@ -1,0 +1,147 @@
+"""The network of Gaussians with one weight per input: outputs and derivatives by matrix products.
+
+Tikka (2008), equations 10 and 11, for samples x_n and centres c_m of d inputs:
+
+    yhat_n = alpha_0 + sum_m alpha_m K_nm        K_nm = exp(-sum_i w_i (x_ni - c_mi)^2)
+
+With (x - c)^2 = x^2 - 2 x c + c^2 both the distances and the derivatives by the weights
+
+    d yhat_n / d w_i = -sum_m alpha_m K_nm (x_ni - c_mi)^2
+                     = -[ x_ni^2 (K a)_n - 2 x_ni (K (a c_i))_n + (K (a c_i^2))_n ],  a = alpha_1..M
+
+are matrix products; no array of samples x centres x inputs is ever made. The mean squared error
+E = |yhat - y|^2 / N then has the gradient (2/N) A (yhat - y) and the Gauss-Newton Hessian
+(2/N) A A', where the rows of A are the derivatives of yhat: a row of ones for alpha_0, the rows of
+K' for alpha_1..M, then one row per weight. The block of the alphas is exact, because yhat is linear
+in them; in the others the second derivatives of yhat, times the residuals, are left out (A.2).
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg.blas import dsyrk
+
+from sparsepath.data.blocks import Floats
+
+
+def gaussians(X: Floats, centres: Floats, w: Floats, out: Floats | None = None) -> Floats:
+    """The basis functions, centres x samples: exp(-sum_i w_i (c_mi - x_ni)^2).
+
+    >>> gaussians(np.array([[0.0], [1.0]]), np.array([[0.0]]), np.array([2.0])).round(3)
+    array([[1.   , 0.135]])
+    """
+    d = len(w)
+    left, right = np.empty((len(centres), d + 2)), np.empty((d + 2, len(X)))
+    np.multiply(centres, w, out=left[:, :d])
+    left[:, d] = np.einsum("mi,mi->m", left[:, :d], centres)
+    left[:, :d] *= 2.0
+    left[:, d + 1] = right[d] = -1.0
+    right[:d] = X.T
+    right[d + 1] = (X * X) @ w
+    out = np.matmul(left, right, out=out)  # 2 w c x - w c^2 - w x^2, in one product
+    return np.exp(out, out=out)
+
+
+class Network:
+    """A problem (X, y) and centres, with room for A; see the module for the notation.
+
+    Parameters
+    ----------
+    X, y : arrays of shape (N, d) and (N,)
+        Standardised samples.
+    centres : array of shape (M, d)
+    """
+
+    def __init__(self, X: Floats, y: Floats, centres: Floats) -> None:
+        self.X, self.y, self.centres = np.ascontiguousarray(X), y, np.ascontiguousarray(centres)
+        self.n_samples, self.n_inputs = X.shape
+        self.n_centres = len(centres)
+        self._squares = self.X * self.X
+        self._centre_squares = self.centres * self.centres
+        self._A = np.empty((1 + self.n_centres + self.n_inputs, self.n_samples))
+        self._A[0] = 1.0
+
+    @property
+    def basis(self) -> Floats:
+        """The bias row of ones and the Gaussians, (M + 1) x N, as last evaluated."""
+        return self._A[: self.n_centres + 1]
+
+    def place(self, w: Floats) -> Floats:
+        """Evaluate the Gaussians at weights w; returns the basis, which is changed in place."""
+        gaussians(self.X, self.centres, w, self._A[1 : self.n_centres + 1])
+        return self.basis
+
+    def keep(self, kept: NDArray[np.intp]) -> "Network":
+        """The same problem with only some of the centres."""
+        return Network(self.X, self.y, self.centres[kept])
+
+    def output(self, alpha: Floats) -> Floats:
+        """The outputs at the weights last placed."""
+        return alpha @ self.basis
+
+    def error(self, alpha: Floats) -> float:
+        """The mean squared error E at alpha and the weights last placed."""
+        off = self.output(alpha) - self.y
+        return float(off @ off) / self.n_samples
+
+    def derivatives(self, alpha: Floats) -> Floats:
+        """A at alpha and the weights last placed: derivatives of the outputs, (1 + M + d) x N."""
+        K = self._A[1 : self.n_centres + 1]
+        a = alpha[1:, None]
+        d = self.n_inputs
+        moments = np.concatenate([a, a * self.centres, a * self._centre_squares], axis=1).T @ K
+        rows = self._A[self.n_centres + 1 :]
+        np.multiply(self.X.T, moments[1 : d + 1], out=rows)
+        rows *= 2.0
+        rows -= self._squares.T * moments[0]
+        rows -= moments[d + 1 :]
+        return self._A
+
+    def alpha_gradient(self, alpha: Floats) -> Floats:
+        """Gradient of E by alpha alone, at the weights last placed."""
+        return (2.0 / self.n_samples) * (self.basis @ (self.output(alpha) - self.y))
+
+    def gradient(self, alpha: Floats) -> Floats:
+        """Gradient of E by (alpha, w); fills A."""
+        A = self.derivatives(alpha)
+        return (2.0 / self.n_samples) * (A @ (self.output(alpha) - self.y))
+
+    def gauss_newton(self, rows: slice = slice(None)) -> Floats:
+        """(2/N) A A' of these rows of the A last filled; only the lower triangle is set."""
+        return dsyrk(2.0 / self.n_samples, self._A[rows].T, trans=1, lower=1)
+
+    def gauss_newton_alpha(self, p: Floats) -> Floats:
+        """The alphas' part of (2/N) A A' p, of the A last filled."""
+        return (2.0 / self.n_samples) * (self.basis @ (p @ self._A))
+
+    def curvature(self, alpha: Floats, inputs: NDArray[np.intp]) -> tuple[Floats, Floats]:
+        """What the Gauss-Newton Hessian of E leaves out, for some inputs I; at the last weights.
+
+        With e = yhat - y and D_nmi = (x_ni - c_mi)^2:
+
+            alpha_m, w_i:   -(2/N) sum_n e_n K_nm D_nmi                    (M x |I|)
+            w_i, w_j:        (2/N) sum_nm e_n alpha_m K_nm D_nmi D_nmj     (|I| x |I|)
+
+        Expanding the squares leaves products of matrices only; of the second, terms in which a
+        factor depends on n or m alone come from G = e K alpha by its margins, and the one that does
+        not, 4 sum x_ni x_nj G_nm c_mi c_mj, takes a product with a column for every pair of inputs.
+        Centres whose alpha is 1e-3 of the largest or less are passed over there.
+        """
+        n = self.n_samples
+        X, X2 = self.X[:, inputs], self._squares[:, inputs]
+        C, C2 = self.centres[:, inputs], self._centre_squares[:, inputs]
+        K = self._A[1 : self.n_centres + 1]
+        e = self.output(alpha) - self.y
+        d = len(inputs)
+        sums = K @ np.column_stack([e, e[:, None] * X, e[:, None] * X2])
+        cross = 2.0 * C * sums[:, 1 : d + 1] - sums[:, d + 1 :] - C2 * sums[:, :1]
+        a = alpha[1:]
+        used = np.flatnonzero(np.abs(a) > 1e-3 * np.abs(a).max(initial=0.0))
+        G = (a[used, None] * K[used]) * e
+        C, C2 = C[used], C2[used]
+        half = X2.T @ (G.T @ C2 - 2.0 * X * (G.T @ C)) - 2.0 * ((G @ X) * C).T @ C2
+        among = X2.T @ (G.sum(0)[:, None] * X2) + C2.T @ (G.sum(1)[:, None] * C2) + half + half.T
+        i, j = np.triu_indices(d)
+        pairs = 4.0 * np.einsum("mp,mp->p", G @ (X[:, i] * X[:, j]), C[:, i] * C[:, j])
+        among[i, j] += pairs
+        among[j[i != j], i[i != j]] += pairs[i != j]
+        return (2.0 / n) * cross, (2.0 / n) * among

@@ -1,0 +1,206 @@
+"""LS-SVM, forward selection and reduced rank against refitting from scratch."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from sklearn.model_selection import KFold, LeaveOneOut, ShuffleSplit
+from slow_twins import rbf as twin
+
+from sparsepath import (
+    InputError,
+    LSSVMClassifier,
+    LSSVMForwardRegressor,
+    LSSVMRegressor,
+    ReducedRankKernelRidge,
+)
+from sparsepath.data.synthetic import friedman
+from sparsepath.rbf.lssvm import LSSVM, residuals
+from sparsepath.rbf.reduced_rank import ReducedRank, reconstruct
+
+few = settings(max_examples=12, deadline=None, derandomize=True)
+
+
+def problem(seed, n=14, d=3, T=1):
+    rng = np.random.default_rng(seed)
+    return rng.standard_normal((n, d)), rng.standard_normal((n, T))
+
+
+@few
+@given(
+    st.integers(0, 999),
+    st.integers(4, 18),
+    st.integers(1, 2),
+    st.floats(0.05, 500),
+    st.floats(0.3, 50),
+)
+def test_lssvm_and_its_left_out_residuals(seed, n, T, gamma, sigma2):
+    X, Y = problem(seed, n, 3, T)
+    K = twin.gaussian(X, X, sigma2)
+    machine = LSSVM(K, Y)
+    beta, b = machine.fit(gamma)
+    beta2, b2 = twin.lssvm(K, Y, gamma)
+    assert_allclose(beta, beta2, rtol=1e-6, atol=1e-8)
+    assert_allclose(b, b2, rtol=1e-6, atol=1e-8)
+    single = [np.array([i]) for i in range(n)]
+    expected = twin.lssvm_left_out(X, Y, gamma, sigma2, single)
+    assert_allclose(machine.loo_residuals(gamma), expected, rtol=1e-6, atol=1e-8)
+    assert_allclose(residuals(K, Y, [gamma], None)[0], expected, rtol=1e-6, atol=1e-8)
+    blocks = np.array_split(np.random.default_rng(seed).permutation(n), 3)
+    expected = twin.lssvm_left_out(X, Y, gamma, sigma2, blocks)
+    assert_allclose(machine.block_residuals(gamma, blocks), expected, rtol=1e-6, atol=1e-8)
+
+
+@few
+@given(st.integers(0, 999), st.integers(3, 12), st.floats(0.5, 20))
+def test_reconstruction(seed, n, sigma2):
+    X, _ = problem(seed, n, 2)
+    K = twin.gaussian(X, X, sigma2)
+    found = reconstruct(K, min(4, n))
+    for k in range(1, len(found.chosen) + 1):
+        expected = twin.reconstruction_error(K, found.chosen[:k])
+        assert_allclose(found.errors[k - 1], expected, rtol=1e-4, atol=1e-9)
+        others = [
+            twin.reconstruction_error(K, [*found.chosen[: k - 1], j])
+            for j in range(n)
+            if j not in found.chosen[: k - 1]
+        ]
+        assert expected <= min(others) + 1e-8
+
+
+def test_reduced_rank_and_its_left_out_residuals():
+    X, Y = problem(3, 15, 2, 2)
+    K = twin.gaussian(X, X, 3.0)
+    basis = reconstruct(K, 6)
+    S = basis.chosen
+    for gamma in (0.3, 30.0):
+        beta, b, e = ReducedRank(basis, Y).fit(gamma)
+        beta2, b2 = twin.reduced_rank(K, S, Y, gamma)
+        assert_allclose(beta, beta2, rtol=1e-6)
+        assert_allclose(b, b2, rtol=1e-6)
+        for i in range(len(X)):
+            rest = np.delete(np.arange(len(X)), i)
+            F = np.column_stack([K[np.ix_(rest, S)], np.ones(len(rest))])
+            P = np.zeros((len(S) + 1,) * 2)
+            P[:-1, :-1] = K[np.ix_(S, S)] / gamma
+            solution = np.linalg.solve(F.T @ F + P, F.T @ Y[rest])
+            assert_allclose(e[i], Y[i] - np.append(K[i, S], 1) @ solution, rtol=1e-6)
+
+
+def test_reduced_rank_with_all_samples_is_the_lssvm():
+    X, Y = problem(5, 12, 3)
+    K = twin.gaussian(X, X, 1.5)
+    beta, b, e = ReducedRank(reconstruct(K, 12), Y).fit(4.0)
+    machine = LSSVM(K, Y)
+    assert_allclose(
+        K[:, reconstruct(K, 12).chosen] @ beta + b, K @ machine.fit(4.0)[0] + machine.fit(4.0)[1]
+    )
+    assert_allclose(b, machine.fit(4.0)[1])
+    # Both leave the sample out of the errors; the basis of the reduced rank keeps its centre.
+    assert e.shape == Y.shape
+
+
+def test_singular_kernels_end_the_choice():
+    X = np.repeat(np.arange(4.0), 3)[:, None]
+    found = reconstruct(twin.gaussian(X, X, 1.0), 12)
+    assert sorted(X[found.chosen, 0]) == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("cv", ["loo", KFold(4, shuffle=True, random_state=0)])
+def test_regressor_is_tuned_by_refitting(cv):
+    data = friedman(30, 5, random_state=0)
+    gammas, widths = [0.5, 5.0, 50.0], [2.0, 10.0]
+    model = LSSVMRegressor(gammas, widths, cv=cv).fit(data.X, data.y)
+    Z = (data.X - data.X.mean(0)) / data.X.std(0)
+    splitter = LeaveOneOut() if cv == "loo" else cv
+    blocks = [test for _, test in splitter.split(Z)]
+    table = {
+        (g, s): np.mean(twin.lssvm_left_out(Z, data.y[:, None], g, s, blocks) ** 2)
+        for g in gammas
+        for s in widths
+    }
+    assert (model.gamma_, model.sigma2_) == min(table, key=table.get)
+    for row in model.cv_results_:
+        expected = table[row["gamma"], row["sigma2"]]
+        assert_allclose(row["mean_test_error"], expected, rtol=1e-8)
+    assert_allclose(model.cv_error_, min(table.values()), rtol=1e-8)
+    assert_allclose(np.mean(model.cv_residuals_**2), model.cv_error_, rtol=1e-8)
+    beta, b = twin.lssvm(twin.gaussian(Z, Z, model.sigma2_), data.y[:, None], model.gamma_)
+    assert_allclose(model.dual_coef_, beta[:, 0], rtol=1e-6, atol=1e-8)
+    assert_allclose(model.intercept_, b[0], rtol=1e-6)
+
+
+def test_forward_selection_is_that_of_refitting():
+    data = friedman(25, 5, noise=0.1, random_state=2)
+    gammas, widths = [5.0, 100.0], [3.0, 20.0]
+    model = LSSVMForwardRegressor(3, gamma=gammas, sigma2=widths).fit(data.X, data.y)
+    Z = (data.X - data.X.mean(0)) / data.X.std(0)
+    single = [np.array([i]) for i in range(25)]
+    subset = []
+    for size in (1, 2, 3):
+        table = {
+            (i, g, s): np.mean(
+                twin.lssvm_left_out(Z[:, [*subset, i]], data.y[:, None], g, s, single) ** 2
+            )
+            for i in range(5)
+            if i not in subset
+            for g in gammas
+            for s in widths
+        }
+        i, g, s = min(table, key=table.get)
+        subset.append(i)
+        assert model.path_.subset(size) == tuple(subset)
+        assert_allclose(model.path_.error(size), table[i, g, s], rtol=1e-8)
+        assert model.parameters_[size] == (g, s)
+    leave = (data.y - (data.y.sum() - data.y) / 24) ** 2
+    assert_allclose(model.path_.error(0), leave.mean())
+    small = model.at_size(1)
+    assert list(small.selected_) == subset[:1]
+    noise = data.X.copy()
+    noise[:, subset[1:]] = 0
+    assert_allclose(small.predict(noise), small.predict(data.X))
+
+
+def test_forward_selection_with_folds_and_the_empty_model():
+    data = friedman(24, 5, random_state=0)
+    model = LSSVMForwardRegressor(2, cv=4, choose=0, gamma=10.0, sigma2=3.0).fit(data.X, data.y)
+    assert_allclose(model.predict(data.X), data.y.mean())
+    assert model.get_support().sum() == 0
+    e = [data.y[b] - data.y[a].mean() for a, b in KFold(4).split(data.X)]
+    assert_allclose(model.path_.error(0), np.mean(np.concatenate(e) ** 2))
+
+
+def test_classifier_counts_left_out_samples():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 2))
+    y = np.where(X[:, 0] ** 2 + X[:, 1] ** 2 > 1.5, "out", "in")
+    model = LSSVMClassifier().fit(X, y)
+    assert model.cv_accuracy_ > 0.8
+    assert set(model.predict(X)) <= {"in", "out"}
+
+
+def test_reduced_rank_on_some_columns():
+    data = friedman(60, 8, random_state=0)
+    model = ReducedRankKernelRidge(columns=[0, 1, 2, 3, 4], max_samples=30).fit(data.X, data.y)
+    X = data.X.copy()
+    X[:, 5:] = 0
+    assert len(model.samples_) <= 30
+    assert_allclose(model.predict(X), model.predict(data.X))
+
+
+@pytest.mark.parametrize(
+    ("model", "hint"),
+    [
+        (LSSVMRegressor(gamma=-1.0), "gamma=-1.0"),
+        (LSSVMRegressor(sigma2="wide"), "'tune'"),
+        (LSSVMRegressor(cv="k"), "'loo'"),
+        (LSSVMRegressor(cv=ShuffleSplit(2)), "test every sample once"),
+        (LSSVMForwardRegressor(-1), "max_features=-1"),
+        (ReducedRankKernelRidge(max_samples=0), "max_samples=0"),
+    ],
+)
+def test_errors_lead_on(model, hint):
+    data = friedman(20, 5, random_state=0)
+    with pytest.raises(InputError, match=hint):
+        model.fit(data.X, data.y)

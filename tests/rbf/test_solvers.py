@@ -1,0 +1,164 @@
+"""Solvers of the barrier problem against the plain twin, LARS and the optimality conditions."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.linear_model import lars_path
+from slow_twins import rbf as twin
+
+from sparsepath.data.synthetic import bump, friedman
+from sparsepath.rbf.alternating import solve_alternating
+from sparsepath.rbf.barrier import Budget, Curvature, NewtonSystem, Point, start
+from sparsepath.rbf.network import Network
+from sparsepath.rbf.primal_dual import solve
+from sparsepath.rbf.printed import QuasiNewton, solve_printed
+
+
+def standardised(data):
+    X = (data.X - data.X.mean(0)) / data.X.std(0)
+    return X, (data.y - data.y.mean()) / data.y.std()
+
+
+@pytest.fixture(scope="module")
+def one():
+    return standardised(bump(40, 3, random_state=0))
+
+
+@pytest.fixture(scope="module")
+def other():
+    return standardised(friedman(60, 7, random_state=1))
+
+
+def test_system_without_slacks_is_the_whole_system():
+    rng = np.random.default_rng(0)
+    N, d, M, r, t, mu, lam = 9, 3, 4, 3.0, 2.0, 0.01, 0.3
+    X, y, C = rng.standard_normal((N, d)), rng.standard_normal(N), rng.standard_normal((M, d))
+    s, w = rng.uniform(0.1, 0.3, M + 1), rng.uniform(0.1, 0.4, d)
+    alpha = s * rng.uniform(-0.9, 0.9, M + 1)
+    theta = np.concatenate([alpha, s, w])
+    g, H = twin.gradient_and_hessian(theta, X, y, C, r, t, mu)
+    p = np.linalg.solve(H + lam * np.eye(len(g)), -g)
+    u, v = s + alpha, s - alpha
+    network = Network(X, y, C)
+    network.place(w)
+    network.gradient(alpha)
+    left_r, left_t = r - s.sum(), t - w.sum()
+    curvature = Curvature(
+        mu / M / u**2, mu / M / v**2, mu / d / w**2, mu / left_r**2, mu / left_t**2
+    )
+    system = NewtonSystem(network.gauss_newton(), curvature, "both", lam, lam)
+    step = system.solve(g[: M + 1], g[M + 1 : 2 * M + 2], g[2 * M + 2 :])
+    assert_allclose(np.concatenate([step.alpha, step.s, step.w]), p, rtol=1e-9)
+    # and the alphas alone
+    fix = system.solve_alpha(g[: M + 1])
+    n = 2 * M + 2
+    wanted = np.linalg.solve(
+        (H + lam * np.eye(len(g)))[:n, :n], -np.concatenate([g[: M + 1], np.zeros(M + 1)])
+    )
+    assert_allclose(np.concatenate([fix.alpha, fix.s]), wanted, rtol=1e-9)
+
+
+def test_twin_gradient_is_the_gradient_of_the_objective(one):
+    X, y = one
+    theta = twin.start(len(X), 3, 5.0, 3.0, np.sign(np.sin(np.arange(len(X) + 1.0) + 0.5)))
+
+    def f(x):
+        return twin.objective(x, X, y, X, 5.0, 3.0, 0.01)
+
+    g, _ = twin.gradient_and_hessian(theta, X, y, X, 5.0, 3.0, 0.01)
+    assert_allclose(g, twin.numeric_gradient(f, theta, 1e-7), rtol=1e-4, atol=1e-6)
+
+
+def test_printed_iterates_are_those_of_the_plain_newton(one):
+    X, y = one
+    M, d, r, t, mu = len(X), 3, 5.0, 3.0, 1e-3
+    signs = np.random.default_rng(0).choice([-1.0, 1.0], M + 1)
+    theta, lam, steps = twin.algorithm_3(twin.start(M, d, r, t, signs), X, y, X, r, t, mu)
+    x = start(Budget(r, t, 1 / M, 1 / d), M + 1, d)
+    alpha = 0.99 * x.s * signs
+    x = Point(x.s + alpha, x.s - alpha, x.w, x.left_r, x.left_t)
+    newton = QuasiNewton(Network(X, y, X), Budget(r, t, 1 / M, 1 / d), x)
+    stage = newton.run(mu)
+    assert (stage.iterations, newton.lam) == (steps, lam)
+    assert_allclose(newton.x.alpha, theta[: M + 1], rtol=1e-6, atol=1e-9)
+    assert_allclose(newton.x.w, theta[2 * M + 2 :], rtol=1e-6)
+
+
+@pytest.mark.parametrize(("which", "r", "t"), [("one", 5.0, 4.0), ("other", 40.0, 0.3)])
+def test_robust_is_no_worse_than_the_printed_schedule(which, r, t, request):
+    X, y = request.getfixturevalue(which)
+    network = Network(X, y, X)
+    M, d = X.shape
+    theta0 = twin.start(M, d, r, t)
+    _, literal, solves = twin.algorithm_1(X, y, X, r, t, theta0)
+    found = solve(network, r, t)
+    x = start(Budget(r, t, 1 / M, 1 / d), M + 1, d)
+    printed = solve_printed(network, r, t, x)
+    carried = solve_printed(network, r, t, x, carried=True)
+    assert found.converged
+    assert min(literal, printed.J, carried.J) + 1e-6 >= found.J
+    assert found.iterations < solves / 4
+    assert_allclose(printed.J, literal, rtol=1e-5)
+    theta = np.concatenate([found.alpha, found.s, found.w])
+    assert_allclose(found.J, twin.objective(theta, X, y, X, r, t, found.mu), rtol=1e-9)
+
+
+def test_gap_is_what_the_barrier_promises(other):
+    X, y = other
+    for mu in (1e-4, 1e-6):
+        found = solve(Network(X, y, X), 40.0, 0.3, mu_min=mu, tolerance=1e-4)
+        bound = mu * (1 + 2 * (len(X) + 1) / len(X)) + 2 * mu
+        assert 0 < found.gap < 1.05 * bound
+
+
+def test_alpha_step_is_the_lasso(other):
+    X, y = other
+    r, w = 20.0, np.full(7, 0.05)
+    basis = np.column_stack([np.ones(len(X)), twin.kernel(X, X, w)])
+    _, _, coefs = lars_path(basis, y, method="lasso", return_path=True)
+    norms = np.abs(coefs).sum(0)
+    k = int(np.searchsorted(norms, r))
+    part = (r - norms[k - 1]) / (norms[k] - norms[k - 1])
+    exact = coefs[:, k - 1] + part * (coefs[:, k] - coefs[:, k - 1])
+    least = np.mean((y - basis @ exact) ** 2)
+    for mu in (1e-5, 1e-7):
+        x = start(Budget(r, 1.0, 1 / len(X), 1 / 7), len(X) + 1, 7)
+        x.w, x.left_t = w, 1.0 - w.sum()
+        found = solve(Network(X, y, X), r, 1.0, x=x, parts="alpha", mu_min=mu, tolerance=1e-3)
+        assert_allclose(found.w, w)
+        promised = mu * (1 + 2 * (len(X) + 1) / len(X))
+        assert 0 <= found.error - least <= 1.05 * promised
+    assert_allclose(found.nu, np.abs(2 / len(X) * basis.T @ (y - basis @ exact)).max(), rtol=1e-2)
+    support = np.abs(found.alpha) > 1e-4 * np.abs(found.alpha).max()
+    assert np.array_equal(np.flatnonzero(support), np.flatnonzero(exact))
+
+
+def test_alternating_goes_to_the_same_place_where_turns_are_enough(one):
+    X, y = one
+    network = Network(X, y, X)
+    turns, direct = solve_alternating(network, 5.0, 4.0), solve(network, 5.0, 4.0)
+    assert turns.converged
+    assert_allclose(turns.J, direct.J, rtol=1e-3)
+
+
+def test_points_are_feasible(other):
+    X, y = other
+    for found in (solve(Network(X, y, X), 40.0, 0.3), solve(Network(X, y, X[:5]), 3.0, 5.0)):
+        assert (np.abs(found.alpha) < found.s).all()
+        assert (found.w > 0).all()
+    assert found.s.sum() < 3
+    assert found.w.sum() < 5
+
+
+def test_more_budget_never_hurts(other):
+    X, y = other
+    errors = [solve(Network(X, y, X), r, 0.3).error for r in (5, 15, 45)]
+    assert errors[0] > errors[1] > errors[2]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_figures_of_problem_15(seed):
+    X, y = standardised(bump(random_state=seed))
+    found = solve(Network(X, y, X), 5.95, 4.67)
+    assert found.converged
+    assert found.w[0] / found.w.sum() > 0.98
