@@ -15,7 +15,6 @@ from threadpoolctl import threadpool_limits
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 from slow_twins import rbf as twin
-
 from sparsepath import SparseRBFRegressorCV
 from sparsepath.data.synthetic import friedman
 from sparsepath.rbf.barrier import Budget, start

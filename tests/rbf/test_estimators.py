@@ -12,8 +12,8 @@ from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
-from slow_twins import rbf as twin
 
+from slow_twins import rbf as twin
 from sparsepath import (
     InputError,
     LSSVMClassifier,

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from sklearn.model_selection import KFold, LeaveOneOut, ShuffleSplit
-from slow_twins import rbf as twin
 
+from slow_twins import rbf as twin
 from sparsepath import (
     InputError,
     LSSVMClassifier,

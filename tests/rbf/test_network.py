@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-from slow_twins import rbf as twin
 
+from slow_twins import rbf as twin
 from sparsepath.rbf.network import Network, gaussians
 
 few = settings(max_examples=15, deadline=None, derandomize=True)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.linear_model import lars_path
-from slow_twins import rbf as twin
 
+from slow_twins import rbf as twin
 from sparsepath.data.synthetic import bump, friedman
 from sparsepath.rbf.alternating import solve_alternating
 from sparsepath.rbf.barrier import Budget, Curvature, NewtonSystem, Point, start
