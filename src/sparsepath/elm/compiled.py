@@ -67,10 +67,52 @@ def centre(H, means):  # type: ignore[no-untyped-def]
 def times_slope(H, means, R):  # type: ignore[no-untyped-def]
     """In place: R <- R (1 - h^2), h being the output before its mean was taken off."""
     for j in range(H.shape[0]):
+        h = H[j]
+        r = R[j]
         mean = means[j]
-        for i in range(H.shape[1]):
-            h = H[j, i] + mean
-            R[j, i] *= 1.0 - h * h
+        for i in range(h.size):
+            x = h[i] + mean
+            r[i] *= 1.0 - x * x
+
+
+@njit(nogil=True, cache=True, fastmath=FAST)
+def slopes(H, means, w, E, R):  # type: ignore[no-untyped-def]
+    """R <- (w E) (1 - h^2), with w m x T and E T x n; see ``times_slope``."""
+    for j in range(H.shape[0]):
+        r = R[j]
+        for t in range(E.shape[0]):
+            e = E[t]
+            factor = w[j, t]
+            if t == 0:
+                for i in range(r.size):
+                    r[i] = e[i] * factor
+            else:
+                for i in range(r.size):
+                    r[i] += e[i] * factor
+    times_slope(H, means, R)
+
+
+@njit(nogil=True, cache=True, fastmath=FAST)
+def count_wrong(R, p, own):  # type: ignore[no-untyped-def]
+    """Samples whose class, left out, does not win: with y = +-1, y r >= p, or r_own - r >= 2 p.
+
+    A score that beats its rivals by no more than 1e-10 is no decision and counts as wrong.
+    """
+    count = 0
+    if R.shape[0] == 1:
+        for i in range(own.size):
+            sign = 2.0 * own[i] - 1.0
+            if sign * R[0, i] >= (1.0 - 1e-10) * p[i]:
+                count += 1
+        return count
+    for i in range(own.size):
+        rival = np.inf
+        for t in range(R.shape[0]):
+            if t != own[i]:
+                rival = min(rival, R[t, i])
+        if R[own[i], i] - rival >= (2.0 - 1e-10) * p[i]:
+            count += 1
+    return count
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
@@ -118,24 +160,23 @@ def prefix_losses(Q, z, R, p, own, least, squares, wrong):  # type: ignore[no-un
             wrong[j] = count_wrong(R, p, own)
 
 
-@njit(nogil=True, cache=True, fastmath=FAST)
-def count_wrong(R, p, own):  # type: ignore[no-untyped-def]
-    """Samples whose class, left out, does not win: with y = +-1, y r >= p, or r_own - r >= 2 p.
-
-    A score that beats its rivals by no more than 1e-10 is no decision and counts as wrong.
-    """
-    count = 0
-    if R.shape[0] == 1:
-        for i in range(own.size):
-            sign = 2.0 * own[i] - 1.0
-            if sign * R[0, i] >= (1.0 - 1e-10) * p[i]:
-                count += 1
-        return count
-    for i in range(own.size):
-        rival = np.inf
-        for t in range(R.shape[0]):
-            if t != own[i]:
-                rival = min(rival, R[t, i])
-        if R[own[i], i] - rival >= (2.0 - 1e-10) * p[i]:
-            count += 1
-    return count
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+def leave_out(Q, E, p, own, least):  # type: ignore[no-untyped-def]
+    """Sums of ``prefix_losses`` for all neurons alone; E are their residuals, p as there."""
+    n = Q.shape[1]
+    for j in range(Q.shape[0]):
+        q = Q[j]
+        for i in range(n):
+            p[i] -= q[i] * q[i]
+    room = 1.0
+    for i in range(n):
+        room = min(room, p[i])
+    if room <= least:
+        return np.inf, np.inf
+    total = 0.0
+    for t in range(E.shape[0]):
+        e = E[t]
+        for i in range(n):
+            x = e[i] / p[i]
+            total += x * x
+    return total, float(count_wrong(E, p, own)) if own.size else 0.0

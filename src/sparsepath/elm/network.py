@@ -136,6 +136,7 @@ class Target:
         self.rows = np.ascontiguousarray(self.centred.T)
         self.n = len(Y)
         self.own = np.zeros(0, dtype=np.intp) if own is None else own
+        self.empty_error = float(np.vdot(self.rows, self.rows)) / self.n
 
     def prefixes(self, Q: Floats, z: Floats) -> tuple[Floats, Floats]:
         """Criterion and squared error, as means, of the first 1, 2, ..., m rows of Q."""
@@ -194,7 +195,7 @@ class Fit:
         self.H, self.means = space.H[:m], np.empty(m)
         neurons.outputs(XT, self.H, self.means)
         A = blas.dsyrk(1.0, self.H.T, trans=1, lower=1)
-        A[np.diag_indices(m)] += ridge * n
+        A.T.reshape(-1)[:: m + 1] += ridge * n
         self.L, info = lapack.dpotrf(A, lower=1, overwrite_a=1, clean=0)
         if info:
             raise InputError(
@@ -219,6 +220,15 @@ class Fit:
         Q = self.orthogonal()
         return self.target.judge(self.E, 1.0 - 1.0 / self.target.n - np.einsum("ji,ji->i", Q, Q))
 
+    def key(self) -> tuple[float, float]:
+        """Criterion and squared leave-one-out error of all neurons, and nothing else."""
+        from sparsepath.elm import compiled
+
+        n, own = self.target.n, self.target.own
+        p = np.full(n, 1.0 - 1.0 / n)
+        squares, wrong = compiled.leave_out(self.orthogonal(), self.E, p, own, ROOM)
+        return (wrong if own.size else squares) / n, squares / n
+
     def prefixes(self) -> tuple[Floats, Floats]:
         """Criterion and squared leave-one-out error of the first 1, 2, ..., m neurons."""
         return self.target.prefixes(self.orthogonal(), self.z)
@@ -242,8 +252,7 @@ class Fit:
         from sparsepath.elm import compiled
 
         G = self._space.Q[: len(self.H)]
-        np.matmul(self.w, self.E, out=G)
-        compiled.times_slope(self.H, self.means, G)
+        compiled.slopes(self.H, self.means, self.w, self.E, G)
         return np.einsum("jk,jk->k", weights, G @ XT.T) * (-2.0 / self.target.n)
 
 

@@ -26,7 +26,6 @@ from sparsepath.elm.network import ROOM, Fit, Pool
 from sparsepath.elm.scaling import Candidate
 from sparsepath.elm.subsets import best_prefix
 
-LEAST, MOST = 0.02, 1.0  # of a scaling; the most is the grid's
 ROUNDS = 12
 
 
@@ -54,8 +53,14 @@ def press_gradient(fit: Fit) -> tuple[float, Floats]:
     return float(np.square(c).sum()) / n, fit.slopes(K)
 
 
-def polish(pool: Pool, candidate: Candidate, rounds: int = ROUNDS) -> Candidate:
-    """A machine on the same subset that is at least as good: other scalings, other prefix."""
+def polish(
+    pool: Pool, candidate: Candidate, least: float = 0.1, rounds: int = ROUNDS
+) -> Candidate:
+    """A machine on the same subset that is at least as good: other scalings, other prefix.
+
+    Scalings stay between ``least`` and 1, as on the grid: one that could go to nothing would let a
+    large subset pass for a small one.
+    """
     active = np.array(candidate.subset)
 
     def scaling_of(logs: Floats) -> Floats:
@@ -69,17 +74,16 @@ def polish(pool: Pool, candidate: Candidate, rounds: int = ROUNDS) -> Candidate:
             return 1e3, np.zeros(len(logs))
         return float(np.log(press)), gradient / press
 
-    start = np.log(np.clip(candidate.scaling[active], LEAST, MOST))
+    start = np.log(np.clip(candidate.scaling[active], least, 1.0))
     found = minimize(
         error,
         start,
         jac=True,
         method="L-BFGS-B",
-        bounds=[(np.log(LEAST), np.log(MOST))] * len(active),
+        bounds=[(np.log(least), 0.0)] * len(active),
         options={"maxiter": rounds, "maxfun": 2 * rounds},
     )
     scaling = scaling_of(found.x)
-    loo = pool.fit(scaling, candidate.which).leave_one_out()
-    same = Candidate((loo.criterion, loo.squares), scaling, candidate.which)
-    prefix = best_prefix(pool, scaling, len(pool.neurons))
+    same = Candidate(pool.fit(scaling, candidate.which).key(), scaling, candidate.which)
+    prefix = best_prefix(pool, scaling)
     return min((candidate, same, prefix), key=lambda found: found.key)

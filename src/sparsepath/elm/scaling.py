@@ -71,18 +71,19 @@ class Best:
 
 def neighbour(G: Floats, grid: Grid, k: int, rule: str) -> Signs:
     """Steps of -1, 0, +1 on the grid against the gradient G, as the rule says."""
-    step = -np.sign(G).astype(np.int64)
-    step[(grid + step < 0) | (grid + step > k)] = 0
-    size = np.abs(G) * (step != 0)
-    largest = size.max()
-    if largest == 0.0:
-        return np.zeros_like(step)
-    if rule == "half":
-        step[size < 0.5 * largest] = 0
-    elif rule == "largest":
-        one = int(np.argmax(size))
-        step = np.where(np.arange(len(step)) == one, step, 0)
-    return step
+    up = (G < 0) & (grid < k)
+    down = (G > 0) & (grid > 0)
+    size = np.abs(G)
+    size *= up | down
+    if rule == "largest":
+        first = np.arange(len(G)) == size.argmax()
+        up &= first
+        down &= first
+    elif rule == "half":
+        counted = size >= 0.5 * size.max()
+        up &= counted
+        down &= counted
+    return up.astype(np.int64) - down
 
 
 def breakpoints(g: Floats, grid: Grid, k: int, rule: str) -> Floats:
@@ -143,7 +144,7 @@ def descend(
     which : int array
         The neurons to use.
     """
-    C1 = 0.0
+    C1, empty = 0.0, pool.target.empty_error
     fit = pool.fit(grid / k, which) if grid.any() else None
     while fit is not None:
         yield grid, fit
@@ -153,7 +154,6 @@ def descend(
         new, new_fit = _try(pool, grid + step, which, k) if step.any() else (grid, None)
         norm, new_norm = grid.sum() / k, new.sum() / k
         old = J + C1 * norm
-        empty = float(np.square(pool.target.rows).sum()) / pool.target.n
         error = (empty if new_fit is None else new_fit.objective) + C1 * new_norm
         if not step.any() or not error < old - DECREASED * abs(old):
             C1, step = increase(g, C1, grid, k, rule)
@@ -192,6 +192,5 @@ def restart(
         known = min(best.criterion(size), bound.criterion(size))
         if size > most or (not counting and fit.mse > known):
             continue
-        loo = fit.leave_one_out()
-        best.offer(Candidate((loo.criterion, loo.squares), point / k, which))
+        best.offer(Candidate(fit.key(), point / k, which))
     return best

@@ -11,12 +11,13 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from sparsepath.data.blocks import Floats
 from sparsepath.data.threads import Threads
 from sparsepath.elm.network import Pool
 from sparsepath.elm.scaling import Best, Candidate
 
-SCALINGS = (0.2, 0.5, 1.0)
-N_NEURONS = 60
+SCALINGS = (0.1, 0.2, 0.5, 1.0)
+RIDGE = 1e-4  # at least, while subsets are compared: less lets chance fits of single machines win
 Subset = tuple[int, ...]
 
 
@@ -26,13 +27,13 @@ def judge(pool: Pool, subset: Subset) -> Candidate:
     for value in SCALINGS:
         scaling = np.zeros(len(pool.XT))
         scaling[list(subset)] = value
-        found.append(best_prefix(pool, scaling, min(N_NEURONS, len(pool.neurons))))
+        found.append(best_prefix(pool, scaling))
     return min(found, key=lambda candidate: candidate.key)  # the first of equals
 
 
-def best_prefix(pool: Pool, scaling: np.ndarray, most: int) -> Candidate:
-    """The best machine of the first 1, 2, ..., ``most`` neurons of the pool at a scaling."""
-    criteria, squares = pool.fit(scaling, slice(0, most)).prefixes()
+def best_prefix(pool: Pool, scaling: Floats) -> Candidate:
+    """The best machine of the first 1, 2, ..., m neurons of the pool at a scaling."""
+    criteria, squares = pool.fit(scaling, slice(None)).prefixes()
     m = int(np.lexsort((squares, criteria))[0])
     key = (float(criteria[m]), float(squares[m]))
     return Candidate(key, scaling, np.arange(m + 1))
@@ -53,10 +54,12 @@ class SwapSearch:
     """
 
     def __init__(self, pool: Pool, features: Sequence[int], most: int, threads: Threads) -> None:
-        self.pool, self.features, self.threads = pool, tuple(features), threads
+        self.pool = Pool(pool.XT, pool.target, pool.neurons, max(pool.ridge, RIDGE))
+        self.features, self.threads = tuple(features), threads
         self.most = min(most, len(self.features))
         self.best = Best()
         self.known: dict[Subset, Candidate] = {}
+        self.stopped = False
 
     def run(self, watch: Callable[[Best], bool] | None = None) -> Best:
         """Search size by size; ``watch`` is called after each and a true value stops the search."""
@@ -68,6 +71,7 @@ class SwapSearch:
                 changed.discard(level)
                 changed |= self._explore(level, size)
             if watch is not None and watch(self.best):
+                self.stopped = True
                 break
         return self.best
 

@@ -1,0 +1,114 @@
+"""ELM-FS as a whole: restarts of Algorithm 1, swap search, polished scalings, one path."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparsepath.data.blocks import Floats
+from sparsepath.data.threads import Threads
+from sparsepath.elm.network import Machine, Pool
+from sparsepath.elm.polish import polish
+from sparsepath.elm.scaling import Best, Candidate, restart
+from sparsepath.elm.subsets import SwapSearch, best_prefix
+from sparsepath.path import Step
+
+STRATEGIES = ("both", "scaling", "swap")
+BATCH = 10  # restarts between two calls of the watcher
+
+Watch = Callable[[Best], bool]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is asked of a search."""
+
+    strategy: str
+    n_restarts: int
+    n_levels: int  # k: the grid is 0, 1/k, ..., 1
+    rule: str
+    size: int  # the largest subset
+
+    @property
+    def n_reports(self) -> int:
+        """The most calls of the watcher."""
+        restarts = -(-self.n_restarts // BATCH) if self.strategy != "swap" else 0
+        return restarts + (self.size + 1 if self.strategy != "scaling" else 0)
+
+
+def search(
+    pool: Pool,
+    plan: Plan,
+    seeds: Sequence[np.random.SeedSequence],
+    threads: Threads,
+    watch: Watch | None = None,
+) -> tuple[Best, str]:
+    """The best scaled machine of each size, and what stopped the search, if something did.
+
+    ``scaling`` is the paper: restarts only. ``swap`` looks for subsets with common scalings and then
+    polishes the scalings of the best subset of each size. ``both`` does both, and polishes the best
+    subset of each size that either of them found; the better one counts.
+    """
+    best = Best()
+    features = np.flatnonzero(pool.XT.any(1)).tolist()
+
+    def tell(found: Best) -> bool:
+        return watch is not None and watch(found)
+
+    if plan.strategy != "swap":
+        for low in range(0, len(seeds), BATCH):
+            batch = seeds[low : low + BATCH]
+            for found in threads.map(
+                lambda seed: restart(pool, seed, plan.size, plan.n_levels, plan.rule, best), batch
+            ):
+                best.merge(found)
+            if tell(best):
+                return best, "asked to"
+    if plan.strategy == "scaling":
+        return best, ""
+
+    def joined(found: Best) -> Best:
+        """With the restarts; the swap search has a ridge of its own, so errors are taken afresh."""
+        both = Best()
+        both.merge(best)
+        for candidate in found.at.values():
+            both.offer(best_prefix(pool, candidate.scaling))
+        return both
+
+    swapped = SwapSearch(pool, features, plan.size, threads)
+    found = swapped.run(None if watch is None else lambda found: tell(joined(found)))
+    afresh = [best_prefix(pool, candidate.scaling) for candidate in found.at.values()]
+    rough = [*afresh, *best.at.values()]
+    best = joined(found)
+    if swapped.stopped:
+        return best, "asked to"
+    least = 1.0 / plan.n_levels
+    for candidate in threads.map(lambda c: polish(pool, c, least), rough):
+        best.offer(candidate)
+    return best, "asked to" if tell(best) else ""
+
+
+def models(
+    pool: Pool, best: Best, centre: Floats, scale: Floats
+) -> tuple[list[Step], dict[int, Machine]]:
+    """Steps of the path and machines to predict with, by size; the constant model is of size 0."""
+    target = pool.target
+    empty = target.empty()
+    steps = [Step((), empty.criterion, empty.standard_error, train_error=_at_rest(pool))]
+    machines = {0: Machine.constant(target)}
+    before: tuple[int, ...] = ()
+    for size in sorted(best.at):
+        candidate: Candidate = best.at[size]
+        fit = pool.fit(candidate.scaling, candidate.which)
+        loo = fit.leave_one_out()
+        features = np.array(candidate.subset)
+        kept = tuple(i for i in before if i in candidate.subset)
+        before = (*kept, *(i for i in candidate.subset if i not in kept))
+        trained = target.judge(fit.E, np.ones(target.n)).criterion
+        steps.append(Step(before, loo.criterion, loo.standard_error, train_error=trained))
+        machines[size] = Machine.of(fit, features, centre[features], scale[features])
+    return steps, machines
+
+
+def _at_rest(pool: Pool) -> float:
+    return pool.target.judge(pool.target.rows, np.ones(pool.target.n)).criterion
