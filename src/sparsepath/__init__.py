@@ -9,15 +9,34 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from sparsepath.compare import evaluate
+    from sparsepath.elm import (
+        ELMClassifier,
+        ELMFSClassifier,
+        ELMFSRegressor,
+        ELMRegressor,
+        OPELMRegressor,
+    )
     from sparsepath.errors import FileError, InputError, PathWarning, SparsepathError
+    from sparsepath.information import MutualInfoSelector, mutual_information
+    from sparsepath.lars import LarsSelector
     from sparsepath.path import Exchange, Move, SelectionPath, Step
     from sparsepath.rls import SparseRLSClassifier, SparseRLSRegressor
 
 _HOMES = {
+    "evaluate": "compare",
+    "ELMClassifier": "elm",
+    "ELMFSClassifier": "elm",
+    "ELMFSRegressor": "elm",
+    "ELMRegressor": "elm",
+    "OPELMRegressor": "elm",
     "FileError": "errors",
     "InputError": "errors",
     "PathWarning": "errors",
     "SparsepathError": "errors",
+    "MutualInfoSelector": "information",
+    "mutual_information": "information",
+    "LarsSelector": "lars",
     "Exchange": "path",
     "Move": "path",
     "SelectionPath": "path",
@@ -27,16 +46,25 @@ _HOMES = {
 }
 
 __all__ = [
+    "ELMClassifier",
+    "ELMFSClassifier",
+    "ELMFSRegressor",
+    "ELMRegressor",
     "Exchange",
     "FileError",
     "InputError",
+    "LarsSelector",
     "Move",
+    "MutualInfoSelector",
+    "OPELMRegressor",
     "PathWarning",
     "SelectionPath",
     "SparseRLSClassifier",
     "SparseRLSRegressor",
     "SparsepathError",
     "Step",
+    "evaluate",
+    "mutual_information",
 ]
 
 try:

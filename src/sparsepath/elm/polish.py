@@ -53,9 +53,7 @@ def press_gradient(fit: Fit) -> tuple[float, Floats]:
     return float(np.square(c).sum()) / n, fit.slopes(K)
 
 
-def polish(
-    pool: Pool, candidate: Candidate, least: float = 0.1, rounds: int = ROUNDS
-) -> Candidate:
+def polish(pool: Pool, candidate: Candidate, least: float = 0.1, rounds: int = ROUNDS) -> Candidate:
     """A machine on the same subset that is at least as good: other scalings, other prefix.
 
     Scalings stay between ``least`` and 1, as on the grid: one that could go to nothing would let a

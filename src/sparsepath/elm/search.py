@@ -45,9 +45,10 @@ def search(
 ) -> tuple[Best, str]:
     """The best scaled machine of each size, and what stopped the search, if something did.
 
-    ``scaling`` is the paper: restarts only. ``swap`` looks for subsets with common scalings and then
-    polishes the scalings of the best subset of each size. ``both`` does both, and polishes the best
-    subset of each size that either of them found; the better one counts.
+    ``scaling`` is the paper: restarts only. ``swap`` looks for subsets with common scalings, and then
+    polishes the scalings of the best subset of each size. ``both`` lets the subsets that the restarts
+    found join the swap search, whose yardstick is the same for all and steadier than the luck of one
+    machine, and polishes from the scalings of both.
     """
     best = Best()
     features = np.flatnonzero(pool.XT.any(1)).tolist()
@@ -67,25 +68,28 @@ def search(
     if plan.strategy == "scaling":
         return best, ""
 
-    def joined(found: Best) -> Best:
-        """With the restarts; the swap search has a ridge of its own, so errors are taken afresh."""
-        both = Best()
-        both.merge(best)
-        for candidate in found.at.values():
-            both.offer(best_prefix(pool, candidate.scaling))
-        return both
+    def settled(found: Best) -> Best:
+        """Subsets of the swap search; machines of the restarts where they are better on them."""
+        machines = Best()
+        for size, candidate in found.at.items():
+            # The swap search has a ridge of its own, so the error is taken afresh.
+            machines.offer(best_prefix(pool, candidate.scaling))
+            if size in best.at and best.at[size].subset == candidate.subset:
+                machines.offer(best.at[size])
+        return machines
 
-    swapped = SwapSearch(pool, features, plan.size, threads)
-    found = swapped.run(None if watch is None else lambda found: tell(joined(found)))
-    afresh = [best_prefix(pool, candidate.scaling) for candidate in found.at.values()]
-    rough = [*afresh, *best.at.values()]
-    best = joined(found)
-    if swapped.stopped:
-        return best, "asked to"
+    swaps = SwapSearch(pool, features, plan.size, threads)
+    starts = [candidate.subset for candidate in best.at.values()]
+    found = swaps.run(starts, None if watch is None else lambda found: tell(settled(found)))
+    machines = settled(found)
+    if swaps.stopped:
+        return machines, "asked to"
+    rough = [best_prefix(pool, candidate.scaling) for candidate in found.at.values()]
+    rough += [candidate for candidate in machines.at.values() if candidate in best.at.values()]
     least = 1.0 / plan.n_levels
     for candidate in threads.map(lambda c: polish(pool, c, least), rough):
-        best.offer(candidate)
-    return best, "asked to" if tell(best) else ""
+        machines.offer(candidate)
+    return machines, "asked to" if tell(machines) else ""
 
 
 def models(

@@ -61,10 +61,16 @@ class SwapSearch:
         self.known: dict[Subset, Candidate] = {}
         self.stopped = False
 
-    def run(self, watch: Callable[[Best], bool] | None = None) -> Best:
-        """Search size by size; ``watch`` is called after each and a true value stops the search."""
+    def run(
+        self, starts: Sequence[Subset] = (), watch: Callable[[Best], bool] | None = None
+    ) -> Best:
+        """Search size by size; ``watch`` is called after each and a true value stops the search.
+
+        ``starts`` are subsets to be looked at when their size comes up.
+        """
         for size in range(1, self.most + 1):
             self._look(self._larger(self.best.at[size - 1].subset if size > 1 else ()))
+            self._look([subset for subset in starts if len(subset) == size])
             changed = {size}
             while changed:
                 level = min(changed)
