@@ -53,8 +53,10 @@ def check_features(estimator: Any, X: Any, *, reset: bool) -> Any:
             checked = checked.view(np.uint8)
         elif checked.dtype.kind == "f" and checked.itemsize not in (4, 8):
             checked = checked.astype(np.float64)
-    elif checked.dtype == np.bool_ or (
-        checked.dtype.kind == "f" and checked.dtype.itemsize not in (4, 8)
+    elif (
+        checked.dtype == np.bool_
+        or checked.dtype.kind == "f"
+        and checked.dtype.itemsize not in (4, 8)
     ):
         checked = checked.astype(np.float64)
     _refuse_missing(checked, names)

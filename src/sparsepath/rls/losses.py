@@ -111,5 +111,5 @@ def _sum_of(parts) -> Floats:  # type: ignore[no-untyped-def]
 
 
 def _per_weight(g: Floats, v: Floats) -> Floats:
-    """V / g^2, constant for the losses that use it; zero where the weight is zero."""
+    """v / g^2, constant for the losses that use it; zero where the weight is zero."""
     return np.divide(v, g * g, where=g > 0, out=np.zeros(len(g)))

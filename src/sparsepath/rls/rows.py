@@ -6,6 +6,8 @@ serves one block in memory, many blocks on threads, and blocks that live elsewhe
 those of ``state.py``; W holds the candidates at hand, z in its derivation.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import blas
