@@ -44,8 +44,8 @@ def evaluate(
     -------
     SelectionPath
         The same subsets. ``error`` and ``error_se`` are of the kind that ``error_kind`` names, and
-        ``train_error`` of each step is the error on X. Without test data and ``cv`` the error is the
-        training error.
+        ``train_error`` of each step is the error on X. Without test data and ``cv`` the error is
+        the training error.
 
     Examples
     --------

@@ -71,7 +71,9 @@ class LarsSelector(RegressorMixin, SelectorMixin, BaseEstimator):
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The features.
         y : array of shape (n_samples,)
+            The target.
         """
         X = check_features(self, X, reset=True)
         Y = check_one_target(y, X.shape[0])

@@ -1,7 +1,6 @@
 """Extreme learning machines as scikit-learn estimators: plain, and optimally pruned."""
 
 import warnings
-from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
@@ -35,14 +34,15 @@ def seed_of(random_state: Any) -> np.random.SeedSequence:
 
 def check_count(value: Any, name: str, least: int = 1) -> int:
     """A parameter that must be a whole number from ``least`` up."""
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         raise InputError(f"{name}={value!r}; give a whole number from {least} up.")
     return int(value)
 
 
 def check_ridge(value: Any) -> float:
     """The ridge, a finite number above zero."""
-    if not isinstance(value, Real) or isinstance(value, bool) or not 0 < value < np.inf:
+    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if not number or not 0 < value < np.inf:
         raise InputError(f"ridge={value!r}; give a finite number above zero, as 1e-6.")
     return float(value)
 
@@ -176,7 +176,9 @@ class ELMRegressor(RegressorMixin, _ELM):
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The features.
         y : array of shape (n_samples,) or (n_samples, n_targets)
+            The target.
         """
         X = check_features(self, X, reset=True)
         Y, self._one_target = check_target(y, X.shape[0])
@@ -221,6 +223,7 @@ class ELMClassifier(ClassifierMixin, _ELM):
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The features.
         y : array of shape (n_samples,)
             Class labels of any kind.
         """
@@ -247,9 +250,9 @@ def winners(scores: Floats) -> Indices:
 class OPELMRegressor(RegressorMixin, _ELM):
     """Optimally pruned extreme learning machine (Miche et al. 2010).
 
-    The neurons are ranked by least angle regression on their outputs, brought to equal variance; the
-    number of them is that of the least leave-one-out error, which one factorisation gives for every
-    number exactly. Ties go to the smaller number.
+    The neurons are ranked by least angle regression on their outputs, brought to equal variance;
+    the number of them is that of the least leave-one-out error, which one factorisation gives for
+    every number exactly. Ties go to the smaller number.
 
     Parameters
     ----------
@@ -284,7 +287,9 @@ class OPELMRegressor(RegressorMixin, _ELM):
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The features.
         y : array of shape (n_samples,)
+            The target.
         """
         X = check_features(self, X, reset=True)
         return self._fit(X, Target(check_one_target(y, X.shape[0])))

@@ -11,7 +11,8 @@ With the letters of :mod:`sparsepath.elm.network`, c = e / p (the leave-one-out 
 give for PRESS = \|c\|^2 / n, of which the differential is (2/n) (u'de - v'dp),
 
 .. math:: \partial \mathrm{PRESS} / \partial H
-   = \tfrac{2}{n} \left( -w (u - H'a)' - a e' + 2 K V - 2 (K V K') H \right), \qquad V = \mathrm{diag}(v),
+   = \tfrac{2}{n} \left( -w (u - H'a)' - a e' + 2 K V - 2 (K V K') H \right), \qquad
+   V = \mathrm{diag}(v),
 
 less its mean over the samples because H is centred, and from there the chain rule through tanh.
 Logarithms of the scalings are free between bounds; L-BFGS does the descent.

@@ -89,7 +89,7 @@ def neighbour(G: Floats, grid: Grid, k: int, rule: str) -> Signs:
 def breakpoints(g: Floats, grid: Grid, k: int, rule: str) -> Floats:
     """Values of C1 at which the neighbour can change from more moves up to more moves down.
 
-    With D the largest g + C1 of those that can go down and U the largest -(g + C1) of those that can
+    With D the largest g + C1 of those that can go down, U the largest -(g + C1) of those that can
     go up: ``sign`` changes where some g + C1 = 0; ``largest`` where D = U, or D = 0. ``half`` drops
     all below max(D, U) / 2, which a coordinate crosses, while U is the larger, at -(2 g - U) / 3
     going down and at -U - 2 g going up (U here being the largest -g), while D is the larger, at
@@ -139,10 +139,13 @@ def descend(
     Parameters
     ----------
     pool : Pool
+        The problem and its neurons.
     grid : int array, d
         The start, in steps of 1/k. Features at which it is 0 can come in.
     which : int array
         The neurons to use.
+    k, rule : int, str
+        Steps of the grid, and which coordinates move.
     """
     C1, empty = 0.0, pool.target.empty_error
     fit = pool.fit(grid / k, which) if grid.any() else None

@@ -45,10 +45,10 @@ def search(
 ) -> tuple[Best, str]:
     """The best scaled machine of each size, and what stopped the search, if something did.
 
-    ``scaling`` is the paper: restarts only. ``swap`` looks for subsets with common scalings, and then
-    polishes the scalings of the best subset of each size. ``both`` lets the subsets that the restarts
-    found join the swap search, whose yardstick is the same for all and steadier than the luck of one
-    machine, and polishes from the scalings of both.
+    ``scaling`` is the paper: restarts only. ``swap`` looks for subsets with common scalings, then
+    polishes the scalings of the best subset of each size. ``both`` lets the subsets that the
+    restarts found join the swap search, whose yardstick is the same for all and steadier than the
+    luck of one machine, and polishes from the scalings of both.
     """
     best = Best()
     features = np.flatnonzero(pool.XT.any(1)).tolist()

@@ -210,8 +210,8 @@ class ELMFSRegressor(RegressorMixin, _ELMFS):
         that of the least error, a given size, or the smallest within a fraction of the least error.
         On small samples the least error is often at far too many features.
     strategy : {"both", "scaling", "swap"}, default="both"
-        The paper's restarts on the grid of scalings; the swap search; or both, and the better of the
-        two at each size.
+        The paper's restarts on the grid of scalings; the swap search over subsets; or both: the
+        subsets of the restarts join the swap search, their scalings the polishing.
     n_restarts : int, default=100
         Restarts of Algorithm 1; no use for strategy="swap".
     n_neurons : int, default=100
@@ -267,7 +267,9 @@ class ELMFSRegressor(RegressorMixin, _ELMFS):
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The features.
         y : array of shape (n_samples,) or (n_samples, n_targets)
+            The target.
         """
         X = check_features(self, X, reset=True)
         Y, self._one_target = check_target(y, X.shape[0])
@@ -349,6 +351,7 @@ class ELMFSClassifier(ClassifierMixin, _ELMFS):
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The features.
         y : array of shape (n_samples,)
             Class labels of any kind.
         """

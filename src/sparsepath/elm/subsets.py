@@ -3,8 +3,8 @@
 Not in the paper. A subset is worth the least leave-one-out error of a machine on it, over a few
 common scalings and over all prefixes of the neurons; one fit gives all prefixes. The best subset of
 every size is kept, and whenever one improves its neighbours are looked at again: one feature more,
-one less, one exchanged. So {1} -> {1, 2} -> {3, 2} is found although {1} is no part of {2, 3}. Scores
-only fall and there are finitely many subsets, so the search ends.
+one less, one exchanged. So {1} -> {1, 2} -> {3, 2} is found although {1} is no part of {2, 3}.
+Scores only fall and there are finitely many subsets, so the search ends.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,7 +1,7 @@
-"""Compiled loops of the Kraskov estimator. Arrays and numbers only; no checks, no allocation but rows.
+"""Compiled loops of the Kraskov estimator. Arrays and numbers only; no checks.
 
-Features and targets are rows: XT is d x n, YT is q x n. Distances are absolute differences, joined by
-the largest. They are compared with each other and never with sums, so no neighbour is counted or
+Features and targets are rows: XT is d x n, YT is q x n. Distances are absolute differences, joined
+by the largest. They are compared with each other and never with sums, so no neighbour is counted or
 lost by rounding. Buffers of one row are a multiple of ``STRIP`` long, filled up with infinity.
 """
 
@@ -48,7 +48,7 @@ def insert(d, j, near, who):  # type: ignore[no-untyped-def]
 
 @njit(nogil=True, cache=True)
 def nearest(dx, dy, near, who):  # type: ignore[no-untyped-def]
-    """The k least of max(dx, dy), ascending, to ``near`` and their places to ``who``; first of ties."""
+    """The k least of max(dx, dy), ascending, to ``near``, and their places to ``who``."""
     k = near.size
     near[:] = np.inf
     who[:] = 0
@@ -129,7 +129,7 @@ def addition_terms(D, XT, features, YT, low, high, k, psi, variant, out):  # typ
 def removal_terms(XT, YT, low, high, k, psi, variant, out):  # type: ignore[no-untyped-def]
     """Terms of XT without each of its rows in turn; to the rows of ``out``.
 
-    Largest distances over the rows before and after the one left out make it linear in their number.
+    Largest distances over the rows before and after the one left out make the cost linear.
     """
     s, n = XT.shape
     near, who = np.empty(k), np.empty(k, np.int64)

@@ -2,8 +2,8 @@ r"""Mutual information of continuous variables by nearest neighbours (Kraskov et
 
 For each of n samples let :math:`\epsilon_i` be the distance, by the largest coordinate, to its k-th
 neighbour in the joint space of x and y. The first variant counts the samples strictly nearer than
-that in x alone and in y alone, the second those within the sides of the smallest rectangle around the
-k neighbours:
+that in x alone and in y alone, the second those within the sides of the smallest rectangle around
+the k neighbours:
 
 .. math::
 
@@ -142,13 +142,12 @@ class Estimator:
         D = self._distances
         start = self._kept if set(self._kept) <= set(subset) else ()
         more = [i for i in subset if i not in start]
-        for i in more:
-            first = not start and i == more[0]
-            row = self.XT[i]
-            self.threads.map(
-                lambda part, row=row, first=first: compiled.widen(D, row, *part, first),  # type: ignore[misc]
-                self._parts,
-            )
+
+        def widen(part: tuple[int, int]) -> None:
+            for i in more:
+                compiled.widen(D, self.XT[i], *part, not start and i == more[0])
+
+        self.threads.map(widen, self._parts)
         self._kept = subset
         return D
 
@@ -225,7 +224,9 @@ def mutual_information(
     Parameters
     ----------
     X : array of shape (n_samples,) or (n_samples, n_features)
+        The features, taken together.
     y : array of shape (n_samples,) or (n_samples, n_targets)
+        The target; several are taken together.
     n_neighbors : int, default=6
         Few: little bias, much spread. Many: the reverse.
     variant : {1, 2}, default=1
@@ -252,8 +253,8 @@ def mutual_information(
     """
     from sklearn.utils.validation import check_array
 
-    X = check_array(X, ensure_2d=False, dtype=np.float64, ensure_min_samples=2, input_name="X")
-    A = X[:, None] if X.ndim == 1 else X
+    A: Floats = check_array(X, ensure_2d=False, dtype=np.float64, input_name="X")
+    A = A[:, None] if A.ndim == 1 else A
     Y, _ = check_target(y, len(A))
     if variant not in VARIANTS:
         raise InputError(f"variant={variant!r}; use 1 or 2.")

@@ -1,10 +1,11 @@
 """How many neighbours: the number that tells a feature from its own shuffled values best.
 
-After Verleysen, Rossi and François (2009), reference 24 of Frénay et al. (2012). The mutual information of each
-feature with the target is estimated on all samples but a fold, for every fold, and so is that of the
-feature with its values shuffled, which is zero in truth. For each k the two sets of estimates are
-compared as Student does, difference of means over the root of the sum of variances; the k with the
-largest separation, over the features, is taken, and the smallest of equals.
+After Verleysen, Rossi and François (2009), reference 24 of Frénay et al. (2012). The mutual
+information of each feature with the target is estimated on all samples but a fold, for every fold,
+and so is that of the feature with its values shuffled, which is zero in truth. For each k the two
+sets of estimates are compared as Student does, difference of means over the root of the sum of
+variances; the k with the largest separation, over the features, is taken, and the smallest of
+equals.
 """
 
 from dataclasses import dataclass

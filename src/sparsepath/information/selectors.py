@@ -32,9 +32,9 @@ class MutualInfoSelector(SelectorMixin, CallbackSupportMixin, BaseEstimator):
     """Choose features by their joint mutual information with the target (MI-FW, MI-FWBW).
 
     Mutual information is that of Kraskov et al. (2004), of all features of the subset together. It
-    is a transformer only: any estimator may follow it in a pipeline. The error of a subset on the path
-    is minus its mutual information, in nats. The estimate falls with the number of features when
-    samples are few, so it orders subsets of one size better than sizes: score the path with
+    is a transformer only: any estimator may follow it in a pipeline. The error of a subset on the
+    path is minus its mutual information, in nats. The estimate falls with the number of features
+    when samples are few, so it orders subsets of one size better than sizes: score the path with
     :func:`sparsepath.evaluate` before trusting a size.
 
     Parameters
@@ -118,6 +118,7 @@ class MutualInfoSelector(SelectorMixin, CallbackSupportMixin, BaseEstimator):
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The features.
         y : array of shape (n_samples,) or (n_samples, n_targets)
             Several targets are taken together.
         """
