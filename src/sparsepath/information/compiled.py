@@ -191,8 +191,15 @@ def every_k_terms(XT, YT, low, high, most, psi, out):  # type: ignore[no-untyped
             d = dx if side == 0 else dy
             for j in range(n):
                 if d[j] < near[most - 1]:
-                    # The first k whose ball has the sample in it.
-                    inside[side, np.searchsorted(near, d[j], side="right")] += 1
+                    low = 0  # the first k whose ball has the sample in it
+                    high = most - 1
+                    while low < high:
+                        middle = (low + high) // 2
+                        if d[j] < near[middle]:
+                            high = middle
+                        else:
+                            low = middle + 1
+                    inside[side, low] += 1
         nx = 0
         ny = 0
         for k in range(most):
