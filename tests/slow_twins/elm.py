@@ -88,7 +88,10 @@ def increase(g: Array, C1: float, grid: Array, k: int, rule: str) -> tuple[float
         points.add(-a)
         for c in g:
             points.update([-(a + c) / 2, c - 2 * a, -(2 * a + c) / 3])
-    ordered = sorted(p for p in points if p >= C1)
+    ordered = [C1]
+    for p in sorted(points):
+        if p > ordered[-1] + 1e-12:  # the same point, rounded twice, is one
+            ordered.append(p)
     for here, there in zip(ordered, [*ordered[1:], 2 * abs(ordered[-1]) + 2], strict=True):
         steps = neighbour(g + (here + there) / 2, grid, k, rule)
         if steps.sum() < 0:
