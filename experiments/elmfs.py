@@ -12,8 +12,9 @@ Writes docs/results/elmfs.md and elmfs-*.png beside it.
 
 import argparse
 import platform
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -77,6 +78,7 @@ class Problem:
     figure: str
     split: Callable[[int], Split]
     quick_size: int | None  # the largest subset of a default run; None: all
+    claims_size: int | None = None  # the largest subset when claims are counted; None: all
 
 
 PROBLEMS = [
@@ -84,19 +86,21 @@ PROBLEMS = [
     Problem("functional", "Functional", "6", artificial(functional), None),
     Problem("diabetes", "Diabetes", "7", real("diabetes"), None),
     Problem("poland", "Poland electricity", "8", real("poland_electricity_lag30"), 8),
-    Problem("santafe", "Santa Fe laser", "9", real("santafe_laser_lag12"), 8),
+    Problem("santafe", "Santa Fe laser", "9", real("santafe_laser_lag12"), 8, 4),
     Problem("anthrokids", "Anthrokids (a reconstruction)", "10-12", real("anthrokids"), 9),
 ]
 
 
-def selectors(size: int | None, restarts: int, climbs: int, seed: int) -> dict[str, Any]:
+def selectors(
+    size: int | None, restarts: int, climbs: int, k: int | str, seed: int
+) -> dict[str, Any]:
     return {
         "LARS": LarsSelector(size, choose="min"),
-        "MI-FW": MutualInfoSelector(size, n_neighbors="resampling", random_state=seed),
+        "MI-FW": MutualInfoSelector(size, n_neighbors=k, random_state=seed),
         "MI-FWBW": MutualInfoSelector(
             size,
             search="forward-backward",
-            n_neighbors="resampling",
+            n_neighbors=k,
             n_restarts=climbs,
             random_state=seed,
         ),
@@ -108,12 +112,12 @@ def run(problem: Problem, full: bool, seed: int = 0) -> list[str]:
     """All four methods on one problem: a picture and a section of the page."""
     data = problem.split(seed)
     size = None if full else problem.quick_size
-    restarts, climbs = (100, 100) if full else (30, 10)
+    restarts, climbs, k = (100, 100, "resampling") if full else (20, 5, 6)
     judge = OPELMRegressor(100, random_state=seed)
     paths: dict[str, SelectionPath] = {}
     judged: dict[str, SelectionPath] = {}
     seconds: dict[str, float] = {}
-    for method, selector in selectors(size, restarts, climbs, seed).items():
+    for method, selector in selectors(size, restarts, climbs, k, seed).items():
         if method == "MI-FWBW":  # the same number of neighbours, chosen once
             selector.set_params(n_neighbors=paths["MI-FW"].parameters["n_neighbors"])
         start = time.perf_counter()
@@ -140,7 +144,7 @@ def run(problem: Problem, full: bool, seed: int = 0) -> list[str]:
         "",
         f"{len(data.y)} samples to train, {len(data.y_test)} to test, {len(data.names)} features; "
         f"sizes up to {max(sizes)}; {restarts} restarts of ELM-FS, {climbs} of MI-FWBW; "
-        f"seed {seed}.",
+        f"k = {paths['MI-FW'].parameters['n_neighbors']}; seed {seed}.",
         "",
         f"![paths and errors](elmfs-{problem.key}.png)",
         "",
@@ -229,46 +233,56 @@ CLAIMS += [
 ]
 
 
-def claims(seeds: int, restarts: int) -> list[str]:
-    """How often the subsets that the paper names come out; seeds vary data, neurons and starts."""
-    lines = [
-        "## Claims over seeds",
-        "",
-        f"ELM-FS with its defaults but {restarts} restarts; {seeds} seeds, each of which draws the",
-        "data (or the 70/30 split; for Santa Fe the split is fixed), the neurons and the starts.",
-        "",
-        "| problem | claim | asked | strategy both | strategy swap | strategy scaling |",
-        "|---|---|---|---|---|---|",
-    ]
+def claims(seeds: int, restarts: int) -> Iterator[list[str]]:
+    """How often the subsets that the paper names come out; seeds vary data, neurons and starts.
+
+    Yields a section after each strategy.
+    """
     found: dict[tuple[str, str], list[SelectionPath]] = {}
-    for problem in PROBLEMS:
-        if problem.key not in {claim[1].key for claim in CLAIMS}:
-            continue
-        for strategy in ("both", "swap", "scaling"):
+    about = [p for p in PROBLEMS if p.key in {claim[1].key for claim in CLAIMS}]
+    for strategy in ("both", "swap", "scaling"):
+        for problem in about:
             start = time.perf_counter()
             for seed in range(seeds):
                 data = problem.split(seed)
                 model = ELMFSRegressor(
-                    problem.quick_size, strategy=strategy, n_restarts=restarts, random_state=seed
+                    problem.claims_size, strategy=strategy, n_restarts=restarts, random_state=seed
                 )
                 path = model.fit(data.X, data.y).path_
                 found.setdefault((problem.key, strategy), []).append(path)
             took = (time.perf_counter() - start) / seeds
             counts = [
                 f"{text}: {sum(map(holds, found[problem.key, strategy]))}"
-                for text, about, _, holds in CLAIMS
-                if about is problem
+                for text, claimed, _, holds in CLAIMS
+                if claimed is problem
             ]
             print(f"claims {problem.title} {strategy}: {took:.2f} s per seed", counts, flush=True)
+        yield counted(found, seeds, restarts)
+
+
+def counted(
+    found: dict[tuple[str, str], list[SelectionPath]], seeds: int, restarts: int
+) -> list[str]:
+    """The section on the claims, of the strategies there are so far."""
+    strategies = [s for s in ("both", "swap", "scaling") if (PROBLEMS[0].key, s) in found]
+    lines = [
+        "## Claims over seeds",
+        "",
+        f"ELM-FS with its defaults but {restarts} restarts; {seeds} seeds, each of which draws the",
+        "data (or the 70/30 split; for Santa Fe the split is fixed), the neurons and the starts.",
+        "",
+        "| problem | claim | asked | " + " | ".join(f"strategy {s}" for s in strategies) + " |",
+        "|---|---|---|" + "---|" * len(strategies),
+    ]
     for text, problem, asked, holds in CLAIMS:
         counts = [
-            f"{sum(map(holds, found[problem.key, strategy]))} of {seeds}"
-            for strategy in ("both", "swap", "scaling")
+            f"{sum(map(holds, found[problem.key, strategy]))} of {seeds}" for strategy in strategies
         ]
         lines.append(f"| {problem.title} | {text} | {asked} | " + " | ".join(counts) + " |")
     medians = []
     for problem in PROBLEMS[:3]:
-        errors = np.median([path.errors[1:] for path in found[problem.key, "both"]], axis=0)
+        paths = found[problem.key, "both"]
+        errors = np.median([[path.error(k) for k in paths[0].sizes[1:]] for path in paths], axis=0)
         medians.append(f"{problem.title}: " + " ".join(f"{e:.3g}" for e in errors))
     return [*lines, "", "Median SET by size, strategy both. " + "; ".join(medians) + ".", ""]
 
@@ -279,6 +293,7 @@ def main() -> None:
     )
     parser.add_argument("--full", action="store_true", help="100 restarts, all sizes, 20 seeds")
     parser.add_argument("--seeds", type=int, help="seeds of the claims (default 3, full 20)")
+    parser.add_argument("--restarts", type=int, help="of the claims (default 30, full 100)")
     parser.add_argument("--skip-figures", action="store_true", help="only the claims")
     arguments = parser.parse_args()
     full = arguments.full
@@ -291,22 +306,25 @@ def main() -> None:
         except FileError as error:
             sections += [f"## {problem.title}", "", f"Left out: {error}", ""]
     seeds = arguments.seeds or (20 if full else 3)
-    counted = claims(seeds, 100 if full else 30)
-    header = [
-        "# ELM-FS: the paper's figures and claims, measured",
-        "",
-        f"Made by `python experiments/elmfs.py{' --full' if full else ''}` with sparsepath "
-        f"{sparsepath.__version__}, Python {platform.python_version()}, in "
-        f"{(time.perf_counter() - start) / 60:.0f} minutes on a shared machine of two cores.",
-        "Features are counted from 1, as in the paper. Test errors are those of one OP-ELM of",
-        "100 neurons refitted on every subset, so equal subsets have equal test errors; the last",
-        "column is the test error of the scaled machine that earned the SET value. The artificial",
-        "problems have noise of standard deviation 0.1. Real targets are standardised.",
-        "",
-    ]
+    restarts = arguments.restarts or (100 if full else 20)
     page = RESULTS / ("elmfs-claims.md" if arguments.skip_figures else "elmfs.md")
-    page.write_text("\n".join([*header, *counted, *sections]), encoding="utf-8")
-    print(f"wrote {page}")
+    command = " ".join(["python experiments/elmfs.py", *sys.argv[1:]])
+    for counts in claims(seeds, restarts):  # written again as the strategies come in
+        minutes = (time.perf_counter() - start) / 60
+        header = [
+            "# ELM-FS: the paper's figures and claims, measured",
+            "",
+            f"Made by `{command}` with sparsepath {sparsepath.__version__}, Python "
+            f"{platform.python_version()}, in {minutes:.0f} minutes on a busy two-core machine.",
+            "Features are counted from 1, as in the paper. Test errors are those of one OP-ELM of",
+            "100 neurons refitted on every subset, so equal subsets have equal test errors; the",
+            "last column is the test error of the scaled machine that earned the SET value. The",
+            "artificial problems have noise of standard deviation 0.1, real targets are",
+            "standardised.",
+            "",
+        ]
+        page.write_text("\n".join([*header, *counts, *sections]), encoding="utf-8")
+        print(f"wrote {page}", flush=True)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from sparsepath.elm.network import Pool
 from sparsepath.elm.scaling import Best, Candidate
 
 SCALINGS = (0.1, 0.2, 0.5, 1.0)
-RIDGE = 1e-4  # at least, while subsets are compared: less lets chance fits of single machines win
+RIDGE = 1e-3  # at least, while subsets are compared: less lets chance fits of single machines win
 Subset = tuple[int, ...]
 
 
