@@ -71,7 +71,7 @@ def evaluate(
     counts = is_classifier(estimator)
     steps = []
     for step in path.steps:
-        subset = list(step.subset)
+        subset = sorted(step.subset)  # so that equal subsets get equal errors
         model = _Fitted(estimator, A[:, subset], t, counts)
         trained = _losses(t, model.predict(A[:, subset]), counts)
         if X_test is not None:

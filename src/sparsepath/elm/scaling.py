@@ -100,7 +100,7 @@ def breakpoints(g: Floats, grid: Grid, k: int, rule: str) -> Floats:
         return -g
     top = down.max()
     if not up.size:
-        return np.array([-top])
+        return np.append(top - 2 * down if rule == "half" else [], -top)
     bottom = up.min()
     both = np.array([-(top + bottom) / 2, -top])
     if rule == "largest":
