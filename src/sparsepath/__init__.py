@@ -9,7 +9,17 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from sparsepath.compare import evaluate
+    from sparsepath.elm import (
+        ELMClassifier,
+        ELMFSClassifier,
+        ELMFSRegressor,
+        ELMRegressor,
+        OPELMRegressor,
+    )
     from sparsepath.errors import FileError, InputError, PathWarning, SparsepathError
+    from sparsepath.information import MutualInfoSelector, mutual_information
+    from sparsepath.lars import LarsSelector
     from sparsepath.path import Exchange, Move, SelectionPath, Step
     from sparsepath.rbf import (
         LSSVMClassifier,
@@ -28,13 +38,20 @@ if TYPE_CHECKING:
     )
 
 _HOMES = {
+    "ELMClassifier": "elm",
+    "ELMFSClassifier": "elm",
+    "ELMFSRegressor": "elm",
+    "ELMRegressor": "elm",
     "Exchange": "path",
     "FileError": "errors",
     "InputError": "errors",
     "LSSVMClassifier": "rbf",
     "LSSVMForwardRegressor": "rbf",
     "LSSVMRegressor": "rbf",
+    "LarsSelector": "lars",
     "Move": "path",
+    "MutualInfoSelector": "information",
+    "OPELMRegressor": "elm",
     "PathWarning": "errors",
     "ReducedRankKernelRidge": "rbf",
     "SelectionPath": "path",
@@ -46,17 +63,26 @@ _HOMES = {
     "SparseRLSRegressor": "rls",
     "SparsepathError": "errors",
     "Step": "path",
+    "evaluate": "compare",
+    "mutual_information": "information",
     "rls_state": "rls",
 }
 
 __all__ = [
+    "ELMClassifier",
+    "ELMFSClassifier",
+    "ELMFSRegressor",
+    "ELMRegressor",
     "Exchange",
     "FileError",
     "InputError",
     "LSSVMClassifier",
     "LSSVMForwardRegressor",
     "LSSVMRegressor",
+    "LarsSelector",
     "Move",
+    "MutualInfoSelector",
+    "OPELMRegressor",
     "PathWarning",
     "ReducedRankKernelRidge",
     "SelectionPath",
@@ -68,6 +94,8 @@ __all__ = [
     "SparseRLSRegressor",
     "SparsepathError",
     "Step",
+    "evaluate",
+    "mutual_information",
     "rls_state",
 ]
 

@@ -1,0 +1,182 @@
+"""Compiled loops of the extreme learning machine. Arrays and numbers only; no checks.
+
+Neurons are rows: H is m x n, neurons by samples, and so is Q, its orthogonalised form.
+"""
+
+import numpy as np
+from numba import njit
+
+# Sums may be reordered, so that they run in vector registers; NaN and infinity keep their meaning.
+FAST = {"reassoc", "contract", "nsz"}
+
+
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+def squash(H, biases, means):  # type: ignore[no-untyped-def]
+    """In place: H <- tanh(H + bias), less its mean over the samples, which goes to ``means``.
+
+    tanh(x) = e / (e + 2) with e = exp(2x) - 1. For v = x / 32 the Taylor series of exp(v) - 1 to
+    the 13th power is exact to rounding, and six times e <- e (e + 2) doubles the exponent up to
+    2x. The error is at most a few units in the last place; beyond |x| = 20, tanh is 1.
+    """
+    n = H.shape[1]
+    for j in range(H.shape[0]):
+        h = H[j]
+        bias = biases[j]
+        total = 0.0
+        for i in range(n):
+            v = min(max(h[i] + bias, -20.0), 20.0) * 0.03125
+            v2 = v * v
+            v4 = v2 * v2
+            low = (0.5 + v * (1 / 6.0)) + v2 * (1 / 24.0 + v * (1 / 120.0))
+            mid = (1 / 720.0 + v * (1 / 5040.0)) + v2 * (1 / 40320.0 + v * (1 / 362880.0))
+            top = (1 / 3628800.0 + v * (1 / 39916800.0)) + v2 * (
+                1 / 479001600.0 + v * (1 / 6227020800.0)
+            )
+            e = v + v2 * (low + v4 * (mid + v4 * top))
+            e = e * e + 2 * e
+            e = e * e + 2 * e
+            e = e * e + 2 * e
+            e = e * e + 2 * e
+            e = e * e + 2 * e
+            e = e * e + 2 * e
+            t = e / (e + 2.0)
+            h[i] = t
+            total += t
+        mean = total / n
+        means[j] = mean
+        for i in range(n):
+            h[i] -= mean
+
+
+@njit(nogil=True, cache=True, fastmath=FAST)
+def centre(H, means):  # type: ignore[no-untyped-def]
+    """In place: every row of H less its mean, which goes to ``means``."""
+    n = H.shape[1]
+    for j in range(H.shape[0]):
+        h = H[j]
+        total = 0.0
+        for i in range(n):
+            total += h[i]
+        mean = total / n
+        means[j] = mean
+        for i in range(n):
+            h[i] -= mean
+
+
+@njit(nogil=True, cache=True, fastmath=FAST)
+def times_slope(H, means, R):  # type: ignore[no-untyped-def]
+    """In place: R <- R (1 - h^2), h being the output before its mean was taken off."""
+    for j in range(H.shape[0]):
+        h = H[j]
+        r = R[j]
+        mean = means[j]
+        for i in range(h.size):
+            x = h[i] + mean
+            r[i] *= 1.0 - x * x
+
+
+@njit(nogil=True, cache=True, fastmath=FAST)
+def slopes(H, means, w, E, R):  # type: ignore[no-untyped-def]
+    """R <- (w E) (1 - h^2), with w m x T and E T x n; see ``times_slope``."""
+    for j in range(H.shape[0]):
+        r = R[j]
+        for t in range(E.shape[0]):
+            e = E[t]
+            factor = w[j, t]
+            if t == 0:
+                for i in range(r.size):
+                    r[i] = e[i] * factor
+            else:
+                for i in range(r.size):
+                    r[i] += e[i] * factor
+    times_slope(H, means, R)
+
+
+@njit(nogil=True, cache=True, fastmath=FAST)
+def count_wrong(R, p, own):  # type: ignore[no-untyped-def]
+    """Samples whose class, left out, does not win: with y = +-1, y r >= p, or r_own - r >= 2 p.
+
+    A score that beats its rivals by no more than 1e-10 is no decision and counts as wrong.
+    """
+    count = 0
+    if R.shape[0] == 1:
+        for i in range(own.size):
+            sign = 2.0 * own[i] - 1.0
+            if sign * R[0, i] >= (1.0 - 1e-10) * p[i]:
+                count += 1
+        return count
+    for i in range(own.size):
+        rival = np.inf
+        for t in range(R.shape[0]):
+            if t != own[i]:
+                rival = min(rival, R[t, i])
+        if R[own[i], i] - rival >= (2.0 - 1e-10) * p[i]:
+            count += 1
+    return count
+
+
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+def prefix_losses(Q, z, R, p, own, least, squares, wrong):  # type: ignore[no-untyped-def]
+    """Leave-one-out losses of the first 1, 2, ..., m neurons; R and p are changed in place.
+
+    Parameters
+    ----------
+    Q, z : arrays, m x n and m x T
+        L^-1 H and L^-1 H Y: the fit of the first j neurons is the sum of Q_i' z_i over i <= j.
+    R, p : arrays, T x n and n
+        Residuals and 1 - leverages of the constant model; afterwards of all neurons.
+    own : int array, n, or empty
+        The class of each sample: 0 and 1 for one column of targets, else its column. Empty:
+        mistakes are not counted.
+    least : float
+        The least 1 - leverage at which a sample still counts as left out.
+    squares, wrong : arrays, m
+        Out: sums over the samples of |r / p|^2, and the number of mistakes.
+    """
+    n = Q.shape[1]
+    T = R.shape[0]
+    for j in range(Q.shape[0]):
+        q = Q[j]
+        room = 1.0
+        for i in range(n):
+            x = p[i] - q[i] * q[i]
+            p[i] = x
+            room = min(room, x)
+        total = 0.0
+        for t in range(T):
+            r = R[t]
+            factor = z[j, t]
+            for i in range(n):
+                x = r[i] - q[i] * factor
+                r[i] = x
+                x /= p[i]
+                total += x * x
+        if room <= least:
+            squares[j] = np.inf
+            wrong[j] = np.inf
+            continue
+        squares[j] = total
+        if own.size:
+            wrong[j] = count_wrong(R, p, own)
+
+
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+def leave_out(Q, E, p, own, least):  # type: ignore[no-untyped-def]
+    """Sums of ``prefix_losses`` for all neurons alone; E are their residuals, p as there."""
+    n = Q.shape[1]
+    for j in range(Q.shape[0]):
+        q = Q[j]
+        for i in range(n):
+            p[i] -= q[i] * q[i]
+    room = 1.0
+    for i in range(n):
+        room = min(room, p[i])
+    if room <= least:
+        return np.inf, np.inf
+    total = 0.0
+    for t in range(E.shape[0]):
+        e = E[t]
+        for i in range(n):
+            x = e[i] / p[i]
+            total += x * x
+    return total, float(count_wrong(E, p, own)) if own.size else 0.0

@@ -1,0 +1,355 @@
+r"""Extreme learning machines: random hidden neurons, least squares on top, exact leave-one-out.
+
+Letters as in Frénay et al. (2012): n samples, d features, m neurons. Features are standardised and
+scaled by :math:`\beta \ge 0` before they reach the neurons (their figure 4). Neurons are rows here:
+
+.. math:: H_{ji} = \tanh(\textstyle\sum_k W_{jk} \beta_k X_{ik} + b_j), \qquad j = 1..m,\ i = 1..n
+
+The output layer has an intercept that is not penalised and, because H is nearly always short of
+full rank when few features are in use, a small ridge that grows with n. With H and Y less their
+means over the samples,
+
+.. math::
+
+   A = H H' + \rho n I = L L' \qquad Q = L^{-1} H \qquad z = Q Y \qquad w = L^{-T} z \\
+   e = Y - H' w = Y - Q' z \qquad p_i = 1 - 1/n - \textstyle\sum_j Q_{ji}^2
+
+and the residual of sample i when it is left out, intercept refitted, neurons and :math:`\rho n`
+kept, is :math:`e_i / p_i` (PRESS, equation 9). The leading blocks of L belong to the first neurons,
+so sums over the first rows of Q give the leave-one-out error of every prefix of the neurons.
+
+The error that is minimised over w, :math:`J(\beta) = |e|^2 / n + \rho |w|^2`, has by the envelope
+theorem the gradient of equation 13, with w held fixed:
+
+.. math:: \partial J / \partial \beta_k
+   = -\tfrac{2}{n} \textstyle\sum_j W_{jk} \sum_i X_{ik} (1 - H_{ji}^2) \sum_t w_{jt} e_{it}
+"""
+
+import threading
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import blas, lapack
+
+from sparsepath.data.blocks import Floats
+from sparsepath.errors import InputError
+
+Indices = NDArray[np.intp]
+ACTIVATIONS = ("tanh", "gaussian")
+ROOM = 1e-10  # 1 - leverage at or below this: the sample decides its own prediction
+
+
+@dataclass(frozen=True, eq=False)
+class Neurons:
+    """Random neurons, m of them, on d standardised features.
+
+    ``tanh``: weights and biases; ``gaussian``: centres (in ``weights``) and widths (in ``biases``),
+    exp(-width |x - centre|^2).
+    """
+
+    weights: Floats  # m x d
+    biases: Floats  # m
+    activation: str = "tanh"
+
+    def __len__(self) -> int:
+        return len(self.biases)
+
+    def take(self, which: Indices | slice) -> "Neurons":
+        """Some of the neurons."""
+        return Neurons(self.weights[which], self.biases[which], self.activation)
+
+    def on(self, features: Any, scaling: Floats) -> "Neurons":
+        """The neurons as they see some of the features, already scaled: tanh only."""
+        return Neurons(self.weights[:, features] * scaling, self.biases, self.activation)
+
+    def outputs(self, XT: Floats, out: Floats, means: Floats) -> None:
+        """Outputs, m x n, less their means; XT holds the features as rows."""
+        from sparsepath.elm import compiled
+
+        if self.activation == "tanh":
+            np.matmul(self.weights, XT, out=out)
+            compiled.squash(out, self.biases, means)
+            return
+        np.matmul(self.weights, XT, out=out)
+        out *= 2.0
+        out -= np.square(self.weights).sum(1)[:, None]
+        out -= np.square(XT).sum(0)
+        np.minimum(out, 0.0, out=out)  # minus a squared distance
+        out *= self.biases[:, None]
+        np.exp(out, out=out)
+        compiled.centre(out, means)
+
+
+def draw_neurons(
+    n_neurons: int, n_features: int, activation: str, random: np.random.Generator
+) -> Neurons:
+    """Neurons for standardised features.
+
+    Weights and biases of tanh neurons are standard normal. Gaussian centres are standard normal,
+    and widths are such that the squared distance at which they fall to 1/e lies, evenly in its
+    logarithm, between a third and ten times the number of features.
+    """
+    if activation not in ACTIVATIONS:
+        raise InputError(f"activation={activation!r}; use one of {', '.join(ACTIVATIONS)}.")
+    weights = random.standard_normal((n_neurons, n_features))
+    if activation == "tanh":
+        return Neurons(weights, random.standard_normal(n_neurons), activation)
+    reach = 10.0 ** random.uniform(-0.5, 1.0, n_neurons) * max(n_features, 1)
+    return Neurons(weights, 1.0 / reach, activation)
+
+
+@dataclass(frozen=True, eq=False)
+class LeaveOneOut:
+    """Leave-one-out of one fit: the residuals, T x n, and what they cost."""
+
+    residuals: Floats
+    criterion: float  # mean per sample of what is minimised; infinite if a sample is not left out
+    squares: float  # mean per sample of the squared residuals
+    losses: Floats  # the criterion sample by sample
+
+    @property
+    def standard_error(self) -> float:
+        """Of the criterion, from the spread over the samples."""
+        if not np.isfinite(self.criterion):
+            return float("nan")
+        return float(self.losses.std(ddof=1) / np.sqrt(len(self.losses)))
+
+
+class Target:
+    """What is to be predicted: centred targets, and the classes if mistakes are counted.
+
+    Parameters
+    ----------
+    Y : array, n x T
+        Numbers; for classes -1 and +1, one column if there are two of them, else one each.
+    own : int array, n, optional
+        The class of each sample. If given the criterion is the leave-one-out error rate, with the
+        squared error to break ties; otherwise the squared error, summed over targets.
+    """
+
+    def __init__(self, Y: Floats, own: Indices | None = None) -> None:
+        self.mean = Y.mean(0)
+        self.Y = Y
+        self.centred = Y - self.mean
+        self.rows = np.ascontiguousarray(self.centred.T)
+        self.n = len(Y)
+        self.own = np.zeros(0, dtype=np.intp) if own is None else own
+        self.empty_error = float(np.vdot(self.rows, self.rows)) / self.n
+
+    def prefixes(self, Q: Floats, z: Floats) -> tuple[Floats, Floats]:
+        """Criterion and squared error, as means, of the first 1, 2, ..., m rows of Q."""
+        from sparsepath.elm import compiled
+
+        squares, wrong = np.empty(len(Q)), np.empty(len(Q))
+        p = np.full(self.n, 1.0 - 1.0 / self.n)
+        compiled.prefix_losses(Q, z, self.rows.copy(), p, self.own, ROOM, squares, wrong)
+        squares /= self.n
+        return (wrong / self.n if self.own.size else squares), squares
+
+    def judge(self, E: Floats, p: Floats) -> LeaveOneOut:
+        """Leave-one-out of the residuals E, T x n, with 1 - leverage p."""
+        residuals = E / np.maximum(p, ROOM)
+        squares = np.square(residuals).sum(0)
+        losses = squares
+        if self.own.size:
+            wins = self._winners(residuals)
+            losses = (wins != self.own).astype(np.float64)
+        if p.min() <= ROOM:
+            return LeaveOneOut(residuals, np.inf, np.inf, losses)
+        return LeaveOneOut(residuals, float(losses.mean()), float(squares.mean()), losses)
+
+    def _winners(self, residuals: Floats) -> Indices:
+        """The classes that win when left out; -1 where there is no decision."""
+        scores = self.Y.T - residuals
+        if len(scores) == 1:
+            return np.where(np.abs(scores[0]) <= 1e-10, -1, scores[0] > 0).astype(np.intp)
+        best = np.sort(scores, axis=0)[-2:]
+        return np.where(best[1] - best[0] <= 1e-10, -1, scores.argmax(0)).astype(np.intp)
+
+    def empty(self) -> LeaveOneOut:
+        """Leave-one-out of the constant model."""
+        return self.judge(self.rows, np.full(self.n, 1.0 - 1.0 / self.n))
+
+
+class Fit:
+    """The output layer over given neurons; arrays are lent and good until the next fit.
+
+    Attributes
+    ----------
+    H, means : arrays, m x n and m
+        Centred outputs of the neurons, and their means.
+    L, z, w, E : arrays
+        As in the module's first lines; w is m x T, E is T x n.
+    mse, objective : float
+        |e|^2 / n, and the same plus ridge |w|^2.
+    """
+
+    def __init__(
+        self, neurons: Neurons, XT: Floats, target: Target, ridge: float, space: "Space"
+    ) -> None:
+        m, n = len(neurons), target.n
+        self.neurons, self.XT, self.target, self.ridge = neurons, XT, target, ridge
+        self._space = space
+        self.H, self.means = space.H[:m], np.empty(m)
+        neurons.outputs(XT, self.H, self.means)
+        A = blas.dsyrk(1.0, self.H.T, trans=1, lower=1)
+        A.T.reshape(-1)[:: m + 1] += ridge * n
+        self.L, info = lapack.dpotrf(A, lower=1, overwrite_a=1, clean=0)
+        if info:
+            raise InputError(
+                f"ridge={ridge:g} is too small: the neurons are dependent to rounding; "
+                "try 1e-8 or more."
+            )
+        self.z = lapack.dtrtrs(self.L, self.H @ target.centred, lower=1)[0]
+        self.w = lapack.dtrtrs(self.L, self.z, lower=1, trans=1)[0]
+        self.E = target.rows - np.matmul(self.w.T, self.H)
+        self.mse = float(np.vdot(self.E, self.E)) / n
+        self.objective = self.mse + ridge * float(np.vdot(self.w, self.w))
+
+    def orthogonal(self) -> Floats:
+        """Q = L^-1 H."""
+        Q = self._space.Q[: len(self.H)]
+        Q[:] = self.H
+        blas.dtrsm(1.0, self.L, Q.T, side=1, lower=1, trans_a=1, overwrite_b=1)
+        return Q
+
+    def leave_one_out(self) -> LeaveOneOut:
+        """Exact leave-one-out of all neurons."""
+        Q = self.orthogonal()
+        return self.target.judge(self.E, 1.0 - 1.0 / self.target.n - np.einsum("ji,ji->i", Q, Q))
+
+    def key(self) -> tuple[float, float]:
+        """Criterion and squared leave-one-out error of all neurons, and nothing else."""
+        from sparsepath.elm import compiled
+
+        n, own = self.target.n, self.target.own
+        p = np.full(n, 1.0 - 1.0 / n)
+        squares, wrong = compiled.leave_out(self.orthogonal(), self.E, p, own, ROOM)
+        return (wrong if own.size else squares) / n, squares / n
+
+    def prefixes(self) -> tuple[Floats, Floats]:
+        """Criterion and squared leave-one-out error of the first 1, 2, ..., m neurons."""
+        return self.target.prefixes(self.orthogonal(), self.z)
+
+    def slopes(self, G: Floats) -> Floats:
+        """Of a number with derivatives G, m x n, by H: the derivatives by scalings; tanh, at 1.
+
+        The derivative by the scaling of a feature, at the scaling that the neurons have in them.
+        ``G`` is overwritten.
+        """
+        from sparsepath.elm import compiled
+
+        compiled.times_slope(self.H, self.means, G)
+        return np.einsum("jk,jk->k", self.neurons.weights, G @ self.XT.T)
+
+    def gradient(self, weights: Floats, XT: Floats) -> Floats:
+        """Gradient of the objective by the scalings of all features (equation 13).
+
+        ``weights`` and ``XT`` are those of all features, before scaling.
+        """
+        from sparsepath.elm import compiled
+
+        G = self._space.Q[: len(self.H)]
+        compiled.slopes(self.H, self.means, self.w, self.E, G)
+        return np.einsum("jk,jk->k", weights, G @ XT.T) * (-2.0 / self.target.n)
+
+
+class Space:
+    """Room for the two large arrays of a fit, so that they are not asked for again and again."""
+
+    def __init__(self, m: int, n: int) -> None:
+        self.H, self.Q = np.empty((m, n)), np.empty((m, n))
+
+
+class Pool:
+    """A fixed pool of neurons on a problem; fits with any scaling and any of the neurons.
+
+    Parameters
+    ----------
+    XT : array, d x n
+        Standardised features as rows.
+    target : Target
+    neurons : Neurons
+        tanh neurons on all d features.
+    ridge : float
+    """
+
+    def __init__(self, XT: Floats, target: Target, neurons: Neurons, ridge: float) -> None:
+        self.XT, self.target, self.neurons, self.ridge = XT, target, neurons, ridge
+        self._lent = threading.local()
+
+    def space(self) -> Space:
+        """This thread's room."""
+        if not hasattr(self._lent, "space"):
+            self._lent.space = Space(len(self.neurons), self.target.n)
+        space: Space = self._lent.space
+        return space
+
+    def fit(self, scaling: Floats, which: Indices | slice) -> Fit:
+        """Fit the output layer of some neurons, features scaled."""
+        active = np.flatnonzero(scaling)
+        seen = self.neurons.take(which).on(active, scaling[active])
+        XT = self.XT if len(active) == len(scaling) else self.XT[active]
+        return Fit(seen, XT, self.target, self.ridge, self.space())
+
+    def gradient(self, fit: Fit, which: Indices | slice) -> Floats:
+        """Gradient of the fit's objective by the scalings of all features."""
+        return fit.gradient(self.neurons.weights[which], self.XT)
+
+
+@dataclass(frozen=True, eq=False)
+class Machine:
+    """A fitted machine, ready to predict from the raw features.
+
+    ``neurons`` have the scaling in them and see the columns ``features``, standardised by
+    ``centre`` and ``scale``.
+    """
+
+    features: Indices
+    centre: Floats
+    scale: Floats
+    neurons: Neurons
+    coef: Floats  # m x T
+    intercept: Floats  # T
+
+    @classmethod
+    def constant(cls, target: Target) -> "Machine":
+        """The mean, whatever the features."""
+        none, empty = np.empty((0, 0)), np.empty(0)
+        neurons = Neurons(none, empty)
+        coef = np.empty((0, len(target.mean)))
+        return cls(np.empty(0, dtype=np.intp), empty, empty, neurons, coef, target.mean)
+
+    @classmethod
+    def of(cls, fit: Fit, features: Indices, centre: Floats, scale: Floats) -> "Machine":
+        """The machine of a fit; its neurons are kept, its lent arrays are not."""
+        intercept = fit.target.mean - fit.means @ fit.w
+        return cls(features, centre, scale, fit.neurons, fit.w.copy(), intercept)
+
+    def predict(self, X: Any) -> Floats:
+        """Predictions, n x T."""
+        if not len(self.neurons):
+            return np.repeat(self.intercept[None], X.shape[0], axis=0)
+        part = X[:, self.features]
+        part = np.asarray(part if isinstance(part, np.ndarray) else part.toarray(), np.float64)
+        XT = np.ascontiguousarray(((part - self.centre) / self.scale).T)
+        H, means = np.empty((len(self.neurons), XT.shape[1])), np.empty(len(self.neurons))
+        self.neurons.outputs(XT, H, means)
+        H += means[:, None]
+        return H.T @ self.coef + self.intercept
+
+
+def standardise(X: Any) -> tuple[Floats, Floats, Floats]:
+    """Features as rows, standardised, with their centres and scales; a constant one is all zero."""
+    dense = X if isinstance(X, np.ndarray) else X.toarray()
+    XT = np.array(dense.T, dtype=np.float64, order="C")
+    centre = XT.mean(1)
+    XT -= centre[:, None]
+    scale = np.sqrt(np.einsum("ki,ki->k", XT, XT) / XT.shape[1])
+    constant = scale <= 1e-13 * np.maximum(np.abs(centre), np.finfo(np.float64).tiny)
+    scale[constant] = 1.0
+    XT[constant] = 0.0
+    XT /= scale[:, None]
+    return XT, centre, scale

@@ -1,0 +1,213 @@
+"""Selection by mutual information as a scikit-learn transformer."""
+
+import copy
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from sparsepath.data.door import check_features, check_target
+from sparsepath.data.threads import Threads
+from sparsepath.errors import InputError
+from sparsepath.information.kraskov import (
+    VARIANTS,
+    Estimator,
+    check_neighbors,
+    standard_rows,
+)
+from sparsepath.information.neighbors import choose_neighbors
+from sparsepath.information.search import SEARCHES, Trail, forward, forward_backward
+from sparsepath.path import SelectionPath
+
+METHODS = {"forward": "mi-forward", "forward-backward": "mi-forward-backward"}
+
+
+class MutualInfoSelector(SelectorMixin, CallbackSupportMixin, BaseEstimator):
+    """Choose features by their joint mutual information with the target (MI-FW, MI-FWBW).
+
+    Mutual information is that of Kraskov et al. (2004), of all features of the subset together. It
+    is a transformer only: any estimator may follow it in a pipeline. The error of a subset on the
+    path is minus its mutual information, in nats. The estimate falls with the number of features
+    when samples are few, so it orders subsets of one size better than sizes: score the path with
+    :func:`sparsepath.evaluate` before trusting a size.
+
+    Parameters
+    ----------
+    max_features : int or None, default=None
+        The largest size on the path; None: all features.
+    choose : {"one_se", "min"}, int or float, default="one_se"
+        Which size to use: the smallest within one standard error of the most informative, the most
+        informative, a given size, or the smallest within a fraction of the most informative.
+    search : {"forward", "forward-backward"}, default="forward"
+        Add one feature at a time; or add and drop from random subsets.
+    n_neighbors : int or "resampling", default=6
+        Of the estimator. "resampling": the number that best tells the features from themselves
+        shuffled.
+    variant : {1, 2}, default=1
+        Of the estimator.
+    n_restarts : int, default=100
+        Random subsets to start from; for search="forward-backward".
+    random_state : int, RandomState or None
+        The seed of resampling and restarts.
+    n_threads : int, optional
+        Threads; None: one per core. It changes the speed only.
+    callback : callable, optional
+        Called after every step or restart with the path so far; a true value stops the search.
+
+    Attributes
+    ----------
+    path_ : SelectionPath
+        Best subset and minus its mutual information for every size.
+    selected_ : array of int
+        The columns in use.
+    n_neighbors_ : int
+        The number of neighbours in use.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+
+    Examples
+    --------
+    >>> from sparsepath.data.synthetic import xor_like
+    >>> problem = xor_like(400, random_state=0)
+    >>> selector = MutualInfoSelector().fit(problem.X, problem.y)
+    >>> sorted(selector.path_.subset(3)), selector.transform(problem.X).shape
+    ([0, 1, 2], (400, 3))
+    """
+
+    def __init__(
+        self,
+        max_features: int | None = None,
+        *,
+        choose: str | int | float = "one_se",
+        search: str = "forward",
+        n_neighbors: int | str = 6,
+        variant: int = 1,
+        n_restarts: int = 100,
+        random_state: Any = None,
+        n_threads: int | None = None,
+        callback: Callable[[SelectionPath], object] | None = None,
+    ) -> None:
+        self.max_features = max_features
+        self.choose = choose
+        self.search = search
+        self.n_neighbors = n_neighbors
+        self.variant = variant
+        self.n_restarts = n_restarts
+        self.random_state = random_state
+        self.n_threads = n_threads
+        self.callback = callback
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        tags.target_tags.multi_output = True
+        tags.target_tags.single_output = True
+        return tags
+
+    @with_callbacks
+    def fit(self, X: Any, y: ArrayLike) -> Self:
+        """Search for the path and settle on a size.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The features.
+        y : array of shape (n_samples,) or (n_samples, n_targets)
+            Several targets are taken together.
+        """
+        X = check_features(self, X, reset=True)
+        Y, _ = check_target(y, X.shape[0])
+        XT = standard_rows(X if isinstance(X, np.ndarray) else X.toarray())
+        YT = standard_rows(Y)
+        features = np.flatnonzero(np.ptp(XT, axis=1) > 0).tolist()
+        most, n_restarts = self._check(len(features))
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        random = np.random.default_rng(seed)
+        context = self._init_callback_context(
+            max_subtasks=most if self.search == "forward" else n_restarts
+        )
+        context.call_on_fit_task_begin(estimator=self, X=X, y=y)
+        trail = Trail(self._watch(context))
+        with Threads(self.n_threads) as threads:
+            if isinstance(self.n_neighbors, str):
+                k = choose_neighbors(XT, YT, threads, random).n_neighbors
+            else:
+                k = check_neighbors(self.n_neighbors, XT.shape[1])
+            self.n_neighbors_ = k
+            estimator = Estimator(XT, YT, k, self.variant, threads)
+            if self.search == "forward":
+                forward(estimator, features, most, trail)
+            else:
+                forward_backward(estimator, features, most, trail, n_restarts, random)
+        self._settle(trail, complete=True)
+        context.call_on_fit_task_end(estimator=self, X=X, y=y)
+        return self
+
+    def _check(self, usable: int) -> tuple[int, int]:
+        if self.search not in SEARCHES:
+            raise InputError(f"search={self.search!r}; use one of {', '.join(SEARCHES)}.")
+        if self.variant not in VARIANTS:
+            raise InputError(f"variant={self.variant!r}; use 1 or 2.")
+        if isinstance(self.n_neighbors, str) and self.n_neighbors != "resampling":
+            raise InputError(
+                f"n_neighbors={self.n_neighbors!r}; give a whole number or 'resampling'."
+            )
+        for name in ("max_features", "n_restarts"):
+            value = getattr(self, name)
+            allowed = isinstance(value, int | np.integer) and not isinstance(value, bool)
+            if value is not None and not (allowed and value >= 0):
+                raise InputError(f"{name}={value!r}; give a whole number from 0 up.")
+        most = usable if self.max_features is None else min(usable, int(self.max_features))
+        return most, int(self.n_restarts)
+
+    def _settle(self, trail: Trail, complete: bool) -> None:
+        told = self.get_params(deep=False)
+        skipped = ("callback", "n_threads", "random_state")
+        parameters = {name: value for name, value in told.items() if name not in skipped}
+        self.path_ = SelectionPath(
+            trail.steps,
+            n_features=self.n_features_in_,
+            moves=trail.moves,
+            feature_names=getattr(self, "feature_names_in_", None),
+            criterion="minus mutual information",
+            method=METHODS[self.search],
+            parameters={**parameters, "n_neighbors": self.n_neighbors_},
+            seed=self.random_state if isinstance(self.random_state, int) else None,
+            complete=complete,
+            stopped=trail.stopped,
+        )
+        self.selected_ = np.array(self.path_.subset(self.path_.choose(self.choose)), dtype=np.intp)
+
+    def _watch(self, context: Any) -> Callable[[Trail], bool] | None:
+        """What is called after every step: scikit-learn's callbacks and the plain one."""
+        listening = bool(getattr(self, "_skl_callbacks", None))
+        if self.callback is None and not listening:
+            return None
+
+        def watch(trail: Trail) -> bool:
+            state = copy.copy(self)
+            state._settle(trail, complete=False)
+            stop = self.callback is not None and bool(self.callback(state.path_))
+            if listening:
+                step = context.subcontext(task_name=f"{len(trail.steps)} sizes")
+                step.call_on_fit_task_begin(estimator=self)
+                fitted = {k: v for k, v in vars(state).items() if k.endswith("_")}
+                stop |= bool(
+                    step.call_on_fit_task_end(estimator=self, reconstruction_attributes=fitted)
+                )
+            return stop
+
+        return watch
+
+    def _get_support_mask(self) -> NDArray[np.bool_]:
+        check_is_fitted(self)
+        mask = np.zeros(self.n_features_in_, dtype=bool)
+        mask[self.selected_] = True
+        return mask

@@ -1,0 +1,193 @@
+"""The estimators: scikit-learn's contract, claims of the paper on drawn data, messages."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import check_estimator
+from slow_twins import elm as twin
+
+from sparsepath import (
+    ELMClassifier,
+    ELMFSClassifier,
+    ELMFSRegressor,
+    ELMRegressor,
+    LarsSelector,
+    OPELMRegressor,
+)
+from sparsepath.data.synthetic import functional, xor_like
+from sparsepath.elm.network import standardise
+from sparsepath.errors import InputError
+
+QUICK = {"n_restarts": 2, "n_neurons": 8, "n_threads": 1}
+
+
+@pytest.mark.filterwarnings("ignore:No features were selected:UserWarning")
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        ELMRegressor(),
+        ELMRegressor(activation="gaussian"),
+        ELMClassifier(),
+        OPELMRegressor(40),
+        ELMFSRegressor(**QUICK),
+        ELMFSClassifier(**QUICK),
+        LarsSelector(),
+    ],
+    ids=repr,
+)
+def test_scikit_learn_contract(estimator):
+    check_estimator(estimator, on_skip=None)
+
+
+def test_leave_one_out_of_the_estimator_equals_refitting():
+    problem = functional(40, 5, random_state=0)
+    model = ELMRegressor(12, ridge=1e-3, random_state=0).fit(problem.X, problem.y)
+    neurons = model._machine.neurons
+    X = standardise(problem.X)[0].T
+    H = twin.hidden(X, neurons.weights.T, neurons.biases, np.ones(5))
+    expected = twin.loo_residuals(H, problem.y[:, None], 1e-3)[:, 0]
+    np.testing.assert_allclose(problem.y - model.loo_predictions_, expected, rtol=1e-8)
+    assert model.loo_error_ == pytest.approx(np.square(expected).mean())
+    assert model.loo_error_se_ == pytest.approx(
+        np.square(expected).std(ddof=1) / np.sqrt(len(expected))
+    )
+
+
+def test_several_targets_are_fitted_as_one_by_one():
+    problem = functional(60, 5, random_state=0)
+    Y = np.column_stack([problem.y, problem.X[:, 0]])
+    both = ELMRegressor(10, random_state=0).fit(problem.X, Y).predict(problem.X)
+    for t in range(2):
+        alone = ELMRegressor(10, random_state=0).fit(problem.X, Y[:, t]).predict(problem.X)
+        np.testing.assert_allclose(both[:, t], alone, rtol=1e-8)
+
+
+def test_pruned_machine_is_no_worse_than_any_prefix():
+    problem = xor_like(200, 4, random_state=0)
+    model = OPELMRegressor(40, random_state=0).fit(problem.X, problem.y)
+    assert model.n_neurons_ == model.loo_errors_.argmin() + 1
+    assert model.loo_error_ == pytest.approx(model.loo_errors_.min(), rel=1e-9)
+    assert len(model._machine.neurons) == model.n_neurons_
+
+
+@pytest.mark.parametrize("strategy", ["both", "swap", "scaling"])
+def test_xor_path(strategy):
+    problem = xor_like(600, random_state=1)
+    model = ELMFSRegressor(
+        strategy=strategy, n_restarts=30, n_neurons=60, random_state=0, choose="min"
+    ).fit(problem.X, problem.y)
+    path = model.path_
+    assert [set(path.subset(k)) for k in (2, 3)] == [{1, 2}, {0, 1, 2}]
+    assert path.error(3) == path.errors.min()
+    assert set(model.selected_) == {0, 1, 2}
+    assert path.error_kind == "selection"
+
+
+def test_predictions_come_from_the_machine_that_earned_the_error():
+    train, test = functional(400, 7, random_state=0), functional(2000, 7, random_state=1)
+    model = ELMFSRegressor(6, n_restarts=5, random_state=0).fit(train.X, train.y)
+    for size in (3, 5):
+        held_out = np.square(test.y - model.at_size(size).predict(test.X)).mean()
+        assert held_out < 2 * model.path_.error(size)
+        assert (model.scalings_[size] > 0).sum() == size
+    assert model.at_size(0).predict(test.X[:3]).tolist() == [pytest.approx(train.y.mean())] * 3
+    with pytest.raises(InputError):
+        model.at_size(7)
+
+
+def test_standard_errors_and_training_errors_of_the_path():
+    problem = functional(120, 5, random_state=0)
+    model = ELMFSRegressor(2, strategy="swap", n_neurons=20, random_state=0)
+    path = model.fit(problem.X, problem.y).path_
+    for size in path.sizes:
+        fitted = model.at_size(size).predict(problem.X)
+        assert path.step(size).train_error == pytest.approx(np.square(problem.y - fitted).mean())
+        assert path.step(size).train_error <= path.error(size)
+        assert path.error_se(size) > 0
+    n = len(problem.y)
+    left_out = (problem.y - problem.y.mean()) * n / (n - 1)
+    assert path.error(0) == pytest.approx(np.square(left_out).mean())
+
+
+@pytest.mark.parametrize("load", [load_iris, load_breast_cancer])
+def test_classes_are_told_apart(load):
+    X, y = load(return_X_y=True)
+    X, names = X[:, :6], np.array(["a", "b", "c"])[y]
+    model = ELMFSClassifier(3, n_restarts=3, n_neurons=25, random_state=0).fit(X, names)
+    assert model.path_.criterion == "leave-one-out zero-one error"
+    assert model.path_.errors[-1] < 0.1
+    assert model.score(X, names) > 0.9
+    squared = clone(model).set_params(loss="squared").fit(X, names)
+    assert squared.path_.criterion == "leave-one-out squared error"
+
+
+def test_threads_and_pickles_change_nothing():
+    problem = xor_like(150, random_state=0)
+    one, two = (
+        ELMFSRegressor(n_restarts=6, n_neurons=30, random_state=3, n_threads=n).fit(
+            problem.X, problem.y
+        )
+        for n in (1, 2)
+    )
+    assert one.path_ == two.path_
+    again = pickle.loads(pickle.dumps(one))
+    np.testing.assert_array_equal(again.predict(problem.X), two.predict(problem.X))
+
+
+def test_names_pipelines_and_callbacks():
+    frame = load_iris(as_frame=True)
+    told = []
+    model = ELMFSRegressor(
+        2, n_restarts=11, n_neurons=10, random_state=0, callback=lambda path: told.append(path)
+    )
+    make_pipeline(StandardScaler().set_output(transform="pandas"), model).fit(
+        frame.data, frame.target.astype(float)
+    )
+    assert model.path_.names(1) == ("petal width (cm)",)
+    assert len(told) == 2 + 2 + 1
+    assert not told[0].complete
+    assert model.path_.complete
+
+
+@pytest.mark.parametrize(
+    ("estimator", "message"),
+    [
+        (ELMRegressor(0), "n_neurons=0"),
+        (ELMRegressor(ridge=0), "ridge=0"),
+        (ELMRegressor(activation="relu"), "activation='relu'; use one of tanh, gaussian"),
+        (ELMFSRegressor(strategy="all"), "strategy='all'; use one of both, scaling, swap"),
+        (ELMFSRegressor(rule="most"), "rule='most'; use one of half, sign, largest"),
+        (ELMFSRegressor(max_features=-1), "max_features=-1"),
+        (ELMFSRegressor(n_restarts=2.5), "n_restarts=2.5"),
+        (ELMFSRegressor(n_levels=0), "n_levels=0"),
+        (ELMFSClassifier(loss="hinge"), "loss='hinge'; use one of zero_one, squared"),
+        (LarsSelector(max_features="many"), "max_features='many'"),
+    ],
+)
+def test_messages_name_what_was_given(estimator, message):
+    X = np.random.default_rng(0).standard_normal((20, 3))
+    with pytest.raises(InputError, match=message):
+        estimator.fit(X, np.arange(20) % 2)
+
+
+def test_lars_path_is_exact():
+    from sklearn.linear_model import LinearRegression
+    from sklearn.model_selection import LeaveOneOut, cross_val_predict
+
+    problem = functional(60, 6, random_state=0)
+    model = LarsSelector(choose="min").fit(problem.X, problem.y)
+    for size in model.path_.sizes[1:]:
+        columns = list(model.path_.subset(size))
+        out = cross_val_predict(
+            LinearRegression(), problem.X[:, columns], problem.y, cv=LeaveOneOut()
+        )
+        assert model.path_.error(size) == pytest.approx(np.square(problem.y - out).mean())
+        plain = LinearRegression().fit(problem.X[:, columns], problem.y)
+        np.testing.assert_allclose(
+            model.at_size(size).predict(problem.X), plain.predict(problem.X[:, columns])
+        )

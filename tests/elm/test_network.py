@@ -1,0 +1,195 @@
+"""PRESS equals refitting, prefixes equal separate fits, gradients equal finite differences."""
+
+import subprocess
+import sys
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from problems import Case, problems
+from slow_twins import elm as twin
+
+from sparsepath.elm import compiled
+from sparsepath.elm.network import (
+    Fit,
+    Machine,
+    Neurons,
+    Pool,
+    Space,
+    Target,
+    draw_neurons,
+    standardise,
+)
+from sparsepath.elm.polish import press_gradient
+from sparsepath.errors import InputError
+
+RIDGES = (1e-6, 1e-3, 1e-1)
+
+
+def pool_of(case: Case, m: int, ridge: float, own=None, activation: str = "tanh") -> Pool:
+    XT, _, _ = standardise(case.X)
+    neurons = draw_neurons(m, len(XT), activation, np.random.default_rng(1))
+    return Pool(XT, Target(case.Y, own), neurons, ridge)
+
+
+def twin_hidden(pool: Pool, scaling) -> np.ndarray:
+    neurons = pool.neurons
+    return twin.hidden(pool.XT.T, neurons.weights.T, neurons.biases, scaling)
+
+
+def scaling_for(case: Case, seed: int) -> np.ndarray:
+    random = np.random.default_rng(seed)
+    scaling = random.uniform(0.1, 1, case.X.shape[1]) * (random.random(case.X.shape[1]) < 0.7)
+    scaling[0] = 0.5
+    return scaling
+
+
+def test_tanh_is_exact_to_rounding():
+    random = np.random.default_rng(0)
+    x = np.concatenate([random.standard_normal(5000) * s for s in (1e-8, 1e-2, 1, 5, 30)])
+    x = np.concatenate([x, [0.0, 1e-300, 19.0, 20.0, 21.0, 1e300, -1e300]])
+    H, means = x[None].copy(), np.empty(1)
+    compiled.squash(H, np.zeros(1), means)
+    np.testing.assert_allclose(H[0] + means[0], np.tanh(x), rtol=0, atol=2e-15)
+
+
+@settings(max_examples=40, deadline=None)
+@given(problems(weights=False, max_m=16, max_n=6), st.sampled_from(RIDGES), st.integers(1, 9))
+def test_press_equals_refitting(case, ridge, m):
+    pool, scaling = pool_of(case, m, ridge), scaling_for(case, m)
+    loo = pool.fit(scaling, slice(None)).leave_one_out()
+    H = twin_hidden(pool, scaling)
+    expected = twin.loo_residuals(H, case.Y, ridge)
+    scale = np.abs(case.Y).max()
+    np.testing.assert_allclose(loo.residuals.T, expected, rtol=1e-6, atol=1e-7 * scale)
+    assert loo.squares == pytest.approx(np.square(expected).sum() / len(expected), rel=1e-6)
+
+
+@settings(max_examples=40, deadline=None)
+@given(problems(weights=False, max_m=20, max_n=6), st.sampled_from(RIDGES), st.integers(1, 12))
+def test_fit_equals_singular_values(case, ridge, m):
+    pool, scaling = pool_of(case, m, ridge), scaling_for(case, m)
+    fit = pool.fit(scaling, slice(None))
+    slow = twin.SVD(twin_hidden(pool, scaling), case.Y, ridge)
+    assert fit.mse == pytest.approx(slow.mse, rel=1e-6, abs=1e-12)
+    assert fit.objective == pytest.approx(slow.objective, rel=1e-6)
+    assert fit.key() == pytest.approx((slow.press, slow.press), rel=1e-6)
+    assert fit.leave_one_out().criterion == pytest.approx(slow.press, rel=1e-6)
+
+
+@pytest.mark.parametrize("T", [1, 3])
+def test_every_prefix_is_a_fit_of_its_own(T):
+    random = np.random.default_rng(3)
+    X, Y = random.standard_normal((40, 4)), random.standard_normal((40, T))
+    pool = Pool(standardise(X)[0], Target(Y), draw_neurons(15, 4, "tanh", random), 1e-6)
+    criteria, squares = pool.fit(np.ones(4), slice(None)).prefixes()
+    H = twin_hidden(pool, np.ones(4))
+    slow = [twin.SVD(H[:, : m + 1], Y, 1e-6).press for m in range(15)]
+    np.testing.assert_allclose(squares, slow, rtol=1e-8)
+    np.testing.assert_array_equal(criteria, squares)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_error_rate_counts_refitted_mistakes(classes):
+    random = np.random.default_rng(classes)
+    X = random.standard_normal((30, 3))
+    own = (random.integers(0, classes, 30) + (X[:, 0] > 0)) % classes
+    Y = np.where(own[:, None] == np.arange(classes), 1.0, -1.0)
+    Y = Y[:, 1:] if classes == 2 else Y
+    pool = Pool(standardise(X)[0], Target(Y, own), draw_neurons(8, 3, "tanh", random), 1e-3)
+    criteria, squares = pool.fit(np.ones(3), slice(None)).prefixes()
+    H = twin_hidden(pool, np.ones(3))
+    for m, (rate, square) in enumerate(zip(criteria, squares, strict=True), start=1):
+        residuals = twin.loo_residuals(H[:, :m], Y, 1e-3)
+        scores = Y - residuals
+        winner = (scores[:, 0] > 0).astype(int) if classes == 2 else scores.argmax(1)
+        assert rate == pytest.approx((winner != own).mean())
+        assert square == pytest.approx(np.square(residuals).sum() / 30, rel=1e-8)
+    fit = pool.fit(np.ones(3), slice(None))
+    assert fit.key() == pytest.approx((criteria[-1], squares[-1]))
+    assert fit.leave_one_out().criterion == pytest.approx(criteria[-1])
+
+
+def test_as_many_neurons_as_samples_is_no_leave_one_out():
+    random = np.random.default_rng(0)
+    X, Y = random.standard_normal((8, 3)), random.standard_normal((8, 1))
+    pool = Pool(standardise(X)[0], Target(Y), draw_neurons(30, 3, "tanh", random), 1e-14)
+    criteria, _ = pool.fit(np.ones(3), slice(None)).prefixes()
+    assert np.isinf(criteria[-1])
+    assert np.isfinite(criteria[0])
+
+
+@pytest.mark.parametrize(("seed", "T"), list(product(range(3), [1, 2])))
+def test_gradient_of_the_refitted_objective(seed, T):
+    random = np.random.default_rng(seed)
+    X, Y = random.standard_normal((50, 4)), random.standard_normal((50, T))
+    pool = Pool(standardise(X)[0], Target(Y), draw_neurons(12, 4, "tanh", random), 1e-3)
+    at, which = random.uniform(0.2, 0.9, 4), np.arange(12)
+    fit = pool.fit(at, which)
+    gradient = pool.gradient(fit, which)
+    slow = twin.SVD(twin_hidden(pool, at), Y, 1e-3)
+    formula = twin.gradient(
+        pool.XT.T, pool.neurons.weights.T, twin_hidden(pool, at), slow.w, slow.e
+    )
+    np.testing.assert_allclose(gradient, formula, rtol=1e-8)
+
+    def objective(scaling):
+        return pool.fit(scaling, which).objective
+
+    steps = 1e-5 * np.eye(4)
+    numeric = [(objective(at + e) - objective(at - e)) / 2e-5 for e in steps]
+    np.testing.assert_allclose(gradient, numeric, rtol=1e-5, atol=1e-8)
+
+
+@pytest.mark.parametrize(("seed", "T"), list(product(range(3), [1, 2])))
+def test_gradient_of_press(seed, T):
+    random = np.random.default_rng(seed)
+    X, Y = random.standard_normal((50, 4)), random.standard_normal((50, T))
+    pool = Pool(standardise(X)[0], Target(Y), draw_neurons(12, 4, "tanh", random), 1e-3)
+    logs = np.log(random.uniform(0.2, 0.9, 4))
+
+    def press(at):
+        return pool.fit(np.exp(at), slice(None)).key()[0]
+
+    value, gradient = press_gradient(pool.fit(np.exp(logs), slice(None)))
+    assert value == pytest.approx(press(logs), rel=1e-12)
+    steps = 1e-5 * np.eye(4)
+    numeric = [(press(logs + e) - press(logs - e)) / 2e-5 for e in steps]
+    np.testing.assert_allclose(gradient, numeric, rtol=1e-5, atol=1e-8)
+
+
+def test_gaussian_neurons():
+    random = np.random.default_rng(0)
+    XT = random.standard_normal((3, 20))
+    neurons = draw_neurons(5, 3, "gaussian", random)
+    H, means = np.empty((5, 20)), np.empty(5)
+    neurons.outputs(XT, H, means)
+    squared = np.square(XT[None] - neurons.weights[:, :, None]).sum(1)
+    np.testing.assert_allclose(H + means[:, None], np.exp(-neurons.biases[:, None] * squared))
+    np.testing.assert_allclose(H.mean(1), 0, atol=1e-15)
+
+
+def test_machine_predicts_what_was_fitted():
+    random = np.random.default_rng(0)
+    X, Y = random.normal(5, 3, (30, 4)), random.standard_normal((30, 2))
+    XT, centre, scale = standardise(X)
+    fit = Fit(draw_neurons(6, 4, "tanh", random), XT, Target(Y), 1e-3, Space(6, 30))
+    machine = Machine.of(fit, np.arange(4), centre, scale)
+    np.testing.assert_allclose(Y - machine.predict(X), fit.E.T, atol=1e-12)
+
+
+def test_too_small_a_ridge_is_named():
+    X = np.ones((10, 1)) * np.arange(10)[:, None]
+    neurons = Neurons(np.ones((30, 1)), np.zeros(30))  # all the same
+    with pytest.raises(InputError, match="ridge=1e-30 is too small"):
+        Fit(neurons, standardise(X)[0], Target(X), 1e-30, Space(30, 10))
+
+
+def test_importing_the_rooms_compiles_nothing():
+    code = (
+        "import sys; from sparsepath import ELMFSRegressor, MutualInfoSelector, LarsSelector; "
+        "assert 'numba' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,0 +1,163 @@
+"""Algorithm 1 and the swap search against their slow twins."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from slow_twins import elm as twin
+
+from sparsepath.data.synthetic import functional, xor_like
+from sparsepath.data.threads import Threads
+from sparsepath.elm.network import Pool, Target, draw_neurons, standardise
+from sparsepath.elm.polish import polish
+from sparsepath.elm.scaling import RULES, Best, increase, neighbour, restart
+from sparsepath.elm.search import Plan, search
+from sparsepath.elm.subsets import RIDGE, SCALINGS, SwapSearch, best_prefix
+
+
+def pool_of(problem, m=20, ridge=1e-6, seed=0) -> Pool:
+    XT, _, _ = standardise(problem.X)
+    neurons = draw_neurons(m, len(XT), "tanh", np.random.default_rng(seed))
+    return Pool(XT, Target(problem.y[:, None]), neurons, ridge)
+
+
+slopes = st.lists(st.integers(-8, 8), min_size=1, max_size=6)
+
+
+@settings(max_examples=200, deadline=None)
+@given(slopes, st.integers(0, 10_000), st.sampled_from(RULES))
+def test_neighbour_equals_the_slow_one(values, seed, rule):
+    G = np.array(values, dtype=float)
+    grid = np.random.default_rng(seed).integers(0, 4, len(G))
+    np.testing.assert_array_equal(neighbour(G, grid, 3, rule), twin.neighbour(G, grid, 3, rule))
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.integers(1, 6), st.integers(0, 10_000), st.sampled_from(RULES), st.sampled_from([0, 0.3]))
+def test_least_increase_of_C1(d, seed, rule, C1):  # noqa: N802
+    random = np.random.default_rng(seed)
+    g, grid = random.standard_normal(d), random.integers(0, 4, d)
+    grid[random.integers(d)] = random.integers(1, 4)
+    found, steps = increase(g, C1, grid, 3, rule)
+    slow, slow_steps = twin.increase(g, C1, grid, 3, rule)
+    assert found == pytest.approx(slow)
+    np.testing.assert_array_equal(steps, slow_steps)
+    assert steps.sum() < 0
+    if found > C1:  # a little less is not enough
+        assert neighbour(g + found - 1e-9, grid, 3, rule).sum() >= 0
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("make", [xor_like, functional])
+def test_restarts_equal_the_slow_twin(make, rule):
+    problem = make(120, 6, random_state=1)
+    pool = pool_of(problem)
+    seeds = np.random.SeedSequence(5).spawn(6)
+    best, starts = Best(), []
+    for seed in seeds:
+        best.merge(restart(pool, seed, 6, 10, rule, best))
+        random = np.random.default_rng(seed)
+        grid, m = random.integers(0, 11, 6), int(random.integers(1, 21))
+        starts.append((grid, random.choice(20, m, replace=False)))
+    W, b = pool.neurons.weights.T, pool.neurons.biases
+    slow = twin.path(pool.XT.T, problem.y[:, None], W, b, starts, 1e-6, rule=rule)
+    assert sorted(best.at) == sorted(slow)
+    for size, (press, subset) in slow.items():
+        assert best.at[size].subset == subset
+        assert best.at[size].key[0] == pytest.approx(press, rel=1e-8)
+
+
+def test_what_others_found_saves_work_and_changes_nothing():
+    problem = xor_like(150, random_state=2)
+    pool = pool_of(problem)
+    seeds = np.random.SeedSequence(0).spawn(8)
+    apart, together = Best(), Best()
+    for seed in seeds:
+        apart.merge(restart(pool, seed, 6, 10, "half", Best()))
+        together.merge(restart(pool, seed, 6, 10, "half", together))
+    assert {k: c.key for k, c in apart.at.items()} == {k: c.key for k, c in together.at.items()}
+
+
+def test_swap_search_scores_and_optimum():
+    problem = xor_like(80, 5, random_state=0)
+    pool = pool_of(problem, m=10)
+    with Threads(1) as threads:
+        found = SwapSearch(pool, range(5), 5, threads)
+        best = found.run()
+    X, Y, W, b = pool.XT.T, problem.y[:, None], pool.neurons.weights.T, pool.neurons.biases
+    value = {
+        subset: twin.common_scaling(X, Y, W, b, subset, SCALINGS, RIDGE)
+        for size in range(1, 6)
+        for subset in twin.subsets(5, size)
+    }
+    for subset, candidate in found.known.items():
+        assert candidate.key[0] == pytest.approx(value[subset], rel=1e-8)
+    for size, candidate in best.at.items():
+        here = set(candidate.subset)
+        for other, error in value.items():
+            if len(other) == size and len(here & set(other)) == size - 1:
+                assert error >= value[candidate.subset] * (1 - 1e-9)
+    assert best.at[2].subset == (1, 2)
+    assert best.at[3].subset == (0, 1, 2)
+
+
+def test_threads_change_nothing():
+    problem = functional(150, 7, random_state=0)
+    plan = Plan("both", 12, 10, "half", 7)
+    outcomes = []
+    for n_threads in (1, 3):
+        pool = pool_of(problem, m=30)
+        with Threads(n_threads) as threads:
+            best, _ = search(pool, plan, np.random.SeedSequence(1).spawn(12), threads)
+        outcomes.append(
+            {k: (c.key, c.scaling.tolist(), c.which.tolist()) for k, c in best.at.items()}
+        )
+    assert outcomes[0] == outcomes[1]
+
+
+def test_polish_keeps_the_subset_and_never_harms():
+    problem = functional(200, 6, random_state=0)
+    pool = pool_of(problem, m=40)
+    scaling = np.array([0.5, 0.5, 0, 0.5, 0, 0])
+    start = best_prefix(pool, scaling)
+    better = polish(pool, start, 0.1)
+    assert better.subset == start.subset
+    assert better.key <= start.key
+    assert better.key[0] < start.key[0]
+    active = better.scaling[better.scaling > 0]
+    assert active.min() >= 0.1 - 1e-12
+    assert active.max() <= 1 + 1e-12
+
+
+def test_constant_features_are_never_used():
+    problem = xor_like(100, random_state=0)
+    X = problem.X.copy()
+    X[:, 4] = 7.0
+    pool = Pool(
+        standardise(X)[0],
+        Target(problem.y[:, None]),
+        draw_neurons(20, 6, "tanh", np.random.default_rng(0)),
+        1e-6,
+    )
+    with Threads(1) as threads:
+        best, _ = search(
+            pool, Plan("both", 5, 10, "half", 5), np.random.SeedSequence(0).spawn(5), threads
+        )
+    assert all(4 not in candidate.subset for candidate in best.at.values())
+
+
+def test_the_search_ends_when_asked():
+    problem = xor_like(100, random_state=0)
+    pool = pool_of(problem)
+    told = []
+
+    def watch(best):
+        told.append(sorted(best.at))
+        return len(told) == 2
+
+    with Threads(1) as threads:
+        _, stopped = search(
+            pool, Plan("swap", 1, 10, "half", 6), np.random.SeedSequence(0).spawn(1), threads, watch
+        )
+    assert stopped == "asked to"
+    assert told == [[1], [1, 2]]

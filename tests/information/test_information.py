@@ -1,0 +1,197 @@
+"""Mutual information against all pairs and scikit-learn; searches; the selector."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.feature_selection import mutual_info_regression
+from sklearn.utils.estimator_checks import check_estimator
+from slow_twins import information as twin
+
+from sparsepath import MutualInfoSelector, mutual_information
+from sparsepath.data.synthetic import functional, xor_like
+from sparsepath.data.threads import Threads
+from sparsepath.errors import InputError
+from sparsepath.information import compiled
+from sparsepath.information.kraskov import Estimator, standard_rows
+from sparsepath.information.neighbors import choose_neighbors
+
+
+def drawn(n: int, d: int, seed: int, ties: bool, q: int = 1):
+    random = np.random.default_rng(seed)
+    X = random.standard_normal((n, d))
+    Y = X[:, :1] ** 2 + random.standard_normal((n, q))
+    return (np.round(X), np.round(Y)) if ties else (X, Y)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(8, 40),
+    st.integers(1, 4),
+    st.integers(0, 10_000),
+    st.booleans(),
+    st.integers(1, 7),
+    st.sampled_from([1, 2]),
+)
+def test_equals_all_pairs(n, d, seed, ties, k, variant):
+    X, Y = drawn(n, d, seed, ties, q=1 + seed % 2)
+    found = mutual_information(X, Y, n_neighbors=k, variant=variant, standardize=False, n_threads=1)
+    assert found == pytest.approx(twin.kraskov(X, Y, k, variant), abs=1e-12)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(8, 60), st.integers(1, 4), st.integers(0, 10_000), st.booleans())
+def test_trees_give_the_same_numbers(n, d, seed, ties):
+    X, Y = drawn(n, d, seed, ties)
+    with Threads(1) as threads:
+        for variant in (1, 2) if not ties else (1,):  # ties: the tree may take another neighbour
+            both = [
+                Estimator(X.T.copy(), Y.T.copy(), 3, variant, threads, use_tree=use)
+                .of(range(d))
+                .value
+                for use in (True, False)
+            ]
+            assert both[0] == pytest.approx(both[1], abs=1e-12)
+
+
+def test_equals_scikit_learn_in_one_dimension():
+    problem = functional(300, 8, random_state=0)
+    ours = [
+        max(0.0, mutual_information(problem.X[:, [i]], problem.y, n_neighbors=4)) for i in range(8)
+    ]
+    theirs = mutual_info_regression(problem.X, problem.y, n_neighbors=4, random_state=0)
+    np.testing.assert_allclose(ours, theirs, atol=1e-12)
+
+
+@pytest.mark.parametrize("r", [0.0, 0.6, 0.9])
+@pytest.mark.parametrize("variant", [1, 2])
+def test_of_two_normals_it_is_known(r, variant):
+    random = np.random.default_rng(0)
+    x, e = random.standard_normal((2, 2000))
+    found = mutual_information(x, r * x + np.sqrt(1 - r * r) * e, variant=variant)
+    assert found == pytest.approx(-0.5 * np.log(1 - r * r), abs=0.05)
+
+
+def test_additions_and_removals_equal_single_subsets():
+    problem = functional(150, 6, random_state=0)
+    XT, YT = standard_rows(problem.X), standard_rows(problem.y[:, None])
+    with Threads(2) as threads:
+        for variant in (1, 2):
+            fast = Estimator(XT, YT, 4, variant, threads)
+            added = fast.additions((3, 1), (0, 2, 5))
+            removed = fast.removals((4, 0, 2, 1))
+            again = fast.additions((3, 1, 5), (0,))  # from the kept distances
+            other = fast.additions((2,), (4,))  # not from them
+            plain = Estimator(XT, YT, 4, variant, threads)
+            asked = [(3, 1, 0), (3, 1, 2), (3, 1, 5)]
+            asked += [(0, 2, 1), (4, 2, 1), (4, 0, 1), (4, 0, 2), (3, 1, 5, 0), (2, 4)]
+            for estimate, subset in zip([*added, *removed, *again, *other], asked, strict=True):
+                assert estimate == plain.of(subset)
+        assert Estimator(XT, YT, 4, 1, threads).removals((2,))[0].value == 0.0
+
+
+def test_every_k_at_once():
+    X, Y = drawn(70, 1, 0, ties=False)
+    XT, YT = X.T.copy(), Y.T.copy()
+    with Threads(1) as threads:
+        one = Estimator(XT, YT, 1, 1, threads)
+        out = np.empty((9, 70))
+        compiled.every_k_terms(XT, YT, 0, 70, 9, one.psi, out)
+        for k in range(1, 10):
+            value = Estimator(XT, YT, k, 1, threads).of([0]).value
+            assert out[k - 1].mean() + one.psi[70] == pytest.approx(value, abs=1e-12)
+
+
+def test_choice_of_k_is_the_largest_separation():
+    problem = xor_like(200, random_state=0)
+    XT, YT = standard_rows(problem.X), standard_rows(problem.y[:, None])
+    with Threads(1) as threads:
+        first = choose_neighbors(XT, YT, threads, np.random.default_rng(0))
+        second = choose_neighbors(XT, YT, threads, np.random.default_rng(0))
+    assert first.n_neighbors == first.separation.argmax() + 1
+    assert len(first.separation) == 20
+    assert first.separation.max() > 3  # an informative feature is told from noise
+    np.testing.assert_array_equal(first.separation, second.separation)
+
+
+@pytest.mark.parametrize("variant", [1, 2])
+def test_forward_equals_the_slow_twin(variant):
+    problem = functional(80, 6, random_state=0)
+    X, Y = standard_rows(problem.X).T, standard_rows(problem.y[:, None]).T
+    selector = MutualInfoSelector(variant=variant, n_neighbors=5).fit(problem.X, problem.y)
+    slow = twin.forward(X, Y, 5, variant)
+    assert [move.feature for move in selector.path_.moves] == [feature for feature, _ in slow]
+    np.testing.assert_allclose(-selector.path_.errors[1:], [v for _, v in slow], atol=1e-12)
+
+
+def test_forward_backward_rests_where_no_step_helps():
+    problem = functional(150, 7, random_state=0)
+    selector = MutualInfoSelector(search="forward-backward", n_restarts=20, random_state=0)
+    path = selector.fit(problem.X, problem.y).path_
+    forward = MutualInfoSelector().fit(problem.X, problem.y).path_
+    assert path.sizes == forward.sizes
+    best = path.choose("min")
+    assert path.error(best) <= forward.errors.min()
+    X, Y = standard_rows(problem.X).T, standard_rows(problem.y[:, None]).T
+    here = set(path.subset(best))
+    for i in range(7):
+        if other := sorted(here ^ {i}):
+            assert twin.kraskov(X[:, other], Y, 6) <= -path.error(best) + 1e-12
+
+
+def test_threads_change_nothing():
+    problem = functional(300, 6, random_state=0)
+    paths = [
+        MutualInfoSelector(search="forward-backward", n_restarts=5, random_state=0, n_threads=n)
+        .fit(problem.X, problem.y)
+        .path_
+        for n in (1, 3)
+    ]
+    assert paths[0] == paths[1]
+
+
+@pytest.mark.filterwarnings("ignore:No features were selected:UserWarning")
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"search": "forward-backward", "n_restarts": 3},
+        {"n_neighbors": "resampling", "max_features": 2},
+    ],
+)
+def test_scikit_learn_contract(options):
+    options = {"n_neighbors": 3, "n_threads": 1, **options}
+    check_estimator(MutualInfoSelector(**options), on_skip=None)
+
+
+def test_stopping_and_constant_columns():
+    problem = xor_like(100, random_state=0)
+    X = problem.X.copy()
+    X[:, 5] = 3.0
+    told = []
+
+    def callback(path):
+        told.append(path)
+        return len(told) == 2
+
+    selector = MutualInfoSelector(callback=callback).fit(X, problem.y)
+    assert selector.path_.sizes == (0, 1, 2)
+    assert selector.path_.stopped == "asked to"
+    assert MutualInfoSelector().fit(X, problem.y).path_.sizes == (0, 1, 2, 3, 4, 5)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"search": "sideways"}, "search='sideways'; use one of forward, forward-backward"),
+        ({"n_neighbors": "many"}, "n_neighbors='many'"),
+        ({"n_neighbors": 0}, "n_neighbors=0"),
+        ({"n_neighbors": 20}, "n_neighbors=20 needs more than 20 samples"),
+        ({"variant": 3}, "variant=3; use 1 or 2"),
+        ({"max_features": -1}, "max_features=-1"),
+    ],
+)
+def test_messages_name_what_was_given(options, message):
+    X = np.random.default_rng(0).standard_normal((20, 3))
+    with pytest.raises(InputError, match=message):
+        MutualInfoSelector(**options).fit(X, X[:, 0])
