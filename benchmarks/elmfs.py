@@ -20,7 +20,6 @@ from scipy.special import digamma
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
 from slow_twins import elm as twin
-
 from sparsepath import ELMFSRegressor, MutualInfoSelector
 from sparsepath.data.paper_sets import diabetes, load
 from sparsepath.data.synthetic import functional, xor_like

@@ -9,8 +9,8 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
-from slow_twins import elm as twin
 
+from slow_twins import elm as twin
 from sparsepath import (
     ELMClassifier,
     ELMFSClassifier,

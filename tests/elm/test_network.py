@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from problems import Case, problems
 from slow_twins import elm as twin
-
 from sparsepath.elm import compiled
 from sparsepath.elm.network import (
     Fit,

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from slow_twins import elm as twin
 
+from slow_twins import elm as twin
 from sparsepath.data.synthetic import functional, xor_like
 from sparsepath.data.threads import Threads
 from sparsepath.elm.network import Pool, Target, draw_neurons, standardise

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.feature_selection import mutual_info_regression
 from sklearn.utils.estimator_checks import check_estimator
-from slow_twins import information as twin
 
+from slow_twins import information as twin
 from sparsepath import MutualInfoSelector, mutual_information
 from sparsepath.data.synthetic import functional, xor_like
 from sparsepath.data.threads import Threads
