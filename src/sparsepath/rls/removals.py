@@ -6,11 +6,12 @@ u = r / p^2 before the step,
 
     LOO  =  sum_j (r_j - q_j tau)^2 / (p_j + q_j^2)^2
         >=  sum_j (r_j - q_j tau)^2 / p_j^2 (1 - 2 q_j^2 / p_j)
-        >=  u'r - 2 tau q'u + tau^2 |q|^2  -  2 M |q|^2,
-    M    =  max_j (|r_j| + |tau| sqrt(1 - p_j))^2 / p_j^3.
+        >=  u'r - 2 tau q'u + tau^2 |q|^2  -  2 sum_j kappa_j q_j^2,
+    kappa_j  =  (|r_j| + |tau| sqrt(1 - p_j))^2 / p_j^3.
 
-The last term is of the order of one sample's share, so the bound is close when there are many
-samples. Removals are evaluated exactly in its order until the next bound exceeds the best value.
+With q = Z d the last sum is d'(Z' diag(kappa) Z)d, one product of matrices for all removals; it is
+of the order of one sample's share, so the bound is close when there are many samples. Removals are
+evaluated exactly in its order until the next bound exceeds the best value.
 """
 
 from functools import partial
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from sparsepath.rls.state import State
 
 BATCH = 8  # removals evaluated at once
+FIRST_BATCH = 2  # and at first
 EVERY_BATCH = 32  # and when all are
 ROUNDING = 1e-10  # part of the sums in the bound that may be rounding
 
@@ -50,7 +52,7 @@ def best_removal(state: "State", allowed: NDArray[np.bool_]) -> Update | None:
         n_open = int(np.searchsorted(bounds, most, side="right")) - done
         if n_open <= 0:
             break
-        batch = places[done : done + min(n_open, BATCH)]
+        batch = places[done : done + min(n_open, BATCH if done else FIRST_BATCH)]
         values = removal_errors(state, directions[:, batch], tau[batch])
         errors = np.append(errors, values)
     return pick("drop", chosen[places[: len(errors)]], errors, state.empty_error)
@@ -73,7 +75,8 @@ def _bounds(state: "State", directions: Floats, tau: Floats) -> Floats:
     b = state.solve(directions)
     squares = np.clip(1.0 - state.alpha * np.einsum("ij,ij->j", b, b), 0.0, 1.0)
     step = np.abs(tau).max(0)
-    sharpest = np.max(state.each(lambda rows: rows.sharpest(step)), axis=0)
-    low = ur - 2 * tau * qu + (tau**2 - 2 * sharpest) * squares[:, None]
+    kappa = state.sum(lambda rows: rows.sharpness(step))
+    low = ur - 2 * tau * qu + tau**2 * squares[:, None]
     rounding = ROUNDING * (ur + 2 * np.abs(tau) * np.sqrt(uu) + tau**2)
-    return (low - rounding).sum(1) / state.design.total
+    shares = 2 * np.einsum("ij,ij->j", directions, kappa @ directions)
+    return ((low - rounding).sum(1) - shares) / state.design.total

@@ -230,11 +230,16 @@ class Rows:
             np.einsum("ij,ij->j", self.u, self.r),
         )
 
-    def sharpest(self, step: Floats) -> Floats:
-        """The largest (|r| + step sqrt(1 - p))^2 / p^3 of any row, per target."""
+    def sharpness(self, step: Floats) -> Floats:
+        """Z' diag(kappa) Z with kappa = (|r| + step sqrt(1 - p))^2 / p^3, summed over targets."""
         lever = np.sqrt(np.maximum(1.0 - self.p, 0.0))
-        reach = np.abs(self.r) + lever[:, None] * step
-        return np.max(reach**2 / (self.p**3)[:, None], axis=0)
+        kappa = np.square(np.abs(self.r) + lever[:, None] * step).sum(1) / self.p**3
+        root = np.sqrt(kappa)[:, None]
+        out = np.zeros((self.size, self.size))
+        for i in range(0, len(root), STRIP):
+            strip = self.Z[i : i + STRIP] * root[i : i + STRIP]
+            out += strip.T @ strip
+        return out
 
     def newest(self, weighed: bool) -> Floats:
         """[newest column of Z, u]."""
