@@ -126,9 +126,7 @@ def solve(
             start = None
         room = max(FIRST, int(support.sum()))
         working[_worst(np.where(working, 0.0, left), room)] = True
-        goal = max(0.5 * tol * scale, PART * violation * scale)
-        if violation <= 10 * tol:
-            goal = min(goal, 0.1 * tol * scale)
+        goal = PART * scale * max(violation, 1e-3 * tol)
         engine.optimise(np.flatnonzero(working), penalty, goal)
         if record:
             rounds.append(_round(engine, penalty, gradient))
