@@ -10,6 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sparsepath.errors import FileError, InputError, PathWarning, SparsepathError
+    from sparsepath.grafting import (
+        GraftingClassifier,
+        GraftingClassifierCV,
+        GraftingPath,
+        GraftingRegressor,
+        GraftingRegressorCV,
+        grafting_path,
+    )
     from sparsepath.path import Exchange, Move, SelectionPath, Step
     from sparsepath.rls import SparseRLSClassifier, SparseRLSRegressor
 
@@ -18,6 +26,12 @@ _HOMES = {
     "InputError": "errors",
     "PathWarning": "errors",
     "SparsepathError": "errors",
+    "GraftingClassifier": "grafting",
+    "GraftingClassifierCV": "grafting",
+    "GraftingPath": "grafting",
+    "GraftingRegressor": "grafting",
+    "GraftingRegressorCV": "grafting",
+    "grafting_path": "grafting",
     "Exchange": "path",
     "Move": "path",
     "SelectionPath": "path",
@@ -29,6 +43,11 @@ _HOMES = {
 __all__ = [
     "Exchange",
     "FileError",
+    "GraftingClassifier",
+    "GraftingClassifierCV",
+    "GraftingPath",
+    "GraftingRegressor",
+    "GraftingRegressorCV",
     "InputError",
     "Move",
     "PathWarning",
@@ -37,6 +56,7 @@ __all__ = [
     "SparseRLSRegressor",
     "SparsepathError",
     "Step",
+    "grafting_path",
 ]
 
 try:

@@ -177,64 +177,113 @@ def sparse_outputs(indptr, indices, data, scales, features, D, out):  # type: ig
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)
-def descend_groups(  # type: ignore[no-untyped-def]
-    A, P, s, q, W, D, l1, l2, bounds, R, beta, shift, intercept_bound, work, tol, max_passes
-):
-    """Descend in place over features as groups of K weights; the Hessian is that of the softmax.
+def descend_groups(H, r, W, D, l1, l2, Q, E, work, moving, tol, max_passes):  # type: ignore[no-untyped-def]
+    """Descend in place over groups of K coordinates, each time to the exact minimum of a group.
 
-    A is m x k in Fortran order; P the class shares; R = s (P u - P (P'u)) for u = Z D + shift, kept
-    up to date. ``bounds`` are curvatures that no direction of a group exceeds. Returns the passes.
+    r = q + H D is kept up to date; weight c of group j is coordinate j K + c of H and r. Q, E hold
+    eigenvectors (in columns) and eigenvalues of the diagonal blocks of H; a group whose
+    eigenvalues are all zero stays where it is. Returns the passes made.
     """
-    m, k = A.shape
-    K = P.shape[1]
+    k, K = W.shape
     passes = 0
+    n_moving = k
+    everybody = True
     while passes < max_passes:
         largest = 0.0
-        for j in range(-1 if intercept_bound > 0.0 else 0, k):
-            slope = work[0]
-            d = work[1]
+        kept = 0
+        for place in range(n_moving):
+            j = place if everybody else moving[place]
+            change = _move_group(H, r, W, D, l1[j], 2.0 * l2[j], Q[j], E[j], work, j)
+            if change > largest:
+                largest = change
+            free = change > 0.0
             for c in range(K):
-                slope[c] = 0.0
-            if j < 0:
-                for i in range(m):
-                    for c in range(K):
-                        slope[c] += R[i, c]
-                for c in range(K):
-                    d[c] = -(beta[c] + slope[c]) / intercept_bound
-                    shift[c] += d[c]
-                    largest = max(largest, abs(d[c]) * intercept_bound)
-            else:
-                curvature = bounds[j] + 2.0 * l2[j]
-                if curvature <= 0.0:
-                    continue
-                for i in range(m):
-                    x = A[i, j]
-                    for c in range(K):
-                        slope[c] += x * R[i, c]
-                size = 0.0
-                for c in range(K):
-                    old = W[j, c] + D[j, c]
-                    d[c] = curvature * old - (slope[c] + q[j, c] + 2.0 * l2[j] * D[j, c])
-                    size += d[c] * d[c]
-                size = size**0.5
-                shrink = 0.0 if size <= l1[j] else (1.0 - l1[j] / size) / curvature
-                change = 0.0
-                for c in range(K):
-                    new = d[c] * shrink
-                    d[c] = new - (W[j, c] + D[j, c])
-                    change = max(change, abs(d[c]) * curvature)
-                    D[j, c] = new - W[j, c] if shrink > 0.0 else -W[j, c]
-                if change == 0.0:
-                    continue
-                largest = max(largest, change)
-            for i in range(m):
-                x = s[i] if j < 0 else s[i] * A[i, j]
-                mean = 0.0
-                for c in range(K):
-                    mean += P[i, c] * d[c]
-                for c in range(K):
-                    R[i, c] += x * P[i, c] * (d[c] - mean)
+                free = free or W[j, c] + D[j, c] != 0.0
+            if free:
+                moving[kept] = j
+                kept += 1
         passes += 1
-        if largest <= tol:
-            break
+        if everybody:
+            if largest <= tol:
+                break
+            n_moving = kept
+            everybody = False
+        elif largest <= tol or passes % ROUNDS == 0:
+            n_moving = k
+            everybody = True
     return passes
+
+
+@njit(nogil=True, cache=True, fastmath=FAST)
+def _move_group(H, r, W, D, l1, ridge, Q, E, work, j):  # type: ignore[no-untyped-def]
+    """Take x = argmin x'(B + ridge) x / 2 - b'x + l1 |x| for group j, with B = Q E Q'.
+
+    If |b| > l1 then x = (B + ridge + mu)^-1 b with mu |x| = l1, one equation for mu > 0.
+    """
+    K = E.size
+    start = j * K
+    b = work[0]
+    x = work[1]
+    top = E[K - 1] + ridge
+    if top <= 0.0:
+        return 0.0
+    for c in range(K):
+        b[c] = 0.0
+    size = 0.0
+    for a in range(K):
+        # B (w + d) - slope without the group's own l2 part, in the eigenvectors' coordinates
+        projected = 0.0
+        slope = 0.0
+        for c in range(K):
+            projected += Q[c, a] * (W[j, c] + D[j, c])
+            slope += Q[c, a] * (r[start + c] + ridge * D[j, c])
+        b[a] = (E[a] + ridge) * projected - slope
+        size += b[a] * b[a]
+    size = size**0.5
+    if size <= l1:
+        for a in range(K):
+            x[a] = 0.0
+    else:
+        mu = 0.0
+        if l1 > 0.0:
+            low = l1 * max(E[0] + ridge, 0.0) / (size - l1)
+            high = l1 * top / (size - l1)
+            mu = high
+            for _ in range(100):
+                norm = 0.0
+                bend = 0.0
+                for a in range(K):
+                    v = b[a] / (max(E[a] + ridge, 0.0) + mu)
+                    norm += v * v
+                    bend += v * v * max(E[a] + ridge, 0.0) / (max(E[a] + ridge, 0.0) + mu)
+                norm = norm**0.5
+                value = mu * norm - l1
+                if value > 0.0:
+                    high = mu
+                else:
+                    low = mu
+                if abs(value) <= 1e-14 * l1 or high - low <= 1e-15 * high:
+                    break
+                # d(mu |x|)/dmu = sum v^2 e / (e + mu) / |x|
+                step = mu - value * norm / bend if bend > 0.0 else -1.0
+                mu = step if low < step < high else 0.5 * (low + high)
+        for a in range(K):
+            whole = max(E[a] + ridge, 0.0) + mu
+            x[a] = b[a] / whole if whole > 1e-13 * top else 0.0
+    change = 0.0
+    for c in range(K):
+        new = 0.0
+        for a in range(K):
+            new += Q[c, a] * x[a]
+        d = new - (W[j, c] + D[j, c])
+        if size <= l1:
+            d = -(W[j, c] + D[j, c])
+            D[j, c] = -W[j, c]
+        else:
+            D[j, c] += d
+        if d != 0.0:
+            change = max(change, abs(d) * top)
+            row = H[start + c]
+            for i in range(r.size):
+                r[i] += d * row[i]
+    return change

@@ -31,6 +31,9 @@ ROUNDING = 1e-13  # relative decreases below this cannot be told from rounding
 MOST_STEPS = 200
 MOST_STALE = 6  # steps in a row that do not halve the violation
 MOST_PASSES = 1000
+HELP_AFTER = 50  # passes after which a small problem is helped by a direct solution
+MOST_HELP = 20  # times
+DENSE_UP_TO = 1 << 22  # numbers: sparse data this small are treated as dense columns
 DRIFT = 0.3  # relative change of the curvatures that makes the matrix too old
 SLOW = 0.25  # a step that leaves more of the violation than this is slow; the fewer columns,
 WORTH = 1000  # the sooner a new matrix pays: from (number of columns) / WORTH of the violation on
@@ -241,8 +244,6 @@ class GramEngine(_ColumnCache):
     def _direction(
         self, q: Floats, beta: Floats, w: Floats, local: Penalty, violation: float, ratio: float
     ) -> tuple[Floats, Floats]:
-        from sparsepath.grafting.compiled import descend_gram
-
         h = self.s * self.loss.curvature(self.F, self.Y)[:, 0]
         total = float(h.sum())
         drift = np.inf if self._h is None else float(np.abs(h - self._h).sum()) / total
@@ -260,13 +261,63 @@ class GramEngine(_ColumnCache):
             H = H - np.outer(c / total, c)
             r = r - c * (beta[0] / total)
         least = np.where(self._free, 1e-14 * self._H.diagonal(), np.inf)
-        D = np.zeros(k)
-        descend_gram(
-            H, r, np.ascontiguousarray(w[:, 0]), D, local.l1, local.l2, least,
-            np.empty(k, dtype=np.intp), INNER_GRAM * violation, MOST_PASSES,
-        )  # fmt: skip
+        D = self._minimise(H, r, np.ascontiguousarray(w[:, 0]), local, least, INNER_GRAM * violation)
         d = -(beta + c @ D) / total if self.design.fit_intercept else np.zeros(1)
         return D[:, None], d
+
+
+    @staticmethod
+    def _minimise(
+        H: Floats, q: Floats, w: Floats, local: Penalty, least: Floats, tol: float
+    ) -> Floats:
+        """The step D: coordinate descent, helped by exact solutions on the support if it crawls."""
+        from sparsepath.grafting.compiled import descend_gram
+
+        D = np.zeros(len(w))
+        r = q.copy()
+        moving = np.empty(len(w), dtype=np.intp)
+        for _ in range(MOST_HELP):
+            passes = descend_gram(
+                H, r, w, D, local.l1, local.l2, least, moving, tol, HELP_AFTER
+            )
+            if passes < HELP_AFTER:
+                break
+            D = _solve_on_support(H, r, w, D, local, least)
+            r = q + H @ D
+        return D
+
+
+def _solve_on_support(
+    H: Floats, r: Floats, w: Floats, D: Floats, local: Penalty, least: Floats
+) -> Floats:
+    """Go to the minimum for the present signs, or as far as they last, weight after weight."""
+    D = D.copy()
+    S = np.flatnonzero((w + D != 0) & (H.diagonal() + 2 * local.l2 > least))
+    r = r.copy()
+    for _ in range(20):
+        if not len(S):
+            break
+        signs = np.sign(w[S] + D[S])
+        A = H[np.ix_(S, S)] + np.diag(2.0 * local.l2[S])
+        A[np.diag_indices(len(S))] *= 1.0 + 1e-13
+        push = r[S] + 2.0 * local.l2[S] * D[S] + local.l1[S] * signs
+        try:
+            step = -np.linalg.solve(A, push)
+        except np.linalg.LinAlgError:
+            break
+        u = w[S] + D[S]
+        if not np.isfinite(step).all() or push @ step > 0:
+            break
+        crossing = np.where(signs * step < 0, -u / np.where(step == 0, 1.0, step), np.inf)
+        t = min(1.0, float(crossing.min()))
+        D[S] += t * step
+        r += t * (H[:, S] @ step)
+        if t == 1.0:
+            break
+        gone = crossing <= t
+        D[S[gone]] = -w[S[gone]]
+        S = S[~gone]
+    return D
 
 
 def _weighted_products(A: Floats, B: Floats | None, h: Floats) -> Floats:
@@ -336,34 +387,67 @@ class SparseEngine(Engine):
 
 
 class GroupEngine(_ColumnCache):
-    """Several outputs with the softmax: a feature is a group of weights, one per class."""
+    """Several outputs with the softmax: a feature is a group of K weights, one per class.
+
+    With z_i the row of the working set, a 1 appended for the intercepts, and p_i the class shares,
+
+        H = sum_i s_i (z_i z_i') x (diag(p_i) - p_i p_i')        ("x": Kronecker product)
+
+    The intercepts are eliminated with a pseudo-inverse, since adding a constant to all classes changes nothing.
+    """
 
     def _direction(
         self, q: Floats, beta: Floats, w: Floats, local: Penalty, violation: float, ratio: float
     ) -> tuple[Floats, Floats]:
         from sparsepath.grafting.compiled import descend_groups
 
-        A = self.columns
-        P = self.loss.curvature(self.F, self.Y)
-        weighted = P * self.s[:, None]
-        # No eigenvalue of diag(p) - p p' exceeds max p nor 1/2, and sums keep the order.
-        squares = np.square(A)
-        bounds = np.minimum((squares.T @ weighted).max(1), 0.5 * (self.s @ squares))
-        bounds[~self._free] = 0.0
-        shift = np.zeros(len(beta))
-        D = np.zeros_like(w)
+        k, K = w.shape
+        H = self._hessian(self.loss.curvature(self.F, self.Y))
+        r = (q + 2.0 * local.l2[:, None] * w).ravel()
+        back = np.zeros((K, k * K))
+        if self.design.fit_intercept:
+            across = H[k * K :, : k * K]
+            inverse = np.linalg.pinv(H[k * K :, k * K :], rcond=1e-12, hermitian=True)
+            back = inverse @ across
+            r = r - beta @ back
+            H = H[: k * K, : k * K] - across.T @ back
+            rest = -inverse @ beta
+        else:
+            H, rest = H[: k * K, : k * K], np.zeros(K)
+        blocks = np.stack([H[j * K : j * K + K, j * K : j * K + K] for j in range(k)])
+        E, Q = np.linalg.eigh(blocks)
+        E = np.where(self._free[:, None], np.maximum(E, 0.0), -np.inf)
+        D = np.zeros((k, K))
         descend_groups(
-            A, P, self.s, np.ascontiguousarray(q + 2.0 * local.l2[:, None] * w),
-            np.ascontiguousarray(w), D, local.l1, np.where(self._free, local.l2, 0.0), bounds,
-            np.zeros_like(P), beta, shift,
-            float(weighted.sum(0).max()) if self.design.fit_intercept else 0.0,
-            np.zeros((2, len(beta))), INNER * violation, MOST_PASSES,
+            np.ascontiguousarray(H), r, np.ascontiguousarray(w), D, local.l1, local.l2,
+            np.ascontiguousarray(Q), E, np.zeros((2, K)), np.empty(k, dtype=np.intp),
+            INNER_GRAM * violation, MOST_PASSES,
         )  # fmt: skip
-        return D, shift
+        return D, rest - back @ D.ravel()
+
+    def _hessian(self, P: Floats) -> Floats:
+        m, k = self.columns.shape
+        K = P.shape[1]
+        size = (k + 1) * K
+        H = np.zeros((k + 1, K, k + 1, K))
+        outer = np.zeros((size, size))
+        step = max(64, TILE // size)
+        for i in range(0, m, step):
+            part = slice(i, i + step)
+            Z = np.column_stack([self.columns[part], np.ones(len(P[part]))])
+            weighted = P[part] * self.s[part, None]
+            for c in range(K):
+                H[:, c, :, c] += Z.T @ (Z * weighted[:, c, None])
+            V = (Z[:, :, None] * (P[part] * np.sqrt(self.s[part, None]))[:, None, :]).reshape(
+                len(Z), size
+            )
+            outer += V.T @ V
+        return H.reshape(size, size) - outer
 
 
 def make_engine(design: Design, Y: Floats, loss: Loss) -> Engine:
     """The engine for these data and this loss, at the empty model."""
     if Y.shape[1] > 1:
         return GroupEngine(design, Y, loss)
-    return (GramEngine if design.sparse is None else SparseEngine)(design, Y, loss)
+    small = design.m * design.n <= DENSE_UP_TO
+    return (GramEngine if design.sparse is None or small else SparseEngine)(design, Y, loss)
