@@ -15,7 +15,7 @@ from sparsepath.grafting.engines import make_engine
 from sparsepath.grafting.solver import solve
 
 LOSSES = {"logistic": Logistic(), "squared": Squared(), "huber": Huber(), "multinomial": Softmax()}
-FEW = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+FEW = settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def weights(case: Case) -> np.ndarray:
@@ -68,7 +68,7 @@ def test_optimum_of_one_output(case, kind, l1, l2, sparse):
     assert found.gap <= 1e-8
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     problems(kinds=["tall", "wide", "duplicate", "constant", "ties", "offset", "sparse"]),
     st.sampled_from([0.5, 0.1, 0.03]),

@@ -29,7 +29,7 @@ def run(X, y, kind, penalty, **options):
         return whole.fit(penalty, Options(steps="single", **options)), whole
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     st.integers(0, 10_000),
     st.integers(20, 40),

@@ -79,7 +79,7 @@ def convex(kind, Z, y, s, l1, l2, intercept=True, free=None, delta=1.35):
     return w, t[-1], criterion(kind, Z, y, s, w, t[-1], l1, l2, delta=delta)
 
 
-def groups(Z, Y, s, l1, l2, intercept=True, rounds=40000):
+def groups(Z, Y, s, l1, l2, intercept=True, rounds=8000):
     """(W, b, C) of the multinomial criterion with one group per feature: FISTA with restarts."""
     n, K = Z.shape[1], Y.shape[1]
     l1, l2 = np.broadcast_to(l1, n)[:, None], np.broadcast_to(l2, n)[:, None]

@@ -186,7 +186,11 @@ class _ColumnCache(Engine):
         self._free: NDArray[np.bool_] = np.empty(0, dtype=bool)
 
     def _prepare(self, features: Indices) -> Indices:
-        new = np.setdiff1d(features, self.held)
+        wanted = np.zeros(self.design.n, dtype=bool)
+        wanted[features] = True
+        missing = wanted.copy()
+        missing[self.held] = False
+        new = np.flatnonzero(missing)
         k = len(self.held)
         if k + len(new) > self._A.shape[1]:
             room = min(self.design.n, max(16, 2 * (k + len(new))))
@@ -197,7 +201,7 @@ class _ColumnCache(Engine):
             self._A[:, k : k + len(new)] = self.design.columns(new)
             self.held = np.concatenate([self.held, new])
             self._widen(k)
-        self._free = np.isin(self.held, features)
+        self._free = wanted[self.held]
         return self.held
 
     def _widen(self, k: int) -> None:
