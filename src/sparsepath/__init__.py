@@ -16,6 +16,8 @@ if TYPE_CHECKING:
         GraftingPath,
         GraftingRegressor,
         GraftingRegressorCV,
+        MLPGraftingClassifier,
+        MLPGraftingRegressor,
         grafting_path,
     )
     from sparsepath.path import Exchange, Move, SelectionPath, Step
@@ -31,6 +33,8 @@ _HOMES = {
     "GraftingPath": "grafting",
     "GraftingRegressor": "grafting",
     "GraftingRegressorCV": "grafting",
+    "MLPGraftingClassifier": "grafting",
+    "MLPGraftingRegressor": "grafting",
     "grafting_path": "grafting",
     "Exchange": "path",
     "Move": "path",
@@ -49,6 +53,8 @@ __all__ = [
     "GraftingRegressor",
     "GraftingRegressorCV",
     "InputError",
+    "MLPGraftingClassifier",
+    "MLPGraftingRegressor",
     "Move",
     "PathWarning",
     "SelectionPath",

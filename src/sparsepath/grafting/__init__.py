@@ -2,6 +2,7 @@
 
 from sparsepath.grafting.cross_validation import GraftingClassifierCV, GraftingRegressorCV
 from sparsepath.grafting.estimators import GraftingClassifier, GraftingRegressor
+from sparsepath.grafting.mlp import MLPGraftingClassifier, MLPGraftingRegressor
 from sparsepath.grafting.paths import GraftingPath, grafting_path
 
 __all__ = [
@@ -10,5 +11,7 @@ __all__ = [
     "GraftingPath",
     "GraftingRegressor",
     "GraftingRegressorCV",
+    "MLPGraftingClassifier",
+    "MLPGraftingRegressor",
     "grafting_path",
 ]
