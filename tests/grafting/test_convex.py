@@ -11,8 +11,8 @@ from slow_twins import grafting as twin
 from sparsepath.data.threads import Threads
 from sparsepath.grafting.criterion import Huber, Logistic, Penalty, Softmax, Squared
 from sparsepath.grafting.design import Design
-from sparsepath.grafting.engines import make_engine
-from sparsepath.grafting.solver import solve
+from sparsepath.grafting.engines import SparseEngine, make_engine
+from sparsepath.grafting.solver import gradient_scale, solve
 
 LOSSES = {"logistic": Logistic(), "squared": Squared(), "huber": Huber(), "multinomial": Softmax()}
 FEW = settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
@@ -27,8 +27,7 @@ def optimum(X, Y, s, kind, l1, l2, *, fit_intercept=True, standardize=True, tol=
     with Threads(1) as threads:
         design = Design(X, s, threads, fit_intercept=fit_intercept, standardize=standardize)
         engine = make_engine(design, Y, LOSSES[kind])
-        gradient = engine.gradient()
-        scale = max(np.linalg.norm(gradient, axis=1).max(), 1e-300)
+        scale = gradient_scale(engine, engine.gradient())
         l1, l2 = l1 * scale, l2 * scale
         penalty = Penalty.of(design.n, l1, l2)
         return solve(engine, penalty, scale=scale, tol=tol), scale, design
@@ -158,3 +157,25 @@ def test_order_type_and_sparsity_do_not_matter():
         found, *_ = optimum(other, Y, s, "logistic", 0.1, 0.0)
         assert found.criterion == pytest.approx(base.criterion, rel=1e-12)
         assert found.W == pytest.approx(base.W, abs=1e-6)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("standardize", [True, False])
+@pytest.mark.parametrize("kind", ["logistic", "squared", "huber"])
+def test_sparse_columns_give_what_dense_ones_give(kind, standardize, fit_intercept):
+    rng = np.random.default_rng(4)
+    X = (rng.random((90, 40)) < 0.2) * rng.uniform(0.5, 3, (90, 40))
+    Y = np.sign(X[:, :1] - X[:, 1:2] + 0.5 * rng.standard_normal((90, 1)))
+    s = rng.uniform(0.5, 2, 90)
+    s /= s.sum()
+    choices = {"fit_intercept": fit_intercept, "standardize": standardize}
+    dense, scale, _ = optimum(X, Y, s, kind, 0.1, 0.02, **choices)
+    with Threads(1) as threads:
+        design = Design(sp.csc_matrix(X), s, threads, **choices)
+        engine = SparseEngine(design, Y, LOSSES[kind])
+        penalty = Penalty.of(40, 0.1 * scale, 0.02 * scale)
+        found = solve(engine, penalty, scale=scale, tol=1e-10)
+    assert found.criterion == pytest.approx(dense.criterion, rel=1e-12)
+    assert found.W == pytest.approx(dense.W, abs=1e-7)
+    assert found.b == pytest.approx(dense.b, abs=1e-7)
+    assert design.outputs(found.W, found.b) == pytest.approx(found.F, abs=1e-9)

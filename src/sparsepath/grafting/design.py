@@ -17,7 +17,7 @@ class Design:
     Standardised columns have mean zero and population standard deviation one over the samples,
     weighted by s (section 3.2.6 of the paper). Without an intercept they are not centred, and the
     scale is the root mean square. Constant columns are not ``usable`` and never selected. The mean
-    of a sparse column is left to the intercept, which is free, so that zeros stay implicit.
+    of a sparse column is subtracted from results, never from its entries: zeros stay implicit.
 
     Parameters
     ----------
@@ -64,8 +64,7 @@ class Design:
         self.means = np.zeros(self.n)
         self.scales = np.ones(self.n)
         self.usable: NDArray[np.bool_] = np.ones(self.n, dtype=bool)
-        dense = self.sparse is None
-        if standardize or (fit_intercept and dense):
+        if standardize or fit_intercept:
             averages = self._raw_products(s[:, None])[:, 0]
             centres = averages if fit_intercept else self.means
             if standardize:
@@ -76,8 +75,7 @@ class Design:
                 size = np.maximum(spread + centres**2, averages**2)
                 self.usable = spread > CONSTANT * size
                 self.scales = np.where(self.usable, np.sqrt(spread), 1.0)
-            if dense:
-                self.means = centres
+            self.means = centres
 
     def _raw_products(self, V: Floats) -> Floats:
         if self.sparse is not None:
@@ -90,7 +88,7 @@ class Design:
     def products(self, V: Floats) -> Floats:
         """Z'V for V of shape (m, K); zero for columns that are not usable."""
         out = self._raw_products(V)
-        if self.sparse is None and self.fit_intercept:
+        if self.fit_intercept:
             out -= np.outer(self.means, V.sum(0))
         out /= self.scales[:, None]
         out[~self.usable] = 0.0
@@ -112,7 +110,7 @@ class Design:
             return np.broadcast_to(b, (self.m, len(b))).copy()
         if self.sparse is not None:
             scaled = W[used] / self.scales[used][:, None]
-            return np.asarray(self.sparse[:, used] @ scaled) + b
+            return np.asarray(self.sparse[:, used] @ scaled) + (b - self.means[used] @ scaled)
         return self.columns(used) @ W[used] + b
 
     def original(self, W: Floats, b: Floats) -> tuple[Floats, Floats]:

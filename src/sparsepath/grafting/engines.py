@@ -346,12 +346,17 @@ def _weighted_products(A: Floats, B: Floats | None, h: Floats) -> Floats:
 
 
 class SparseEngine(Engine):
-    """One output, sparse columns: coordinate descent on the columns with the residual at hand."""
+    """One output, sparse columns: coordinate descent on the columns with the residual at hand.
+
+    The loops work on x_j / scale_j, not centred; with the intercept eliminated the step D is the same,
+    and the two intercepts differ by ``self._centres``'D.
+    """
 
     def _prepare(self, features: Indices) -> Indices:
         self._features = np.sort(features)
         X = self.design.sparse
         self._arrays = (X.indptr, X.indices, X.data, self.design.scales, self._features)
+        self._centres = self.design.means[self._features] / self.design.scales[self._features]
         return self._features
 
     def _products(self, slopes: Floats) -> Floats:
@@ -363,12 +368,12 @@ class SparseEngine(Engine):
         sparse_moments(
             *self._arrays, np.ascontiguousarray(slopes[:, 0]), self._h, q, self._c, self._a
         )
-        return q[:, None]
+        return (q - self._centres * slopes.sum())[:, None]
 
     def _outputs(self, D: Floats) -> Floats:
         from sparsepath.grafting.compiled import sparse_outputs
 
-        out = np.zeros(self.design.m)
+        out = np.full(self.design.m, -float(self._centres @ D[:, 0]))
         sparse_outputs(*self._arrays, np.ascontiguousarray(D[:, 0]), out)
         return out[:, None]
 
@@ -382,12 +387,13 @@ class SparseEngine(Engine):
         total = float(self._h.sum()) if self.design.fit_intercept else 0.0
         shift = np.array([-beta[0] / total if total else 0.0])
         D = np.zeros(k)
+        raw = q[:, 0] + self._centres * beta[0] + 2.0 * local.l2 * w
         descend_sparse(
-            *self._arrays, self._h, total, q[:, 0] + 2.0 * local.l2 * w, self._c, self._a, w, D,
+            *self._arrays, self._h, total, raw, self._c, self._a, w, D,
             local.l1, local.l2, np.zeros(self.design.m), shift, np.empty(k, dtype=np.intp),
             INNER * violation, MOST_PASSES,
         )  # fmt: skip
-        return D[:, None], shift
+        return D[:, None], shift + self._centres @ D
 
 
 class GroupEngine(_ColumnCache):

@@ -16,7 +16,7 @@ from sparsepath.grafting.criterion import Loss, Penalty
 from sparsepath.grafting.design import Design
 from sparsepath.grafting.engines import Engine, Indices, make_engine
 from sparsepath.grafting.procedure import Graft, Model, Record, graft
-from sparsepath.grafting.solver import Solution, solve
+from sparsepath.grafting.solver import Solution, gradient_scale, solve
 from sparsepath.path import SelectionPath, Step
 
 WARN = 1e-6  # certificates above this (or ten tolerances) are worth a warning
@@ -83,7 +83,7 @@ class Problem:
         empty = np.empty((0, Y.shape[1]))
         loss_there = self.engine.loss_term()
         self.null_model = Model((), empty, self.engine.b.copy(), loss_there, loss_there)
-        self.scale = max(float(_sizes(self.null_gradient).max()), 1e-300)
+        self.scale = gradient_scale(self.engine, self.null_gradient)
 
     def restart(self) -> None:
         """Back to the empty model."""

@@ -66,6 +66,12 @@ class Solution:
     rounds: list[Round] = field(default_factory=list)
 
 
+def gradient_scale(engine: Engine, gradient: Floats) -> float:
+    """The largest gradient of the empty model, or 1 if all of them are zero to rounding."""
+    top = float(np.sqrt(np.einsum("jk,jk->j", gradient, gradient)).max(initial=0.0))
+    return top if top > 1e-13 * float(np.abs(engine.slopes()).sum()) else 1.0
+
+
 def solve(
     engine: Engine,
     penalty: Penalty,
