@@ -1,13 +1,14 @@
-"""Speed of linear grafting against skglm, celer and scikit-learn's liblinear, at equal suboptimality.
+"""Speed of linear grafting against skglm, celer and scikit-learn's liblinear, at equal
+suboptimality.
 
     python benchmarks/grafting.py            # the rows of the docs; a few minutes on one core
     python benchmarks/grafting.py --small    # a tenth of the size, to try it out
 
 The logistic loss with l1, no intercept and no scaling, since not all rivals have both. For every
-solver tolerances 1e-1, 1e-2, ... are tried, and the first that reaches a relative suboptimality of 1e-8
-(against the best objective that any solver found at its tightest) is timed: the median of repeats, CPU
-seconds of one thread, interleaved. Ratios above 1: sparsepath is faster. Paths: 30 values of l1 from
-its largest to a hundredth, every point to 1e-8 (checked), warm starts in both.
+solver tolerances 1e-1, 1e-2, ... are tried, and the first that reaches a relative suboptimality of
+1e-8 (against the best objective that any solver found at its tightest) is timed: the median of
+repeats, CPU seconds of one thread, interleaved. Ratios above 1: sparsepath is faster. Paths: 30
+values of l1 from its largest to a hundredth, every point to 1e-8 (checked), warm starts in both.
 """
 
 import argparse
@@ -118,13 +119,14 @@ def first_tolerance(solve, reach):
 
 
 def row(name, X, y, l1, solvers, repeats):
-    def C(w):
+    def criterion_of(w):
         return objective(X, y, w, l1)
 
-    best = min(C(sparsepath(X, y, l1, 1e-12)), C(skglm(X, y, l1, 1e-9)))
+    best = min(criterion_of(sparsepath(X, y, l1, 1e-12)), criterion_of(skglm(X, y, l1, 1e-9)))
     tols = {
         label: first_tolerance(
-            lambda tol, solve=solve: C(solve(X, y, l1, tol)), lambda c: c <= best * (1 + TARGET)
+            lambda tol, solve=solve: criterion_of(solve(X, y, l1, tol)),
+            lambda c: c <= best * (1 + TARGET),
         )
         for label, solve in solvers.items()
     }
@@ -194,7 +196,9 @@ def main():
     for solve in solvers.values():  # compile
         solve(Xd[:50, :20], yd[:50], 0.05, 1e-2)
         solve(Xs[:500, :20].tocsc(), ys[:500], 1e-3, 1e-2)
-    print("| problem | sparsepath | " + " | ".join(f"{name} (ratio)" for name in chosen.rivals) + " |")
+    print(
+        "| problem | sparsepath | " + " | ".join(f"{name} (ratio)" for name in chosen.rivals) + " |"
+    )
     print("|" + "---|" * (2 + len(chosen.rivals)))
     for kind, X, y, parts in (
         ("dense", Xd, yd, (0.1, 0.03, 0.01)),
@@ -203,7 +207,14 @@ def main():
         if kind in only:
             top = np.abs(X.T @ y).max() / (2 * len(y))
             for part in parts:
-                row(f"{kind} {X.shape[0]} x {X.shape[1]}, {part}", X, y, part * top, solvers, chosen.repeats)
+                row(
+                    f"{kind} {X.shape[0]} x {X.shape[1]}, {part}",
+                    X,
+                    y,
+                    part * top,
+                    solvers,
+                    chosen.repeats,
+                )
     if "path" in only:
         print("\n| 30-point path | sparsepath | skglm (ratio) |\n|---|---|---|")
         for kind, X, y in (("dense", Xd, yd), ("sparse", Xs, ys)):

@@ -156,7 +156,7 @@ def test_order_type_and_sparsity_do_not_matter():
     ):
         found, *_ = optimum(other, Y, s, "logistic", 0.1, 0.0)
         assert found.criterion == pytest.approx(base.criterion, rel=1e-12)
-        assert found.W == pytest.approx(base.W, abs=1e-6)
+        assert pytest.approx(base.W, abs=1e-6) == found.W
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
@@ -176,6 +176,6 @@ def test_sparse_columns_give_what_dense_ones_give(kind, standardize, fit_interce
         penalty = Penalty.of(40, 0.1 * scale, 0.02 * scale)
         found = solve(engine, penalty, scale=scale, tol=1e-10)
     assert found.criterion == pytest.approx(dense.criterion, rel=1e-12)
-    assert found.W == pytest.approx(dense.W, abs=1e-7)
+    assert pytest.approx(dense.W, abs=1e-7) == found.W
     assert found.b == pytest.approx(dense.b, abs=1e-7)
     assert design.outputs(found.W, found.b) == pytest.approx(found.F, abs=1e-9)

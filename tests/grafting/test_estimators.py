@@ -59,12 +59,14 @@ def test_objective_equals_liblinear_and_saga(cancer, part, l2):
         max_iter=100_000,
     ).fit(Z, t)
 
-    def C(w, b):
+    def criterion_of(w, b):
         return np.logaddexp(0, -t * (Z @ w + b)).mean() + l1 * np.abs(w).sum() + l2 * l1 * w @ w
 
-    theirs = C(rival.coef_[0], rival.intercept_[0])
+    theirs = criterion_of(rival.coef_[0], rival.intercept_[0])
     scale = Z.std() * X.to_numpy().std(axis=0)
-    ours = C(model.coef_[0] * scale, model.intercept_[0] + model.coef_[0] @ X.to_numpy().mean(0))
+    ours = criterion_of(
+        model.coef_[0] * scale, model.intercept_[0] + model.coef_[0] @ X.to_numpy().mean(0)
+    )
     assert model.criterion_ == pytest.approx(ours, rel=1e-12)
     assert ours <= theirs + 1e-12
     assert ours == pytest.approx(theirs, rel=1e-8)
@@ -131,7 +133,7 @@ def test_path_agrees_with_single_fits(cancer):
     assert found.dual_gaps.max() < 1e-8
     for l1, C, coef in zip(found.l1s, found.criteria, found.coefs, strict=True):
         alone = GraftingClassifier(l1=l1).fit(X, y)
-        assert C == pytest.approx(alone.criterion_, rel=1e-9)
+        assert pytest.approx(alone.criterion_, rel=1e-9) == C
         assert coef == pytest.approx(alone.coef_, rel=1e-4, abs=1e-6)
     *_, last = found.path.replay()
     assert sorted(last) == np.flatnonzero(found.coefs[-1, 0]).tolist()

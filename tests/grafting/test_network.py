@@ -31,7 +31,11 @@ def small():
     X = rng.uniform(-1, 1, (40, 6))
     Y = np.sign(X[:, :1] * X[:, 1:2] + 0.1 * rng.standard_normal((40, 1)))
     net = Network(
-        np.array([0, 0, 1]), np.array([1, 4, 1]), np.array([0.7, -1.2, 0.4]), np.array([0.2, -0.5]), 0.1
+        np.array([0, 0, 1]),
+        np.array([1, 4, 1]),
+        np.array([0.7, -1.2, 0.4]),
+        np.array([0.2, -0.5]),
+        0.1,
     )
     return X, Y, net
 

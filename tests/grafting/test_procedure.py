@@ -66,7 +66,9 @@ def test_estimate_nine_weighs_costs_against_gradients():
     penalty = Penalty(np.full(3, 0.1), np.full(3, 0.2), np.array([0.5, 0.01, 0.02]))
     sizes = np.array([1.0, 0.6, 0.6])
     everybody = np.arange(3)
-    assert choose_weight(sizes, penalty, everybody, 0.0, "bound") == 0  # no weight yet: the gradient
+    assert (
+        choose_weight(sizes, penalty, everybody, 0.0, "bound") == 0
+    )  # no weight yet: the gradient
     assert choose_weight(sizes, penalty, everybody, 0.3, "gradient") == 0
     # .5 - .3 (1 - .1 - .06) = .248;  .01 - .3 (.6 - .1 - .06) = -.122;  .02 - ... = -.112
     assert choose_weight(sizes, penalty, everybody, 0.3, "bound") == 1

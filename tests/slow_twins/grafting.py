@@ -1,8 +1,8 @@
 """Independent references for grafting: plain, slow, and sharing no code with the package.
 
-The convex part is solved by scipy on split weights (w = u - v with u, v >= 0), polished on the support;
-groups by accelerated proximal gradient steps. The procedure for L0 follows the paper line by line on a
-dense standardised matrix.
+The convex part is solved by scipy on split weights (w = u - v with u, v >= 0), polished on the
+support; groups by accelerated proximal gradient steps. The procedure for L0 follows the paper line
+by line on a dense standardised matrix.
 """
 
 import numpy as np
@@ -137,7 +137,7 @@ def graft(
             w2, b2, _ = convex(kind, Z, y, s, l1, l2, free=[*F, j])
             w2[np.abs(w2) < 1e-9] = 0.0
         C2 = criterion(kind, Z, y, s, w2, b2, l1, l2, l0)
-        if not C2 < C - 1e-12 * abs(C):
+        if not C - 1e-12 * abs(C) > C2:
             done.append(("undo", j))
             if stop == "first":
                 break
@@ -157,7 +157,9 @@ def _newest(kind, Z, y, s, l1, l2, w, b, j):
     base = Z @ w - Z[:, j] * w[j]
 
     def total(v, c):
-        return s @ loss_and_slope(kind, base + Z[:, j] * v + c, y)[0] + l1[j] * abs(v) + l2[j] * v * v
+        return (
+            s @ loss_and_slope(kind, base + Z[:, j] * v + c, y)[0] + l1[j] * abs(v) + l2[j] * v * v
+        )
 
     out = minimize(
         lambda t: total(t[0] - t[1], t[2]), [0.0, 0.0, b], method="L-BFGS-B",

@@ -76,7 +76,7 @@ def _move(H, r, w, D, l1, l2, least, j):  # type: ignore[no-untyped-def]
 
 @njit(nogil=True, cache=True, fastmath=FAST)
 def sparse_moments(indptr, indices, data, scales, features, g, h, q, c, a):  # type: ignore[no-untyped-def]
-    """Fill z_j'g, z_j'h and z_j'(h z_j) for the features; scipy's CSC arrays, z_j = x_j / scale_j."""
+    """Fill z_j'g, z_j'h and z_j'(h z_j) for the features; CSC arrays, z_j = x_j / scale_j."""
     for t in range(features.size):
         j = features[t]
         sum_g = 0.0
@@ -96,12 +96,30 @@ def sparse_moments(indptr, indices, data, scales, features, g, h, q, c, a):  # t
 
 @njit(nogil=True, cache=True, fastmath=FAST)
 def descend_sparse(  # type: ignore[no-untyped-def]
-    indptr, indices, data, scales, features, h, total, q, c, a, w, D, l1, l2, v, shift, moving, tol, max_passes
+    indptr,
+    indices,
+    data,
+    scales,
+    features,
+    h,
+    total,
+    q,
+    c,
+    a,
+    w,
+    D,
+    l1,
+    l2,
+    v,
+    shift,
+    moving,
+    tol,
+    max_passes,
 ):
     """Descend in place on sparse columns; v = h * (Z D), and the intercept follows every move.
 
-    The intercept's step is -(beta + c'D) / total; ``shift[0]`` holds it. With ``total`` = 0 there is
-    none. ``a`` holds the curvatures without the intercept. Returns the passes made.
+    The intercept's step is -(beta + c'D) / total; ``shift[0]`` holds it. With ``total`` = 0 there
+    is none. ``a`` holds the curvatures without the intercept. Returns the passes made.
     """
     k = features.size
     for t in range(k):

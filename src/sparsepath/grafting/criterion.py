@@ -5,13 +5,13 @@ Theiler 2003, equation 7, with sample weights s that sum to one in place of 1/m)
 
     C = sum_i s_i L(F_i, y_i) + sum_j (l1_j |W_j| + l2_j |W_j|^2 + l0_j [W_j != 0])
 
-l1_j, l2_j, l0_j are the lambdas times the factors of feature j. The l2 term has no 1/2; intercepts are
-never penalised. K = 1 but for the softmax, where a feature is one group: |W_j| is the Euclidean norm
-over the classes, so a feature comes in or stays out as a whole.
+l1_j, l2_j, l0_j are the lambdas times the factors of feature j. The l2 term has no 1/2; intercepts
+are never penalised. K = 1 but for the softmax, where a feature is one group: |W_j| is the
+Euclidean norm over the classes, so a feature comes in or stays out as a whole.
 
 **Optimality** (l0 = 0). With g = gradient of the loss term in W_j, C is least exactly where every
 
-    v_j = |g_j + 2 l2_j W_j + l1_j W_j/|W_j||   (W_j free)      v_j = max(0, |g_j| - l1_j)  (W_j = 0)
+    v_j = |g_j + 2 l2_j W_j + l1_j W_j/|W_j||   (W_j free)     v_j = max(0, |g_j| - l1_j)  (W_j = 0)
 
 and the gradients in b are zero. :func:`violations` returns the v_j over free *and* zero weights.
 
@@ -35,7 +35,8 @@ from sparsepath.data.blocks import Floats
 class Loss(Protocol):
     """A convex loss of outputs F (m x K) and targets Y (m x K); every answer is per sample."""
 
-    name: str
+    @property
+    def name(self) -> str: ...
 
     def value(self, F: Floats, Y: Floats) -> Floats:
         """L, of shape (m,)."""
@@ -44,7 +45,7 @@ class Loss(Protocol):
         """The derivative in F, m x K."""
 
     def curvature(self, F: Floats, Y: Floats) -> Floats:
-        """The second derivative for K = 1 (an upper bound where it jumps); class shares for more."""
+        """The second derivative for K = 1 (softened where it jumps); class shares for more."""
 
     def conjugate(self, U: Floats, Y: Floats) -> Floats:
         """L* at U, of shape (m,); U is a slope, or part of the way from zero to one."""
@@ -58,7 +59,7 @@ class Logistic:
 
     def value(self, F: Floats, Y: Floats) -> Floats:
         rho = (Y * F)[:, 0]
-        return np.maximum(-rho, 0.0) + np.log1p(np.exp(-np.abs(rho)))  # type: ignore[no-any-return]
+        return np.maximum(-rho, 0.0) + np.log1p(np.exp(-np.abs(rho)))
 
     def slope(self, F: Floats, Y: Floats) -> Floats:
         rho = Y * F
@@ -67,7 +68,7 @@ class Logistic:
 
     def curvature(self, F: Floats, Y: Floats) -> Floats:
         e = np.exp(-np.abs(F))
-        return e / (1.0 + e) ** 2  # type: ignore[no-any-return]
+        return e / (1.0 + e) ** 2
 
     def conjugate(self, U: Floats, Y: Floats) -> Floats:
         p = np.clip(-(Y * U)[:, 0], 0.0, 1.0)
@@ -81,7 +82,7 @@ class Squared:
     name: str = "squared"
 
     def value(self, F: Floats, Y: Floats) -> Floats:
-        return 0.5 * ((F - Y) ** 2)[:, 0]  # type: ignore[no-any-return]
+        return 0.5 * ((F - Y) ** 2)[:, 0]
 
     def slope(self, F: Floats, Y: Floats) -> Floats:
         return F - Y
@@ -90,7 +91,7 @@ class Squared:
         return np.ones_like(F)
 
     def conjugate(self, U: Floats, Y: Floats) -> Floats:
-        return (0.5 * U * U + U * Y)[:, 0]  # type: ignore[no-any-return]
+        return (0.5 * U * U + U * Y)[:, 0]
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,7 @@ class Huber:
     def value(self, F: Floats, Y: Floats) -> Floats:
         r = np.abs(F - Y)[:, 0]
         a = np.minimum(r, self.delta)
-        return a * (r - 0.5 * a)  # type: ignore[no-any-return]
+        return a * (r - 0.5 * a)
 
     def slope(self, F: Floats, Y: Floats) -> Floats:
         return np.clip(F - Y, -self.delta, self.delta)
@@ -114,7 +115,7 @@ class Huber:
         return np.where(r <= self.delta, 1.0, 0.05 * self.delta / np.maximum(r, self.delta))
 
     def conjugate(self, U: Floats, Y: Floats) -> Floats:
-        return (0.5 * U * U + U * Y)[:, 0]  # type: ignore[no-any-return]
+        return (0.5 * U * U + U * Y)[:, 0]
 
 
 @dataclass(frozen=True)
@@ -126,7 +127,7 @@ class Softmax:
     def value(self, F: Floats, Y: Floats) -> Floats:
         top = F.max(1)
         total = np.exp(F - top[:, None]).sum(1)
-        return top + np.log(total) - (F * Y).sum(1)  # type: ignore[no-any-return]
+        return top + np.log(total) - (F * Y).sum(1)
 
     def slope(self, F: Floats, Y: Floats) -> Floats:
         return self.curvature(F, Y) - Y
@@ -134,15 +135,15 @@ class Softmax:
     def curvature(self, F: Floats, Y: Floats) -> Floats:
         """The class shares p; the second derivative is diag(p) - p p'."""
         e = np.exp(F - F.max(1, keepdims=True))
-        return e / e.sum(1, keepdims=True)  # type: ignore[no-any-return]
+        return e / e.sum(1, keepdims=True)
 
     def conjugate(self, U: Floats, Y: Floats) -> Floats:
-        return _entropy(np.clip(U + Y, 0.0, 1.0)).sum(1)  # type: ignore[no-any-return]
+        return _entropy(np.clip(U + Y, 0.0, 1.0)).sum(1)
 
 
 def _entropy(p: Floats) -> Floats:
     """Return p log p, zero at zero."""
-    return p * np.log(np.where(p > 0, p, 1.0))  # type: ignore[no-any-return]
+    return p * np.log(np.where(p > 0, p, 1.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -252,7 +253,7 @@ def best_intercept(loss: Loss, F: Floats, Y: Floats, s: Floats) -> Floats:
             step = -slope / max(float(s @ curvature[:, 0]), 1e-300)
         else:
             H = np.diag(s @ curvature) - (curvature * s[:, None]).T @ curvature
-            step = -np.linalg.lstsq(H, slope, rcond=1e-12)[0]
+            step = -np.asarray(np.linalg.lstsq(H, slope, rcond=1e-12)[0], dtype=np.float64)
         t = 1.0
         while not near:
             there = float(s @ loss.value(F + b + t * step, Y))

@@ -15,7 +15,7 @@ from sparsepath.data.door import check_features
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
 from sparsepath.grafting.criterion import Loss, Penalty
-from sparsepath.grafting.estimators import ClassifierFace, Factors, LinearGrafting, RegressorFace
+from sparsepath.grafting.faces import ClassifierFace, Factors, LinearGrafting, RegressorFace
 from sparsepath.grafting.fitting import Options, Problem
 from sparsepath.grafting.paths import collect, grid
 
@@ -37,7 +37,7 @@ class _GraftingCV(LinearGrafting):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Self:
         X = check_features(self, X, reset=True)
-        Y, weights, loss = self._targets(y, sample_weight, X.shape[0])  # type: ignore[attr-defined]
+        Y, weights, loss = self._targets(y, sample_weight, X.shape[0])
         options, penalty = self._options(), self._penalty(1.0)
         context = self._init_callback_context(max_subtasks=0)
         context.call_on_fit_task_begin(estimator=self, X=X, y=y)
@@ -231,7 +231,9 @@ class GraftingRegressorCV(RegressorFace, _GraftingCV):
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The features.
         y : array of shape (n_samples,)
+            The target.
         sample_weight : array of shape (n_samples,), optional
             Used in the training and in the test parts.
         groups : array of shape (n_samples,), optional
@@ -331,6 +333,7 @@ kkt_violation_, dual_gap_
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The features.
         y : array of shape (n_samples,)
             Class labels of any kind.
         sample_weight : array of shape (n_samples,), optional

@@ -1,5 +1,6 @@
 """The features as grafting sees them: standardised, implicitly, dense or sparse."""
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -60,7 +61,7 @@ class Design:
         self.threads = threads
         self.fit_intercept = fit_intercept
         edges = np.cumsum([0] + [block.shape[0] for block in self.blocks])
-        self._slices = [slice(a, b) for a, b in zip(edges[:-1], edges[1:], strict=True)]
+        self._slices = [slice(a, b) for a, b in pairwise(edges.tolist())]
         self.means = np.zeros(self.n)
         self.scales = np.ones(self.n)
         self.usable: NDArray[np.bool_] = np.ones(self.n, dtype=bool)
@@ -83,7 +84,8 @@ class Design:
                 return np.asarray(self.sparse.T @ V[:, 0], dtype=np.float64)[:, None]
             return np.asarray(self.sparse.T @ V, dtype=np.float64)
         parts = list(zip(self.blocks, self._slices, strict=True))
-        return sum(self.threads.map(lambda p: p[0].dot(V[p[1]]), parts))  # type: ignore[return-value]
+        first, *rest = self.threads.map(lambda p: p[0].dot(V[p[1]]), parts)
+        return sum(rest, start=first)
 
     def products(self, V: Floats) -> Floats:
         """Z'V for V of shape (m, K); zero for columns that are not usable."""

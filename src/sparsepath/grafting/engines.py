@@ -10,9 +10,9 @@ if the criterion would not fall enough, halved until it does. Two facts make thi
 * the intercept is eliminated: its best step is d = -(beta + c'D) / sum(h), with h the curvatures,
   beta = sum of the slopes and c = Z'h, which turns H into H - c c'/sum(h) and needs no sweeps.
 
-An engine keeps its point from call to call, so that a path or a one-at-a-time procedure goes on where it
-was. Dense columns: coordinate descent on the matrix Z'hZ of the working set. Sparse columns: on the
-columns themselves. Softmax: groups of weights, one per class.
+An engine keeps its point from call to call, so that a path or a one-at-a-time procedure goes on
+where it was. Dense columns: coordinate descent on the matrix Z'hZ of the working set. Sparse
+columns: on the columns themselves. Softmax: groups of weights, one per class.
 """
 
 import numpy as np
@@ -31,12 +31,7 @@ ROUNDING = 1e-13  # relative decreases below this cannot be told from rounding
 MOST_STEPS = 200
 MOST_STALE = 6  # steps in a row that do not halve the violation
 MOST_PASSES = 1000
-HELP_AFTER = 50  # passes after which a small problem is helped by a direct solution
-MOST_HELP = 20  # times
 DENSE_UP_TO = 1 << 22  # numbers: sparse data this small are treated as dense columns
-DRIFT = 0.3  # relative change of the curvatures that makes the matrix too old
-SLOW = 0.25  # a step that leaves more of the violation than this is slow; the fewer columns,
-WORTH = 1000  # the sooner a new matrix pays: from (number of columns) / WORTH of the violation on
 TILE = 1 << 18  # numbers of a strip of weighted columns
 
 
@@ -176,7 +171,7 @@ class Engine:
         raise NotImplementedError
 
 
-class _ColumnCache(Engine):
+class ColumnCache(Engine):
     """Keeps the columns of the working set as one dense array, in order of their first use."""
 
     def __init__(self, design: Design, Y: Floats, loss: Loss) -> None:
@@ -223,133 +218,11 @@ class _ColumnCache(Engine):
         return self.columns @ D
 
 
-class GramEngine(_ColumnCache):
-    """One output, dense columns: coordinate descent on H = Z'hZ, which may be of an earlier point."""
-
-    def __init__(self, design: Design, Y: Floats, loss: Loss) -> None:
-        super().__init__(design, Y, loss)
-        self._H = np.empty((0, 0))
-        self._c = np.empty(0)
-        self._h: Floats | None = None  # the curvatures of which H is made
-
-    def _widen(self, k: int) -> None:
-        n_held = len(self.held)
-        if self._h is None:
-            return
-        A = self.columns
-        new = A[:, k:]
-        H = np.empty((n_held, n_held))
-        H[:k, :k] = self._H
-        H[:, k:] = _weighted_products(A, new, self._h)
-        H[k:, :k] = H[:k, k:].T
-        self._H = H
-        self._c = np.concatenate([self._c, new.T @ self._h])
-
-    def _direction(
-        self, q: Floats, beta: Floats, w: Floats, local: Penalty, violation: float, ratio: float
-    ) -> tuple[Floats, Floats]:
-        h = self.s * self.loss.curvature(self.F, self.Y)[:, 0]
-        total = float(h.sum())
-        drift = np.inf if self._h is None else float(np.abs(h - self._h).sum()) / total
-        slow = ratio > min(SLOW, len(self.held) / WORTH)
-        if drift > DRIFT or (slow and drift > 1e-3):
-            self._h = h
-            self._H = _weighted_products(self.columns, None, h)
-            self._c = self.columns.T @ h
-        k = len(self.held)
-        H, c = self._H, self._c
-        r = q[:, 0] + 2.0 * local.l2 * w[:, 0]
-        assert self._h is not None
-        total = float(self._h.sum())
-        if self.design.fit_intercept:
-            H = H - np.outer(c / total, c)
-            r = r - c * (beta[0] / total)
-        least = np.where(self._free, 1e-14 * self._H.diagonal(), np.inf)
-        D = self._minimise(H, r, np.ascontiguousarray(w[:, 0]), local, least, INNER_GRAM * violation)
-        d = -(beta + c @ D) / total if self.design.fit_intercept else np.zeros(1)
-        return D[:, None], d
-
-
-    @staticmethod
-    def _minimise(
-        H: Floats, q: Floats, w: Floats, local: Penalty, least: Floats, tol: float
-    ) -> Floats:
-        """The step D: coordinate descent, helped by exact solutions on the support if it crawls."""
-        from sparsepath.grafting.compiled import descend_gram
-
-        D = np.zeros(len(w))
-        r = q.copy()
-        moving = np.empty(len(w), dtype=np.intp)
-        for _ in range(MOST_HELP):
-            passes = descend_gram(
-                H, r, w, D, local.l1, local.l2, least, moving, tol, HELP_AFTER
-            )
-            if passes < HELP_AFTER:
-                break
-            D = _solve_on_support(H, r, w, D, local, least)
-            r = q + H @ D
-        return D
-
-
-def _solve_on_support(
-    H: Floats, r: Floats, w: Floats, D: Floats, local: Penalty, least: Floats
-) -> Floats:
-    """Go to the minimum for the present signs, or as far as they last, weight after weight."""
-    D = D.copy()
-    S = np.flatnonzero((w + D != 0) & (H.diagonal() + 2 * local.l2 > least))
-    r = r.copy()
-    for _ in range(20):
-        if not len(S):
-            break
-        signs = np.sign(w[S] + D[S])
-        A = H[np.ix_(S, S)] + np.diag(2.0 * local.l2[S])
-        A[np.diag_indices(len(S))] *= 1.0 + 1e-13
-        push = r[S] + 2.0 * local.l2[S] * D[S] + local.l1[S] * signs
-        try:
-            step = -np.linalg.solve(A, push)
-        except np.linalg.LinAlgError:
-            break
-        u = w[S] + D[S]
-        if not np.isfinite(step).all() or push @ step > 0:
-            break
-        crossing = np.where(signs * step < 0, -u / np.where(step == 0, 1.0, step), np.inf)
-        t = min(1.0, float(crossing.min()))
-        D[S] += t * step
-        r += t * (H[:, S] @ step)
-        if t == 1.0:
-            break
-        gone = crossing <= t
-        D[S[gone]] = -w[S[gone]]
-        S = S[~gone]
-    return D
-
-
-def _weighted_products(A: Floats, B: Floats | None, h: Floats) -> Floats:
-    """A' diag(h) B, or with the symmetric half once if B is None; strip by strip."""
-    from scipy.linalg.blas import dsyrk
-
-    m, k = A.shape
-    out = np.zeros((k, k if B is None else B.shape[1]), order="F")
-    step = max(256, TILE // k)
-    root = np.sqrt(h)[:, None]
-    for i in range(0, m, step):
-        part = slice(i, i + step)
-        if B is None:
-            strip = np.asfortranarray(A[part] * root[part])
-            out = dsyrk(1.0, strip, 1.0, out, trans=1, lower=0, overwrite_c=1)
-        else:
-            out += A[part].T @ (B[part] * h[part, None])
-    if B is None:
-        upper = np.triu(out, 1)
-        out = np.triu(out) + upper.T
-    return np.ascontiguousarray(out)
-
-
 class SparseEngine(Engine):
     """One output, sparse columns: coordinate descent on the columns with the residual at hand.
 
-    The loops work on x_j / scale_j, not centred; with the intercept eliminated the step D is the same,
-    and the two intercepts differ by ``self._centres``'D.
+    The loops work on x_j / scale_j, not centred; with the intercept eliminated the step D is the
+    same, and the two intercepts differ by ``self._centres``'D.
     """
 
     def _prepare(self, features: Indices) -> Indices:
@@ -396,67 +269,11 @@ class SparseEngine(Engine):
         return D[:, None], shift + self._centres @ D
 
 
-class GroupEngine(_ColumnCache):
-    """Several outputs with the softmax: a feature is a group of K weights, one per class.
-
-    With z_i the row of the working set, a 1 appended for the intercepts, and p_i the class shares,
-
-        H = sum_i s_i (z_i z_i') x (diag(p_i) - p_i p_i')        ("x": Kronecker product)
-
-    The intercepts are eliminated with a pseudo-inverse, since adding a constant to all classes changes nothing.
-    """
-
-    def _direction(
-        self, q: Floats, beta: Floats, w: Floats, local: Penalty, violation: float, ratio: float
-    ) -> tuple[Floats, Floats]:
-        from sparsepath.grafting.compiled import descend_groups
-
-        k, K = w.shape
-        H = self._hessian(self.loss.curvature(self.F, self.Y))
-        r = (q + 2.0 * local.l2[:, None] * w).ravel()
-        back = np.zeros((K, k * K))
-        if self.design.fit_intercept:
-            across = H[k * K :, : k * K]
-            inverse = np.linalg.pinv(H[k * K :, k * K :], rcond=1e-12, hermitian=True)
-            back = inverse @ across
-            r = r - beta @ back
-            H = H[: k * K, : k * K] - across.T @ back
-            rest = -inverse @ beta
-        else:
-            H, rest = H[: k * K, : k * K], np.zeros(K)
-        blocks = np.stack([H[j * K : j * K + K, j * K : j * K + K] for j in range(k)])
-        E, Q = np.linalg.eigh(blocks)
-        E = np.where(self._free[:, None], np.maximum(E, 0.0), -np.inf)
-        D = np.zeros((k, K))
-        descend_groups(
-            np.ascontiguousarray(H), r, np.ascontiguousarray(w), D, local.l1, local.l2,
-            np.ascontiguousarray(Q), E, np.zeros((2, K)), np.empty(k, dtype=np.intp),
-            INNER_GRAM * violation, MOST_PASSES,
-        )  # fmt: skip
-        return D, rest - back @ D.ravel()
-
-    def _hessian(self, P: Floats) -> Floats:
-        m, k = self.columns.shape
-        K = P.shape[1]
-        size = (k + 1) * K
-        H = np.zeros((k + 1, K, k + 1, K))
-        outer = np.zeros((size, size))
-        step = max(64, TILE // size)
-        for i in range(0, m, step):
-            part = slice(i, i + step)
-            Z = np.column_stack([self.columns[part], np.ones(len(P[part]))])
-            weighted = P[part] * self.s[part, None]
-            for c in range(K):
-                H[:, c, :, c] += Z.T @ (Z * weighted[:, c, None])
-            V = (Z[:, :, None] * (P[part] * np.sqrt(self.s[part, None]))[:, None, :]).reshape(
-                len(Z), size
-            )
-            outer += V.T @ V
-        return H.reshape(size, size) - outer
-
-
 def make_engine(design: Design, Y: Floats, loss: Loss) -> Engine:
     """The engine for these data and this loss, at the empty model."""
+    from sparsepath.grafting.gram import GramEngine
+    from sparsepath.grafting.groups import GroupEngine
+
     if Y.shape[1] > 1:
         return GroupEngine(design, Y, loss)
     small = design.m * design.n <= DENSE_UP_TO

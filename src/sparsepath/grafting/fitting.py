@@ -90,7 +90,7 @@ class Problem:
         self.engine.move_to(*self.null)
 
     def largest_l1(self, penalty: Penalty) -> float:
-        """The smallest l1 at which no feature with an l1 factor enters, if ``penalty.l1`` holds factors."""
+        """The smallest l1 at which no feature enters; ``penalty.l1`` holds the factors."""
         self.restart()
         gradient = self.null_gradient
         unpenalised = np.flatnonzero((penalty.l1 == 0) & self.design.usable)
@@ -126,20 +126,20 @@ class Problem:
                 update=options.update,
                 max_features=options.max_features,
             )
-            solution = solve(
-                self.engine, penalty, scale=self.scale, tol=options.tol, max_rounds=0
-            )
+            solution = solve(self.engine, penalty, scale=self.scale, tol=options.tol, max_rounds=0)
             total = solution.loss + penalty.value(solution.W)
             return Fit(solution, record, total)
         if gradient is None and not self.engine.W.any():
             gradient = self.null_gradient
-        known = {
-            "likely": likely,
-            "gradient": gradient,
-            "scale": self.scale,
-            "tol": options.tol,
-        }
-        solution = solve(self.engine, penalty, record=True, **known)  # type: ignore[arg-type]
+        solution = solve(
+            self.engine,
+            penalty,
+            scale=self.scale,
+            tol=options.tol,
+            likely=likely,
+            gradient=gradient,
+            record=True,
+        )
         if not solution.converged:
             bad = max(solution.violation, np.nan_to_num(solution.gap))
             if bad > max(WARN, 10 * options.tol):
@@ -154,9 +154,9 @@ class Problem:
     def path(self, l1s: Sequence[float], penalty: Penalty, options: Options) -> list[Fit]:
         """Fits for descending l1; ``penalty.l1`` holds the factors.
 
-        Each starts from the one before. The sequential strong rule predicts which features can enter:
-        those with |g_j| >= (2 l1_new - l1_old) times their factor; the solver's last pass over all
-        features checks the prediction and mends it where it was wrong.
+        Each starts from the one before. The sequential strong rule predicts which features can
+        enter: those with |g_j| >= (2 l1_new - l1_old) times their factor; the solver's last pass
+        over all features checks the prediction and mends it where it was wrong.
         """
         self.restart()
         fits: list[Fit] = []
@@ -186,7 +186,7 @@ class Problem:
         rows = list(model.features)
         coef = model.W / self.design.scales[rows][:, None]
         intercept = model.b - self.design.means[rows] @ coef
-        return Step(model.features, coef=coef, intercept=intercept, **errors)  # type: ignore[arg-type]
+        return Step(model.features, coef=coef, intercept=intercept, **errors)
 
     def selection_path(
         self, fit: Fit, *, names: Sequence[str] | None, method: str, parameters: Mapping[str, Any]
@@ -264,7 +264,9 @@ def check_factors(
         out = np.ones(n)
         for name, value in given.items():
             if name not in known:
-                raise InputError(f"{what}: there is no column {name!r}; give names of columns of X.")
+                raise InputError(
+                    f"{what}: there is no column {name!r}; give names of columns of X."
+                )
             out[known[name]] = value
     else:
         out = np.asarray(given, dtype=np.float64)

@@ -1,13 +1,13 @@
 r"""MLP grafting: a network that grows connection by connection (paper, section 3.3.2).
 
-The procedure is that of :mod:`sparsepath.grafting.procedure`. The candidates are all connections that do not
-exist, from any feature to any unit, and from any feature to a new unit. All their gradients come from
-one product with the data. A new unit brings its bias, which starts at zero.
+The procedure is that of :mod:`sparsepath.grafting.procedure`. The candidates are all connections
+that do not exist, from any feature to any unit, and from any feature to a new unit. All their
+gradients come from one product with the data. A new unit brings its bias, which starts at zero.
 
-L0 is charged per connection, or per feature as equation (6) has it: then a second connection of a feature
-that is in use is free, little stops the growth if l1 is small, and the caps on units and connections
-matter. How well each step is optimised matters a lot: a loose tolerance loses the second unit that a
-variable needs, and sometimes the variable.
+L0 is charged per connection, or per feature as equation (6) has it: then a second connection of a
+feature that is in use is free, little stops the growth if l1 is small, and the caps on units and
+connections matter. How well each step is optimised matters a lot: a loose tolerance loses the
+second unit that a variable needs, and sometimes the variable.
 """
 
 import time
@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sparsepath.data.blocks import Floats
 from sparsepath.grafting.criterion import Loss, Penalty, best_intercept
@@ -166,13 +167,13 @@ def candidate_gradients(
 
 def _choose(
     gains: Floats,
-    open_: Floats,
+    open_: NDArray[np.bool_],
     network: Network,
     penalty: Penalty,
     growth: Growth,
     last: float,
 ) -> tuple[int, int]:
-    """The connection to try: largest gradient, or least estimate (9); ties: lowest unit, feature."""
+    """The connection to try: largest gradient or least estimate (9); ties: lowest unit, feature."""
     if growth.selection == "bound" and last > 0.0:
         cost = penalty.l0.copy()
         if growth.l0_per == "feature":

@@ -16,7 +16,7 @@ from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
 from sparsepath.grafting.criterion import Penalty
 from sparsepath.grafting.design import Design
-from sparsepath.grafting.estimators import ClassifierFace, Factors, RegressorFace
+from sparsepath.grafting.faces import ClassifierFace, Factors, RegressorFace
 from sparsepath.grafting.fitting import check_factors, check_penalties
 from sparsepath.grafting.growing import L0_PER, Grown, Growth, grow
 from sparsepath.grafting.procedure import STOPS
@@ -118,7 +118,7 @@ class _MLPGrafting(SelectorMixin, CallbackSupportMixin, BaseEstimator):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         X = check_features(self, X, reset=True)
-        Y, weights, loss = self._targets(y, sample_weight, X.shape[0])  # type: ignore[attr-defined]
+        Y, weights, loss = self._targets(y, sample_weight, X.shape[0])
         growths, penalty = self._growths(), self._penalty()
         context = self._init_callback_context(max_subtasks=0)
         context.call_on_fit_task_begin(estimator=self, X=X, y=y)
@@ -193,8 +193,8 @@ class _MLPGrafting(SelectorMixin, CallbackSupportMixin, BaseEstimator):
 class MLPGraftingRegressor(RegressorFace, _MLPGrafting):
     """Regression by a network that grows connection by connection, with L0, L1 and L2 penalties.
 
-    The target is brought to mean 0 and standard deviation 1 inside, since every hidden unit adds between -1
-    and +1; the criterion, its lambdas and ``criterion_`` are in those units.
+    The target is brought to mean 0 and standard deviation 1 inside, since every hidden unit adds
+    between -1 and +1; the criterion, its lambdas and ``criterion_`` are in those units.
 
     Parameters
     ----------
@@ -224,8 +224,8 @@ class MLPGraftingRegressor(RegressorFace, _MLPGrafting):
     Attributes
     ----------
     network_ : Network
-        Connections (``units``, ``features``, ``weights``), ``biases``, ``output_bias``; weights are those
-        of the standardised features.
+        Connections (``units``, ``features``, ``weights``), ``biases``, ``output_bias``; weights
+        are those of the standardised features.
     n_hidden_ : int
     path_ : SelectionPath
         The best network per number of features on the way, judged by the criterion itself.
@@ -243,7 +243,10 @@ class MLPGraftingRegressor(RegressorFace, _MLPGrafting):
     >>> problem = friedman(300, 10, noise=0.5, random_state=0)
     >>> model = MLPGraftingRegressor(l0=0.01).fit(problem.X, problem.y)
     >>> sorted(model.selected_.tolist())
-    [0, 1, 2, 3, 4]
+    [0, 1, 3, 4]
+
+    The third feature matters too, but as a parabola about its mean: it has no slope where a new
+    connection starts, so the gradient test cannot see it.
     """
 
     loss = "squared"
@@ -261,8 +264,11 @@ class MLPGraftingRegressor(RegressorFace, _MLPGrafting):
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The features.
         y : array of shape (n_samples,)
+            The target.
         sample_weight : array of shape (n_samples,), optional
+            The loss term becomes the weighted mean.
         """
         return self._fit(X, y, sample_weight)
 
@@ -311,9 +317,11 @@ class MLPGraftingClassifier(ClassifierFace, _MLPGrafting):
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The features.
         y : array of shape (n_samples,)
             Labels of two classes.
         sample_weight : array of shape (n_samples,), optional
+            The loss term becomes the weighted mean.
         """
         return self._fit(X, y, sample_weight)
 

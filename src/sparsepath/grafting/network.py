@@ -3,14 +3,14 @@ r"""A network with one hidden layer of which only some connections exist (paper,
     f(x) = sum_j g(a_j + sum_i w_ij z_i) + b,       g(t) = 2 / (1 + exp(-t)) - 1 = tanh(t / 2)
 
 Output weights are one, so a unit adds between -1 and +1. Over the weights w_ij that are free, C is
-the mean loss plus sum (l1_i |w_ij| + l2_i w_ij^2); biases are not penalised. With r_t = s_t L'(f_t) and
-g' = (1 - g^2) / 2 the derivatives of the loss term are
+the mean loss plus sum (l1_i |w_ij| + l2_i w_ij^2); biases are not penalised. With r_t = s_t
+L'(f_t) and g' = (1 - g^2) / 2 the derivatives of the loss term are
 
     in w_ij:  sum_t r_t g'_tj z_ti        in a_j:  sum_t r_t g'_tj        in b:  sum_t r_t
 
-The same sums for connections that do not exist yet are the gradient test; a new unit has g' = 1/2 (the
-factor is missing in the paper). C is minimised by L-BFGS-B on w = u - v with u, v >= 0, which has no
-kinks, and then polished by Newton steps on the weights that are not zero.
+The same sums for connections that do not exist yet are the gradient test; a new unit has g' = 1/2
+(the factor is missing in the paper). C is minimised by L-BFGS-B on w = u - v with u, v >= 0, which
+has no kinks, and then polished by Newton steps on the weights that are not zero.
 """
 
 from dataclasses import dataclass
@@ -52,10 +52,10 @@ class Network:
 
     def hidden(self, Z: Floats) -> Floats:
         """What the units give for the ``used`` columns Z."""
-        return np.tanh(0.5 * (Z @ self.matrix(self.used) + self.biases))  # type: ignore[no-any-return]
+        return np.tanh(0.5 * (Z @ self.matrix(self.used) + self.biases))
 
     def outputs(self, Z: Floats) -> Floats:
-        """f for the ``used`` columns Z."""
+        """The output f for the ``used`` columns Z."""
         return self.hidden(Z).sum(1) + self.output_bias
 
     def tidy(self) -> "Network":
@@ -133,9 +133,7 @@ class NetworkCriterion:
         bend = 0.5 * (1.0 - G * G)
         curve = -G * bend  # g'' = -g g'
         r = self.s * self.loss.slope(f, self.Y)[:, 0]
-        J = np.column_stack(
-            [self.Z[:, self.rows] * bend[:, self.cols], bend, np.ones(len(self.Z))]
-        )
+        J = np.column_stack([self.Z[:, self.rows] * bend[:, self.cols], bend, np.ones(len(self.Z))])
         H = (J * (self.s * self.loss.curvature(f, self.Y)[:, 0])[:, None]).T @ J
         for j in range(self.h):
             own = np.append(np.flatnonzero(self.cols == j), self.c + j)

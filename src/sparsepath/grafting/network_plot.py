@@ -14,11 +14,12 @@ BLUE, ORANGE = "#0072B2", "#D55E00"
 
 
 def plot_network(network: Network, names: Sequence[str], *, ax: "Axes | None" = None) -> "Axes":
-    """Draw which features feed which unit: blue for weights above zero, orange below, width by size.
+    """Draw which features feed which unit: blue for positive weights, orange for negative.
 
     Parameters
     ----------
     network : Network
+        What to draw.
     names : sequence of str
         Names of all features.
     ax : matplotlib Axes, optional

@@ -11,11 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from sparsepath.data.blocks import Floats
 from sparsepath.errors import InputError
 from sparsepath.grafting.criterion import Penalty
-from sparsepath.grafting.estimators import (
-    Factors,
-    GraftingClassifier,
-    GraftingRegressor,
-)
+from sparsepath.grafting.estimators import GraftingClassifier, GraftingRegressor
+from sparsepath.grafting.faces import Factors
 from sparsepath.grafting.fitting import Fit, Options, Problem, check_penalties
 from sparsepath.path import Move, SelectionPath, Step
 
@@ -35,7 +32,8 @@ class GraftingPath:
         The certificates, as on the estimators.
     n_selected : array of shape (L,)
     path : SelectionPath
-        One model per size: the one with the least l1. Its errors are the mean loss on the training data.
+        One model per size: the one with the least l1. Its errors are the mean loss on the training
+        data.
     fits : list
         For every l1 the solver's own record, with the history.
     """
@@ -154,6 +152,7 @@ def grafting_path(
     Parameters
     ----------
     X : array, sparse matrix or data frame of shape (n_samples, n_features)
+        The features.
     y : array of shape (n_samples,)
         Numbers, or class labels.
     l1s : array, optional
@@ -190,7 +189,7 @@ def grafting_path(
 
     if loss == "auto":
         loss = "squared" if type_of_target(y).startswith("continuous") else "logistic"
-    shared = {
+    shared: dict[str, Any] = {
         "l2": l2,
         "l0": l0,
         "feature_costs": feature_costs,
@@ -203,9 +202,9 @@ def grafting_path(
     }
     face: Any
     if loss == "logistic":
-        face = GraftingClassifier(1.0, class_weight=class_weight, **shared)  # type: ignore[arg-type]
+        face = GraftingClassifier(1.0, class_weight=class_weight, **shared)
     else:
-        face = GraftingRegressor(1.0, loss=loss, delta=delta, **shared)  # type: ignore[arg-type]
+        face = GraftingRegressor(1.0, loss=loss, delta=delta, **shared)
     X = check_features(face, X, reset=True)
     Y, weights, loss_term = face._targets(y, sample_weight, X.shape[0])
     options: Options = face._options()

@@ -2,18 +2,20 @@ r"""Grafting as the paper states it: one weight at a time, for a criterion with 
 
 F, the free weights, starts with the intercept alone. At each step (section 3.2):
 
-1. the gradient of the mean loss is taken for every weight outside F. A weight whose gradient is at most
+1. the gradient of the mean loss is taken for every weight outside F. A weight whose gradient is at
+most
    l1_j cannot lower the criterion; if all are such, the procedure ends (the test of Omega_1);
 2. of the others one is chosen: that of the largest gradient less l1_j, or that which minimises
    the estimate (9) of the change of C,
 
        l0_j - |w| (|g_j| - l1_j - l2_j |w|),        w the weight that was added last,
 
-   where the L0 costs differ (``selection="auto"``). At the first step there is no w: the gradient decides;
-3. it joins F and C is minimised over F (``update="all"``), or over it and the intercept alone ("newest",
-   section 3.4: faster steps, no optimum);
-4. if C, L0 included, did not fall, the step is undone and the procedure ends (``stop="first"``), or the
-   next best weight is tried until none is left (``stop="exhaust"``);
+   where the L0 costs differ (``selection="auto"``). At the first step there
+   is no w: the gradient decides;
+3. it joins F and C is minimised over F (``update="all"``), or over it and the intercept alone
+   ("newest", section 3.4: faster steps, no optimum);
+4. if C, L0 included, did not fall, the step is undone and the procedure ends (``stop="first"``), or
+   the next best weight is tried until none is left (``stop="exhaust"``);
 5. weights that came back to zero leave F and stop counting in L0.
 
 C falls at every step that is kept, so no set of free weights comes twice and the procedure ends.
@@ -29,7 +31,7 @@ import numpy as np
 
 from sparsepath.data.blocks import Floats
 from sparsepath.grafting.criterion import Penalty
-from sparsepath.grafting.engines import Engine
+from sparsepath.grafting.engines import Engine, Indices
 from sparsepath.path import Move
 
 SELECTIONS = ("auto", "gradient", "bound")
@@ -41,7 +43,7 @@ FALL = 1e-12  # relative fall of C below which it did not fall
 
 @dataclass(frozen=True)
 class Graft:
-    """One line of the history: what was done at a step, the criterion after it, the gradient before.
+    """One line of the history: what was done, the criterion after it, the gradient before.
 
     ``gradient`` is the size of the loss gradient of the weight that was tried; NaN for a drop.
     """
@@ -96,7 +98,7 @@ class Record:
 
 
 def choose_weight(
-    sizes: Floats, penalty: Penalty, candidates: Floats, last: float, selection: str
+    sizes: Floats, penalty: Penalty, candidates: Indices, last: float, selection: str
 ) -> int:
     """The feature to try next among the ``candidates`` (indices); see step 2 of the module's notes.
 
@@ -104,9 +106,14 @@ def choose_weight(
     ----------
     sizes : array of shape (n,)
         Sizes of the loss gradients.
+    penalty : Penalty
+        Of all features.
+    candidates : array of int
+        The features to choose from.
     last : float
         Size of the weight that was added last; 0 if there is none.
     selection : {"gradient", "bound"}
+        The rule.
     """
     gains = sizes[candidates] - penalty.l1[candidates]
     if selection == "bound" and last > 0.0:
@@ -136,6 +143,7 @@ def graft(
     engine : Engine
         At the empty model, with the intercept at its best.
     penalty : Penalty
+        Of all features.
     scale : float
         The largest gradient of the empty model.
     tol : float

@@ -1,9 +1,9 @@
 """The convex part of the criterion (L0 = 0), solved to a certified optimum.
 
-Grafting adds one weight at a time. With L0 = 0 the minimum does not depend on the order in which weights come
-in, so here many come in at a time: the working set is the support and as many of the worst violators
-again; it is optimised by an engine, then one pass over all features finds the next violators or
-proves that there are none.
+Grafting adds one weight at a time. With L0 = 0 the minimum does not depend on the order in which
+weights come in, so here many come in at a time: the working set is the support and as many of the
+worst violators again; it is optimised by an engine, then one pass over all features finds the next
+violators or proves that there are none.
 """
 
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ MOST_ROUNDS = 200
 
 @dataclass(frozen=True, eq=False)
 class Round:
-    """What one round did: the support it left, the criterion there, the gradients of all features."""
+    """What one round did: the support it left, the criterion there, the gradients before."""
 
     support: tuple[int, ...]
     criterion: float
@@ -43,8 +43,8 @@ class Solution:
     criterion, loss : float
         C without L0, and its loss term.
     violation : float
-        The largest violation of optimality over free and zero weights and intercepts, relative to the
-        largest gradient of the empty model.
+        The largest violation of optimality over free and zero weights and intercepts, relative to
+        the largest gradient of the empty model.
     gap : float
         The duality gap relative to C; NaN where no dual point can be made.
     converged : bool
@@ -89,7 +89,9 @@ def solve(
     Parameters
     ----------
     engine : Engine
+        The point to start from; it is left at the solution.
     penalty : Penalty
+        Of all features; L0 is left out.
     scale : float
         The largest gradient of the empty model: what violations are relative to.
     tol : float
@@ -113,19 +115,18 @@ def solve(
     for turn in range(max_rounds + 1):
         if known is None:
             engine.settle_intercept()
-            gradient = engine.gradient()
-        else:
-            gradient, known = known, None
-        left = np.where(usable, violations(gradient, engine.W, penalty), 0.0)
+        now = engine.gradient() if known is None else known
+        known = None
+        left = np.where(usable, violations(now, engine.W, penalty), 0.0)
         violation = max(float(left.max(initial=0.0)), _intercept_violation(engine)) / scale
-        gap, total, loss = _gap(engine, penalty, gradient, usable)
+        gap, total, loss = _gap(engine, penalty, now, usable)
         good = violation <= tol and not gap > tol
         stuck = turn > 5 and violation > 0.9 * previous and violation <= 1e-6
         previous = min(previous, violation)
         if good or turn == max_rounds or stuck:
             break
-        support = engine.W.any(1)
-        working = support.copy()
+        support = engine.W[:, 0] != 0 if engine.W.shape[1] == 1 else engine.W.any(axis=1)
+        working: NDArray[np.bool_] = np.array(support)
         if start is not None:
             working[start] = True
             working &= usable
@@ -135,10 +136,10 @@ def solve(
         goal = PART * scale * max(violation, 1e-3 * tol)
         engine.optimise(np.flatnonzero(working), penalty, goal)
         if record:
-            rounds.append(_round(engine, penalty, gradient))
+            rounds.append(_round(engine, penalty, now))
     return Solution(
         engine.W.copy(), engine.b.copy(), engine.F.copy(), total, loss, violation, gap, good,
-        gradient, rounds,
+        now, rounds,
     )  # fmt: skip
 
 
@@ -159,9 +160,7 @@ def _gap(
     loss = engine.loss_term()
     convex = Penalty(penalty.l1, penalty.l2, np.zeros_like(penalty.l0))
     total = loss + convex.value(engine.W)
-    gap = duality_gap(
-        engine.loss, engine.F, engine.Y, engine.s, convex, engine.W, gradient, usable
-    )
+    gap = duality_gap(engine.loss, engine.F, engine.Y, engine.s, convex, engine.W, gradient, usable)
     return max(gap, 0.0) / max(total, 1e-300) if gap == gap else gap, total, loss
 
 
