@@ -1,4 +1,4 @@
-"""What the grafting estimators share: checks of parameters and data, the linear model, the faces."""
+"""What the grafting estimators share: checks of parameters and data, the linear model, faces."""
 
 import copy
 import warnings

@@ -1,6 +1,6 @@
 """One output, dense columns: proximal Newton steps with the matrix of second derivatives at hand.
 
-The matrix H = Z'hZ of the working set may belong to an earlier point: gradients are always exact, so
+The matrix H = Z'hZ of the working set may belong to an earlier point: gradients are exact, so
 an old matrix costs steps, never accuracy. It is made anew when the curvatures h have moved by
 ``DRIFT``, or when a step was slow and a new matrix is worth its price; new columns are appended.
 """
