@@ -43,7 +43,11 @@ class Engine:
     W, b, F : arrays of shape (n, K), (K,), (m, K)
     steps : int
         Newton steps made so far.
+    greed : int
+        How many features may enter for each one that is in use.
     """
+
+    greed = 1
 
     def __init__(self, design: Design, Y: Floats, loss: Loss) -> None:
         self.design = design
@@ -224,6 +228,8 @@ class SparseEngine(Engine):
     The loops work on x_j / scale_j, not centred; with the intercept eliminated the step D is the
     same, and the two intercepts differ by ``self._centres``'D.
     """
+
+    greed = 2  # a column that need not be there costs next to nothing
 
     def _prepare(self, features: Indices) -> Indices:
         self._features = np.sort(features)

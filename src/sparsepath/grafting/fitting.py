@@ -4,6 +4,7 @@ import hashlib
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -44,8 +45,13 @@ class Fit:
     """A fitted criterion: the point with its certificates, the models on the way, the history."""
 
     solution: Solution
-    record: Record
     criterion: float  # L0 included
+    start: Model | Record  # the empty model, or all of the record if it was kept
+
+    @cached_property
+    def record(self) -> Record:
+        """The models on the way, the moves, the history."""
+        return self.start if isinstance(self.start, Record) else _record(self.solution, self.start)
 
     @property
     def selected(self) -> list[int]:
@@ -128,7 +134,7 @@ class Problem:
             )
             solution = solve(self.engine, penalty, scale=self.scale, tol=options.tol, max_rounds=0)
             total = solution.loss + penalty.value(solution.W)
-            return Fit(solution, record, total)
+            return Fit(solution, total, record)
         if gradient is None and not self.engine.W.any():
             gradient = self.null_gradient
         solution = solve(
@@ -149,7 +155,7 @@ class Problem:
                     PathWarning,
                     stacklevel=4,
                 )
-        return Fit(solution, _record(solution, self.null_model), solution.criterion)
+        return Fit(solution, solution.criterion, self.null_model)
 
     def path(self, l1s: Sequence[float], penalty: Penalty, options: Options) -> list[Fit]:
         """Fits for descending l1; ``penalty.l1`` holds the factors.
@@ -229,9 +235,10 @@ def _record(solution: Solution, null: Model) -> Record:
     for number, done in enumerate(solution.rounds, start=1):
         support = set(done.support)
         sizes = dict(zip(done.support, done.gradients, strict=True))
-        for j in [j for j in features if j not in support]:
-            features.remove(j)
-            record.move("drop", j, done.criterion, step=number)
+        for j in features:
+            if j not in support:
+                record.move("drop", j, done.criterion, step=number)
+        features = [j for j in features if j in support]
         for j in sorted(support.difference(features), key=lambda j: (-sizes[j], j)):
             features.append(j)
             record.move("add", j, done.criterion, float(sizes[j]), step=number)

@@ -15,7 +15,8 @@ from sparsepath.data.blocks import Floats
 from sparsepath.grafting.criterion import Penalty, duality_gap, violations
 from sparsepath.grafting.engines import Engine, Indices
 
-FIRST = 10  # fewest features that enter together
+FIRST = 10  # fewest features that enter together, or
+SHARE = 50  # this part of all features if that is more
 PART = 0.1  # part of the present violation to which the working set is optimised
 MOST_ROUNDS = 200
 
@@ -119,11 +120,13 @@ def solve(
         known = None
         left = np.where(usable, violations(now, engine.W, penalty), 0.0)
         violation = max(float(left.max(initial=0.0)), _intercept_violation(engine)) / scale
-        gap, total, loss = _gap(engine, penalty, now, usable)
+        last = violation <= tol or turn == max_rounds
+        gap = _gap(engine, penalty, now, usable) if last else np.inf
         good = violation <= tol and not gap > tol
         stuck = turn > 5 and violation > 0.9 * previous and violation <= 1e-6
         previous = min(previous, violation)
         if good or turn == max_rounds or stuck:
+            gap = gap if last else _gap(engine, penalty, now, usable)
             break
         support = engine.W[:, 0] != 0 if engine.W.shape[1] == 1 else engine.W.any(axis=1)
         working: NDArray[np.bool_] = np.array(support)
@@ -131,12 +134,14 @@ def solve(
             working[start] = True
             working &= usable
             start = None
-        room = max(FIRST, int(support.sum()))
+        room = max(FIRST, engine.design.n // SHARE, engine.greed * int(support.sum()))
         working[_worst(np.where(working, 0.0, left), room)] = True
         goal = PART * scale * max(violation, 1e-3 * tol)
         engine.optimise(np.flatnonzero(working), penalty, goal)
         if record:
             rounds.append(_round(engine, penalty, now))
+    loss = engine.loss_term()
+    total = loss + _convex(penalty).value(engine.W)
     return Solution(
         engine.W.copy(), engine.b.copy(), engine.F.copy(), total, loss, violation, gap, good,
         now, rounds,
@@ -153,15 +158,16 @@ def _intercept_violation(engine: Engine) -> float:
     return float(np.abs(engine.slopes().sum(0)).max()) if engine.design.fit_intercept else 0.0
 
 
-def _gap(
-    engine: Engine, penalty: Penalty, gradient: Floats, usable: NDArray[np.bool_]
-) -> tuple[float, float, float]:
-    """The gap relative to C, C without L0, and the loss term."""
-    loss = engine.loss_term()
-    convex = Penalty(penalty.l1, penalty.l2, np.zeros_like(penalty.l0))
-    total = loss + convex.value(engine.W)
+def _convex(penalty: Penalty) -> Penalty:
+    return Penalty(penalty.l1, penalty.l2, np.zeros_like(penalty.l0))
+
+
+def _gap(engine: Engine, penalty: Penalty, gradient: Floats, usable: NDArray[np.bool_]) -> float:
+    """The duality gap relative to C without L0."""
+    convex = _convex(penalty)
     gap = duality_gap(engine.loss, engine.F, engine.Y, engine.s, convex, engine.W, gradient, usable)
-    return max(gap, 0.0) / max(total, 1e-300) if gap == gap else gap, total, loss
+    total = engine.loss_term() + convex.value(engine.W)
+    return gap if np.isnan(gap) else max(gap, 0.0) / max(total, 1e-300)
 
 
 def _round(engine: Engine, penalty: Penalty, before: Floats) -> Round:
