@@ -125,12 +125,15 @@ class Softmax:
     name: str = "multinomial"
 
     def value(self, F: Floats, Y: Floats) -> Floats:
-        top = F.max(1)
-        total = np.exp(F - top[:, None]).sum(1)
-        return top + np.log(total) - (F * Y).sum(1)
+        # From the sample's own class, so that a loss far below 1 keeps its digits.
+        D = F - (F * Y).sum(1, keepdims=True)
+        top = D.max(1)
+        others = (np.exp(D - top[:, None]) * (1.0 - Y)).sum(1)
+        return np.where(top > 0, top + np.log(np.exp(-top) + others), np.log1p(others))
 
     def slope(self, F: Floats, Y: Floats) -> Floats:
-        return self.curvature(F, Y) - Y
+        others = self.curvature(F, Y) * (1.0 - Y)
+        return others - Y * others.sum(1, keepdims=True)
 
     def curvature(self, F: Floats, Y: Floats) -> Floats:
         """The class shares p; the second derivative is diag(p) - p p'."""
