@@ -18,6 +18,16 @@ if TYPE_CHECKING:
         OPELMRegressor,
     )
     from sparsepath.errors import FileError, InputError, PathWarning, SparsepathError
+    from sparsepath.grafting import (
+        GraftingClassifier,
+        GraftingClassifierCV,
+        GraftingPath,
+        GraftingRegressor,
+        GraftingRegressorCV,
+        MLPGraftingClassifier,
+        MLPGraftingRegressor,
+        grafting_path,
+    )
     from sparsepath.information import MutualInfoSelector, mutual_information
     from sparsepath.lars import LarsSelector
     from sparsepath.path import Exchange, Move, SelectionPath, Step
@@ -44,11 +54,18 @@ _HOMES = {
     "ELMRegressor": "elm",
     "Exchange": "path",
     "FileError": "errors",
+    "GraftingClassifier": "grafting",
+    "GraftingClassifierCV": "grafting",
+    "GraftingPath": "grafting",
+    "GraftingRegressor": "grafting",
+    "GraftingRegressorCV": "grafting",
     "InputError": "errors",
     "LSSVMClassifier": "rbf",
     "LSSVMForwardRegressor": "rbf",
     "LSSVMRegressor": "rbf",
     "LarsSelector": "lars",
+    "MLPGraftingClassifier": "grafting",
+    "MLPGraftingRegressor": "grafting",
     "Move": "path",
     "MutualInfoSelector": "information",
     "OPELMRegressor": "elm",
@@ -64,6 +81,7 @@ _HOMES = {
     "SparsepathError": "errors",
     "Step": "path",
     "evaluate": "compare",
+    "grafting_path": "grafting",
     "mutual_information": "information",
     "rls_state": "rls",
 }
@@ -75,11 +93,18 @@ __all__ = [
     "ELMRegressor",
     "Exchange",
     "FileError",
+    "GraftingClassifier",
+    "GraftingClassifierCV",
+    "GraftingPath",
+    "GraftingRegressor",
+    "GraftingRegressorCV",
     "InputError",
     "LSSVMClassifier",
     "LSSVMForwardRegressor",
     "LSSVMRegressor",
     "LarsSelector",
+    "MLPGraftingClassifier",
+    "MLPGraftingRegressor",
     "Move",
     "MutualInfoSelector",
     "OPELMRegressor",
@@ -95,6 +120,7 @@ __all__ = [
     "SparsepathError",
     "Step",
     "evaluate",
+    "grafting_path",
     "mutual_information",
     "rls_state",
 ]

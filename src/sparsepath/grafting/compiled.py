@@ -1,0 +1,307 @@
+"""Compiled loops of the sub-problems. Plain loops over arrays: no checks, no allocation.
+
+All of them change a step D (and what follows from it) in place by coordinate descent on
+
+    q'D + D'H D / 2 + sum_j l2_j D_j^2 + l1_j |w_j + D_j|
+
+where q holds the gradient at w, that of the l2 term included. A coordinate's size of change is
+measured in units of the gradient, so that ``tol`` compares with violations of optimality.
+"""
+
+from numba import njit
+
+# Sums may be reordered, so that they run in vector registers; NaN and infinity keep their meaning.
+FAST = {"reassoc", "contract", "nsz"}
+ROUNDS = 20  # passes over the moving coordinates between passes over all
+
+
+@njit(nogil=True, cache=True, fastmath=FAST)
+def descend_gram(H, r, w, D, l1, l2, least, moving, tol, max_passes):  # type: ignore[no-untyped-def]
+    """Descend in place with the matrix H at hand; r = q + H D is kept up to date.
+
+    Coordinates whose curvature is at most ``least`` stay where they are. Returns the passes made.
+    """
+    k = w.size
+    passes = 0
+    while passes < max_passes:
+        largest = 0.0
+        n_moving = 0
+        for j in range(k):
+            change = _move(H, r, w, D, l1, l2, least, j)
+            if change > largest:
+                largest = change
+            if change > 0.0 or w[j] + D[j] != 0.0:
+                moving[n_moving] = j
+                n_moving += 1
+        passes += 1
+        if largest <= tol:
+            break
+        for _ in range(ROUNDS):
+            largest = 0.0
+            for i in range(n_moving):
+                change = _move(H, r, w, D, l1, l2, least, moving[i])
+                if change > largest:
+                    largest = change
+            passes += 1
+            if largest <= tol or passes >= max_passes:
+                break
+    return passes
+
+
+@njit(nogil=True, cache=True, fastmath=FAST, inline="always")
+def _move(H, r, w, D, l1, l2, least, j):  # type: ignore[no-untyped-def]
+    a = H[j, j] + 2.0 * l2[j]
+    if a <= least[j]:
+        return 0.0
+    old = w[j] + D[j]
+    z = a * old - r[j] - 2.0 * l2[j] * D[j]
+    if z > l1[j]:
+        new = (z - l1[j]) / a
+    elif z < -l1[j]:
+        new = (z + l1[j]) / a
+    else:
+        new = 0.0
+    d = new - old
+    if d == 0.0:
+        return 0.0
+    if new == 0.0:
+        D[j] = -w[j]
+    else:
+        D[j] += d
+    row = H[j]
+    for i in range(r.size):
+        r[i] += d * row[i]
+    return abs(d) * a
+
+
+@njit(nogil=True, cache=True, fastmath=FAST)
+def sparse_moments(indptr, indices, data, scales, features, g, h, q, c, a):  # type: ignore[no-untyped-def]
+    """Fill z_j'g, z_j'h and z_j'(h z_j) for the features; CSC arrays, z_j = x_j / scale_j."""
+    for t in range(features.size):
+        j = features[t]
+        sum_g = 0.0
+        sum_h = 0.0
+        sum_a = 0.0
+        for e in range(indptr[j], indptr[j + 1]):
+            i = indices[e]
+            x = data[e]
+            sum_g += x * g[i]
+            sum_h += x * h[i]
+            sum_a += x * x * h[i]
+        scale = 1.0 / scales[j]
+        q[t] = sum_g * scale
+        c[t] = sum_h * scale
+        a[t] = sum_a * scale * scale
+
+
+@njit(nogil=True, cache=True, fastmath=FAST)
+def descend_sparse(  # type: ignore[no-untyped-def]
+    indptr,
+    indices,
+    data,
+    scales,
+    features,
+    h,
+    total,
+    q,
+    c,
+    a,
+    w,
+    D,
+    l1,
+    l2,
+    v,
+    shift,
+    moving,
+    tol,
+    max_passes,
+):
+    """Descend in place on sparse columns; v = h * (Z D), and the intercept follows every move.
+
+    The intercept's step is -(beta + c'D) / total; ``shift[0]`` holds it. With ``total`` = 0 there
+    is none. ``a`` holds the curvatures without the intercept. Returns the passes made.
+    """
+    k = features.size
+    for t in range(k):
+        moving[t] = t
+    n_moving = k
+    passes = 0
+    everybody = True
+    while passes < max_passes:
+        largest = 0.0
+        kept = 0
+        for place in range(n_moving):
+            t = moving[place] if not everybody else place
+            j = features[t]
+            scale = 1.0 / scales[j]
+            curvature = a[t] + 2.0 * l2[t]
+            if total > 0.0:
+                curvature -= c[t] * c[t] / total
+            if curvature <= 1e-12 * a[t]:
+                continue
+            start = indptr[j]
+            stop = indptr[j + 1]
+            dot = 0.0
+            for e in range(start, stop):
+                dot += data[e] * v[indices[e]]
+            old = w[t] + D[t]
+            slope = q[t] + dot * scale + shift[0] * c[t] + 2.0 * l2[t] * D[t]
+            z = curvature * old - slope
+            if z > l1[t]:
+                new = (z - l1[t]) / curvature
+            elif z < -l1[t]:
+                new = (z + l1[t]) / curvature
+            else:
+                new = 0.0
+            d = new - old
+            if d != 0.0:
+                if new == 0.0:
+                    D[t] = -w[t]
+                else:
+                    D[t] += d
+                step = d * scale
+                for e in range(start, stop):
+                    i = indices[e]
+                    v[i] += step * data[e] * h[i]
+                if total > 0.0:
+                    shift[0] -= d * c[t] / total
+                change = abs(d) * curvature
+                if change > largest:
+                    largest = change
+            if new != 0.0 or d != 0.0:
+                moving[kept] = t
+                kept += 1
+        passes += 1
+        if everybody:
+            if largest <= tol:
+                break
+            n_moving = kept
+            everybody = False
+        elif largest <= tol or passes % ROUNDS == 0:
+            n_moving = k
+            everybody = True
+    return passes
+
+
+@njit(nogil=True, cache=True, fastmath=FAST)
+def sparse_outputs(indptr, indices, data, scales, features, D, out):  # type: ignore[no-untyped-def]
+    """Add Z D to ``out`` in place."""
+    for t in range(features.size):
+        if D[t] != 0.0:
+            j = features[t]
+            step = D[t] / scales[j]
+            for e in range(indptr[j], indptr[j + 1]):
+                out[indices[e]] += step * data[e]
+
+
+@njit(nogil=True, cache=True, fastmath=FAST)
+def descend_groups(H, r, W, D, l1, l2, Q, E, work, moving, tol, max_passes):  # type: ignore[no-untyped-def]
+    """Descend in place over groups of K coordinates, each time to the exact minimum of a group.
+
+    r = q + H D is kept up to date; weight c of group j is coordinate j K + c of H and r. Q, E hold
+    eigenvectors (in columns) and eigenvalues of the diagonal blocks of H; a group whose
+    eigenvalues are all zero stays where it is. Returns the passes made.
+    """
+    k, K = W.shape
+    passes = 0
+    n_moving = k
+    everybody = True
+    while passes < max_passes:
+        largest = 0.0
+        kept = 0
+        for place in range(n_moving):
+            j = place if everybody else moving[place]
+            change = _move_group(H, r, W, D, l1[j], 2.0 * l2[j], Q[j], E[j], work, j)
+            if change > largest:
+                largest = change
+            free = change > 0.0
+            for c in range(K):
+                free = free or W[j, c] + D[j, c] != 0.0
+            if free:
+                moving[kept] = j
+                kept += 1
+        passes += 1
+        if everybody:
+            if largest <= tol:
+                break
+            n_moving = kept
+            everybody = False
+        elif largest <= tol or passes % ROUNDS == 0:
+            n_moving = k
+            everybody = True
+    return passes
+
+
+@njit(nogil=True, cache=True, fastmath=FAST)
+def _move_group(H, r, W, D, l1, ridge, Q, E, work, j):  # type: ignore[no-untyped-def]
+    """Take x = argmin x'(B + ridge) x / 2 - b'x + l1 |x| for group j, with B = Q E Q'.
+
+    If |b| > l1 then x = (B + ridge + mu)^-1 b with mu |x| = l1, one equation for mu > 0.
+    """
+    K = E.size
+    start = j * K
+    b = work[0]
+    x = work[1]
+    top = E[K - 1] + ridge
+    if top <= 0.0:
+        return 0.0
+    for c in range(K):
+        b[c] = 0.0
+    size = 0.0
+    for a in range(K):
+        # B (w + d) - slope without the group's own l2 part, in the eigenvectors' coordinates
+        projected = 0.0
+        slope = 0.0
+        for c in range(K):
+            projected += Q[c, a] * (W[j, c] + D[j, c])
+            slope += Q[c, a] * (r[start + c] + ridge * D[j, c])
+        b[a] = (E[a] + ridge) * projected - slope
+        size += b[a] * b[a]
+    size = size**0.5
+    if size <= l1:
+        for a in range(K):
+            x[a] = 0.0
+    else:
+        mu = 0.0
+        if l1 > 0.0:
+            low = l1 * max(E[0] + ridge, 0.0) / (size - l1)
+            high = l1 * top / (size - l1)
+            mu = high
+            for _ in range(100):
+                norm = 0.0
+                bend = 0.0
+                for a in range(K):
+                    v = b[a] / (max(E[a] + ridge, 0.0) + mu)
+                    norm += v * v
+                    bend += v * v * max(E[a] + ridge, 0.0) / (max(E[a] + ridge, 0.0) + mu)
+                norm = norm**0.5
+                value = mu * norm - l1
+                if value > 0.0:
+                    high = mu
+                else:
+                    low = mu
+                if abs(value) <= 1e-14 * l1 or high - low <= 1e-15 * high:
+                    break
+                # d(mu |x|)/dmu = sum v^2 e / (e + mu) / |x|
+                step = mu - value * norm / bend if bend > 0.0 else -1.0
+                mu = step if low < step < high else 0.5 * (low + high)
+        for a in range(K):
+            whole = max(E[a] + ridge, 0.0) + mu
+            x[a] = b[a] / whole if whole > 1e-13 * top else 0.0
+    change = 0.0
+    for c in range(K):
+        new = 0.0
+        for a in range(K):
+            new += Q[c, a] * x[a]
+        d = new - (W[j, c] + D[j, c])
+        if size <= l1:
+            d = -(W[j, c] + D[j, c])
+            D[j, c] = -W[j, c]
+        else:
+            D[j, c] += d
+        if d != 0.0:
+            change = max(change, abs(d) * top)
+            row = H[start + c]
+            for i in range(r.size):
+                r[i] += d * row[i]
+    return change

@@ -1,0 +1,268 @@
+r"""The criterion that grafting minimises, in pieces: losses, penalties, certificates.
+
+For weights W (n features x K outputs), intercepts b and outputs F = X W + 1 b' (Perkins, Lacker and
+Theiler 2003, equation 7, with sample weights s that sum to one in place of 1/m):
+
+    C = sum_i s_i L(F_i, y_i) + sum_j (l1_j |W_j| + l2_j |W_j|^2 + l0_j [W_j != 0])
+
+l1_j, l2_j, l0_j are the lambdas times the factors of feature j. The l2 term has no 1/2; intercepts
+are never penalised. K = 1 but for the softmax, where a feature is one group: |W_j| is the
+Euclidean norm over the classes, so a feature comes in or stays out as a whole.
+
+**Optimality** (l0 = 0). With g = gradient of the loss term in W_j, C is least exactly where every
+
+    v_j = |g_j + 2 l2_j W_j + l1_j W_j/|W_j||   (W_j free)     v_j = max(0, |g_j| - l1_j)  (W_j = 0)
+
+and the gradients in b are zero. :func:`violations` returns the v_j over free *and* zero weights.
+
+**Duality gap.** With the conjugates L*(u) = sup_f (u f - L(f)) and those of the penalties,
+
+    C(W, b) >= D(U) = - sum_i s_i L*(U_i) - sum_j (|x_j'(s U)| - l1_j)_+^2 / (4 l2_j)
+
+for every U with sum_i s_i U_i = 0; where l2_j = 0 the last term asks |x_j'(s U)| <= l1_j instead.
+U = c L'(F) with the largest such c <= 1 gives :func:`duality_gap`, a bound on C - min C.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sparsepath.data.blocks import Floats
+
+
+class Loss(Protocol):
+    """A convex loss of outputs F (m x K) and targets Y (m x K); every answer is per sample."""
+
+    @property
+    def name(self) -> str: ...
+
+    def value(self, F: Floats, Y: Floats) -> Floats:
+        """L, of shape (m,)."""
+
+    def slope(self, F: Floats, Y: Floats) -> Floats:
+        """The derivative in F, m x K."""
+
+    def curvature(self, F: Floats, Y: Floats) -> Floats:
+        """The second derivative for K = 1 (softened where it jumps); class shares for more."""
+
+    def conjugate(self, U: Floats, Y: Floats) -> Floats:
+        """L* at U, of shape (m,); U is a slope, or part of the way from zero to one."""
+
+
+@dataclass(frozen=True)
+class Logistic:
+    """log(1 + exp(-y f)) for y = +-1: the binomial negative log likelihood, BNLL."""
+
+    name: str = "logistic"
+
+    def value(self, F: Floats, Y: Floats) -> Floats:
+        rho = (Y * F)[:, 0]
+        return np.maximum(-rho, 0.0) + np.log1p(np.exp(-np.abs(rho)))
+
+    def slope(self, F: Floats, Y: Floats) -> Floats:
+        rho = Y * F
+        e = np.exp(-np.abs(rho))
+        return -Y * np.where(rho > 0, e, 1.0) / (1.0 + e)
+
+    def curvature(self, F: Floats, Y: Floats) -> Floats:
+        e = np.exp(-np.abs(F))
+        return e / (1.0 + e) ** 2
+
+    def conjugate(self, U: Floats, Y: Floats) -> Floats:
+        p = np.clip(-(Y * U)[:, 0], 0.0, 1.0)
+        return _entropy(p) + _entropy(1.0 - p)
+
+
+@dataclass(frozen=True)
+class Squared:
+    """(f - y)^2 / 2."""
+
+    name: str = "squared"
+
+    def value(self, F: Floats, Y: Floats) -> Floats:
+        return 0.5 * ((F - Y) ** 2)[:, 0]
+
+    def slope(self, F: Floats, Y: Floats) -> Floats:
+        return F - Y
+
+    def curvature(self, F: Floats, Y: Floats) -> Floats:
+        return np.ones_like(F)
+
+    def conjugate(self, U: Floats, Y: Floats) -> Floats:
+        return (0.5 * U * U + U * Y)[:, 0]
+
+
+@dataclass(frozen=True)
+class Huber:
+    """(f - y)^2 / 2 up to |f - y| = delta, a straight line beyond."""
+
+    delta: float = 1.35
+    name: str = "huber"
+
+    def value(self, F: Floats, Y: Floats) -> Floats:
+        r = np.abs(F - Y)[:, 0]
+        a = np.minimum(r, self.delta)
+        return a * (r - 0.5 * a)
+
+    def slope(self, F: Floats, Y: Floats) -> Floats:
+        return np.clip(F - Y, -self.delta, self.delta)
+
+    def curvature(self, F: Floats, Y: Floats) -> Floats:
+        # On the straight part a little of the parabola that touches L there: zero would let go.
+        r = np.abs(F - Y)
+        return np.where(r <= self.delta, 1.0, 0.05 * self.delta / np.maximum(r, self.delta))
+
+    def conjugate(self, U: Floats, Y: Floats) -> Floats:
+        return (0.5 * U * U + U * Y)[:, 0]
+
+
+@dataclass(frozen=True)
+class Softmax:
+    """log sum_k exp(f_k) - f_y for Y with one 1 per row, that of the sample's class."""
+
+    name: str = "multinomial"
+
+    def value(self, F: Floats, Y: Floats) -> Floats:
+        # From the sample's own class, so that a loss far below 1 keeps its digits.
+        D = F - (F * Y).sum(1, keepdims=True)
+        top = D.max(1)
+        others = (np.exp(D - top[:, None]) * (1.0 - Y)).sum(1)
+        return np.where(top > 0, top + np.log(np.exp(-top) + others), np.log1p(others))
+
+    def slope(self, F: Floats, Y: Floats) -> Floats:
+        others = self.curvature(F, Y) * (1.0 - Y)
+        return others - Y * others.sum(1, keepdims=True)
+
+    def curvature(self, F: Floats, Y: Floats) -> Floats:
+        """The class shares p; the second derivative is diag(p) - p p'."""
+        e = np.exp(F - F.max(1, keepdims=True))
+        return e / e.sum(1, keepdims=True)
+
+    def conjugate(self, U: Floats, Y: Floats) -> Floats:
+        return _entropy(np.clip(U + Y, 0.0, 1.0)).sum(1)
+
+
+def _entropy(p: Floats) -> Floats:
+    """Return p log p, zero at zero."""
+    return p * np.log(np.where(p > 0, p, 1.0))
+
+
+@dataclass(frozen=True, eq=False)
+class Penalty:
+    """The lambdas times the factors of every feature: arrays of shape (n,)."""
+
+    l1: Floats
+    l2: Floats
+    l0: Floats
+
+    @classmethod
+    def of(
+        cls,
+        n: int,
+        l1: float = 0.0,
+        l2: float = 0.0,
+        l0: float = 0.0,
+        *,
+        l1_factors: ArrayLike | None = None,
+        l2_factors: ArrayLike | None = None,
+        costs: ArrayLike | None = None,
+    ) -> "Penalty":
+        """Three lambdas and the factors of the features (ones if not given)."""
+
+        def times(value: float, factors: ArrayLike | None) -> Floats:
+            each = np.ones(n) if factors is None else np.asarray(factors, dtype=np.float64)
+            return value * each
+
+        return cls(times(l1, l1_factors), times(l2, l2_factors), times(l0, costs))
+
+    def value(self, W: Floats) -> float:
+        """The whole penalty, L0 included."""
+        norms = np.sqrt(np.einsum("jk,jk->j", W, W))
+        return float(self.l1 @ norms + self.l2 @ norms**2 + self.l0 @ (norms > 0))
+
+
+def criterion(loss: Loss, F: Floats, Y: Floats, s: Floats, penalty: Penalty, W: Floats) -> float:
+    """Equation (7): mean loss plus penalties."""
+    return float(s @ loss.value(F, Y)) + penalty.value(W)
+
+
+def violations(gradient: Floats, W: Floats, penalty: Penalty) -> Floats:
+    """How far every feature, free or at zero, is from optimality: the v_j of the module's notes.
+
+    ``gradient`` is that of the loss term alone, n x K.
+    """
+    if W.shape[1] == 1:
+        g, w = gradient[:, 0], W[:, 0]
+        free = np.abs(g + 2.0 * penalty.l2 * w + penalty.l1 * np.sign(w))
+        return np.where(w != 0, free, np.maximum(np.abs(g) - penalty.l1, 0.0))
+    norms = np.sqrt(np.einsum("jk,jk->j", W, W))
+    safe = np.where(norms > 0, norms, 1.0)
+    push = gradient + (2.0 * penalty.l2 + penalty.l1 / safe)[:, None] * W
+    sizes: Floats = np.sqrt(np.einsum("jk,jk->j", push, push))
+    return np.where(norms > 0, sizes, np.maximum(sizes - penalty.l1, 0.0))
+
+
+def duality_gap(
+    loss: Loss,
+    F: Floats,
+    Y: Floats,
+    s: Floats,
+    penalty: Penalty,
+    W: Floats,
+    gradient: Floats,
+    usable: NDArray[np.bool_],
+) -> float:
+    """C minus a lower bound of its minimum (without L0), see the module's notes.
+
+    The intercepts must be at their best, so that the slopes sum to zero. NaN if a weight carries no
+    penalty at all, since then no multiple of the slopes is feasible in general.
+    """
+    U = loss.slope(F, Y)
+    sizes = np.sqrt(np.einsum("jk,jk->j", gradient, gradient))[usable]
+    l1, l2 = penalty.l1[usable], penalty.l2[usable]
+    if ((l1 == 0) & (l2 == 0)).any():
+        return float("nan")
+    hard = (l2 == 0) & (sizes > l1)
+    c = float(np.min(l1[hard] / sizes[hard])) if hard.any() else 1.0
+    over = np.maximum(c * sizes - l1, 0.0)
+    soft = over**2 / np.where(l2 > 0, 4.0 * l2, 1.0)
+    dual = -float(s @ loss.conjugate(c * U, Y)) - float(soft[l2 > 0].sum())
+    norms = np.sqrt(np.einsum("jk,jk->j", W, W))
+    primal = float(s @ loss.value(F, Y) + penalty.l1 @ norms + penalty.l2 @ norms**2)
+    return primal - dual
+
+
+def best_intercept(loss: Loss, F: Floats, Y: Floats, s: Floats) -> Floats:
+    """The change of the intercepts that makes the slopes sum to zero, by damped Newton steps."""
+    K = F.shape[1]
+    b = np.zeros(K)
+    here = float(s @ loss.value(F, Y))
+    least = np.inf
+    best = b
+    for _ in range(100):
+        slope = s @ loss.slope(F + b, Y)
+        size = float(np.abs(slope).max())
+        near = size <= 1e-6  # from here on the loss is too flat to be compared
+        if size < least:
+            least, best = size, b
+        elif near:
+            break
+        if size == 0.0:
+            break
+        curvature = loss.curvature(F + b, Y)
+        if K == 1:
+            step = -slope / max(float(s @ curvature[:, 0]), 1e-300)
+        else:
+            H = np.diag(s @ curvature) - (curvature * s[:, None]).T @ curvature
+            step = -np.asarray(np.linalg.lstsq(H, slope, rcond=1e-12)[0], dtype=np.float64)
+        t = 1.0
+        while not near:
+            there = float(s @ loss.value(F + b + t * step, Y))
+            if there <= here or t < 1e-10:
+                here = there
+                break
+            t /= 2
+        b = b + t * step
+    return best

@@ -1,0 +1,347 @@
+"""Linear grafting with l1 chosen by cross-validation."""
+
+import time
+from typing import Any, Self
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import ArrayLike
+from sklearn.base import ClassifierMixin
+from sklearn.callback import with_callbacks
+from sklearn.model_selection import check_cv
+
+from sparsepath.data.blocks import Floats
+from sparsepath.data.door import check_features
+from sparsepath.data.threads import Threads
+from sparsepath.errors import InputError
+from sparsepath.grafting.criterion import Loss, Penalty
+from sparsepath.grafting.faces import ClassifierFace, Factors, LinearGrafting, RegressorFace
+from sparsepath.grafting.fitting import Options, Problem
+from sparsepath.grafting.paths import collect, grid
+
+ERRORS = ("loss", "zero_one")
+
+
+class _GraftingCV(LinearGrafting):
+    """The path on all data; errors of its models from the paths on the training parts."""
+
+    l1s: ArrayLike | None
+    n_l1s: int
+    least: float
+    cv: Any
+    choose: str | int | float
+    fit_intercept: bool
+    standardize: bool
+    n_jobs: int | None
+    _error = "loss"
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Self:
+        X = check_features(self, X, reset=True)
+        Y, weights, loss = self._targets(y, sample_weight, X.shape[0])
+        options, penalty = self._options(), self._penalty(1.0)
+        context = self._init_callback_context(max_subtasks=0)
+        context.call_on_fit_task_begin(estimator=self, X=X, y=y)
+        splitter = check_cv(self.cv, y, classifier=isinstance(self, ClassifierMixin))
+        splits = list(splitter.split(X, y, groups))
+        begun = time.perf_counter()
+        scale = {"fit_intercept": self.fit_intercept, "standardize": self.standardize}
+        with Threads(1) as threads:
+            problem = Problem(X, Y, weights, loss, threads, **scale)
+            self.l1s_ = grid(problem, penalty, self.l1s, self.n_l1s, self.least)
+            fits = problem.path(self.l1s_.tolist(), penalty, options)
+            errors = Parallel(n_jobs=self.n_jobs, prefer="threads")(
+                delayed(_fold_errors)(
+                    X, Y, weights, loss, split, self.l1s_, penalty, options, self._error, scale
+                )
+                for split in splits
+            )
+            self.cv_errors_ = np.array(errors).T
+            means = self.cv_errors_.mean(1)
+            ses = np.full(len(means), np.nan)
+            if len(splits) > 1:
+                ses = self.cv_errors_.std(1, ddof=1) / np.sqrt(len(splits))
+            steps = [
+                problem.step(fit.final, error=mean, error_se=se, train_error=fit.solution.loss)
+                for fit, mean, se in zip(fits, means, ses, strict=True)
+            ]
+            found = collect(
+                problem,
+                self.l1s_,
+                fits,
+                steps,
+                time.perf_counter() - begun,
+                feature_names=getattr(self, "feature_names_in_", None),
+                criterion=f"{len(splits)}-split {self._error_name(loss)}",
+                error_kind="selection",
+                method="grafting-cv",
+                parameters={k: v for k, v in self._parameters().items() if k != "n_jobs"},
+            )
+        self.path_ = found.path
+        size = self.path_.choose(self.choose)
+        same = np.flatnonzero(found.n_selected == size)
+        chosen = int(same[np.argmin(means[same])])
+        self.l1_ = float(self.l1s_[chosen])
+        self.criterion_ = float(found.criteria[chosen])
+        self.kkt_violation_ = float(found.kkt_violations[chosen])
+        self.dual_gap_ = float(found.dual_gaps[chosen])
+        self.history_ = fits[chosen].record.history
+        self._take(size)
+        context.call_on_fit_task_end(estimator=self, X=X, y=y)
+        return self
+
+    def _error_name(self, loss: Loss) -> str:
+        return f"{loss.name} loss" if self._error == "loss" else "zero-one error"
+
+
+def _fold_errors(
+    X: Any,
+    Y: Floats,
+    weights: Floats,
+    loss: Loss,
+    split: tuple[Any, Any],
+    l1s: Floats,
+    penalty: Penalty,
+    options: Options,
+    error: str,
+    scale: dict[str, bool],
+) -> list[float]:
+    """Mean errors on the test part of the models that the training part gives, one per l1."""
+    train, test = split
+    w = weights[test]
+    if not w.any() or np.count_nonzero(weights[train]) < 2:
+        raise InputError("a split has a part whose sample weights are all zero; use other splits.")
+    with Threads(1) as threads:
+        problem = Problem(X[train], Y[train], weights[train], loss, threads, **scale)
+        fits = problem.path(l1s.tolist(), penalty, options)
+    rows, Y = X[test], Y[test]
+    out = []
+    for fit in fits:
+        V, b = problem.design.original(fit.solution.W, fit.solution.b)
+        used = np.flatnonzero(V.any(1))
+        F = np.asarray(rows[:, used] @ V[used]) + b
+        if error == "loss":
+            each = loss.value(F, Y)
+        elif F.shape[1] == 1:
+            each = ((F > 0) != (Y > 0))[:, 0].astype(float)
+        else:
+            each = (F.argmax(1) != Y.argmax(1)).astype(float)
+        out.append(float(w @ each / w.sum()))
+    return out
+
+
+class GraftingRegressorCV(RegressorFace, _GraftingCV):
+    """Grafting regression with l1, and so the number of features, chosen by cross-validation.
+
+    A path over l1 is fitted to all data and to every training part; each model is judged by the
+    mean loss of its l1 on the test parts.
+
+    Parameters
+    ----------
+    l1s : array, optional
+        The values of l1 to try.
+    n_l1s, least : int, float, default=30, 0.01
+        Without ``l1s``: this many, from the largest useful one down to this part of it.
+    l2, l0, feature_costs, l1_factors, l2_factors, loss, delta
+        As for ``GraftingRegressor``.
+    cv : int, splitter or list of splits, default=5
+    choose : {"one_se", "min"}, int or float, default="one_se"
+        Which size to use: the smallest within one standard error of the least error, that of the
+        least error, a given size, or the smallest within a fraction of the least error.
+    fit_intercept, standardize, steps, selection, stop, update, max_features, tol
+        As for ``GraftingRegressor``.
+    n_jobs : int, optional
+        Splits that run at the same time.
+
+    Attributes
+    ----------
+    path_ : SelectionPath
+        For every size that the path passes the model of least cross-validation error.
+    l1_, l1s_ : float, array
+        The l1 in use; all that were tried, from the largest down.
+    cv_errors_ : array of shape (n_l1s, n_splits)
+    selected_, coef_, intercept_, history_, criterion_, kkt_violation_, dual_gap_
+        Of the model in use, as for ``GraftingRegressor``.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
+    >>> model = GraftingRegressorCV().fit(X, y)
+    >>> list(model.get_feature_names_out())
+    ['sex', 'bmi', 'bp', 's3', 's5', 's6']
+    """
+
+    def __init__(
+        self,
+        l1s: ArrayLike | None = None,
+        *,
+        n_l1s: int = 30,
+        least: float = 0.01,
+        l2: float = 0.0,
+        l0: float = 0.0,
+        feature_costs: Factors = None,
+        l1_factors: Factors = None,
+        l2_factors: Factors = None,
+        loss: str = "squared",
+        delta: float = 1.35,
+        cv: Any = 5,
+        choose: str | int | float = "one_se",
+        fit_intercept: bool = True,
+        standardize: bool = True,
+        steps: str = "auto",
+        selection: str = "auto",
+        stop: str = "first",
+        update: str = "all",
+        max_features: int | None = None,
+        tol: float = 1e-9,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.l1s = l1s
+        self.n_l1s = n_l1s
+        self.least = least
+        self.l2 = l2
+        self.l0 = l0
+        self.feature_costs = feature_costs
+        self.l1_factors = l1_factors
+        self.l2_factors = l2_factors
+        self.loss = loss
+        self.delta = delta
+        self.cv = cv
+        self.choose = choose
+        self.fit_intercept = fit_intercept
+        self.standardize = standardize
+        self.steps = steps
+        self.selection = selection
+        self.stop = stop
+        self.update = update
+        self.max_features = max_features
+        self.tol = tol
+        self.n_jobs = n_jobs
+
+    @with_callbacks
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """Fit the paths and settle on a size.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The features.
+        y : array of shape (n_samples,)
+            The target.
+        sample_weight : array of shape (n_samples,), optional
+            Used in the training and in the test parts.
+        groups : array of shape (n_samples,), optional
+            For a ``cv`` that splits by groups.
+        """
+        return self._fit(X, y, sample_weight, groups)
+
+
+class GraftingClassifierCV(ClassifierFace, _GraftingCV):
+    """Grafting classification with l1, and so the number of features, chosen by cross-validation.
+
+    Parameters
+    ----------
+    l1s, n_l1s, least, cv, choose, n_jobs
+        As for ``GraftingRegressorCV``.
+    error : {"loss", "zero_one"}, default="loss"
+        What the test parts measure: the mean loss, or the error rate.
+    l2, l0, feature_costs, l1_factors, l2_factors, class_weight
+        As for ``GraftingClassifier``.
+    fit_intercept, standardize, steps, selection, stop, update, max_features, tol
+        As for ``GraftingRegressor``.
+
+    Attributes
+    ----------
+    classes_ : array
+        The class labels.
+    path_, l1_, l1s_, cv_errors_, selected_, coef_, intercept_, history_, criterion_, \
+kkt_violation_, dual_gap_
+        As for ``GraftingRegressorCV``.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = GraftingClassifierCV(n_l1s=10).fit(X, y)
+    >>> model.score(X, y) > 0.95
+    True
+    """
+
+    def __init__(
+        self,
+        l1s: ArrayLike | None = None,
+        *,
+        n_l1s: int = 30,
+        least: float = 0.01,
+        l2: float = 0.0,
+        l0: float = 0.0,
+        feature_costs: Factors = None,
+        l1_factors: Factors = None,
+        l2_factors: Factors = None,
+        class_weight: Any = None,
+        cv: Any = 5,
+        choose: str | int | float = "one_se",
+        error: str = "loss",
+        fit_intercept: bool = True,
+        standardize: bool = True,
+        steps: str = "auto",
+        selection: str = "auto",
+        stop: str = "first",
+        update: str = "all",
+        max_features: int | None = None,
+        tol: float = 1e-9,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.l1s = l1s
+        self.n_l1s = n_l1s
+        self.least = least
+        self.l2 = l2
+        self.l0 = l0
+        self.feature_costs = feature_costs
+        self.l1_factors = l1_factors
+        self.l2_factors = l2_factors
+        self.class_weight = class_weight
+        self.cv = cv
+        self.choose = choose
+        self.error = error
+        self.fit_intercept = fit_intercept
+        self.standardize = standardize
+        self.steps = steps
+        self.selection = selection
+        self.stop = stop
+        self.update = update
+        self.max_features = max_features
+        self.tol = tol
+        self.n_jobs = n_jobs
+
+    @with_callbacks
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """Fit the paths and settle on a size.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The features.
+        y : array of shape (n_samples,)
+            Class labels of any kind.
+        sample_weight : array of shape (n_samples,), optional
+            Used in the training and in the test parts.
+        groups : array of shape (n_samples,), optional
+            For a ``cv`` that splits by groups.
+        """
+        if self.error not in ERRORS:
+            raise InputError(f"error={self.error!r}; use one of {', '.join(ERRORS)}.")
+        self._error = self.error
+        return self._fit(X, y, sample_weight, groups)

@@ -1,0 +1,121 @@
+"""The features as grafting sees them: standardised, implicitly, dense or sparse."""
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsepath.data.blocks import Floats, RowBlock, SparseBlock, row_blocks
+from sparsepath.data.threads import Threads
+
+CONSTANT = 1e-26  # squared spread over squared size up to which a column counts as constant
+
+
+class Design:
+    """Columns z_j = (x_j - mean_j) / scale_j of data that are neither copied nor filled in.
+
+    Standardised columns have mean zero and population standard deviation one over the samples,
+    weighted by s (section 3.2.6 of the paper). Without an intercept they are not centred, and the
+    scale is the root mean square. Constant columns are not ``usable`` and never selected. The mean
+    of a sparse column is subtracted from results, never from its entries: zeros stay implicit.
+
+    Parameters
+    ----------
+    X : array or SciPy CSC / CSR matrix of shape (m, n)
+    s : array of shape (m,)
+        Sample weights, positive, with sum one.
+    threads : Threads
+        For the products with all columns.
+    fit_intercept, standardize : bool
+
+    Attributes
+    ----------
+    means, scales : arrays of shape (n,)
+    usable : boolean array of shape (n,)
+    sparse : the matrix in CSC form, or None if it is dense
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        s: Floats,
+        threads: Threads,
+        *,
+        fit_intercept: bool = True,
+        standardize: bool = True,
+    ) -> None:
+        self.sparse: Any = None
+        self.blocks: list[RowBlock]
+        if isinstance(X, np.ndarray):
+            self.blocks = row_blocks(X)
+        else:
+            X = X.tocsc()
+            if not X.has_canonical_format:
+                X = X.copy()
+                X.sum_duplicates()
+            self.sparse = X
+            self.blocks = [SparseBlock(X)]
+        self.m, self.n = X.shape
+        self.s = s
+        self.threads = threads
+        self.fit_intercept = fit_intercept
+        edges = np.cumsum([0] + [block.shape[0] for block in self.blocks])
+        self._slices = [slice(a, b) for a, b in pairwise(edges.tolist())]
+        self.means = np.zeros(self.n)
+        self.scales = np.ones(self.n)
+        self.usable: NDArray[np.bool_] = np.ones(self.n, dtype=bool)
+        if standardize or fit_intercept:
+            averages = self._raw_products(s[:, None])[:, 0]
+            centres = averages if fit_intercept else self.means
+            if standardize:
+                spread = sum(
+                    block.spread(centres, s[part])
+                    for block, part in zip(self.blocks, self._slices, strict=True)
+                )
+                size = np.maximum(spread + centres**2, averages**2)
+                self.usable = spread > CONSTANT * size
+                self.scales = np.where(self.usable, np.sqrt(spread), 1.0)
+            self.means = centres
+
+    def _raw_products(self, V: Floats) -> Floats:
+        if self.sparse is not None:
+            if V.shape[1] == 1:
+                return np.asarray(self.sparse.T @ V[:, 0], dtype=np.float64)[:, None]
+            return np.asarray(self.sparse.T @ V, dtype=np.float64)
+        parts = list(zip(self.blocks, self._slices, strict=True))
+        first, *rest = self.threads.map(lambda p: p[0].dot(V[p[1]]), parts)
+        return sum(rest, start=first)
+
+    def products(self, V: Floats) -> Floats:
+        """Z'V for V of shape (m, K); zero for columns that are not usable."""
+        out = self._raw_products(V)
+        if self.fit_intercept:
+            out -= np.outer(self.means, V.sum(0))
+        out /= self.scales[:, None]
+        out[~self.usable] = 0.0
+        return out
+
+    def columns(self, indices: NDArray[np.intp]) -> Floats:
+        """Those columns z_j as a float64 array in Fortran order."""
+        out = np.empty((self.m, len(indices)), order="F")
+        for block, part in zip(self.blocks, self._slices, strict=True):
+            out[part] = block.columns(indices)
+        out -= self.means[indices]
+        out /= self.scales[indices]
+        return out
+
+    def outputs(self, W: Floats, b: Floats) -> Floats:
+        """Z W + 1 b' from the rows of W that are not zero."""
+        used = np.flatnonzero(W.any(1))
+        if not len(used):
+            return np.broadcast_to(b, (self.m, len(b))).copy()
+        if self.sparse is not None:
+            scaled = W[used] / self.scales[used][:, None]
+            return np.asarray(self.sparse[:, used] @ scaled) + (b - self.means[used] @ scaled)
+        return self.columns(used) @ W[used] + b
+
+    def original(self, W: Floats, b: Floats) -> tuple[Floats, Floats]:
+        """Weights and intercepts in the units of the data."""
+        V = W / self.scales[:, None]
+        return V, b - self.means @ V

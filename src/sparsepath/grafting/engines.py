@@ -1,0 +1,286 @@
+r"""Minimise the criterion over a working set of features: proximal Newton steps.
+
+At the point (W, b) with outputs F the loss term is replaced by its second-order expansion; the step
+(D, d) that minimises it with the penalties is found by coordinate descent, and taken in full or,
+if the criterion would not fall enough, halved until it does. Two facts make this fast and exact:
+
+* the *gradient* is always taken afresh in double precision, so the point where the steps end is the
+  optimum whatever matrix stands for the second derivatives. That matrix may thus be old: it is made
+  anew only when the steps converge slowly or the curvatures have moved (:class:`GramEngine`);
+* the intercept is eliminated: its best step is d = -(beta + c'D) / sum(h), with h the curvatures,
+  beta = sum of the slopes and c = Z'h, which turns H into H - c c'/sum(h) and needs no sweeps.
+
+An engine keeps its point from call to call, so that a path or a one-at-a-time procedure goes on
+where it was. Dense columns: coordinate descent on the matrix Z'hZ of the working set. Sparse
+columns: on the columns themselves. Softmax: groups of weights, one per class.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsepath.data.blocks import Floats
+from sparsepath.grafting.criterion import Loss, Penalty, best_intercept, violations
+from sparsepath.grafting.design import Design
+
+Indices = NDArray[np.intp]
+
+INNER = 0.1  # part of the present violation to which a sub-problem is solved;
+INNER_GRAM = 0.01  # that with the matrix at hand, where passes are cheap
+ARMIJO = 1e-4  # part of the predicted decrease that must be had
+ROUNDING = 1e-13  # relative decreases below this cannot be told from rounding
+MOST_STEPS = 200
+MOST_STALE = 6  # steps in a row that do not halve the violation
+MOST_PASSES = 1000
+DENSE_UP_TO = 1 << 22  # numbers: sparse data this small are treated as dense columns
+TILE = 1 << 18  # numbers of a strip of weighted columns
+
+
+class Engine:
+    """A point (W, b, F) and the means to improve it on a working set; see the module's notes.
+
+    Attributes
+    ----------
+    W, b, F : arrays of shape (n, K), (K,), (m, K)
+    steps : int
+        Newton steps made so far.
+    greed : int
+        How many features may enter for each one that is in use.
+    """
+
+    greed = 1
+
+    def __init__(self, design: Design, Y: Floats, loss: Loss) -> None:
+        self.design = design
+        self.Y = Y
+        self.s = design.s
+        self.loss = loss
+        self.steps = 0
+        self._free: NDArray[np.bool_] | slice = slice(None)  # of the features that are held
+        K = Y.shape[1]
+        self.W = np.zeros((design.n, K))
+        self.b = np.zeros(K)
+        self.F = np.zeros((design.m, K))
+        self.settle_intercept()
+
+    def settle_intercept(self) -> None:
+        """Bring the intercepts to their best for the present weights."""
+        if self.design.fit_intercept:
+            change = best_intercept(self.loss, self.F, self.Y, self.s)
+            self.b = self.b + change
+            self.F = self.F + change
+
+    def move_to(self, W: Floats, b: Floats, F: Floats | None = None) -> None:
+        """Go to another point."""
+        self.W, self.b = W.copy(), b.copy()
+        self.F = self.design.outputs(W, b) if F is None else F.copy()
+
+    def slopes(self) -> Floats:
+        """Derivatives of the loss term in the outputs: s_i L'(F_i), m x K."""
+        return self.loss.slope(self.F, self.Y) * self.s[:, None]
+
+    def gradient(self) -> Floats:
+        """Derivatives of the loss term in all weights, n x K."""
+        return self.design.products(self.slopes())
+
+    def loss_term(self) -> float:
+        """The mean loss."""
+        return float(self.s @ self.loss.value(self.F, self.Y))
+
+    def optimise(self, features: Indices, penalty: Penalty, tol: float) -> float:
+        """Minimise over the weights of ``features`` and the intercepts; L0 plays no part.
+
+        Parameters
+        ----------
+        features : array of int
+            The features that are free; all others keep their weights.
+        penalty : Penalty
+            Of all features.
+        tol : float
+            The violation of optimality to reach.
+
+        Returns
+        -------
+        float
+            The largest violation left among the features and the intercepts.
+        """
+        if not len(features):
+            self.settle_intercept()
+            return 0.0
+        features = self._prepare(features)
+        local = Penalty(penalty.l1[features], penalty.l2[features], np.zeros(len(features)))
+        best, stale = np.inf, 0
+        kept = (self.W[features], self.b, self.F)
+        loss = self.loss_term()
+        for _ in range(MOST_STEPS):
+            slopes = self.slopes()
+            q = self._products(slopes)
+            beta = slopes.sum(0) if self.design.fit_intercept else np.zeros(len(self.b))
+            w = self.W[features]
+            left = violations(q, w, local)[self._free]
+            violation = max(float(left.max()), float(np.abs(beta).max()))
+            ratio = violation / best if best < np.inf else 0.0
+            if violation < best:
+                best, kept = violation, (w, self.b, self.F)
+            stale = stale + 1 if ratio > 0.5 else 0
+            if violation <= tol or stale > MOST_STALE:
+                break
+            D, d = self._direction(q, beta, w, local, violation, ratio)
+            change = self._outputs(D) + d
+            before = local.value(w)
+            predicted = float((q * D).sum() + beta @ d) + local.value(w + D) - before
+            if abs(predicted) <= ROUNDING * (loss + before):
+                t, loss = 1.0, float(self.s @ self.loss.value(self.F + change, self.Y))
+            else:
+                t, loss = self._search(change, D, w, local, loss, before, predicted)
+            self.W[features] = w + D if t == 1.0 else w + t * D
+            self.b = self.b + t * d
+            self.F = self.F + t * change
+            self.steps += 1
+        if best < violation:
+            self.W[features], self.b, self.F = kept
+        return best
+
+    def _search(
+        self,
+        change: Floats,
+        D: Floats,
+        w: Floats,
+        local: Penalty,
+        loss: float,
+        before: float,
+        predicted: float,
+    ) -> tuple[float, float]:
+        """The part of the step to take (0: none found) and the mean loss there."""
+        here = loss + before
+        t = 1.0 if np.isfinite(change).all() and predicted < 0.0 else 0.0
+        while t > 1e-12:
+            lost = float(self.s @ self.loss.value(self.F + t * change, self.Y))
+            if lost + local.value(w + t * D) <= here + ARMIJO * t * predicted:
+                return t, lost
+            t /= 2.0
+        return 0.0, loss
+
+    def _prepare(self, features: Indices) -> Indices:
+        return features
+
+    def _products(self, slopes: Floats) -> Floats:
+        raise NotImplementedError
+
+    def _outputs(self, D: Floats) -> Floats:
+        raise NotImplementedError
+
+    def _direction(
+        self, q: Floats, beta: Floats, w: Floats, local: Penalty, violation: float, ratio: float
+    ) -> tuple[Floats, Floats]:
+        raise NotImplementedError
+
+
+class ColumnCache(Engine):
+    """Keeps the columns of the working set as one dense array, in order of their first use."""
+
+    def __init__(self, design: Design, Y: Floats, loss: Loss) -> None:
+        super().__init__(design, Y, loss)
+        self.held: Indices = np.empty(0, dtype=np.intp)
+        self._A = np.empty((design.m, 0), order="F")
+        self._free: NDArray[np.bool_] = np.empty(0, dtype=bool)
+
+    def _prepare(self, features: Indices) -> Indices:
+        wanted = np.zeros(self.design.n, dtype=bool)
+        wanted[features] = True
+        missing = wanted.copy()
+        missing[self.held] = False
+        new = np.flatnonzero(missing)
+        k = len(self.held)
+        if k + len(new) > self._A.shape[1]:
+            room = min(self.design.n, max(16, 2 * (k + len(new))))
+            grown = np.empty((self.design.m, room), order="F")
+            grown[:, :k] = self._A[:, :k]
+            self._A = grown
+        if len(new):
+            self._A[:, k : k + len(new)] = self.design.columns(new)
+            self.held = np.concatenate([self.held, new])
+            self._widen(k)
+        self._free = wanted[self.held]
+        return self.held
+
+    def _widen(self, k: int) -> None:
+        """Columns from ``k`` on are new."""
+
+    @property
+    def columns(self) -> Floats:
+        return self._A[:, : len(self.held)]
+
+    def _products(self, slopes: Floats) -> Floats:
+        q = self.columns.T @ slopes
+        q[~self._free] = 0.0
+        return q
+
+    def _outputs(self, D: Floats) -> Floats:
+        moving = np.flatnonzero(D.any(1))
+        if 4 * len(moving) < len(D):
+            return self.columns[:, moving] @ D[moving]
+        return self.columns @ D
+
+
+class SparseEngine(Engine):
+    """One output, sparse columns: coordinate descent on the columns with the residual at hand.
+
+    The loops work on x_j / scale_j, not centred; with the intercept eliminated the step D is the
+    same, and the two intercepts differ by ``self._centres``'D.
+    """
+
+    greed = 2  # a column that need not be there costs next to nothing
+
+    def _prepare(self, features: Indices) -> Indices:
+        self._features = np.sort(features)
+        X = self.design.sparse
+        self._arrays = (X.indptr, X.indices, X.data, self.design.scales, self._features)
+        self._centres = self.design.means[self._features] / self.design.scales[self._features]
+        return self._features
+
+    def _products(self, slopes: Floats) -> Floats:
+        from sparsepath.grafting.compiled import sparse_moments
+
+        k = len(self._features)
+        q, self._c, self._a = np.empty(k), np.empty(k), np.empty(k)
+        self._h = self.s * self.loss.curvature(self.F, self.Y)[:, 0]
+        sparse_moments(
+            *self._arrays, np.ascontiguousarray(slopes[:, 0]), self._h, q, self._c, self._a
+        )
+        return (q - self._centres * slopes.sum())[:, None]
+
+    def _outputs(self, D: Floats) -> Floats:
+        from sparsepath.grafting.compiled import sparse_outputs
+
+        out = np.full(self.design.m, -float(self._centres @ D[:, 0]))
+        sparse_outputs(*self._arrays, np.ascontiguousarray(D[:, 0]), out)
+        return out[:, None]
+
+    def _direction(
+        self, q: Floats, beta: Floats, w: Floats, local: Penalty, violation: float, ratio: float
+    ) -> tuple[Floats, Floats]:
+        from sparsepath.grafting.compiled import descend_sparse
+
+        k = len(w)
+        w = np.ascontiguousarray(w[:, 0])
+        total = float(self._h.sum()) if self.design.fit_intercept else 0.0
+        shift = np.array([-beta[0] / total if total else 0.0])
+        D = np.zeros(k)
+        raw = q[:, 0] + self._centres * beta[0] + 2.0 * local.l2 * w
+        descend_sparse(
+            *self._arrays, self._h, total, raw, self._c, self._a, w, D,
+            local.l1, local.l2, np.zeros(self.design.m), shift, np.empty(k, dtype=np.intp),
+            INNER * violation, MOST_PASSES,
+        )  # fmt: skip
+        return D[:, None], shift + self._centres @ D
+
+
+def make_engine(design: Design, Y: Floats, loss: Loss) -> Engine:
+    """The engine for these data and this loss, at the empty model."""
+    from sparsepath.grafting.gram import GramEngine
+    from sparsepath.grafting.groups import GroupEngine
+
+    if Y.shape[1] > 1:
+        return GroupEngine(design, Y, loss)
+    small = design.m * design.n <= DENSE_UP_TO
+    return (GramEngine if design.sparse is None or small else SparseEngine)(design, Y, loss)

@@ -1,0 +1,287 @@
+"""From checked data to a fitted criterion: one fit, or a path over l1."""
+
+import hashlib
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sparsepath.data.blocks import Floats
+from sparsepath.data.threads import Threads
+from sparsepath.errors import InputError, PathWarning
+from sparsepath.grafting.criterion import Loss, Penalty
+from sparsepath.grafting.design import Design
+from sparsepath.grafting.engines import Engine, Indices, make_engine
+from sparsepath.grafting.procedure import Graft, Model, Record, graft
+from sparsepath.grafting.solver import Solution, gradient_scale, solve
+from sparsepath.path import SelectionPath, Step
+
+WARN = 1e-5  # certificates above this (or ten tolerances) are worth a warning
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to minimise; see the estimators for what the words mean."""
+
+    selection: str = "auto"
+    stop: str = "first"
+    update: str = "all"
+    steps: str = "auto"
+    max_features: int | None = None
+    tol: float = 1e-9
+
+    def single(self, penalty: Penalty) -> bool:
+        """Whether weights come in one at a time."""
+        asked = self.max_features is not None or self.update == "newest"
+        return self.steps == "single" or bool(penalty.l0.any()) or asked
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """A fitted criterion: the point with its certificates, the models on the way, the history."""
+
+    solution: Solution
+    criterion: float  # L0 included
+    start: Model | Record  # the empty model, or all of the record if it was kept
+
+    @cached_property
+    def record(self) -> Record:
+        """The models on the way, the moves, the history."""
+        return self.start if isinstance(self.start, Record) else _record(self.solution, self.start)
+
+    @property
+    def selected(self) -> list[int]:
+        """The features in use, in order of entry."""
+        return list(self.final.features)
+
+    @property
+    def final(self) -> Model:
+        return min(self.record.models.values(), key=lambda model: model.criterion)
+
+
+class Problem:
+    """Standardised data, targets and loss, with an engine that keeps its point between fits."""
+
+    def __init__(
+        self,
+        X: Any,
+        Y: Floats,
+        weights: Floats,
+        loss: Loss,
+        threads: Threads,
+        *,
+        fit_intercept: bool = True,
+        standardize: bool = True,
+    ) -> None:
+        counted = weights > 0
+        if not counted.all():
+            X, Y, weights = X[counted], Y[counted], weights[counted]
+        s = weights / weights.sum()
+        self.design = Design(X, s, threads, fit_intercept=fit_intercept, standardize=standardize)
+        self.Y = Y
+        self.engine: Engine = make_engine(self.design, Y, loss)
+        self.null = (self.engine.W.copy(), self.engine.b.copy(), self.engine.F.copy())
+        self.null_gradient = self.engine.gradient()
+        empty = np.empty((0, Y.shape[1]))
+        loss_there = self.engine.loss_term()
+        self.null_model = Model((), empty, self.engine.b.copy(), loss_there, loss_there)
+        self.scale = gradient_scale(self.engine, self.null_gradient)
+
+    def restart(self) -> None:
+        """Back to the empty model."""
+        self.engine.move_to(*self.null)
+
+    def largest_l1(self, penalty: Penalty) -> float:
+        """The smallest l1 at which no feature enters; ``penalty.l1`` holds the factors."""
+        self.restart()
+        gradient = self.null_gradient
+        unpenalised = np.flatnonzero((penalty.l1 == 0) & self.design.usable)
+        if len(unpenalised):
+            self.engine.optimise(unpenalised, penalty, 1e-9 * self.scale)
+            self.engine.settle_intercept()
+            gradient = self.engine.gradient()
+            self.restart()
+        penalised = (penalty.l1 > 0) & self.design.usable
+        if not penalised.any():
+            return self.scale
+        top = float((_sizes(gradient)[penalised] / penalty.l1[penalised]).max())
+        return top if top > 0 else self.scale
+
+    def fit(
+        self,
+        penalty: Penalty,
+        options: Options,
+        *,
+        likely: Indices | None = None,
+        gradient: Floats | None = None,
+    ) -> Fit:
+        """Minimise from the empty model (one at a time) or from the engine's point (convex)."""
+        if options.single(penalty):
+            self.restart()
+            record = graft(
+                self.engine,
+                penalty,
+                scale=self.scale,
+                tol=options.tol,
+                selection=options.selection,
+                stop=options.stop,
+                update=options.update,
+                max_features=options.max_features,
+            )
+            solution = solve(self.engine, penalty, scale=self.scale, tol=options.tol, max_rounds=0)
+            total = solution.loss + penalty.value(solution.W)
+            return Fit(solution, total, record)
+        if gradient is None and not self.engine.W.any():
+            gradient = self.null_gradient
+        solution = solve(
+            self.engine,
+            penalty,
+            scale=self.scale,
+            tol=options.tol,
+            likely=likely,
+            gradient=gradient,
+            record=True,
+        )
+        if not solution.converged:
+            bad = max(solution.violation, np.nan_to_num(solution.gap))
+            if bad > max(WARN, 10 * options.tol):
+                warnings.warn(
+                    f"the optimum was reached to {bad:.1e} only, not to tol={options.tol:.1e}; "
+                    "larger penalties, or standardize=True, make the problem easier.",
+                    PathWarning,
+                    stacklevel=4,
+                )
+        return Fit(solution, solution.criterion, self.null_model)
+
+    def path(self, l1s: Sequence[float], penalty: Penalty, options: Options) -> list[Fit]:
+        """Fits for descending l1; ``penalty.l1`` holds the factors.
+
+        Each starts from the one before. The sequential strong rule predicts which features can
+        enter: those with |g_j| >= (2 l1_new - l1_old) times their factor; the solver's last pass
+        over all features checks the prediction and mends it where it was wrong.
+        """
+        self.restart()
+        fits: list[Fit] = []
+        gradient: Floats | None = None
+        before = l1s[0]
+        for l1 in l1s:
+            now = replace(penalty, l1=l1 * penalty.l1)
+            likely = None
+            if gradient is not None:
+                bound = (2.0 * l1 - before) * penalty.l1
+                likely = np.flatnonzero((_sizes(gradient) >= bound) & self.design.usable)
+            fits.append(self.fit(now, options, likely=likely, gradient=gradient))
+            gradient = None if options.single(now) else fits[-1].solution.gradient
+            before = l1
+        return fits
+
+    def fingerprint(self) -> str:
+        """A short name for the data: equal data, equal name."""
+        digest = hashlib.blake2b(digest_size=12)
+        design = self.design
+        for array in (design.means, design.scales, design.s, self.Y, self.null_gradient):
+            digest.update(np.ascontiguousarray(array).tobytes())
+        return digest.hexdigest()
+
+    def step(self, model: Model, **errors: float) -> Step:
+        """The model in the units of the data, as a path keeps it."""
+        rows = list(model.features)
+        coef = model.W / self.design.scales[rows][:, None]
+        intercept = model.b - self.design.means[rows] @ coef
+        return Step(model.features, coef=coef, intercept=intercept, **errors)
+
+    def selection_path(
+        self, fit: Fit, *, names: Sequence[str] | None, method: str, parameters: Mapping[str, Any]
+    ) -> SelectionPath:
+        """The path of one fit: the best model of each size by the criterion itself."""
+        steps = [
+            self.step(model, error=model.criterion, train_error=model.loss)
+            for model in fit.record.models.values()
+        ]
+        return SelectionPath(
+            steps,
+            n_features=self.design.n,
+            moves=fit.record.moves,
+            feature_names=names,
+            criterion="grafting criterion",
+            error_kind="training",
+            method=method,
+            parameters=parameters,
+            data=self.about(),
+            stopped=fit.record.stopped,
+        )
+
+    def about(self) -> dict[str, Any]:
+        return {
+            "n_samples": self.design.m,
+            "n_features": self.design.n,
+            "fingerprint": self.fingerprint(),
+        }
+
+
+def _sizes(gradient: Floats) -> Floats:
+    return np.sqrt(np.einsum("jk,jk->j", gradient, gradient))
+
+
+def _record(solution: Solution, null: Model) -> Record:
+    """The rounds of the solver as moves: what left, then what came in, by falling gradient."""
+    record = Record(stopped="optimal" if solution.converged else "tolerance not reached")
+    record.note(null)
+    features: list[int] = []
+    for number, done in enumerate(solution.rounds, start=1):
+        support = set(done.support)
+        sizes = dict(zip(done.support, done.gradients, strict=True))
+        for j in features:
+            if j not in support:
+                record.move("drop", j, done.criterion, step=number)
+        features = [j for j in features if j in support]
+        for j in sorted(support.difference(features), key=lambda j: (-sizes[j], j)):
+            features.append(j)
+            record.move("add", j, done.criterion, float(sizes[j]), step=number)
+        place = {j: i for i, j in enumerate(done.support)}
+        rows = [place[j] for j in features]
+        record.note(Model(tuple(features), done.W[rows], done.b, done.criterion, done.loss))
+    used = set(np.flatnonzero(solution.W.any(1)).tolist())
+    order = [j for j in features if j in used] + sorted(used.difference(features))
+    final = Model(tuple(order), solution.W[order], solution.b, solution.criterion, solution.loss)
+    record.models[len(order)] = final
+    return record
+
+
+def check_penalties(**given: Any) -> None:
+    """The lambdas: finite numbers, zero or more."""
+    for name, value in given.items():
+        good = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+        if not good or not 0 <= value < np.inf:
+            raise InputError(f"{name}={value!r}; give a finite number, zero or more.")
+
+
+def check_factors(
+    given: ArrayLike | Mapping[str, float] | None, names: NDArray[Any] | None, n: int, what: str
+) -> Floats | None:
+    """One number per feature, zero or more, from an array or from a mapping of names."""
+    if given is None:
+        return None
+    if isinstance(given, Mapping):
+        known = {} if names is None else {str(name): i for i, name in enumerate(names)}
+        out = np.ones(n)
+        for name, value in given.items():
+            if name not in known:
+                raise InputError(
+                    f"{what}: there is no column {name!r}; give names of columns of X."
+                )
+            out[known[name]] = value
+    else:
+        out = np.asarray(given, dtype=np.float64)
+    if out.shape != (n,):
+        raise InputError(f"{what} has shape {out.shape}; give one number per feature ({n}).")
+    if not (np.isfinite(out) & (out >= 0)).all():
+        raise InputError(f"{what} must hold finite numbers, zero or more.")
+    return out
+
+
+__all__ = ["Fit", "Graft", "Options", "Problem", "check_factors", "check_penalties"]

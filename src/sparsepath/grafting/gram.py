@@ -1,0 +1,139 @@
+"""One output, dense columns: proximal Newton steps with the matrix of second derivatives at hand.
+
+The matrix H = Z'hZ of the working set may belong to an earlier point: gradients are exact, so
+an old matrix costs steps, never accuracy. It is made anew when the curvatures h have moved by
+``DRIFT``, or when a step was slow and a new matrix is worth its price; new columns are appended.
+"""
+
+import numpy as np
+
+from sparsepath.data.blocks import Floats
+from sparsepath.grafting.criterion import Loss, Penalty
+from sparsepath.grafting.design import Design
+from sparsepath.grafting.engines import INNER_GRAM, TILE, ColumnCache
+
+DRIFT = 0.3  # relative change of the curvatures that makes the matrix too old
+SLOW = 0.25  # a step that leaves more of the violation than this is slow; the fewer columns,
+WORTH = 1000  # the sooner a new matrix pays: from (number of columns) / WORTH of the violation on
+HELP_AFTER = 50  # passes after which a small problem is helped by a direct solution
+MOST_HELP = 20  # times
+
+
+class GramEngine(ColumnCache):
+    """One output, dense columns: coordinate descent on H = Z'hZ; see the module."""
+
+    def __init__(self, design: Design, Y: Floats, loss: Loss) -> None:
+        super().__init__(design, Y, loss)
+        self._H = np.empty((0, 0))
+        self._c = np.empty(0)
+        self._h: Floats | None = None  # the curvatures of which H is made
+
+    def _widen(self, k: int) -> None:
+        n_held = len(self.held)
+        if self._h is None:
+            return
+        A = self.columns
+        new = A[:, k:]
+        H = np.empty((n_held, n_held))
+        H[:k, :k] = self._H
+        H[:, k:] = _weighted_products(A, new, self._h)
+        H[k:, :k] = H[:k, k:].T
+        self._H = H
+        self._c = np.concatenate([self._c, new.T @ self._h])
+
+    def _direction(
+        self, q: Floats, beta: Floats, w: Floats, local: Penalty, violation: float, ratio: float
+    ) -> tuple[Floats, Floats]:
+        h = self.s * self.loss.curvature(self.F, self.Y)[:, 0]
+        total = float(h.sum())
+        drift = np.inf if self._h is None else float(np.abs(h - self._h).sum()) / total
+        slow = ratio > min(SLOW, len(self.held) / WORTH)
+        if drift > DRIFT or (slow and drift > 1e-3):
+            self._h = h
+            self._H = _weighted_products(self.columns, None, h)
+            self._c = self.columns.T @ h
+        H, c = self._H, self._c
+        r = q[:, 0] + 2.0 * local.l2 * w[:, 0]
+        assert self._h is not None
+        total = float(self._h.sum())
+        if self.design.fit_intercept:
+            H = H - np.outer(c / total, c)
+            r = r - c * (beta[0] / total)
+        least = np.where(self._free, 1e-14 * self._H.diagonal(), np.inf)
+        D = self._minimise(
+            H, r, np.ascontiguousarray(w[:, 0]), local, least, INNER_GRAM * violation
+        )
+        d = -(beta + c @ D) / total if self.design.fit_intercept else np.zeros(1)
+        return D[:, None], d
+
+    @staticmethod
+    def _minimise(
+        H: Floats, q: Floats, w: Floats, local: Penalty, least: Floats, tol: float
+    ) -> Floats:
+        """The step D: coordinate descent, helped by exact solutions on the support if it crawls."""
+        from sparsepath.grafting.compiled import descend_gram
+
+        D = np.zeros(len(w))
+        r = q.copy()
+        moving = np.empty(len(w), dtype=np.intp)
+        for _ in range(MOST_HELP):
+            passes = descend_gram(H, r, w, D, local.l1, local.l2, least, moving, tol, HELP_AFTER)
+            if passes < HELP_AFTER:
+                break
+            D = _solve_on_support(H, r, w, D, local, least)
+            r = q + H @ D
+        return D
+
+
+def _solve_on_support(
+    H: Floats, r: Floats, w: Floats, D: Floats, local: Penalty, least: Floats
+) -> Floats:
+    """Go to the minimum for the present signs, or as far as they last, weight after weight."""
+    D = D.copy()
+    S = np.flatnonzero((w + D != 0) & (H.diagonal() + 2 * local.l2 > least))
+    r = r.copy()
+    for _ in range(20):
+        if not len(S):
+            break
+        signs = np.sign(w[S] + D[S])
+        A = H[np.ix_(S, S)] + np.diag(2.0 * local.l2[S])
+        A[np.diag_indices(len(S))] *= 1.0 + 1e-13
+        push = r[S] + 2.0 * local.l2[S] * D[S] + local.l1[S] * signs
+        try:
+            step = -np.linalg.solve(A, push)
+        except np.linalg.LinAlgError:
+            break
+        u = w[S] + D[S]
+        if not np.isfinite(step).all() or push @ step > 0:
+            break
+        crossing = np.where(signs * step < 0, -u / np.where(step == 0, 1.0, step), np.inf)
+        t = min(1.0, float(crossing.min()))
+        D[S] += t * step
+        r += t * (H[:, S] @ step)
+        if t == 1.0:
+            break
+        gone = crossing <= t
+        D[S[gone]] = -w[S[gone]]
+        S = S[~gone]
+    return D
+
+
+def _weighted_products(A: Floats, B: Floats | None, h: Floats) -> Floats:
+    """A' diag(h) B, or with the symmetric half once if B is None; strip by strip."""
+    from scipy.linalg.blas import dsyrk
+
+    m, k = A.shape
+    out = np.zeros((k, k if B is None else B.shape[1]), order="F")
+    step = max(256, TILE // k)
+    root = np.sqrt(h)[:, None]
+    for i in range(0, m, step):
+        part = slice(i, i + step)
+        if B is None:
+            strip = np.asfortranarray(A[part] * root[part])
+            out = dsyrk(1.0, strip, 1.0, out, trans=1, lower=0, overwrite_c=1)
+        else:
+            out += A[part].T @ (B[part] * h[part, None])
+    if B is None:
+        upper = np.triu(out, 1)
+        out = np.triu(out) + upper.T
+    return np.ascontiguousarray(out)

@@ -1,0 +1,234 @@
+"""The path of grafting over l1: warm starts, screening, one record."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sparsepath.data.blocks import Floats
+from sparsepath.errors import InputError
+from sparsepath.grafting.criterion import Penalty
+from sparsepath.grafting.estimators import GraftingClassifier, GraftingRegressor
+from sparsepath.grafting.faces import Factors
+from sparsepath.grafting.fitting import Fit, Options, Problem, check_penalties
+from sparsepath.path import Move, SelectionPath, Step
+
+
+@dataclass(frozen=True, eq=False)
+class GraftingPath:
+    """The models along a path of l1; arrays have one entry per l1, from the largest down.
+
+    Attributes
+    ----------
+    l1s : array of shape (L,)
+    coefs, intercepts : arrays of shape (L, K, n) and (L, K)
+        In the units of the data; K is 1 but for three classes and more.
+    criteria, losses : arrays of shape (L,)
+        The criterion (L0 included) and its loss term.
+    kkt_violations, dual_gaps : arrays of shape (L,)
+        The certificates, as on the estimators.
+    n_selected : array of shape (L,)
+    path : SelectionPath
+        One model per size: the one with the least l1. Its errors are the mean loss on the training
+        data.
+    fits : list
+        For every l1 the solver's own record, with the history.
+    """
+
+    l1s: Floats
+    coefs: Floats
+    intercepts: Floats
+    criteria: Floats
+    losses: Floats
+    kkt_violations: Floats
+    dual_gaps: Floats
+    n_selected: NDArray[np.intp]
+    path: SelectionPath
+    fits: list[Fit]
+
+
+def grid(
+    problem: Problem, penalty: Penalty, l1s: ArrayLike | None, n_l1s: int, least: float
+) -> Floats:
+    """The l1 values, descending: as given, or evenly spaced in their logarithm from the largest."""
+    if l1s is not None:
+        given = np.unique(np.asarray(l1s, dtype=np.float64))[::-1]
+        if given.ndim != 1 or not len(given):
+            raise InputError("l1s is empty; give a list of numbers, or None for a grid.")
+        for value in given:
+            check_penalties(l1s=float(value))
+        return np.ascontiguousarray(given)
+    if isinstance(n_l1s, bool) or n_l1s != int(n_l1s) or n_l1s < 1:
+        raise InputError(f"n_l1s={n_l1s!r}; give a whole number from 1 up.")
+    if not 0 < least < 1:
+        raise InputError(f"least={least!r}; give a part of the largest l1, between 0 and 1.")
+    return problem.largest_l1(penalty) * np.geomspace(1.0, least, int(n_l1s))
+
+
+def path_moves(fits: Sequence[Fit], errors: Sequence[float], seconds: float) -> list[Move]:
+    """From model to model: what left, then what came in."""
+    moves: list[Move] = []
+    held: list[int] = []
+    for fit, error in zip(fits, errors, strict=True):
+        for j in [j for j in held if j not in set(fit.selected)]:
+            held.remove(j)
+            moves.append(Move("drop", j, float(error), seconds))
+        for j in fit.selected:
+            if j not in held:
+                held.append(j)
+                moves.append(Move("add", j, float(error), seconds))
+    return moves
+
+
+def collect(
+    problem: Problem,
+    l1s: Floats,
+    fits: list[Fit],
+    steps: list[Step],
+    seconds: float,
+    **about: Any,
+) -> GraftingPath:
+    """Put the fits and the steps of a selection path into one record."""
+    design = problem.design
+    K = problem.Y.shape[1]
+    coefs = np.zeros((len(l1s), K, design.n))
+    intercepts = np.zeros((len(l1s), K))
+    for i, fit in enumerate(fits):
+        V, b = design.original(fit.solution.W, fit.solution.b)
+        coefs[i], intercepts[i] = V.T, b
+    losses = np.array([fit.solution.loss for fit in fits])
+    best: dict[int, Step] = {}
+    for step in steps:  # of equal sizes the least error; of equal errors the first, the larger l1
+        known = best.get(len(step.subset))
+        if known is None or step.error < known.error:
+            best[len(step.subset)] = step
+    path = SelectionPath(
+        best,
+        n_features=design.n,
+        moves=path_moves(fits, losses.tolist(), seconds),
+        data=problem.about(),
+        **about,
+    )
+    return GraftingPath(
+        l1s,
+        coefs,
+        intercepts,
+        np.array([fit.criterion for fit in fits]),
+        losses,
+        np.array([fit.solution.violation for fit in fits]),
+        np.array([fit.solution.gap for fit in fits]),
+        np.array([len(fit.selected) for fit in fits]),
+        path,
+        fits,
+    )
+
+
+def grafting_path(
+    X: Any,
+    y: ArrayLike,
+    *,
+    l1s: ArrayLike | None = None,
+    n_l1s: int = 30,
+    least: float = 0.01,
+    l2: float = 0.0,
+    l0: float = 0.0,
+    loss: str = "auto",
+    delta: float = 1.35,
+    feature_costs: Factors = None,
+    l1_factors: Factors = None,
+    l2_factors: Factors = None,
+    sample_weight: ArrayLike | None = None,
+    class_weight: Any = None,
+    fit_intercept: bool = True,
+    standardize: bool = True,
+    tol: float = 1e-9,
+    n_threads: int | None = None,
+) -> GraftingPath:
+    """Grafting for a sequence of l1, each optimum the start of the next.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or data frame of shape (n_samples, n_features)
+        The features.
+    y : array of shape (n_samples,)
+        Numbers, or class labels.
+    l1s : array, optional
+        The values of l1; they are taken from the largest down.
+    n_l1s, least : int, float
+        Without ``l1s``: this many values, from the largest at which anything happens down to this
+        part of it, evenly spaced in their logarithm.
+    loss : {"auto", "logistic", "squared", "huber"}, default="auto"
+        "logistic" takes the multinomial loss for three classes and more; "auto" is "squared" if y
+        holds numbers that are not whole, else "logistic".
+    l2, l0, feature_costs, l1_factors, l2_factors, delta, class_weight
+        As for ``GraftingRegressor`` and ``GraftingClassifier``.
+    sample_weight, fit_intercept, standardize, tol, n_threads
+        As there.
+
+    Returns
+    -------
+    GraftingPath
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> found = grafting_path(X, y, n_l1s=5)
+    >>> found.n_selected.tolist()
+    [0, 2, 5, 9, 13]
+    >>> bool(found.kkt_violations.max() < 1e-8)
+    True
+    """
+    from sklearn.utils.multiclass import type_of_target
+
+    from sparsepath.data.door import check_features
+    from sparsepath.data.threads import Threads
+
+    if loss == "auto":
+        loss = "squared" if type_of_target(y).startswith("continuous") else "logistic"
+    shared: dict[str, Any] = {
+        "l2": l2,
+        "l0": l0,
+        "feature_costs": feature_costs,
+        "l1_factors": l1_factors,
+        "l2_factors": l2_factors,
+        "fit_intercept": fit_intercept,
+        "standardize": standardize,
+        "tol": tol,
+        "n_threads": n_threads,
+    }
+    face: Any
+    if loss == "logistic":
+        face = GraftingClassifier(1.0, class_weight=class_weight, **shared)
+    else:
+        face = GraftingRegressor(1.0, loss=loss, delta=delta, **shared)
+    X = check_features(face, X, reset=True)
+    Y, weights, loss_term = face._targets(y, sample_weight, X.shape[0])
+    options: Options = face._options()
+    penalty = face._penalty(1.0)
+    begun = time.perf_counter()
+    with Threads(n_threads) as threads:
+        problem = Problem(
+            X, Y, weights, loss_term, threads, fit_intercept=fit_intercept, standardize=standardize
+        )
+        values = grid(problem, penalty, l1s, n_l1s, least)
+        fits = problem.path(values.tolist(), penalty, options)
+        steps = [
+            problem.step(fit.final, error=fit.solution.loss, train_error=fit.solution.loss)
+            for fit in fits
+        ]
+        return collect(
+            problem,
+            values,
+            fits,
+            steps,
+            time.perf_counter() - begun,
+            feature_names=getattr(face, "feature_names_in_", None),
+            criterion=f"mean {loss_term.name} loss",
+            error_kind="training",
+            method="grafting-path",
+            parameters={**face._parameters(), "l1": values},
+        )

@@ -1,0 +1,218 @@
+r"""Grafting as the paper states it: one weight at a time, for a criterion with L0.
+
+F, the free weights, starts with the intercept alone. At each step (section 3.2):
+
+1. the gradient of the mean loss is taken for every weight outside F. A weight whose gradient is at
+most
+   l1_j cannot lower the criterion; if all are such, the procedure ends (the test of Omega_1);
+2. of the others one is chosen: that of the largest gradient less l1_j, or that which minimises
+   the estimate (9) of the change of C,
+
+       l0_j - |w| (|g_j| - l1_j - l2_j |w|),        w the weight that was added last,
+
+   where the L0 costs differ (``selection="auto"``). At the first step there
+   is no w: the gradient decides;
+3. it joins F and C is minimised over F (``update="all"``), or over it and the intercept alone
+   ("newest", section 3.4: faster steps, no optimum);
+4. if C, L0 included, did not fall, the step is undone and the procedure ends (``stop="first"``), or
+   the next best weight is tried until none is left (``stop="exhaust"``);
+5. weights that came back to zero leave F and stop counting in L0.
+
+C falls at every step that is kept, so no set of free weights comes twice and the procedure ends.
+Ties go to the lowest index; gradients that agree to ``TIE`` of the largest count as tied.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from sparsepath.data.blocks import Floats
+from sparsepath.grafting.criterion import Penalty
+from sparsepath.grafting.engines import Engine, Indices
+from sparsepath.path import Move
+
+SELECTIONS = ("auto", "gradient", "bound")
+STOPS = ("first", "exhaust")
+UPDATES = ("all", "newest")
+TIE = 1e-11
+FALL = 1e-12  # relative fall of C below which it did not fall
+
+
+@dataclass(frozen=True)
+class Graft:
+    """One line of the history: what was done, the criterion after it, the gradient before.
+
+    ``gradient`` is the size of the loss gradient of the weight that was tried; NaN for a drop.
+    """
+
+    step: int
+    action: Literal["add", "drop", "undo"]
+    feature: int
+    criterion: float
+    gradient: float
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """The weights of one subset: rows of W in the order of ``features``."""
+
+    features: tuple[int, ...]
+    W: Floats
+    b: Floats
+    criterion: float
+    loss: float
+
+
+@dataclass(eq=False)
+class Record:
+    """What a procedure leaves: best model per size, moves, history, and why it ended."""
+
+    models: dict[int, Model] = field(default_factory=dict)
+    moves: list[Move] = field(default_factory=list)
+    history: list[Graft] = field(default_factory=list)
+    stopped: str = ""
+    _start: float = field(default_factory=time.perf_counter)
+
+    def note(self, model: Model) -> None:
+        """Keep the model if it is the best of its size so far."""
+        known = self.models.get(len(model.features))
+        if known is None or model.criterion < known.criterion:
+            self.models[len(model.features)] = model
+
+    def move(
+        self,
+        action: Literal["add", "drop"],
+        feature: int,
+        criterion: float,
+        gradient: float = np.nan,
+        step: int | None = None,
+    ) -> None:
+        """Write down that a feature came in or left."""
+        seconds = time.perf_counter() - self._start
+        self.moves.append(Move(action, feature, criterion, seconds))
+        number = self.history[-1].step if step is None else step
+        self.history.append(Graft(number, action, feature, criterion, gradient))
+
+
+def choose_weight(
+    sizes: Floats, penalty: Penalty, candidates: Indices, last: float, selection: str
+) -> int:
+    """The feature to try next among the ``candidates`` (indices); see step 2 of the module's notes.
+
+    Parameters
+    ----------
+    sizes : array of shape (n,)
+        Sizes of the loss gradients.
+    penalty : Penalty
+        Of all features.
+    candidates : array of int
+        The features to choose from.
+    last : float
+        Size of the weight that was added last; 0 if there is none.
+    selection : {"gradient", "bound"}
+        The rule.
+    """
+    gains = sizes[candidates] - penalty.l1[candidates]
+    if selection == "bound" and last > 0.0:
+        scores = penalty.l0[candidates] - last * (gains - penalty.l2[candidates] * last)
+    else:
+        scores = -gains
+    slack = TIE * float(np.abs(scores).max())
+    return int(candidates[np.argmax(scores <= scores.min() + slack)])
+
+
+def graft(
+    engine: Engine,
+    penalty: Penalty,
+    *,
+    scale: float,
+    tol: float = 1e-9,
+    selection: str = "auto",
+    stop: str = "first",
+    update: str = "all",
+    max_features: int | None = None,
+    watch: Callable[[Record], bool] | None = None,
+) -> Record:
+    """Run the procedure from the empty model; the engine is left at the last model.
+
+    Parameters
+    ----------
+    engine : Engine
+        At the empty model, with the intercept at its best.
+    penalty : Penalty
+        Of all features.
+    scale : float
+        The largest gradient of the empty model.
+    tol : float
+        Violations of optimality left by each optimisation, relative to ``scale``.
+    selection, stop, update : str
+        One of ``SELECTIONS``, ``STOPS``, ``UPDATES``; see the module's notes.
+    max_features : int, optional
+        The procedure ends when this many features are in use.
+    watch : callable, optional
+        Called with the record after every step that is kept; a true value ends the procedure.
+    """
+    if selection == "auto":
+        selection = "gradient" if np.ptp(penalty.l0) == 0.0 else "bound"
+    usable = engine.design.usable
+    limit = engine.design.n if max_features is None else max_features
+    record = Record()
+    free: list[int] = []
+    tried = np.zeros(engine.design.n, dtype=bool)
+    last = 0.0
+    here = _criterion(engine, penalty)
+    record.note(_model(engine, free, here))
+    step = 0
+    gradient = engine.gradient()
+    while True:
+        if len(free) >= limit:
+            record.stopped = "max_features"
+            break
+        sizes = np.sqrt(np.einsum("jk,jk->j", gradient, gradient))
+        open_ = usable & ~tried & (sizes - penalty.l1 > tol * scale)
+        open_[free] = False
+        candidates = np.flatnonzero(open_)
+        if not len(candidates):
+            record.stopped = "no weight left lowers C" if tried.any() else "optimal"
+            break
+        step += 1
+        j = choose_weight(sizes, penalty, candidates, last, selection)
+        before = (engine.W, engine.b, engine.F)
+        engine.move_to(*before)
+        movable = np.array([*free, j] if update == "all" else [j], dtype=np.intp)
+        engine.optimise(movable, penalty, 0.1 * tol * scale)
+        engine.settle_intercept()
+        there = _criterion(engine, penalty)
+        if not there < here - FALL * abs(here):
+            engine.W, engine.b, engine.F = before
+            record.history.append(Graft(step, "undo", j, there, float(sizes[j])))
+            if stop == "first":
+                record.stopped = "C would rise"
+                break
+            tried[j] = True
+            continue
+        here = there
+        tried[:] = False
+        last = float(np.sqrt((engine.W[j] ** 2).sum()))
+        record.move("add", j, here, float(sizes[j]), step)
+        free.append(j)
+        for i in [i for i in free if not engine.W[i].any()]:
+            free.remove(i)
+            record.move("drop", i, here)
+        record.note(_model(engine, free, here))
+        if watch is not None and watch(record):
+            record.stopped = "asked to"
+            break
+        gradient = engine.gradient()
+    return record
+
+
+def _criterion(engine: Engine, penalty: Penalty) -> float:
+    return engine.loss_term() + penalty.value(engine.W)
+
+
+def _model(engine: Engine, free: list[int], criterion: float) -> Model:
+    return Model(tuple(free), engine.W[free], engine.b.copy(), criterion, engine.loss_term())

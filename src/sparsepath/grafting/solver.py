@@ -1,0 +1,184 @@
+"""The convex part of the criterion (L0 = 0), solved to a certified optimum.
+
+Grafting adds one weight at a time. With L0 = 0 the minimum does not depend on the order in which
+weights come in, so here many come in at a time: the working set is the support and as many of the
+worst violators again; it is optimised by an engine, then one pass over all features finds the next
+violators or proves that there are none.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsepath.data.blocks import Floats
+from sparsepath.grafting.criterion import Penalty, duality_gap, violations
+from sparsepath.grafting.engines import Engine, Indices
+
+FIRST = 10  # fewest features that enter together, or
+SHARE = 50  # this part of all features if that is more
+PART = 0.1  # part of the present violation to which the working set is optimised
+MOST_ROUNDS = 200
+
+
+@dataclass(frozen=True, eq=False)
+class Round:
+    """What one round did: the support it left, the criterion there, the gradients before."""
+
+    support: tuple[int, ...]
+    criterion: float
+    loss: float
+    W: Floats
+    b: Floats
+    gradients: Floats  # of the features of the support, before the round, as sizes
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """A point and its certificates.
+
+    Attributes
+    ----------
+    W, b, F : arrays of shape (n, K), (K,), (m, K)
+        Weights of the standardised columns, intercepts, outputs.
+    criterion, loss : float
+        C without L0, and its loss term.
+    violation : float
+        The largest violation of optimality over free and zero weights and intercepts, relative to
+        the largest gradient of the empty model.
+    gap : float
+        The duality gap relative to C; NaN where no dual point can be made.
+    converged : bool
+        Whether both are within the tolerance.
+    gradient : array of shape (n, K)
+        Of the loss term.
+    rounds : list of Round
+    """
+
+    W: Floats
+    b: Floats
+    F: Floats
+    criterion: float
+    loss: float
+    violation: float
+    gap: float
+    converged: bool
+    gradient: Floats
+    rounds: list[Round] = field(default_factory=list)
+
+
+def gradient_scale(engine: Engine, gradient: Floats) -> float:
+    """The largest gradient of the empty model, or 1 if all of them are zero to rounding."""
+    top = float(np.sqrt(np.einsum("jk,jk->j", gradient, gradient)).max(initial=0.0))
+    return top if top > 1e-13 * float(np.abs(engine.slopes()).sum()) else 1.0
+
+
+def solve(
+    engine: Engine,
+    penalty: Penalty,
+    *,
+    scale: float,
+    tol: float = 1e-9,
+    allowed: NDArray[np.bool_] | None = None,
+    likely: Indices | None = None,
+    gradient: Floats | None = None,
+    record: bool = False,
+    max_rounds: int = MOST_ROUNDS,
+) -> Solution:
+    """Minimise the criterion without L0 from the engine's present point.
+
+    Parameters
+    ----------
+    engine : Engine
+        The point to start from; it is left at the solution.
+    penalty : Penalty
+        Of all features; L0 is left out.
+    scale : float
+        The largest gradient of the empty model: what violations are relative to.
+    tol : float
+        For the violation, relative to ``scale``, and for the gap, relative to C.
+    allowed : boolean array, optional
+        The features that may enter; default all that are usable.
+    likely : array of int, optional
+        Features to put into the first working set, as a screening rule predicts them.
+    gradient : array of shape (n, K), optional
+        The gradient at the present point, if it is known.
+    record : bool
+        Keep what every round did.
+    max_rounds : int
+        Rounds after which the solver gives up.
+    """
+    usable = engine.design.usable if allowed is None else engine.design.usable & allowed
+    rounds: list[Round] = []
+    known = gradient
+    start = likely
+    previous = np.inf
+    for turn in range(max_rounds + 1):
+        if known is None:
+            engine.settle_intercept()
+        now = engine.gradient() if known is None else known
+        known = None
+        left = np.where(usable, violations(now, engine.W, penalty), 0.0)
+        violation = max(float(left.max(initial=0.0)), _intercept_violation(engine)) / scale
+        last = violation <= tol or turn == max_rounds
+        gap = _gap(engine, penalty, now, usable) if last else np.inf
+        good = violation <= tol and not gap > tol
+        stuck = turn > 5 and violation > 0.9 * previous and violation <= 1e-6
+        previous = min(previous, violation)
+        if good or turn == max_rounds or stuck:
+            gap = gap if last else _gap(engine, penalty, now, usable)
+            break
+        support = engine.W[:, 0] != 0 if engine.W.shape[1] == 1 else engine.W.any(axis=1)
+        working: NDArray[np.bool_] = np.array(support)
+        if start is not None:
+            working[start] = True
+            working &= usable
+            start = None
+        room = max(FIRST, engine.design.n // SHARE, engine.greed * int(support.sum()))
+        working[_worst(np.where(working, 0.0, left), room)] = True
+        goal = PART * scale * max(violation, 1e-3 * tol)
+        engine.optimise(np.flatnonzero(working), penalty, goal)
+        if record:
+            rounds.append(_round(engine, penalty, now))
+    loss = engine.loss_term()
+    total = loss + _convex(penalty).value(engine.W)
+    return Solution(
+        engine.W.copy(), engine.b.copy(), engine.F.copy(), total, loss, violation, gap, good,
+        now, rounds,
+    )  # fmt: skip
+
+
+def _worst(left: Floats, room: int) -> Indices:
+    """The features of largest violation, at most ``room`` and none without; ties: lowest index."""
+    order = np.argsort(-left, kind="stable")[:room] if room < len(left) else np.arange(len(left))
+    return order[left[order] > 0]
+
+
+def _intercept_violation(engine: Engine) -> float:
+    return float(np.abs(engine.slopes().sum(0)).max()) if engine.design.fit_intercept else 0.0
+
+
+def _convex(penalty: Penalty) -> Penalty:
+    return Penalty(penalty.l1, penalty.l2, np.zeros_like(penalty.l0))
+
+
+def _gap(engine: Engine, penalty: Penalty, gradient: Floats, usable: NDArray[np.bool_]) -> float:
+    """The duality gap relative to C without L0."""
+    convex = _convex(penalty)
+    gap = duality_gap(engine.loss, engine.F, engine.Y, engine.s, convex, engine.W, gradient, usable)
+    total = engine.loss_term() + convex.value(engine.W)
+    return gap if np.isnan(gap) else max(gap, 0.0) / max(total, 1e-300)
+
+
+def _round(engine: Engine, penalty: Penalty, before: Floats) -> Round:
+    support = np.flatnonzero(engine.W.any(1))
+    loss = engine.loss_term()
+    sizes = np.sqrt(np.einsum("jk,jk->j", before, before))
+    return Round(
+        tuple(support.tolist()),
+        loss + penalty.value(engine.W),
+        loss,
+        engine.W[support],
+        engine.b.copy(),
+        sizes[support],
+    )

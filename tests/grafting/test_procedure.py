@@ -1,0 +1,117 @@
+"""Grafting one weight at a time: the same steps as a literal re-implementation."""
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from slow_twins import grafting as twin
+
+from sparsepath.data.threads import Threads
+from sparsepath.grafting.criterion import Logistic, Penalty, Squared
+from sparsepath.grafting.fitting import Options, Problem
+from sparsepath.grafting.procedure import choose_weight
+
+LOSSES = {"logistic": Logistic(), "squared": Squared()}
+
+
+def problem(seed, m, n, kind):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((m, n)) * rng.uniform(0.5, 3, n) + rng.uniform(-2, 2, n)
+    f = X @ (rng.standard_normal(n) * (rng.random(n) < 0.5)) + rng.standard_normal(m)
+    rank = np.argsort(np.argsort(f))
+    y = np.where(rank >= m // 2, 1.0, -1.0) if kind == "logistic" else (f - f.mean()) / f.std()
+    return X, y
+
+
+def run(X, y, kind, penalty, **options):
+    with Threads(1) as threads:
+        whole = Problem(X, y[:, None], np.ones(len(y)), LOSSES[kind], threads)
+        return whole.fit(penalty, Options(steps="single", **options)), whole
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    st.integers(0, 10_000),
+    st.integers(20, 40),
+    st.integers(2, 7),
+    st.sampled_from(["logistic", "squared"]),
+    st.sampled_from([0.02, 0.1]),
+    st.sampled_from([0.0, 0.02]),
+    st.sampled_from([0.0, 0.002, 0.02]),
+    st.booleans(),
+    st.sampled_from(["first", "exhaust"]),
+    st.booleans(),
+)
+def test_same_steps_as_the_twin(seed, m, n, kind, l1, l2, l0, costs_differ, stop, newest):
+    X, y = problem(seed, m, n, kind)
+    costs = np.random.default_rng(seed).uniform(0.5, 2, n) if costs_differ else np.ones(n)
+    penalty = Penalty.of(n, l1, l2, l0, costs=costs)
+    cap = n if newest else None
+    found, _ = run(
+        X, y, kind, penalty, stop=stop, update="newest" if newest else "all", max_features=cap
+    )
+    s = np.full(m, 1 / m)
+    Z = twin.standardise(X, s)
+    done, w, _b, C = twin.graft(
+        kind, Z, y, s, l1, l2, l0 * costs, "bound" if costs_differ and l0 else "gradient", stop,
+        newest, cap,
+    )  # fmt: skip
+    steps = [(step.action, step.feature) for step in found.record.history]
+    assert found.criterion == pytest.approx(C, rel=1e-6)
+    assert steps == done
+    assert found.solution.W[:, 0] == pytest.approx(w, abs=1e-3)
+
+
+def test_estimate_nine_weighs_costs_against_gradients():
+    penalty = Penalty(np.full(3, 0.1), np.full(3, 0.2), np.array([0.5, 0.01, 0.02]))
+    sizes = np.array([1.0, 0.6, 0.6])
+    everybody = np.arange(3)
+    assert (
+        choose_weight(sizes, penalty, everybody, 0.0, "bound") == 0
+    )  # no weight yet: the gradient
+    assert choose_weight(sizes, penalty, everybody, 0.3, "gradient") == 0
+    # .5 - .3 (1 - .1 - .06) = .248;  .01 - .3 (.6 - .1 - .06) = -.122;  .02 - ... = -.112
+    assert choose_weight(sizes, penalty, everybody, 0.3, "bound") == 1
+
+
+def test_the_criterion_falls_and_the_path_replays():
+    X, y = problem(5, 60, 12, "logistic")
+    found, whole = run(X, y, "logistic", Penalty.of(12, 0.01, 0.0, 0.001))
+    kept = [step.criterion for step in found.record.history if step.action == "add"]
+    assert (np.diff(kept) < 0).all()
+    path = whole.selection_path(found, names=None, method="grafting", parameters={})
+    *_, last = path.replay()
+    assert sorted(last) == sorted(found.selected)
+    assert path.sizes[0] == 0
+
+
+def test_single_steps_reach_the_convex_optimum_and_weights_can_leave():
+    from sklearn.datasets import load_breast_cancer
+
+    X, t = load_breast_cancer(return_X_y=True)
+    y = np.where(t == 1, 1.0, -1.0)
+    with Threads(1) as threads:
+        whole = Problem(X, y[:, None], np.ones(len(y)), Logistic(), threads)
+        penalty = Penalty.of(30, 0.001)
+        one = whole.fit(penalty, Options(steps="single"))
+        whole.restart()
+        many = whole.fit(penalty, Options())
+    assert one.criterion == pytest.approx(many.criterion, rel=1e-9)
+    assert any(step.action == "drop" for step in one.record.history)
+    assert one.solution.violation < 1e-8
+
+
+def test_undone_steps_leave_no_trace():
+    X, y = problem(1, 50, 6, "squared")
+    found, whole = run(X, y, "squared", Penalty.of(6, 0.01, 0.0, 0.05))
+    assert found.record.history[-1].action == "undo"
+    outputs = whole.design.outputs(found.solution.W, found.solution.b)
+    assert outputs == pytest.approx(found.solution.F, abs=1e-10)
+    assert sorted(np.flatnonzero(found.solution.W[:, 0])) == sorted(found.selected)
+
+
+def test_copies_tie_to_the_lowest_index():
+    X, y = problem(2, 40, 4, "logistic")
+    doubled = np.concatenate([X, X, X], axis=1)
+    found, _ = run(doubled, y, "logistic", Penalty.of(12, 0.05, 0.0, 1e-4))
+    assert max(found.selected) < 4
