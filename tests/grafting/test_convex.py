@@ -5,9 +5,9 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+
 from problems import KINDS, Case, problems
 from slow_twins import grafting as twin
-
 from sparsepath.data.threads import Threads
 from sparsepath.grafting.criterion import Huber, Logistic, Penalty, Softmax, Squared
 from sparsepath.grafting.design import Design

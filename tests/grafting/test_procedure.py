@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from slow_twins import grafting as twin
 
+from slow_twins import grafting as twin
 from sparsepath.data.threads import Threads
 from sparsepath.grafting.criterion import Logistic, Penalty, Squared
 from sparsepath.grafting.fitting import Options, Problem
