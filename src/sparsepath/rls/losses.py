@@ -56,10 +56,7 @@ class Loss:
         """Sums over the rows of ``weighted``, one per column: the inner loop of a search."""
         if self.name == "squared" and len(residuals) == 1:
             e = np.divide(residuals[0], p, out=residuals[0])
-            rate = _per_weight(g, v)
-            if rate[0] == rate.min() == rate.max():
-                return rate[0] * np.einsum("ij,ij->j", e, e)
-            return rate @ np.square(e, out=e)
+            return _per_weight(g, v) @ np.square(e, out=e)
         return self.weighted(residuals, p, g, v, Y).sum(0)
 
     def weighted(

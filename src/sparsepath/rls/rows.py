@@ -8,13 +8,12 @@ those of ``state.py``; W holds the candidates at hand, z in its derivation.
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import blas
 
 from sparsepath.data.blocks import Floats, RowBlock
 from sparsepath.rls.losses import NO_DECISION, ROOM, Loss
 
 STRIP = 4096  # rows scored at once: a few candidates' worth stays in cache
-FEW = 3  # candidates up to which column by column is faster than a matrix product
+FEW = 2  # candidates up to which column by column is faster than a matrix product
 CACHE_BATCH = 32  # columns of P X computed at once
 IN_CACHE = 1 << 15  # numbers of Z that stay in cache between two products with them
 
@@ -67,11 +66,11 @@ class Rows:
     def project(self, t: Floats) -> tuple[Floats, Floats]:
         """W <- W - Z t in place; return the squared norms of W and W'r."""
         W, Z = self.W, self.Z
-        if self.size and W.shape[1] > FEW:
-            self.W = W = blas.dgemm(-1.0, Z, t, 1.0, W, overwrite_c=True)
-        elif self.size:
+        if W.shape[1] <= FEW:
             for j in range(W.shape[1]):
-                W[:, j] = blas.dgemv(-1.0, Z, t[:, j], 1.0, W[:, j], overwrite_y=True)
+                W[:, j] -= Z @ t[:, j]
+        else:  # this way round the product comes out in the order of W
+            W.T[...] -= t.T @ Z.T
         return np.einsum("ij,ij->j", W, W), W.T @ self.r
 
     def overlap(self) -> Floats:
@@ -125,7 +124,7 @@ class Rows:
 
     def score_without(self, directions: Floats, tau: Floats) -> Floats:
         """This block's share of the criterion with each of some features dropped."""
-        self.W = np.asfortranarray(self.Z @ directions)
+        self.W = (directions.T @ self.Z.T).T
         return self.score(np.full(len(tau), -1.0), tau)
 
     def score_all(self, G: Floats, tau: Floats) -> float:
@@ -205,17 +204,16 @@ class Rows:
 
     def criterion(self) -> tuple[float, float, Floats]:
         """Sum of v * loss, the smallest p, and the sums of r^2 per target."""
-        total = float(self._weighted_losses().sum())
+        residuals = [column.copy() for column in self.r.T]
+        p = np.maximum(self.p, ROOM)
+        self._losses = self.loss.weighted(residuals, p, *self._given(slice(None)))
+        total = float(self._losses.sum())
         return total, float(self.p.min()), np.einsum("ij,ij->j", self.r, self.r)
 
     def deviation(self, mean: float) -> float:
         """Sum of (v * (loss - mean))^2, for the standard error of the mean."""
-        off = self._weighted_losses() - self.v * mean
+        off = self._losses - self.v * mean
         return float(off @ off)
-
-    def _weighted_losses(self) -> Floats:
-        residuals = [column.copy() for column in self.r.T]
-        return self.loss.weighted(residuals, np.maximum(self.p, ROOM), *self._given(slice(None)))
 
     def correlations(self) -> Floats:
         """X'(g r), the means not yet taken off."""
