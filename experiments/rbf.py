@@ -7,11 +7,11 @@ All seeds, splits and grid nodes of the paper (hours):  python experiments/rbf.p
 import argparse
 import time
 import warnings
-from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
 
+from results import save_figure, save_page, table
 from sparsepath import (
     LSSVMForwardRegressor,
     LSSVMRegressor,
@@ -24,7 +24,6 @@ from sparsepath.data.paper_sets import available, load
 from sparsepath.data.synthetic import bump, friedman
 from sparsepath.rbf.plots import plot_weights
 
-PAGES = Path(__file__).resolve().parent.parent / "docs" / "results"
 PROBLEMS = {15: (bump, 5.95, 4.67), 16: (friedman, 380.0, 0.13)}
 # Table 1: rows to train with, and the ranges of r and t.
 SETS = {
@@ -48,16 +47,6 @@ WAYS = {
     "robust, alternating": {"solver": "alternating"},
     "printed Algorithm 1": {"schedule": "paper"},
 }
-
-
-def table(header, rows):
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
-
-
-def save(figure, name):
-    figure.savefig(PAGES / f"{name}.png", dpi=110, bbox_inches="tight")
-    return f"![{name}]({name}.png)"
 
 
 def spread(values, digits=4):
@@ -114,7 +103,7 @@ def figure_2(model, data):
     c.set_title("weighted basis functions", fontsize="small")
     d.stem(model.selected_centres_, np.abs(model.coef_), markerfmt=".", basefmt=" ")
     d.set(xlabel="centre", ylabel="|coefficient|")
-    return save(figure, "rbf_figure_2")
+    return save_figure(figure, "rbf_figure_2")
 
 
 def figure_3(model, fresh):
@@ -124,7 +113,7 @@ def figure_3(model, fresh):
     a.plot(a.get_xlim(), a.get_xlim(), color="#D55E00", linewidth=0.8)
     a.set(xlabel="output", ylabel="estimate")
     plot_weights(model.feature_importances_, ax=b)
-    return save(figure, "rbf_figure_3")
+    return save_figure(figure, "rbf_figure_3")
 
 
 def running_times(sizes, widths):
@@ -188,7 +177,6 @@ def main():
     parser.add_argument("--full", action="store_true")
     full = parser.parse_args().full
     warnings.simplefilter("ignore", PathWarning)
-    PAGES.mkdir(parents=True, exist_ok=True)
     text = [
         "# RBF networks that select inputs and basis functions (paper 003)",
         "Written by `experiments/rbf.py`" + (" `--full`" if full else "") + ". Errors are those "
@@ -261,14 +249,13 @@ def main():
             left, right = figure.subplots(1, 2)
             network.plot_surface("error", ax=left)
             network.plot_surface("inputs", ax=right)
-            text += [save(figure, "rbf_figure_5")]
+            text += [save_figure(figure, "rbf_figure_5")]
             figure = Figure(figsize=(10, 3.2), layout="constrained")
             left, right = figure.subplots(1, 2)
             network.plot_weights(left)
             turns.plot_weights(right)
-            text += [save(figure, "rbf_figure_6")]
-    (PAGES / "rbf.md").write_text("\n\n".join(text) + "\n", encoding="utf-8")
-    print(f"written: {PAGES / 'rbf.md'}")
+            text += [save_figure(figure, "rbf_figure_6")]
+    save_page("rbf", "\n\n".join(text) + "\n")
 
 
 if __name__ == "__main__":

@@ -20,7 +20,6 @@ def save_page(name: str, text: str) -> None:
     print(f"written: {PAGES / name}.md")
 
 
-def table(header: list[str], rows: list[list[str]]) -> str:
-    lines = [" | ".join(header), " | ".join("---" for _ in header)]
-    lines += [" | ".join(row) for row in rows]
-    return "\n".join(f"| {line} |" for line in lines)
+def table(header: list[str], rows: list[list[object]]) -> str:
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)

@@ -123,6 +123,21 @@ def check_target(y: Any, n_samples: int) -> tuple[NDArray[np.float64], bool]:
     return Y, plain
 
 
+def check_labels(y: Any, n_samples: int) -> NDArray[Any]:
+    """Class labels as a vector of the right length."""
+    from sklearn.utils.multiclass import check_classification_targets
+    from sklearn.utils.validation import _check_y, check_consistent_length, column_or_1d
+
+    if y is None:
+        raise InputError("This estimator requires y to be passed, but the target y is None.")
+    labels = column_or_1d(y, warn=True)
+    if labels.dtype.kind == "f":
+        _check_y(labels)
+    check_classification_targets(labels)
+    check_consistent_length(labels, np.empty(n_samples))
+    return labels
+
+
 def check_weights(sample_weight: Any, n_samples: int) -> NDArray[np.float64]:
     """Sample weights as float64: given, or ones."""
     if sample_weight is None:

@@ -9,11 +9,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import lars_path
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from sparsepath.data.blocks import Floats
-from sparsepath.data.door import check_features, check_target
+from sparsepath.data.door import check_features, check_labels, check_target
 from sparsepath.elm.network import (
     Fit,
     Indices,
@@ -52,15 +51,7 @@ def check_classes(y: Any, n_samples: int) -> tuple[NDArray[Any], Indices, Floats
 
     Two classes share one column of targets, more have one each.
     """
-    from sklearn.utils.validation import _check_y, check_consistent_length, column_or_1d
-
-    if y is None:
-        raise InputError("This estimator requires y to be passed, but the target y is None.")
-    labels = column_or_1d(y, warn=True)
-    if labels.dtype.kind == "f":
-        _check_y(labels)
-    check_classification_targets(labels)
-    check_consistent_length(labels, np.empty(n_samples))
+    labels = check_labels(y, n_samples)
     classes, codes = np.unique(labels, return_inverse=True)
     if len(classes) < 2:
         raise InputError(f"y has only one class ({labels[0]!r}); a classifier needs at least two.")

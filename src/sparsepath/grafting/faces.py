@@ -12,11 +12,16 @@ from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import DataConversionWarning
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import compute_class_weight
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from sparsepath.data.blocks import Floats
-from sparsepath.data.door import check_features, check_target, check_weights, refuse_constant
+from sparsepath.data.door import (
+    check_features,
+    check_labels,
+    check_target,
+    check_weights,
+    refuse_constant,
+)
 from sparsepath.errors import InputError
 from sparsepath.grafting.criterion import Huber, Logistic, Loss, Penalty, Softmax, Squared
 from sparsepath.grafting.fitting import Options, check_factors, check_penalties
@@ -211,17 +216,3 @@ class ClassifierFace(ClassifierMixin):
             return -np.logaddexp(0.0, np.column_stack([scores, -scores]))
         top = scores.max(1, keepdims=True)
         return scores - top - np.log(np.exp(scores - top).sum(1, keepdims=True))
-
-
-def check_labels(y: Any, n_samples: int) -> NDArray[Any]:
-    """Class labels as a vector of the right length."""
-    from sklearn.utils.validation import _check_y, check_consistent_length, column_or_1d
-
-    if y is None:
-        raise InputError("This estimator requires y to be passed, but the target y is None.")
-    labels = column_or_1d(y, warn=True)
-    if labels.dtype.kind == "f":
-        _check_y(labels)
-    check_classification_targets(labels)
-    check_consistent_length(labels, np.empty(n_samples))
-    return labels

@@ -8,12 +8,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.model_selection import check_cv
-from sklearn.utils import assert_all_finite
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from sparsepath.data.blocks import Floats
-from sparsepath.data.door import check_features, check_target, column_indices, refuse_constant
+from sparsepath.data.door import (
+    check_features,
+    check_labels,
+    check_target,
+    column_indices,
+    refuse_constant,
+)
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
 from sparsepath.rbf.estimators import dense, positive, whole
@@ -248,12 +252,7 @@ class LSSVMClassifier(ClassifierMixin, _LSSVM):
             Class labels of any kind.
         """
         X = dense(check_features(self, X, reset=True))
-        if y is None:
-            raise InputError("This estimator requires y to be passed, but the target y is None.")
-        labels = column_or_1d(y, warn=True)
-        assert_all_finite(labels, input_name="y")
-        check_classification_targets(labels)
-        check_consistent_length(labels, X)
+        labels = check_labels(y, len(X))
         self.classes_, codes = np.unique(labels, return_inverse=True)
         n_classes = len(self.classes_)
         if n_classes < 2:

@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.callback import with_callbacks
-from sklearn.utils.multiclass import check_classification_targets
 
 from sparsepath.data.blocks import Floats
 from sparsepath.data.door import (
     check_features,
+    check_labels,
     check_target,
     check_weights,
     refuse_constant,
@@ -204,7 +204,7 @@ class SparseRLSClassifier(ClassifierMixin, SparseRLS):
             For a ``cv`` that splits by groups.
         """
         X = check_features(self, X, reset=True)
-        labels = _labels(y, X.shape[0])
+        labels = check_labels(y, X.shape[0])
         weights = check_weights(sample_weight, X.shape[0])
         self.classes_, codes = np.unique(labels, return_inverse=True)
         if len(np.unique(codes[weights > 0])) < 2:
@@ -230,16 +230,3 @@ class SparseRLSClassifier(ClassifierMixin, SparseRLS):
         scores = self.decision_function(X)
         winners = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(1)
         return self.classes_[winners]
-
-
-def _labels(y: Any, n_samples: int) -> NDArray[Any]:
-    from sklearn.utils.validation import _check_y, check_consistent_length, column_or_1d
-
-    if y is None:
-        raise InputError("This estimator requires y to be passed, but the target y is None.")
-    check_classification_targets(y)
-    labels = column_or_1d(y, warn=True)
-    check_consistent_length(labels, np.empty(n_samples))
-    if labels.dtype.kind == "f":
-        _check_y(labels)
-    return labels
