@@ -126,17 +126,22 @@ def select(
         typer.Option(metavar="NAME", show_default="squared", help=f"{', '.join(options.LOSSES)}."),
     ] = None,
     choose: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="RULE",
             help="Size to use: one_se (smallest within one standard error of the least error), "
             "min, a number of features, or a fraction of the least error such as 0.05.",
+            show_default="one_se; min if the error is a training error",
         ),
-    ] = "one_se",
+    ] = None,
     task: Annotated[str, typer.Option(help=f"{', '.join(options.TASKS)}.", metavar="T")] = "auto",
     cv: Annotated[
         str | None,
-        typer.Option(metavar="N", show_default="loo", help="loo, or a number of folds."),
+        typer.Option(
+            metavar="N",
+            show_default="loo; 5 for grafting and rbf",
+            help="loo, or a number of folds.",
+        ),
     ] = None,
     search: Annotated[
         str | None,
@@ -153,6 +158,48 @@ def select(
             help="Penalise as if all columns had unit variance.",
             show_default="standardize",
         ),
+    ] = None,
+    l1: Annotated[
+        str | None,
+        typer.Option("--l1", metavar="A", help="L1 penalty of grafting, instead of many."),
+    ] = None,
+    l2: Annotated[
+        str | None, typer.Option("--l2", metavar="A", help="L2 penalty of grafting.")
+    ] = None,
+    l0: Annotated[
+        str | None, typer.Option("--l0", metavar="A", help="L0 penalty of grafting.")
+    ] = None,
+    max_hidden: Annotated[
+        str | None,
+        typer.Option(metavar="N", help="Most hidden units of mlp-grafting.", show_default="50"),
+    ] = None,
+    r: Annotated[
+        str | None,
+        typer.Option("--r", metavar="A", help="Budget of rbf for coefficients, instead of many."),
+    ] = None,
+    t: Annotated[
+        str | None,
+        typer.Option("--t", metavar="A", help="Budget of rbf for inputs, instead of many."),
+    ] = None,
+    strategy: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help=f"Search of elm-fs: {', '.join(options.STRATEGIES)}.",
+            show_default="both",
+        ),
+    ] = None,
+    restarts: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N",
+            help="Random starts of elm-fs and mi-forward-backward.",
+            show_default="100",
+        ),
+    ] = None,
+    seed: Annotated[
+        str | None,
+        typer.Option(metavar="N", help="Seed of methods that draw.", show_default="0"),
     ] = None,
     force: Annotated[
         str | None, typer.Option(metavar=_COLUMNS, help="Features that every model has.")
@@ -207,6 +254,15 @@ def select(
         "choose": (choose, options.choose),
         "cv": (cv, options.cv),
         "search": (search, options.search),
+        "l1": (l1, options.penalty),
+        "l2": (l2, options.penalty),
+        "l0": (l0, options.penalty),
+        "max-hidden": (max_hidden, options.count),
+        "r": (r, options.budget),
+        "t": (t, options.budget),
+        "strategy": (strategy, options.strategy),
+        "restarts": (restarts, options.count),
+        "seed": (seed, options.seed),
         "force": (force, options.names),
         "forbid": (forbid, options.names),
         "threads": (threads, options.count),

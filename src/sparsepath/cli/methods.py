@@ -27,6 +27,15 @@ PARAMETERS = {
     "checkpoint": "checkpoint",
     "weights": "sample_weight",
     "groups": "groups",
+    "seed": "random_state",
+    "l1": "l1",
+    "l2": "l2",
+    "l0": "l0",
+    "r": "r",
+    "t": "t",
+    "strategy": "strategy",
+    "restarts": "n_restarts",
+    "max-hidden": "max_hidden",
 }
 """Options that a method may have, and what their parameters are called in Python."""
 
@@ -49,6 +58,15 @@ class Method:
         What ``--loss`` may be.
     cost : str
         What one step of the search costs, for the note on big inputs.
+    sizes : {"up", "down", "own"}
+        Whether the path goes from no feature up to ``max-features``, from all of them down, or
+        through such sizes as its penalties happen to give.
+    model : str
+        What predicts, if the name of the method does not say it.
+    most_classes : int, optional
+        The most classes that it can tell apart.
+    work : callable, optional
+        From rows, columns and sizes to the numbers touched, in all; None: each once per size.
     """
 
     help: str
@@ -57,11 +75,23 @@ class Method:
     tasks: tuple[str, ...]
     losses: Mapping[str, tuple[str, ...]]
     cost: str
+    sizes: str = "up"
+    model: str = ""
+    most_classes: int | None = None
+    work: Callable[[int, int, int], float] | None = None
 
-    def check(self, name: str, task: str, given: Mapping[str, Any]) -> None:
+    def check(self, name: str, task: str, given: Mapping[str, Any], classes: int = 2) -> None:
         """Refuse what the method does not have."""
         if task not in self.tasks:
-            raise InputError(f"{name} does {' and '.join(self.tasks)} only, not {task}.")
+            able = [n for n, m in METHODS.items() if task in m.tasks]
+            raise InputError(
+                f"{name} does {' and '.join(self.tasks)} only, not {task}; methods that do: "
+                f"{', '.join(able)}."
+            )
+        two_only = self.most_classes == 2 or given.get("loss") == "auc"
+        if task == "classification" and classes > 2 and two_only:
+            what = name if self.most_classes == 2 else "--loss auc"
+            raise InputError(f"{what} is for two classes, and the target has {classes}.")
         missing = sorted(f"--{option}" for option in given if option not in self.options)
         if missing:
             able = [n for n, m in METHODS.items() if {o[2:] for o in missing} <= m.options]
@@ -73,6 +103,8 @@ class Method:
                 f"--loss {given['loss']} is not for {task} with {name}; use one of "
                 f"{', '.join(losses)}."
             )
+        if given.get("loss") == "auc" and ("groups" in given or given.get("cv", "loo") != "loo"):
+            raise InputError("--loss auc leaves out pairs of rows; it has no --cv and no --groups.")
 
 
 def _rls(search: str) -> Build:
@@ -85,12 +117,97 @@ def _rls(search: str) -> Build:
     return build
 
 
+def _grafting(task: str, parameters: Mapping[str, Any]) -> Any:
+    from sparsepath import grafting
+
+    given = dict(parameters)
+    threads = given.pop("n_threads", None)
+    if "l1" in given:
+        if "cv" in given:
+            raise InputError("--l1 fixes the penalty; --cv and --groups are for choosing it.")
+        del given["choose"]
+        one = {"regression": grafting.GraftingRegressor}.get(task, grafting.GraftingClassifier)
+        return one(**given, n_threads=threads)
+    if given.get("cv") == "loo":
+        from sklearn.model_selection import LeaveOneOut
+
+        given["cv"] = LeaveOneOut()
+    many = {"regression": grafting.GraftingRegressorCV}.get(task, grafting.GraftingClassifierCV)
+    return many(**given, n_jobs=threads)
+
+
+def _mlp_grafting(task: str, parameters: Mapping[str, Any]) -> Any:
+    from sparsepath.grafting import MLPGraftingClassifier, MLPGraftingRegressor
+
+    given = {name: value for name, value in parameters.items() if name != "choose"}
+    return (MLPGraftingRegressor if task == "regression" else MLPGraftingClassifier)(**given)
+
+
+def _rbf(task: str, parameters: Mapping[str, Any]) -> Any:
+    from sparsepath.rbf import SparseRBFRegressor, SparseRBFRegressorCV
+
+    given = dict(parameters)
+    if "r" in given and "t" in given:
+        if "cv" in given:
+            raise InputError("--r and --t fix the budgets; --cv and --groups are for choosing.")
+        del given["choose"]
+        return SparseRBFRegressor(**given)
+    for name in ("r", "t"):
+        if name in given:
+            given[f"{name}s"] = [given.pop(name)]
+    if given.get("cv") == "loo":
+        from sklearn.model_selection import LeaveOneOut
+
+        given["cv"] = LeaveOneOut()
+    return SparseRBFRegressorCV(**given)
+
+
+def _lssvm_forward(task: str, parameters: Mapping[str, Any]) -> Any:
+    from sparsepath.rbf import LSSVMForwardRegressor
+
+    return LSSVMForwardRegressor(**parameters)
+
+
+def _elm_fs(task: str, parameters: Mapping[str, Any]) -> Any:
+    from sparsepath.elm import ELMFSClassifier, ELMFSRegressor
+
+    given = {"random_state": SEED, **parameters}
+    if task == "classification":
+        return ELMFSClassifier(**given)
+    given.pop("loss", None)  # it is the squared one
+    return ELMFSRegressor(**given)
+
+
+def _mutual_information(search: str) -> Build:
+    def build(task: str, parameters: Mapping[str, Any]) -> Any:
+        from sparsepath.cli.judged import MutualInfoRegressor
+
+        return MutualInfoRegressor(**{"search": search, "random_state": SEED, **parameters})
+
+    return build
+
+
+def _lars(task: str, parameters: Mapping[str, Any]) -> Any:
+    from sparsepath.lars import LarsSelector
+
+    return LarsSelector(**parameters)
+
+
+def _has(options: str) -> frozenset[str]:
+    return frozenset(options.split())
+
+
+SEED = 0  # so that the same command gives the same result
 _RLS_LOSSES = {
     "regression": ("squared", "absolute"),
-    "classification": ("squared", "absolute", "zero-one", "balanced"),
+    "classification": ("squared", "absolute", "zero-one", "balanced", "auc"),
 }
 _BOTH = ("regression", "classification")
-_FORWARD = frozenset(PARAMETERS) - {"search"}
+_FORWARD = _has(
+    "max-features alpha loss choose cv standardize force forbid threads checkpoint weights groups"
+)
+_MI = _has("max-features choose seed threads")
+_OP_ELM = "mutual information selects, OP-ELM on the selected columns predicts"
 
 METHODS: dict[str, Method] = {
     "greedy-rls": Method(
@@ -116,6 +233,7 @@ METHODS: dict[str, Method] = {
         _BOTH,
         _RLS_LOSSES,
         "a pass over all features that are still in",
+        sizes="down",
     ),
     "swap-rls": Method(
         "As greedy-rls, and exchange chosen features for others while that helps.",
@@ -124,6 +242,82 @@ METHODS: dict[str, Method] = {
         _BOTH,
         _RLS_LOSSES,
         "a pass over the data for each feature chosen so far, or several",
+    ),
+    "grafting": Method(
+        "Linear or logistic, L1, L2 and L0 penalties; l1 by cross-validation.",
+        _grafting,
+        _has("max-features l1 l2 l0 cv choose standardize threads weights groups"),
+        _BOTH,
+        {},
+        "the optimum for one penalty in every fold",
+        sizes="own",
+    ),
+    "mlp-grafting": Method(
+        "A network that grows one connection at a time; two classes at most.",
+        _mlp_grafting,
+        _has("max-features l1 l2 l0 max-hidden choose standardize threads weights"),
+        _BOTH,
+        {},
+        "an optimisation of the network",
+        sizes="own",
+        most_classes=2,
+    ),
+    "rbf": Method(
+        "Gaussians that select inputs and centres at once; regression, some hundred rows.",
+        _rbf,
+        _has("r t cv choose seed groups"),
+        ("regression",),
+        {},
+        "a fit of a network with a centre at every row",
+        sizes="own",
+        work=lambda rows, columns, sizes: 5e7 * rows,
+    ),
+    "lssvm-forward": Method(
+        "Add one input at a time to a kernel machine; regression, some hundred rows.",
+        _lssvm_forward,
+        _has("max-features cv choose standardize"),
+        ("regression",),
+        {},
+        "four factorisations of rows x rows numbers for every input that is left",
+        work=lambda rows, columns, sizes: 4.0 * rows**3 * columns * sizes,
+    ),
+    "elm-fs": Method(
+        "Random networks; finds features that are good only together.",
+        _elm_fs,
+        _has("max-features loss choose strategy restarts seed threads"),
+        _BOTH,
+        {"regression": ("squared",), "classification": ("zero-one", "squared")},
+        "hundreds of small networks",
+        work=lambda rows, columns, sizes: 5e4 * rows * columns * sizes,
+    ),
+    "mi-forward": Method(
+        "Add one feature at a time by joint mutual information; regression.",
+        _mutual_information("forward"),
+        _MI,
+        ("regression",),
+        {},
+        "distances between all rows for every feature that is left",
+        model=_OP_ELM,
+        work=lambda rows, columns, sizes: 5.0 * rows**2 * columns * sizes,
+    ),
+    "mi-forward-backward": Method(
+        "Add and drop by joint mutual information, from random starts; regression.",
+        _mutual_information("forward-backward"),
+        _MI | {"restarts"},
+        ("regression",),
+        {},
+        "distances between all rows for every feature, in a hundred climbs",
+        model=_OP_ELM,
+        work=lambda rows, columns, sizes: 50.0 * rows**2 * columns * sizes,
+    ),
+    "lars": Method(
+        "Least angle regression: features in their order of entry; regression.",
+        _lars,
+        _has("max-features choose"),
+        ("regression",),
+        {},
+        "about one pass over the data",
+        model="least squares on the features that have entered",
     ),
 }
 """Every method by its name on the command line."""

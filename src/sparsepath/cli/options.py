@@ -7,9 +7,10 @@ from collections.abc import Iterable, Sequence
 
 from sparsepath.errors import InputError
 
-LOSSES = ("squared", "absolute", "zero-one", "balanced")
+LOSSES = ("squared", "absolute", "zero-one", "balanced", "auc")
 TASKS = ("auto", "regression", "classification")
 SEARCHES = ("forward", "floating", "backward", "swap")
+STRATEGIES = ("both", "scaling", "swap")
 
 
 def one_of(option: str, given: str, allowed: Iterable[str]) -> str:
@@ -37,6 +38,49 @@ def count(option: str, given: str) -> int:
     if not plain.isdecimal() or int(plain) < 1:
         raise InputError(f"{option} {given} must be a whole number from 1 up.")
     return int(plain)
+
+
+def seed(option: str, given: str) -> int:
+    """A whole number from 0 up that a generator of random numbers can start from.
+
+    >>> seed("--seed", "0")
+    0
+    """
+    plain = given.strip()
+    if not plain.isdecimal() or int(plain) >= 2**32:
+        raise InputError(f"{option} {given} must be a whole number from 0 up, below 2**32.")
+    return int(plain)
+
+
+def penalty(option: str, given: str) -> float:
+    """A number from 0 up.
+
+    >>> penalty("--l1", "0.01")
+    0.01
+    """
+    value = _number(given)
+    if not 0 <= value < math.inf:
+        raise InputError(f"{option} {given} must be a number from 0 up.")
+    return value
+
+
+def budget(option: str, given: str) -> float:
+    """A number above 0.
+
+    >>> budget("--r", "50")
+    50.0
+    """
+    value = _number(given)
+    if not 0 < value < math.inf:
+        raise InputError(f"{option} {given} must be a number above 0.")
+    return value
+
+
+def _number(given: str) -> float:
+    try:
+        return float(given)
+    except ValueError:
+        return math.nan
 
 
 def names(option: str, given: str) -> list[str]:
@@ -126,6 +170,11 @@ def cv(option: str, given: str) -> str | int:
 def loss(option: str, given: str) -> str:
     """One of ``LOSSES``."""
     return one_of(option, given, LOSSES)
+
+
+def strategy(option: str, given: str) -> str:
+    """One of ``STRATEGIES``."""
+    return one_of(option, given, STRATEGIES)
 
 
 def search(option: str, given: str) -> str:

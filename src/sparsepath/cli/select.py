@@ -61,6 +61,7 @@ class Outcome:
     task: Task
     rule: str | int | float
     notes: list[str]
+    method: str = "greedy-rls"
 
     @property
     def path(self) -> SelectionPath:
@@ -148,9 +149,14 @@ def search(
     """
     table, entry = problem.table, METHODS[method]
     task = find_task(problem.y, asked, f"{table.source}: target {table.target!r}")
-    entry.check(method, task.name, given)
+    if asked == "auto" and task.name not in entry.tasks and problem.y.dtype.kind in "biuf":
+        raise InputError(
+            f"{method} does regression only, and the target, {task.why}, is taken for classes; "
+            "--task regression takes it as it is."
+        )
+    entry.check(method, task.name, given, len(np.unique(problem.y)))
     options = dict(given)
-    rule = options.pop("choose", "one_se")
+    rule = options.pop("choose", None)
     steps = _steps(table, entry, options)
     if isinstance(rule, int) and rule > steps:
         raise InputError(
@@ -158,7 +164,7 @@ def search(
             + ("; raise --max-features." if steps < _most(table) else ".")
         )
     backward = _is_backward(entry, options)
-    if not backward:
+    if entry.sizes == "up" and not backward:
         options["max-features"] = steps
     _complete(options, table, problem)
     model = entry.build(
@@ -168,17 +174,19 @@ def search(
     extras = {name: value for name, value in extras.items() if value is not None}
     alphas = options.get("alpha")
     searches = len(alphas) if isinstance(alphas, list) else 1
-    if not quiet:
+    if not quiet and not {"r", "t"} <= options.keys():  # one fit is quick
         _say_cost(table, entry, steps * searches)
-    with Watch(steps, searches, backward=backward, quiet=quiet) as watch:
+    watched = "checkpoint" in entry.options  # its callback comes with every move
+    with Watch(steps, searches, backward=backward, quiet=quiet or not watched) as watch:
         if watch.shown:
             model.set_params(callback=watch.callback)
         notes = _fit(model, table.X, problem.y, extras)
     if watch.shown:
         model.set_params(callback=None)  # it is no part of the model
-    _name(model, table.names, rule)
+    rule = _usual_rule(model.path_) if rule is None else rule
     size, more = _settle(model.path_, rule)
-    return Outcome(model.at_size(size), table, task, rule, [*notes, *more])
+    _name(model, table.names, rule)
+    return Outcome(model.at_size(size), table, task, rule, [*notes, *more], method)
 
 
 def _most(table: Table) -> int:
@@ -188,7 +196,7 @@ def _most(table: Table) -> int:
 
 
 def _is_backward(entry: Method, options: Mapping[str, Any]) -> bool:
-    return "max-features" not in entry.options or options.get("search") == "backward"
+    return entry.sizes == "down" or options.get("search") == "backward"
 
 
 def _steps(table: Table, entry: Method, options: dict[str, Any]) -> int:
@@ -199,6 +207,8 @@ def _steps(table: Table, entry: Method, options: dict[str, Any]) -> int:
             raise InputError("a backward search has no --max-features: it goes from all to none.")
         return int(n)
     asked = options.get("max-features")
+    if entry.sizes == "own":
+        return int(n if asked is None else min(asked, n))
     if asked is None:
         return max(min(_most(table), LONGEST_PATH), len(options.get("force", ())))
     return int(min(asked, n))
@@ -231,13 +241,17 @@ def _say_cost(table: Table, entry: Method, steps: int) -> None:
     """Tell what a search of a big input will cost, before it starts."""
     rows, columns = table.X.shape
     numbers = int(table.X.size)  # of a sparse matrix: the entries
-    if numbers * steps < BIG:
+    work = numbers * steps if entry.work is None else entry.work(rows, columns, steps)
+    if work < BIG:
         return
     gigabytes = numbers * table.X.dtype.itemsize / 1e9
+    means = ["a smaller --max-features shortens it"] * ("max-features" in entry.options)
+    if "checkpoint" in entry.options:
+        means += ["Ctrl-C keeps the path so far", "and --checkpoint FILE lets a later run go on"]
+    many = f"{steps:,} steps" if entry.sizes != "own" else "many steps"
     say(
-        f"Note: a big input, {rows:,} rows x {columns:,} columns ({gigabytes:.2g} GB), and "
-        f"{steps:,} steps, each {entry.cost}; a smaller --max-features shortens it, Ctrl-C "
-        "keeps the path so far, and --checkpoint FILE lets a later run go on."
+        f"Note: this may take a while: {rows:,} rows x {columns:,} columns ({gigabytes:.2g} GB), "
+        f"and {many}, each {entry.cost}" + ("; " if means else "") + ", ".join(means) + "."
     )
 
 
@@ -269,7 +283,8 @@ def _name(model: Any, names: list[str], rule: str | int | float) -> None:
     Arrays have no names, and a frame made to carry them would be a second copy of the data.
     """
     model.feature_names_in_ = np.array(names, dtype=object)
-    model.set_params(choose=rule)
+    if "choose" in model.get_params(deep=False):
+        model.set_params(choose=rule)
     paths = {id(path): path for path in [model.path_, *getattr(model, "paths_", {}).values()]}
     for path in paths.values():
         path.feature_names = tuple(names)
@@ -279,14 +294,30 @@ def _name(model: Any, names: list[str], rule: str | int | float) -> None:
                 path.parameters[key] = [names[i] for i in path.parameters[key]]
 
 
+def _usual_rule(path: SelectionPath) -> str:
+    """What settles on a size if nothing is asked for."""
+    unknown = math.isnan(path.error_se(path.choose("min")))
+    return "min" if unknown or path.error_kind == "training" else "one_se"
+
+
 def _settle(path: SelectionPath, rule: str | int | float) -> tuple[int, list[str]]:
-    """The size that the rule asks for, or the nearest to it on a path that ended early."""
+    """The size that the rule asks for; of sizes that the path has not, the next smaller one.
+
+    The empty model is taken only if there is no other.
+    """
+    if rule == "one_se" and math.isnan(path.error_se(path.choose("min"))):
+        raise InputError(
+            f"--choose one_se needs standard errors, and the {path.criterion} has none; use min, a "
+            "number of features, or a fraction such as 0.05."
+        )
     if not isinstance(rule, int):
         return path.choose(rule), []
     if rule in path.sizes:
         return rule, []
-    nearest = min(path.sizes, key=lambda size: (abs(size - rule), size))
-    return nearest, [f"the path has no size {rule}; size {nearest}, the nearest, is taken."]
+    smaller = max((size for size in path.sizes if 0 < size < rule), default=0)
+    larger = min((size for size in path.sizes if size > rule), default=0)
+    size, which = (smaller, "smaller") if smaller or not larger else (larger, "larger")
+    return size, [f"the path has no size {rule}; size {size}, the next {which}, is taken."]
 
 
 def gain(path: SelectionPath, size: int) -> float:

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from sparsepath.cli.methods import METHODS
 from sparsepath.cli.options import listed
 from sparsepath.cli.select import Outcome, gain
 from sparsepath.path import SelectionPath
@@ -21,6 +22,11 @@ KINDS = {
     "training": "on the training data: optimistic, not an estimate of the error on new data",
     "honest": "on data that the search never saw",
 }
+FOLLOWED = (
+    "of models on features that were chosen with the same rows: optimistic, not an estimate of the "
+    "error on new data"
+)
+WHERE = {"training": " on the training data", "honest": " on data that the search never saw"}
 FIRST, AROUND, WHOLE = 5, 2, 24  # rows of the table: at the top, about a mark, when all are shown
 NAMES = 12  # features in the sentence
 WIDE = 160  # columns of a table that goes to a file
@@ -46,7 +52,10 @@ def heading(outcome: Outcome) -> list[str]:
     path, model, table = outcome.path, outcome.model, outcome.table
     m, n = table.X.shape
     task = outcome.task
-    how = [path.method]
+    how = [path.method if path.method in METHODS else outcome.method]
+    said = METHODS[outcome.method].model
+    if said:
+        how.append(said)
     if hasattr(model, "alpha_"):
         given, how_alpha = model.alpha, ""
         if given == "loo":
@@ -54,14 +63,38 @@ def heading(outcome: Outcome) -> list[str]:
         elif isinstance(given, Sequence) and len(given) > 1:
             how_alpha = f" (best of {len(given)})"
         how.append(f"alpha {model.alpha_:.4g}{how_alpha}")
+    how += _settings(model)
     if getattr(model, "standardize", False):
-        how.append("columns standardised for the penalty")
+        penalised = hasattr(model, "alpha_") or hasattr(model, "l2")
+        how.append(f"columns standardised{' for the penalty' * penalised}")
     return [
         f"{table.source}: {m:,} rows, {n:,} features, target {table.target!r}.",
         f"Task: {task.name} (the target is {task.why}; --task {task.other} changes that).",
         f"Method: {', '.join(how)}.",
-        f"Error: {path.criterion}, {KINDS[path.error_kind]}.",
+        f"Error: {path.criterion}, {FOLLOWED if said else KINDS[path.error_kind]}.",
     ]
+
+
+def _settings(model: Any) -> list[str]:
+    """Penalties, budgets and widths in use."""
+    said = []
+    if hasattr(model, "l1_"):
+        said.append(f"l1 {model.l1_:.4g} (by cross-validation)")
+    elif hasattr(model, "l1"):
+        said.append(f"l1 {model.l1:.4g}")
+    said += [f"{name} {getattr(model, name):.4g}" for name in ("l2", "l0") if _set(model, name)]
+    if hasattr(model, "n_hidden_"):
+        said.append(f"{model.n_hidden_} hidden unit{'s' * (model.n_hidden_ != 1)}")
+    names = {"r_": "r", "t_": "t", "gamma_": "gamma", "sigma2_": "sigma2"}
+    if len(model.selected_):
+        said += [f"{n} {getattr(model, a):.4g}" for a, n in names.items() if hasattr(model, a)]
+    if hasattr(model, "n_restarts"):
+        said.append(f"seed {model.random_state}")
+    return said
+
+
+def _set(model: Any, name: str) -> bool:
+    return bool(getattr(model, name, 0))
 
 
 def rows(outcome: Outcome) -> list[Row]:
@@ -163,7 +196,7 @@ def sentence(outcome: Outcome) -> str:
     """The recommendation in plain words."""
     path, size = outcome.path, outcome.size
     n, best = path.n_features, path.choose("min")
-    criterion = path.criterion[0].upper() + path.criterion[1:]
+    criterion = path.criterion[0].upper() + path.criterion[1:] + WHERE.get(path.error_kind, "")
     error, se = path.error(size), path.error_se(size)
     within = "" if math.isnan(se) else f" (+- {brief(se, of=error)})"
     if size == 0:
@@ -182,7 +215,8 @@ def sentence(outcome: Outcome) -> str:
     if isinstance(outcome.rule, str):
         words.append(f"This is {RULES[outcome.rule]}")
     elif isinstance(outcome.rule, int):
-        short = f"the size nearest to the {outcome.rule} asked for"
+        way = "smaller" if size < outcome.rule else "larger"
+        short = f"the next {way} size to the {outcome.rule} asked for"
         words.append(f"This is {'the size asked for' if size == outcome.rule else short}")
     else:
         words.append(f"This is the smallest set within {outcome.rule:.4g} of the least error")

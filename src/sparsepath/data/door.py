@@ -7,6 +7,7 @@ are float64, not negative and not all zero. Data are not copied where they need 
 """
 
 from collections.abc import Iterable, Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -70,7 +71,12 @@ def _refuse_text(X: Any) -> None:
     if not isinstance(frame, nw.DataFrame):
         return
     text = (nw.String, nw.Categorical, nw.Enum, nw.Date, nw.Datetime, nw.Duration, nw.Time)
-    found = [name for name, kind in frame.schema.items() if isinstance(kind, text)]
+    found = [
+        name
+        for name, kind in frame.schema.items()
+        if isinstance(kind, text)
+        or (isinstance(kind, nw.Object) and any(isinstance(v, str) for v in frame[name].to_list()))
+    ]
     if found:
         raise InputError(
             f"X holds text, categories or dates in column {some_of(found)}; "
@@ -80,8 +86,9 @@ def _refuse_text(X: Any) -> None:
 
 def _refuse_missing(X: Any, names: NDArray[Any] | None) -> None:
     values = X if isinstance(X, np.ndarray) else X.data
-    if values.dtype.kind != "f" or values.size == 0 or np.isfinite(values.sum(dtype=np.float64)):
-        return
+    with np.errstate(invalid="ignore", over="ignore"):
+        if values.dtype.kind != "f" or np.isfinite(values.sum(dtype=np.float64)):
+            return
     if isinstance(X, np.ndarray):
         bad = np.flatnonzero(~np.isfinite(X).all(axis=0))
     else:
@@ -186,6 +193,10 @@ def column_indices(
                 raise InputError(f"{what}: there is no column {item!r}{hint}")
             out.append(known[item])
         else:
+            if isinstance(item, bool) or not isinstance(item, Integral):
+                raise InputError(
+                    f"{what}: {item!r} is neither the name nor the number of a column."
+                )
             i = int(item)
             if not -n <= i < n:
                 raise InputError(f"{what}: there is no column {i}; X has columns 0 to {n - 1}.")

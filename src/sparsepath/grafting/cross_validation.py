@@ -77,17 +77,25 @@ class _GraftingCV(LinearGrafting):
                 parameters={k: v for k, v in self._parameters().items() if k != "n_jobs"},
             )
         self.path_ = found.path
-        size = self.path_.choose(self.choose)
-        same = np.flatnonzero(found.n_selected == size)
-        chosen = int(same[np.argmin(means[same])])
-        self.l1_ = float(self.l1s_[chosen])
-        self.criterion_ = float(found.criteria[chosen])
-        self.kkt_violation_ = float(found.kkt_violations[chosen])
-        self.dual_gap_ = float(found.dual_gaps[chosen])
-        self.history_ = fits[chosen].record.history
-        self._take(size)
+        self._of_size: dict[int, dict[str, Any]] = {}
+        for size in self.path_.sizes:
+            same = np.flatnonzero(found.n_selected == size)
+            chosen = int(same[np.argmin(means[same])])
+            self._of_size[size] = {
+                "l1_": float(self.l1s_[chosen]),
+                "criterion_": float(found.criteria[chosen]),
+                "kkt_violation_": float(found.kkt_violations[chosen]),
+                "dual_gap_": float(found.dual_gaps[chosen]),
+                "history_": fits[chosen].record.history,
+            }
+        self._take(self.path_.choose(self.choose))
         context.call_on_fit_task_end(estimator=self, X=X, y=y)
         return self
+
+    def _take(self, size: int) -> None:
+        super()._take(size)
+        for name, value in self._of_size[size].items():
+            setattr(self, name, value)
 
     def _error_name(self, loss: Loss) -> str:
         return f"{loss.name} loss" if self._error == "loss" else "zero-one error"

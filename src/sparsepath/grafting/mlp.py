@@ -1,5 +1,6 @@
 """Networks grown by grafting, as scikit-learn estimators."""
 
+import copy
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
@@ -157,16 +158,32 @@ class _MLPGrafting(SelectorMixin, CallbackSupportMixin, BaseEstimator):
             data={"n_samples": design.m, "n_features": design.n},
             stopped=grown.stopped,
         )
-        self.network_ = grown.network
         self.history_ = grown.history
-        self.criterion_ = grown.criterion
-        self.loss_ = grown.loss
-        self.n_hidden_ = grown.network.n_hidden
         self.n_iter_ = max(1, len(grown.history))
-        used = grown.network.used
-        order = min(grown.networks.values(), key=lambda known: known[2])[0]
+        self._networks = grown.networks
+        self._all_means, self._all_scales = design.means, design.scales
+        self._take(min(grown.networks, key=lambda size: grown.networks[size][2]))
+
+    def _take(self, size: int) -> None:
+        order, self.network_, self.criterion_, self.loss_ = self._networks[size]
+        self.n_hidden_ = self.network_.n_hidden
         self.selected_ = np.array(order, dtype=np.intp)
-        self._means, self._scales = design.means[used], design.scales[used]
+        used = self.network_.used
+        self._means, self._scales = self._all_means[used], self._all_scales[used]
+
+    def at_size(self, size: int) -> Self:
+        """A copy of this fitted estimator that uses the best network of another size.
+
+        Parameters
+        ----------
+        size : int
+            One of ``path_.sizes``.
+        """
+        check_is_fitted(self)
+        self.path_.step(size)  # raises if there is none
+        other = copy.copy(self)
+        other._take(size)
+        return other
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self)

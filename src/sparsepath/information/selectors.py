@@ -185,6 +185,19 @@ class MutualInfoSelector(SelectorMixin, CallbackSupportMixin, BaseEstimator):
         )
         self.selected_ = np.array(self.path_.subset(self.path_.choose(self.choose)), dtype=np.intp)
 
+    def at_size(self, size: int) -> Self:
+        """A copy of this fitted selector that uses the best subset of another size.
+
+        Parameters
+        ----------
+        size : int
+            One of ``path_.sizes``.
+        """
+        check_is_fitted(self)
+        other = copy.copy(self)
+        other.selected_ = np.array(self.path_.subset(size), dtype=np.intp)
+        return other
+
     def _watch(self, context: Any) -> Callable[[Trail], bool] | None:
         """What is called after every step: scikit-learn's callbacks and the plain one."""
         listening = bool(getattr(self, "_skl_callbacks", None))

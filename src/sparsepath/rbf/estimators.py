@@ -1,7 +1,9 @@
 """RBF networks that select inputs and basis functions, as a scikit-learn estimator."""
 
+import copy
 import hashlib
 import warnings
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Self
 
@@ -18,7 +20,7 @@ from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError, PathWarning
 from sparsepath.path import SelectionPath, Step
 from sparsepath.rbf.centres import place_centres
-from sparsepath.rbf.model import Model, Options, Training, train
+from sparsepath.rbf.model import Model, Options, Training, empty_model, train
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -83,6 +85,9 @@ def seed_of(random_state: Any) -> int:
 class _SparseRBF(SelectorMixin, RegressorMixin, BaseEstimator):
     """What the fit at one (r, t) and the search over many share."""
 
+    path_: SelectionPath
+    _of_size: dict[int, tuple[tuple[float, float], Training]]
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
@@ -127,6 +132,21 @@ class _SparseRBF(SelectorMixin, RegressorMixin, BaseEstimator):
         self.converged_ = solution.converged
         self.n_iter_ = solution.iterations
         self.stages_ = solution.stages
+
+    def at_size(self, size: int) -> Self:
+        """A copy of this fitted estimator that uses another model of its path.
+
+        Parameters
+        ----------
+        size : int
+            One of ``path_.sizes``.
+        """
+        check_is_fitted(self)
+        self.path_.step(size)  # raises if there is none
+        other = copy.copy(self)
+        (r, t), training = self._of_size[size]
+        other._take(training, r, t)
+        return other
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self)
@@ -302,9 +322,12 @@ class SparseRBFRegressor(_SparseRBF):
         squares = (y - training.model.predict(X)) ** 2
         empty = (y - y.mean()) ** 2
         steps = {0: _step((), empty)}
+        nothing = replace(training, model=empty_model(float(y.mean())))
+        self._of_size = {0: ((r, t), nothing)}
         if len(self.selected_):
             subset = tuple(int(i) for i in self.selected_)
             steps[len(subset)] = _step(subset, squares)
+            self._of_size[len(subset)] = ((r, t), training)
         self.path_ = SelectionPath(
             steps,
             n_features=self.n_features_in_,

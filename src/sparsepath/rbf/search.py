@@ -271,8 +271,8 @@ class SparseRBFRegressorCV(_SparseRBF):
             seed=options.seed,
             data={"n_samples": len(X), "n_features": X.shape[1], "fingerprint": fingerprint(X, y)},
         )
-        size = self.path_.choose(self.choose)
-        (r, t), fit = chosen[size]
+        self._of_size = chosen
+        (r, t), fit = chosen[self.path_.choose(self.choose)]
         self._take(fit, r, t)
 
     def plot_surface(self, what: str = "error", ax: "Axes | None" = None) -> "Axes":

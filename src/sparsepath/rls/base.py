@@ -110,7 +110,8 @@ class SparseRLS(SelectorMixin, CallbackSupportMixin, BaseEstimator):
             )
             task = self._task(X, labels, groups, names, design)
             alphas = self._alphas(design, Y)
-            context = self._init_callback_context(max_subtasks=task.size * len(alphas))
+            moves = task.size * len(alphas) if self.search == "forward" else None
+            context = self._init_callback_context(max_subtasks=moves)
             context.call_on_fit_task_begin(estimator=self, X=X, y=labels)
             self.paths_: dict[float, SelectionPath] = {}
             for alpha in alphas:
@@ -132,7 +133,7 @@ class SparseRLS(SelectorMixin, CallbackSupportMixin, BaseEstimator):
         self.path_ = path = paths[self.alpha_]
         if path.stopped in ("interrupted", "asked to") and _is_count(self.choose):
             # The size asked for may not have been reached; what was found is not thrown away.
-            self._take(min(int(self.choose), max(path.sizes)))
+            self._take(min(path.sizes, key=lambda size: abs(size - int(self.choose))))
         else:
             self._take(path.choose(self.choose))
 
@@ -174,6 +175,8 @@ class SparseRLS(SelectorMixin, CallbackSupportMixin, BaseEstimator):
             raise InputError(f"loss={self.loss!r}; use one of {', '.join(self._losses)}.")
         if self.search not in SEARCHES:
             raise InputError(f"search={self.search!r}; use one of {', '.join(SEARCHES)}.")
+        if self.epsilon is not None and not 0 <= self.epsilon < np.inf:
+            raise InputError(f"epsilon={self.epsilon!r}; give a finite number, zero or more.")
         forced = column_indices(self.forced, names, n, "forced")
         forbidden = column_indices(self.forbidden, names, n, "forbidden")
         both = sorted(set(forced) & set(forbidden))
@@ -225,6 +228,10 @@ class SparseRLS(SelectorMixin, CallbackSupportMixin, BaseEstimator):
     def _splits(self, X: Any, labels: ArrayLike, groups: ArrayLike | None) -> list[Any]:
         if isinstance(self.cv, str):
             raise InputError(f"cv={self.cv!r}; use 'loo', a number of folds, or splits.")
+        if hasattr(self.cv, "__next__"):  # a generator can be used once; what it gave is kept
+            if getattr(self, "_drawn", (None,))[0] is not self.cv:
+                self._drawn = (self.cv, list(self.cv))
+            return list(self._drawn[1])
         splitter = check_cv(self.cv, labels, classifier=isinstance(self, ClassifierMixin))
         return list(splitter.split(X, labels, groups))
 
@@ -285,7 +292,7 @@ class SparseRLS(SelectorMixin, CallbackSupportMixin, BaseEstimator):
         if self.checkpoint is None:
             return None
         path = Path(self.checkpoint)
-        return path if n_alphas == 1 else path.with_name(f"{path.stem}-{alpha:g}{path.suffix}")
+        return path if n_alphas == 1 else path.with_name(f"{path.stem}-{alpha!r}{path.suffix}")
 
     def _watch(
         self, context: Any, design: Design, task: Task, about: dict[str, Any]

@@ -90,6 +90,12 @@ class Design:
         out *= self.scales
         return out
 
+    def checksum(self) -> Floats:
+        """Products of the columns with a fixed vector: they change if a value moves to another row."""
+        v = np.cos(np.arange(self.n_samples, dtype=np.float64))[:, None]
+        pairs = zip(self.blocks, self.slices, strict=True)
+        return sum(self.threads.map(lambda pair: pair[0].dot(v[pair[1]]), pairs))
+
     def spread(self, part: NDArray[np.intp]) -> Floats:
         """Weighted squared norms of the columns as they stand over some of the rows."""
         chosen = np.zeros(self.n_samples)

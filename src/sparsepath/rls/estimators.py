@@ -209,7 +209,8 @@ class SparseRLSClassifier(ClassifierMixin, SparseRLS):
         self.classes_, codes = np.unique(labels, return_inverse=True)
         if len(np.unique(codes[weights > 0])) < 2:
             raise InputError(
-                f"y has only one class ({labels[weights > 0][0]!r}); at least two are needed."
+                f"y has only one class ({labels[weights > 0][:1].tolist()[0]!r}); "
+                "at least two are needed."
             )
         if len(self.classes_) == 2:
             Y = np.where(codes == 1, 1.0, -1.0)[:, None]

@@ -27,6 +27,7 @@ estimated and the bounds are lowered by it; every decision rests on an evaluatio
 themselves.
 """
 
+import copy
 from collections.abc import Iterable
 from functools import partial, reduce
 from typing import NamedTuple
@@ -53,6 +54,10 @@ STEEP = 1e4  # |x| / sqrt(pivot) above which the Gram matrix is not exact enough
 
 class EveryFinder:
     """Evaluates every candidate from its column."""
+
+    def duplicate(self) -> "EveryFinder":
+        """It keeps nothing, so it serves any state."""
+        return self
 
     def best(self, state: State, allowed: NDArray[np.bool_]) -> Update | None:
         """The best addition among the allowed features, or None."""
@@ -235,6 +240,15 @@ class BoundFinder(Follower):
         self.evaluated += len(found)
         return _pick(state, found, errors)
 
+    def duplicate(self) -> "BoundFinder":
+        """A copy that can follow a copy of the state."""
+        other = copy.copy(self)
+        if self._seen is not None:
+            other.s, other.c = self.s.copy(), self.c.copy()
+            other.b2, other.collinear = self.b2.copy(), self.collinear.copy()
+            other._t = self._t.copy(order="F")
+        return other
+
     def _Zu(self, state: State) -> Floats:  # noqa: N802 (the papers' letters)
         """Z'u, computed when first needed in a step."""
         if self._overlap_u is None:
@@ -256,7 +270,10 @@ class BoundFinder(Follower):
         design, alpha = state.design, state.alpha
         s, c, t = np.maximum(self.s[features], 0.0), self.c[features], self.t[features]
         q = np.maximum(s - alpha * self.b2[features], 0.0)
-        pivot = np.maximum(s + alpha, np.finfo(float).tiny)
+        unit = ROUNDING * design.sizes[features]
+        s_error = 2 * unit * np.sqrt(design.squares[features])
+        trusted = s_error <= 0.1 * (s + alpha)
+        pivot = np.where(trusted, s + alpha, 1.0)
         tau = c / pivot[:, None]
         norm_u = np.sqrt(weighed.uu)
         if Xu is None:
@@ -269,9 +286,6 @@ class BoundFinder(Follower):
             h = Xu - t @ self._Zu(state)
             h_error = np.zeros_like(h)
 
-        unit = ROUNDING * design.sizes[features]
-        norm = np.sqrt(design.squares[features])
-        s_error = 2 * unit * norm
         h_error += np.outer(unit, norm_u)
         c_error = (unit * np.sqrt(state.target_squares))[:, None]
         tau_error = (c_error + np.abs(tau) * s_error[:, None]) / pivot[:, None]
@@ -282,7 +296,7 @@ class BoundFinder(Follower):
             + tau**2 * s_error[:, None]
         )
         bounds = (weighed.ur.sum() - (gain + error).sum(1)) / design.total
-        bounds[s_error > 0.1 * pivot] = -np.inf
+        bounds[~trusted] = -np.inf
         return state.values(features, bounds)
 
 
@@ -309,6 +323,10 @@ class CacheFinder(Follower):
             self.collinear[batch] |= state.is_collinear
         features = np.flatnonzero(allowed & ~self.collinear)
         return _pick(state, features, errors[features])
+
+    def duplicate(self) -> EveryFinder:
+        """Copies of P X would take longer than doing without it."""
+        return EveryFinder()
 
     def _bring_up(self, state: State) -> tuple[str, Floats]:
         """Follow the state; return what the cache still lacks: the last change, its products."""

@@ -25,7 +25,6 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solve
 
 from sparsepath.data.blocks import Floats
 from sparsepath.errors import InputError
@@ -33,7 +32,7 @@ from sparsepath.rls.design import Design
 from sparsepath.rls.update import Costs, Update, pick
 
 COLLINEAR = 1e-12  # part of a column's square that is left, from which it counts as nothing
-VANISHED = 1e-20
+VANISHED = 1e-13  # part of the target's squares that is no more than rounding in such sums
 GRAM_NUMBERS = 1 << 25  # numbers in the Gram matrices of all parts that are always affordable
 ROWS_AT_ONCE = 4096
 Split = tuple[NDArray[np.intp], NDArray[np.intp]]
@@ -181,7 +180,7 @@ class FoldModel:
         e_b = self.ed[:, b].copy()
         c_b = self.c[:, b].copy()
 
-        self.sse = self.sse + (omega * (omega * d_bb[:, None] - 2 * e_b)).sum(1)
+        self.sse = np.maximum(self.sse + (omega * (omega * d_bb[:, None] - 2 * e_b)).sum(1), 0.0)
         self.ed = (
             self.ed
             - u[:, :, None] * (e_b - omega * d_bb[:, None])[:, None]
@@ -226,7 +225,10 @@ class FoldModel:
 
     def _coefficients_without(self) -> Floats:
         """Training coefficients with each chosen feature dropped: splits x |S| x dropped x T."""
-        inverse = np.linalg.inv(self._K + self.alpha * np.eye(len(self.chosen)))
+        A = self._K + self.alpha * np.eye(len(self.chosen))
+        root = np.sqrt(np.einsum("fii->fi", A))
+        square = root[:, :, None] * root[:, None]
+        inverse = np.linalg.inv(A / square) / square
         w = inverse @ self._c0[:, self.chosen]
         step = inverse / np.einsum("fbb->fb", inverse)[:, None]
         return w[:, :, None] - step[:, :, :, None] * w[:, None]
@@ -251,7 +253,8 @@ class FoldModel:
         c = self.sums.xy[-1][S]
         if self.design.fit_intercept:
             c = c - np.outer(self.sums.x[-1][S], self.sums.y[-1]) / self.sums.weight[-1]
-        return self.design.scales[S, None] * solve(A, c, assume_a="pos")
+        root = np.sqrt(np.diag(A))[:, None]
+        return self.design.scales[S, None] * (np.linalg.solve(A / root / root.T, c / root) / root)
 
     def intercept(self) -> Floats:
         """The constant term, one per target."""
@@ -294,7 +297,8 @@ class SplitSums:
         self._design = design
         m, n = design.n_samples, design.n_features
         w = design.weights
-        pairs = [(np.asarray(a), np.asarray(b)) for a, b in splits]
+        everyone = np.arange(m)
+        pairs = [(everyone[np.asarray(a)], everyone[np.asarray(b)]) for a, b in splits]
         pairs = [(a, b) for a, b in pairs if w[b].sum() > 0]
         if not pairs or any(w[a].sum() <= 0 for a, _ in pairs):
             raise InputError("cv must yield parts with samples of positive weight, train and test.")
@@ -362,7 +366,7 @@ class SplitSums:
         """V, weighted, on each part in turn and zero elsewhere: m x (parts * columns of V)."""
         out = np.zeros((len(self._parts), *V.shape))
         for masked, part in zip(out, self._parts, strict=True):
-            masked[part] = self._design.weights[part, None] * V[part]
+            np.add.at(masked, part, self._design.weights[part, None] * V[part])
         return np.concatenate(list(out), axis=1)
 
     def _dot(self, V: Floats) -> Floats:

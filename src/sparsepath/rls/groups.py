@@ -131,6 +131,12 @@ class Grouped:
             if i not in self.chosen and self._adds_something(i):
                 self.model.add(i)
 
+    def duplicate(self) -> "Grouped":
+        """A copy to try changes on."""
+        other = copy.copy(self)
+        other.model = self.model.duplicate()
+        return other
+
     def _held(self, group: int) -> list[int]:
         return [i for i in self.chosen if self.home[i] == group]
 
@@ -142,8 +148,7 @@ class Grouped:
     def _error_with(self, group: list[int]) -> float:
         if isinstance(self.model, State):
             return self.model.error_with_all(group)
-        trial = copy.copy(self)
-        trial.model = self.model.duplicate()
+        trial = self.duplicate()
         trial.apply_update(Update("add", group[0], np.nan))
         return trial.error
 

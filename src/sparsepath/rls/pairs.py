@@ -11,6 +11,7 @@ evaluation of all pairs and no fit. P is kept as an m x m matrix: for up to some
 samples.
 """
 
+import copy
 from collections.abc import Iterable
 
 import numpy as np
@@ -135,6 +136,12 @@ class PairModel:
         self._reset()
         for i in others:
             self.add(i)
+
+    def duplicate(self) -> "PairModel":
+        """A copy to try changes on."""
+        other = copy.copy(self)
+        other._P, other._C, other.chosen = self._P.copy(), self._C.copy(), list(self.chosen)
+        return other
 
     def coef(self) -> Floats:
         """Coefficients of the chosen features in the units of the data, |S| x 1."""

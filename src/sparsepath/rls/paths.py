@@ -253,11 +253,25 @@ class Checkpoint:
         self._problem = {
             "schema": "sparsepath/checkpoint",
             "schema_version": 1,
-            "data": fingerprint(design, Y),
+            "data": fingerprint(design, Y, design.checksum()),
             "alpha": alpha,
             "task": task.name(),
         }
         self._written = 0.0
+        self._n_features = design.n_features
+        self._backward = task.search == "backward"
+
+    def _make_sense(self, moves: list[Move]) -> bool:
+        """Whether columns that there are come in before they go out."""
+        chosen: set[int] = set(range(self._n_features)) if self._backward else set()
+        for move in moves:
+            known = isinstance(move.feature, int) and 0 <= move.feature < self._n_features
+            if not known or (move.feature in chosen) != (move.action == "drop"):
+                return False
+            if move.action not in ("add", "drop"):
+                return False
+            chosen ^= {move.feature}
+        return True
 
     def write(self, trail: Trail, now: bool = False) -> None:
         """Write the moves so far, unless that was done a moment ago."""
@@ -276,6 +290,8 @@ class Checkpoint:
         try:
             record = json.loads(self.path.read_text("utf-8"))
             moves = [Move(*move) for move in record.pop("moves")]
+            if not self._make_sense(moves):
+                raise ValueError
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise FileError(
                 f"{self.path} is not a readable checkpoint; delete it to start afresh."

@@ -6,6 +6,8 @@ serves one block in memory, many blocks on threads, and blocks that live elsewhe
 those of ``state.py``; W holds the candidates at hand, z in its derivation.
 """
 
+import copy
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -53,6 +55,13 @@ class Rows:
     def Z(self) -> Floats:  # noqa: N802 (the papers' letter)
         """The orthonormal columns in use."""
         return self._Z[:, : self.size]
+
+    def duplicate(self) -> "Rows":
+        """A copy to try changes on; the data are shared, and P X is not kept."""
+        other = copy.copy(self)
+        other.r, other.p = self.r.copy(order="F"), self.p.copy()
+        other._Z = self._Z.copy(order="F")
+        return other
 
     # Candidates ---------------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ import numpy as np
 from sparsepath.data.blocks import Floats
 from sparsepath.path import Move, Step
 from sparsepath.rls.stopping import Rule
-from sparsepath.rls.update import TIE, Costs, Update
+from sparsepath.rls.update import Costs, Update, limit
 
 
 class Model(Protocol):
@@ -33,6 +33,7 @@ class Model(Protocol):
         self, action: str = "add", features: Iterable[int] | None = None
     ) -> Update | None: ...
     def apply_update(self, update: Update) -> None: ...
+    def duplicate(self) -> "Model": ...
     def standard_error(self) -> float: ...
     def coef(self) -> Floats: ...
     def intercept(self) -> Floats: ...
@@ -99,7 +100,7 @@ class Trail:
                     self.moves.append(Move("add", i, model.error, seconds))
         self._chosen = list(model.chosen)
         known = self.steps.get(size)
-        if known is None or model.error < known.error - TIE * abs(known.error):
+        if known is None or limit(model.error, model.empty_error) < known.error:
             self.steps[size] = Step(
                 tuple(model.chosen),
                 model.error,
@@ -145,20 +146,8 @@ def floating(
     ``epsilon`` the search goes on to ``size``; beyond the minimum, where additions no longer gain
     anything, a feature is dropped only if that beats the best set known of the smaller size.
     """
-    gains = {len(model.chosen): np.inf}
-    while len(model.chosen) < size:
-        before = model.error
-        update = _addition(model, trail, candidates)
-        if update is None:
-            return
-        gain = before - update.error
-        if epsilon is not None and gain < epsilon:
-            trail.stopped = "epsilon"
-            return
-        model.apply_update(update)
-        gains[len(model.chosen)] = before - model.error
-        if trail.note(model, update):
-            return
+    gains = _gains(trail)
+    while True:
         while len(model.chosen) > len(keep) + 1:
             k = len(model.chosen)
             removal = model.find_best_update("drop", _without(model.chosen, keep))
@@ -170,13 +159,39 @@ def floating(
             model.apply_update(removal)
             if trail.note(model, removal):
                 return
-    trail.stopped = "max_features"
+        if len(model.chosen) >= size:
+            trail.stopped = "max_features"
+            return
+        before = model.error
+        update = _addition(model, trail, candidates)
+        if update is None:
+            return
+        if epsilon is not None and before - update.error < epsilon:
+            trail.stopped = "epsilon"
+            return
+        model.apply_update(update)
+        gains[len(model.chosen)] = before - model.error
+        if trail.note(model, update):
+            return
+
+
+def _gains(trail: Trail) -> dict[int, float]:
+    """What the last addition that led to each size had gained, from the moves made so far."""
+    gains: dict[int, float] = {}
+    size, before = len(trail.start), trail.first_error
+    for move in trail.moves:
+        size += 1 if move.action == "add" else -1
+        if move.action == "add":
+            gains[size] = before - move.error
+        before = move.error
+    return gains
 
 
 def _worthwhile(removal: Update, model: Model, gain: float, smaller: Step | None) -> bool:
     """Whether a removal costs less than half the gain and beats the best set of that size."""
     loss = removal.error - model.error
-    better = smaller is None or removal.error < smaller.error - TIE * abs(smaller.error)
+    least = model.empty_error
+    better = smaller is None or limit(removal.error, least) < smaller.error
     return better and (gain <= 0 or loss <= 0.5 * gain)
 
 
@@ -203,33 +218,38 @@ def with_swaps(
     model: Model, trail: Trail, *, size: int, candidates: Sequence[int], keep: Sequence[int] = ()
 ) -> None:
     """Add the best feature, then exchange one chosen for one other feature while that helps."""
-    while len(model.chosen) < size:
+    while True:
+        if _swap(model, trail, candidates, keep):
+            return
+        if len(model.chosen) >= size:
+            trail.stopped = "max_features"
+            return
         update = _addition(model, trail, candidates)
         if update is None:
             return
         model.apply_update(update)
-        if trail.note(model, update) or _swap(model, trail, candidates, keep):
+        if trail.note(model, update):
             return
-    trail.stopped = "max_features"
 
 
 def _swap(model: Model, trail: Trail, candidates: Sequence[int], keep: Sequence[int]) -> bool:
-    """Make the best exchange while there is one that helps; return whether to stop."""
+    """Make the best exchange while there is one that helps; return whether to stop.
+
+    Exchanges are tried on copies, so that the model is the same whatever was tried.
+    """
     while True:
-        before, best, least = model.error, None, model.error * (1 - SWAP_GAIN)
+        best, least = None, model.error * (1 - SWAP_GAIN)
         for feature in sorted(_without(model.chosen, keep)):
-            model.apply_update(Update("drop", feature, np.nan))
+            trial = model.duplicate()
+            trial.apply_update(Update("drop", feature, np.nan))
             others = [i for i in candidates if i != feature]
-            update = model.find_best_update("add", others)
+            update = trial.find_best_update("add", others)
             if update is not None and update.error < least:
                 best, least = (feature, update), update.error * (1 - SWAP_GAIN)
-            model.apply_update(Update("add", feature, before))
         if best is None:
             return False
         leaving, update = best
         model.apply_update(Update("drop", leaving, np.nan))
-        if trail.note(model, Update("drop", leaving, model.error)):
-            return True
         model.apply_update(update)
         if trail.note(model, update):
             return True

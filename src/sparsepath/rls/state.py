@@ -22,6 +22,7 @@ Nothing positive is formed as a difference of large numbers, so alpha may be tin
 collinear, and a hundred additions and removals come back to where they began.
 """
 
+import copy
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
@@ -61,6 +62,9 @@ class Finder(Protocol):
 
     def best(self, state: "State", allowed: NDArray[np.bool_]) -> Update | None:
         """The best addition among the allowed features; None if there is none."""
+
+    def duplicate(self) -> "Finder":
+        """A finder for a copy of the state."""
 
 
 class State:
@@ -182,6 +186,15 @@ class State:
     def values(self, features: NDArray[np.intp], errors: Floats) -> Floats:
         """What additions are compared by: the criterion, or what it gains per cost."""
         return errors if self.costs is None else self.costs.worth(features, errors, self.error)
+
+    def duplicate(self) -> "State":
+        """A copy to try changes on."""
+        other = copy.copy(self)
+        other.rows = [rows.duplicate() for rows in self.rows]
+        other.chosen = list(self.chosen)
+        other.history = list(self.history)
+        other.finder = self.finder.duplicate()
+        return other
 
     # Judging and making changes -----------------------------------------------------------------
 
