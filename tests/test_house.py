@@ -1,8 +1,9 @@
-"""The rules of the house: imports point down, importing is light, every public name is there."""
+"""The order of the house: imports point down, importing is light, public names are documented."""
 
 import ast
 import importlib
 import inspect
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,119 +13,236 @@ import pytest
 import sparsepath
 
 SOURCE = Path(sparsepath.__file__).parent
-# From the top down: a room may import what stands below it, and itself.
-ROOMS = [
-    ("cli",),
-    ("report",),
-    ("compare",),
-    ("honest",),
-    ("rls", "grafting", "rbf", "elm", "information", "lars"),
-    ("path",),
-    ("plots",),
-    ("data",),
-    ("files",),
-    ("errors",),
+
+# Imports point down this list only (a line may hold rooms that do not know each other).
+LAYERS = [
+    ["cli"],
+    ["report"],
+    ["compare"],
+    ["honest"],
+    ["rls"],
+    ["grafting"],
+    ["rbf"],
+    ["lars"],
+    ["elm"],
+    ["information"],
+    ["path"],
+    ["plots"],
+    ["data"],
+    ["files"],
+    ["errors"],
 ]
-LEVEL = {room: level for level, rooms in enumerate(ROOMS) for room in rooms}
+LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
+MODULES = sorted(SOURCE.rglob("*.py"))
 
 
-def modules():
-    return [
-        path
-        for path in sorted(SOURCE.rglob("*.py"))
-        if path.parent != SOURCE or path.stem != "__init__"
-    ]
+def room_of(module):
+    """The room of a dotted name below the package; the package itself is its own."""
+    parts = module.split(".")
+    return parts[1] if len(parts) > 1 else "sparsepath"
 
 
-def room_of(path: Path) -> str:
-    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+def dotted(file):
+    parts = file.relative_to(SOURCE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def imported(path: Path):
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        if isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
-            names = [node.module]
+def imported(file):
+    """The modules of the package that a file imports, anywhere in it, with line numbers."""
+    tree = ast.parse(file.read_text("utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                if alias.name.split(".")[0] == "sparsepath":
+                    yield alias.name, node.lineno
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{file}:{node.lineno}: a relative import"
             if node.module == "sparsepath":
-                names = [f"sparsepath.{alias.name}" for alias in node.names]
-        elif isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        else:
-            continue
-        yield from (name.split(".")[1] for name in names if name.startswith("sparsepath."))
+                for alias in node.names:
+                    yield f"sparsepath.{alias.name}", node.lineno
+            elif (node.module or "").split(".")[0] == "sparsepath":
+                yield node.module, node.lineno
 
 
-@pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(SOURCE)))
-def test_imports_point_down(path):
-    here = room_of(path)
-    assert here in LEVEL, f"{here} has no place in the list of rooms"
-    for there in imported(path):
-        if there in LEVEL and there != here:
-            assert LEVEL[there] > LEVEL[here], f"{path.name} imports {there}"
+def test_every_room_has_its_place():
+    rooms = {room_of(dotted(file)) for file in MODULES} - {"sparsepath"}
+    assert rooms <= set(LEVEL), f"not in the list of layers: {sorted(rooms - set(LEVEL))}"
 
 
-def loaded_by(code: str) -> set[str]:
-    done = subprocess.run(
-        [sys.executable, "-c", f"{code}\nimport sys; print(*sys.modules)"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return {name.split(".")[0] for name in done.stdout.split()}
-
-
-@pytest.mark.parametrize(
-    "code", ["import sparsepath", "from sparsepath import SelectionPath", "import sparsepath.cli"]
-)
-def test_importing_is_light(code):
-    heavy = {"matplotlib", "numba", "dask", "pandas", "sklearn", "pyarrow", "polars"}
-    assert not loaded_by(code) & heavy
-
-
-def test_a_common_fit_waits_for_no_compiler():
-    code = (
-        "import numpy as np\nfrom sparsepath import SparseRLSRegressor\n"
-        "X = np.random.default_rng(0).standard_normal((200, 20))\n"
-        "SparseRLSRegressor(5).fit(X, X[:, 0] + 0.1 * X[:, 1])"
-    )
-    assert not loaded_by(code) & {"numba", "matplotlib", "dask"}
-
-
-@pytest.mark.parametrize("name", sparsepath.__all__)
-def test_public_names_are_there(name):
-    assert getattr(sparsepath, name).__doc__
-
-
-def test_what_is_listed_is_what_is_typed():
-    tree = ast.parse((SOURCE / "__init__.py").read_text("utf-8"))
-    typed = {
-        alias.name
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("sparsepath")
-        for alias in node.names
-    }
-    assert typed == set(sparsepath.__all__) == set(sparsepath._HOMES)
-
-
-@pytest.mark.parametrize("name", [n for n in sparsepath.__all__ if n[0].isupper()])
-def test_estimators_document_every_parameter(name):
-    thing = getattr(sparsepath, name)
-    if not hasattr(thing, "get_params"):
+@pytest.mark.parametrize("file", MODULES, ids=dotted)
+def test_imports_point_down(file):
+    here = room_of(dotted(file))
+    if here == "sparsepath":
         return
-    for parameter in inspect.signature(thing).parameters:
-        assert parameter in thing.__doc__, f"{name} says nothing of {parameter}"
-
-
-def test_slow_twins_know_nothing_of_the_package():
-    for path in (Path(__file__).parent / "slow_twins").glob("*.py"):
-        if path.stem.startswith("test_"):
+    for module, line in imported(file):
+        there = room_of(module)
+        if there not in LEVEL:  # a public name of the package, from the package itself
+            assert here == "cli", f"{file.name}:{line} imports {module} from above"
             continue
-        assert not list(imported(path)), path.name
-        assert "sparsepath" not in path.read_text("utf-8"), path.name
+        assert there == here or LEVEL[there] > LEVEL[here], f"{file.name}:{line} imports {module}"
 
 
 def test_modules_import_one_by_one():
-    for path in modules():
-        if path.stem in ("__main__", "__init__"):
+    for file in MODULES:
+        if file.stem != "__main__":
+            importlib.import_module(dotted(file))
+
+
+def test_slow_twins_know_nothing_of_the_package():
+    for file in (Path(__file__).parent / "slow_twins").glob("*.py"):
+        if not file.stem.startswith("test_"):
+            assert "sparsepath" not in file.read_text("utf-8"), file.name
+
+
+def test_there_is_no_attic():
+    for file in MODULES:
+        assert not {"utils", "helpers", "misc", "common"} & set(file.with_suffix("").parts[-2:])
+
+
+def modules_after(program):
+    """The top-level modules that a fresh interpreter has loaded after the program."""
+    tell = "\nimport sys\nprint(*sorted({name.split('.')[0] for name in sys.modules}))"
+    done = subprocess.run(
+        [sys.executable, "-c", program + tell], capture_output=True, text=True, check=True
+    )
+    return set(done.stdout.split())
+
+
+HEAVY = {"matplotlib", "numba", "dask", "pandas", "polars", "sklearn", "pyarrow", "llvmlite"}
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "import sparsepath",
+        "from sparsepath import SelectionPath, Step, InputError",
+        "import sparsepath; dir(sparsepath); sparsepath.__version__",
+        "import sparsepath.cli",
+    ],
+)
+def test_importing_is_light(program):
+    assert not HEAVY & modules_after(program)
+
+
+FIT = """
+import numpy as np
+from sparsepath import SparseRLSRegressor, SparseRLSClassifier
+X = np.random.default_rng(0).standard_normal((50, 5))
+SparseRLSRegressor(3, {options}).fit(X, X[:, 0] + X[:, 1] ** 2).predict(X)
+SparseRLSClassifier(3, {options}).fit(X, X[:, 0] > 0).predict(X)
+"""
+
+
+@pytest.mark.parametrize("options", ["", "search='floating'", "cv=3", "alpha='loo'"])
+def test_fitting_a_small_problem_waits_for_no_compiler(options):
+    loaded = modules_after(FIT.format(options=options))
+    assert "sklearn" in loaded
+    assert not {"numba", "llvmlite", "matplotlib", "dask"} & loaded
+
+
+def test_public_names_resolve():
+    assert len(set(sparsepath.__all__)) == len(sparsepath.__all__)
+    for name in sparsepath.__all__:
+        value = getattr(sparsepath, name)
+        assert value.__module__.split(".")[0] == "sparsepath", name
+        assert value.__doc__, name
+        assert name in dir(sparsepath)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        sparsepath.nothing  # noqa: B018
+
+
+def test_names_of_rooms_resolve():
+    for file in MODULES:
+        if file.name == "__init__.py" and file.parent != SOURCE:
+            room = importlib.import_module(dotted(file))
+            for name in getattr(room, "__all__", ()):
+                assert getattr(room, name) is not None
+
+
+def test_type_checkers_see_the_same_names():
+    tree = ast.parse((SOURCE / "__init__.py").read_text("utf-8"))
+    for_checkers = {
+        alias.asname or alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING"
+        for statement in node.body
+        for alias in statement.names
+    }
+    assert for_checkers - {"Any"} == set(sparsepath.__all__) == set(sparsepath._HOMES)
+
+
+# --- documented parameters ------------------------------------------------------------------------
+
+
+def documented(doc, title):
+    """The names that a section of a docstring explains."""
+    lines = inspect.cleandoc(doc or "").splitlines()
+    starts = [
+        i for i, line in enumerate(lines[:-1]) if line == title and set(lines[i + 1]) == {"-"}
+    ]
+    names = []
+    for start in starts:
+        for i in range(start + 2, len(lines)):
+            if i + 1 < len(lines) and lines[i] and set(lines[i + 1]) == {"-"}:
+                break
+            if lines[i] and not lines[i].startswith(" "):
+                head = re.split(r"\s:\s", lines[i])[0]
+                names += [name.strip().lstrip("*") for name in head.split(",")]
+    return names
+
+
+def given(function):
+    """The parameters of a signature, without self."""
+    return [
+        name
+        for name in inspect.signature(function).parameters
+        if name not in ("self", "cls", "args", "kwargs")
+    ]
+
+
+CLASSES = [
+    getattr(sparsepath, name)
+    for name in sparsepath.__all__
+    if inspect.isclass(getattr(sparsepath, name)) and hasattr(getattr(sparsepath, name), "fit")
+]
+
+
+@pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
+def test_estimators_document_their_parameters(cls):
+    names = documented(cls.__doc__, "Parameters")
+    assert len(names) == len(set(names)), "a parameter is explained twice"
+    assert set(names) == set(given(cls.__init__))
+    assert documented(cls.__doc__, "Attributes")
+    assert "Examples\n" in inspect.cleandoc(cls.__doc__)
+
+
+@pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
+def test_methods_document_their_parameters(cls):
+    for name, method in inspect.getmembers(cls, inspect.isfunction):
+        home = getattr(method, "__module__", "") or ""
+        if name.startswith("_") or not home.startswith("sparsepath"):
             continue
-        dotted = ".".join(path.relative_to(SOURCE.parent).with_suffix("").parts)
-        importlib.import_module(dotted)
+        assert method.__doc__, f"{cls.__name__}.{name} has no docstring"
+        names = documented(method.__doc__, "Parameters")
+        if names:
+            assert set(names) == set(given(method)), f"{cls.__name__}.{name}"
+
+
+@pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
+def test_attributes_are_documented(cls):
+    """Every fitted attribute that the source sets in public is explained, or shared with all."""
+    named = set(documented(cls.__doc__, "Attributes"))
+    for attribute in named:
+        assert attribute.endswith("_"), f"{attribute} looks like no fitted attribute"
+
+
+FUNCTIONS = [
+    getattr(sparsepath, name)
+    for name in sparsepath.__all__
+    if inspect.isfunction(getattr(sparsepath, name))
+]
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
+def test_functions_document_their_parameters(function):
+    assert set(documented(function.__doc__, "Parameters")) == set(given(function))

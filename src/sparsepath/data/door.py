@@ -193,11 +193,10 @@ def column_indices(
                 raise InputError(f"{what}: there is no column {item!r}{hint}")
             out.append(known[item])
         else:
-            if isinstance(item, bool) or not isinstance(item, Integral):
-                raise InputError(
-                    f"{what}: {item!r} is neither the name nor the number of a column."
-                )
-            i = int(item)
+            number: object = item
+            if isinstance(number, bool) or not isinstance(number, Integral):
+                raise InputError(f"{what}: {item!r} is neither a column's name nor its number.")
+            i = int(number)
             if not -n <= i < n:
                 raise InputError(f"{what}: there is no column {i}; X has columns 0 to {n - 1}.")
             out.append(i % n)

@@ -91,10 +91,10 @@ class Design:
         return out
 
     def checksum(self) -> Floats:
-        """Products of the columns with a fixed vector: they change if a value moves to another row."""
+        """Products of the columns with a fixed vector: they tell if values change places."""
         v = np.cos(np.arange(self.n_samples, dtype=np.float64))[:, None]
         pairs = zip(self.blocks, self.slices, strict=True)
-        return sum(self.threads.map(lambda pair: pair[0].dot(v[pair[1]]), pairs))
+        return np.sum(self.threads.map(lambda pair: pair[0].dot(v[pair[1]]), pairs), axis=0)
 
     def spread(self, part: NDArray[np.intp]) -> Floats:
         """Weighted squared norms of the columns as they stand over some of the rows."""

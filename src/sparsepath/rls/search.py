@@ -84,9 +84,13 @@ class Trail:
         return time.perf_counter() - self._started
 
     def note(
-        self, model: Model, update: Update | None = None, seconds: float | None = None
+        self,
+        model: Model,
+        update: Update | None = None,
+        seconds: float | None = None,
+        ask: bool = True,
     ) -> bool:
-        """Record where the model is now; return whether the search should stop."""
+        """Record where the model is now; return whether the search should stop, if ``ask``."""
         self.size = size = len(model.chosen)
         if not self.steps:
             self.first_error = model.error
@@ -108,7 +112,7 @@ class Trail:
                 model.coef(),
                 model.intercept(),
             )
-        if update is None:
+        if update is None or not ask:
             return False
         if self._watch is not None and self._watch(self):
             self.stopped = "asked to"
@@ -146,16 +150,17 @@ def floating(
     ``epsilon`` the search goes on to ``size``; beyond the minimum, where additions no longer gain
     anything, a feature is dropped only if that beats the best set known of the smaller size.
     """
-    gains = _gains(trail)
+    gains, made = _so_far(trail)
     while True:
         while len(model.chosen) > len(keep) + 1:
             k = len(model.chosen)
             removal = model.find_best_update("drop", _without(model.chosen, keep))
-            if removal is None:
+            if removal is None or (frozenset(model.chosen), removal.feature) in made:
                 break
             smaller = trail.steps.get(k - removal.count)
             if not _worthwhile(removal, model, gains.get(k, 0.0), smaller):
                 break
+            made.add((frozenset(model.chosen), removal.feature))
             model.apply_update(removal)
             if trail.note(model, removal):
                 return
@@ -175,16 +180,22 @@ def floating(
             return
 
 
-def _gains(trail: Trail) -> dict[int, float]:
-    """What the last addition that led to each size had gained, from the moves made so far."""
+def _so_far(trail: Trail) -> tuple[dict[int, float], set[tuple[frozenset[int], int]]]:
+    """From the moves so far: what the last addition to each size gained, and the removals made.
+
+    A removal is not made twice from the same set, even if rounding makes it look worth while.
+    """
     gains: dict[int, float] = {}
-    size, before = len(trail.start), trail.first_error
+    made: set[tuple[frozenset[int], int]] = set()
+    chosen, before = frozenset(trail.start), trail.first_error
     for move in trail.moves:
-        size += 1 if move.action == "add" else -1
         if move.action == "add":
-            gains[size] = before - move.error
+            gains[len(chosen) + 1] = before - move.error
+        else:
+            made.add((chosen, move.feature))
+        chosen ^= {move.feature}
         before = move.error
-    return gains
+    return gains, made
 
 
 def _worthwhile(removal: Update, model: Model, gain: float, smaller: Step | None) -> bool:
@@ -249,7 +260,9 @@ def _swap(model: Model, trail: Trail, candidates: Sequence[int], keep: Sequence[
         if best is None:
             return False
         leaving, update = best
-        model.apply_update(Update("drop", leaving, np.nan))
+        drop = Update("drop", leaving, np.nan)
+        model.apply_update(drop)
+        trail.note(model, drop, ask=False)  # an exchange is one move: it is not left half done
         model.apply_update(update)
         if trail.note(model, update):
             return True

@@ -1,0 +1,246 @@
+"""Every method on a small file: what is printed and written, and the way back by ``predict``."""
+
+import json
+import warnings
+from pathlib import Path
+
+import joblib
+import numpy as np
+import pytest
+
+from sparsepath import SelectionPath
+from sparsepath.cli.judged import MutualInfoRegressor
+from sparsepath.cli.methods import METHODS, PARAMETERS
+from sparsepath.data.readers import read_table, write_table
+
+from .conftest import Done, Run, program, refused
+
+QUICK = {
+    "rbf": "--r 10 --cv 2",
+    "elm-fs": "--restarts 2 --strategy scaling",
+    "mi-forward-backward": "--restarts 2",
+}
+CLASSIFIERS = [name for name, method in METHODS.items() if "classification" in method.tasks]
+REGRESSION_ONLY = [name for name in METHODS if name not in CLASSIFIERS]
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Forty rows of which ``a`` and ``b`` matter: numbers, two classes, three classes."""
+    folder = tmp_path_factory.mktemp("small")
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 4))
+    y = 2 * X[:, 0] + np.sin(2 * X[:, 1]) + 0.3 * rng.normal(size=40)
+    columns = {name: X[:, j] for j, name in enumerate("abcd")}
+    targets = {
+        "numbers": y,
+        "two": np.where(y > 0, "yes", "no"),
+        "three": np.array(["low", "mid", "top"])[np.digitize(y, [-1, 1])],
+    }
+    files = {name: folder / f"{name}.csv" for name in targets}
+    for name, target in targets.items():
+        write_table(files[name], {**columns, "y": target})
+    return files
+
+
+def select(run: Run, file: Path, method: str, *options: object) -> Done:
+    quick = QUICK.get(method, "").split()
+    return run("select", file, "--target", "y", "--method", method, *quick, *options)
+
+
+def check_round_trip(run: Run, file: Path, out: Path) -> SelectionPath:
+    """The path loads, and the program predicts what the saved model predicts."""
+    path = SelectionPath.load(out / "path.json")
+    assert path.feature_names == tuple("abcd")
+    model = joblib.load(out / "model.joblib")
+    X = read_table(file, target="y").X
+    done = run("predict", out / "model.joblib", file, "--json")
+    assert done.code == 0, done.err
+    columns = json.loads(done.out)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        for size in path.sizes:  # a copy at every size predicts, from its columns alone
+            other = model.at_size(size)
+            assert tuple(other.selected_) == path.subset(size)
+            unused = [j for j in range(4) if j not in path.subset(size)]
+            changed = X.copy()
+            changed[:, unused] = 7.0
+            np.testing.assert_array_equal(other.predict(X), other.predict(changed))
+        predicted = model.predict(X)
+    if "label" in columns:
+        assert columns["label"] == predicted.tolist()
+    else:
+        np.testing.assert_allclose(columns["prediction"], predicted, rtol=1e-9, atol=1e-12)
+    return path
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_regression(run: Run, small: dict[str, Path], tmp_path: Path, method: str) -> None:
+    done = select(run, small["numbers"], method, "--out", tmp_path)
+    assert done.code == 0, done.err
+    path = check_round_trip(run, small["numbers"], tmp_path)
+    assert 0 in path.sizes
+    assert f"Method: {method}" in done.out
+    assert f"Error: {path.criterion}, " in done.out
+    words = "optimistic" if path.error_kind != "training" else "on the training data"
+    assert words in done.out
+    assert "<- chosen" in done.out
+    model = joblib.load(tmp_path / "model.joblib")
+    assert 0 in model.selected_, "the feature that matters most"
+    table = read_table(small["numbers"], target="y")
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        assert model.score(table.X, table.y) > 0.5
+
+
+@pytest.mark.parametrize("kind", ["two", "three"])
+@pytest.mark.parametrize("method", CLASSIFIERS)
+def test_classification(
+    run: Run, small: dict[str, Path], tmp_path: Path, method: str, kind: str
+) -> None:
+    done = select(run, small[kind], method, "--out", tmp_path)
+    if METHODS[method].most_classes == 2 and kind == "three":
+        refused(done, "two classes", "3")
+        return
+    assert done.code == 0, done.err
+    check_round_trip(run, small[kind], tmp_path)
+    assert "Task: classification" in done.out
+
+
+@pytest.mark.parametrize("method", REGRESSION_ONLY)
+def test_classes_are_refused(run: Run, small: dict[str, Path], method: str) -> None:
+    refused(select(run, small["two"], method), f"{method} does regression only", "grafting")
+
+
+def test_whole_numbers_of_two_values(run: Run, small: dict[str, Path], tmp_path: Path) -> None:
+    table = read_table(small["two"], target="y")
+    np.savez(tmp_path / "two.npz", X=table.X, y=(table.y == "yes").astype(int))
+    refused(select(run, tmp_path / "two.npz", "lars"), "--task regression takes it as it is")
+    assert select(run, tmp_path / "two.npz", "lars", "--task", "regression").code == 0
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_options_that_a_method_has_not(run: Run, small: dict[str, Path], method: str) -> None:
+    values = {
+        "alpha": "1",
+        "checkpoint": "keep.json",
+        "cv": "3",
+        "force": "a",
+        "forbid": "a",
+        "groups": "a",
+        "l0": "0.1",
+        "l1": "0.1",
+        "l2": "0.1",
+        "loss": "squared",
+        "max-features": "2",
+        "max-hidden": "2",
+        "r": "2",
+        "restarts": "2",
+        "search": "forward",
+        "seed": "2",
+        "strategy": "swap",
+        "t": "2",
+        "threads": "1",
+        "weights": "a",
+    }
+    missing = set(PARAMETERS) - METHODS[method].options
+    assert missing - {"standardize"} <= set(values)
+    for option in sorted(missing & set(values)):
+        given = ("--method", method, f"--{option}", values[option])
+        done = run("select", small["numbers"], "--target", "y", *given)
+        refused(done, f"{method} has no option --{option}")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ("--method grafting --l1 -1", ["--l1 -1", "from 0 up"]),
+        ("--method grafting --l2 much", ["--l2 much"]),
+        ("--method grafting --l1 0.1 --cv 3", ["--l1", "--cv"]),
+        ("--method grafting --l1 0.1 --choose one_se", ["--choose one_se", "standard errors"]),
+        ("--method mlp-grafting --max-hidden 0", ["--max-hidden 0"]),
+        ("--method rbf --r 0", ["--r 0", "above 0"]),
+        ("--method rbf --r 3 --t 1 --cv 3", ["--cv"]),
+        ("--method elm-fs --seed -1", ["--seed -1"]),
+        ("--method elm-fs --seed 4294967296", ["--seed"]),
+        ("--method elm-fs --restarts none", ["--restarts none"]),
+        ("--method elm-fs --strategy bath", ["did you mean both?"]),
+        ("--method lssvm-forward --cv 99", ["99"]),
+        ("--method lars --choose 5", ["--choose 5"]),
+        ("--loss auc", ["auc is not for regression"]),
+    ],
+)
+def test_values_that_make_no_sense(run: Run, small, options: str, words: list[str]) -> None:
+    refused(run("select", small["numbers"], "--target", "y", *options.split()), *words)
+
+
+def test_one_penalty_one_pair_of_budgets(run: Run, small, tmp_path: Path) -> None:
+    for options in (
+        "--method grafting --l1 0.1 --l2 0.01 --l0 0.01",
+        "--method rbf --r 20 --t 1",
+        "--method mlp-grafting --l1 0.01 --l2 0.001 --l0 0.01 --max-hidden 2 --choose 1",
+    ):
+        given = (*options.split(), "--out", tmp_path)
+        done = run("select", small["numbers"], "--target", "y", *given)
+        assert done.code == 0, done.err
+        path = check_round_trip(run, small["numbers"], tmp_path)
+        assert path.error_kind == "training"
+        assert f"{path.criterion[1:]} on the training data" in done.out
+    model = joblib.load(tmp_path / "model.joblib")
+    assert (model.l1, model.l2, model.l0, model.max_hidden) == (0.01, 0.001, 0.01, 2)
+    assert len(model.selected_) == 1
+
+
+def test_sizes_that_a_path_lacks(run: Run, small, tmp_path: Path) -> None:
+    given = ("--method", "rbf", "--r", 20, "--t", 1)
+    arguments = ("select", small["numbers"], "--target", "y", *given, "--out", tmp_path)
+    assert run(*arguments).code == 0
+    smaller, larger = SelectionPath.load(tmp_path / "path.json").sizes
+    assert (smaller, larger > 1) == (0, True)
+    done = run(*arguments, "--choose", 1)
+    assert done.code == 0
+    assert f"no size 1; size {larger}, the next larger, is taken" in done.err
+    assert "the next larger size to the 1 asked for" in done.out
+    lambdas = ("--method", "grafting", "--l1", 0.5, "--choose", 4)
+    done = run("select", small["numbers"], "--target", "y", *lambdas)
+    assert "no size 4" in done.err
+    assert "the next smaller" in done.err
+
+
+def test_the_seed_decides(run: Run, small) -> None:
+    def errors(*options: object) -> list[float]:
+        done = select(run, small["numbers"], "elm-fs", "--json", "--max-features", 2, *options)
+        return [step["error"] for step in json.loads(done.out)["path"]["steps"]]
+
+    assert errors() == errors("--seed", 0) == errors("--threads", 1)
+    assert errors() != errors("--seed", 1)
+
+
+def test_mutual_information_is_judged_by_a_machine(run: Run, small, tmp_path: Path) -> None:
+    done = select(run, small["numbers"], "mi-forward", "--out", tmp_path)
+    assert "OP-ELM on the selected columns predicts" in done.out
+    assert "Leave-one-out squared error of OP-ELM" in done.out
+    model = joblib.load(tmp_path / "model.joblib")
+    assert isinstance(model, MutualInfoRegressor)
+    assert model.selector_.path_.criterion == "minus mutual information"
+    assert model.selector_.path_.subsets == model.path_.subsets
+    y = read_table(small["numbers"], target="y").y
+    left_out = [(y[i] - np.delete(y, i).mean()) ** 2 for i in range(len(y))]
+    np.testing.assert_allclose(model.path_.error(0), np.mean(left_out))
+
+
+def test_auc(run: Run, small) -> None:
+    done = run("select", small["two"], "--target", "y", "--loss", "auc", "--json")
+    assert done.code == 0, done.err
+    assert json.loads(done.out)["path"]["criterion"] == "leave-pair-out AUC error"
+    refused(run("select", small["three"], "--target", "y", "--loss", "auc"), "two classes")
+    refused(run("select", small["two"], "--target", "y", "--loss", "auc", "--cv", 3), "--cv")
+
+
+def test_as_a_program(small: dict[str, Path], tmp_path: Path) -> None:
+    arguments = ("--target", "y", "--method", "lars", "--out", tmp_path)
+    done = program("select", small["numbers"], *arguments)
+    assert done.code == 0, done.err
+    done = program("predict", tmp_path / "model.joblib", small["numbers"])
+    assert done.out.startswith("prediction\n")
+    assert len(done.out.splitlines()) == 41
