@@ -131,7 +131,7 @@ class SparseRLS(SelectorMixin, CallbackSupportMixin, BaseEstimator):
         # Ties between penalties go to the larger one, the simpler model.
         self.alpha_ = min(paths, key=lambda alpha: (paths[alpha].errors.min(), -alpha))
         self.path_ = path = paths[self.alpha_]
-        if path.stopped in ("interrupted", "asked to") and _is_count(self.choose):
+        if (not path.complete or path.stopped == "asked to") and _is_count(self.choose):
             # The size asked for may not have been reached; what was found is not thrown away.
             self._take(min(path.sizes, key=lambda size: abs(size - int(self.choose))))
         else:

@@ -84,13 +84,9 @@ class Trail:
         return time.perf_counter() - self._started
 
     def note(
-        self,
-        model: Model,
-        update: Update | None = None,
-        seconds: float | None = None,
-        ask: bool = True,
+        self, model: Model, update: Update | None = None, seconds: float | None = None
     ) -> bool:
-        """Record where the model is now; return whether the search should stop, if ``ask``."""
+        """Record where the model is now; return whether the search should stop."""
         self.size = size = len(model.chosen)
         if not self.steps:
             self.first_error = model.error
@@ -112,7 +108,7 @@ class Trail:
                 model.coef(),
                 model.intercept(),
             )
-        if update is None or not ask:
+        if update is None:
             return False
         if self._watch is not None and self._watch(self):
             self.stopped = "asked to"
@@ -229,6 +225,9 @@ def with_swaps(
     model: Model, trail: Trail, *, size: int, candidates: Sequence[int], keep: Sequence[int] = ()
 ) -> None:
     """Add the best feature, then exchange one chosen for one other feature while that helps."""
+    halfway = bool(trail.moves) and trail.moves[-1].action == "drop"
+    if halfway and _complete(model, trail, candidates):
+        return
     while True:
         if _swap(model, trail, candidates, keep):
             return
@@ -249,7 +248,8 @@ def _swap(model: Model, trail: Trail, candidates: Sequence[int], keep: Sequence[
     Exchanges are tried on copies, so that the model is the same whatever was tried.
     """
     while True:
-        best, least = None, model.error * (1 - SWAP_GAIN)
+        best: tuple[int, Update] | None = None
+        least = model.error * (1 - SWAP_GAIN)
         for feature in sorted(_without(model.chosen, keep)):
             trial = model.duplicate()
             trial.apply_update(Update("drop", feature, np.nan))
@@ -259,13 +259,20 @@ def _swap(model: Model, trail: Trail, candidates: Sequence[int], keep: Sequence[
                 best, least = (feature, update), update.error * (1 - SWAP_GAIN)
         if best is None:
             return False
-        leaving, update = best
-        drop = Update("drop", leaving, np.nan)
+        drop = Update("drop", best[0], np.nan)
         model.apply_update(drop)
-        trail.note(model, drop, ask=False)  # an exchange is one move: it is not left half done
-        model.apply_update(update)
-        if trail.note(model, update):
+        if trail.note(model, drop) or _complete(model, trail, candidates):
             return True
+
+
+def _complete(model: Model, trail: Trail, candidates: Sequence[int]) -> bool:
+    """Make the second half of an exchange, after the drop; return whether to stop."""
+    leaving = trail.moves[-1].feature
+    update = model.find_best_update("add", [i for i in candidates if i != leaving])
+    if update is None:
+        return False
+    model.apply_update(update)
+    return trail.note(model, update)
 
 
 def _addition(model: Model, trail: Trail, candidates: Sequence[int]) -> Update | None:
