@@ -691,6 +691,7 @@ def test_a_real_ctrl_c(tmp_path, cv):
             print(len(path.moves), flush=True)
         warnings.simplefilter("ignore")
         model = SparseRLSRegressor(300, cv={cv}, callback=tell, choose="min").fit(X, y)
+        print()  # the interrupt may have come in the middle of a line
         print("sizes", max(model.path_.sizes), model.path_.stopped, model.predict(X).shape)
     """
     process = subprocess.Popen(
@@ -729,10 +730,10 @@ def interrupted_after(moves):
 @pytest.mark.parametrize("search", SEARCHES)
 @pytest.mark.parametrize("options", [{}, {"cv": 3}, {"loss": "absolute"}, {"forced": [5]}], ids=str)
 def test_a_resumed_search_is_the_same_to_the_last_bit(tmp_path, search, options):
-    for seed in (2, 4, 6):
-        case = correlated(seed, n=12)
+    for seed in (4, 6):
+        case = correlated(seed, n=10)
         y = case.Y[:, 0]
-        model = SparseRLSRegressor(6, alpha=case.alpha, search=search, choose="min", **options)
+        model = SparseRLSRegressor(5, alpha=case.alpha, search=search, choose="min", **options)
         whole = model.fit(case.X, y).path_
         for moves in range(1, len(whole.moves)):
             file = tmp_path / f"{seed}-{moves}.json"
