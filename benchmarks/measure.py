@@ -32,13 +32,11 @@ def best_of(works: dict[str, Callable[[], object]], repeat: int = 3) -> dict[str
 def extra_memory(code: str) -> float:
     """Bytes that ``work()`` adds to the peak of a fresh process; ``code`` defines X and work."""
     script = (
-        f"import resource, sys\nsys.path.insert(0, {str(Path(__file__).parent)!r})\n{code}\n"
-        "def peak():\n"
-        "    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024\n"
-        "def now():\n"
-        "    with open('/proc/self/statm') as f:\n"
-        "        return int(f.read().split()[1]) * resource.getpagesize()\n"
-        "before = now()\nwork()\nprint(peak() - before)\n"
+        f"import sys\nsys.path.insert(0, {str(Path(__file__).parent)!r})\n{code}\n"
+        "def memory(which):\n"
+        "    with open('/proc/self/status') as f:\n"
+        "        return next(int(line.split()[1]) * 1024 for line in f if line.startswith(which))\n"
+        "before = memory('VmRSS')\nwork()\nprint(memory('VmHWM') - before)\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True, env=os.environ
