@@ -6,9 +6,9 @@ order); values are read as they are stored and all sums are taken in float64.
 
 A block has ``shape`` and five answers:
 
-``dot(V)``              X'V, n x c
+``dot(V)``              X'V, n x c; or ``dot(V, some)``, for those columns of X only
 ``gram(weights)``       X' diag(weights) X, n x n
-``columns(indices)``    those columns as a float64 array in Fortran order
+``columns(indices)``    those columns as a float64 array in Fortran order, new or ``out``
 ``rows(indices)``       those rows as a float64 array
 ``spread(means, weights)``  sum over rows of weights * (x - mean)^2, for every column
 """
@@ -35,11 +35,13 @@ class RowBlock(Protocol):
     @property
     def shape(self) -> tuple[int, int]: ...
 
-    def dot(self, V: Floats) -> Floats: ...
+    def dot(self, V: Floats, some: NDArray[np.intp] | None = None) -> Floats: ...
 
     def gram(self, weights: Floats | None) -> Floats: ...
 
-    def columns(self, indices: Sequence[int] | NDArray[np.intp]) -> Floats: ...
+    def columns(
+        self, indices: Sequence[int] | NDArray[np.intp], out: Floats | None = None
+    ) -> Floats: ...
 
     def rows(self, indices: NDArray[np.intp]) -> Floats: ...
 
@@ -64,9 +66,13 @@ class DenseBlock:
     def _tiles(self, n_columns: int) -> range:
         return range(0, self.shape[0], max(64, TILE // max(1, n_columns)))
 
-    def dot(self, V: Floats) -> Floats:
+    def dot(self, V: Floats, some: NDArray[np.intp] | None = None) -> Floats:
         X = self._rows
         n = X.shape[1]
+        if some is not None:
+            if self._as_is():
+                return np.array([X[:, i] @ V for i in some])
+            return self.columns(some).T @ V
         by_column = self._whole.flags.f_contiguous and not self._whole.flags.c_contiguous
         if V.shape[1] == 2 and by_column and self._whole.size >= COMPILED_FROM:
             from sparsepath.data.compiled import two_products
@@ -78,7 +84,7 @@ class DenseBlock:
         if self._as_is():
             if V.shape[1] == 1:
                 return (X.T @ V[:, 0])[:, None]
-            return X.T @ V
+            return (V.T @ X).T  # a little faster than the other way round
         out = np.zeros((n, V.shape[1]))
         tiles = self._tiles(n)
         for i in tiles:
@@ -99,8 +105,11 @@ class DenseBlock:
             out += tile.T @ tile
         return out
 
-    def columns(self, indices: Sequence[int] | NDArray[np.intp]) -> Floats:
-        out = np.empty((self.shape[0], len(indices)), order="F")
+    def columns(
+        self, indices: Sequence[int] | NDArray[np.intp], out: Floats | None = None
+    ) -> Floats:
+        if out is None:
+            out = np.empty((self.shape[0], len(indices)), order="F")
         for j, i in enumerate(indices):
             out[:, j] = self._rows[:, i]
         return out
@@ -137,7 +146,9 @@ class SparseBlock:
     def shape(self) -> tuple[int, int]:
         return self._X.shape
 
-    def dot(self, V: Floats) -> Floats:
+    def dot(self, V: Floats, some: NDArray[np.intp] | None = None) -> Floats:
+        if some is not None:
+            return self.columns(some).T @ V
         # One vector at a time: SciPy's product with several is slower than that.
         transposed = self._X.T
         out = np.empty((self.shape[1], V.shape[1]), order="F")
@@ -150,9 +161,13 @@ class SparseBlock:
         left = X if weights is None else X.multiply(weights[:, None]).tocsc()
         return (left.T @ X).toarray()
 
-    def columns(self, indices: Sequence[int] | NDArray[np.intp]) -> Floats:
+    def columns(
+        self, indices: Sequence[int] | NDArray[np.intp], out: Floats | None = None
+    ) -> Floats:
         X = self._X
-        out = np.zeros((X.shape[0], len(indices)), order="F")
+        if out is None:
+            out = np.empty((X.shape[0], len(indices)), order="F")
+        out[...] = 0.0
         for j, i in enumerate(indices):
             part = slice(X.indptr[i], X.indptr[i + 1])
             out[X.indices[part], j] = X.data[part]

@@ -1,5 +1,6 @@
 """Threads from the outside: BLAS keeps to one thread each, the row blocks are shared out."""
 
+from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -44,7 +45,7 @@ class Threads:
     def __enter__(self) -> Self:
         self._stack.enter_context(_libraries().limit(limits=1, user_api="blas"))
         if self.n_threads > 1:
-            self._pool = self._stack.enter_context(ThreadPoolExecutor(self.n_threads))
+            self._pool = self._stack.enter_context(ThreadPoolExecutor(self.n_threads - 1))
         return self
 
     def __exit__(
@@ -57,8 +58,29 @@ class Threads:
         self._stack.close()
 
     def map(self, task: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
-        """Do the task for every item; results in the order of the items."""
+        """Do the task for every item; results in the order of the items.
+
+        The caller works too, and each thread takes the next item that is left: one message to a
+        thread per call, however many items there are.
+        """
         items = list(items)
         if self._pool is None or len(items) < 2:
             return [task(item) for item in items]
-        return list(self._pool.map(task, items))
+        results: dict[int, Result] = {}
+        left = deque(enumerate(items))
+
+        def work() -> None:
+            while True:
+                try:
+                    place, item = left.popleft()
+                except IndexError:
+                    return
+                results[place] = task(item)
+
+        others = [self._pool.submit(work) for _ in range(min(self.n_threads, len(items)) - 1)]
+        try:
+            work()
+        finally:
+            for other in others:
+                other.result()
+        return [results[place] for place in range(len(items))]

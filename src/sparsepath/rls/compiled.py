@@ -1,33 +1,58 @@
-"""Compiled loops of the cache search: bring P X up to date and judge everybody, in one pass.
+"""Compiled loops: what a block of rows does with its vectors, in one pass over them.
 
-In all of them ``cache`` is changed in place to cache - new q', and ``out[i]`` gets this block's
-share of the criterion with feature i added: r - z tau_i and p - z^2 inverse_i, z the feature's row
-of the cache. Without room in p the share is infinite.
+``count_wrong`` and ``sum_absolute`` serve the cache search: ``cache`` is changed in place to
+cache - new q', and ``out[i]`` gets this block's share of the criterion with feature i added:
+r - z tau_i and p - z^2 inverse_i, z the feature's row of the cache. ``sum_squares`` does the same
+for a few candidates as they stand. Without room in p the share is infinite.
 """
 
+import numpy as np
 from numba import njit
 
 # Sums may be reordered, so that they run in vector registers; NaN and infinity keep their meaning.
 FAST = {"reassoc", "contract", "nsz"}
+STRIP = 2048  # samples of a strip: the vectors stay in cache while the features stream by
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)
 def count_wrong(cache, q, new, y, r, p, g, v, tau, inverse, room, out):  # type: ignore[no-untyped-def]
-    """Weight v of the samples with y (r - z tau) >= g (p - z^2 inverse); see the module."""
-    for i in range(cache.shape[0]):
-        z = cache[i]
-        b = new[i]
-        t = tau[i]
-        w = inverse[i]
-        total = 0.0
-        tight = 0.0
-        for j in range(z.size):
-            x = z[j] - b * q[j]
-            z[j] = x
-            left = p[j] - x * x * w
-            total += v[j] if y[j] * (r[j] - x * t) >= left * g[j] else 0.0
-            tight += 1.0 if left <= room else 0.0
-        out[i] = total if tight == 0.0 else float("inf")
+    """Weight v of the samples with y (r - z tau) >= g (p - z^2 inverse); see the module.
+
+    With a = y r - g p that is a + g z^2 inverse >= y z tau. Two features at a time, so that the
+    vectors are loaded once for both; an odd one out is done twice.
+    """
+    n, m = cache.shape
+    full = np.zeros(n)
+    a = y * r - g * p
+    out[:] = 0.0
+    for low in range(0, m, STRIP):
+        part = slice(low, min(m, low + STRIP))
+        qs, ys, ps, gs, vs, most = q[part], y[part], p[part], g[part], v[part], a[part]
+        for i in range(0, n, 2):
+            k = i + 1 if i + 1 < n else i
+            z1, z2 = cache[i, part], cache[k, part]
+            b1, t1, w1 = new[i], tau[i], inverse[i]
+            b2, t2, w2 = new[k] if k > i else 0.0, tau[k], inverse[k]
+            wrong1 = wrong2 = full1 = full2 = 0.0
+            for j in range(z1.size):
+                x1 = z1[j] - b1 * qs[j]
+                z1[j] = x1
+                s1 = x1 * x1 * w1
+                wrong1 += vs[j] if most[j] + s1 * gs[j] >= ys[j] * x1 * t1 else 0.0
+                full1 += 1.0 if ps[j] - s1 <= room else 0.0
+                x2 = z2[j] - b2 * qs[j]
+                z2[j] = x2
+                s2 = x2 * x2 * w2
+                wrong2 += vs[j] if most[j] + s2 * gs[j] >= ys[j] * x2 * t2 else 0.0
+                full2 += 1.0 if ps[j] - s2 <= room else 0.0
+            out[i] += wrong1
+            full[i] += full1
+            if k > i:
+                out[k] += wrong2
+                full[k] += full2
+    for i in range(n):
+        if full[i] > 0.0:
+            out[i] = np.inf
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)
@@ -45,5 +70,23 @@ def sum_absolute(cache, q, new, r, p, v, tau, inverse, room, out):  # type: igno
             z[j] = x
             left = p[j] - x * x * w
             total += v[j] * abs(r[j] - x * t) / left
+            tight += 1.0 if left <= room else 0.0
+        out[i] = total if tight == 0.0 else float("inf")
+
+
+@njit(nogil=True, cache=True, fastmath=FAST)
+def sum_squares(candidates, r, p, share, tau, inverse, room, out):  # type: ignore[no-untyped-def]
+    """Sum of share ((r - z tau) / (p - z^2 inverse))^2 for each row z of ``candidates``."""
+    for i in range(candidates.shape[0]):
+        z = candidates[i]
+        t = tau[i]
+        w = inverse[i]
+        total = 0.0
+        tight = 0.0
+        for j in range(z.size):
+            x = z[j]
+            left = p[j] - x * x * w
+            e = (r[j] - x * t) / left
+            total += share[j] * e * e
             tight += 1.0 if left <= room else 0.0
         out[i] = total if tight == 0.0 else float("inf")

@@ -10,7 +10,8 @@ from sparsepath.data.blocks import Floats, RowBlock, SparseBlock
 from sparsepath.data.threads import Threads
 
 CONSTANT = 1e-26  # squared spread over squared size from which a column counts as constant
-GRAM_BATCH = 32  # columns of the Gram matrix computed at once
+GRAM_BATCH = 48  # columns of the Gram matrix computed at once
+FIRST_GRAM_BATCH = 32  # and at first: few may be chosen at all
 
 
 class Design:
@@ -53,8 +54,8 @@ class Design:
         averages = sum(threads.map(lambda b: b[0].dot(weights[b[1], None]), parts))[:, 0]  # type: ignore[index]
         averages /= self.total
         self.means = averages if fit_intercept else np.zeros(self.n_features)
-        uniform = bool(np.all(weights == 1.0))
-        self._weights = [None if uniform else weights[part] for part in self.slices]
+        self.uniform = bool(np.all(weights == 1.0))
+        self._weights = [None if self.uniform else weights[part] for part in self.slices]
         spread: Floats = sum(  # type: ignore[assignment]
             threads.map(
                 lambda b: b[0].spread(self.means, b[1]),
@@ -116,24 +117,26 @@ class Design:
     def gram_column(self, i: int, hopeful: Sequence[int] | NDArray[np.intp] = ()) -> Floats:
         """Products of all columns with column i, kept once computed.
 
-        If it has to be computed, so are those of the ``hopeful`` features: a matrix product of
-        thirty-two columns takes little longer than one column's, which has to wait for memory.
+        If it has to be computed, so are those of the ``hopeful`` features: a product of matrices
+        takes far less time per column than that of one column, which has to wait for memory.
         """
         if i not in self._gram:
             batch = [i, *(int(j) for j in hopeful if j != i and j not in self._gram)]
-            which = np.array(batch[:GRAM_BATCH], dtype=np.intp)
+            most = GRAM_BATCH if self._gram else FIRST_GRAM_BATCH
+            which = np.array(batch[:most], dtype=np.intp)
             means, scales = self.means[which], self.scales[which]
 
             def products(pair: tuple[RowBlock, slice]) -> tuple[Floats, Floats]:
                 block, part = pair
                 V = block.columns(which)
                 V -= means
-                V *= self.weights[part, None] * scales
+                if not self.uniform:
+                    V *= self.weights[part, None]
                 return block.dot(V), V.sum(0)
 
             parts = self.threads.map(products, zip(self.blocks, self.slices, strict=True))
             total = sum(dots for dots, _ in parts)
             sums = sum(sums for _, sums in parts)
-            total = self.scales[:, None] * (total - np.outer(self.means, sums))
+            total = self.scales[:, None] * (total - np.outer(self.means, sums)) * scales
             self._gram.update(zip(which.tolist(), total.T, strict=True))
         return self._gram[i]

@@ -45,11 +45,12 @@ BATCH = 8  # candidates evaluated at once
 EVERY_NUMBERS = 1 << 18  # numbers in the columns evaluated at once, when everybody is
 FIRST_BATCH = 1  # and at first: often the most hopeful settles the matter
 PASS_FROM = 0.3  # share of candidates whose products with u are better had from one pass over X
-BATCH_PASSES = 3.5  # passes over X that take as long as a batch of columns of the Gram matrix
+BATCH_PASSES = 6  # passes over X that take as long as a batch of columns of the Gram matrix
 CREDIT = 12  # passes that may be spent on batches ahead of the steps they save
 ROUNDING = 1e-11  # error of a product of two columns of norm one, with a wide margin
 KNOWN_WELL = 1e-6  # that error over the pivot up to which t may stand in for Z'x
 STEEP = 1e4  # |x| / sqrt(pivot) above which the Gram matrix is not exact enough for x
+STEEP_CACHE = 1e2  # the same where P X is kept and has to stay as good as new
 
 
 class EveryFinder:
@@ -83,6 +84,7 @@ class Follower:
     collinear: NDArray[np.bool_]
     turned: Floats
     hopeful: NDArray[np.intp] = np.zeros(0, dtype=np.intp)
+    steep = STEEP
     _t: Floats
     _size: int
 
@@ -123,12 +125,12 @@ class Follower:
         design = state.design
         t_b, root = state.R[:-1, -1], state.R[-1, -1]
         Xu = None
-        if not with_u and self.form != "pass" and design.sizes[feature] <= STEEP * root:
+        if self._uses_gram(state) and design.sizes[feature] <= self.steep * root:
             self._batches += not design.knows_gram(feature)
             new = (design.gram_column(feature, self.hopeful) - self.t @ t_b) / root
         else:
-            sums = state.sum(lambda rows: rows.g @ rows.newest(with_u))
-            both = _centered(state, state.sum(lambda rows: rows.products(1, with_u)), sums)
+            sums, products = zip(*state.each(lambda rows: rows.newest(with_u)), strict=True)
+            both = _centered(state, _added(products), _added(sums))
             new, Xu = both[:, 0], both[:, 1:] if with_u else None
         k = len(t_b)
         if k:
@@ -216,14 +218,15 @@ class BoundFinder(Follower):
             n_open = int(np.searchsorted(bounds, limit(least, state.empty_error), side="right"))
             if not n_open:
                 break
-            head = slice(min(n_open, FIRST_BATCH if not len(found) else BATCH))
+            many = min(n_open // 2, EVERY_NUMBERS // state.design.n_samples)
+            head = slice(min(n_open, FIRST_BATCH if not len(found) else max(BATCH, many)))
             if not fine[head].all():
                 if len(found) and np.count_nonzero(~fine[:n_open]) > PASS_FROM * len(features):
                     part = slice(None)
                     products = state.sum(lambda rows: rows.products(0, True))[features]
                 else:
                     part = slice(min(n_open, 2 * BATCH))
-                    products = state.sum(partial(Rows.column_products, features=features[part]))
+                    products = self._column_products(state, features[part])
                 Xu = _centered(state, products, weighed.gu, features[part])
                 bounds[part] = self._bounds(state, features[part], weighed, Xu)
                 fine[part] = True
@@ -248,6 +251,15 @@ class BoundFinder(Follower):
             other.b2, other.collinear = self.b2.copy(), self.collinear.copy()
             other._t = self._t.copy(order="F")
         return other
+
+    def _column_products(self, state: State, features: NDArray[np.intp]) -> Floats:
+        """X'(g u) for some of the columns, and Z'u on the way if it is not yet known."""
+        if self._overlap_u is not None:
+            return state.sum(partial(Rows.column_products, features=features))
+        both = state.each(lambda rows: (rows.column_products(features), rows.Z.T @ rows.u))
+        products, overlaps = zip(*both, strict=True)
+        self._overlap_u = _added(overlaps)
+        return _added(products)
 
     def _Zu(self, state: State) -> Floats:  # noqa: N802 (the papers' letters)
         """Z'u, computed when first needed in a step."""
@@ -303,8 +315,10 @@ class BoundFinder(Follower):
 class CacheFinder(Follower):
     """Evaluates every candidate in one pass over P X, kept in memory; for a single target."""
 
+    steep = STEEP_CACHE
+
     def __init__(self) -> None:
-        super().__init__("pass")
+        super().__init__("auto")
 
     def best(self, state: State, allowed: NDArray[np.bool_]) -> Update | None:
         """The best addition among the allowed features, or None."""
@@ -322,6 +336,8 @@ class CacheFinder(Follower):
             errors[batch] = state.errors_with(batch)
             self.collinear[batch] |= state.is_collinear
         features = np.flatnonzero(allowed & ~self.collinear)
+        order = np.argsort(errors[features], kind="stable")
+        self.hopeful = features[order[: 2 * GRAM_BATCH]]
         return _pick(state, features, errors[features])
 
     def duplicate(self) -> EveryFinder:

@@ -56,7 +56,7 @@ class Loss:
         """Sums over the rows of ``weighted``, one per column: the inner loop of a search."""
         if self.name == "squared" and len(residuals) == 1:
             e = np.divide(residuals[0], p, out=residuals[0])
-            return _per_weight(g, v) @ np.square(e, out=e)
+            return per_weight(g, v) @ np.square(e, out=e)
         return self.weighted(residuals, p, g, v, Y).sum(0)
 
     def weighted(
@@ -81,12 +81,12 @@ class Loss:
             total = _sum_of(np.square(r, out=r) for r in residuals)
             total /= p
             total /= p
-            total *= _per_weight(g, v)[column]
+            total *= per_weight(g, v)[column]
             return total
         if self.name == "absolute":
             total = _sum_of(np.abs(r, out=r) for r in residuals)
             total /= p
-            total *= (_per_weight(g, v) * g)[column]
+            total *= (per_weight(g, v) * g)[column]
             return total
         room = p * g[column]
         if len(residuals) == 1:
@@ -108,6 +108,6 @@ def _sum_of(parts: Iterator[Floats]) -> Floats:
     return total
 
 
-def _per_weight(g: Floats, v: Floats) -> Floats:
+def per_weight(g: Floats, v: Floats) -> Floats:
     """V / g^2, constant for the losses that use it; zero where the weight is zero."""
     return np.divide(v, g * g, where=g > 0, out=np.zeros(len(g)))

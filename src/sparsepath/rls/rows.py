@@ -11,13 +11,12 @@ import copy
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.data.blocks import Floats, RowBlock
-from sparsepath.rls.losses import NO_DECISION, ROOM, Loss
+from sparsepath.data.blocks import COMPILED_FROM, Floats, RowBlock
+from sparsepath.rls.losses import NO_DECISION, ROOM, Loss, per_weight
 
 STRIP = 4096  # rows scored at once: a few candidates' worth stays in cache
-FEW = 2  # candidates up to which column by column is faster than a matrix product
 CACHE_BATCH = 32  # columns of P X computed at once
-IN_CACHE = 1 << 15  # numbers of Z that stay in cache between two products with them
+IN_CACHE = 1 << 18  # numbers of Z that stay in cache between two products with them
 
 
 class Rows:
@@ -40,6 +39,10 @@ class Rows:
     def __init__(self, block: RowBlock, Y: Floats, g: Floats, v: Floats, loss: Loss) -> None:
         self.block = block
         self.Y, self.g, self.v, self.loss = Y, g, v, loss
+        self.even = bool(np.all(g == 1.0))
+        large = block.shape[0] * block.shape[1] >= COMPILED_FROM
+        self._compiled = large and loss.name == "squared" and Y.shape[1] == 1
+        self._share = per_weight(g, v)
 
     def begin(self, y_mean: Floats, total_weight: float, fit_intercept: bool) -> None:
         """The empty model: r = P0 y, p = 1 less the intercept's share, no columns in Z."""
@@ -48,7 +51,8 @@ class Rows:
         self.p = 1.0 - g * g / total_weight if fit_intercept else np.ones(len(g))
         self._Z = np.empty((len(g), 8), order="F")
         self.size = 0
-        self.W = np.empty((len(g), 0), order="F")
+        self._space = np.empty((len(g), 0), order="F")
+        self.held = np.zeros(len(g))
         self.released = np.zeros(len(g))
 
     @property
@@ -61,37 +65,52 @@ class Rows:
         other = copy.copy(self)
         other.r, other.p = self.r.copy(order="F"), self.p.copy()
         other._Z = self._Z.copy(order="F")
+        other.held = self.held.copy()
+        other._space = np.empty((len(self.g), 0), order="F")
         return other
 
     # Candidates ---------------------------------------------------------------------------------
 
     def load(self, features: NDArray[np.intp], means: Floats, scales: Floats) -> None:
         """Take the columns of some candidates into W."""
-        self.W = self.block.columns(features)
-        self.W -= means
-        self.W *= self.g[:, None]
-        self.W *= scales
+        self.W = self._taken(features, means, scales, self._room(len(features)))
+
+    def hold(self, feature: NDArray[np.intp], mean: Floats, scale: Floats) -> Floats:
+        """Take the column of one candidate, to be judged and perhaps added; return Z'w."""
+        self._taken(feature, mean, scale, self.held[:, None])
+        return self.held @ self.Z
+
+    def _taken(
+        self, features: NDArray[np.intp], means: Floats, scales: Floats, out: Floats
+    ) -> Floats:
+        self.block.columns(features, out)
+        out -= means
+        if not self.even:
+            out *= self.g[:, None]
+        if not np.all(scales == 1.0):
+            out *= scales
+        return out
+
+    def _room(self, width: int) -> Floats:
+        """Space for some candidates, used again and again: fresh memory is slow."""
+        if self._space.shape[1] < width:
+            self._space = np.empty((len(self.g), width), order="F")
+        return self._space[:, :width]
 
     def project(self, t: Floats) -> tuple[Floats, Floats]:
         """W <- W - Z t in place; return the squared norms of W and W'r."""
         W, Z = self.W, self.Z
-        if W.shape[1] <= FEW:
-            for j in range(W.shape[1]):
-                W[:, j] -= Z @ t[:, j]
-        else:  # this way round the product comes out in the order of W
-            W.T[...] -= t.T @ Z.T
+        for i in range(0, len(W) if self.size else 0, STRIP):
+            part = slice(i, i + STRIP)
+            W[part].T[...] -= t.T @ Z[part].T  # so that the product is in the order of W
         return np.einsum("ij,ij->j", W, W), W.T @ self.r
 
-    def overlap(self) -> Floats:
-        """Z'W."""
-        return self.Z.T @ self.W
-
-    def project_one(self, t: Floats) -> tuple[float, Floats, Floats]:
-        """W <- W - Z t in place for a single candidate; return |W|^2, W'r and Z'W.
+    def project_held(self, t: Floats) -> tuple[float, Floats, Floats]:
+        """Take Z t off the candidate held, w; return |w|^2, w'r and Z'w.
 
         Strip by strip, so that Z comes from memory once for both products.
         """
-        w, Z = self.W[:, 0], self.Z
+        w, Z = self.held, self.Z
         left = np.zeros(self.size)
         step = max(256, IN_CACHE // max(1, self.size))
         for i in range(0, len(w) if self.size else 0, step):
@@ -101,17 +120,31 @@ class Rows:
             left += part @ strip
         return float(w @ w), w @ self.r, left
 
+    def score_held(self, pivots: Floats, tau: Floats) -> Floats:
+        """This block's share of the criterion with the candidate held added."""
+        return self._score(self.held[:, None], pivots, tau)
+
     def score(self, pivots: Floats, tau: Floats) -> Floats:
-        """This block's share of the criterion with each candidate of W added.
+        """This block's share of the criterion with each candidate of W added."""
+        return self._score(self.W, pivots, tau)
+
+    def _score(self, W: Floats, pivots: Floats, tau: Floats) -> Floats:
+        """This block's share of the criterion with each column of W added.
 
         Adding z changes r to r - z tau and p to p - z^2 / pivot (tau is c x T). Infinite where a
         leverage reaches one.
         """
         out = np.zeros(len(pivots))
+        if self._compiled:
+            from sparsepath.rls.compiled import sum_squares
+
+            inverse, steps = 1.0 / pivots, np.ascontiguousarray(tau[:, 0])
+            sum_squares(W.T, self.r[:, 0], self.p, self._share, steps, inverse, ROOM, out)
+            return out
         full = np.zeros(len(pivots), dtype=bool)
         for i in range(0, len(self.g), STRIP):
             part = slice(i, i + STRIP)
-            z = self.W[part]
+            z = W[part]
             p = z * z
             p *= -1.0 / pivots
             p += self.p[part, None]
@@ -133,7 +166,8 @@ class Rows:
 
     def score_without(self, directions: Floats, tau: Floats) -> Floats:
         """This block's share of the criterion with each of some features dropped."""
-        self.W = (directions.T @ self.Z.T).T
+        self.W = self._room(len(tau))
+        np.matmul(directions.T, self.Z.T, out=self.W.T)
         return self.score(np.full(len(tau), -1.0), tau)
 
     def score_all(self, G: Floats, tau: Floats) -> float:
@@ -154,12 +188,12 @@ class Rows:
     # Updates ------------------------------------------------------------------------------------
 
     def adopt(self, root: float, tau: Floats) -> None:
-        """Add the single candidate in W: a new column of Z, new residuals, new leverages."""
+        """Add the candidate held: a new column of Z, new residuals, new leverages."""
         if self.size == self._Z.shape[1]:
             grown = np.empty((len(self.g), 2 * self.size), order="F")
             grown[:, : self.size] = self._Z
             self._Z = grown
-        z = self.W[:, 0]
+        z = self.held
         q = np.divide(z, root, out=self._Z[:, self.size])
         self.size += 1
         self._move_residuals(z, -tau)
@@ -213,7 +247,7 @@ class Rows:
 
     def criterion(self) -> tuple[float, float, Floats]:
         """Sum of v * loss, the smallest p, and the sums of r^2 per target."""
-        residuals = [column.copy() for column in self.r.T]
+        residuals = list(self.r.T.copy())
         p = np.maximum(self.p, ROOM)
         self._losses = self.loss.weighted(residuals, p, *self._given(slice(None)))
         total = float(self._losses.sum())
@@ -226,7 +260,7 @@ class Rows:
 
     def correlations(self) -> Floats:
         """X'(g r), the means not yet taken off."""
-        return self.block.dot(self.r * self.g[:, None])
+        return self.block.dot(self._weighted(self.r))
 
     def weigh(self) -> tuple[Floats, Floats, Floats]:
         """Form u = r / p^2; return, per target, g'u, u'u and u'r."""
@@ -248,17 +282,21 @@ class Rows:
             out += strip.T @ strip
         return out
 
-    def newest(self, weighed: bool) -> Floats:
-        """[newest column of Z, u]."""
-        return self._pick(1, weighed)
+    def newest(self, weighed: bool) -> tuple[Floats, Floats]:
+        """With V = [newest column of Z, u]: g'V and X'(g V), in one pass over X."""
+        V = self._pick(1, weighed)
+        return self.g @ V, self.block.dot(self._weighted(V))
 
     def products(self, n_newest: int, weighed: bool) -> Floats:
         """X'(g [newest columns of Z, u]) in one pass over X, the means not yet taken off."""
-        return self.block.dot(self._pick(n_newest, weighed) * self.g[:, None])
+        return self.block.dot(self._weighted(self._pick(n_newest, weighed)))
 
     def column_products(self, features: NDArray[np.intp]) -> Floats:
         """X'(g u) for some of the columns, the means not yet taken off."""
-        return self.block.columns(features).T @ (self.u * self.g[:, None])
+        return self.block.dot(self._weighted(self.u), features)
+
+    def _weighted(self, V: Floats) -> Floats:
+        return V if self.even else V * self.g[:, None]
 
     def _pick(self, n_newest: int, weighed: bool) -> Floats:
         V = self.Z[:, self.size - n_newest :]

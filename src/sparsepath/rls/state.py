@@ -57,6 +57,21 @@ class Change:
     released: Floats | None = None
 
 
+@dataclass(frozen=True)
+class Held:
+    """A candidate judged on its own, as the blocks hold it: adding it needs no second look.
+
+    ``age`` is the length of the history when it was judged; t, |W|^2, W'r and Z'W.
+    """
+
+    age: int
+    feature: int
+    t: Floats
+    square: float
+    products: Floats
+    left: Floats
+
+
 class Finder(Protocol):
     """Finds the best addition to a state, which it follows through all changes."""
 
@@ -117,6 +132,7 @@ class State:
         self.R = np.zeros((0, 0))
         self.a = np.zeros((0, self.n_targets))
         self.history: list[Change] = []
+        self._held: Held | None = None
         self._measure()
         self.target_squares = float(self.residual_squares.sum())
         self.empty_error = self.error
@@ -194,6 +210,7 @@ class State:
         other.chosen = list(self.chosen)
         other.history = list(self.history)
         other.finder = self.finder.duplicate()
+        other._held = None
         return other
 
     # Judging and making changes -----------------------------------------------------------------
@@ -205,30 +222,36 @@ class State:
 
         Infinite where that cannot be said: the feature is collinear with the chosen ones, or a
         sample's prediction would rest on that sample alone. ``overlaps`` is Z'x of the features,
-        where it is known.
+        where it is known; a single one is judged without, and held ready to be added.
         """
-        t = self._load(features, overlaps)
-        squares, products = self._project(t)
+        which = np.asarray(features, dtype=np.intp)
+        if len(which) == 1:
+            held = self._hold(int(which[0]))
+            t, squares, products = held.t[:, None], np.array([held.square]), held.products[None]
+        else:
+            t, squares, products = self._project(which, overlaps)
         b = self.solve(t)
         s = squares + self.alpha * np.einsum("ij,ij->j", b, b)
         c = products + self.alpha * (b.T @ self.solve(self.a))
         pivots = s + self.alpha
-        usable = self._usable(features, pivots)
+        usable = self._usable(which, pivots)
         self.is_collinear = ~usable
         pivots = np.where(usable, pivots, 1.0)
         tau = np.where(usable[:, None], c / pivots[:, None], 0.0)
-        errors = self.sum(lambda rows: rows.score(pivots, tau))
+        score = Rows.score_held if len(which) == 1 else Rows.score
+        errors = self.sum(lambda rows: score(rows, pivots, tau))
         return np.where(usable, errors, np.inf)
 
     def add(self, feature: int) -> None:
         """Add a feature; orthogonalised again if need be, so that Z stays as good as new."""
         if feature in self.chosen:
             raise InputError(f"feature {feature} is chosen already.")
-        t = self._load([feature])[:, 0]
-        square, products, left = self._project_one(t)
-        again = left - self.alpha * self.solve(self.solve(t), transposed=True)
+        held = self._hold(int(feature))
+        t, square, products = held.t, held.square, held.products
+        again = held.left - self.alpha * self.solve(self.solve(t), transposed=True)
+        self._held = None
         if again @ again > LEFT_OVER**2 * square:
-            square, products, _ = self._project_one(again)
+            square, products, _ = self._project_held(again)
             t = t + again
         b = self.solve(t)
         pivot = float(square + self.alpha * (b @ b) + self.alpha)
@@ -236,7 +259,7 @@ class State:
             raise InputError(f"feature {feature} is collinear with the chosen ones.")
         c = products + self.alpha * (b @ self.solve(self.a))
         root = np.sqrt(pivot)
-        self.each(lambda rows: rows.adopt(root, c / pivot))
+        self._measure(lambda rows: rows.adopt(root, c / pivot))
         k = len(self.chosen)
         R = np.zeros((k + 1, k + 1), order="F")
         R[:k, :k] = self.R
@@ -246,16 +269,14 @@ class State:
         self.a = np.vstack([self.a, c / root])
         self.chosen.append(int(feature))
         self.history.append(Change("add", int(feature)))
-        self._measure()
 
     def error_with_all(self, features: Sequence[int]) -> float:
         """The criterion after adding all of these features at once (see ``groups.py``)."""
-        T = self._load(features)
-        _, products = self._project(T)
+        which = np.asarray(features, dtype=np.intp)
+        T, _, products = self._project(which)
         B = self.solve(T)
         S = self.sum(lambda rows: rows.W.T @ rows.W) + self.alpha * (B.T @ B + np.eye(len(T.T)))
         C = products + self.alpha * (B.T @ self.solve(self.a))
-        which = np.asarray(features, dtype=np.intp)
         live = self._usable(which, np.diag(S))
         if not live.any():
             return np.inf
@@ -295,12 +316,11 @@ class State:
         place = self.chosen.index(feature)
         Q, R = qr_delete(np.eye(k), self.R, place, which="col")
         a = Q.T @ self.a
-        self.each(lambda rows: rows.release(Q, a[-1]))
+        self._measure(lambda rows: rows.release(Q, a[-1]))
         self.R = np.asfortranarray(R[: k - 1])
         self.a = a[: k - 1]
         del self.chosen[place]
         self.history.append(Change("drop", int(feature), Q, a[-1]))
-        self._measure()
 
     # Small parts --------------------------------------------------------------------------------
 
@@ -315,21 +335,46 @@ class State:
             first = first + part
         return first
 
-    def _load(
-        self, features: Sequence[int] | NDArray[np.intp], overlaps: Floats | None = None
-    ) -> Floats:
-        which = np.asarray(features, dtype=np.intp)
-        means, scales = self.design.means[which], self.design.scales[which]
-        self.each(lambda rows: rows.load(which, means, scales))
-        return self.sum(lambda rows: rows.overlap()) if overlaps is None else overlaps
+    def _overlaps(self, which: NDArray[np.intp]) -> Floats:
+        """Z'x of these features, one column each."""
+        if not self.chosen:
+            return np.zeros((0, len(which)))
 
-    def _project(self, t: Floats) -> tuple[Floats, Floats]:
-        answers = self.each(lambda rows: rows.project(t))
-        return _total(a[0] for a in answers), _total(a[1] for a in answers)
+        def products(rows: Rows) -> Floats:
+            self._load(rows, which)
+            return rows.Z.T @ rows.W
 
-    def _project_one(self, t: Floats) -> tuple[float, Floats, Floats]:
-        answers = self.each(lambda rows: rows.project_one(t))
-        squares, products, left = zip(*answers, strict=True)
+        return self.sum(products)
+
+    def _load(self, rows: Rows, which: NDArray[np.intp]) -> None:
+        rows.load(which, self.design.means[which], self.design.scales[which])
+
+    def _project(
+        self, which: NDArray[np.intp], overlaps: Floats | None = None
+    ) -> tuple[Floats, Floats, Floats]:
+        """Take these columns, less their part in the chosen ones; t, squared norms, W'r."""
+        t = self._overlaps(which) if overlaps is None else overlaps
+
+        def project(rows: Rows) -> tuple[Floats, Floats]:
+            self._load(rows, which)
+            return rows.project(t)
+
+        squares, products = zip(*self.each(project), strict=True)
+        return t, _total(iter(squares)), _total(iter(products))
+
+    def _hold(self, feature: int) -> Held:
+        """The same for one column, which the blocks keep; nothing to do if it was the last one."""
+        held = self._held
+        if held is None or (held.age, held.feature) != (len(self.history), feature):
+            which = np.array([feature], dtype=np.intp)
+            mean, scale = self.design.means[which], self.design.scales[which]
+            t = self.sum(lambda rows: rows.hold(which, mean, scale))
+            held = Held(len(self.history), feature, t, *self._project_held(t))
+            self._held = held
+        return held
+
+    def _project_held(self, t: Floats) -> tuple[float, Floats, Floats]:
+        squares, products, left = zip(*self.each(lambda rows: rows.project_held(t)), strict=True)
         return sum(squares), _total(iter(products)), _total(iter(left))
 
     def _usable(
@@ -344,8 +389,15 @@ class State:
         """R^-1 b, or R^-T b."""
         return triangular(self.R, b, transposed) if len(self.R) else np.zeros_like(b)
 
-    def _measure(self) -> None:
-        answers = self.each(lambda rows: rows.criterion())
+    def _measure(self, first: Callable[[Rows], None] | None = None) -> None:
+        """The criterion of the model as it stands, after something is done to every block."""
+
+        def work(rows: Rows) -> tuple[float, float, Floats]:
+            if first is not None:
+                first(rows)
+            return rows.criterion()
+
+        answers = self.each(work)
         self.error = float(sum(a[0] for a in answers))
         self.residual_squares = _total(a[2] for a in answers)
         if min(a[1] for a in answers) <= ROOM:
