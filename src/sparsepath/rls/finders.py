@@ -60,6 +60,9 @@ class EveryFinder:
         """It keeps nothing, so it serves any state."""
         return self
 
+    def catch_up(self, state: State) -> None:
+        """It keeps nothing."""
+
     def best(self, state: State, allowed: NDArray[np.bool_]) -> Update | None:
         """The best addition among the allowed features, or None."""
         features = np.flatnonzero(allowed)
@@ -243,6 +246,11 @@ class BoundFinder(Follower):
         self.evaluated += len(found)
         return _pick(state, found, errors)
 
+    def catch_up(self, state: State) -> None:
+        """Follow the last change; two at once would mean to start afresh."""
+        if self._seen is not None and len(state.history) == self._seen + 1:
+            self._follow(state, np.zeros(state.n_targets), with_u=False)
+
     def duplicate(self) -> "BoundFinder":
         """A copy that can follow a copy of the state."""
         other = copy.copy(self)
@@ -339,6 +347,9 @@ class CacheFinder(Follower):
         order = np.argsort(errors[features], kind="stable")
         self.hopeful = features[order[: 2 * GRAM_BATCH]]
         return _pick(state, features, errors[features])
+
+    def catch_up(self, state: State) -> None:
+        """P X is brought up when it is needed."""
 
     def duplicate(self) -> EveryFinder:
         """Copies of P X would take longer than doing without it."""

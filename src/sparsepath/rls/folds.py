@@ -125,7 +125,7 @@ class FoldModel:
         return float(errors.std(ddof=1) / np.sqrt(len(errors)))
 
     def find_best_update(
-        self, action: str = "add", features: Iterable[int] | None = None
+        self, action: str = "add", features: Iterable[int] | None = None, below: float = np.inf
     ) -> Update | None:
         """The best single addition or removal; see ``State.find_best_update``."""
         if action == "add":

@@ -90,7 +90,7 @@ class Grouped:
         return self.model.intercept()
 
     def find_best_update(
-        self, action: str = "add", features: Iterable[int] | None = None
+        self, action: str = "add", features: Iterable[int] | None = None, below: float = np.inf
     ) -> Update | None:
         """The best group to add or drop, named by its first column."""
         inside = {self.home[i] for i in self.chosen}

@@ -75,7 +75,7 @@ class PairModel:
     # What a search asks -------------------------------------------------------------------------
 
     def find_best_update(
-        self, action: str = "add", features: Iterable[int] | None = None
+        self, action: str = "add", features: Iterable[int] | None = None, below: float = np.inf
     ) -> Update | None:
         """The best single addition or removal; see ``State.find_best_update``."""
         if action == "drop":

@@ -9,9 +9,10 @@ u = r / p^2 before the step,
         >=  u'r - 2 tau q'u + tau^2 |q|^2  -  2 sum_j kappa_j q_j^2,
     kappa_j  =  (|r_j| + |tau| sqrt(1 - p_j))^2 / p_j^3.
 
-With q = Z d the last sum is d'(Z' diag(kappa) Z)d, one product of matrices for all removals; it is
-of the order of one sample's share, so the bound is close when there are many samples. Removals are
-evaluated exactly in its order until the next bound exceeds the best value.
+The last sum is at most max(kappa) |q|^2, of the order of a few samples' shares, so the bound is
+close when there are many samples. With q = Z d it is d'(Z' diag(kappa) Z)d, which is closer and
+takes a product of matrices for all removals; that pays if many are left open. Removals are
+evaluated exactly in the order of the bound until the next bound exceeds the best value.
 """
 
 from functools import partial
@@ -30,11 +31,17 @@ if TYPE_CHECKING:
 BATCH = 8  # removals evaluated at once
 FIRST_BATCH = 2  # and at first
 EVERY_BATCH = 32  # and when all are
+CLOSER_FROM = 0.5  # share of the chosen left open that makes the closer bound worth its product
 ROUNDING = 1e-10  # part of the sums in the bound that may be rounding
 
 
-def best_removal(state: "State", allowed: NDArray[np.bool_]) -> Update | None:
-    """The best removal among the chosen features where ``allowed``, or None."""
+def best_removal(
+    state: "State", allowed: NDArray[np.bool_], below: float = np.inf
+) -> Update | None:
+    """The best removal among the chosen features where ``allowed``; None if there is none.
+
+    Also None if it is seen from the bounds that all leave the criterion higher than ``below``.
+    """
     chosen = np.array(state.chosen, dtype=np.intp)
     directions, tau = state.removals()
     places = np.flatnonzero(allowed)
@@ -42,20 +49,28 @@ def best_removal(state: "State", allowed: NDArray[np.bool_]) -> Update | None:
         errors = removal_errors(state, directions[:, places], tau[places])
         return pick("drop", chosen[places], errors, state.empty_error)
 
-    bounds = _bounds(state, directions[:, places], tau[places])
-    order = np.argsort(bounds, kind="stable")
-    places, bounds = places[order], bounds[order]
-    errors = np.zeros(0)
-    while len(errors) < len(places):
-        done = len(errors)
-        most = limit(errors.min(initial=np.inf), state.empty_error)
-        n_open = int(np.searchsorted(bounds, most, side="right")) - done
-        if n_open <= 0:
+    step = np.abs(tau).max(0)
+    low, squares = _lower(state, directions, tau)
+    kappa = max(state.each(lambda rows: float(rows.sharpness(step).max())))
+    bounds = low - 2 * kappa * squares / state.design.total
+    closer = False
+    found, errors = np.zeros(0, dtype=np.intp), np.zeros(0)
+    while True:
+        most = limit(errors.min(initial=below), state.empty_error)
+        places = places[bounds[places] <= most]
+        if not len(places):
             break
-        batch = places[done : done + min(n_open, BATCH if done else FIRST_BATCH)]
+        if (len(errors) or below < np.inf) and not closer and len(places) > CLOSER_FROM * len(tau):
+            product = state.sum(lambda rows: rows.sharp_product(step))
+            shares = 2 * np.einsum("ij,ij->j", directions, product @ directions)
+            bounds = low - shares / state.design.total
+            closer = True
+            continue
+        places = places[np.argsort(bounds[places], kind="stable")]
+        batch, places = np.split(places, [BATCH if len(errors) else FIRST_BATCH])
         values = removal_errors(state, directions[:, batch], tau[batch])
-        errors = np.append(errors, values)
-    return pick("drop", chosen[places[: len(errors)]], errors, state.empty_error)
+        found, errors = np.append(found, batch), np.append(errors, values)
+    return pick("drop", chosen[found], errors, state.empty_error)
 
 
 def removal_errors(state: "State", directions: Floats, tau: Floats) -> Floats:
@@ -68,15 +83,13 @@ def removal_errors(state: "State", directions: Floats, tau: Floats) -> Floats:
     return errors
 
 
-def _bounds(state: "State", directions: Floats, tau: Floats) -> Floats:
+def _lower(state: "State", directions: Floats, tau: Floats) -> tuple[Floats, Floats]:
+    """The bound without its last sum, as a mean per sample, and |q|^2."""
     sums = state.each(lambda rows: rows.weigh())
     uu, ur = np.sum([s[1] for s in sums], axis=0), np.sum([s[2] for s in sums], axis=0)
     qu = directions.T @ state.sum(lambda rows: rows.Z.T @ rows.u)
     b = state.solve(directions)
     squares = np.clip(1.0 - state.alpha * np.einsum("ij,ij->j", b, b), 0.0, 1.0)
-    step = np.abs(tau).max(0)
-    kappa = state.sum(lambda rows: rows.sharpness(step))
     low = ur - 2 * tau * qu + tau**2 * squares[:, None]
     rounding = ROUNDING * (ur + 2 * np.abs(tau) * np.sqrt(uu) + tau**2)
-    shares = 2 * np.einsum("ij,ij->j", directions, kappa @ directions)
-    return ((low - rounding).sum(1) - shares) / state.design.total
+    return (low - rounding).sum(1) / state.design.total, squares

@@ -199,12 +199,17 @@ class Rows:
         self._move_residuals(z, -tau)
         self.p -= q * q
 
-    def release(self, Q: Floats, a: Floats) -> None:
-        """Z <- ZQ without its last column q; r + q a and p + q^2 take its part back."""
-        rotated = self.Z @ Q
-        q = rotated[:, -1]
+    def release(self, Q: Floats, place: int, a: Floats) -> None:
+        """Z <- ZQ without its last column q; r + q a and p + q^2 take its part back.
+
+        Q leaves the columns before ``place`` as they are.
+        """
+        turn = Q[place:, place:]
+        for i in range(0, len(self.g), STRIP):
+            part = self.Z[i : i + STRIP, place:]
+            part[...] = part @ turn
+        q = self.Z[:, -1].copy()
         self.size -= 1
-        self._Z[:, : self.size] = rotated[:, :-1]
         self._move_residuals(q, a)
         self.p += q * q
         self.released = q
@@ -272,10 +277,13 @@ class Rows:
         )
 
     def sharpness(self, step: Floats) -> Floats:
-        """Z' diag(kappa) Z with kappa = (|r| + step sqrt(1 - p))^2 / p^3, summed over targets."""
+        """The numbers kappa = (|r| + step sqrt(1 - p))^2 / p^3, summed over targets."""
         lever = np.sqrt(np.maximum(1.0 - self.p, 0.0))
-        kappa = np.square(np.abs(self.r) + lever[:, None] * step).sum(1) / self.p**3
-        root = np.sqrt(kappa)[:, None]
+        return np.square(np.abs(self.r) + lever[:, None] * step).sum(1) / self.p**3
+
+    def sharp_product(self, step: Floats) -> Floats:
+        """Z' diag(kappa) Z."""
+        root = np.sqrt(self.sharpness(step))[:, None]
         out = np.zeros((self.size, self.size))
         for i in range(0, len(root), STRIP):
             strip = self.Z[i : i + STRIP] * root[i : i + STRIP]

@@ -30,7 +30,7 @@ class Model(Protocol):
     @property
     def costs(self) -> Costs | None: ...
     def find_best_update(
-        self, action: str = "add", features: Iterable[int] | None = None
+        self, action: str = "add", features: Iterable[int] | None = None, below: float = np.inf
     ) -> Update | None: ...
     def apply_update(self, update: Update) -> None: ...
     def duplicate(self) -> "Model": ...
@@ -150,11 +150,13 @@ def floating(
     while True:
         while len(model.chosen) > len(keep) + 1:
             k = len(model.chosen)
-            removal = model.find_best_update("drop", _without(model.chosen, keep))
+            gain = gains.get(k, 0.0)
+            below = model.error + 0.5 * gain if gain > 0 else np.inf
+            removal = model.find_best_update("drop", _without(model.chosen, keep), below)
             if removal is None or (frozenset(model.chosen), removal.feature) in made:
                 break
             smaller = trail.steps.get(k - removal.count)
-            if not _worthwhile(removal, model, gains.get(k, 0.0), smaller):
+            if not _worthwhile(removal, model, gain, smaller):
                 break
             made.add((frozenset(model.chosen), removal.feature))
             model.apply_update(removal)

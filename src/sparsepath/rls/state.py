@@ -78,6 +78,9 @@ class Finder(Protocol):
     def best(self, state: "State", allowed: NDArray[np.bool_]) -> Update | None:
         """The best addition among the allowed features; None if there is none."""
 
+    def catch_up(self, state: "State") -> None:
+        """Called before a feature is dropped, while the last change can still be followed."""
+
     def duplicate(self) -> "Finder":
         """A finder for a copy of the state."""
 
@@ -162,7 +165,7 @@ class State:
     # The two short-cuts --------------------------------------------------------------------------
 
     def find_best_update(
-        self, action: str = "add", features: Iterable[int] | None = None
+        self, action: str = "add", features: Iterable[int] | None = None, below: float = np.inf
     ) -> Update | None:
         """The best single addition or removal, judged by the criterion after it.
 
@@ -173,6 +176,9 @@ class State:
         features : iterable of int, optional
             Those that may be added (default: all that are not chosen and not constant) or dropped
             (default: all chosen).
+        below : float
+            Removals that leave the criterion higher than this are of no interest: None may be the
+            answer if there are no others, and is found sooner.
 
         Returns
         -------
@@ -190,7 +196,7 @@ class State:
         some = np.ones(len(self.chosen), dtype=bool)
         if features is not None:
             some = np.isin(self.chosen, list(features))
-        return best_removal(self, some) if some.any() else None
+        return best_removal(self, some, below) if some.any() else None
 
     def apply_update(self, update: Update) -> None:
         """Make a change that ``find_best_update`` proposed, or one of your own."""
@@ -312,11 +318,12 @@ class State:
         """Take a chosen feature out again."""
         if feature not in self.chosen:
             raise InputError(f"feature {feature} is not chosen; these are: {self.chosen}.")
+        self.finder.catch_up(self)
         k = len(self.chosen)
         place = self.chosen.index(feature)
         Q, R = qr_delete(np.eye(k), self.R, place, which="col")
         a = Q.T @ self.a
-        self._measure(lambda rows: rows.release(Q, a[-1]))
+        self._measure(lambda rows: rows.release(Q, place, a[-1]))
         self.R = np.asfortranarray(R[: k - 1])
         self.a = a[: k - 1]
         del self.chosen[place]
