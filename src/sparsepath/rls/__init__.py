@@ -2,6 +2,7 @@
 
 from sparsepath.rls.estimators import SparseRLSClassifier, SparseRLSRegressor
 from sparsepath.rls.kernels import SparseKernelRLSClassifier, SparseKernelRLSRegressor
+from sparsepath.rls.ranking import SparseRankRLS
 from sparsepath.rls.shortcuts import rls_state
 from sparsepath.rls.stopping import PastOneSE, Patience, TimeLimit, Tolerance
 
@@ -12,6 +13,7 @@ __all__ = [
     "SparseKernelRLSRegressor",
     "SparseRLSClassifier",
     "SparseRLSRegressor",
+    "SparseRankRLS",
     "TimeLimit",
     "Tolerance",
     "rls_state",

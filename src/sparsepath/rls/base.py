@@ -27,7 +27,7 @@ from sparsepath.rls.alphas import alpha_grid, loo_errors
 from sparsepath.rls.design import Design
 from sparsepath.rls.groups import members_of
 from sparsepath.rls.losses import Loss
-from sparsepath.rls.paths import Task, finish, make_design, run
+from sparsepath.rls.paths import Task, finish, make_design, make_sums, run
 from sparsepath.rls.search import SEARCHES, Trail
 from sparsepath.rls.update import Costs
 
@@ -110,6 +110,7 @@ class SparseRLS(SelectorMixin, CallbackSupportMixin, BaseEstimator):
             )
             task = self._task(X, labels, groups, names, design)
             alphas = self._alphas(design, Y)
+            sums = make_sums(design, Y, task)
             moves = task.size * len(alphas) if self.search == "forward" else None
             context = self._init_callback_context(max_subtasks=moves)
             context.call_on_fit_task_begin(estimator=self, X=X, y=labels)
@@ -118,7 +119,7 @@ class SparseRLS(SelectorMixin, CallbackSupportMixin, BaseEstimator):
                 about = self._about(alpha, names)
                 checkpoint = self._checkpoint(alpha, len(alphas))
                 watch = self._watch(context, design, task, about)
-                trail = run(design, Y, alpha, task, watch=watch, checkpoint=checkpoint)
+                trail = run(design, Y, alpha, task, watch=watch, checkpoint=checkpoint, sums=sums)
                 self.paths_[alpha] = finish(trail, design, task, names=names, **about)
                 if trail.stopped in ("interrupted", "asked to"):
                     break
@@ -346,7 +347,3 @@ class SparseRLS(SelectorMixin, CallbackSupportMixin, BaseEstimator):
 
 def _is_count(value: object) -> bool:
     return not isinstance(value, bool) and isinstance(value, Integral) and int(value) >= 0
-
-
-def _is_penalty(value: object) -> bool:
-    return not isinstance(value, bool) and isinstance(value, Real) and 0 <= float(value) < np.inf

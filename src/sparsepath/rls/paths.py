@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sparsepath.data.blocks import Floats, row_blocks
 from sparsepath.data.threads import Threads
@@ -18,10 +19,11 @@ from sparsepath.path import Move, SelectionPath
 from sparsepath.rls.design import Design
 from sparsepath.rls.finders import BoundFinder, CacheFinder, EveryFinder
 from sparsepath.rls.fold_losses import FoldLossModel
-from sparsepath.rls.folds import FoldModel, Split
+from sparsepath.rls.folds import FoldModel, Split, SplitSums
 from sparsepath.rls.groups import Grouped
 from sparsepath.rls.losses import Loss
-from sparsepath.rls.pairs import PairModel
+from sparsepath.rls.pairs import LeavePairOut, PairModel, RankModel
+from sparsepath.rls.queries import DisagreementModel, sums_for
 from sparsepath.rls.search import SEARCHES, Model, Trail
 from sparsepath.rls.state import Finder, State
 from sparsepath.rls.stopping import Rule
@@ -52,6 +54,7 @@ class Task:
     epsilon: float | None = None
     splits: Sequence[Split] | None = None
     pooled: bool = False
+    queries: NDArray[np.intp] | None = None
     groups: tuple[tuple[int, ...], ...] = ()
     costs: Costs | None = None
     rules: tuple[Rule, ...] = ()
@@ -62,6 +65,8 @@ class Task:
         """A short name for what decides the moves: equal moves, equal name."""
         plain = (self.search, self.size, self.loss, self.candidates, self.forced, self.epsilon)
         digest = hashlib.blake2b(repr((*plain, self.pooled, self.groups)).encode(), digest_size=12)
+        if self.queries is not None:
+            digest.update(b"ranking" + self.queries.tobytes())
         for train, test in self.splits or ():
             digest.update(np.asarray(train).tobytes() + b"/" + np.asarray(test).tobytes())
         if self.costs is not None:
@@ -70,10 +75,20 @@ class Task:
 
     @property
     def criterion(self) -> str:
+        if self.queries is not None:
+            return self._ranking_criterion(self.queries)
         if self.loss == "auc":
             return "leave-pair-out AUC error"
         how = "leave-one-out" if self.splits is None else f"{len(self.splits)}-fold"
         return f"{how} {self.loss.replace('_', '-')} error"
+
+    def _ranking_criterion(self, queries: NDArray[np.intp]) -> str:
+        how = "leave-pair-out"
+        if self.splits is not None:
+            single = all(len(np.unique(queries[test])) == 1 for _, test in self.splits)
+            left_out = queries.any() and single and len(self.splits) > 1
+            how = "leave-query-out" if left_out else f"{len(self.splits)}-fold"
+        return f"{how} {'squared pairwise' if self.loss == 'squared' else 'ranking'} error"
 
 
 def make_design(
@@ -95,23 +110,46 @@ def make_design(
     )
 
 
-def make_model(design: Design, Y: Floats, alpha: float, task: Task) -> Model:
-    """The empty model, judged as the task asks."""
-    model: State | FoldModel | PairModel
-    if task.loss == "auc":
-        if task.splits is not None or task.groups:
-            raise InputError("loss='auc' is by leave-pair-out: use cv='loo', no feature_groups.")
-        model = PairModel(design, Y, alpha)
-    elif task.splits is None:
-        model = State(design, Y, alpha, Loss(task.loss), _finder(design, Y.shape[1], task))
+def make_sums(design: Design, Y: Floats, task: Task) -> SplitSums | None:
+    """The sums of products over the parts of the task's splits, which serve every penalty."""
+    if task.splits is None:
+        return None
+    if task.queries is not None:
+        return sums_for(design, Y, task.splits, task.queries, task.loss)
+    return SplitSums(design, Y, task.splits)
+
+
+def make_model(
+    design: Design, Y: Floats, alpha: float, task: Task, sums: SplitSums | None = None
+) -> Model:
+    """The empty model, judged as the task asks; ``sums`` are those of ``make_sums``, if known."""
+    model: State | FoldModel | LeavePairOut
+    sums = make_sums(design, Y, task) if sums is None else sums
+    if task.splits is None or sums is None:
+        model = _left_out_singly(design, Y, alpha, task)
     elif task.loss == "squared":
-        model = FoldModel(design, Y, alpha, task.splits, task.pooled)
+        model = FoldModel(design, Y, alpha, task.splits, task.pooled, sums)
+    elif task.queries is not None:
+        model = DisagreementModel(design, Y, alpha, task.pooled, sums, task.queries)
+    elif task.loss == "auc":
+        raise InputError("loss='auc' is by leave-pair-out: use cv='loo'.")
     else:
-        model = FoldLossModel(design, Y, alpha, task.splits, task.pooled, Loss(task.loss))
+        model = FoldLossModel(design, Y, alpha, task.splits, task.pooled, Loss(task.loss), sums)
     model.costs = task.costs
-    if task.groups and not isinstance(model, PairModel):
-        return Grouped(model, [list(group) for group in task.groups], task.size)
-    return model
+    if not task.groups:
+        return model
+    if isinstance(model, LeavePairOut):
+        raise InputError("leaving out pairs goes with single columns, not with feature_groups.")
+    return Grouped(model, [list(group) for group in task.groups], task.size)
+
+
+def _left_out_singly(design: Design, Y: Floats, alpha: float, task: Task) -> State | LeavePairOut:
+    """The models without splits: samples, or pairs of samples, are left out one at a time."""
+    if task.queries is not None:
+        return RankModel(design, Y, alpha, task.loss)
+    if task.loss == "auc":
+        return PairModel(design, Y, alpha)
+    return State(design, Y, alpha, Loss(task.loss), _finder(design, Y.shape[1], task))
 
 
 def _finder(design: Design, n_targets: int, task: Task) -> Finder:
@@ -149,6 +187,7 @@ def run(
     *,
     watch: Callable[[Trail], object] | None = None,
     checkpoint: str | Path | None = None,
+    sums: SplitSums | None = None,
 ) -> Trail:
     """Search; what was found so far is returned even if the search is interrupted."""
     if task.search not in SEARCHES:
@@ -163,7 +202,7 @@ def run(
 
     trail = Trail(watch_all, task.rules)
     try:
-        model = make_model(design, Y, alpha, task)
+        model = make_model(design, Y, alpha, task, sums)
         if task.search == "backward":
             for feature in task.candidates:
                 if not design.constant[feature] and feature not in model.chosen:
