@@ -555,3 +555,48 @@ def rank_kfold_error(
         return float(value), float(np.std(means, ddof=1) / count**0.5) if count > 1 else np.nan
 
     return error
+
+
+# --- significance ---------------------------------------------------------------------------------
+
+
+def max_t_p_value(
+    X: Array,
+    Y: Array,
+    alpha: float,
+    chosen: Sequence[int],
+    feature: int,
+    candidates: Iterable[int],
+    dealt: Iterable[NDArray[Any]],
+    fit_intercept: bool = True,
+    sw: Array | None = None,
+) -> float:
+    """Permutation p-value (max-T) of adding a feature, by literal refits on permuted residuals.
+
+    The gain of a candidate is the part of the least penalised squared error that its addition takes
+    away. For every permutation the residuals of the chosen features' ridge fit, times the root of
+    their weight, are dealt out anew over the samples of positive weight and added to the fitted
+    values; every candidate is refitted to that.
+    """
+    sw = _ones(X, sw)
+    live = np.flatnonzero(sw > 0)
+    X, Y, sw = X[live], Y[live], sw[live]
+    root = np.sqrt(sw)[:, None]
+
+    def least(features: Sequence[int], T: Array) -> float:
+        coef, intercept = ridge(X[:, features], T, alpha, fit_intercept, sw)
+        left = T - X[:, features] @ coef - intercept
+        return float((sw[:, None] * left**2).sum() + alpha * (coef**2).sum())
+
+    def gain(i: int, T: Array) -> float:
+        before = least(list(chosen), T)
+        return (before - least([*chosen, i], T)) / before
+
+    coef, intercept = ridge(X[:, list(chosen)], Y, alpha, fit_intercept, sw)
+    fitted = X[:, list(chosen)] @ coef + intercept
+    residuals = root * (Y - fitted)
+    observed = gain(feature, Y)
+    others = [i for i in candidates if i not in chosen and np.ptp(X[:, i]) > 0]
+    largest = [max(gain(i, fitted + residuals[order] / root) for i in others) for order in dealt]
+    reached = sum(value >= observed * (1 - 1e-9) for value in largest)
+    return (1 + reached) / (1 + len(largest))

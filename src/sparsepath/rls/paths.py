@@ -3,8 +3,8 @@
 import hashlib
 import json
 import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +21,13 @@ from sparsepath.rls.finders import BoundFinder, CacheFinder, EveryFinder
 from sparsepath.rls.fold_losses import FoldLossModel
 from sparsepath.rls.folds import FoldModel, Split, SplitSums
 from sparsepath.rls.groups import Grouped
+from sparsepath.rls.hierarchy import Hierarchy, Kept, complete
 from sparsepath.rls.losses import Loss
 from sparsepath.rls.pairs import LeavePairOut, PairModel, RankModel
 from sparsepath.rls.queries import DisagreementModel, sums_for
 from sparsepath.rls.search import SEARCHES, Model, Trail
 from sparsepath.rls.state import Finder, State
-from sparsepath.rls.stopping import Rule
+from sparsepath.rls.stopping import Rule, StopRule, begun
 from sparsepath.rls.update import Costs, Update
 
 FORMS = ("auto", "gram", "pass", "cache", "blocks")
@@ -51,6 +52,8 @@ class Task:
     loss: str = "squared"
     candidates: tuple[int, ...] = ()
     forced: tuple[int, ...] = ()
+    start: tuple[int, ...] = ()
+    parents: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     epsilon: float | None = None
     splits: Sequence[Split] | None = None
     pooled: bool = False
@@ -64,7 +67,8 @@ class Task:
     def name(self) -> str:
         """A short name for what decides the moves: equal moves, equal name."""
         plain = (self.search, self.size, self.loss, self.candidates, self.forced, self.epsilon)
-        digest = hashlib.blake2b(repr((*plain, self.pooled, self.groups)).encode(), digest_size=12)
+        more = (self.pooled, self.groups, self.start, sorted(self.parents.items()))
+        digest = hashlib.blake2b(repr((*plain, *more)).encode(), digest_size=12)
         if self.queries is not None:
             digest.update(b"ranking" + self.queries.tobytes())
         for train, test in self.splits or ():
@@ -137,10 +141,11 @@ def make_model(
         model = FoldLossModel(design, Y, alpha, task.splits, task.pooled, Loss(task.loss), sums)
     model.costs = task.costs
     if not task.groups:
-        return model
+        return Hierarchy(model, task.parents) if task.parents else model
     if isinstance(model, LeavePairOut):
         raise InputError("leaving out pairs goes with single columns, not with feature_groups.")
-    return Grouped(model, [list(group) for group in task.groups], task.size)
+    grouped = Grouped(model, [list(group) for group in task.groups], task.size)
+    return Hierarchy(grouped, task.parents, task.groups) if task.parents else grouped
 
 
 def _left_out_singly(design: Design, Y: Floats, alpha: float, task: Task) -> State | LeavePairOut:
@@ -200,18 +205,18 @@ def run(
             keeper.write(trail)
         return watch(trail) if watch is not None else False
 
-    trail = Trail(watch_all, task.rules)
+    trail = Trail(watch_all, _rules(design, Y, alpha, task))
     try:
         model = make_model(design, Y, alpha, task, sums)
         if task.search == "backward":
-            for feature in task.candidates:
-                if not design.constant[feature] and feature not in model.chosen:
+            for feature in _full(design, task):
+                if feature not in model.chosen:
                     model.apply_update(Update("add", feature, np.nan))
             trail.start = tuple(model.chosen)
             trail.note(model)
         else:
             trail.note(model)
-            for feature in task.forced:
+            for feature in (*task.forced, *task.start):
                 _force(model, trail, feature)
         for move in earlier[len(trail.moves) :]:
             if (move.feature in model.chosen) == (move.action == "add"):
@@ -220,8 +225,9 @@ def run(
             model.apply_update(update)
             trail.note(model, update, seconds=move.seconds)
         options: dict[str, Any] = {"epsilon": task.epsilon} if task.search == "floating" else {}
+        keep = Kept(model, task.forced) if isinstance(model, Hierarchy) else task.forced
         SEARCHES[task.search](
-            model, trail, size=task.size, candidates=task.candidates, keep=task.forced, **options
+            model, trail, size=task.size, candidates=task.candidates, keep=keep, **options
         )
     except KeyboardInterrupt:
         if not trail.steps:
@@ -231,6 +237,26 @@ def run(
         if keeper is not None:
             keeper.write(trail, now=True)
     return trail
+
+
+def _full(design: Design, task: Task) -> list[int]:
+    """Where a backward search begins: with all candidates, or with the start set."""
+    begin = {*task.forced, *task.start} if task.start else set(task.candidates)
+    live = (i for i in task.candidates if i in begin and not design.constant[i])
+    return complete(live, task.parents)
+
+
+def _rules(design: Design, Y: Floats, alpha: float, task: Task) -> list[Rule]:
+    """The rules, told of the problem."""
+    judging = any(isinstance(rule, StopRule) and rule.judges_additions for rule in task.rules)
+    if judging and task.search == "backward":
+        raise InputError("MaxT judges additions, and search='backward' makes none.")
+    if judging and (task.groups or task.queries is not None):
+        raise InputError(
+            "MaxT tests single columns by their squared error over samples: use it "
+            "without feature_groups, and not for ranking."
+        )
+    return [begun(rule, design, Y, alpha) for rule in task.rules]
 
 
 def _force(model: Model, trail: Trail, feature: int) -> None:
@@ -298,11 +324,11 @@ class Checkpoint:
         }
         self._written = 0.0
         self._n_features = design.n_features
-        self._backward = task.search == "backward"
+        self._begin = set(_full(design, task)) if task.search == "backward" else set()
 
     def _make_sense(self, moves: list[Move]) -> bool:
         """Whether columns that there are come in before they go out."""
-        chosen: set[int] = set(range(self._n_features)) if self._backward else set()
+        chosen = set(self._begin)
         for move in moves:
             known = isinstance(move.feature, int) and 0 <= move.feature < self._n_features
             if not known or (move.feature in chosen) != (move.action == "drop"):

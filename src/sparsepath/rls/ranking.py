@@ -1,7 +1,7 @@
 """Ranking on a few features: least squares on pairs of samples, as a scikit-learn estimator."""
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -31,7 +31,7 @@ class SparseRankRLS(RegressorMixin, SparseRLS):
 
     Parameters
     ----------
-    max_features, choose, search, standardize, forced, forbidden
+    max_features, choose, search, standardize, forced, forbidden, start, parents
         As for ``SparseRLSRegressor``.
     alpha : float or list of float, default=1.0
         The penalty, beside the sum over all pairs. A list: a path for each, the best pair of
@@ -55,7 +55,7 @@ class SparseRankRLS(RegressorMixin, SparseRLS):
 
     Attributes
     ----------
-    path_, selected_, coef_, alpha_, paths_, n_features_in_, feature_names_in_
+    path_, selected_, coef_, alpha_, paths_, surface_, n_features_in_, feature_names_in_
         As for ``SparseRLSRegressor``.
     intercept_ : float
         It changes no order; it gives the scores the mean of y.
@@ -88,6 +88,8 @@ class SparseRankRLS(RegressorMixin, SparseRLS):
         standardize: bool = False,
         forced: Sequence[int] | Sequence[str] | None = None,
         forbidden: Sequence[int] | Sequence[str] | None = None,
+        start: Sequence[int] | Sequence[str] | None = None,
+        parents: Mapping[Any, Sequence[Any]] | None = None,
         feature_groups: ArrayLike | None = None,
         feature_costs: ArrayLike | None = None,
         budget: float | None = None,
@@ -107,6 +109,8 @@ class SparseRankRLS(RegressorMixin, SparseRLS):
         self.standardize = standardize
         self.forced = forced
         self.forbidden = forbidden
+        self.start = start
+        self.parents = parents
         self.feature_groups = feature_groups
         self.feature_costs = feature_costs
         self.budget = budget
