@@ -191,6 +191,9 @@ class SparseRankRLS(RegressorMixin, SparseRLS):
             raise InputError(f"alpha={self.alpha!r}; use a number or a list of numbers.")
         return super()._alphas(design, Y)
 
+    def _about(self, alpha: float, names: Sequence[str] | None) -> dict[str, Any]:
+        return {**super()._about(alpha, names), "method": "rank-rls"}
+
     def _set_model(self, coef: Floats, intercept: Floats) -> None:
         self.coef_, self.intercept_ = coef[0], float(intercept[0])
 
