@@ -240,7 +240,8 @@ def test_auc(run: Run, small) -> None:
     assert done.code == 0, done.err
     assert json.loads(done.out)["path"]["criterion"] == "leave-pair-out AUC error"
     refused(run("select", small["three"], "--target", "y", "--loss", "auc"), "two classes")
-    refused(run("select", small["two"], "--target", "y", "--loss", "auc", "--cv", 3), "--cv")
+    done = run("select", small["two"], "--target", "y", "--loss", "auc", "--cv", 3)
+    assert "3-fold AUC error" in done.out
 
 
 def test_as_a_program(small: dict[str, Path], tmp_path: Path) -> None:

@@ -108,8 +108,6 @@ class Method:
                 f"--loss {given['loss']} is not for {task} with {name}; use one of "
                 f"{', '.join(losses)}."
             )
-        if given.get("loss") == "auc" and ("groups" in given or given.get("cv", "loo") != "loo"):
-            raise InputError("--loss auc leaves out pairs of rows; it has no --cv and no --groups.")
 
 
 def _rls(search: str) -> Build:

@@ -170,7 +170,8 @@ class SparseRLSClassifier(ClassifierMixin, SparseRLS):
         What the search minimises: the squared residual, the error rate, the mean of the error
         rates of the classes, or the share of pairs of a positive and a negative sample that are
         ranked wrongly when both are left out (one minus the area under the ROC curve; two
-        classes, up to some thousands of samples). The squared loss is the fastest by far.
+        classes, up to some thousands of samples; with splits: of the test parts, as
+        ``roc_auc_score`` has it). The squared loss is the fastest by far.
     feature_groups, feature_costs, budget, stop, epsilon, pooled
         As for ``SparseRLSRegressor``.
     memory_budget, n_threads, callback, checkpoint
@@ -193,6 +194,11 @@ class SparseRLSClassifier(ClassifierMixin, SparseRLS):
     """
 
     _losses = ("squared", "zero_one", "balanced", "absolute", "auc")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = self.loss != "auc"
+        return tags
 
     @with_callbacks
     def fit(
@@ -223,6 +229,11 @@ class SparseRLSClassifier(ClassifierMixin, SparseRLS):
             raise InputError(
                 f"y has only one class ({labels[weights > 0][:1].tolist()[0]!r}); "
                 "at least two are needed."
+            )
+        if len(self.classes_) > 2 and self.loss == "auc":
+            raise InputError(
+                "Only binary classification is supported with loss='auc', and y has "
+                f"{len(self.classes_)} classes; use loss='balanced'."
             )
         if len(self.classes_) == 2:
             Y = np.where(codes == 1, 1.0, -1.0)[:, None]

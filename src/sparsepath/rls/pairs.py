@@ -230,8 +230,7 @@ class PairModel(LeavePairOut):
     _instead = "loss='balanced'"
 
     def __init__(self, design: Design, Y: Floats, alpha: float) -> None:
-        if Y.shape[1] != 1:
-            raise InputError("loss='auc' is for two classes; use 'balanced' for more.")
+        assert Y.shape[1] == 1
         super().__init__(design, Y, alpha)
 
     def _prepare(self) -> None:

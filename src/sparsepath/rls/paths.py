@@ -24,7 +24,7 @@ from sparsepath.rls.groups import Grouped
 from sparsepath.rls.hierarchy import Hierarchy, Kept, complete
 from sparsepath.rls.losses import Loss
 from sparsepath.rls.pairs import LeavePairOut, PairModel, RankModel
-from sparsepath.rls.queries import DisagreementModel, sums_for
+from sparsepath.rls.queries import DisagreementModel, QuerySums, with_order
 from sparsepath.rls.search import SEARCHES, Model, Trail
 from sparsepath.rls.state import Finder, State
 from sparsepath.rls.stopping import Rule, StopRule, begun
@@ -82,7 +82,8 @@ class Task:
         if self.queries is not None:
             return self._ranking_criterion(self.queries)
         if self.loss == "auc":
-            return "leave-pair-out AUC error"
+            how = "leave-pair-out" if self.splits is None else f"{len(self.splits)}-fold"
+            return f"{how} AUC error"
         how = "leave-one-out" if self.splits is None else f"{len(self.splits)}-fold"
         return f"{how} {self.loss.replace('_', '-')} error"
 
@@ -118,9 +119,13 @@ def make_sums(design: Design, Y: Floats, task: Task) -> SplitSums | None:
     """The sums of products over the parts of the task's splits, which serve every penalty."""
     if task.splits is None:
         return None
-    if task.queries is not None:
-        return sums_for(design, Y, task.splits, task.queries, task.loss)
-    return SplitSums(design, Y, task.splits)
+    queries, splits = task.queries, task.splits
+    if task.loss in ("auc", "disagreement"):
+        one = np.zeros(design.n_samples, dtype=np.intp)
+        splits = with_order(design, Y, splits, one if queries is None else queries)
+    if queries is not None:
+        return QuerySums(design, Y, splits, queries)
+    return SplitSums(design, Y, splits)
 
 
 def make_model(
@@ -133,10 +138,10 @@ def make_model(
         model = _left_out_singly(design, Y, alpha, task)
     elif task.loss == "squared":
         model = FoldModel(design, Y, alpha, task.splits, task.pooled, sums)
-    elif task.queries is not None:
-        model = DisagreementModel(design, Y, alpha, task.pooled, sums, task.queries)
-    elif task.loss == "auc":
-        raise InputError("loss='auc' is by leave-pair-out: use cv='loo'.")
+    elif task.loss in ("auc", "disagreement"):
+        one = np.zeros(design.n_samples, dtype=np.intp)
+        queries = one if task.queries is None else task.queries
+        model = DisagreementModel(design, Y, alpha, task.pooled, sums, queries)
     else:
         model = FoldLossModel(design, Y, alpha, task.splits, task.pooled, Loss(task.loss), sums)
     model.costs = task.costs

@@ -165,7 +165,7 @@ def blur_of(Y: Floats) -> float:
 
 
 class DisagreementModel(FoldLossModel):
-    """Ranking judged by the share of pairs in the wrong order, in the test parts of splits.
+    """Scores judged by the share of pairs in the wrong order, in the test parts of splits.
 
     Pairs of the same query with different targets count, each with the product of its weights;
     one that the scores do not tell apart counts half. ``FoldLossModel`` has what every candidate
@@ -175,8 +175,8 @@ class DisagreementModel(FoldLossModel):
     ----------
     design, Y, alpha, pooled
         As for ``FoldModel``.
-    sums : QuerySums
-        The sums of products over pairs; its splits have such pairs in every test part.
+    sums : SplitSums
+        The sums of products, for ranking those over pairs; there are such pairs in every test part.
     queries : array of shape (m,)
         As for ``QuerySums``.
     """
@@ -209,13 +209,8 @@ class DisagreementModel(FoldLossModel):
         return pairs.wrong(self._Y[test] - residuals[:, 0], self._blur)
 
 
-def sums_for(
-    design: Design, Y: Floats, splits: Sequence[Split], queries: Codes, loss: str
-) -> QuerySums:
-    """The sums over pairs; test parts without a pair that counts are left out."""
-    everyone = np.arange(design.n_samples)
+def with_order(design: Design, Y: Floats, splits: Sequence[Split], queries: Codes) -> list[Split]:
+    """The splits whose test part has a pair with different targets."""
+    everyone, w = np.arange(design.n_samples), design.weights
     pairs = [(everyone[np.asarray(a)], everyone[np.asarray(b)]) for a, b in splits]
-    if loss == "disagreement":
-        w = design.weights
-        pairs = [(a, b) for a, b in pairs if len(OrderedPairs.of(Y[b, 0], w[b], queries[b]).above)]
-    return QuerySums(design, Y, pairs, queries)
+    return [(a, b) for a, b in pairs if len(OrderedPairs.of(Y[b, 0], w[b], queries[b]).above)]
