@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from sparsepath.rls import (
         SparseKernelRLSClassifier,
         SparseKernelRLSRegressor,
+        SparseRankRLS,
         SparseRLSClassifier,
         SparseRLSRegressor,
         rls_state,
@@ -78,6 +79,7 @@ _HOMES = {
     "SparseRBFRegressorCV": "rbf",
     "SparseRLSClassifier": "rls",
     "SparseRLSRegressor": "rls",
+    "SparseRankRLS": "rls",
     "SparsepathError": "errors",
     "Step": "path",
     "evaluate": "compare",
@@ -117,6 +119,7 @@ __all__ = [
     "SparseRBFRegressorCV",
     "SparseRLSClassifier",
     "SparseRLSRegressor",
+    "SparseRankRLS",
     "SparsepathError",
     "Step",
     "evaluate",

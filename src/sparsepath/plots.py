@@ -153,6 +153,37 @@ def plot_curve(
     return ax
 
 
+def plot_lines(
+    lines: Mapping[str, tuple[Sequence[int], NDArray[np.float64]]],
+    label: str,
+    *,
+    ax: "Axes | None" = None,
+) -> "Axes":
+    """Draw several curves of errors against sizes, dark to light in the order given.
+
+    Parameters
+    ----------
+    lines : mapping of str to (sizes, errors)
+        The curves by the names that the legend gives them.
+    label : str
+        What the errors are, for the axis.
+    ax : matplotlib Axes, optional
+        Where to draw; without it a figure is made.
+    """
+    import matplotlib
+
+    if ax is None:
+        ax = _figure(3.6).add_subplot()
+    colours = matplotlib.colormaps["viridis"](np.linspace(0, 0.9, len(lines)))
+    for (name, (sizes, errors)), colour in zip(lines.items(), colours, strict=True):
+        seen = np.where(np.isfinite(errors), errors, np.nan)
+        ax.plot(sizes, seen, color=colour, marker="o", markersize=3, linewidth=1.4, label=name)
+    ax.set(ylabel=label)
+    ax.legend(fontsize="small", frameon=False)
+    _size_axis(ax)
+    return ax
+
+
 def plot(
     sizes: Sequence[int],
     errors: NDArray[np.float64],

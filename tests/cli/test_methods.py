@@ -8,7 +8,7 @@ import joblib
 import numpy as np
 import pytest
 
-from sparsepath import SelectionPath
+from sparsepath import SelectionPath, SparseRankRLS, SparseRLSRegressor
 from sparsepath.cli.judged import MutualInfoRegressor
 from sparsepath.cli.methods import METHODS, PARAMETERS
 from sparsepath.data.readers import read_table, write_table
@@ -127,6 +127,8 @@ def test_options_that_a_method_has_not(run: Run, small: dict[str, Path], method:
         "cv": "3",
         "force": "a",
         "forbid": "a",
+        "start": "a",
+        "significance": "0.05",
         "groups": "a",
         "l0": "0.1",
         "l1": "0.1",
@@ -168,6 +170,10 @@ def test_options_that_a_method_has_not(run: Run, small: dict[str, Path], method:
         ("--method lssvm-forward --cv 99", ["99"]),
         ("--method lars --choose 5", ["--choose 5"]),
         ("--loss auc", ["auc is not for regression"]),
+        ("--loss disagreement", ["disagreement is not for regression with greedy-rls"]),
+        ("--significance 0", ["--significance 0", "0.001"]),
+        ("--significance 0.05 --search backward", ["makes none"]),
+        ("--start a,e", ["--start", "no column 'e'"]),
     ],
 )
 def test_values_that_make_no_sense(run: Run, small, options: str, words: list[str]) -> None:
@@ -234,7 +240,8 @@ def test_auc(run: Run, small) -> None:
     assert done.code == 0, done.err
     assert json.loads(done.out)["path"]["criterion"] == "leave-pair-out AUC error"
     refused(run("select", small["three"], "--target", "y", "--loss", "auc"), "two classes")
-    refused(run("select", small["two"], "--target", "y", "--loss", "auc", "--cv", 3), "--cv")
+    done = run("select", small["two"], "--target", "y", "--loss", "auc", "--cv", 3)
+    assert "3-fold AUC error" in done.out
 
 
 def test_as_a_program(small: dict[str, Path], tmp_path: Path) -> None:
@@ -244,3 +251,55 @@ def test_as_a_program(small: dict[str, Path], tmp_path: Path) -> None:
     done = program("predict", tmp_path / "model.joblib", small["numbers"])
     assert done.out.startswith("prediction\n")
     assert len(done.out.splitlines()) == 41
+
+
+def test_ranking_within_queries(run: Run, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    X, query = rng.normal(size=(60, 4)), np.repeat(np.arange(12), 5)
+    grade = np.digitize(X[:, 1] - X[:, 2] + rng.normal(size=12)[query], [-1, 0, 1])
+    columns = {name: X[:, j] for j, name in enumerate("abcd")}
+    file = tmp_path / "ranked.csv"
+    write_table(file, {**columns, "query": query, "grade": grade})
+    given = ("select", file, "--target", "grade", "--method", "rank-rls", "--drop", "query")
+    done = run("select", *given[1:6], "--groups", "query", "--out", tmp_path / "out")
+    assert done.code == 0, done.err
+    assert "leave-query-out squared pairwise error" in done.out
+    model = joblib.load(tmp_path / "out" / "model.joblib")
+    alone = SparseRankRLS(4, standardize=True).fit(X, grade, groups=query)
+    assert model.path_.subsets == alone.path_.subsets
+    np.testing.assert_allclose(model.coef_, alone.coef_)
+    done = run("select", *given[1:6], "--groups", "query", "--loss", "disagreement", "--cv", 3)
+    assert "3-fold ranking error" in done.out
+    assert "leave-pair-out squared pairwise error" in run(*given, "--search", "floating").out
+    refused(run(*given, "--weights", "a"), "rank-rls has no option --weights")
+
+
+def test_penalty_and_size_together(run: Run, small) -> None:
+    table = read_table(small["numbers"], target="y")
+    alphas = ("0.1", "10", "100")
+    for rule in ("one_se", "min", "2", "0.3"):
+        given = ("--alpha", ",".join(alphas), "--choose", rule)
+        done = run("select", small["numbers"], "--target", "y", *given, "--json")
+        chosen = json.loads(done.out)["chosen"]
+        value = {"2": 2, "0.3": 0.3}.get(rule, rule)
+        penalties = [float(a) for a in alphas]
+        model = SparseRLSRegressor(alpha=penalties, standardize=True, choose=value)
+        model.fit(table.X, table.y)
+        assert chosen["alpha"] == model.alpha_
+        assert chosen["columns"] == model.selected_.tolist()
+        said = run("select", small["numbers"], "--target", "y", *given).out
+        assert f"alpha {model.alpha_:.4g} (of 0.1, 10, 100)" in said
+        assert f"with alpha {model.alpha_:.4g}." in said
+
+
+def test_start_sets_and_significance(run: Run, small) -> None:
+    given = ("select", small["numbers"], "--target", "y", "--json")
+    started = json.loads(run(*given, "--method", "floating-rls", "--start", "c,d").out)["path"]
+    assert [(move["action"], move["feature"]) for move in started["moves"][:2]] == [
+        ("add", 2),
+        ("add", 3),
+    ]
+    assert started["parameters"]["start"] == ["c", "d"]
+    tested = json.loads(run(*given, "--significance", "0.01").out)
+    assert tested["path"]["stopped"] == "max_t"
+    assert "a" in tested["chosen"]["features"]

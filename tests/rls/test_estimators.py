@@ -37,6 +37,7 @@ from sparsepath import (
     SparseRLSClassifier,
     SparseRLSRegressor,
 )
+from sparsepath.rls import MaxT, Patience
 from sparsepath.rls.alphas import alpha_grid
 
 SEARCHES = ("forward", "floating", "backward", "swap")
@@ -74,6 +75,8 @@ def plain(path):
         SparseRLSClassifier(loss="zero_one", search="floating", choose="min"),
         SparseRLSClassifier(loss="balanced", alpha="loo", standardize=True),
         SparseRLSClassifier(search="backward", fit_intercept=False),
+        SparseRLSClassifier(loss="auc", choose="min"),
+        SparseRLSRegressor(stop=MaxT(0.5, n_permutations=9) | Patience(2), choose="min"),
         SparseRLSClassifier(cv=KFold(3, shuffle=True, random_state=0), pooled=True, choose="min"),
     ]
 )

@@ -6,8 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.kernel_ridge import KernelRidge
+from sklearn.metrics import roc_auc_score
 from sklearn.metrics.pairwise import rbf_kernel
-from sklearn.model_selection import KFold, ShuffleSplit
+from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from slow_twins import rls as twin
@@ -201,6 +202,26 @@ def test_auc_by_leaving_pairs_out(search, seed):
         assert model.path_.error(len(subset)) == pytest.approx(value, abs=1e-12)
     coef, _ = twin.ridge(X[:, model.selected_], y[:, None], 1.0, sw=weights)
     np.testing.assert_allclose(model.coef_[0, model.selected_], coef[:, 0], rtol=1e-9)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("search", ["forward", "floating", "backward"])
+def test_auc_over_splits_is_that_of_scikit_learn(search, weighted):
+    X, y, rng = problem(7, m=60, n=6)
+    y = (y > np.median(y)).astype(int)
+    weights = rng.integers(1, 4, 60).astype(float) if weighted else None
+    folds = StratifiedKFold(4)
+    model = SparseRLSClassifier(5, loss="auc", cv=folds, search=search, choose="min")
+    path = model.fit(X, y, sample_weight=weights).path_
+    assert path.criterion == "4-fold AUC error"
+    for subset, error in zip(path.subsets, path.errors, strict=True):
+        areas = []
+        for train, test in folds.split(X, y):
+            sw = np.ones(60) if weights is None else weights
+            coef, _ = twin.ridge(X[train][:, subset], 2.0 * y[train, None] - 1, 1.0, sw=sw[train])
+            scores = (X[test][:, subset] @ coef)[:, 0]
+            areas.append(roc_auc_score(y[test], scores, sample_weight=sw[test]))
+        assert error == pytest.approx(1 - np.mean(areas), abs=1e-12)
 
 
 def test_kernel_model_is_ridge_on_kernel_columns():

@@ -455,14 +455,148 @@ def greedy_rls(
 # --- ranking --------------------------------------------------------------------------------------
 
 
-def rank_rls(X: Array, y: Array, alpha: float, groups: Any = None) -> Array:
+def rank_rls(
+    X: Array, y: Array, alpha: float, groups: Any = None, sw: Array | None = None
+) -> Array:
     """Coefficients (n) of least squares on all pairs of samples, of the same group if given.
 
-    Minimises the sum over pairs of ((y_i - y_j) - (x_i - x_j) w)^2 + alpha |w|^2.
+    Minimises the sum over pairs of sw_i sw_j ((y_i - y_j) - (x_i - x_j) w)^2 + alpha |w|^2, every
+    pair written out as a row.
     """
-    groups = np.zeros(len(X)) if groups is None else np.asarray(groups)
-    pairs = [(i, j) for i, j in combinations(range(len(X)), 2) if groups[i] == groups[j]]
-    D = np.zeros((len(pairs), len(X)))
+    D, weight = _all_pairs(len(X), groups, sw)
+    return ridge(D @ X, D @ np.reshape(y, (-1, 1)), alpha, fit_intercept=False, sw=weight)[0][:, 0]
+
+
+def _all_pairs(m: int, groups: Any, sw: Array | None) -> tuple[Array, Array]:
+    """One row per pair of the same group, +1 and -1 in it, and the weights of the pairs."""
+    groups = np.zeros(m) if groups is None else np.asarray(groups)
+    sw = np.ones(m) if sw is None else sw
+    pairs = [(i, j) for i, j in combinations(range(m), 2) if groups[i] == groups[j]]
+    D = np.zeros((len(pairs), m))
     for row, (i, j) in zip(D, pairs, strict=True):
         row[i], row[j] = 1, -1
-    return ridge(D @ X, D @ np.reshape(y, (-1, 1)), alpha, fit_intercept=False)[0][:, 0]
+    return D, np.array([sw[i] * sw[j] for i, j in pairs])
+
+
+def _pair_losses(y: Array, scores: Array, D: Array, loss: str, blur: float) -> Array:
+    """What each pair costs; NaN if it does not count."""
+    true, given = D @ y, D @ scores
+    if loss == "squared":
+        return (true - given) ** 2
+    given = given * np.sign(true)
+    costs = np.where(given > blur, 0.0, np.where(given < -blur, 1.0, 0.5))
+    return np.where(true == 0, np.nan, costs)
+
+
+def rank_leave_pair_out(
+    X: Array,
+    Y: Array,
+    alpha: float,
+    fit_intercept: bool = True,
+    sw: Array | None = None,
+    loss: str = "squared",
+) -> tuple[float, float]:
+    """Mean over all pairs of what the fit to the pairs among the other samples makes of the pair.
+
+    ``loss``: "squared", ((y_i - y_j) - (x_i - x_j) w)^2; or "disagreement", one for the wrong
+    order and a half for none, of pairs with y_i != y_j. A pair counts the product of its weights.
+    The standard error is that of a mean over pairs to first order, from each sample's own sum.
+    """
+    y, sw, m = np.ravel(Y), _ones(X, sw), len(X)
+    blur = NO_DECISION * np.ptp(y)
+    costs = np.full((m, m), np.nan)
+    for i, j in combinations(range(m), 2):
+        rest = np.delete(np.arange(m), [i, j])
+        if alpha == 0 and not independent(X[rest]):
+            return UNDEFINED
+        w = rank_rls(X[rest], y[rest], alpha, sw=sw[rest])
+        one = np.zeros((1, m))
+        one[0, [i, j]] = 1, -1
+        costs[i, j] = costs[j, i] = _pair_losses(y, X @ w, one, loss, blur)[0]
+    count = np.where(np.isnan(costs), 0.0, np.outer(sw, sw))
+    costs = np.where(np.isnan(costs), 0.0, costs)
+    value = float((count * costs).sum() / count.sum())
+    own = (count * (costs - value)).sum(axis=1) * 2 / count.sum()
+    return value, float(np.sqrt(own @ own * m / (m - 1)))
+
+
+def rank_kfold_error(
+    splits: Iterable[tuple[Any, Any]], groups: Any = None, pooled: bool = False
+) -> Error:
+    """Mean over splits of the mean over the pairs within the test part, fitted to training pairs.
+
+    ``pooled``: the mean over the pairs of all test parts. Test parts without a pair that counts are
+    left out. Losses as in `rank_leave_pair_out`.
+    """
+
+    def error(
+        X: Array,
+        Y: Array,
+        alpha: float,
+        fit_intercept: bool = True,
+        sw: Array | None = None,
+        loss: str = "squared",
+    ) -> tuple[float, float]:
+        y, sw = np.ravel(Y), _ones(X, sw)
+        query = np.zeros(len(X)) if groups is None else np.asarray(groups)
+        means, totals = [], []
+        for train, test in splits:
+            D, weight = _all_pairs(len(test), query[test], sw[test])
+            w = rank_rls(X[train], y[train], alpha, query[train], sw[train])
+            costs = _pair_losses(y[test], X[test] @ w, D, loss, NO_DECISION * np.ptp(y))
+            counts = (weight > 0) & ~np.isnan(costs)
+            if counts.any():
+                totals.append(weight[counts].sum())
+                means.append(weight[counts] @ costs[counts] / totals[-1])
+        if not means:
+            return UNDEFINED
+        value = np.average(means, weights=totals if pooled else None)
+        count = len(means)
+        return float(value), float(np.std(means, ddof=1) / count**0.5) if count > 1 else np.nan
+
+    return error
+
+
+# --- significance ---------------------------------------------------------------------------------
+
+
+def max_t_p_value(
+    X: Array,
+    Y: Array,
+    alpha: float,
+    chosen: Sequence[int],
+    feature: int,
+    candidates: Iterable[int],
+    dealt: Iterable[NDArray[Any]],
+    fit_intercept: bool = True,
+    sw: Array | None = None,
+) -> float:
+    """Permutation p-value (max-T) of adding a feature, by literal refits on permuted residuals.
+
+    The gain of a candidate is the part of the least penalised squared error that its addition takes
+    away. For every permutation the residuals of the chosen features' ridge fit, times the root of
+    their weight, are dealt out anew over the samples of positive weight and added to the fitted
+    values; every candidate is refitted to that.
+    """
+    sw = _ones(X, sw)
+    live = np.flatnonzero(sw > 0)
+    X, Y, sw = X[live], Y[live], sw[live]
+    root = np.sqrt(sw)[:, None]
+
+    def least(features: Sequence[int], T: Array) -> float:
+        coef, intercept = ridge(X[:, features], T, alpha, fit_intercept, sw)
+        left = T - X[:, features] @ coef - intercept
+        return float((sw[:, None] * left**2).sum() + alpha * (coef**2).sum())
+
+    def gain(i: int, T: Array) -> float:
+        before = least(list(chosen), T)
+        return (before - least([*chosen, i], T)) / before
+
+    coef, intercept = ridge(X[:, list(chosen)], Y, alpha, fit_intercept, sw)
+    fitted = X[:, list(chosen)] @ coef + intercept
+    residuals = root * (Y - fitted)
+    observed = gain(feature, Y)
+    others = [i for i in candidates if i not in chosen and np.ptp(X[:, i]) > 0]
+    largest = [max(gain(i, fitted + residuals[order] / root) for i in others) for order in dealt]
+    reached = sum(value >= observed * (1 - 1e-9) for value in largest)
+    return (1 + reached) / (1 + len(largest))

@@ -147,7 +147,7 @@ def select(
         str | None,
         typer.Option(
             metavar="NAME",
-            help=f"Search of greedy-rls: {', '.join(options.SEARCHES)}.",
+            help=f"Search of greedy-rls and rank-rls: {', '.join(options.SEARCHES)}.",
             show_default="forward",
         ),
     ] = None,
@@ -207,6 +207,17 @@ def select(
     forbid: Annotated[
         str | None, typer.Option(metavar=_COLUMNS, help="Features that no model has.")
     ] = None,
+    start: Annotated[
+        str | None,
+        typer.Option(metavar=_COLUMNS, help="Features to start from; they may be dropped again."),
+    ] = None,
+    significance: Annotated[
+        str | None,
+        typer.Option(
+            metavar="P",
+            help="Stop when the best feature left is not significant at this level (max-T).",
+        ),
+    ] = None,
     drop: Annotated[
         str | None, typer.Option(metavar=_COLUMNS, help="Columns not to read as features.")
     ] = None,
@@ -222,8 +233,8 @@ def select(
         typer.Option(
             metavar="COL",
             help="Column of groups; the folds of --cv keep them whole, loo leaves out a group at a "
-            "time.",
-            show_default="10 folds",
+            "time. For rank-rls: the queries.",
+            show_default="10 folds; loo for rank-rls",
         ),
     ] = None,
     out: Annotated[
@@ -265,6 +276,8 @@ def select(
         "seed": (seed, options.seed),
         "force": (force, options.names),
         "forbid": (forbid, options.names),
+        "start": (start, options.names),
+        "significance": (significance, options.level),
         "threads": (threads, options.count),
     }
     given: dict[str, Any] = {

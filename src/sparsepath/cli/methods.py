@@ -23,6 +23,8 @@ PARAMETERS = {
     "standardize": "standardize",
     "force": "forced",
     "forbid": "forbidden",
+    "start": "start",
+    "significance": "stop",
     "threads": "n_threads",
     "checkpoint": "checkpoint",
     "weights": "sample_weight",
@@ -65,6 +67,8 @@ class Method:
         What predicts, if the name of the method does not say it.
     most_classes : int, optional
         The most classes that it can tell apart.
+    ranks : bool
+        Whether it ranks rows, and ``--groups`` are the queries within which it does.
     work : callable, optional
         From rows, columns and sizes to the numbers touched, in all; None: each once per size.
     """
@@ -78,6 +82,7 @@ class Method:
     sizes: str = "up"
     model: str = ""
     most_classes: int | None = None
+    ranks: bool = False
     work: Callable[[int, int, int], float] | None = None
 
     def check(self, name: str, task: str, given: Mapping[str, Any], classes: int = 2) -> None:
@@ -103,8 +108,6 @@ class Method:
                 f"--loss {given['loss']} is not for {task} with {name}; use one of "
                 f"{', '.join(losses)}."
             )
-        if given.get("loss") == "auc" and ("groups" in given or given.get("cv", "loo") != "loo"):
-            raise InputError("--loss auc leaves out pairs of rows; it has no --cv and no --groups.")
 
 
 def _rls(search: str) -> Build:
@@ -115,6 +118,12 @@ def _rls(search: str) -> Build:
         return estimator(**{"search": search, "standardize": True, **parameters})
 
     return build
+
+
+def _rank_rls(task: str, parameters: Mapping[str, Any]) -> Any:
+    from sparsepath.rls import SparseRankRLS
+
+    return SparseRankRLS(**{"standardize": True, **parameters})
 
 
 def _grafting(task: str, parameters: Mapping[str, Any]) -> Any:
@@ -204,7 +213,8 @@ _RLS_LOSSES = {
 }
 _BOTH = ("regression", "classification")
 _FORWARD = _has(
-    "max-features alpha loss choose cv standardize force forbid threads checkpoint weights groups"
+    "max-features alpha loss choose cv standardize force forbid start significance threads "
+    "checkpoint weights groups"
 )
 _MI = _has("max-features choose seed threads")
 _OP_ELM = "mutual information selects, OP-ELM on the selected columns predicts"
@@ -229,7 +239,7 @@ METHODS: dict[str, Method] = {
     "backward-rls": Method(
         "Start with all features and drop one at a time.",
         _rls("backward"),
-        _FORWARD - {"max-features"},
+        _FORWARD - {"max-features", "significance"},
         _BOTH,
         _RLS_LOSSES,
         "a pass over all features that are still in",
@@ -242,6 +252,15 @@ METHODS: dict[str, Method] = {
         _BOTH,
         _RLS_LOSSES,
         "a pass over the data for each feature chosen so far, or several",
+    ),
+    "rank-rls": Method(
+        "Rank rows by least squares on pairs, within the queries of --groups if given.",
+        _rank_rls,
+        (_FORWARD | {"search"}) - {"weights", "significance"},
+        ("regression",),
+        {"regression": ("squared", "disagreement")},
+        "about one pass over the data, or without --groups one over all pairs of rows per feature",
+        ranks=True,
     ),
     "grafting": Method(
         "Linear or logistic, L1, L2 and L0 penalties; l1 by cross-validation.",

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from sparsepath.errors import InputError
 
-LOSSES = ("squared", "absolute", "zero-one", "balanced", "auc")
+LOSSES = ("squared", "absolute", "zero-one", "balanced", "auc", "disagreement")
 TASKS = ("auto", "regression", "classification")
 SEARCHES = ("forward", "floating", "backward", "swap")
 STRATEGIES = ("both", "scaling", "swap")
@@ -73,6 +73,18 @@ def budget(option: str, given: str) -> float:
     value = _number(given)
     if not 0 < value < math.inf:
         raise InputError(f"{option} {given} must be a number above 0.")
+    return value
+
+
+def level(option: str, given: str) -> float:
+    """A probability above 0 and below 1, not less than the test can tell.
+
+    >>> level("--significance", "0.05")
+    0.05
+    """
+    value = _number(given)
+    if not 0.001 <= value < 1:
+        raise InputError(f"{option} {given} must be a number from 0.001 up, below 1.")
     return value
 
 

@@ -96,6 +96,7 @@ def document(outcome: Outcome, files: dict[str, Path]) -> str:
             "chosen": {
                 "size": size,
                 "rule": outcome.rule,
+                **({"alpha": outcome.model.alpha_} if hasattr(outcome.model, "alpha_") else {}),
                 "features": path.names(size),
                 "columns": step.subset,
                 "error": step.error if math.isfinite(step.error) else None,

@@ -148,6 +148,8 @@ def search(
         No progress and no note on the cost.
     """
     table, entry = problem.table, METHODS[method]
+    if entry.ranks and asked == "auto" and problem.y.dtype.kind in "biuf":
+        asked = "regression"  # grades are few whole numbers, and yet no classes
     task = find_task(problem.y, asked, f"{table.source}: target {table.target!r}")
     if asked == "auto" and task.name not in entry.tasks and problem.y.dtype.kind in "biuf":
         raise InputError(
@@ -166,7 +168,7 @@ def search(
     backward = _is_backward(entry, options)
     if entry.sizes == "up" and not backward:
         options["max-features"] = steps
-    _complete(options, table, problem)
+    _complete(options, table, problem, entry)
     model = entry.build(
         task.name, {PARAMETERS[o]: v for o, v in options.items()} | {"choose": "min"}
     )
@@ -184,9 +186,9 @@ def search(
     if watch.shown:
         model.set_params(callback=None)  # it is no part of the model
     rule = _usual_rule(model.path_) if rule is None else rule
-    size, more = _settle(model.path_, rule)
     _name(model, table.names, rule)
-    return Outcome(model.at_size(size), table, task, rule, [*notes, *more], method)
+    settled, more = _settled(model, rule)
+    return Outcome(settled, table, task, rule, [*notes, *more], method)
 
 
 def _most(table: Table) -> int:
@@ -214,9 +216,13 @@ def _steps(table: Table, entry: Method, options: dict[str, Any]) -> int:
     return int(min(asked, n))
 
 
-def _complete(options: dict[str, Any], table: Table, problem: Problem) -> None:
-    """Turn names into columns, and folds of groups into splits."""
-    for option in ("force", "forbid"):
+def _complete(options: dict[str, Any], table: Table, problem: Problem, entry: Method) -> None:
+    """Turn names into columns, a level into a test, and folds of groups into splits."""
+    if "significance" in options:
+        from sparsepath.rls import MaxT
+
+        options["significance"] = MaxT(options["significance"])
+    for option in ("force", "forbid", "start"):
         if option in options:
             columns = column_indices(
                 options[option], table.names, len(table.names), f"{table.source}: --{option}"
@@ -225,7 +231,7 @@ def _complete(options: dict[str, Any], table: Table, problem: Problem) -> None:
     if "loss" in options:
         options["loss"] = options["loss"].replace("-", "_")
     options.pop("weights", None)
-    if options.pop("groups", None) is not None:
+    if options.pop("groups", None) is not None and not entry.ranks:
         from sklearn.model_selection import GroupKFold, LeaveOneGroupOut
 
         count = len(np.unique(np.asarray(problem.groups)))
@@ -289,7 +295,7 @@ def _name(model: Any, names: list[str], rule: str | int | float) -> None:
     for path in paths.values():
         path.feature_names = tuple(names)
         path.parameters["choose"] = rule
-        for key in ("forced", "forbidden"):
+        for key in ("forced", "forbidden", "start"):
             if path.parameters.get(key):
                 path.parameters[key] = [names[i] for i in path.parameters[key]]
 
@@ -298,6 +304,16 @@ def _usual_rule(path: SelectionPath) -> str:
     """What settles on a size if nothing is asked for."""
     unknown = math.isnan(path.error_se(path.choose("min")))
     return "min" if unknown or path.error_kind == "training" else "one_se"
+
+
+def _settled(model: Any, rule: str | int | float) -> tuple[Any, list[str]]:
+    """The model of the size that the rule asks for, and of the penalty if there are several."""
+    size, notes = _settle(model.path_, rule)
+    if len(getattr(model, "paths_", ())) < 2:
+        return model.at_size(size), notes
+    reached = not isinstance(rule, int) or any(rule in p.sizes for p in model.paths_.values())
+    alpha, size = model.surface_.choose(rule if reached else size)
+    return model.at_size(size, alpha), [] if reached else notes
 
 
 def _settle(path: SelectionPath, rule: str | int | float) -> tuple[int, list[str]]:

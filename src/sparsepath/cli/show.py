@@ -61,7 +61,7 @@ def heading(outcome: Outcome) -> list[str]:
         if given == "loo":
             how_alpha = " (by leave-one-out with all features)"
         elif isinstance(given, Sequence) and len(given) > 1:
-            how_alpha = f" (best of {len(given)})"
+            how_alpha = f" (of {', '.join(f'{a:.4g}' for a in given)})"
         how.append(f"alpha {model.alpha_:.4g}{how_alpha}")
     how += _settings(model)
     if getattr(model, "standardize", False):
@@ -220,9 +220,19 @@ def sentence(outcome: Outcome) -> str:
         words.append(f"This is {'the size asked for' if size == outcome.rule else short}")
     else:
         words.append(f"This is the smallest set within {outcome.rule:.4g} of the least error")
-    words[-1] += (
-        "." if best == size else f"; the least is {brief(path.error(best))} at size {best}."
-    )
+    others = getattr(outcome.model, "surface_", None)
+    if others is not None and len(others.paths) > 1:
+        words[1] = words[1][:-1] + f", with alpha {outcome.model.alpha_:.4g}."
+        alpha, best = others.choose("min")
+        if (alpha, best) == (outcome.model.alpha_, size):
+            words[-1] += "."
+        else:
+            lowest = brief(others.paths[alpha].error(best))
+            words[-1] += f"; the least is {lowest} at size {best} with alpha {alpha:.4g}."
+    elif best == size:
+        words[-1] += "."
+    else:
+        words[-1] += f"; the least is {brief(path.error(best))} at size {best}."
     if best == path.sizes[-1] < n and path.stopped == "max_features":
         words.append(
             "The error was still falling where the path ends: try a larger --max-features."

@@ -1,7 +1,7 @@
 """What the estimators of sparse least squares share: parameters, search, choice of a size."""
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, Self
@@ -26,9 +26,11 @@ from sparsepath.path import SelectionPath
 from sparsepath.rls.alphas import alpha_grid, loo_errors
 from sparsepath.rls.design import Design
 from sparsepath.rls.groups import members_of
+from sparsepath.rls.hierarchy import complete, parents_of
 from sparsepath.rls.losses import Loss
-from sparsepath.rls.paths import Task, finish, make_design, run
+from sparsepath.rls.paths import Task, finish, make_design, make_sums, run
 from sparsepath.rls.search import SEARCHES, Trail
+from sparsepath.rls.surface import Surface
 from sparsepath.rls.update import Costs
 
 METHODS = {
@@ -57,6 +59,8 @@ class SparseRLS(SelectorMixin, CallbackSupportMixin, BaseEstimator):
         standardize: bool = False,
         forced: Sequence[int] | Sequence[str] | None = None,
         forbidden: Sequence[int] | Sequence[str] | None = None,
+        start: Sequence[int] | Sequence[str] | None = None,
+        parents: Mapping[Any, Sequence[Any]] | None = None,
         feature_groups: ArrayLike | None = None,
         feature_costs: ArrayLike | None = None,
         budget: float | None = None,
@@ -78,6 +82,8 @@ class SparseRLS(SelectorMixin, CallbackSupportMixin, BaseEstimator):
         self.standardize = standardize
         self.forced = forced
         self.forbidden = forbidden
+        self.start = start
+        self.parents = parents
         self.feature_groups = feature_groups
         self.feature_costs = feature_costs
         self.budget = budget
@@ -110,6 +116,7 @@ class SparseRLS(SelectorMixin, CallbackSupportMixin, BaseEstimator):
             )
             task = self._task(X, labels, groups, names, design)
             alphas = self._alphas(design, Y)
+            sums = make_sums(design, Y, task)
             moves = task.size * len(alphas) if self.search == "forward" else None
             context = self._init_callback_context(max_subtasks=moves)
             context.call_on_fit_task_begin(estimator=self, X=X, y=labels)
@@ -118,7 +125,7 @@ class SparseRLS(SelectorMixin, CallbackSupportMixin, BaseEstimator):
                 about = self._about(alpha, names)
                 checkpoint = self._checkpoint(alpha, len(alphas))
                 watch = self._watch(context, design, task, about)
-                trail = run(design, Y, alpha, task, watch=watch, checkpoint=checkpoint)
+                trail = run(design, Y, alpha, task, watch=watch, checkpoint=checkpoint, sums=sums)
                 self.paths_[alpha] = finish(trail, design, task, names=names, **about)
                 if trail.stopped in ("interrupted", "asked to"):
                     break
@@ -128,14 +135,20 @@ class SparseRLS(SelectorMixin, CallbackSupportMixin, BaseEstimator):
 
     def _settle(self, paths: dict[float, SelectionPath]) -> None:
         """Take the best penalty and size, and the model that goes with them."""
-        # Ties between penalties go to the larger one, the simpler model.
-        self.alpha_ = min(paths, key=lambda alpha: (paths[alpha].errors.min(), -alpha))
-        self.path_ = path = paths[self.alpha_]
-        if (not path.complete or path.stopped == "asked to") and _is_count(self.choose):
+        rule = self.choose
+        cut = any(not path.complete or path.stopped == "asked to" for path in paths.values())
+        if cut and _is_count(rule):
             # The size asked for may not have been reached; what was found is not thrown away.
-            self._take(min(path.sizes, key=lambda size: abs(size - int(self.choose))))
-        else:
-            self._take(path.choose(self.choose))
+            found = sorted({size for path in paths.values() for size in path.sizes})
+            rule = min(found, key=lambda size: abs(size - int(self.choose)))
+        self.alpha_, size = Surface(paths).choose(rule)
+        self.path_ = paths[self.alpha_]
+        self._take(size)
+
+    @property
+    def surface_(self) -> Surface:
+        """The errors over penalties and sizes."""
+        return Surface(self.paths_)
 
     def _take(self, size: int) -> None:
         step = self.path_.step(size)
@@ -149,16 +162,23 @@ class SparseRLS(SelectorMixin, CallbackSupportMixin, BaseEstimator):
     def _set_model(self, coef: Floats, intercept: Floats) -> None:
         raise NotImplementedError
 
-    def at_size(self, size: int) -> Self:
+    def at_size(self, size: int, alpha: float | None = None) -> Self:
         """A copy of this fitted estimator that uses the best model of another size.
 
         Parameters
         ----------
         size : int
-            One of ``path_.sizes``.
+            One of the path's ``sizes``.
+        alpha : float, optional
+            Another penalty of ``paths_``.
         """
         check_is_fitted(self)
         other = copy.copy(self)
+        if alpha is not None:
+            if alpha not in self.paths_:
+                known = ", ".join(map(repr, self.paths_))
+                raise InputError(f"no path for alpha={alpha!r}; there is one for {known}.")
+            other.alpha_, other.path_ = alpha, self.paths_[alpha]
         other._take(size)
         return other
 
@@ -177,26 +197,19 @@ class SparseRLS(SelectorMixin, CallbackSupportMixin, BaseEstimator):
             raise InputError(f"search={self.search!r}; use one of {', '.join(SEARCHES)}.")
         if self.epsilon is not None and not 0 <= self.epsilon < np.inf:
             raise InputError(f"epsilon={self.epsilon!r}; give a finite number, zero or more.")
-        forced = column_indices(self.forced, names, n, "forced")
-        forbidden = column_indices(self.forbidden, names, n, "forbidden")
-        both = sorted(set(forced) & set(forbidden))
-        if both:
-            named = some_of(both if names is None else names[both])
-            raise InputError(f"column {named} is both forced and forbidden.")
-        constant = [i for i in forced if design.constant[i]]
-        if constant:
-            named = some_of(constant if names is None else names[constant])
-            raise InputError(f"column {named} is constant and cannot be forced.")
+        forced, start, forbidden, parents = self._columns(names, design)
         candidates = tuple(i for i in range(n) if i not in set(forbidden))
         splits = None
         if not (isinstance(self.cv, str) and self.cv == "loo"):
             splits = self._splits(X, labels, groups)
         return Task(
             search=self.search,
-            size=self._size(len(forced), candidates, design),
+            size=self._size(len(forced), len(start), candidates, design),
             loss=self.loss,
             candidates=candidates,
             forced=tuple(forced),
+            start=tuple(start),
+            parents=parents,
             epsilon=self.epsilon,
             groups=self._groups(n),
             costs=self._costs(n),
@@ -205,6 +218,31 @@ class SparseRLS(SelectorMixin, CallbackSupportMixin, BaseEstimator):
             pooled=self.pooled,
             memory=self.memory_budget,
         )
+
+    def _columns(
+        self, names: NDArray[Any] | None, design: Design
+    ) -> tuple[list[int], list[int], list[int], dict[int, tuple[int, ...]]]:
+        """The columns with which something special is to be done, checked."""
+        n = design.n_features
+
+        def named(columns: Iterable[int]) -> str:
+            return some_of(sorted(columns) if names is None else names[sorted(columns)])
+
+        forced = column_indices(self.forced, names, n, "forced")
+        start = column_indices(self.start, names, n, "start")
+        forbidden = column_indices(self.forbidden, names, n, "forbidden")
+        parents = parents_of(self.parents, names, n)
+        for what, columns in (("forced", forced), ("in the start set", start)):
+            if both := set(columns) & set(forbidden):
+                raise InputError(f"column {named(both)} is both {what} and forbidden.")
+            if constant := [i for i in columns if design.constant[i]]:
+                raise InputError(f"column {named(constant)} is constant and cannot be {what}.")
+        given = {*forced, *start}
+        if alone := given - set(complete(given, parents)):
+            raise InputError(
+                f"column {named(alone)} is forced or in the start set, but not all its parents are."
+            )
+        return forced, [i for i in start if i not in set(forced)], forbidden, parents
 
     def _groups(self, n: int) -> tuple[tuple[int, ...], ...]:
         if self.feature_groups is None:
@@ -235,21 +273,23 @@ class SparseRLS(SelectorMixin, CallbackSupportMixin, BaseEstimator):
         splitter = check_cv(self.cv, labels, classifier=isinstance(self, ClassifierMixin))
         return list(splitter.split(X, labels, groups))
 
-    def _size(self, n_forced: int, candidates: Sequence[int], design: Design) -> int:
+    def _size(self, n_forced: int, n_start: int, candidates: Sequence[int], design: Design) -> int:
         """The size to which the search goes."""
         usable = int(np.count_nonzero(~design.constant[list(candidates)]))
         if self.search == "backward":
             return n_forced
+        n_given = n_forced + n_start
         if self.max_features is None:
             # With a sample left out there must be more samples than coefficients.
-            return max(n_forced, min(usable, design.n_samples - 1 - int(self.fit_intercept)))
+            return max(n_given, min(usable, design.n_samples - 1 - int(self.fit_intercept)))
         if not _is_count(self.max_features):
             raise InputError(
                 f"max_features={self.max_features!r}; give a whole number from 0 up, or None."
             )
-        if self.max_features < n_forced:
+        if self.max_features < n_given:
+            which = "forced features" if not n_start else "features that are forced or started from"
             raise InputError(
-                f"max_features={self.max_features} is less than the {n_forced} forced features."
+                f"max_features={self.max_features} is less than the {n_given} {which}."
             )
         return min(int(self.max_features), usable)
 
@@ -346,7 +386,3 @@ class SparseRLS(SelectorMixin, CallbackSupportMixin, BaseEstimator):
 
 def _is_count(value: object) -> bool:
     return not isinstance(value, bool) and isinstance(value, Integral) and int(value) >= 0
-
-
-def _is_penalty(value: object) -> bool:
-    return not isinstance(value, bool) and isinstance(value, Real) and 0 <= float(value) < np.inf

@@ -35,8 +35,9 @@ class SparseRLSRegressor(RegressorMixin, SparseRLS):
         that of the least error, a given size, or the smallest within a fraction of the least error.
     alpha : float, list of float or "loo", default=1.0
         The ridge penalty, zero or more; with 0, ordinary least squares, features that are collinear
-        with the chosen ones are passed over. A list: a path for each, the best pair of penalty and
-        size is used. "loo": chosen by leave-one-out with all features.
+        with the chosen ones are passed over. A list: a path for each, and ``choose`` is over all
+        pairs of penalty and size (see ``Surface.choose``). "loo": chosen by leave-one-out with all
+        features.
     search : {"forward", "floating", "backward", "swap"}, default="forward"
         Forward; forward with removals while they cost less than half of what was gained (paper
         002); from all features down; forward with exchanges of one feature for another.
@@ -50,6 +51,12 @@ class SparseRLSRegressor(RegressorMixin, SparseRLS):
         Penalise as if all columns had unit variance; coefficients stay in the units of the data.
     forced, forbidden : list of int or str, optional
         Columns, by index or name, that every model must have, or none may have.
+    start : list of int or str, optional
+        Columns to start from, which searches that drop may drop again; a backward search starts
+        from these alone.
+    parents : dict of int or str to list of int or str, optional
+        Columns that may enter only after others, as an interaction after its parents: for each
+        its parents, which stay as long as it does.
     feature_groups : array of shape (n_features,), optional
         Labels: columns with the same label enter and leave as one.
     feature_costs : array of shape (n_features,), optional
@@ -57,8 +64,9 @@ class SparseRLSRegressor(RegressorMixin, SparseRLS):
     budget : float, optional
         What all chosen features together may cost (without ``feature_costs``: their number).
     stop : callable or list of callables, default=()
-        Rules that end the search early: ``Tolerance``, ``Patience``, ``TimeLimit``, ``PastOneSE``
-        of ``sparsepath.rls``, or functions of your own; see ``sparsepath.rls.stopping``.
+        Rules that end the search early: ``Tolerance``, ``Patience``, ``TimeLimit``, ``PastOneSE``,
+        ``MaxT`` of ``sparsepath.rls``, joined by ``|`` and ``&`` if you like, or functions of your
+        own; see ``sparsepath.rls.stopping``.
     epsilon : float, optional
         For search="floating": stop when an addition gains less.
     pooled : bool, default=False
@@ -85,6 +93,8 @@ class SparseRLSRegressor(RegressorMixin, SparseRLS):
         The penalty in use.
     paths_ : dict
         The path of every penalty.
+    surface_ : Surface
+        The errors over penalties and sizes; ``to_frame()``, ``plot()``, ``choose(rule)``.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 
@@ -152,13 +162,16 @@ class SparseRLSClassifier(ClassifierMixin, SparseRLS):
 
     Parameters
     ----------
-    max_features, choose, alpha, search, cv, fit_intercept, standardize, forced, forbidden
+    max_features, choose, alpha, search, cv, fit_intercept, standardize
+        As for ``SparseRLSRegressor``.
+    forced, forbidden, start, parents
         As for ``SparseRLSRegressor``.
     loss : {"squared", "zero_one", "balanced", "absolute", "auc"}, default="squared"
         What the search minimises: the squared residual, the error rate, the mean of the error
         rates of the classes, or the share of pairs of a positive and a negative sample that are
         ranked wrongly when both are left out (one minus the area under the ROC curve; two
-        classes, up to some thousands of samples). The squared loss is the fastest by far.
+        classes, up to some thousands of samples; with splits: of the test parts, as
+        ``roc_auc_score`` has it). The squared loss is the fastest by far.
     feature_groups, feature_costs, budget, stop, epsilon, pooled
         As for ``SparseRLSRegressor``.
     memory_budget, n_threads, callback, checkpoint
@@ -168,7 +181,7 @@ class SparseRLSClassifier(ClassifierMixin, SparseRLS):
     ----------
     classes_ : array
         The class labels.
-    path_, selected_, coef_, intercept_, alpha_, paths_, n_features_in_, feature_names_in_
+    path_, selected_, coef_, intercept_, alpha_, paths_, surface_, n_features_in_, feature_names_in_
         As for ``SparseRLSRegressor``; ``coef_`` has one row per class, a single one for two.
 
     Examples
@@ -181,6 +194,11 @@ class SparseRLSClassifier(ClassifierMixin, SparseRLS):
     """
 
     _losses = ("squared", "zero_one", "balanced", "absolute", "auc")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = self.loss != "auc"
+        return tags
 
     @with_callbacks
     def fit(
@@ -211,6 +229,11 @@ class SparseRLSClassifier(ClassifierMixin, SparseRLS):
             raise InputError(
                 f"y has only one class ({labels[weights > 0][:1].tolist()[0]!r}); "
                 "at least two are needed."
+            )
+        if len(self.classes_) > 2 and self.loss == "auc":
+            raise InputError(
+                "Only binary classification is supported with loss='auc', and y has "
+                f"{len(self.classes_)} classes; use loss='balanced'."
             )
         if len(self.classes_) == 2:
             Y = np.where(codes == 1, 1.0, -1.0)[:, None]

@@ -13,7 +13,7 @@ import numpy as np
 
 from sparsepath.data.blocks import Floats
 from sparsepath.rls.design import Design
-from sparsepath.rls.folds import COLLINEAR, FoldModel, Split
+from sparsepath.rls.folds import COLLINEAR, FoldModel, Split, SplitSums
 from sparsepath.rls.losses import Loss
 
 NUMBERS = 1 << 18  # candidates' residuals judged at once
@@ -24,7 +24,7 @@ class FoldLossModel(FoldModel):
 
     Parameters
     ----------
-    design, Y, alpha, splits, pooled
+    design, Y, alpha, splits, pooled, sums
         As for ``FoldModel``.
     loss : Loss
         How a test residual is judged; "balanced" is balanced within each test part (or within all
@@ -39,9 +39,10 @@ class FoldLossModel(FoldModel):
         splits: Sequence[Split],
         pooled: bool,
         loss: Loss,
+        sums: SplitSums | None = None,
     ) -> None:
         self.loss, self._Y = loss, Y
-        super().__init__(design, Y, alpha, splits, pooled)
+        super().__init__(design, Y, alpha, splits, pooled, sums)
 
     def _reset(self) -> None:
         super()._reset()

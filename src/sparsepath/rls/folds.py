@@ -54,6 +54,8 @@ class FoldModel:
     pooled : bool
         False: the mean over splits of the mean squared error on the test part, as
         ``cross_val_score`` has it. True: all squared errors over all test rows.
+    sums : SplitSums, optional
+        The sums of products, if they are known: they serve every penalty.
     """
 
     def __init__(
@@ -63,10 +65,11 @@ class FoldModel:
         alpha: float,
         splits: Sequence[Split],
         pooled: bool = False,
+        sums: "SplitSums | None" = None,
     ) -> None:
         self.design, self.alpha, self.pooled = design, float(alpha), pooled
         self.costs: Costs | None = None
-        self.sums = SplitSums(design, Y, splits)
+        self.sums = SplitSums(design, Y, splits) if sums is None else sums
         self._reset()
         self.empty_error = self.error
 
@@ -299,15 +302,15 @@ class SplitSums:
         w = design.weights
         everyone = np.arange(m)
         pairs = [(everyone[np.asarray(a)], everyone[np.asarray(b)]) for a, b in splits]
-        pairs = [(a, b) for a, b in pairs if w[b].sum() > 0]
-        if not pairs or any(w[a].sum() <= 0 for a, _ in pairs):
-            raise InputError("cv must yield parts with samples of positive weight, train and test.")
+        pairs = [(a, b) for a, b in pairs if self._weight(b) > 0]
+        if not pairs or any(self._weight(a) <= 0 for a, _ in pairs):
+            raise InputError(f"cv must yield parts with {self._needed}, train and test.")
         self.n_splits = len(pairs)
         self.pairs = pairs
         tests = [test for _, test in pairs]
         # What is had by subtraction or addition is not summed again.
-        self._complement = [_covers([a, b], m) for a, b in pairs]
-        self._partition = _covers(tests, m)
+        self._complement = [_covers([a, b], m) and self._adds_up([a, b]) for a, b in pairs]
+        self._partition = _covers(tests, m) and self._adds_up(tests)
         self._parts = tests + [
             train for (train, _), known in zip(pairs, self._complement, strict=True) if not known
         ]
@@ -325,14 +328,45 @@ class SplitSums:
             left, right = right[:, :, :n], right[:, :, n:]
         else:
             left = self._all_parts(self._dot(self._masked(self._right)))
-            squares = [design.spread(part) for part in self._parts]
+            squares = [self._spread(part) for part in self._parts]
             self.squares = self._all_parts(np.stack(squares))
-            right = self._all_parts(
-                np.stack([self._right[p].T @ (w[p, None] * self._right[p]) for p in self._parts])
-            )
+            beside = [self._right[p].T @ self._ready(self._right, p) for p in self._parts]
+            right = self._all_parts(np.stack(beside))
         self.x, self.xy = left[:, -1], left[:, :-1].transpose(0, 2, 1)
         self.weight, self.y = right[:, -1, -1], right[:, -1, :-1]
         self.yy = np.einsum("ftt->ft", right[:, :-1, :-1])
+
+    # What a part is: rows with their weights (``queries.py`` has another answer) -----------------
+
+    _needed = "samples of positive weight"
+
+    def _weight(self, part: NDArray[np.intp]) -> float:
+        """What a part counts."""
+        return float(self._design.weights[part].sum())
+
+    def _adds_up(self, parts: Sequence[NDArray[np.intp]]) -> bool:
+        """Whether sums over these parts add up to sums over all rows, which they cover."""
+        return True
+
+    def _ready(self, V: Floats, part: NDArray[np.intp]) -> Floats:
+        """Rows of V such that products with them are the weighted sums over a part."""
+        return self._design.weights[part, None] * V[part]
+
+    def _spread(self, part: NDArray[np.intp]) -> Floats:
+        """The squares of all columns over a part."""
+        return self._design.spread(part)
+
+    def _products(self, part: NDArray[np.intp]) -> Floats:
+        """All products of the columns, the targets and one over a part."""
+        design = self._design
+        out = np.zeros((design.n_features + self._right.shape[1],) * 2)
+        for some in np.split(part, range(ROWS_AT_ONCE, len(part), ROWS_AT_ONCE)):
+            joined = np.hstack([design.rows(some), self._right[some]])
+            joined *= np.sqrt(design.weights[some, None])
+            out += joined.T @ joined
+        return out
+
+    # Sums over all parts ------------------------------------------------------------------------
 
     def column(self, i: int) -> Floats:
         """Products of all columns with column i over every part: (2F + 1) x n."""
@@ -352,21 +386,11 @@ class SplitSums:
         ]
         return np.concatenate([sums[:F], np.stack(trains), everywhere[None]])
 
-    def _products(self, part: NDArray[np.intp]) -> Floats:
-        """All products of the columns, the targets and one over some rows."""
-        design = self._design
-        out = np.zeros((design.n_features + self._right.shape[1],) * 2)
-        for some in np.split(part, range(ROWS_AT_ONCE, len(part), ROWS_AT_ONCE)):
-            joined = np.hstack([design.rows(some), self._right[some]])
-            joined *= np.sqrt(design.weights[some, None])
-            out += joined.T @ joined
-        return out
-
     def _masked(self, V: Floats) -> Floats:
         """V, weighted, on each part in turn and zero elsewhere: m x (parts * columns of V)."""
         out = np.zeros((len(self._parts), *V.shape))
         for masked, part in zip(out, self._parts, strict=True):
-            np.add.at(masked, part, self._design.weights[part, None] * V[part])
+            np.add.at(masked, part, self._ready(V, part))
         return np.concatenate(list(out), axis=1)
 
     def _dot(self, V: Floats) -> Floats:

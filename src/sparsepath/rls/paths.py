@@ -3,12 +3,13 @@
 import hashlib
 import json
 import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sparsepath.data.blocks import Floats, row_blocks
 from sparsepath.data.threads import Threads
@@ -18,13 +19,15 @@ from sparsepath.path import Move, SelectionPath
 from sparsepath.rls.design import Design
 from sparsepath.rls.finders import BoundFinder, CacheFinder, EveryFinder
 from sparsepath.rls.fold_losses import FoldLossModel
-from sparsepath.rls.folds import FoldModel, Split
+from sparsepath.rls.folds import FoldModel, Split, SplitSums
 from sparsepath.rls.groups import Grouped
+from sparsepath.rls.hierarchy import Hierarchy, Kept, complete
 from sparsepath.rls.losses import Loss
-from sparsepath.rls.pairs import PairModel
+from sparsepath.rls.pairs import LeavePairOut, PairModel, RankModel
+from sparsepath.rls.queries import DisagreementModel, QuerySums, with_order
 from sparsepath.rls.search import SEARCHES, Model, Trail
 from sparsepath.rls.state import Finder, State
-from sparsepath.rls.stopping import Rule
+from sparsepath.rls.stopping import Rule, StopRule, begun
 from sparsepath.rls.update import Costs, Update
 
 FORMS = ("auto", "gram", "pass", "cache", "blocks")
@@ -49,9 +52,12 @@ class Task:
     loss: str = "squared"
     candidates: tuple[int, ...] = ()
     forced: tuple[int, ...] = ()
+    start: tuple[int, ...] = ()
+    parents: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     epsilon: float | None = None
     splits: Sequence[Split] | None = None
     pooled: bool = False
+    queries: NDArray[np.intp] | None = None
     groups: tuple[tuple[int, ...], ...] = ()
     costs: Costs | None = None
     rules: tuple[Rule, ...] = ()
@@ -61,7 +67,10 @@ class Task:
     def name(self) -> str:
         """A short name for what decides the moves: equal moves, equal name."""
         plain = (self.search, self.size, self.loss, self.candidates, self.forced, self.epsilon)
-        digest = hashlib.blake2b(repr((*plain, self.pooled, self.groups)).encode(), digest_size=12)
+        more = (self.pooled, self.groups, self.start, sorted(self.parents.items()))
+        digest = hashlib.blake2b(repr((*plain, *more)).encode(), digest_size=12)
+        if self.queries is not None:
+            digest.update(b"ranking" + self.queries.tobytes())
         for train, test in self.splits or ():
             digest.update(np.asarray(train).tobytes() + b"/" + np.asarray(test).tobytes())
         if self.costs is not None:
@@ -70,10 +79,21 @@ class Task:
 
     @property
     def criterion(self) -> str:
+        if self.queries is not None:
+            return self._ranking_criterion(self.queries)
         if self.loss == "auc":
-            return "leave-pair-out AUC error"
+            how = "leave-pair-out" if self.splits is None else f"{len(self.splits)}-fold"
+            return f"{how} AUC error"
         how = "leave-one-out" if self.splits is None else f"{len(self.splits)}-fold"
         return f"{how} {self.loss.replace('_', '-')} error"
+
+    def _ranking_criterion(self, queries: NDArray[np.intp]) -> str:
+        how = "leave-pair-out"
+        if self.splits is not None:
+            single = all(len(np.unique(queries[test])) == 1 for _, test in self.splits)
+            left_out = queries.any() and single and len(self.splits) > 1
+            how = "leave-query-out" if left_out else f"{len(self.splits)}-fold"
+        return f"{how} {'squared pairwise' if self.loss == 'squared' else 'ranking'} error"
 
 
 def make_design(
@@ -95,23 +115,51 @@ def make_design(
     )
 
 
-def make_model(design: Design, Y: Floats, alpha: float, task: Task) -> Model:
-    """The empty model, judged as the task asks."""
-    model: State | FoldModel | PairModel
-    if task.loss == "auc":
-        if task.splits is not None or task.groups:
-            raise InputError("loss='auc' is by leave-pair-out: use cv='loo', no feature_groups.")
-        model = PairModel(design, Y, alpha)
-    elif task.splits is None:
-        model = State(design, Y, alpha, Loss(task.loss), _finder(design, Y.shape[1], task))
+def make_sums(design: Design, Y: Floats, task: Task) -> SplitSums | None:
+    """The sums of products over the parts of the task's splits, which serve every penalty."""
+    if task.splits is None:
+        return None
+    queries, splits = task.queries, task.splits
+    if task.loss in ("auc", "disagreement"):
+        one = np.zeros(design.n_samples, dtype=np.intp)
+        splits = with_order(design, Y, splits, one if queries is None else queries)
+    if queries is not None:
+        return QuerySums(design, Y, splits, queries)
+    return SplitSums(design, Y, splits)
+
+
+def make_model(
+    design: Design, Y: Floats, alpha: float, task: Task, sums: SplitSums | None = None
+) -> Model:
+    """The empty model, judged as the task asks; ``sums`` are those of ``make_sums``, if known."""
+    model: State | FoldModel | LeavePairOut
+    sums = make_sums(design, Y, task) if sums is None else sums
+    if task.splits is None or sums is None:
+        model = _left_out_singly(design, Y, alpha, task)
     elif task.loss == "squared":
-        model = FoldModel(design, Y, alpha, task.splits, task.pooled)
+        model = FoldModel(design, Y, alpha, task.splits, task.pooled, sums)
+    elif task.loss in ("auc", "disagreement"):
+        one = np.zeros(design.n_samples, dtype=np.intp)
+        queries = one if task.queries is None else task.queries
+        model = DisagreementModel(design, Y, alpha, task.pooled, sums, queries)
     else:
-        model = FoldLossModel(design, Y, alpha, task.splits, task.pooled, Loss(task.loss))
+        model = FoldLossModel(design, Y, alpha, task.splits, task.pooled, Loss(task.loss), sums)
     model.costs = task.costs
-    if task.groups and not isinstance(model, PairModel):
-        return Grouped(model, [list(group) for group in task.groups], task.size)
-    return model
+    if not task.groups:
+        return Hierarchy(model, task.parents) if task.parents else model
+    if isinstance(model, LeavePairOut):
+        raise InputError("leaving out pairs goes with single columns, not with feature_groups.")
+    grouped = Grouped(model, [list(group) for group in task.groups], task.size)
+    return Hierarchy(grouped, task.parents, task.groups) if task.parents else grouped
+
+
+def _left_out_singly(design: Design, Y: Floats, alpha: float, task: Task) -> State | LeavePairOut:
+    """The models without splits: samples, or pairs of samples, are left out one at a time."""
+    if task.queries is not None:
+        return RankModel(design, Y, alpha, task.loss)
+    if task.loss == "auc":
+        return PairModel(design, Y, alpha)
+    return State(design, Y, alpha, Loss(task.loss), _finder(design, Y.shape[1], task))
 
 
 def _finder(design: Design, n_targets: int, task: Task) -> Finder:
@@ -149,6 +197,7 @@ def run(
     *,
     watch: Callable[[Trail], object] | None = None,
     checkpoint: str | Path | None = None,
+    sums: SplitSums | None = None,
 ) -> Trail:
     """Search; what was found so far is returned even if the search is interrupted."""
     if task.search not in SEARCHES:
@@ -161,18 +210,18 @@ def run(
             keeper.write(trail)
         return watch(trail) if watch is not None else False
 
-    trail = Trail(watch_all, task.rules)
+    trail = Trail(watch_all, _rules(design, Y, alpha, task))
     try:
-        model = make_model(design, Y, alpha, task)
+        model = make_model(design, Y, alpha, task, sums)
         if task.search == "backward":
-            for feature in task.candidates:
-                if not design.constant[feature] and feature not in model.chosen:
+            for feature in _full(design, task):
+                if feature not in model.chosen:
                     model.apply_update(Update("add", feature, np.nan))
             trail.start = tuple(model.chosen)
             trail.note(model)
         else:
             trail.note(model)
-            for feature in task.forced:
+            for feature in (*task.forced, *task.start):
                 _force(model, trail, feature)
         for move in earlier[len(trail.moves) :]:
             if (move.feature in model.chosen) == (move.action == "add"):
@@ -181,8 +230,9 @@ def run(
             model.apply_update(update)
             trail.note(model, update, seconds=move.seconds)
         options: dict[str, Any] = {"epsilon": task.epsilon} if task.search == "floating" else {}
+        keep = Kept(model, task.forced) if isinstance(model, Hierarchy) else task.forced
         SEARCHES[task.search](
-            model, trail, size=task.size, candidates=task.candidates, keep=task.forced, **options
+            model, trail, size=task.size, candidates=task.candidates, keep=keep, **options
         )
     except KeyboardInterrupt:
         if not trail.steps:
@@ -192,6 +242,26 @@ def run(
         if keeper is not None:
             keeper.write(trail, now=True)
     return trail
+
+
+def _full(design: Design, task: Task) -> list[int]:
+    """Where a backward search begins: with all candidates, or with the start set."""
+    begin = {*task.forced, *task.start} if task.start else set(task.candidates)
+    live = (i for i in task.candidates if i in begin and not design.constant[i])
+    return complete(live, task.parents)
+
+
+def _rules(design: Design, Y: Floats, alpha: float, task: Task) -> list[Rule]:
+    """The rules, told of the problem."""
+    judging = any(isinstance(rule, StopRule) and rule.judges_additions for rule in task.rules)
+    if judging and task.search == "backward":
+        raise InputError("MaxT judges additions, and search='backward' makes none.")
+    if judging and (task.groups or task.queries is not None):
+        raise InputError(
+            "MaxT tests single columns by their squared error over samples: use it "
+            "without feature_groups, and not for ranking."
+        )
+    return [begun(rule, design, Y, alpha) for rule in task.rules]
 
 
 def _force(model: Model, trail: Trail, feature: int) -> None:
@@ -259,11 +329,11 @@ class Checkpoint:
         }
         self._written = 0.0
         self._n_features = design.n_features
-        self._backward = task.search == "backward"
+        self._begin = set(_full(design, task)) if task.search == "backward" else set()
 
     def _make_sense(self, moves: list[Move]) -> bool:
         """Whether columns that there are come in before they go out."""
-        chosen: set[int] = set(range(self._n_features)) if self._backward else set()
+        chosen = set(self._begin)
         for move in moves:
             known = isinstance(move.feature, int) and 0 <= move.feature < self._n_features
             if not known or (move.feature in chosen) != (move.action == "drop"):

@@ -14,7 +14,7 @@ import numpy as np
 
 from sparsepath.data.blocks import Floats
 from sparsepath.path import Move, Step
-from sparsepath.rls.stopping import Rule
+from sparsepath.rls.stopping import Rule, asked_before
 from sparsepath.rls.update import Costs, Update, limit
 
 
@@ -114,6 +114,12 @@ class Trail:
             self.stopped = "asked to"
         else:
             self.stopped = next(filter(None, (rule(self) for rule in self._rules)), "")
+        return bool(self.stopped)
+
+    def refuses(self, model: Model, update: Update, candidates: Sequence[int]) -> bool:
+        """Whether a rule ends the search before this addition."""
+        said = (asked_before(rule, self, model, update, candidates) for rule in self._rules)
+        self.stopped = next(filter(None, said), "")
         return bool(self.stopped)
 
 
@@ -289,6 +295,8 @@ def _addition(model: Model, trail: Trail, candidates: Sequence[int]) -> Update |
     if update is None:
         spent = len(affordable) < len(candidates)
         trail.stopped = "budget" if spent else "no candidate left"
+    elif trail.refuses(model, update, affordable):
+        return None
     return update
 
 

@@ -1,23 +1,140 @@
-"""Rules that end a search. They compose: a search stops when any of its rules says so.
+"""Rules that end a search; ``a | b`` ends it when either says so, ``a & b`` when both do.
 
-A rule is any function of the trail so far that returns why to stop, or nothing. The error of the
-empty model (or, going backward, of the full one) is where a trail begins.
+A search stops when any of its rules says so. A rule is any function of the trail so far that
+returns why to stop, or nothing. The error of the empty model (or, going backward, of the full one)
+is where a trail begins. ``MaxT`` is asked before an addition is made, the others after each move.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from sparsepath.data.blocks import Floats
 from sparsepath.errors import InputError
+from sparsepath.rls.design import Design
+from sparsepath.rls.significance import p_value, permutations
+from sparsepath.rls.update import Update
 
 if TYPE_CHECKING:
-    from sparsepath.rls.search import Trail
+    from sparsepath.rls.search import Model, Trail
 
 Rule = Callable[["Trail"], str | None]
 
 
+class StopRule:
+    """What the rules here share; a subclass says something in ``__call__`` or in ``before``."""
+
+    judges_additions = False  # whether ``before`` has something to say
+
+    def begin(self, design: Design, Y: Floats, alpha: float) -> "StopRule":
+        """The rule for one search, told of its problem."""
+        return self
+
+    def __call__(self, trail: "Trail") -> str | None:
+        """Why to stop after a move; None to go on."""
+        return None
+
+    def before(
+        self, trail: "Trail", model: "Model", update: Update, candidates: Sequence[int]
+    ) -> str | None:
+        """Why to stop before this addition, the best of the candidates; None to go on."""
+        return None
+
+    def __or__(self, other: Rule) -> "AnyOf":
+        return AnyOf(self, other)
+
+    def __ror__(self, other: Rule) -> "AnyOf":
+        return AnyOf(other, self)
+
+    def __and__(self, other: Rule) -> "AllOf":
+        return AllOf(self, other)
+
+    def __rand__(self, other: Rule) -> "AllOf":
+        return AllOf(other, self)
+
+
+def _judges(rule: Rule) -> bool:
+    return isinstance(rule, StopRule) and rule.judges_additions
+
+
+def begun(rule: Rule, design: Design, Y: Floats, alpha: float) -> Rule:
+    """The rule for one search; plain functions need not be told of the problem."""
+    return rule.begin(design, Y, alpha) if isinstance(rule, StopRule) else rule
+
+
+def asked_before(
+    rule: Rule, trail: "Trail", model: "Model", update: Update, candidates: Sequence[int]
+) -> str | None:
+    """What a rule says before an addition; plain functions are silent then."""
+    return rule.before(trail, model, update, candidates) if isinstance(rule, StopRule) else None
+
+
 @dataclass(frozen=True)
-class Tolerance:
+class AnyOf(StopRule):
+    """Stop when one of two rules says so."""
+
+    one: Rule
+    other: Rule
+
+    @property
+    def judges_additions(self) -> bool:  # type: ignore[override]
+        return _judges(self.one) or _judges(self.other)
+
+    def begin(self, design: Design, Y: Floats, alpha: float) -> StopRule:
+        """Both told of the problem."""
+        return AnyOf(begun(self.one, design, Y, alpha), begun(self.other, design, Y, alpha))
+
+    def __call__(self, trail: "Trail") -> str | None:
+        return self.one(trail) or self.other(trail)
+
+    def before(
+        self, trail: "Trail", model: "Model", update: Update, candidates: Sequence[int]
+    ) -> str | None:
+        """What the first says, or else the second."""
+        about = (trail, model, update, candidates)
+        return asked_before(self.one, *about) or asked_before(self.other, *about)
+
+
+@dataclass(frozen=True)
+class AllOf(StopRule):
+    """Stop when two rules say so at the same time.
+
+    If one of them judges additions, both are asked before each addition.
+    """
+
+    one: Rule
+    other: Rule
+
+    @property
+    def judges_additions(self) -> bool:  # type: ignore[override]
+        return _judges(self.one) or _judges(self.other)
+
+    def begin(self, design: Design, Y: Floats, alpha: float) -> StopRule:
+        """Both told of the problem."""
+        return AllOf(begun(self.one, design, Y, alpha), begun(self.other, design, Y, alpha))
+
+    def __call__(self, trail: "Trail") -> str | None:
+        return None if self.judges_additions else _both(self.one(trail), self.other(trail))
+
+    def before(
+        self, trail: "Trail", model: "Model", update: Update, candidates: Sequence[int]
+    ) -> str | None:
+        """What both say, if both say something."""
+        if not (self.judges_additions and trail.moves):
+            return None
+        said = [
+            asked_before(rule, trail, model, update, candidates) if _judges(rule) else rule(trail)
+            for rule in (self.one, self.other)
+        ]
+        return _both(*said)
+
+
+def _both(one: str | None, other: str | None) -> str | None:
+    return f"{one} and {other}" if one and other else None
+
+
+@dataclass(frozen=True)
+class Tolerance(StopRule):
     """Stop when the best error of the newest size is not better by this fraction.
 
     Compared with the size before: with ``Tolerance(0.01)`` a feature must lower the criterion by
@@ -39,7 +156,7 @@ class Tolerance:
 
 
 @dataclass(frozen=True)
-class Patience:
+class Patience(StopRule):
     """Stop when this many moves in a row have not brought a new least error."""
 
     moves: int
@@ -55,7 +172,7 @@ class Patience:
 
 
 @dataclass(frozen=True)
-class TimeLimit:
+class TimeLimit(StopRule):
     """Stop after the first move that ends later than this many seconds from the start."""
 
     seconds: float
@@ -65,9 +182,75 @@ class TimeLimit:
 
 
 @dataclass(frozen=True)
-class PastOneSE:
+class PastOneSE(StopRule):
     """Stop once the error has risen from its least value by one standard error."""
 
     def __call__(self, trail: "Trail") -> str | None:
         least = min(trail.steps.values(), key=lambda step: step.error)
         return "one_se" if trail.moves[-1].error > least.error + least.error_se else None
+
+
+@dataclass(frozen=True)
+class MaxT(StopRule):
+    """Stop when the best candidate gains no more than chance would, by a permutation test.
+
+    Before each addition the residuals of the current model are permuted, and the candidate's gain
+    is held against the distribution of the largest gain over all candidates (see
+    ``sparsepath.rls.significance``); the search stops if its p-value exceeds the level. The gain is
+    that in squared error, whatever the loss of the search. It costs as much as that many products
+    X'v per step, taken as products of matrices.
+
+    Parameters
+    ----------
+    level : float
+        The largest p-value of a feature that is let in.
+    n_permutations : int
+        The least p-value is one over this number plus one.
+    seed : int
+        Of the permutations.
+    """
+
+    level: float = 0.05
+    n_permutations: int = 999
+    seed: int = 0
+
+    judges_additions = True
+
+    def __post_init__(self) -> None:
+        if not 0 < self.level < 1:
+            raise InputError(f"MaxT(level={self.level!r}); give a number between 0 and 1.")
+        if self.level * (self.n_permutations + 1) < 1:
+            raise InputError(
+                f"MaxT(level={self.level!r}, n_permutations={self.n_permutations!r}) would let "
+                "nothing in; give at least 1 / level - 1 permutations."
+            )
+        if self.seed < 0:
+            raise InputError(f"MaxT(seed={self.seed!r}); give a whole number from 0 up.")
+
+    def begin(self, design: Design, Y: Floats, alpha: float) -> StopRule:
+        """The test on the data of the search."""
+        return _MaxTest(self, design, Y, alpha)
+
+
+@dataclass(frozen=True)
+class _MaxTest(StopRule):
+    """``MaxT`` with the problem it is about."""
+
+    rule: MaxT
+    design: Design
+    Y: Floats
+    alpha: float
+
+    judges_additions = True
+
+    def before(
+        self, trail: "Trail", model: "Model", update: Update, candidates: Sequence[int]
+    ) -> str | None:
+        """Why to stop: the p-value is above the level."""
+        counted = int((self.design.weights > 0).sum())
+        rule = self.rule
+        dealt = permutations(rule.seed, len(trail.moves), rule.n_permutations, counted)
+        p = p_value(
+            self.design, self.Y, self.alpha, model.chosen, update.feature, candidates, dealt
+        )
+        return "max_t" if p > rule.level else None

@@ -1,0 +1,216 @@
+r"""Ranking: least squares on all pairs of samples of the same query, judged over any splits.
+
+With d_i = y_i - x_i w what is minimised is, over the pairs of each query q,
+
+    sum_q sum_{i<j} u_i u_j (d_i - d_j)^2 + alpha |w|^2,
+
+u being sample weights. With U_q = sum of u over the query and d_q the weighted mean of d there,
+
+    sum_{i<j} u_i u_j (d_i - d_j)^2  =  U_q sum_i u_i (d_i - d_q)^2,
+
+so that pairs never have to be written out: it is least squares on rows that are centred within
+their query and weigh u_i U_q, without intercept. A part of the rows (a training or a test part)
+has the pairs that lie in it, so each query is centred and weighed *within the part*: a query that
+is left out as a whole, the usual case, leaves those of the others as they were. All that
+``folds.py`` needs of a part are its sums of products; with these instead of sums over samples it
+gives the exact pairwise criterion, a mean over pairs: the pairs of a part weigh
+(U_q^2 - sum_i u_i^2) / 2.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from sparsepath.data.blocks import Floats
+from sparsepath.rls.design import CONSTANT, Design
+from sparsepath.rls.fold_losses import FoldLossModel
+from sparsepath.rls.folds import ROWS_AT_ONCE, Split, SplitSums
+from sparsepath.rls.losses import NO_DECISION, Loss
+
+PAIRS_AT_ONCE = 1 << 18
+LOSSES = ("squared", "disagreement")
+
+Codes = NDArray[np.intp]
+
+
+def constant_within(design: Design, queries: Codes) -> NDArray[np.bool_]:
+    """Columns that do not vary within any query: they say nothing about an order."""
+    sums = QuerySums.over_all(design, queries)
+    largest = np.bincount(queries, design.weights).max()
+    return design.constant | (sums <= CONSTANT * largest * design.sizes**2)
+
+
+def pairs_weigh(weights: Floats, queries: Codes) -> float:
+    """The weight of all pairs of samples of the same query."""
+    total = np.bincount(queries, weights) if len(queries) else np.zeros(1)
+    return float((total @ total - weights @ weights) / 2)
+
+
+class QuerySums(SplitSums):
+    """Sums of products over the pairs of samples in parts of the rows; see ``SplitSums``.
+
+    Parameters
+    ----------
+    design, Y, splits
+        As for ``SplitSums``.
+    queries : array of shape (m,)
+        Whole numbers from zero: samples with the same number are ranked among each other.
+    """
+
+    _needed = "pairs of samples of the same query"
+
+    def __init__(self, design: Design, Y: Floats, splits: Sequence[Split], queries: Codes) -> None:
+        self._design, self._queries = design, queries
+        super().__init__(design, Y, splits)
+        parts = [b for _, b in self.pairs] + [a for a, _ in self.pairs] + [np.arange(len(queries))]
+        self.weight = np.array([self._weight(part) for part in parts])
+
+    @classmethod
+    def over_all(cls, design: Design, queries: Codes) -> Floats:
+        """The squares of all columns over the pairs of all rows, and nothing else."""
+        sums = cls.__new__(cls)
+        sums._design, sums._queries = design, queries
+        return sums._spread(np.arange(len(queries)))
+
+    def _weight(self, part: Codes) -> float:
+        weights = self._design.weights[part]
+        # What rounding leaves of a difference of equal numbers is no pair.
+        weight = pairs_weigh(weights, self._queries[part])
+        return weight if np.count_nonzero(weights) > 1 and weight > 0 else 0.0
+
+    def _adds_up(self, parts: Sequence[Codes]) -> bool:
+        return sum(len(np.unique(self._queries[part])) for part in parts) == len(
+            np.unique(self._queries)
+        )
+
+    def _shape(self, part: Codes) -> tuple[Codes, Floats, sparse.csr_array]:
+        """Of a part: the query of every row, its weight u U, and the matrix of weighted means."""
+        u = self._design.weights[part]
+        _, query = np.unique(self._queries[part], return_inverse=True)
+        total = np.bincount(query, u)
+        share = np.divide(u, total[query], out=np.zeros(len(u)), where=total[query] > 0)
+        mean = sparse.csr_array((share, (query, np.arange(len(part)))), (len(total), len(part)))
+        return query, u * total[query], mean
+
+    def _ready(self, V: Floats, part: Codes) -> Floats:
+        query, weight, mean = self._shape(part)
+        return weight[:, None] * (V[part] - (mean @ V[part])[query])
+
+    def _spread(self, part: Codes) -> Floats:
+        squares = np.zeros(self._design.n_features)
+        for _, rows in self._centred(part):
+            squares += np.einsum("ij,ij->j", rows, rows)
+        return squares
+
+    def _products(self, part: Codes) -> Floats:
+        _, weight, _ = self._shape(part)
+        right = self._ready(self._right, part) / np.where(weight > 0, np.sqrt(weight), 1.0)[:, None]
+        out = np.zeros((self._design.n_features + right.shape[1],) * 2)
+        for some, rows in self._centred(part):
+            joined = np.hstack([rows, right[some]])
+            out += joined.T @ joined
+        return out
+
+    def _centred(self, part: Codes) -> Any:
+        """Rows centred within their query and times the root of their weight, some at a time."""
+        query, weight, mean = self._shape(part)
+        places = np.split(np.arange(len(part)), range(ROWS_AT_ONCE, len(part), ROWS_AT_ONCE))
+        means = sum(mean[:, some] @ self._design.rows(part[some]) for some in places)
+        for some in places:
+            rows = self._design.rows(part[some])
+            rows -= means[query[some]]
+            rows *= np.sqrt(weight[some])[:, None]
+            yield some, rows
+
+
+class OrderedPairs(NamedTuple):
+    """Pairs of rows of the same query: the one that belongs above, the one below, weights."""
+
+    above: Codes
+    below: Codes
+    weight: Floats
+
+    @classmethod
+    def of(cls, y: Floats, weights: Floats, queries: Codes) -> "OrderedPairs":
+        """All pairs with different targets and some weight."""
+        above, below = [np.zeros(0, np.intp)], [np.zeros(0, np.intp)]
+        for query in np.unique(queries):
+            rows = np.flatnonzero((queries == query) & (weights > 0))
+            i, j = np.nonzero(y[rows, None] > y[rows])
+            above.append(rows[i])
+            below.append(rows[j])
+        i, j = np.concatenate(above), np.concatenate(below)
+        return cls(i, j, weights[i] * weights[j])
+
+    def wrong(self, scores: Floats, blur: float) -> Floats:
+        """The weight of pairs in the wrong order, half of those closer than ``blur``.
+
+        ``scores`` is rows x models.
+        """
+        total = np.zeros(scores.shape[1])
+        step = max(1, PAIRS_AT_ONCE // max(1, scores.shape[1]))
+        for k in range(0, len(self.above), step):
+            some = slice(k, k + step)
+            gap = scores[self.above[some]] - scores[self.below[some]]
+            total += self.weight[some] @ ((gap < -blur) + 0.5 * (np.abs(gap) <= blur))
+        return total
+
+
+def blur_of(Y: Floats) -> float:
+    """How close two scores may be and yet not be told apart."""
+    return NO_DECISION * float(np.ptp(Y))
+
+
+class DisagreementModel(FoldLossModel):
+    """Scores judged by the share of pairs in the wrong order, in the test parts of splits.
+
+    Pairs of the same query with different targets count, each with the product of its weights;
+    one that the scores do not tell apart counts half. ``FoldLossModel`` has what every candidate
+    predicts for the test rows.
+
+    Parameters
+    ----------
+    design, Y, alpha, pooled
+        As for ``FoldModel``.
+    sums : SplitSums
+        The sums of products, for ranking those over pairs; there are such pairs in every test part.
+    queries : array of shape (m,)
+        As for ``QuerySums``.
+    """
+
+    def __init__(
+        self,
+        design: Design,
+        Y: Floats,
+        alpha: float,
+        pooled: bool,
+        sums: SplitSums,
+        queries: Codes,
+    ) -> None:
+        self._blur = blur_of(Y)
+        self._pairs = [
+            OrderedPairs.of(Y[test, 0], design.weights[test], queries[test])
+            for _, test in sums.pairs
+        ]
+        super().__init__(design, Y, alpha, sums.pairs, pooled, Loss("squared"), sums)
+
+    def _reset(self) -> None:
+        super()._reset()
+        total = sum(pairs.weight.sum() for pairs in self._pairs)
+        self._v = [p.weight / (total if self.pooled else p.weight.sum()) for p in self._pairs]
+
+    def _judge(self, f: int, residuals: Floats) -> Floats:
+        """The share of wrong pairs in the test rows of split f, for residuals rows x 1 x models."""
+        test = self.sums.pairs[f][1]
+        pairs = self._pairs[f]._replace(weight=self._v[f])
+        return pairs.wrong(self._Y[test] - residuals[:, 0], self._blur)
+
+
+def with_order(design: Design, Y: Floats, splits: Sequence[Split], queries: Codes) -> list[Split]:
+    """The splits whose test part has a pair with different targets."""
+    everyone, w = np.arange(design.n_samples), design.weights
+    pairs = [(everyone[np.asarray(a)], everyone[np.asarray(b)]) for a, b in splits]
+    return [(a, b) for a, b in pairs if len(OrderedPairs.of(Y[b, 0], w[b], queries[b]).above)]

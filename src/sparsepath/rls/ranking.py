@@ -1,0 +1,243 @@
+"""Ranking on a few features: least squares on pairs of samples, as a scikit-learn estimator."""
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import RegressorMixin
+from sklearn.callback import with_callbacks
+from sklearn.model_selection import GroupKFold, LeaveOneGroupOut
+
+from sparsepath.data.blocks import Floats
+from sparsepath.data.door import check_features, check_target, check_weights, refuse_constant
+from sparsepath.errors import InputError
+from sparsepath.path import SelectionPath
+from sparsepath.rls.base import SparseRLS
+from sparsepath.rls.design import Design
+from sparsepath.rls.paths import Task
+from sparsepath.rls.queries import LOSSES, OrderedPairs, blur_of, constant_within
+from sparsepath.rls.search import Trail
+
+
+class SparseRankRLS(RegressorMixin, SparseRLS):
+    """Ranking by least squares on pairs (RankRLS) with few features, chosen by cross-validation.
+
+    The scores x'w minimise the sum of ((y_i - y_j) - (x_i - x_j)'w)^2 over all pairs of samples, or
+    over those of the same query, plus alpha |w|^2. Features are chosen as in
+    ``SparseRLSRegressor``, with the same choices and errors as refitting every model from scratch.
+
+    Parameters
+    ----------
+    max_features, choose, search, standardize, forced, forbidden, start, parents
+        As for ``SparseRLSRegressor``.
+    alpha : float or list of float, default=1.0
+        The penalty, beside the sum over all pairs. A list: a path for each, the best pair of
+        penalty and size is used.
+    cv : "loo", int, splitter or list of splits, default="loo"
+        The criterion. "loo" leaves out one query at a time, or without queries one pair of samples
+        at a time (up to some thousands of samples). A number of folds, a splitter or splits: pairs
+        within the test part are judged by the fit to the pairs within the training part; a number
+        gives folds of whole queries.
+    loss : {"squared", "disagreement"}, default="squared"
+        What a pair costs: the square of what the difference of the scores is off, or one if the
+        scores are in the wrong order and a half if they are equal; for the latter pairs with
+        equal targets do not count. The squared loss is the faster one.
+    feature_groups, feature_costs, budget, stop, epsilon
+        As for ``SparseRLSRegressor``.
+    pooled : bool, default=False
+        For queries and splits: one mean over all pairs, rather than the mean of the means of the
+        queries or test parts.
+    n_threads, callback, checkpoint
+        As for ``SparseRLSRegressor``.
+
+    Attributes
+    ----------
+    path_, selected_, coef_, alpha_, paths_, surface_, n_features_in_, feature_names_in_
+        As for ``SparseRLSRegressor``.
+    intercept_ : float
+        It changes no order; it gives the scores the mean of y.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X, query = rng.standard_normal((60, 5)), np.repeat(np.arange(12), 5)
+    >>> offset = 10 * rng.standard_normal(12)  # what is common to a query says nothing about order
+    >>> y = X[:, 1] - X[:, 3] + offset[query]
+    >>> model = SparseRankRLS(3).fit(X, y, groups=query)
+    >>> model.path_.subset(2), model.score(X, y, groups=query) > 0.99
+    ((1, 3), True)
+    """
+
+    _losses = LOSSES
+    fit_intercept = True  # it cancels within pairs
+    memory_budget = None
+
+    def __init__(
+        self,
+        max_features: int | None = None,
+        *,
+        choose: str | int | float = "one_se",
+        alpha: float | Sequence[float] = 1.0,
+        search: str = "forward",
+        cv: Any = "loo",
+        loss: str = "squared",
+        standardize: bool = False,
+        forced: Sequence[int] | Sequence[str] | None = None,
+        forbidden: Sequence[int] | Sequence[str] | None = None,
+        start: Sequence[int] | Sequence[str] | None = None,
+        parents: Mapping[Any, Sequence[Any]] | None = None,
+        feature_groups: ArrayLike | None = None,
+        feature_costs: ArrayLike | None = None,
+        budget: float | None = None,
+        stop: Callable[[Trail], str | None] | Sequence[Callable[[Trail], str | None]] = (),
+        epsilon: float | None = None,
+        pooled: bool = False,
+        n_threads: int | None = None,
+        callback: Callable[[SelectionPath], object] | None = None,
+        checkpoint: str | Path | None = None,
+    ) -> None:
+        self.max_features = max_features
+        self.choose = choose
+        self.alpha = alpha
+        self.search = search
+        self.cv = cv
+        self.loss = loss
+        self.standardize = standardize
+        self.forced = forced
+        self.forbidden = forbidden
+        self.start = start
+        self.parents = parents
+        self.feature_groups = feature_groups
+        self.feature_costs = feature_costs
+        self.budget = budget
+        self.stop = stop
+        self.epsilon = epsilon
+        self.pooled = pooled
+        self.n_threads = n_threads
+        self.callback = callback
+        self.checkpoint = checkpoint
+
+    @with_callbacks
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """Search for the path and settle on a size.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            Features of any real type, read as they are.
+        y : array of shape (n_samples,)
+            What to rank by, the largest first.
+        groups : array of shape (n_samples,), optional
+            The query of every sample: samples of the same query are ranked among each other.
+        """
+        X = check_features(self, X, reset=True)
+        Y, plain = check_target(y, X.shape[0])
+        if Y.shape[1] > 1:
+            raise InputError(f"y has {Y.shape[1]} columns; samples are ranked by a single one.")
+        if not plain:
+            self._warn_column()
+        weights = np.ones(X.shape[0])
+        refuse_constant(Y, weights)
+        return self._fit(X, Y, weights, Y[:, 0], groups)
+
+    def _warn_column(self) -> None:
+        import warnings
+
+        from sklearn.exceptions import DataConversionWarning
+
+        warnings.warn(
+            "A column-vector y was passed when a 1d array was expected; it is taken as one.",
+            DataConversionWarning,
+            stacklevel=3,
+        )
+
+    def _task(
+        self,
+        X: Any,
+        labels: ArrayLike,
+        groups: ArrayLike | None,
+        names: NDArray[Any] | None,
+        design: Design,
+    ) -> Task:
+        queries = _codes(groups, design.n_samples)
+        y = np.asarray(labels)
+        if not len(OrderedPairs.of(y, design.weights, queries).above):
+            raise InputError("y is constant within every query; there is no order to find.")
+        design.constant = constant_within(design, queries)
+        task = super()._task(X, labels, groups, names, design)
+        splits = task.splits
+        if splits is None and groups is not None:
+            if not queries.any():
+                raise InputError("groups holds one query only; give two or more, or no groups.")
+            splits = list(LeaveOneGroupOut().split(X, labels, queries))
+        return dataclasses.replace(task, splits=splits, queries=queries)
+
+    def _splits(self, X: Any, labels: ArrayLike, groups: ArrayLike | None) -> list[Any]:
+        if groups is not None and isinstance(self.cv, int):
+            return list(GroupKFold(self.cv).split(X, labels, groups))
+        return super()._splits(X, labels, groups)
+
+    def _alphas(self, design: Design, Y: Floats) -> list[float]:
+        if isinstance(self.alpha, str):
+            raise InputError(f"alpha={self.alpha!r}; use a number or a list of numbers.")
+        return super()._alphas(design, Y)
+
+    def _about(self, alpha: float, names: Sequence[str] | None) -> dict[str, Any]:
+        return {**super()._about(alpha, names), "method": "rank-rls"}
+
+    def _set_model(self, coef: Floats, intercept: Floats) -> None:
+        self.coef_, self.intercept_ = coef[0], float(intercept[0])
+
+    def predict(self, X: Any) -> Floats:
+        """Scores: the larger, the higher in the order."""
+        return self._scores(X)[:, 0]
+
+    def score(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> float:
+        """The share of pairs in the right order (concordance); pairs of equal scores count half.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            Features.
+        y : array of shape (n_samples,)
+            What to rank by; pairs with equal values do not count.
+        sample_weight : array of shape (n_samples,), optional
+            A pair weighs the product of its samples' weights.
+        groups : array of shape (n_samples,), optional
+            The query of every sample; pairs of different queries do not count.
+        """
+        scores = self._scores(X)
+        Y, _ = check_target(y, len(scores))
+        weights = check_weights(sample_weight, len(scores))
+        pairs = OrderedPairs.of(Y[:, 0], weights, _codes(groups, len(scores)))
+        if not len(pairs.above):
+            raise InputError("y is constant within every query; there is no order to judge.")
+        wrong = pairs.wrong(scores, blur_of(Y))[0]
+        return float(1 - wrong / pairs.weight.sum())
+
+
+def _codes(groups: ArrayLike | None, m: int) -> NDArray[np.intp]:
+    """The query of every sample as a whole number from zero."""
+    if groups is None:
+        return np.zeros(m, dtype=np.intp)
+    labels = np.asarray(groups)
+    if labels.shape != (m,):
+        raise InputError(
+            f"groups has shape {labels.shape}; give the query of each of the {m} samples."
+        )
+    return np.unique(labels, return_inverse=True)[1].astype(np.intp)

@@ -1,0 +1,131 @@
+r"""Is the best candidate better than chance? A permutation test of the largest gain (max-T).
+
+With S chosen, the least penalised squared error is J = y'Py (the letters of ``state.py``), and
+candidate x would take the share
+
+    g(x) = (x'Py)^2 / (alpha + s) / y'Py
+
+of it away: for alpha = 0 the squared partial correlation with the target. Under the hypothesis
+that none of the candidates has to do with the target beyond the chosen features, the residuals
+r = Py can be dealt out anew among the samples, while what the chosen features explain stays where
+it is: y* = (y - r) + permuted r (Freedman and Lane). Permuting y itself would be right for the
+empty model only: with S chosen it would break the bond of the target with S too, call all of that
+noise, and so make the null distribution too wide and the test too weak. With sample weights
+the residuals are permuted as they are in P's metric, times the root of the weight.
+
+For each permutation the largest g over *all* candidates is kept, so the level holds for the step as
+a whole, however many candidates there are. The p-value of the candidate that the search proposes is
+
+    p = (1 + number of permutations whose largest g reaches its g) / (1 + number of permutations).
+
+For the empty model it is exact; later, approximate, since residuals are only nearly
+exchangeable, and on the safe side, since the best of the noise has been chosen before.
+
+Cost: X'PY* for all permutations is a product of matrices, taken some permutations at a time: for
+B permutations and T targets 2 m n B T operations per step.
+"""
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsepath.data.blocks import Floats
+from sparsepath.rls.design import Design
+
+AT_ONCE = 64  # permutations in one product
+SAME = 1e-10  # gains closer than this (relative) are equal
+COLLINEAR = 1e-10  # part of a column's square that is left, from which it counts as nothing
+
+
+def permutations(seed: int, step: int, count: int, m: int) -> Iterator[NDArray[np.intp]]:
+    """The permutations of m samples for a step of the search; the same for the same numbers."""
+    rng = np.random.default_rng([seed, step])
+    for _ in range(count):
+        yield rng.permutation(m)
+
+
+def p_value(
+    design: Design,
+    Y: Floats,
+    alpha: float,
+    chosen: list[int],
+    feature: int,
+    candidates: Iterable[int],
+    dealt: Iterable[NDArray[np.intp]],
+) -> float:
+    """The p-value of adding a feature; see the module.
+
+    Parameters
+    ----------
+    design, Y, alpha
+        The problem.
+    chosen : list of int
+        The features in the model.
+    feature : int
+        The one to be added.
+    candidates : iterable of int
+        All that might be.
+    dealt : iterable of arrays
+        Permutations of the samples that have weight.
+    """
+    g = np.sqrt(design.weights)[:, None]
+    counted = np.flatnonzero(design.weights > 0)
+    one = g / np.linalg.norm(g) if design.fit_intercept else np.zeros_like(g)
+    Z = _basis(design, alpha, chosen, g)
+
+    def project(V: Floats) -> Floats:
+        V = V - one * (one.T @ V)
+        return V - Z @ (Z.T @ V)
+
+    def products(V: Floats) -> Floats:
+        V = g * V
+        pairs = zip(design.blocks, design.slices, strict=True)
+        dots = np.sum(design.threads.map(lambda pair: pair[0].dot(V[pair[1]]), pairs), axis=0)
+        return np.asarray(design.scales[:, None] * (dots - np.outer(design.means, V.sum(0))))
+
+    s = np.maximum(design.squares - np.square(products(Z)).sum(1), 0.0)
+    allowed = ~design.constant & (s + alpha > COLLINEAR * design.squares)
+    allowed &= np.isin(np.arange(len(s)), list(candidates))
+    allowed[chosen] = False
+    pivots = np.where(allowed, s + alpha, 1.0)[:, None]
+
+    def shares(V: Floats) -> Floats:
+        """The share of J that every feature takes away, for targets V: n x m x T -> n x count."""
+        count, T = V.shape[1], V.shape[2]
+        V = V.reshape(len(V), count * T)
+        PV = project(V)
+        squares = np.square(products(PV)).reshape(len(s), count, T).sum(2)
+        J = np.einsum("ij,ij->j", V, PV).reshape(count, T).sum(1)
+        return np.asarray(squares / pivots / J)
+
+    y = g * Y
+    y = y - one * (one.T @ y)
+    r = project(y)
+    least = shares(y[:, None])[feature, 0] * (1 - SAME)
+    reached = total = 0
+    for some in _batches(dealt):
+        star = np.repeat((y - r)[:, None], len(some), axis=1)
+        for k, order in enumerate(some):
+            star[counted, k] += r[counted[order]]
+        reached += int(np.count_nonzero(shares(star)[allowed].max(0) >= least))
+        total += len(some)
+    return (1 + reached) / (1 + total)
+
+
+def _basis(design: Design, alpha: float, chosen: list[int], g: Floats) -> Floats:
+    """Z with P = P0 - ZZ': the upper part of an orthonormal basis of X over sqrt(alpha) I."""
+    k = len(chosen)
+    X = np.column_stack([np.zeros((len(g), 0)), *(g[:, 0] * design.column(i) for i in chosen)])
+    return np.linalg.qr(np.vstack([X, np.sqrt(alpha) * np.eye(k)]))[0][: len(g)]
+
+
+def _batches(dealt: Iterable[NDArray[np.intp]]) -> Iterator[list[NDArray[np.intp]]]:
+    batch = []
+    for order in dealt:
+        batch.append(order)
+        if len(batch) == AT_ONCE:
+            yield batch
+            batch = []
+    if batch:
+        yield batch

@@ -1,0 +1,110 @@
+"""Penalty and size together: the errors of all paths, and which pair of the two to use."""
+
+import math
+from collections.abc import Mapping
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from sparsepath.errors import InputError
+from sparsepath.path import CHOICES, SelectionPath
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+class Point(NamedTuple):
+    """A penalty and a size, and the criterion there."""
+
+    alpha: float
+    size: int
+    error: float
+    error_se: float
+
+
+class Surface:
+    """The criterion over penalties and sizes.
+
+    Parameters
+    ----------
+    paths : mapping of float to SelectionPath
+        The path of every penalty.
+
+    Examples
+    --------
+    >>> from sparsepath import Step
+    >>> weak = SelectionPath([Step((), 4.0, 0.5), Step((0,), 2.2, 0.4), Step((0, 1), 2.0, 0.3)],
+    ...     n_features=2)
+    >>> strong = SelectionPath([Step((), 4.0, 0.5), Step((1,), 2.1, 0.4), Step((1, 0), 2.5, 0.3)],
+    ...     n_features=2)
+    >>> surface = Surface({0.1: weak, 10.0: strong})
+    >>> surface.choose("min"), surface.choose("one_se"), surface.choose(2)
+    ((0.1, 2), (10.0, 1), (0.1, 2))
+    """
+
+    def __init__(self, paths: Mapping[float, SelectionPath]) -> None:
+        self.paths = dict(paths)
+
+    @property
+    def points(self) -> list[Point]:
+        """All pairs of penalty and size, in the order of the paths."""
+        return [
+            Point(alpha, size, path.error(size), path.error_se(size))
+            for alpha, path in self.paths.items()
+            for size in path.sizes
+        ]
+
+    def choose(self, rule: Any) -> tuple[float, int]:
+        """The penalty and the size that a rule asks for.
+
+        ``"min"``: the least error of all; of equals the smallest size, then the largest penalty.
+        ``"one_se"``: of all pairs whose error is at most the least plus its standard error, the
+        smallest size, then the least error, then the largest penalty. A float: the same with
+        (1 + rule) times the least error as the limit. An int: that size, with the penalty of least
+        error at it.
+        """
+        points = [p for p in self.points if not math.isnan(p.error)]
+        number = not isinstance(rule, bool) and isinstance(rule, Real)
+        if number and isinstance(rule, Integral):
+            there = [point for point in points if point.size == rule]
+            if not there:  # the path knows what to say
+                next(iter(self.paths.values())).step(int(rule))
+            best = min(there, key=lambda p: (p.error, -p.alpha))
+            return best.alpha, best.size
+        least = min(points, key=lambda p: (p.error, p.size, -p.alpha))
+        if rule == "min":
+            return least.alpha, least.size
+        if rule == "one_se":
+            limit = least.error + least.error_se
+        elif number and 0 <= float(rule) < math.inf:
+            limit = (1 + math.copysign(float(rule), least.error)) * least.error
+        else:
+            raise InputError(f"cannot choose by {rule!r}; allowed are {CHOICES}.")
+        if math.isnan(limit):
+            raise InputError("no standard error where the error is least; use 'min' or within=.")
+        best = min(
+            (point for point in points if point.error <= limit),
+            key=lambda p: (p.size, p.error, -p.alpha),
+        )
+        return best.alpha, best.size
+
+    def to_frame(self, backend: Literal["pandas", "polars", "pyarrow"] = "pandas") -> Any:
+        """One row per penalty and size: alpha, size, error, error_se, features."""
+        import narwhals
+
+        points = self.points
+        columns: dict[str, list[Any]] = {
+            name: [getattr(point, name) for point in points] for name in Point._fields
+        }
+        columns["features"] = [", ".join(self.paths[p.alpha].names(p.size)) for p in points]
+        try:
+            return narwhals.from_dict(columns, backend=backend).to_native()
+        except (ImportError, ValueError) as error:
+            raise InputError(f"{backend!r} is missing: take pandas, polars or pyarrow.") from error
+
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
+        """Draw the error against the size, a line for every penalty."""
+        from sparsepath import plots
+
+        lines = {f"alpha {alpha:.4g}": path for alpha, path in sorted(self.paths.items())}
+        label = next(iter(self.paths.values())).error_label
+        return plots.plot_lines({n: (p.sizes, p.errors) for n, p in lines.items()}, label, ax=ax)
