@@ -8,6 +8,8 @@ searched like any other.
 import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+import numpy as np
+
 from sparsepath.data.blocks import Floats
 from sparsepath.data.door import column_indices
 from sparsepath.errors import InputError
@@ -110,13 +112,14 @@ class Hierarchy:
         return self.model.intercept()
 
     def find_best_update(
-        self, action: str = "add", features: Iterable[int] | None = None
+        self, action: str = "add", features: Iterable[int] | None = None, below: float = np.inf
     ) -> Update | None:
         """The best addition whose parents are in, or removal that leaves no child behind."""
         if action == "drop":
             needed = self.needed()
             some = self.chosen if features is None else features
-            return self.model.find_best_update("drop", [i for i in some if i not in needed])
+            free = [i for i in some if i not in needed]
+            return self.model.find_best_update("drop", free, below)
         assert features is not None, "a search says which features may enter"
         there = set(self.chosen)
         free = [i for i in features if self._parents_outside(i) <= there]
