@@ -20,7 +20,7 @@ from sparsepath.grafting.procedure import Graft, Model, Record, graft
 from sparsepath.grafting.solver import Solution, gradient_scale, solve
 from sparsepath.path import SelectionPath, Step
 
-WARN = 1e-5  # certificates above this (or ten tolerances) are worth a warning
+WARN = 1e-8  # certificates above this (or ten tolerances) are not what was promised
 
 
 @dataclass(frozen=True)
