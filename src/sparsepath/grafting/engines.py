@@ -36,7 +36,9 @@ MOST_STALE = 6  # steps in a row that do not halve the violation
 MOST_PASSES = 1000
 CRAWLS = 100  # passes after which sparse columns, if they are not more than
 FEW = 2000  # these, are given the matrix of second derivatives
-DENSE_UP_TO = 1 << 22  # numbers: sparse data this small are treated as dense columns
+DENSE_UP_TO = 1 << 22  # numbers: sparse data this small are treated as dense columns, if they
+FILLED = 0.1  # are filled to this part
+TINY = 1 << 16  # or have no more numbers than this
 TILE = 1 << 18  # numbers of a strip of weighted columns
 
 
@@ -319,5 +321,8 @@ def make_engine(design: Design, Y: Floats, loss: Loss) -> Engine:
 
     if Y.shape[1] > 1:
         return GroupEngine(design, Y, loss)
-    small = design.m * design.n <= DENSE_UP_TO
-    return (GramEngine if design.sparse is None or small else SparseEngine)(design, Y, loss)
+    if design.sparse is None:
+        return GramEngine(design, Y, loss)
+    numbers = design.m * design.n
+    filled = numbers <= DENSE_UP_TO and design.sparse.nnz >= FILLED * numbers
+    return (GramEngine if filled or numbers <= TINY else SparseEngine)(design, Y, loss)

@@ -7,7 +7,10 @@ For the same reason a big matrix is made in single precision, at half the price,
 not halve the violation: nearly collinear columns need all digits of it.
 """
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from sparsepath.data.blocks import Floats
 from sparsepath.grafting.criterion import Loss, Penalty
@@ -136,13 +139,13 @@ def _weighted_products(A: Floats, B: Floats | None, h: Floats, kind: type) -> Fl
     from scipy.linalg.blas import dsyrk, ssyrk
 
     m, k = A.shape
-    out = np.zeros((k, k if B is None else B.shape[1]), dtype=kind, order="F")
+    out: NDArray[Any] = np.zeros((k, k if B is None else B.shape[1]), dtype=kind, order="F")
     symmetric = ssyrk if kind is np.float32 else dsyrk
     step = max(1024, TILE // k)
     root = np.sqrt(h)[:, None]
     for i in range(0, m, step):
         part = slice(i, i + step)
-        left = np.asfortranarray((A[part] * root[part]).astype(kind, copy=False))
+        left: NDArray[Any] = np.asfortranarray((A[part] * root[part]).astype(kind, copy=False))
         if B is None:
             out = symmetric(1.0, left, 1.0, out, trans=1, lower=0, overwrite_c=1)
         else:
