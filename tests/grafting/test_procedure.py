@@ -73,6 +73,9 @@ def test_estimate_nine_weighs_costs_against_gradients():
     assert choose_weight(sizes, penalty, everybody, 0.3, "gradient") == 0
     # .5 - .3 (1 - .1 - .06) = .248;  .01 - .3 (.6 - .1 - .06) = -.122;  .02 - ... = -.112
     assert choose_weight(sizes, penalty, everybody, 0.3, "bound") == 1
+    # the same gradient: the weight that l2 holds down by more gains less
+    held = Penalty(np.full(2, 0.1), np.array([0.5, 0.1]), np.full(2, 0.01))
+    assert choose_weight(np.full(2, 0.6), held, np.arange(2), 0.3, "bound") == 1
 
 
 def test_the_criterion_falls_and_the_path_replays():
