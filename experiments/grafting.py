@@ -215,12 +215,12 @@ def run(letter, name, X, y):
     Z = scaler.transform(X)
     if letter == "c":
         w, b = gradient_descent(Z, y, linear[0])
-        return lambda U: np.sign(scaler.transform(U) @ w + b), np.flatnonzero(w)
+        return lambda U: np.where(scaler.transform(U) @ w + b > 0, 1, -1), np.flatnonzero(w)
     if letter == "d":
         W, a, b, _ = full_network(Z, y, mlp[0])
 
         def predict(U):
-            return np.sign(np.tanh(0.5 * (scaler.transform(U) @ W + a)).sum(1) + b)
+            return np.where(np.tanh(0.5 * (scaler.transform(U) @ W + a)).sum(1) + b > 0, 1, -1)
 
         return predict, np.flatnonzero(W.any(1))
     if letter == "e":
