@@ -9,7 +9,7 @@ solver tolerances 1e-1, 1e-2, ... are tried, and the first that reaches a relati
 1e-8 (against a point whose duality gap is below 1e-11) is timed: the median of
 repeats, CPU seconds of one thread, interleaved. Ratios above 1: sparsepath is faster. Paths: 30
 values of l1 from its largest to a hundredth, every point to 1e-8 (checked), warm starts in both.
-scikit-learn's saga is not timed: it needs thousands of epochs for 1e-8.
+scikit-learn's saga is not timed.
 """
 
 import argparse
@@ -241,7 +241,7 @@ def main():
                 "solver at the loosest of its tolerances 1e-1, 1e-2, ... that gives a relative "
                 "suboptimality of 1e-8; CPU seconds of one thread on a shared two-core machine, so "
                 "ratios below about 1.3 say nothing. Above 1: sparsepath is faster. scikit-learn "
-                "is liblinear; its saga needs thousands of epochs for 1e-8 and is not timed.",
+                "is liblinear; its saga was not timed.",
                 "",
                 table(["problem", "l1 / largest l1", "sparsepath", *rivals], points),
                 "",
