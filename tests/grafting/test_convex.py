@@ -179,3 +179,66 @@ def test_sparse_columns_give_what_dense_ones_give(kind, standardize, fit_interce
     assert pytest.approx(dense.W, abs=1e-7) == found.W
     assert found.b == pytest.approx(dense.b, abs=1e-7)
     assert design.outputs(found.W, found.b) == pytest.approx(found.F, abs=1e-9)
+
+
+def known_problem(name):
+    """(X, labels +-1) of the three data sets on which other solvers are compared."""
+    from sklearn.datasets import load_breast_cancer, load_digits
+
+    if name == "text":
+        rng = np.random.default_rng(5)
+        words = rng.poisson(3 / (1 + np.arange(60)), (300, 60)).astype(float)
+        return sp.csr_matrix(words), np.where(words[:, 3] + words[:, 7] > words[:, 2], 1.0, -1.0)
+    X, y = (load_digits if name == "digits" else load_breast_cancer)(return_X_y=True)
+    return X, np.where(y == 0, 1.0, -1.0)
+
+
+@pytest.mark.parametrize("part", [0.3, 0.03])
+@pytest.mark.parametrize("name", ["breast_cancer", "digits", "text"])
+def test_objective_equals_proximal_newton(name, part):
+    X, y = known_problem(name)
+    s = np.full(len(y), 1 / len(y))
+    found, scale, _ = optimum(X, y[:, None], s, "logistic", part, 0.0, tol=1e-9)
+    Z = twin.standardise(X.toarray() if sp.issparse(X) else X, s)
+    *_, C = twin.prox_newton(Z, y, part * scale)
+    assert found.criterion == pytest.approx(C, rel=1e-8)
+    assert found.violation <= 1e-8
+    assert found.gap <= 1e-8
+
+
+@pytest.mark.filterwarnings("ignore::numba.NumbaPerformanceWarning")
+@pytest.mark.parametrize("name", ["breast_cancer", "digits", "text"])
+def test_objective_equals_skglm(name):
+    rival = pytest.importorskip("skglm")
+    X, y = known_problem(name)
+    s = np.full(len(y), 1 / len(y))
+    found, scale, _ = optimum(X, y[:, None], s, "logistic", 0.1, 0.0, tol=1e-9)
+    Z = twin.standardise(X.toarray() if sp.issparse(X) else X, s)
+    model = rival.SparseLogisticRegression(alpha=0.1 * scale, tol=1e-12, max_iter=200).fit(Z, y)
+    C = twin.criterion(
+        "logistic",
+        Z,
+        y,
+        s,
+        model.coef_.ravel(),
+        float(np.ravel(model.intercept_)[0]),
+        0.1 * scale,
+        0.0,
+    )
+    assert found.criterion == pytest.approx(C, rel=1e-8)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_nearly_collinear_sparse_columns_reach_the_certificate(seed):
+    """Coordinate descent alone crawls here; the matrix of the working set brings it home."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((47, 7))
+    X = np.concatenate([X, X + 1e-5 * rng.standard_normal(X.shape)], axis=1)
+    Y = np.sign(X[:, :1] + rng.standard_normal((47, 1)))
+    s = np.full(47, 1 / 47)
+    with Threads(1) as threads:
+        engine = SparseEngine(Design(sp.csc_matrix(X), s, threads), Y, Logistic())
+        scale = gradient_scale(engine, engine.gradient())
+        found = solve(engine, Penalty.of(14, 1e-3 * scale), scale=scale, tol=1e-9)
+    assert found.violation <= 1e-8
+    assert found.gap <= 1e-8

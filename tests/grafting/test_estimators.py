@@ -163,7 +163,12 @@ def test_cross_validation_is_that_of_scikit_learn(cancer):
             plain = GraftingClassifier(l1=l1).fit(X[train], y[train])
             assert model.cv_errors_[i, k] == pytest.approx(1 - plain.score(X[test], y[test]))
     assert model.path_.error(len(model.selected_)) == model.cv_errors_.mean(1).min()
+    least = model.cv_errors_[model.cv_errors_.mean(1).argmin()]
+    se = np.sqrt(((least - least.mean()) ** 2).sum() / 3 / 4)  # four folds
+    assert model.path_.error_se(len(model.selected_)) == pytest.approx(se)
     simple = clone(model).set_params(choose="one_se").fit(X, y)
+    within = [k for k in model.path_.sizes if model.path_.error(k) <= least.mean() + se]
+    assert len(simple.selected_) == min(within)
     assert len(simple.selected_) <= len(model.selected_)
     assert model.at_size(0).coef_.any() == False  # noqa: E712
 

@@ -157,6 +157,37 @@ def test_sparse_input_and_picture():
     assert shown == {f"x{j}" for j in dense.selected_}
 
 
+def test_class_weights_multiply_sample_weights():
+    problem = threshold_max(200, 3, 0, 3, random_state=0)
+    shared = {"l1": 1e-3, "max_connections": 3}
+    one = MLPGraftingClassifier(class_weight={-1: 3.0, 1: 0.5}, **shared)
+    one.fit(problem.X, problem.y)
+    other = MLPGraftingClassifier(**shared)
+    other.fit(problem.X, problem.y, sample_weight=np.where(problem.y == -1, 3.0, 0.5))
+    plain = MLPGraftingClassifier(**shared).fit(problem.X, problem.y)
+    assert one.criterion_ == pytest.approx(other.criterion_, rel=1e-9)
+    assert abs(one.criterion_ - plain.criterion_) > 1e-3
+
+
+def test_an_interrupt_keeps_the_network_so_far(monkeypatch):
+    problem = threshold_max(200, 3, 0, 3, random_state=0)
+    calls = []
+
+    def minimise(self, *arguments):
+        calls.append(1)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return plain(self, *arguments)
+
+    plain = NetworkCriterion.minimise
+    monkeypatch.setattr(NetworkCriterion, "minimise", minimise)
+    model = MLPGraftingClassifier(1e-3, tol=[1e-3, 1e-7]).fit(problem.X, problem.y)
+    assert model.path_.stopped == "interrupted"
+    assert not model.path_.complete
+    assert len(model.network_.weights) == 2
+    assert len(calls) == 3
+
+
 def test_three_classes_are_refused_with_a_remedy():
     with pytest.raises(InputError, match="OneVsRestClassifier"):
         MLPGraftingClassifier().fit(np.eye(6), [0, 1, 2, 0, 1, 2])

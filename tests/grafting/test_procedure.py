@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from slow_twins import grafting as twin
 from sparsepath.data.threads import Threads
 from sparsepath.grafting.criterion import Logistic, Penalty, Squared
+from sparsepath.grafting.engines import Engine
 from sparsepath.grafting.fitting import Options, Problem
 from sparsepath.grafting.procedure import choose_weight
 
@@ -72,6 +73,9 @@ def test_estimate_nine_weighs_costs_against_gradients():
     assert choose_weight(sizes, penalty, everybody, 0.3, "gradient") == 0
     # .5 - .3 (1 - .1 - .06) = .248;  .01 - .3 (.6 - .1 - .06) = -.122;  .02 - ... = -.112
     assert choose_weight(sizes, penalty, everybody, 0.3, "bound") == 1
+    # the same gradient: the weight that l2 holds down by more gains less
+    held = Penalty(np.full(2, 0.1), np.array([0.5, 0.1]), np.full(2, 0.01))
+    assert choose_weight(np.full(2, 0.6), held, np.arange(2), 0.3, "bound") == 1
 
 
 def test_the_criterion_falls_and_the_path_replays():
@@ -108,6 +112,30 @@ def test_undone_steps_leave_no_trace():
     outputs = whole.design.outputs(found.solution.W, found.solution.b)
     assert outputs == pytest.approx(found.solution.F, abs=1e-10)
     assert sorted(np.flatnonzero(found.solution.W[:, 0])) == sorted(found.selected)
+
+
+def test_an_interrupt_keeps_what_was_found(monkeypatch):
+    X, y = problem(5, 60, 12, "logistic")
+    penalty = Penalty.of(12, 0.01, 0.0, 1e-4)
+    whole, _ = run(X, y, "logistic", penalty)
+    assert len(whole.selected) > 3
+    calls = []
+
+    def optimise(self, *arguments):
+        calls.append(1)
+        if len(calls) == 4:
+            self.W[:] = 7.0  # half way through a step
+            raise KeyboardInterrupt
+        return plain(self, *arguments)
+
+    plain = Engine.optimise
+    monkeypatch.setattr(Engine, "optimise", optimise)
+    found, design = run(X, y, "logistic", penalty)
+    assert found.record.stopped == "interrupted"
+    assert found.selected == whole.selected[:3]
+    path = design.selection_path(found, names=None, method="grafting", parameters={})
+    assert not path.complete
+    assert np.flatnonzero(found.solution.W[:, 0]).tolist() == sorted(found.selected)
 
 
 def test_copies_tie_to_the_lowest_index():

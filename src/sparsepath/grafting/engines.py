@@ -15,6 +15,9 @@ where it was. Dense columns: coordinate descent on the matrix Z'hZ of the workin
 columns: on the columns themselves. Softmax: groups of weights, one per class.
 """
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -31,7 +34,11 @@ ROUNDING = 1e-13  # relative decreases below this cannot be told from rounding
 MOST_STEPS = 200
 MOST_STALE = 6  # steps in a row that do not halve the violation
 MOST_PASSES = 1000
-DENSE_UP_TO = 1 << 22  # numbers: sparse data this small are treated as dense columns
+CRAWLS = 100  # passes after which sparse columns, if they are not more than
+FEW = 2000  # these, are given the matrix of second derivatives
+DENSE_UP_TO = 1 << 22  # numbers: sparse data this small are treated as dense columns, if they
+FILLED = 0.1  # are filled to this part
+TINY = 1 << 16  # or have no more numbers than this
 TILE = 1 << 18  # numbers of a strip of weighted columns
 
 
@@ -56,6 +63,7 @@ class Engine:
         self.loss = loss
         self.steps = 0
         self._free: NDArray[np.bool_] | slice = slice(None)  # of the features that are held
+        self._known: dict[str, Any] = {}  # what was worked out at the outputs in _known["F"]
         K = Y.shape[1]
         self.W = np.zeros((design.n, K))
         self.b = np.zeros(K)
@@ -74,9 +82,20 @@ class Engine:
         self.W, self.b = W.copy(), b.copy()
         self.F = self.design.outputs(W, b) if F is None else F.copy()
 
+    def _once(self, what: str, work: Callable[[], Any]) -> Any:
+        """The result of ``work`` at the present outputs, which are replaced, never changed."""
+        if self._known.get("F") is not self.F:
+            self._known = {"F": self.F}
+        if what not in self._known:
+            self._known[what] = work()
+        return self._known[what]
+
     def slopes(self) -> Floats:
         """Derivatives of the loss term in the outputs: s_i L'(F_i), m x K."""
-        return self.loss.slope(self.F, self.Y) * self.s[:, None]
+        found: Floats = self._once(
+            "slopes", lambda: self.loss.slope(self.F, self.Y) * self.s[:, None]
+        )
+        return found
 
     def gradient(self) -> Floats:
         """Derivatives of the loss term in all weights, n x K."""
@@ -84,7 +103,7 @@ class Engine:
 
     def loss_term(self) -> float:
         """The mean loss."""
-        return float(self.s @ self.loss.value(self.F, self.Y))
+        return float(self._once("loss", lambda: self.s @ self.loss.value(self.F, self.Y)))
 
     def optimise(self, features: Indices, penalty: Penalty, tol: float) -> float:
         """Minimise over the weights of ``features`` and the intercepts; L0 plays no part.
@@ -135,6 +154,7 @@ class Engine:
             self.W[features] = w + D if t == 1.0 else w + t * D
             self.b = self.b + t * d
             self.F = self.F + t * change
+            self._known = {"F": self.F, "loss": loss}
             self.steps += 1
         if best < violation:
             self.W[features], self.b, self.F = kept
@@ -260,6 +280,7 @@ class SparseEngine(Engine):
         self, q: Floats, beta: Floats, w: Floats, local: Penalty, violation: float, ratio: float
     ) -> tuple[Floats, Floats]:
         from sparsepath.grafting.compiled import descend_sparse
+        from sparsepath.grafting.gram import minimise
 
         k = len(w)
         w = np.ascontiguousarray(w[:, 0])
@@ -267,12 +288,30 @@ class SparseEngine(Engine):
         shift = np.array([-beta[0] / total if total else 0.0])
         D = np.zeros(k)
         raw = q[:, 0] + self._centres * beta[0] + 2.0 * local.l2 * w
-        descend_sparse(
+        most = CRAWLS if k <= FEW else MOST_PASSES
+        passes = descend_sparse(
             *self._arrays, self._h, total, raw, self._c, self._a, w, D,
             local.l1, local.l2, np.zeros(self.design.m), shift, np.empty(k, dtype=np.intp),
-            INNER * violation, MOST_PASSES,
+            INNER * violation, most,
         )  # fmt: skip
+        if passes == most == CRAWLS:
+            A = self._weighted_columns()
+            H = A.T @ A
+            least = 1e-14 * H.diagonal()
+            if total:
+                H -= np.outer(self._c / total, self._c)
+                raw = raw - self._c * (beta[0] / total)
+            D = minimise(H, raw, w, local, least, INNER * violation)
+            if total:
+                shift[0] = -(beta[0] + self._c @ D) / total
         return D[:, None], shift + self._centres @ D
+
+    def _weighted_columns(self) -> Floats:
+        """The columns of the working set as one dense array, times the roots of h."""
+        A = self.design.sparse[:, self._features].toarray(order="F").astype(np.float64)
+        A *= np.sqrt(self._h)[:, None]
+        A /= self.design.scales[self._features]
+        return A
 
 
 def make_engine(design: Design, Y: Floats, loss: Loss) -> Engine:
@@ -282,5 +321,8 @@ def make_engine(design: Design, Y: Floats, loss: Loss) -> Engine:
 
     if Y.shape[1] > 1:
         return GroupEngine(design, Y, loss)
-    small = design.m * design.n <= DENSE_UP_TO
-    return (GramEngine if design.sparse is None or small else SparseEngine)(design, Y, loss)
+    if design.sparse is None:
+        return GramEngine(design, Y, loss)
+    numbers = design.m * design.n
+    filled = numbers <= DENSE_UP_TO and design.sparse.nnz >= FILLED * numbers
+    return (GramEngine if filled or numbers <= TINY else SparseEngine)(design, Y, loss)

@@ -16,11 +16,11 @@ from sparsepath.errors import InputError, PathWarning
 from sparsepath.grafting.criterion import Loss, Penalty
 from sparsepath.grafting.design import Design
 from sparsepath.grafting.engines import Engine, Indices, make_engine
-from sparsepath.grafting.procedure import Graft, Model, Record, graft
+from sparsepath.grafting.procedure import INTERRUPTED, Graft, Model, Record, graft
 from sparsepath.grafting.solver import Solution, gradient_scale, solve
 from sparsepath.path import SelectionPath, Step
 
-WARN = 1e-5  # certificates above this (or ten tolerances) are worth a warning
+WARN = 1e-8  # certificates above this (or ten tolerances) are not what was promised
 
 
 @dataclass(frozen=True)
@@ -213,6 +213,7 @@ class Problem:
             parameters=parameters,
             data=self.about(),
             stopped=fit.record.stopped,
+            complete=fit.record.stopped != INTERRUPTED,
         )
 
     def about(self) -> dict[str, Any]:

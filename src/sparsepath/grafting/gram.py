@@ -3,9 +3,14 @@
 The matrix H = Z'hZ of the working set may belong to an earlier point: gradients are exact, so
 an old matrix costs steps, never accuracy. It is made anew when the curvatures h have moved by
 ``DRIFT``, or when a step was slow and a new matrix is worth its price; new columns are appended.
+For the same reason a big matrix is made in single precision, at half the price, until a step does
+not halve the violation: nearly collinear columns need all digits of it.
 """
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from sparsepath.data.blocks import Floats
 from sparsepath.grafting.criterion import Loss, Penalty
@@ -15,6 +20,7 @@ from sparsepath.grafting.engines import INNER_GRAM, TILE, ColumnCache
 DRIFT = 0.3  # relative change of the curvatures that makes the matrix too old
 SLOW = 0.25  # a step that leaves more of the violation than this is slow; the fewer columns,
 WORTH = 1000  # the sooner a new matrix pays: from (number of columns) / WORTH of the violation on
+BIG = 1 << 27  # products from which single precision pays
 HELP_AFTER = 50  # passes after which a small problem is helped by a direct solution
 MOST_HELP = 20  # times
 
@@ -27,6 +33,8 @@ class GramEngine(ColumnCache):
         self._H = np.empty((0, 0))
         self._c = np.empty(0)
         self._h: Floats | None = None  # the curvatures of which H is made
+        self._single = True  # whether big matrices may be made in single precision
+        self._rough = False  # whether parts of H were
 
     def _widen(self, k: int) -> None:
         n_held = len(self.held)
@@ -36,7 +44,9 @@ class GramEngine(ColumnCache):
         new = A[:, k:]
         H = np.empty((n_held, n_held))
         H[:k, :k] = self._H
-        H[:, k:] = _weighted_products(A, new, self._h)
+        kind = self._type(n_held * new.shape[1])
+        H[:, k:] = _weighted_products(A, new, self._h, kind)
+        self._rough |= kind is np.float32
         H[k:, :k] = H[:k, k:].T
         self._H = H
         self._c = np.concatenate([self._c, new.T @ self._h])
@@ -48,10 +58,14 @@ class GramEngine(ColumnCache):
         total = float(h.sum())
         drift = np.inf if self._h is None else float(np.abs(h - self._h).sum()) / total
         slow = ratio > min(SLOW, len(self.held) / WORTH)
-        if drift > DRIFT or (slow and drift > 1e-3):
+        doubtful = ratio > 0.5 and self._rough
+        self._single &= not doubtful
+        if drift > DRIFT or (slow and drift > 1e-3) or doubtful:
             self._h = h
-            self._H = _weighted_products(self.columns, None, h)
+            kind = self._type(len(self.held) ** 2)
+            self._H = _weighted_products(self.columns, None, h, kind)
             self._c = self.columns.T @ h
+            self._rough = kind is np.float32
         H, c = self._H, self._c
         r = q[:, 0] + 2.0 * local.l2 * w[:, 0]
         assert self._h is not None
@@ -60,29 +74,31 @@ class GramEngine(ColumnCache):
             H = H - np.outer(c / total, c)
             r = r - c * (beta[0] / total)
         least = np.where(self._free, 1e-14 * self._H.diagonal(), np.inf)
-        D = self._minimise(
-            H, r, np.ascontiguousarray(w[:, 0]), local, least, INNER_GRAM * violation
-        )
+        D = minimise(H, r, np.ascontiguousarray(w[:, 0]), local, least, INNER_GRAM * violation)
         d = -(beta + c @ D) / total if self.design.fit_intercept else np.zeros(1)
         return D[:, None], d
 
-    @staticmethod
-    def _minimise(
-        H: Floats, q: Floats, w: Floats, local: Penalty, least: Floats, tol: float
-    ) -> Floats:
-        """The step D: coordinate descent, helped by exact solutions on the support if it crawls."""
-        from sparsepath.grafting.compiled import descend_gram
+    def _type(self, products: int) -> type:
+        return np.float32 if self._single and self.design.m * products >= BIG else np.float64
 
-        D = np.zeros(len(w))
-        r = q.copy()
-        moving = np.empty(len(w), dtype=np.intp)
-        for _ in range(MOST_HELP):
-            passes = descend_gram(H, r, w, D, local.l1, local.l2, least, moving, tol, HELP_AFTER)
-            if passes < HELP_AFTER:
-                break
-            D = _solve_on_support(H, r, w, D, local, least)
-            r = q + H @ D
-        return D
+
+def minimise(H: Floats, q: Floats, w: Floats, local: Penalty, least: Floats, tol: float) -> Floats:
+    """The step D: coordinate descent, helped by exact solutions on the support if it crawls.
+
+    Coordinates whose curvature is at most ``least`` stay where they are.
+    """
+    from sparsepath.grafting.compiled import descend_gram
+
+    D = np.zeros(len(w))
+    r = q.copy()
+    moving = np.empty(len(w), dtype=np.intp)
+    for _ in range(MOST_HELP):
+        passes = descend_gram(H, r, w, D, local.l1, local.l2, least, moving, tol, HELP_AFTER)
+        if passes < HELP_AFTER:
+            break
+        D = _solve_on_support(H, r, w, D, local, least)
+        r = q + H @ D
+    return D
 
 
 def _solve_on_support(
@@ -118,22 +134,22 @@ def _solve_on_support(
     return D
 
 
-def _weighted_products(A: Floats, B: Floats | None, h: Floats) -> Floats:
-    """A' diag(h) B, or with the symmetric half once if B is None; strip by strip."""
-    from scipy.linalg.blas import dsyrk
+def _weighted_products(A: Floats, B: Floats | None, h: Floats, kind: type) -> Floats:
+    """A' diag(h) B, or with the symmetric half once if B is None, in precision ``kind``."""
+    from scipy.linalg.blas import dsyrk, ssyrk
 
     m, k = A.shape
-    out = np.zeros((k, k if B is None else B.shape[1]), order="F")
-    step = max(256, TILE // k)
+    out: NDArray[Any] = np.zeros((k, k if B is None else B.shape[1]), dtype=kind, order="F")
+    symmetric = ssyrk if kind is np.float32 else dsyrk
+    step = max(1024, TILE // k)
     root = np.sqrt(h)[:, None]
     for i in range(0, m, step):
         part = slice(i, i + step)
+        left: NDArray[Any] = np.asfortranarray((A[part] * root[part]).astype(kind, copy=False))
         if B is None:
-            strip = np.asfortranarray(A[part] * root[part])
-            out = dsyrk(1.0, strip, 1.0, out, trans=1, lower=0, overwrite_c=1)
+            out = symmetric(1.0, left, 1.0, out, trans=1, lower=0, overwrite_c=1)
         else:
-            out += A[part].T @ (B[part] * h[part, None])
+            out += left.T @ (B[part] * root[part]).astype(kind, copy=False)
     if B is None:
-        upper = np.triu(out, 1)
-        out = np.triu(out) + upper.T
-    return np.ascontiguousarray(out)
+        out = np.triu(out) + np.triu(out, 1).T
+    return np.ascontiguousarray(out, dtype=np.float64)

@@ -21,7 +21,7 @@ from sparsepath.data.blocks import Floats
 from sparsepath.grafting.criterion import Loss, Penalty, best_intercept
 from sparsepath.grafting.design import Design
 from sparsepath.grafting.network import Network, NetworkCriterion
-from sparsepath.grafting.procedure import FALL, TIE
+from sparsepath.grafting.procedure import FALL, INTERRUPTED, TIE
 from sparsepath.path import Move
 
 L0_PER = ("connection", "feature")
@@ -120,7 +120,11 @@ def grow(design: Design, Y: Floats, loss: Loss, penalty: Penalty, growth: Growth
         unit, feature = _choose(gains, open_, network, penalty, growth, last)
         wider = network.with_connection(unit, feature)
         task = NetworkCriterion(wider, taken(wider), Y, s, loss, penalty.l1, penalty.l2)
-        full, convex = task.minimise(growth.tol, growth.max_iter)
+        try:
+            full, convex = task.minimise(growth.tol, growth.max_iter)
+        except KeyboardInterrupt:  # what has grown so far is not thrown away
+            grown.stopped = INTERRUPTED
+            break
         trial = full.tidy()
         there = convex + charged(trial)
         if not there < here - FALL * abs(here):

@@ -20,7 +20,7 @@ from sparsepath.grafting.design import Design
 from sparsepath.grafting.faces import ClassifierFace, Factors, RegressorFace
 from sparsepath.grafting.fitting import check_factors, check_penalties
 from sparsepath.grafting.growing import L0_PER, Grown, Growth, grow
-from sparsepath.grafting.procedure import STOPS
+from sparsepath.grafting.procedure import INTERRUPTED, STOPS
 from sparsepath.path import SelectionPath, Step
 
 if TYPE_CHECKING:
@@ -130,7 +130,11 @@ class _MLPGrafting(SelectorMixin, CallbackSupportMixin, BaseEstimator):
         Y = self._scaled(Y, s)
         with Threads(self.n_threads) as threads:
             design = Design(X, s, threads, standardize=self.standardize)
-            runs = [grow(design, Y, loss, penalty, growth) for growth in growths]
+            runs: list[Grown] = []
+            for growth in growths:
+                runs.append(grow(design, Y, loss, penalty, growth))
+                if runs[-1].stopped == INTERRUPTED:
+                    break
         best = int(np.argmin([run.criterion for run in runs]))
         self.tol_ = growths[best].tol
         self._keep(runs[best], design)
@@ -157,6 +161,7 @@ class _MLPGrafting(SelectorMixin, CallbackSupportMixin, BaseEstimator):
             parameters=parameters,
             data={"n_samples": design.m, "n_features": design.n},
             stopped=grown.stopped,
+            complete=grown.stopped != INTERRUPTED,
         )
         self.history_ = grown.history
         self.n_iter_ = max(1, len(grown.history))
@@ -303,6 +308,8 @@ class MLPGraftingClassifier(ClassifierFace, _MLPGrafting):
         As for ``MLPGraftingRegressor``.
     max_features, selection, stop, standardize, tol, max_iter, n_threads
         As for ``MLPGraftingRegressor``.
+    class_weight : dict, "balanced" or None
+        Factors of the sample weights, as for ``GraftingClassifier``.
 
     Attributes
     ----------
@@ -320,7 +327,46 @@ class MLPGraftingClassifier(ClassifierFace, _MLPGrafting):
     [0, 1, 2, 3]
     """
 
-    class_weight = None
+    def __init__(
+        self,
+        l1: float = 0.001,
+        l2: float = 0.0,
+        l0: float = 0.005,
+        *,
+        feature_costs: Factors = None,
+        l1_factors: Factors = None,
+        l2_factors: Factors = None,
+        class_weight: Any = None,
+        l0_per: str = "connection",
+        max_hidden: int | None = 50,
+        max_connections: int | None = 200,
+        max_features: int | None = None,
+        selection: str = "gradient",
+        stop: str = "first",
+        standardize: bool = True,
+        tol: float | Sequence[float] = 1e-7,
+        max_iter: int = 500,
+        n_threads: int | None = None,
+    ) -> None:
+        super().__init__(
+            l1,
+            l2,
+            l0,
+            feature_costs=feature_costs,
+            l1_factors=l1_factors,
+            l2_factors=l2_factors,
+            l0_per=l0_per,
+            max_hidden=max_hidden,
+            max_connections=max_connections,
+            max_features=max_features,
+            selection=selection,
+            stop=stop,
+            standardize=standardize,
+            tol=tol,
+            max_iter=max_iter,
+            n_threads=n_threads,
+        )
+        self.class_weight = class_weight
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -37,6 +37,7 @@ from sparsepath.path import Move
 SELECTIONS = ("auto", "gradient", "bound")
 STOPS = ("first", "exhaust")
 UPDATES = ("all", "newest")
+INTERRUPTED = "interrupted"
 TIE = 1e-11
 FALL = 1e-12  # relative fall of C below which it did not fall
 
@@ -183,8 +184,13 @@ def graft(
         before = (engine.W, engine.b, engine.F)
         engine.move_to(*before)
         movable = np.array([*free, j] if update == "all" else [j], dtype=np.intp)
-        engine.optimise(movable, penalty, 0.1 * tol * scale)
-        engine.settle_intercept()
+        try:
+            engine.optimise(movable, penalty, 0.1 * tol * scale)
+            engine.settle_intercept()
+        except KeyboardInterrupt:  # what was found so far is not thrown away
+            engine.W, engine.b, engine.F = before
+            record.stopped = INTERRUPTED
+            break
         there = _criterion(engine, penalty)
         if not there < here - FALL * abs(here):
             engine.W, engine.b, engine.F = before
