@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 from slow_twins import elm as twin
 from sparsepath.data.synthetic import functional, xor_like
 from sparsepath.data.threads import Threads
+from sparsepath.elm import descent
 from sparsepath.elm.network import Pool, Target, draw_neurons, standardise
 from sparsepath.elm.polish import polish
-from sparsepath.elm.scaling import RULES, Best, increase, neighbour, restart
+from sparsepath.elm.scaling import RULES, Best, restart
 from sparsepath.elm.search import Plan, search
 from sparsepath.elm.subsets import RIDGE, SCALINGS, SwapSearch, best_prefix
 
@@ -29,7 +30,8 @@ slopes = st.lists(st.integers(-8, 8), min_size=1, max_size=6)
 def test_neighbour_equals_the_slow_one(values, seed, rule):
     G = np.array(values, dtype=float)
     grid = np.random.default_rng(seed).integers(0, 4, len(G))
-    np.testing.assert_array_equal(neighbour(G, grid, 3, rule), twin.neighbour(G, grid, 3, rule))
+    steps = descent.neighbour(G, grid, 3, RULES.index(rule))
+    np.testing.assert_array_equal(steps, twin.neighbour(G, grid, 3, rule))
 
 
 @settings(max_examples=300, deadline=None)
@@ -38,13 +40,13 @@ def test_least_increase_of_C1(d, seed, rule, C1):  # noqa: N802
     random = np.random.default_rng(seed)
     g, grid = random.standard_normal(d), random.integers(0, 4, d)
     grid[random.integers(d)] = random.integers(1, 4)
-    found, steps = increase(g, C1, grid, 3, rule)
+    found, steps = descent.increase(g, float(C1), grid, 3, RULES.index(rule))
     slow, slow_steps = twin.increase(g, C1, grid, 3, rule)
     assert found == pytest.approx(slow)
     np.testing.assert_array_equal(steps, slow_steps)
     assert steps.sum() < 0
     if found > C1:  # a little less is not enough
-        assert neighbour(g + found - 1e-9, grid, 3, rule).sum() >= 0
+        assert twin.neighbour(g + found - 1e-9, grid, 3, rule).sum() >= 0
 
 
 @pytest.mark.parametrize("rule", RULES)
