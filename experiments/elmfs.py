@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 import sparsepath
-from sparsepath import ELMFSRegressor, LarsSelector, MutualInfoSelector, OPELMRegressor, evaluate
+from sparsepath import ELMFSRegressor, LarsSelector, MutualInfoSelector, OPELMRegressor, compare
 from sparsepath.data.paper_sets import load
 from sparsepath.data.synthetic import functional, xor_like
 from sparsepath.errors import FileError
@@ -115,7 +115,6 @@ def run(problem: Problem, full: bool, seed: int = 0) -> list[str]:
     restarts, climbs, k = (100, 100, "resampling") if full else (20, 5, 6)
     judge = OPELMRegressor(100, random_state=seed)
     paths: dict[str, SelectionPath] = {}
-    judged: dict[str, SelectionPath] = {}
     seconds: dict[str, float] = {}
     for method, selector in selectors(size, restarts, climbs, k, seed).items():
         if method == "MI-FWBW":  # the same number of neighbours, chosen once
@@ -123,21 +122,16 @@ def run(problem: Problem, full: bool, seed: int = 0) -> list[str]:
         start = time.perf_counter()
         paths[method] = selector.fit(data.X, data.y).path_
         seconds[method] = time.perf_counter() - start
-        judged[method] = evaluate(
-            paths[method],
-            data.X,
-            data.y,
-            estimator=judge,
-            X_test=data.X_test,
-            y_test=data.y_test,
-        )
         if method == "ELM-FS":
             own = {
                 k: float(np.square(selector.at_size(k).predict(data.X_test) - data.y_test).mean())
                 for k in paths[method].sizes
             }
         print(f"{problem.title}: {method} {seconds[method]:.1f} s", flush=True)
-    draw(problem, data.names, paths, judged)
+    found = compare(paths, judge, data.X, data.y, data.X_test, data.y_test)
+    figure = found.plot(curves=("ELM-FS",))
+    figure.savefig(RESULTS / f"elmfs-{problem.key}.png", dpi=80)
+    judged = found.judged
     sizes = [k for k in paths["ELM-FS"].sizes if k]
     lines = [
         f"## {problem.title} (figure {problem.figure})",
@@ -177,30 +171,6 @@ def called(subset: tuple[int, ...], names: list[str]) -> str:
     """Columns counted from 1, ascending, as the paper names them; long sets are cut."""
     text = ", ".join(str(i + 1) for i in sorted(subset)[:10])
     return "{" + text + ("...}" if len(subset) > 10 else "}")
-
-
-def draw(
-    problem: Problem,
-    names: list[str],
-    paths: dict[str, SelectionPath],
-    judged: dict[str, SelectionPath],
-) -> None:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(13, 8), layout="constrained")
-    axes = figure.subplots(2, 3)
-    for ax, method in zip(axes.flat, METHODS, strict=False):
-        paths[method].plot_path(ax=ax)
-        ax.set_title(f"FSP: {method}")
-    paths["ELM-FS"].plot_curve(ax=axes[1, 1])
-    axes[1, 1].set_title("SET curve: ELM-FS")
-    last = axes[1, 2]
-    for method in METHODS:
-        path = judged[method]
-        last.plot(path.sizes[1:], path.errors[1:], marker="o", markersize=3, label=method)
-    last.set(title="test errors (OP-ELM)", xlabel="number of features", yscale="log")
-    last.legend()
-    figure.savefig(RESULTS / f"elmfs-{problem.key}.png", dpi=80)
 
 
 CLAIMS: list[tuple[str, Problem, str, Callable[[SelectionPath], bool]]] = []

@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sparsepath.compare import evaluate
+    from sparsepath.comparison import Comparison, compare
     from sparsepath.elm import (
         ELMClassifier,
         ELMFSClassifier,
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     )
 
 _HOMES = {
+    "Comparison": "comparison",
     "ELMClassifier": "elm",
     "ELMFSClassifier": "elm",
     "ELMFSRegressor": "elm",
@@ -80,13 +81,14 @@ _HOMES = {
     "SparseRLSRegressor": "rls",
     "SparsepathError": "errors",
     "Step": "path",
-    "evaluate": "compare",
+    "compare": "comparison",
     "grafting_path": "grafting",
     "mutual_information": "information",
     "rls_state": "rls",
 }
 
 __all__ = [
+    "Comparison",
     "ELMClassifier",
     "ELMFSClassifier",
     "ELMFSRegressor",
@@ -119,7 +121,7 @@ __all__ = [
     "SparseRLSRegressor",
     "SparsepathError",
     "Step",
-    "evaluate",
+    "compare",
     "grafting_path",
     "mutual_information",
     "rls_state",

@@ -35,7 +35,7 @@ class MutualInfoSelector(SelectorMixin, CallbackSupportMixin, BaseEstimator):
     is a transformer only: any estimator may follow it in a pipeline. The error of a subset on the
     path is minus its mutual information, in nats. The estimate falls with the number of features
     when samples are few, so it orders subsets of one size better than sizes: score the path with
-    :func:`sparsepath.evaluate` before trusting a size.
+    :meth:`sparsepath.SelectionPath.evaluate` before trusting a size.
 
     Parameters
     ----------
