@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         ELMFSClassifier,
         ELMFSRegressor,
         ELMRegressor,
+        OPELMClassifier,
         OPELMRegressor,
     )
     from sparsepath.errors import FileError, InputError, PathWarning, SparsepathError
@@ -69,6 +70,7 @@ _HOMES = {
     "MLPGraftingRegressor": "grafting",
     "Move": "path",
     "MutualInfoSelector": "information",
+    "OPELMClassifier": "elm",
     "OPELMRegressor": "elm",
     "PathWarning": "errors",
     "ReducedRankKernelRidge": "rbf",
@@ -109,6 +111,7 @@ __all__ = [
     "MLPGraftingRegressor",
     "Move",
     "MutualInfoSelector",
+    "OPELMClassifier",
     "OPELMRegressor",
     "PathWarning",
     "ReducedRankKernelRidge",

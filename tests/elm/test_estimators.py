@@ -17,6 +17,7 @@ from sparsepath import (
     ELMFSRegressor,
     ELMRegressor,
     LarsSelector,
+    OPELMClassifier,
     OPELMRegressor,
 )
 from sparsepath.data.synthetic import functional, xor_like
@@ -34,6 +35,7 @@ QUICK = {"n_restarts": 2, "n_neurons": 8, "n_threads": 1}
         ELMRegressor(activation="gaussian"),
         ELMClassifier(),
         OPELMRegressor(40),
+        OPELMClassifier(40),
         ELMFSRegressor(**QUICK),
         ELMFSClassifier(**QUICK),
         LarsSelector(),
@@ -73,6 +75,36 @@ def test_pruned_machine_is_no_worse_than_any_prefix():
     assert model.n_neurons_ == model.loo_errors_.argmin() + 1
     assert model.loo_error_ == pytest.approx(model.loo_errors_.min(), rel=1e-9)
     assert len(model._machine.neurons) == model.n_neurons_
+
+
+def test_pruning_for_several_targets_serves_all_of_them():
+    problem = functional(150, 5, random_state=0)
+    Y = np.column_stack([problem.y, 3 * problem.X[:, 0] ** 2])
+    both = OPELMRegressor(40, random_state=0).fit(problem.X, Y)
+    assert both.predict(problem.X).shape == Y.shape
+    assert both.loo_error_ == pytest.approx(both.loo_errors_.min(), rel=1e-9)
+    assert both.loo_predictions_.shape == Y.shape
+    residuals = Y - both.loo_predictions_
+    assert both.loo_error_ == pytest.approx(np.square(residuals).sum(1).mean(), rel=1e-9)
+    assert both.loo_error_ < 0.2 * Y.var(0).sum()
+    # the first neurons are the first of each target, in turn
+    firsts = [OPELMRegressor(40, random_state=0).fit(problem.X, y)._machine for y in Y.T]
+    leading = [machine.neurons.biases[0] for machine in firsts]
+    np.testing.assert_array_equal(both._machine.neurons.biases[:2], leading)
+    alone = OPELMRegressor(40, random_state=0).fit(problem.X, Y[:, :1])
+    assert alone.predict(problem.X).shape == (150, 1)
+
+
+@pytest.mark.parametrize("load", [load_iris, load_breast_cancer])
+def test_pruned_machine_for_classes(load):
+    X, y = load(return_X_y=True)
+    names = np.array(["a", "b", "c"])[y]
+    model = OPELMClassifier(60, random_state=0).fit(X, names)
+    assert model.loo_errors_[model.n_neurons_ - 1] == model.loo_errors_.min()
+    assert model.loo_error_ == pytest.approx(model.loo_errors_.min())
+    assert model.loo_error_ < 0.08
+    assert model.score(X, names) > 0.92
+    assert model.decision_function(X).shape == ((len(y), 3) if len(set(y)) == 3 else (len(y),))
 
 
 @pytest.mark.parametrize("strategy", ["both", "swap", "scaling"])
@@ -191,3 +223,15 @@ def test_lars_path_is_exact():
         np.testing.assert_allclose(
             model.at_size(size).predict(problem.X), plain.predict(problem.X[:, columns])
         )
+
+
+def test_lars_goes_to_the_size_that_is_asked_for():
+    random = np.random.default_rng(5)  # here a coefficient changes its sign on the way
+    X = random.standard_normal((60, 8)) @ random.standard_normal((8, 8))
+    y = X @ random.standard_normal(8) + random.standard_normal(60)
+    full = LarsSelector().fit(X, y).path_
+    assert full.sizes == tuple(range(9))
+    for size in range(9):
+        assert LarsSelector(size).fit(X, y).path_.subsets == full.subsets[: size + 1]
+    repeated = LarsSelector().fit(X[:, [0, 0, 1]], y).path_
+    assert repeated.sizes == (0, 1, 2)

@@ -15,6 +15,9 @@ from sparsepath.path import Step
 
 STRATEGIES = ("both", "scaling", "swap")
 BATCH = 10  # restarts between two calls of the watcher
+NEAR, RIVALS = 1.25, 3  # subsets whose score is that near the best are polished, at most so many
+FIRST_ROUNDS = 5  # of polishing all of them, before one is chosen
+CLEARLY = 0.9  # of the error of the best by score: less takes its place
 
 Watch = Callable[[Best], bool]
 
@@ -46,9 +49,10 @@ def search(
     """The best scaled machine of each size, and what stopped the search, if something did.
 
     ``scaling`` is the paper: restarts only. ``swap`` looks for subsets with common scalings, then
-    polishes the scalings of the best subset of each size. ``both`` lets the subsets that the
+    polishes the scalings of the best few subsets of each size. ``both`` lets the subsets that the
     restarts found join the swap search, whose yardstick is the same for all and steadier than the
-    luck of one machine, and polishes from the scalings of both.
+    luck of one machine, and polishes their machines too. The best subset by that yardstick stays
+    unless another, polished, is clearly better.
     """
     best = Best()
     features = np.flatnonzero(pool.XT.any(1)).tolist()
@@ -84,12 +88,37 @@ def search(
     machines = settled(found)
     if swaps.stopped:
         return machines, "asked to"
-    rough = [best_prefix(pool, candidate.scaling) for candidate in found.at.values()]
-    rough += [candidate for candidate in machines.at.values() if candidate in best.at.values()]
+    tasks = [
+        (size, candidate)
+        for size in sorted(found.at)
+        for candidate in _rivals(pool, swaps, best, size)
+    ]
     least = 1.0 / plan.n_levels
-    for candidate in threads.map(lambda c: polish(pool, c, least), rough):
+    polished = threads.map(lambda task: polish(pool, task[1], least, FIRST_ROUNDS), tasks)
+    chosen = []
+    for size in sorted(found.at):
+        known = [c for (s, _), c in zip(tasks, polished, strict=True) if s == size]
+        leading = min((c for c in known if c.subset == known[0].subset), key=lambda c: c.key)
+        winner = min(known, key=lambda c: c.key)
+        clear = winner.key[0] < CLEARLY * leading.key[0]
+        chosen.append(winner if clear else leading)
+    machines = Best()
+    for candidate in threads.map(lambda c: polish(pool, c, least), chosen):
         machines.offer(candidate)
     return machines, "asked to" if tell(machines) else ""
+
+
+def _rivals(pool: Pool, swaps: SwapSearch, best: Best, size: int) -> list[Candidate]:
+    """Machines of a size to polish: on the best subsets by score, and those of the restarts.
+
+    The score compares all subsets by common scalings, which is steady but coarse: where a feature
+    wants a scaling of its own, the second best can be the best by far once polished. The first
+    machine is on the best subset by score.
+    """
+    scored = sorted((c.key, subset) for subset, c in swaps.known.items() if len(subset) == size)
+    near = [subset for key, subset in scored if key[0] <= NEAR * scored[0][0][0]][:RIVALS]
+    machines = [best_prefix(pool, swaps.known[subset].scaling) for subset in near]
+    return machines + ([best.at[size]] if size in best.at else [])
 
 
 def models(
