@@ -247,6 +247,13 @@ class SelectionPath:
             raise InputError("no standard error where the error is least; use 'min' or within=.")
         return self.sizes[int(np.argmax(self.errors <= limit))]
 
+    def settle(self, rule: Any) -> int:
+        """As ``choose``; if the search did not come to its end, for a size the nearest there is."""
+        ended = self.complete and self.stopped != "asked to"
+        if ended or isinstance(rule, bool) or not isinstance(rule, numbers.Integral):
+            return self.choose(rule)
+        return min(self.sizes, key=lambda size: abs(size - int(rule)))
+
     def matrix(self) -> NDArray[np.bool_]:
         """The feature selection path (FSP): sizes x features, true where selected."""
         return np.array([np.isin(np.arange(self.n_features), subset) for subset in self.subsets])

@@ -1,6 +1,7 @@
 """The estimators: scikit-learn's contract, claims of the paper on drawn data, messages."""
 
 import pickle
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -22,7 +23,7 @@ from sparsepath import (
 )
 from sparsepath.data.synthetic import functional, xor_like
 from sparsepath.elm.network import standardise
-from sparsepath.errors import InputError
+from sparsepath.errors import InputError, PathWarning
 
 QUICK = {"n_restarts": 2, "n_neurons": 8, "n_threads": 1}
 
@@ -184,6 +185,40 @@ def test_names_pipelines_and_callbacks():
     assert len(told) == 2 + 2 + 1
     assert not told[0].complete
     assert model.path_.complete
+
+
+@pytest.mark.parametrize("strategy", ["both", "scaling", "swap"])
+@pytest.mark.parametrize("how", ["interrupted", "asked to"])
+def test_a_search_can_be_ended(strategy, how):
+    problem = xor_like(80, random_state=0)
+    told = []
+
+    def enough(path):
+        told.append(path)
+        if len(told) == 2 and how == "interrupted":
+            raise KeyboardInterrupt
+        return len(told) == 2
+
+    model = ELMFSRegressor(
+        6, strategy=strategy, n_restarts=30, n_neurons=10, random_state=0, callback=enough, choose=6
+    )
+    with pytest.warns(PathWarning, match="interrupted") if how == "interrupted" else nullcontext():
+        model.fit(problem.X, problem.y)
+    assert len(told) == 2
+    assert model.path_.stopped == how
+    assert model.path_.complete == (how == "asked to")
+    assert model.path_.subsets == told[-1].subsets
+    assert len(model.selected_) == max(model.path_.sizes)
+    assert model.predict(problem.X).shape == (80,)
+
+
+def test_an_interruption_before_anything_is_found_is_passed_on(monkeypatch):
+    def impatient(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("sparsepath.elm.search.restart", impatient)
+    with pytest.raises(KeyboardInterrupt):
+        ELMFSRegressor(n_threads=1).fit(np.eye(5), np.arange(5))
 
 
 @pytest.mark.parametrize(
