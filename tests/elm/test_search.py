@@ -187,17 +187,18 @@ def test_a_size_is_grown_from_the_best_few_of_the_size_before(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("errors", "chosen"),
+    ("third", "errors", "chosen"),
     [
-        ({(0,): 1.0, (1,): 0.95, (2,): 0.97}, (0,)),  # the best by score stays
-        ({(0,): 1.0, (1,): 0.85, (2,): 0.97}, (1,)),  # unless another is clearly better
-        ({(0,): 1.0, (1,): 0.97, (2,): 0.80}, (2,)),
-        ({(0,): 1.0, (1,): 0.97, (3,): 0.10}, (0,)),  # too far behind by score to be looked at
-        ({(0,): 1.0, (4,): 0.10}, (4,)),  # but for the one that the restarts found
+        (1.2, {(0,): 1.0, (1,): 0.95, (2,): 0.97}, (0,)),  # the best by score stays
+        (1.2, {(0,): 1.0, (1,): 0.85, (2,): 0.97}, (1,)),  # unless another is clearly better
+        (1.2, {(0,): 1.0, (1,): 0.97, (2,): 0.80}, (2,)),
+        (1.3, {(0,): 1.0, (1,): 0.97, (2,): 0.80}, (0,)),  # too far behind by score
+        (1.2, {(0,): 1.0, (1,): 0.97, (3,): 0.10}, (0,)),  # near, but three are enough
+        (1.2, {(0,): 1.0, (4,): 0.10}, (4,)),  # the restarts' is looked at in any case
     ],
 )
-def test_near_ties_are_settled_by_polished_errors(monkeypatch, errors, chosen):
-    scores = {(0,): 1.0, (1,): 1.1, (2,): 1.2, (3,): 1.3, (4,): 2.0}
+def test_near_ties_are_settled_by_polished_errors(monkeypatch, third, errors, chosen):
+    scores = {(0,): 1.0, (1,): 1.1, (2,): third, (3,): third + 0.01, (4,): 2.0}
     judge = made_up(scores, 6)
     monkeypatch.setattr("sparsepath.elm.subsets.judge", judge)
     monkeypatch.setattr(
