@@ -303,7 +303,7 @@ Made by `benchmarks/elmfs.py{" --quick" if quick else ""}` in one run on a two-c
 {default_run(slow_cpu, n_restarts)}
 {information(300 if quick else 1000)}
 {growth(10 if quick else 25)}
-{many_features(5 if quick else 15, 2 if quick else 3)}"""
+{many_features(5 if quick else 15, 2)}"""
     write_page("quick.md" if quick else "elmfs.md", page)
 
 
