@@ -8,6 +8,7 @@ mutual information, all pairs in NumPy. Writes docs/benchmarks/elmfs.md.
 """
 
 import argparse
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -294,10 +295,12 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="a quarter of the work")
     quick = parser.parse_args().quick
     n_restarts = 25 if quick else 100
+    load = os.getloadavg()[0]
     slow_cpu, first = restarts(n_restarts)
     page = f"""# ELM-FS and mutual information: measured ratios
 
-Made by `benchmarks/elmfs.py{" --quick" if quick else ""}` in one run on a two-core machine.
+Made by `benchmarks/elmfs.py{" --quick" if quick else ""}` in one run on a two-core machine, load {load:.1f} when it
+began. CPU seconds can be compared; wall seconds say something only if the machine was idle.
 
 {first}
 {default_run(slow_cpu, n_restarts)}
