@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import chain, combinations
 from pathlib import Path
 from typing import Any
 
@@ -128,6 +128,7 @@ def run(problem: Problem, full: bool, seed: int = 0) -> list[str]:
             selector.set_params(n_neighbors=paths["MI-FW"].parameters["n_neighbors"])
         start = time.perf_counter()
         paths[method] = selector.fit(data.X, data.y).path_
+        paths[method].feature_names = tuple(str(i + 1) for i in range(data.X.shape[1]))
         seconds[method] = time.perf_counter() - start
         if method == "ELM-FS":
             own = {
@@ -215,7 +216,7 @@ CLAIMS += [
 def claims(seeds: int, restarts: int) -> Iterator[list[str]]:
     """How often the subsets that the paper names come out; seeds vary data, neurons and starts.
 
-    Yields a section after each strategy.
+    Yields a section after each problem, so that nothing is lost if the run is ended.
     """
     found: dict[tuple[str, str], list[SelectionPath]] = {}
     about = [p for p in PROBLEMS if p.key in {claim[1].key for claim in CLAIMS}]
@@ -236,7 +237,7 @@ def claims(seeds: int, restarts: int) -> Iterator[list[str]]:
                 if claimed is problem
             ]
             print(f"claims {problem.title} {strategy}: {took:.2f} s per seed", counts, flush=True)
-        yield counted(found, seeds, restarts)
+            yield counted(found, seeds, restarts)
 
 
 def counted(
@@ -255,12 +256,17 @@ def counted(
     ]
     for text, problem, asked, holds in CLAIMS:
         counts = [
-            f"{sum(map(holds, found[problem.key, strategy]))} of {seeds}" for strategy in strategies
+            f"{sum(map(holds, found[problem.key, s]))} of {seeds}"
+            if (problem.key, s) in found
+            else ""
+            for s in strategies
         ]
         lines.append(f"| {problem.title} | {text} | {asked} | " + " | ".join(counts) + " |")
     medians = []
     for problem in PROBLEMS[:3]:
-        paths = found[problem.key, "both"]
+        paths = found.get((problem.key, "both"), [])
+        if not paths:
+            continue
         errors = np.median([[path.error(k) for k in paths[0].sizes[1:]] for path in paths], axis=0)
         medians.append(f"{problem.title}: " + " ".join(f"{e:.3g}" for e in errors))
     return [*lines, "", "Median SET by size, strategy both. " + "; ".join(medians) + ".", ""]
@@ -305,6 +311,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, help="seeds of the claims (default 3, full 20)")
     parser.add_argument("--restarts", type=int, help="of the claims (default 30, full 100)")
     parser.add_argument("--skip-figures", action="store_true", help="only the claims")
+    parser.add_argument("--skip-claims", action="store_true", help="only the figures")
     arguments = parser.parse_args()
     full = arguments.full
     RESULTS.mkdir(parents=True, exist_ok=True)
@@ -322,7 +329,8 @@ def main() -> None:
     restarts = arguments.restarts or (100 if full else 20)
     page = RESULTS / ("elmfs-claims.md" if arguments.skip_figures else "elmfs.md")
     command = " ".join(["python experiments/elmfs.py", *sys.argv[1:]])
-    for counts in claims(seeds, restarts):  # written again as the strategies come in
+    # Written again as the claims come in; first without any.
+    for counts in chain([[]], [] if arguments.skip_claims else claims(seeds, restarts)):
         minutes = (time.perf_counter() - start) / 60
         header = [
             "# ELM-FS: the paper's figures and claims, measured",
