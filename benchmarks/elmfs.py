@@ -293,20 +293,23 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--quick", action="store_true", help="a quarter of the work")
-    quick = parser.parse_args().quick
+    parser.add_argument("--skip-many", action="store_true", help="without the 53 features")
+    arguments = parser.parse_args()
+    quick = arguments.quick
     n_restarts = 25 if quick else 100
     load = os.getloadavg()[0]
     slow_cpu, first = restarts(n_restarts)
+    many = "" if arguments.skip_many else many_features(5 if quick else 15, 2)
     page = f"""# ELM-FS and mutual information: measured ratios
 
-Made by `benchmarks/elmfs.py{" --quick" if quick else ""}` in one run on a two-core machine, load {load:.1f} when it
+Made by `{" ".join(["python benchmarks/elmfs.py", *sys.argv[1:]])}` in one run on a two-core machine, load {load:.1f} when it
 began. CPU seconds can be compared; wall seconds say something only if the machine was idle.
 
 {first}
 {default_run(slow_cpu, n_restarts)}
 {information(300 if quick else 1000)}
 {growth(10 if quick else 25)}
-{many_features(5 if quick else 15, 2)}"""
+{many}"""
     write_page("quick.md" if quick else "elmfs.md", page)
 
 
