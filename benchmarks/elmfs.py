@@ -4,10 +4,11 @@
 
 CPU seconds of the process, so that other jobs on the machine disturb little; wall seconds where
 threads matter. The plain implementations are the slow twin of the tests (singular values) and, for
-mutual information, all pairs in NumPy.
+mutual information, all pairs in NumPy. Writes docs/benchmarks/elmfs.md.
 """
 
 import argparse
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -15,7 +16,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.linalg import blas
 from scipy.special import digamma
+
+from measure import table, write_page
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
@@ -24,6 +28,7 @@ from sparsepath import ELMFSRegressor, MutualInfoSelector
 from sparsepath.data.paper_sets import diabetes, load
 from sparsepath.data.synthetic import functional, xor_like
 from sparsepath.data.threads import Threads
+from sparsepath.elm.compiled import squash
 from sparsepath.elm.network import Pool, Target, draw_neurons, standardise
 from sparsepath.elm.scaling import Best, restart
 from sparsepath.errors import FileError
@@ -67,36 +72,86 @@ def plain(pool: Pool, seeds: list[Any]) -> dict[int, Any]:
     return twin.path(X, Y, W, b, starts, pool.ridge)
 
 
-def restarts(n_restarts: int) -> float:
-    print(f"\n{n_restarts} restarts of Algorithm 1 on XOR-like, 1000 samples, same draws")
+def counted(task: Callable[[], Any]) -> tuple[Any, list[int]]:
+    """The result of a task of the twin, and the neurons of each fit; a fit made twice is one."""
+    neurons: list[int] = []
+    real, last = twin.hidden, [None]
+
+    def hidden(X: Any, W: Any, b: Any, beta: Any) -> Any:
+        here = (W.shape[1], beta.tobytes())
+        if here != last[0]:
+            neurons.append(W.shape[1])
+        last[0] = here
+        return real(X, W, b, beta)
+
+    twin.hidden = hidden
+    try:
+        return task(), neurons
+    finally:
+        twin.hidden = real
+
+
+def floor(neurons: list[int], n: int) -> tuple[float, float]:
+    """CPU seconds of the outputs (tanh) alone, and of the Gram products by BLAS alone."""
+    H, means, biases = (
+        np.random.default_rng(0).standard_normal((100, n)),
+        np.empty(100),
+        np.ones(100),
+    )
+
+    def outputs() -> None:
+        for m in neurons:
+            squash(H[:m], biases[:m], means[:m])
+
+    def products() -> None:
+        for m in neurons:
+            blas.dsyrk(1.0, H[:m].T, trans=1, lower=1)
+
+    with Threads(1):
+        return timed(outputs)[1], timed(products)[1]
+
+
+def restarts(n_restarts: int) -> tuple[float, str]:
     problem = xor_like(1000, random_state=0)
     pool = pool_of(problem.X, problem.y)
     seeds = np.random.SeedSequence(0).spawn(n_restarts)
     ours(pool, seeds[:2], 1)  # compile
     best, cpu, wall = timed(lambda: ours(pool, seeds, 1))
     _, cpu2, wall2 = timed(lambda: ours(pool, seeds, 2))
-    slow, slow_cpu, slow_wall = timed(lambda: plain(pool, seeds))
+    with Threads(1):
+        (slow, neurons), slow_cpu, slow_wall = timed(lambda: counted(lambda: plain(pool, seeds)))
     same = all(
         best.at[k].subset == subset and np.isclose(best.at[k].key[0], press, rtol=1e-8)
         for k, (press, subset) in slow.items()
     )
-    print(f"  plain singular values  {slow_cpu:7.2f} CPU s {slow_wall:7.2f} wall s")
-    print(
-        f"  one thread             {cpu:7.2f} CPU s {wall:7.2f} wall s, ratio {slow_cpu / cpu:.1f}"
+    tanh, gram = floor(neurons, 1000)
+    rows = [
+        ["plain singular values", slow_cpu, slow_wall, ""],
+        ["ours, one thread", cpu, wall, f"{slow_cpu / cpu:.1f} (CPU)"],
+        ["ours, two threads", cpu2, wall2, f"{slow_wall / wall2:.1f} (wall)"],
+        ["floor: tanh of the same fits alone", tanh, "", f"{slow_cpu / tanh:.0f}"],
+        ["floor: Gram products of the same fits alone (BLAS)", gram, "", f"{slow_cpu / gram:.0f}"],
+    ]
+    return (
+        slow_cpu,
+        f"""## {n_restarts} restarts of Algorithm 1 on XOR-like, 1000 samples
+
+The same draws; the path is {"the same" if same else "NOT the same"} (subsets, and errors to 1e-8). {len(neurons)} fits
+with {np.mean(neurons):.0f} neurons on average.
+
+{table(["", "CPU s", "wall s", "times as fast as plain"], [[_2(cell) for cell in r] for r in rows])}
+""",
     )
-    print(
-        f"  two threads            {cpu2:7.2f} CPU s {wall2:7.2f} wall s, "
-        f"wall ratio {slow_wall / wall2:.1f}"
-    )
-    print(f"  same path: {same}")
-    return slow_cpu
 
 
-def default_run(slow_cpu: float, n_restarts: int) -> None:
-    print("\nELMFSRegressor() as it comes, on XOR-like, functional and diabetes")
+def _2(cell: Any) -> str:
+    return f"{cell:.2f}" if isinstance(cell, float) else str(cell)
+
+
+def default_run(slow_cpu: float, n_restarts: int) -> str:
     data = diabetes()
     train = np.random.default_rng(0).permutation(442)[:309]
-    total = 0.0
+    rows, total = [], 0.0
     for name, X, y in (
         ("XOR-like", *_xy(xor_like(1000, random_state=0))),
         ("functional", *_xy(functional(1000, random_state=0))),
@@ -104,55 +159,68 @@ def default_run(slow_cpu: float, n_restarts: int) -> None:
     ):
         model = ELMFSRegressor(random_state=0, n_restarts=n_restarts)
         _, cpu, wall = timed(lambda X=X, y=y, model=model: model.fit(X, y))
-        _, cpu_swap, _ = timed(
-            lambda X=X, y=y: ELMFSRegressor(random_state=0, strategy="swap").fit(X, y)
-        )
-        print(
-            f"  {name:12} both {cpu:6.2f} CPU s {wall:6.2f} wall s; swap alone {cpu_swap:.2f} CPU s"
-        )
+        swap = ELMFSRegressor(random_state=0, strategy="swap")
+        _, cpu_swap, _ = timed(lambda X=X, y=y, swap=swap: swap.fit(X, y))
+        rows.append([name, _2(cpu), _2(wall), _2(cpu_swap)])
         total += cpu
-    print(
-        f"  together {total:.2f} CPU s, {slow_cpu / total:.2f} times as fast as the plain restarts"
-    )
+    return f"""## `ELMFSRegressor()` as it comes: restarts, swap search, polished scalings
+
+{table(["", "CPU s", "wall s", "swap alone, CPU s"], rows)}
+
+All three together {total:.2f} CPU s: {total / slow_cpu:.2f} of the time of {n_restarts} plain restarts on XOR-like alone.
+"""
 
 
 def _xy(problem: Any) -> tuple[Any, Any]:
     return problem.X, problem.y
 
 
-def many_features(size: int) -> None:
-    print(f"\n53 features (anthrokids), sizes 1 to {size}, swap search, two seeds of the neurons")
+def many_features(size: int, seeds: int) -> str:
+    title = f"## 53 features (anthrokids), sizes 1 to {size}, swap search, seeds of the neurons"
     try:
         data = load("anthrokids")
     except FileError as error:
-        print(f"  left out: {error}")
-        return
+        return f"{title}\n\nLeft out: {error}\n"
     train = np.random.default_rng(0).permutation(len(data.y))[:713]
-    paths = []
-    for seed in range(2):
+    paths, times = [], []
+    for seed in range(seeds):
         model = ELMFSRegressor(size, strategy="swap", random_state=seed)
-        fitted, cpu, wall = timed(lambda model=model: model.fit(data.X[train], data.y[train]))
+        fitted, cpu, _ = timed(lambda model=model: model.fit(data.X[train], data.y[train]))
         paths.append(fitted.path_)
-        print(f"  seed {seed}: {cpu:.1f} CPU s, {wall:.1f} wall s")
+        times.append(f"{cpu:.0f}")
     shared = [
-        len(set(a) & set(b)) / len(a)
-        for a, b in zip(paths[0].subsets[1:], paths[1].subsets[1:], strict=True)
+        np.mean(
+            [
+                len(set(a.subset(k)) & set(b.subset(k))) / k
+                for i, a in enumerate(paths)
+                for b in paths[:i]
+            ]
+        )
+        for k in range(1, size + 1)
     ]
-    print("  features in common, by size: " + " ".join(f"{s:.2f}" for s in shared))
+    return f"""{title}
+
+{", ".join(times)} CPU s. Part of a subset that another seed has too, by size (by chance: size / 53):
+{" ".join(f"{s:.2f}" for s in shared)}.
+"""
 
 
-def growth(n_restarts: int) -> None:
-    print("\ngrowth of the cost (CPU s)")
-    for n in (500, 1000, 2000, 4000):
+def growth(n_restarts: int) -> str:
+    rows = []
+    for n in (500, 1000, 2000, 4000, 8000):
         problem = xor_like(n, random_state=0)
         pool = pool_of(problem.X, problem.y)
-        cpu = timed(lambda p=pool: ours(p, np.random.SeedSequence(0).spawn(n_restarts), 1))[1]
-        print(f"  {n} samples, {n_restarts} restarts: {cpu:.2f}")
+        seeds = np.random.SeedSequence(0).spawn(n_restarts)
+        rows.append([str(n), str(n_restarts), _2(timed(lambda p=pool, s=seeds: ours(p, s, 1))[1])])
     problem = xor_like(1000, random_state=0)
     pool = pool_of(problem.X, problem.y)
-    for r in (n_restarts, 2 * n_restarts, 4 * n_restarts):
-        cpu = timed(lambda r=r: ours(pool, np.random.SeedSequence(0).spawn(r), 1))[1]
-        print(f"  1000 samples, {r} restarts: {cpu:.2f}")
+    for r in (2 * n_restarts, 4 * n_restarts, 8 * n_restarts):
+        seeds = np.random.SeedSequence(0).spawn(r)
+        rows.append(["1000", str(r), _2(timed(lambda s=seeds: ours(pool, s, 1))[1])])
+    return f"""## Growth of the cost of restarts
+
+{table(["samples", "restarts", "CPU s"], rows)}
+"""
 
 
 def plain_information(dx: Any, dy: Any, k: int) -> float:
@@ -171,8 +239,8 @@ def plain_distances(A: Any) -> Any:
     return D
 
 
-def information(n: int) -> None:
-    print(f"\nMI-FW, {n} samples, k = 6")
+def information(n: int) -> str:
+    rows = []
     for name, problem in (
         ("XOR-like", xor_like(n, random_state=0)),
         ("functional", functional(n, random_state=0)),
@@ -195,21 +263,29 @@ def information(n: int) -> None:
 
         order, slow_cpu, _ = timed(slow)
         same = order == [move.feature for move in selector.path_.moves]
-        print(
-            f"  {name:12} {cpu:.2f} CPU s, plain {slow_cpu:.2f}: ratio {slow_cpu / cpu:.1f}, "
-            f"same path: {same}"
-        )
+        rows.append([name, _2(cpu), _2(slow_cpu), f"{slow_cpu / cpu:.1f}", "yes" if same else "no"])
     XT, YT = X.T.copy(), Y.T.copy()
-    print("  one candidate (functional) by size of the subset: kept distances, tree (CPU ms)")
+    candidates = []
     with Threads(1) as threads:
-        for size in (1, 2, 3, 5, 10):
+        for size in range(1, 11):
             fast = Estimator(XT, YT, 6, 1, threads)
             tree = Estimator(XT, YT, 6, 1, threads, use_tree=True)
             before = tuple(range(size - 1))
             fast._matrix(before)
-            _, cpu, _ = timed(lambda f=fast, b=before, s=size: f.additions(b, [s - 1]))
-            _, cpu_tree, _ = timed(lambda t=tree, s=size: t.of(range(s)))
-            print(f"    {size:2}  {1e3 * cpu:6.1f} {1e3 * cpu_tree:6.1f}")
+            cpu = min(
+                timed(lambda f=fast, b=before, c=c: f.additions(b, [c]))[1]
+                for c in range(size - 1, 10)
+            )
+            cpu_tree = timed(lambda t=tree, s=size: t.of(range(s)))[1]
+            candidates.append([str(size), f"{1e3 * cpu:.1f}", f"{1e3 * cpu_tree:.1f}"])
+    return f"""## MI-FW, {n} samples, k = 6, one thread
+
+{table(["", "CPU s", "plain NumPy, CPU s", "ratio", "same path"], rows)}
+
+One candidate on functional by the size of its subset, CPU ms:
+
+{table(["size", "kept distances", "tree"], candidates)}
+"""
 
 
 def main() -> None:
@@ -217,13 +293,24 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--quick", action="store_true", help="a quarter of the work")
-    quick = parser.parse_args().quick
+    parser.add_argument("--skip-many", action="store_true", help="without the 53 features")
+    arguments = parser.parse_args()
+    quick = arguments.quick
     n_restarts = 25 if quick else 100
-    slow_cpu = restarts(n_restarts)
-    default_run(slow_cpu, n_restarts)
-    information(300 if quick else 1000)
-    growth(10 if quick else 25)
-    many_features(5 if quick else 15)
+    load = os.getloadavg()[0]
+    slow_cpu, first = restarts(n_restarts)
+    many = "" if arguments.skip_many else many_features(5 if quick else 15, 2)
+    page = f"""# ELM-FS and mutual information: measured ratios
+
+Made by `{" ".join(["python benchmarks/elmfs.py", *sys.argv[1:]])}` in one run on a two-core machine, load {load:.1f} when it
+began. CPU seconds can be compared; wall seconds say something only if the machine was idle.
+
+{first}
+{default_run(slow_cpu, n_restarts)}
+{information(300 if quick else 1000)}
+{growth(10 if quick else 25)}
+{many}"""
+    write_page("quick.md" if quick else "elmfs.md", page)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ SET curve of ELM-FS, and test errors of all four by one evaluator (OP-ELM with o
 on two artificial and four real data sets. Then the claims on subsets over several seeds.
 
     python experiments/elmfs.py            # stated subsets, a few minutes on one core
-    python experiments/elmfs.py --full     # 100 restarts, all sizes, 20 seeds
+    python experiments/elmfs.py --full     # 100 restarts, more sizes, 20 seeds; half an hour
 
 Writes docs/results/elmfs.md and elmfs-*.png beside it.
 """
@@ -15,14 +15,16 @@ import platform
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain, combinations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import sparsepath
-from sparsepath import ELMFSRegressor, LarsSelector, MutualInfoSelector, OPELMRegressor, evaluate
+from sparsepath import ELMFSRegressor, LarsSelector, MutualInfoSelector, OPELMRegressor, compare
 from sparsepath.data.paper_sets import load
 from sparsepath.data.synthetic import functional, xor_like
 from sparsepath.errors import FileError
@@ -79,15 +81,20 @@ class Problem:
     split: Callable[[int], Split]
     quick_size: int | None  # the largest subset of a default run; None: all
     claims_size: int | None = None  # the largest subset when claims are counted; None: all
+    full_size: int | None = None  # the largest subset of a full run; None: all
+    climbs: int = 100  # of MI-FWBW in a full run
+    neighbors: int | str = "resampling"  # k of mutual information in a full run
 
 
 PROBLEMS = [
     Problem("xor", "XOR-like", "5", artificial(xor_like), None),
     Problem("functional", "Functional", "6", artificial(functional), None),
     Problem("diabetes", "Diabetes", "7", real("diabetes"), None),
-    Problem("poland", "Poland electricity", "8", real("poland_electricity_lag30"), 8),
+    Problem("poland", "Poland electricity", "8", real("poland_electricity_lag30"), 8, 3, 10, 20),
     Problem("santafe", "Santa Fe laser", "9", real("santafe_laser_lag12"), 8, 4),
-    Problem("anthrokids", "Anthrokids (a reconstruction)", "10-12", real("anthrokids"), 9),
+    Problem(
+        "anthrokids", "Anthrokids (a reconstruction)", "10-12", real("anthrokids"), 9, None, 20, 20
+    ),
 ]
 
 
@@ -111,33 +118,28 @@ def selectors(
 def run(problem: Problem, full: bool, seed: int = 0) -> list[str]:
     """All four methods on one problem: a picture and a section of the page."""
     data = problem.split(seed)
-    size = None if full else problem.quick_size
-    restarts, climbs, k = (100, 100, "resampling") if full else (20, 5, 6)
+    size = problem.full_size if full else problem.quick_size
+    restarts, climbs, k = (100, problem.climbs, problem.neighbors) if full else (20, 5, 6)
     judge = OPELMRegressor(100, random_state=seed)
     paths: dict[str, SelectionPath] = {}
-    judged: dict[str, SelectionPath] = {}
     seconds: dict[str, float] = {}
     for method, selector in selectors(size, restarts, climbs, k, seed).items():
         if method == "MI-FWBW":  # the same number of neighbours, chosen once
             selector.set_params(n_neighbors=paths["MI-FW"].parameters["n_neighbors"])
         start = time.perf_counter()
         paths[method] = selector.fit(data.X, data.y).path_
+        paths[method].feature_names = tuple(str(i + 1) for i in range(data.X.shape[1]))
         seconds[method] = time.perf_counter() - start
-        judged[method] = evaluate(
-            paths[method],
-            data.X,
-            data.y,
-            estimator=judge,
-            X_test=data.X_test,
-            y_test=data.y_test,
-        )
         if method == "ELM-FS":
             own = {
                 k: float(np.square(selector.at_size(k).predict(data.X_test) - data.y_test).mean())
                 for k in paths[method].sizes
             }
         print(f"{problem.title}: {method} {seconds[method]:.1f} s", flush=True)
-    draw(problem, data.names, paths, judged)
+    found = compare(paths, judge, data.X, data.y, data.X_test, data.y_test)
+    figure = found.plot(curves=("ELM-FS",))
+    figure.savefig(RESULTS / f"elmfs-{problem.key}.png", dpi=80)
+    judged = found.judged
     sizes = [k for k in paths["ELM-FS"].sizes if k]
     lines = [
         f"## {problem.title} (figure {problem.figure})",
@@ -159,7 +161,7 @@ def run(problem: Problem, full: bool, seed: int = 0) -> list[str]:
         subsets, errors = [], []
         for method in METHODS:
             there = k in paths[method].sizes
-            subsets.append(called(paths[method].subset(k), data.names) if there else "")
+            subsets.append(called(paths[method].subset(k)) if there else "")
             errors.append(f"{judged[method].error(k):.4g}" if there else "")
         SET = f"{paths['ELM-FS'].error(k):.4g}"
         lines.append(" | ".join([f"| {k}", *subsets, SET, *errors, f"{own[k]:.4g} |"]))
@@ -173,34 +175,10 @@ def run(problem: Problem, full: bool, seed: int = 0) -> list[str]:
     return lines
 
 
-def called(subset: tuple[int, ...], names: list[str]) -> str:
+def called(subset: tuple[int, ...]) -> str:
     """Columns counted from 1, ascending, as the paper names them; long sets are cut."""
     text = ", ".join(str(i + 1) for i in sorted(subset)[:10])
     return "{" + text + ("...}" if len(subset) > 10 else "}")
-
-
-def draw(
-    problem: Problem,
-    names: list[str],
-    paths: dict[str, SelectionPath],
-    judged: dict[str, SelectionPath],
-) -> None:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(13, 8), layout="constrained")
-    axes = figure.subplots(2, 3)
-    for ax, method in zip(axes.flat, METHODS, strict=False):
-        paths[method].plot_path(ax=ax)
-        ax.set_title(f"FSP: {method}")
-    paths["ELM-FS"].plot_curve(ax=axes[1, 1])
-    axes[1, 1].set_title("SET curve: ELM-FS")
-    last = axes[1, 2]
-    for method in METHODS:
-        path = judged[method]
-        last.plot(path.sizes[1:], path.errors[1:], marker="o", markersize=3, label=method)
-    last.set(title="test errors (OP-ELM)", xlabel="number of features", yscale="log")
-    last.legend()
-    figure.savefig(RESULTS / f"elmfs-{problem.key}.png", dpi=80)
 
 
 CLAIMS: list[tuple[str, Problem, str, Callable[[SelectionPath], bool]]] = []
@@ -228,6 +206,8 @@ CLAIMS += [
     ),
     ("{bmi, s5} at size 2", PROBLEMS[2], "all", lambda p: _has(p, 2, 3, 9)),
     ("{bmi, bp, s5} at size 3", PROBLEMS[2], "90 %", lambda p: _has(p, 3, 3, 4, 9)),
+    ("{7}, {1,7}", PROBLEMS[3], "all", lambda p: _has(p, 1, 7) and _has(p, 2, 1, 7)),
+    ("{1,7,8} at size 3", PROBLEMS[3], "", lambda p: _has(p, 3, 1, 7, 8)),
     ("{1,2} at size 2", PROBLEMS[4], "all", lambda p: _has(p, 2, 1, 2)),
     ("{1,2,8} at size 3", PROBLEMS[4], "all", lambda p: _has(p, 3, 1, 2, 8)),
 ]
@@ -236,7 +216,7 @@ CLAIMS += [
 def claims(seeds: int, restarts: int) -> Iterator[list[str]]:
     """How often the subsets that the paper names come out; seeds vary data, neurons and starts.
 
-    Yields a section after each strategy.
+    Yields a section after each problem, so that nothing is lost if the run is ended.
     """
     found: dict[tuple[str, str], list[SelectionPath]] = {}
     about = [p for p in PROBLEMS if p.key in {claim[1].key for claim in CLAIMS}]
@@ -257,7 +237,7 @@ def claims(seeds: int, restarts: int) -> Iterator[list[str]]:
                 if claimed is problem
             ]
             print(f"claims {problem.title} {strategy}: {took:.2f} s per seed", counts, flush=True)
-        yield counted(found, seeds, restarts)
+            yield counted(found, seeds, restarts)
 
 
 def counted(
@@ -276,25 +256,62 @@ def counted(
     ]
     for text, problem, asked, holds in CLAIMS:
         counts = [
-            f"{sum(map(holds, found[problem.key, strategy]))} of {seeds}" for strategy in strategies
+            f"{sum(map(holds, found[problem.key, s]))} of {seeds}"
+            if (problem.key, s) in found
+            else ""
+            for s in strategies
         ]
         lines.append(f"| {problem.title} | {text} | {asked} | " + " | ".join(counts) + " |")
     medians = []
     for problem in PROBLEMS[:3]:
-        paths = found[problem.key, "both"]
+        paths = found.get((problem.key, "both"), [])
+        if not paths:
+            continue
         errors = np.median([[path.error(k) for k in paths[0].sizes[1:]] for path in paths], axis=0)
         medians.append(f"{problem.title}: " + " ".join(f"{e:.3g}" for e in errors))
     return [*lines, "", "Median SET by size, strategy both. " + "; ".join(medians) + ".", ""]
+
+
+def agreement(size: int, seeds: int) -> list[str]:
+    """How far the subsets of different seeds of the neurons and starts agree on 53 features."""
+    data = PROBLEMS[5].split(0)
+    start = time.perf_counter()
+    paths = [
+        ELMFSRegressor(size, random_state=seed).fit(data.X, data.y).path_ for seed in range(seeds)
+    ]
+    minutes = (time.perf_counter() - start) / 60
+    lines = [
+        "## Agreement between seeds (anthrokids)",
+        "",
+        f"ELM-FS with its defaults on 53 features, sizes 1 to {size}, {seeds} seeds of neurons and "
+        f"starts on one split, {minutes / seeds:.1f} minutes each: the part of a subset that "
+        "another seed",
+        "has too, mean over pairs of seeds (by chance: size / 53), and the features that all have.",
+        "",
+        "| size | in common | by chance | in all | SET, least to largest |",
+        "|---|---|---|---|---|",
+    ]
+    for k in range(1, size + 1):
+        subsets = [set(path.subset(k)) for path in paths]
+        shared = [len(a & b) / k for a, b in combinations(subsets, 2)]
+        errors = [path.error(k) for path in paths]
+        lines.append(
+            f"| {k} | {np.mean(shared):.2f} | {k / 53:.2f} | "
+            f"{called(tuple(set.intersection(*subsets)))} | "
+            f"{min(errors):.4g} to {max(errors):.4g} |"
+        )
+    return [*lines, ""]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("--full", action="store_true", help="100 restarts, all sizes, 20 seeds")
+    parser.add_argument("--full", action="store_true", help="100 restarts, 20 seeds, more sizes")
     parser.add_argument("--seeds", type=int, help="seeds of the claims (default 3, full 20)")
     parser.add_argument("--restarts", type=int, help="of the claims (default 30, full 100)")
     parser.add_argument("--skip-figures", action="store_true", help="only the claims")
+    parser.add_argument("--skip-claims", action="store_true", help="only the figures")
     arguments = parser.parse_args()
     full = arguments.full
     RESULTS.mkdir(parents=True, exist_ok=True)
@@ -305,11 +322,15 @@ def main() -> None:
             sections += run(problem, full)
         except FileError as error:
             sections += [f"## {problem.title}", "", f"Left out: {error}", ""]
+    if not arguments.skip_figures:
+        with suppress(FileError):  # said above
+            sections += agreement(9 if full else 5, 3 if full else 2)
     seeds = arguments.seeds or (20 if full else 3)
     restarts = arguments.restarts or (100 if full else 20)
     page = RESULTS / ("elmfs-claims.md" if arguments.skip_figures else "elmfs.md")
     command = " ".join(["python experiments/elmfs.py", *sys.argv[1:]])
-    for counts in claims(seeds, restarts):  # written again as the strategies come in
+    # Written again as the claims come in; first without any.
+    for counts in chain([[]], [] if arguments.skip_claims else claims(seeds, restarts)):
         minutes = (time.perf_counter() - start) / 60
         header = [
             "# ELM-FS: the paper's figures and claims, measured",

@@ -18,7 +18,7 @@ SOURCE = Path(sparsepath.__file__).parent
 LAYERS = [
     ["cli"],
     ["report"],
-    ["compare"],
+    ["comparison"],
     ["honest"],
     ["rls"],
     ["grafting"],
@@ -28,6 +28,7 @@ LAYERS = [
     ["information"],
     ["path"],
     ["plots"],
+    ["evaluation"],
     ["data"],
     ["files"],
     ["errors"],

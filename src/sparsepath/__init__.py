@@ -9,12 +9,13 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sparsepath.compare import evaluate
+    from sparsepath.comparison import Comparison, compare
     from sparsepath.elm import (
         ELMClassifier,
         ELMFSClassifier,
         ELMFSRegressor,
         ELMRegressor,
+        OPELMClassifier,
         OPELMRegressor,
     )
     from sparsepath.errors import FileError, InputError, PathWarning, SparsepathError
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     )
 
 _HOMES = {
+    "Comparison": "comparison",
     "ELMClassifier": "elm",
     "ELMFSClassifier": "elm",
     "ELMFSRegressor": "elm",
@@ -69,6 +71,7 @@ _HOMES = {
     "MLPGraftingRegressor": "grafting",
     "Move": "path",
     "MutualInfoSelector": "information",
+    "OPELMClassifier": "elm",
     "OPELMRegressor": "elm",
     "PathWarning": "errors",
     "ReducedRankKernelRidge": "rbf",
@@ -82,13 +85,14 @@ _HOMES = {
     "SparseRankRLS": "rls",
     "SparsepathError": "errors",
     "Step": "path",
-    "evaluate": "compare",
+    "compare": "comparison",
     "grafting_path": "grafting",
     "mutual_information": "information",
     "rls_state": "rls",
 }
 
 __all__ = [
+    "Comparison",
     "ELMClassifier",
     "ELMFSClassifier",
     "ELMFSRegressor",
@@ -109,6 +113,7 @@ __all__ = [
     "MLPGraftingRegressor",
     "Move",
     "MutualInfoSelector",
+    "OPELMClassifier",
     "OPELMRegressor",
     "PathWarning",
     "ReducedRankKernelRidge",
@@ -122,7 +127,7 @@ __all__ = [
     "SparseRankRLS",
     "SparsepathError",
     "Step",
-    "evaluate",
+    "compare",
     "grafting_path",
     "mutual_information",
     "rls_state",

@@ -1,20 +1,17 @@
 """Least angle regression as a selection path: a thin layer over scikit-learn."""
 
 import copy
-import warnings
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import SelectorMixin
-from sklearn.linear_model import lars_path
 from sklearn.utils.validation import check_is_fitted
 
 from sparsepath.data.blocks import Floats
 from sparsepath.data.door import check_features, refuse_constant
-from sparsepath.elm.estimators import check_count, check_one_target
+from sparsepath.elm.estimators import check_count, check_one_target, lars_entries
 from sparsepath.elm.network import ROOM, Target, standardise
 from sparsepath.errors import InputError
 from sparsepath.path import Move, SelectionPath, Step
@@ -84,13 +81,7 @@ class LarsSelector(RegressorMixin, SelectorMixin, BaseEstimator):
         if self.max_features is not None:
             most = min(most, check_count(self.max_features, "max_features", least=0))
         target = Target(Y)
-        order: list[int] = []
-        if most > 0:
-            with warnings.catch_warnings():
-                # A feature that depends on those before it is passed over.
-                warnings.simplefilter("ignore", ConvergenceWarning)
-                active = lars_path(XT[usable].T, target.rows[0], method="lar", max_iter=most)[1]
-            order = usable[np.array(active, dtype=np.intp)].tolist()[:most]
+        order = usable[lars_entries(XT[usable].T, target.rows[0], most)].tolist()
         steps = _steps(XT, centre, scale, order, target)
         self.path_ = SelectionPath(
             steps,

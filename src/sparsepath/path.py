@@ -1,5 +1,6 @@
 """The selection path, which every method leaves as ``estimator.path_`` and every tool takes."""
 
+import copy
 import json
 import math
 import numbers
@@ -246,6 +247,13 @@ class SelectionPath:
             raise InputError("no standard error where the error is least; use 'min' or within=.")
         return self.sizes[int(np.argmax(self.errors <= limit))]
 
+    def settle(self, rule: Any) -> int:
+        """As ``choose``; if the search did not come to its end, for a size the nearest there is."""
+        ended = self.complete and self.stopped != "asked to"
+        if ended or isinstance(rule, bool) or not isinstance(rule, numbers.Integral):
+            return self.choose(rule)
+        return min(self.sizes, key=lambda size: abs(size - int(rule)))
+
     def matrix(self) -> NDArray[np.bool_]:
         """The feature selection path (FSP): sizes x features, true where selected."""
         return np.array([np.isin(np.arange(self.n_features), subset) for subset in self.subsets])
@@ -294,6 +302,55 @@ class SelectionPath:
             return narwhals.from_dict(columns, backend=backend).to_native()
         except (ImportError, ValueError) as error:
             raise InputError(f"{backend!r} is missing: take pandas, polars or pyarrow.") from error
+
+    def evaluate(
+        self,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        X_test: Any = None,
+        y_test: Any = None,
+        *,
+        cv: Any = None,
+        selector: Any = None,
+    ) -> "SelectionPath":
+        """Refit an estimator on the subset of every size: a path of errors on one scale.
+
+        The errors of methods are of different kinds: leave-one-out squared error here, minus mutual
+        information there. This measures all alike: by the mean squared error, summed over targets,
+        or for a classifier the error rate. ``error_kind`` of the path returned says on what.
+
+        Parameters
+        ----------
+        estimator : scikit-learn regressor or classifier
+            It is cloned for every size. With a fixed ``random_state`` equal subsets err equally.
+        X, y : array or data frame, array
+            The data to fit on, with the columns that the path was made of.
+        X_test, y_test : array or data frame, array, optional
+            Data that neither the search nor the fits have seen: the error is honest.
+        cv : int, splitter or list of splits, optional
+            Without test data: cross-validate on X. If the path was chosen on X this flatters it,
+            and is called a selection error. Without ``cv`` it is the training error.
+        selector : estimator with a path, optional
+            Nested cross-validation: fitted anew to the training part of every split, whose subsets
+            are used there. Then the error, of the whole procedure at each size, is honest.
+        """
+        from sparsepath import evaluation
+
+        found = evaluation.judge(
+            self.subsets, self.n_features, estimator, X, y, X_test, y_test, cv, selector
+        )
+        steps = []
+        for size, losses in found.losses.items():
+            n = len(losses)
+            se = float(losses.std(ddof=1)) / math.sqrt(n) if n > 1 else math.nan
+            trained = found.trained[size]
+            steps.append(Step(self.subset(size), losses.mean(), se, train_error=trained))
+        judged = copy.copy(self)
+        judged.steps, judged.moves, judged.start = tuple(steps), (), ()
+        judged.criterion, judged.error_kind = found.criterion, found.kind
+        judged.parameters = {**self.parameters, "evaluated_by": repr(estimator)}
+        return judged
 
     def plot_path(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the feature selection path: which features are selected at which size."""

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -203,6 +204,61 @@ def plot(
     for rule, size in chosen.items():
         for ax in (upper, lower):
             ax.axvline(size, color=MARKS[rule][1], linewidth=1.2, linestyle="--", zorder=2)
+    return figure
+
+
+def plot_comparison(
+    paths: Mapping[str, tuple[Sequence[int], NDArray[np.bool_], Sequence[str]]],
+    curves: Mapping[str, tuple[Any, ...]],
+    judged: Mapping[str, tuple[Sequence[int], NDArray[np.float64]]],
+    label: str,
+) -> "Figure":
+    """Draw the paths of several methods, error curves, and errors by one yardstick, in panels.
+
+    Parameters
+    ----------
+    paths : mapping of name to (sizes, matrix, names)
+        What ``plot_path`` takes.
+    curves : mapping of name to (sizes, errors, errors_se, label, chosen)
+        What ``plot_curve`` takes.
+    judged : mapping of name to (sizes, errors)
+        Errors that can be compared; all in one panel, without the empty model.
+    label : str
+        What they are.
+    """
+    from matplotlib.figure import Figure
+
+    count = len(paths) + len(curves) + 1
+    across = min(3, count)
+    down = math.ceil(count / across)
+    height = max(_path_height(len(_rows(matrix))) for _, matrix, _ in paths.values())
+    figure = Figure(figsize=(4.6 * across, max(3.4, height) * down), layout="constrained")
+    panels = iter(figure.subplots(down, across, squeeze=False).flat)
+    for (name, given), ax in zip(paths.items(), panels, strict=False):
+        plot_path(*given, ax=ax)
+        ax.set_title(f"path: {name}", loc="left", fontsize="medium")
+    for (name, curve), ax in zip(curves.items(), panels, strict=False):
+        plot_curve(*curve, ax=ax)
+        ax.set_title(f"own error: {name}", loc="left", fontsize="medium")
+    last = next(panels)
+    values = []
+    for (name, (sizes, errors)), marker in zip(judged.items(), cycle("osD^v*"), strict=False):
+        shown = np.asarray(sizes) > 0
+        values.append(errors[shown])
+        last.plot(
+            np.asarray(sizes)[shown], values[-1], marker=marker, markersize=4, alpha=0.8, label=name
+        )
+    known = np.concatenate(values)
+    if known.size and 0 < 10 * known.min() < known.max():
+        last.set_yscale("log")
+    last.set_title("judged alike", loc="left", fontsize="medium")
+    last.set_ylabel("\n(".join(label.rsplit(" (", 1)))
+    last.spines[["top", "right"]].set_visible(False)
+    last.grid(axis="y", color="#DDDDDD", linewidth=0.6)
+    last.legend(fontsize="small", edgecolor="none")
+    _size_axis(last)
+    for ax in panels:
+        ax.set_visible(False)
     return figure
 
 

@@ -13,7 +13,7 @@ import pytest
 from sklearn.datasets import load_diabetes
 from sklearn.model_selection import GroupKFold, LeaveOneGroupOut
 
-from sparsepath import SelectionPath, SparseRLSClassifier, SparseRLSRegressor
+from sparsepath import SelectionPath, SparseRLSClassifier, SparseRLSRegressor, Step
 from sparsepath.cli import progress
 from sparsepath.cli.methods import METHODS
 from sparsepath.cli.tasks import find_task
@@ -259,12 +259,12 @@ def test_progress_is_shown_on_a_terminal_after_a_moment(monkeypatch) -> None:
     monkeypatch.setattr(sys, "stderr", screen)
     monkeypatch.setattr(progress, "PATIENCE", 0.01)
     X, y = load_diabetes(return_X_y=True)
-    with progress.Watch(10, 1, backward=False, quiet=False) as watch:
+    with progress.Watch(10, 1, unit="features", backward=False, quiet=False) as watch:
         model = SparseRLSRegressor(3, callback=watch.callback).fit(X, y)
         time.sleep(0.3)
     assert "3/10" in screen.getvalue()
     assert math.isfinite(model.path_.error(3))
-    with progress.Watch(10, 1, backward=False, quiet=True) as watch:
+    with progress.Watch(10, 1, unit="features", backward=False, quiet=True) as watch:
         assert not watch.shown
 
 
@@ -296,6 +296,73 @@ def test_interrupted_searches_keep_the_path(run: Run, files, tmp_path, monkeypat
     assert path.sizes == (0, 1, 2, 3)
     assert not path.complete
     assert len(joblib.load(tmp_path / "model.joblib").selected_) == 3
+
+
+@pytest.mark.parametrize(
+    ("method", "options", "place", "calls"),
+    [
+        ("elm-fs", ["--restarts", 30, "--strategy", "scaling"], "elm.search.restart", 25),
+        ("elm-fs", ["--strategy", "swap"], "elm.subsets.judge", 30),
+        ("mi-forward", [], "information.search.Trail.added", 4),
+        ("mi-forward-backward", [], "information.search.Trail.stop", 2),
+    ],
+)
+def test_other_searches_keep_the_path_too(
+    run: Run, files, tmp_path, monkeypatch, method, options, place, calls
+) -> None:
+    import importlib
+
+    parts = place.split(".")
+    home = importlib.import_module("sparsepath." + ".".join(parts[:2]))
+    for name in parts[2:-1]:
+        home = getattr(home, name)
+    real, count = getattr(home, parts[-1]), 0
+
+    def impatient(*given: object) -> object:
+        nonlocal count
+        count += 1
+        if count == calls:
+            raise KeyboardInterrupt
+        return real(*given)
+
+    monkeypatch.setattr(home, parts[-1], impatient)
+    options = [*options, "--method", method, "--threads", 1, "--choose", 10]
+    done = run("select", files["csv"], "--target", "progression", *options, "--out", tmp_path)
+    assert done.code == 130, done.err
+    assert "interrupted" in done.err
+    path = SelectionPath.load(tmp_path / "path.json")
+    assert (path.complete, path.stopped) == (False, "interrupted")
+    model = joblib.load(tmp_path / "model.joblib")
+    assert 0 < len(model.selected_) <= 10
+
+
+@pytest.mark.parametrize(
+    ("method", "options"),
+    [
+        ("elm-fs", {"n_restarts": 25, "strategy": "scaling"}),
+        ("elm-fs", {"n_restarts": 5, "strategy": "both"}),
+        ("elm-fs", {"strategy": "swap"}),
+        ("mi-forward-backward", {"n_restarts": 3}),
+    ],
+)
+def test_calls_are_as_many_as_the_bar_expects(method, options) -> None:
+    X = np.random.default_rng(0).standard_normal((40, 4))
+    told: list[SelectionPath] = []
+    entry = METHODS[method]
+    model = entry.build("regression", {"max_features": 3, "choose": "min", **options})
+    model.set_params(callback=told.append).fit(X, X[:, 0] + X[:, 1] ** 2)
+    given = {"restarts": options.get("n_restarts", 100), **options}
+    assert entry.calls is not None
+    assert len(told) == entry.calls(given, 3)
+
+
+def test_the_bar_counts_calls(monkeypatch) -> None:
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    path = SelectionPath([Step((), 1.0)], n_features=1)
+    with progress.Watch(4, 1, unit="climbs", backward=False, quiet=False) as watch:
+        for _ in range(3):
+            watch.callback(path)
+        assert watch._bar.tasks[0].completed == 3
 
 
 def test_interrupted_before_there_is_a_path(run: Run, files, tmp_path, monkeypatch) -> None:

@@ -1,6 +1,7 @@
 """The estimators: scikit-learn's contract, claims of the paper on drawn data, messages."""
 
 import pickle
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -17,11 +18,12 @@ from sparsepath import (
     ELMFSRegressor,
     ELMRegressor,
     LarsSelector,
+    OPELMClassifier,
     OPELMRegressor,
 )
 from sparsepath.data.synthetic import functional, xor_like
 from sparsepath.elm.network import standardise
-from sparsepath.errors import InputError
+from sparsepath.errors import InputError, PathWarning
 
 QUICK = {"n_restarts": 2, "n_neurons": 8, "n_threads": 1}
 
@@ -34,6 +36,7 @@ QUICK = {"n_restarts": 2, "n_neurons": 8, "n_threads": 1}
         ELMRegressor(activation="gaussian"),
         ELMClassifier(),
         OPELMRegressor(40),
+        OPELMClassifier(40),
         ELMFSRegressor(**QUICK),
         ELMFSClassifier(**QUICK),
         LarsSelector(),
@@ -73,6 +76,36 @@ def test_pruned_machine_is_no_worse_than_any_prefix():
     assert model.n_neurons_ == model.loo_errors_.argmin() + 1
     assert model.loo_error_ == pytest.approx(model.loo_errors_.min(), rel=1e-9)
     assert len(model._machine.neurons) == model.n_neurons_
+
+
+def test_pruning_for_several_targets_serves_all_of_them():
+    problem = functional(150, 5, random_state=0)
+    Y = np.column_stack([problem.y, 3 * problem.X[:, 0] ** 2])
+    both = OPELMRegressor(40, random_state=0).fit(problem.X, Y)
+    assert both.predict(problem.X).shape == Y.shape
+    assert both.loo_error_ == pytest.approx(both.loo_errors_.min(), rel=1e-9)
+    assert both.loo_predictions_.shape == Y.shape
+    residuals = Y - both.loo_predictions_
+    assert both.loo_error_ == pytest.approx(np.square(residuals).sum(1).mean(), rel=1e-9)
+    assert both.loo_error_ < 0.2 * Y.var(0).sum()
+    # the first neurons are the first of each target, in turn
+    firsts = [OPELMRegressor(40, random_state=0).fit(problem.X, y)._machine for y in Y.T]
+    leading = [machine.neurons.biases[0] for machine in firsts]
+    np.testing.assert_array_equal(both._machine.neurons.biases[:2], leading)
+    alone = OPELMRegressor(40, random_state=0).fit(problem.X, Y[:, :1])
+    assert alone.predict(problem.X).shape == (150, 1)
+
+
+@pytest.mark.parametrize("load", [load_iris, load_breast_cancer])
+def test_pruned_machine_for_classes(load):
+    X, y = load(return_X_y=True)
+    names = np.array(["a", "b", "c"])[y]
+    model = OPELMClassifier(60, random_state=0).fit(X, names)
+    assert model.loo_errors_[model.n_neurons_ - 1] == model.loo_errors_.min()
+    assert model.loo_error_ == pytest.approx(model.loo_errors_.min())
+    assert model.loo_error_ < 0.08
+    assert model.score(X, names) > 0.92
+    assert model.decision_function(X).shape == ((len(y), 3) if len(set(y)) == 3 else (len(y),))
 
 
 @pytest.mark.parametrize("strategy", ["both", "swap", "scaling"])
@@ -154,6 +187,40 @@ def test_names_pipelines_and_callbacks():
     assert model.path_.complete
 
 
+@pytest.mark.parametrize("strategy", ["both", "scaling", "swap"])
+@pytest.mark.parametrize("how", ["interrupted", "asked to"])
+def test_a_search_can_be_ended(strategy, how):
+    problem = xor_like(80, random_state=0)
+    told = []
+
+    def enough(path):
+        told.append(path)
+        if len(told) == 2 and how == "interrupted":
+            raise KeyboardInterrupt
+        return len(told) == 2
+
+    model = ELMFSRegressor(
+        6, strategy=strategy, n_restarts=30, n_neurons=10, random_state=0, callback=enough, choose=6
+    )
+    with pytest.warns(PathWarning, match="interrupted") if how == "interrupted" else nullcontext():
+        model.fit(problem.X, problem.y)
+    assert len(told) == 2
+    assert model.path_.stopped == how
+    assert model.path_.complete == (how == "asked to")
+    assert model.path_.subsets == told[-1].subsets
+    assert len(model.selected_) == max(model.path_.sizes)
+    assert model.predict(problem.X).shape == (80,)
+
+
+def test_an_interruption_before_anything_is_found_is_passed_on(monkeypatch):
+    def impatient(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("sparsepath.elm.search.restart", impatient)
+    with pytest.raises(KeyboardInterrupt):
+        ELMFSRegressor(n_threads=1).fit(np.eye(5), np.arange(5))
+
+
 @pytest.mark.parametrize(
     ("estimator", "message"),
     [
@@ -191,3 +258,15 @@ def test_lars_path_is_exact():
         np.testing.assert_allclose(
             model.at_size(size).predict(problem.X), plain.predict(problem.X[:, columns])
         )
+
+
+def test_lars_goes_to_the_size_that_is_asked_for():
+    random = np.random.default_rng(5)  # here a coefficient changes its sign on the way
+    X = random.standard_normal((60, 8)) @ random.standard_normal((8, 8))
+    y = X @ random.standard_normal(8) + random.standard_normal(60)
+    full = LarsSelector().fit(X, y).path_
+    assert full.sizes == tuple(range(9))
+    for size in range(9):
+        assert LarsSelector(size).fit(X, y).path_.subsets == full.subsets[: size + 1]
+    repeated = LarsSelector().fit(X[:, [0, 0, 1]], y).path_
+    assert repeated.sizes == (0, 1, 2)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from problems import Case, problems
 from slow_twins import elm as twin
-from sparsepath.elm import compiled
+from sparsepath.elm import compiled, descent
 from sparsepath.elm.network import (
     Fit,
     Machine,
@@ -23,6 +23,7 @@ from sparsepath.elm.network import (
     standardise,
 )
 from sparsepath.elm.polish import press_gradient
+from sparsepath.elm.scaling import Best, restart
 from sparsepath.errors import InputError
 
 RIDGES = (1e-6, 1e-3, 1e-1)
@@ -121,26 +122,77 @@ def test_as_many_neurons_as_samples_is_no_leave_one_out():
     assert np.isfinite(criteria[0])
 
 
+class Compiled:
+    """A fit of the compiled descent, with the arrays that it fills."""
+
+    def __init__(self, pool: Pool, scaling) -> None:
+        m, n, T = len(pool.neurons), pool.target.n, len(pool.target.rows)
+        self.pool = pool
+        self.H, self.means, self.U = np.empty((m, n)), np.empty(m), descent.room(m)
+        self.w, self.E = np.empty((T, m)), np.empty((T, n))
+        self.mse, self.objective, self.fine = descent.fit(
+            pool.XT,
+            pool.neurons.weights,
+            pool.neurons.biases,
+            pool.target.rows,
+            pool.ridge,
+            scaling,
+            self.H,
+            self.means,
+            self.U,
+            self.w,
+            self.E,
+        )
+
+    def gradient(self):
+        pool = self.pool
+        return descent.gradient(pool.XT, pool.neurons.weights, self.H, self.means, self.w, self.E)
+
+
+@pytest.mark.parametrize("m", [1, 2, 3, 4, 5, 6, 7, 8, 13])
+@pytest.mark.parametrize(("n", "d", "T"), [(40, 1, 1), (700, 4, 2), (1100, 7, 1), (30, 9, 3)])
+def test_compiled_fit_equals_singular_values(m, n, d, T):
+    random = np.random.default_rng(m)
+    X, Y = random.standard_normal((n, d)), random.standard_normal((n, T))
+    pool = Pool(standardise(X)[0], Target(Y), draw_neurons(m, d, "tanh", random), 1e-3)
+    scaling = random.uniform(0.1, 1, d)
+    scaling[1:] *= random.random(d - 1) < 0.7
+    fit, H = Compiled(pool, scaling), twin_hidden(pool, scaling)
+    slow = twin.SVD(H, Y, 1e-3)
+    assert fit.fine
+    np.testing.assert_allclose(fit.H.T, H - H.mean(0), atol=1e-13)
+    np.testing.assert_allclose(fit.w.T, slow.w, rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(fit.E.T, slow.e, atol=1e-11)
+    assert (fit.mse, fit.objective) == pytest.approx((slow.mse, slow.objective), rel=1e-11)
+    formula = twin.gradient(pool.XT.T, pool.neurons.weights.T, H, slow.w, slow.e)
+    np.testing.assert_allclose(fit.gradient(), formula, rtol=1e-8, atol=1e-11)
+    Q = np.empty((m, n))
+    descent.orthogonalise(fit.U, fit.H, Q)
+    U = np.triu(fit.U[:m, :m])
+    np.testing.assert_allclose(U.T @ U - 1e-3 * n * np.eye(m), fit.H @ fit.H.T, atol=1e-9)
+    np.testing.assert_allclose(U.T @ Q, fit.H, atol=1e-11)
+
+
 @pytest.mark.parametrize(("seed", "T"), list(product(range(3), [1, 2])))
 def test_gradient_of_the_refitted_objective(seed, T):
     random = np.random.default_rng(seed)
     X, Y = random.standard_normal((50, 4)), random.standard_normal((50, T))
     pool = Pool(standardise(X)[0], Target(Y), draw_neurons(12, 4, "tanh", random), 1e-3)
-    at, which = random.uniform(0.2, 0.9, 4), np.arange(12)
-    fit = pool.fit(at, which)
-    gradient = pool.gradient(fit, which)
-    slow = twin.SVD(twin_hidden(pool, at), Y, 1e-3)
-    formula = twin.gradient(
-        pool.XT.T, pool.neurons.weights.T, twin_hidden(pool, at), slow.w, slow.e
-    )
-    np.testing.assert_allclose(gradient, formula, rtol=1e-8)
-
-    def objective(scaling):
-        return pool.fit(scaling, which).objective
-
+    at = random.uniform(0.2, 0.9, 4)
     steps = 1e-5 * np.eye(4)
-    numeric = [(objective(at + e) - objective(at - e)) / 2e-5 for e in steps]
-    np.testing.assert_allclose(gradient, numeric, rtol=1e-5, atol=1e-8)
+    numeric = [
+        (Compiled(pool, at + e).objective - Compiled(pool, at - e).objective) / 2e-5 for e in steps
+    ]
+    np.testing.assert_allclose(Compiled(pool, at).gradient(), numeric, rtol=1e-5, atol=1e-8)
+
+
+def test_a_factorisation_that_fails_says_so():
+    problem = np.arange(12.0)[:, None]
+    neurons = Neurons(np.ones((9, 1)), np.zeros(9))  # all the same
+    pool = Pool(standardise(problem)[0], Target(problem), neurons, 1e-30)
+    assert not Compiled(pool, np.ones(1)).fine
+    with pytest.raises(InputError, match="ridge=1e-30 is too small"):
+        [restart(pool, s, 1, 10, "half", Best()) for s in np.random.SeedSequence(0).spawn(20)]
 
 
 @pytest.mark.parametrize(("seed", "T"), list(product(range(3), [1, 2])))

@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 from slow_twins import elm as twin
 from sparsepath.data.synthetic import functional, xor_like
 from sparsepath.data.threads import Threads
+from sparsepath.elm import descent
 from sparsepath.elm.network import Pool, Target, draw_neurons, standardise
 from sparsepath.elm.polish import polish
-from sparsepath.elm.scaling import RULES, Best, increase, neighbour, restart
+from sparsepath.elm.scaling import RULES, Best, Candidate, restart
 from sparsepath.elm.search import Plan, search
 from sparsepath.elm.subsets import RIDGE, SCALINGS, SwapSearch, best_prefix
 
@@ -29,7 +30,8 @@ slopes = st.lists(st.integers(-8, 8), min_size=1, max_size=6)
 def test_neighbour_equals_the_slow_one(values, seed, rule):
     G = np.array(values, dtype=float)
     grid = np.random.default_rng(seed).integers(0, 4, len(G))
-    np.testing.assert_array_equal(neighbour(G, grid, 3, rule), twin.neighbour(G, grid, 3, rule))
+    steps = descent.neighbour(G, grid, 3, RULES.index(rule))
+    np.testing.assert_array_equal(steps, twin.neighbour(G, grid, 3, rule))
 
 
 @settings(max_examples=300, deadline=None)
@@ -38,13 +40,13 @@ def test_least_increase_of_C1(d, seed, rule, C1):  # noqa: N802
     random = np.random.default_rng(seed)
     g, grid = random.standard_normal(d), random.integers(0, 4, d)
     grid[random.integers(d)] = random.integers(1, 4)
-    found, steps = increase(g, C1, grid, 3, rule)
+    found, steps = descent.increase(g, float(C1), grid, 3, RULES.index(rule))
     slow, slow_steps = twin.increase(g, C1, grid, 3, rule)
     assert found == pytest.approx(slow)
     np.testing.assert_array_equal(steps, slow_steps)
     assert steps.sum() < 0
     if found > C1:  # a little less is not enough
-        assert neighbour(g + found - 1e-9, grid, 3, rule).sum() >= 0
+        assert twin.neighbour(g + found - 1e-9, grid, 3, rule).sum() >= 0
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -161,3 +163,62 @@ def test_the_search_ends_when_asked():
         )
     assert stopped == "asked to"
     assert told == [[1], [1, 2]]
+
+
+def made_up(scores, d, other=9.0):
+    """A judge that knows the score of some subsets."""
+
+    def judge(pool, subset):
+        scaling = np.zeros(d)
+        scaling[list(subset)] = 1.0
+        value = scores.get(subset, other - 0.001 * len(subset))
+        return Candidate((value, value), scaling, np.arange(3))
+
+    return judge
+
+
+def test_a_size_is_grown_from_the_best_few_of_the_size_before(monkeypatch):
+    scores = {(0,): 5.0, (0, 1): 3.0, (0, 2): 3.1, (0, 1, 4): 2.0, (0, 2, 3): 1.0}
+    monkeypatch.setattr("sparsepath.elm.subsets.judge", made_up(scores, 6))
+    with Threads(1) as threads:
+        best = SwapSearch(pool_of(xor_like(40, random_state=0)), range(6), 3, threads).run()
+    # No exchange of one feature leads from (0, 1, 4), grown from the best pair, to (0, 2, 3).
+    assert [best.at[k].subset for k in (1, 2, 3)] == [(0,), (0, 1), (0, 2, 3)]
+
+
+@pytest.mark.parametrize(
+    ("third", "errors", "chosen"),
+    [
+        (1.2, {(0,): 1.0, (1,): 0.95, (2,): 0.97}, (0,)),  # the best by score stays
+        (1.2, {(0,): 1.0, (1,): 0.85, (2,): 0.97}, (1,)),  # unless another is clearly better
+        (1.2, {(0,): 1.0, (1,): 0.97, (2,): 0.80}, (2,)),
+        (1.3, {(0,): 1.0, (1,): 0.97, (2,): 0.80}, (0,)),  # too far behind by score
+        (1.2, {(0,): 1.0, (1,): 0.97, (3,): 0.10}, (0,)),  # near, but three are enough
+        (1.2, {(0,): 1.0, (4,): 0.10}, (4,)),  # the restarts' is looked at in any case
+    ],
+)
+def test_near_ties_are_settled_by_polished_errors(monkeypatch, third, errors, chosen):
+    scores = {(0,): 1.0, (1,): 1.1, (2,): third, (3,): third + 0.01, (4,): 2.0}
+    judge = made_up(scores, 6)
+    monkeypatch.setattr("sparsepath.elm.subsets.judge", judge)
+    monkeypatch.setattr(
+        "sparsepath.elm.search.best_prefix",
+        lambda pool, scaling: judge(pool, tuple(np.flatnonzero(scaling).tolist())),
+    )
+    monkeypatch.setattr(
+        "sparsepath.elm.search.polish",
+        lambda pool, c, *_: Candidate((errors.get(c.subset, 5.0), 0.0), c.scaling, c.which),
+    )
+
+    def restarted(pool, *_):
+        best = Best()
+        best.offer(judge(pool, (4,)))
+        return best
+
+    monkeypatch.setattr("sparsepath.elm.search.restart", restarted)
+    pool = pool_of(xor_like(40, random_state=0))
+    with Threads(1) as threads:
+        seeds = np.random.SeedSequence(0).spawn(1)
+        best, _ = search(pool, Plan("both", 1, 10, "half", 1), seeds, threads)
+    assert best.at[1].subset == chosen
+    assert best.at[1].key[0] == errors[chosen]

@@ -11,7 +11,7 @@ from slow_twins import information as twin
 from sparsepath import MutualInfoSelector, mutual_information
 from sparsepath.data.synthetic import functional, xor_like
 from sparsepath.data.threads import Threads
-from sparsepath.errors import InputError
+from sparsepath.errors import InputError, PathWarning
 from sparsepath.information import compiled
 from sparsepath.information.kraskov import Estimator, standard_rows
 from sparsepath.information.neighbors import choose_neighbors
@@ -178,6 +178,26 @@ def test_stopping_and_constant_columns():
     assert selector.path_.sizes == (0, 1, 2)
     assert selector.path_.stopped == "asked to"
     assert MutualInfoSelector().fit(X, problem.y).path_.sizes == (0, 1, 2, 3, 4, 5)
+
+
+@pytest.mark.parametrize("search", ["forward", "forward-backward"])
+def test_ctrl_c_keeps_the_path_so_far(search):
+    problem = xor_like(60, random_state=0)
+    told = []
+
+    def callback(path):
+        told.append(path)
+        if len(told) == 2:
+            raise KeyboardInterrupt
+
+    selector = MutualInfoSelector(
+        search=search, n_restarts=5, random_state=0, callback=callback, choose=6
+    )
+    with pytest.warns(PathWarning, match="interrupted"):
+        selector.fit(problem.X, problem.y)
+    assert (selector.path_.complete, selector.path_.stopped) == (False, "interrupted")
+    assert selector.path_.subsets == told[-1].subsets
+    assert len(selector.selected_) == max(selector.path_.sizes)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """A selector that cannot predict, given a model that can: what the command line does with it."""
 
 import copy
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -27,7 +28,7 @@ class MutualInfoRegressor(RegressorMixin, BaseEstimator):
 
     Parameters
     ----------
-    max_features, search, n_restarts, n_threads
+    max_features, search, n_restarts, n_threads, callback
         As for ``MutualInfoSelector``.
     choose : {"one_se", "min"}, int or float, default="one_se"
         Which size to use for prediction.
@@ -55,6 +56,7 @@ class MutualInfoRegressor(RegressorMixin, BaseEstimator):
         n_restarts: int = 100,
         random_state: int = 0,
         n_threads: int | None = None,
+        callback: Callable[[SelectionPath], object] | None = None,
     ) -> None:
         self.max_features = max_features
         self.choose = choose
@@ -62,6 +64,7 @@ class MutualInfoRegressor(RegressorMixin, BaseEstimator):
         self.n_restarts = n_restarts
         self.random_state = random_state
         self.n_threads = n_threads
+        self.callback = callback
 
     def fit(self, X: Any, y: ArrayLike) -> Self:
         """Search for the path, fit a machine to every subset, and settle on a size.
@@ -85,7 +88,9 @@ class MutualInfoRegressor(RegressorMixin, BaseEstimator):
             n_restarts=self.n_restarts,
             random_state=self.random_state,
             n_threads=self.n_threads,
+            callback=self.callback,
         ).fit(X, Y[:, 0])
+        self.selector_.set_params(callback=None)  # it is no part of the model
         found = self.selector_.path_
         self._mean = float(Y.mean())
         self._machines: dict[int, OPELMRegressor] = {}
@@ -112,7 +117,7 @@ class MutualInfoRegressor(RegressorMixin, BaseEstimator):
             complete=found.complete,
             stopped=found.stopped,
         )
-        self._take(self.path_.choose(self.choose))
+        self._take(self.path_.settle(self.choose))
         return self
 
     def _take(self, size: int) -> None:

@@ -71,6 +71,11 @@ class Method:
         Whether it ranks rows, and ``--groups`` are the queries within which it does.
     work : callable, optional
         From rows, columns and sizes to the numbers touched, in all; None: each once per size.
+    unit : str
+        What progress is counted in; empty: the method has nothing to show before its end. For
+        "features" the callback comes with every move, else ``calls`` says how often.
+    calls : callable, optional
+        From the options and the largest size to how often the callback comes.
     """
 
     help: str
@@ -84,6 +89,8 @@ class Method:
     most_classes: int | None = None
     ranks: bool = False
     work: Callable[[int, int, int], float] | None = None
+    unit: str = ""
+    calls: Callable[[Mapping[str, Any], int], int] | None = None
 
     def check(self, name: str, task: str, given: Mapping[str, Any], classes: int = 2) -> None:
         """Refuse what the method does not have."""
@@ -202,6 +209,14 @@ def _lars(task: str, parameters: Mapping[str, Any]) -> Any:
     return LarsSelector(**parameters)
 
 
+def _elm_fs_calls(options: Mapping[str, Any], size: int) -> int:
+    from sparsepath.elm.search import Plan
+
+    return Plan(
+        options.get("strategy", "both"), options.get("restarts", 100), 10, "half", size
+    ).n_reports
+
+
 def _has(options: str) -> frozenset[str]:
     return frozenset(options.split())
 
@@ -227,6 +242,7 @@ METHODS: dict[str, Method] = {
         _BOTH,
         _RLS_LOSSES,
         "about one pass over the data",
+        unit="features",
     ),
     "floating-rls": Method(
         "As greedy-rls, and drop features again where that costs little.",
@@ -235,6 +251,7 @@ METHODS: dict[str, Method] = {
         _BOTH,
         _RLS_LOSSES,
         "one pass over the data or a few",
+        unit="features",
     ),
     "backward-rls": Method(
         "Start with all features and drop one at a time.",
@@ -244,6 +261,7 @@ METHODS: dict[str, Method] = {
         _RLS_LOSSES,
         "a pass over all features that are still in",
         sizes="down",
+        unit="features",
     ),
     "swap-rls": Method(
         "As greedy-rls, and exchange chosen features for others while that helps.",
@@ -252,6 +270,7 @@ METHODS: dict[str, Method] = {
         _BOTH,
         _RLS_LOSSES,
         "a pass over the data for each feature chosen so far, or several",
+        unit="features",
     ),
     "rank-rls": Method(
         "Rank rows by least squares on pairs, within the queries of --groups if given.",
@@ -308,6 +327,8 @@ METHODS: dict[str, Method] = {
         {"regression": ("squared",), "classification": ("zero-one", "squared")},
         "hundreds of small networks",
         work=lambda rows, columns, sizes: 5e4 * rows * columns * sizes,
+        unit="parts",
+        calls=_elm_fs_calls,
     ),
     "mi-forward": Method(
         "Add one feature at a time by joint mutual information; regression.",
@@ -318,6 +339,7 @@ METHODS: dict[str, Method] = {
         "distances between all rows for every feature that is left",
         model=_OP_ELM,
         work=lambda rows, columns, sizes: 5.0 * rows**2 * columns * sizes,
+        unit="features",
     ),
     "mi-forward-backward": Method(
         "Add and drop by joint mutual information, from random starts; regression.",
@@ -328,6 +350,8 @@ METHODS: dict[str, Method] = {
         "distances between all rows for every feature, in a hundred climbs",
         model=_OP_ELM,
         work=lambda rows, columns, sizes: 50.0 * rows**2 * columns * sizes,
+        unit="climbs",
+        calls=lambda options, size: int(options.get("restarts", 100)),
     ),
     "lars": Method(
         "Least angle regression: features in their order of entry; regression.",

@@ -17,18 +17,24 @@ class Watch(AbstractContextManager["Watch"]):
     Parameters
     ----------
     total : int
-        Sizes that one search goes through.
+        Sizes that one search goes through, or how often it calls.
     searches : int
         How many searches there are, one per penalty.
+    unit : str
+        "features": how far a search is, is told by the sizes of its path; any other: by the number
+        of calls.
     backward : bool
         Whether the sizes go down.
     quiet : bool
         Show nothing.
     """
 
-    def __init__(self, total: int, searches: int, *, backward: bool, quiet: bool) -> None:
+    def __init__(
+        self, total: int, searches: int, *, unit: str, backward: bool, quiet: bool
+    ) -> None:
         self.shown = not quiet and sys.stderr.isatty()
         self.total, self.searches, self.backward = total, searches, backward
+        self.unit, self._calls = unit, 0
         self._seen: dict[Any, int] = {}
         self._bar: Any = None
         self._timer: threading.Timer | None = None
@@ -42,7 +48,7 @@ class Watch(AbstractContextManager["Watch"]):
                 progress.TextColumn("{task.description}"),
                 progress.BarColumn(bar_width=15),  # in all less than 80 columns
                 progress.MofNCompleteColumn(),
-                progress.TextColumn("features,"),
+                progress.TextColumn(f"{self.unit},"),
                 progress.TimeRemainingColumn(),
                 progress.TextColumn("left; Ctrl-C keeps the path"),
                 console=Console(stderr=True),
@@ -66,7 +72,11 @@ class Watch(AbstractContextManager["Watch"]):
             self._bar.stop()
 
     def callback(self, path: SelectionPath) -> None:
-        """What the estimator calls after every move."""
+        """What the estimator calls after every move, or now and then."""
+        if self.unit != "features":
+            self._calls += 1
+            self._bar.update(self._task, completed=self._calls)
+            return
         reached = self.total - path.sizes[0] if self.backward else path.sizes[-1]
         self._seen[path.parameters.get("alpha")] = reached
         self._bar.update(self._task, completed=sum(self._seen.values()))

@@ -178,8 +178,9 @@ def search(
     searches = len(alphas) if isinstance(alphas, list) else 1
     if not quiet and not {"r", "t"} <= options.keys():  # one fit is quick
         _say_cost(table, entry, steps * searches)
-    watched = "checkpoint" in entry.options  # its callback comes with every move
-    with Watch(steps, searches, backward=backward, quiet=quiet or not watched) as watch:
+    total = steps if entry.calls is None else entry.calls(options, steps)
+    silent = quiet or not entry.unit
+    with Watch(total, searches, unit=entry.unit, backward=backward, quiet=silent) as watch:
         if watch.shown:
             model.set_params(callback=watch.callback)
         notes = _fit(model, table.X, problem.y, extras)
@@ -252,8 +253,10 @@ def _say_cost(table: Table, entry: Method, steps: int) -> None:
         return
     gigabytes = numbers * table.X.dtype.itemsize / 1e9
     means = ["a smaller --max-features shortens it"] * ("max-features" in entry.options)
+    if entry.unit:
+        means += ["Ctrl-C keeps the path so far"]
     if "checkpoint" in entry.options:
-        means += ["Ctrl-C keeps the path so far", "and --checkpoint FILE lets a later run go on"]
+        means += ["and --checkpoint FILE lets a later run go on"]
     many = f"{steps:,} steps" if entry.sizes != "own" else "many steps"
     say(
         f"Note: this may take a while: {rows:,} rows x {columns:,} columns ({gigabytes:.2g} GB), "

@@ -1,6 +1,6 @@
 """Extreme learning machines: exact leave-one-out, and selection paths for nonlinear problems."""
 
-from sparsepath.elm.estimators import ELMClassifier, ELMRegressor, OPELMRegressor
+from sparsepath.elm.estimators import ELMClassifier, ELMRegressor, OPELMClassifier, OPELMRegressor
 from sparsepath.elm.selectors import ELMFSClassifier, ELMFSRegressor
 
 __all__ = [
@@ -8,5 +8,6 @@ __all__ = [
     "ELMFSClassifier",
     "ELMFSRegressor",
     "ELMRegressor",
+    "OPELMClassifier",
     "OPELMRegressor",
 ]

@@ -76,23 +76,6 @@ def times_slope(H, means, R):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)
-def slopes(H, means, w, E, R):  # type: ignore[no-untyped-def]
-    """R <- (w E) (1 - h^2), with w m x T and E T x n; see ``times_slope``."""
-    for j in range(H.shape[0]):
-        r = R[j]
-        for t in range(E.shape[0]):
-            e = E[t]
-            factor = w[j, t]
-            if t == 0:
-                for i in range(r.size):
-                    r[i] = e[i] * factor
-            else:
-                for i in range(r.size):
-                    r[i] += e[i] * factor
-    times_slope(H, means, R)
-
-
-@njit(nogil=True, cache=True, fastmath=FAST)
 def count_wrong(R, p, own):  # type: ignore[no-untyped-def]
     """Samples whose class, left out, does not win: with y = +-1, y r >= p, or r_own - r >= 2 p.
 

@@ -238,12 +238,26 @@ def winners(scores: Floats) -> Indices:
     return (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(1)
 
 
-class OPELMRegressor(RegressorMixin, _ELM):
+class _OPELM(_ELM):
+    """What the pruned machines share: the ranking of the neurons and their number."""
+
+    def _chosen(
+        self, neurons: Neurons, XT: Floats, target: Target, ridge: float, space: Space
+    ) -> Neurons:
+        fit = Fit(neurons, XT, target, ridge, space)
+        ranked = neurons.take(_lars_order(fit.H, target.rows))
+        self.loo_errors_, squares = Fit(ranked, XT, target, ridge, space).prefixes()
+        self.n_neurons_ = int(np.lexsort((squares, self.loo_errors_))[0]) + 1
+        return ranked.take(slice(0, self.n_neurons_))
+
+
+class OPELMRegressor(_OPELM, ELMRegressor):
     """Optimally pruned extreme learning machine (Miche et al. 2010).
 
     The neurons are ranked by least angle regression on their outputs, brought to equal variance;
     the number of them is that of the least leave-one-out error, which one factorisation gives for
-    every number exactly. Ties go to the smaller number.
+    every number exactly. Ties go to the smaller number. With several targets each ranks the
+    neurons, and the rankings are merged in turn: the first of each target, the second of each.
 
     Parameters
     ----------
@@ -257,9 +271,12 @@ class OPELMRegressor(RegressorMixin, _ELM):
     n_neurons_ : int
         The number of neurons kept.
     loo_errors_ : array
-        Mean squared leave-one-out error with the first 1, 2, ... neurons of the ranking.
+        Mean squared leave-one-out error, summed over targets, with the first 1, 2, ... neurons of
+        the ranking.
     loo_error_, loo_error_se_ : float
         That of the machine in use; it was selected, so it flatters a little.
+    loo_predictions_ : array of the shape of y
+        What is predicted for each sample when it is left out.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 
@@ -272,41 +289,67 @@ class OPELMRegressor(RegressorMixin, _ELM):
     (True, True)
     """
 
-    def fit(self, X: Any, y: ArrayLike) -> Self:
-        """Draw, rank and choose the neurons, and fit the output layer.
 
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            The features.
-        y : array of shape (n_samples,)
-            The target.
-        """
-        X = check_features(self, X, reset=True)
-        return self._fit(X, Target(check_one_target(y, X.shape[0])))
+class OPELMClassifier(_OPELM, ELMClassifier):
+    """Optimally pruned extreme learning machine for classes: targets +1 and -1.
 
-    def _chosen(
-        self, neurons: Neurons, XT: Floats, target: Target, ridge: float, space: Space
-    ) -> Neurons:
-        fit = Fit(neurons, XT, target, ridge, space)
-        order = _lars_order(fit.H, target.rows[0])
-        ranked = neurons.take(order)
-        self.loo_errors_ = Fit(ranked, XT, target, ridge, space).prefixes()[1]
-        self.n_neurons_ = int(np.argmin(self.loo_errors_)) + 1
-        return ranked.take(slice(0, self.n_neurons_))
+    As ``OPELMRegressor`` with one target per class, one in all for two classes; the number of
+    neurons is that of the least leave-one-out error rate, with the squared error to break ties.
 
-    def predict(self, X: Any) -> Floats:
-        """Predicted targets."""
-        return self._scores(X)[:, 0]
+    Parameters
+    ----------
+    n_neurons : int, default=100
+        Hidden neurons to choose from.
+    activation, ridge, random_state
+        As for ``ELMRegressor``.
+
+    Attributes
+    ----------
+    classes_ : array
+        The class labels.
+    n_neurons_ : int
+        The number of neurons kept.
+    loo_errors_ : array
+        Leave-one-out error rate with the first 1, 2, ... neurons of the ranking.
+    loo_error_, loo_error_se_ : float
+        That of the machine in use; it was selected, so it flatters a little.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = OPELMClassifier(50, random_state=0).fit(X, y)
+    >>> model.n_neurons_ < 50, model.loo_error_ < 0.05
+    (True, True)
+    """
 
 
-def _lars_order(H: Floats, y: Floats) -> Indices:
-    """Rows of H in the order in which least angle regression takes them; the rest is left out."""
+def _lars_order(H: Floats, rows: Floats) -> Indices:
+    """Rows of H as least angle regression on each target takes them, in turn; others left out."""
     norms = np.sqrt(np.einsum("ji,ji->j", H, H))
     live = np.flatnonzero(norms > 1e-12 * np.sqrt(H.shape[1]))
-    if not len(live) or not y.any():
+    if not len(live) or not rows.any():
         return np.arange(1)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # dependent neurons are passed over
-        active = lars_path((H[live] / norms[live, None]).T, y, method="lar")[1]
-    return live[np.array(active, dtype=np.intp)] if len(active) else live[:1]
+    columns = (H[live] / norms[live, None]).T
+    orders = [lars_entries(columns, y, len(live)).tolist() for y in rows]
+    merged = [order[k] for k in range(len(live)) for order in orders if k < len(order)]
+    return live[list(dict.fromkeys(merged)) or [0]]
+
+
+def lars_entries(X: Floats, y: Floats, most: int) -> Indices:
+    """The first columns to enter, at most so many; one that depends on others is passed over.
+
+    scikit-learn lets an iteration pass without an entry when a coefficient changes its sign, as if
+    it were to be dropped (the rule of the lasso), so a number of iterations is no number of
+    columns: iterations are doubled until there are enough columns, or no more come.
+    """
+    active: list[int] = []
+    iterations, before = most, -1
+    while before < len(active) < most:
+        iterations, before = 2 * iterations, len(active)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            active = lars_path(X, y, method="lar", max_iter=iterations)[1]
+    return np.array(active[:most], dtype=np.intp)

@@ -173,6 +173,13 @@ class Target:
         return self.judge(self.rows, np.full(self.n, 1.0 - 1.0 / self.n))
 
 
+def dependent(ridge: float) -> InputError:
+    """What to say if the factorisation fails."""
+    return InputError(
+        f"ridge={ridge:g} is too small: the neurons are dependent to rounding; try 1e-8 or more."
+    )
+
+
 class Fit:
     """The output layer over given neurons; arrays are lent and good until the next fit.
 
@@ -198,10 +205,7 @@ class Fit:
         A.T.reshape(-1)[:: m + 1] += ridge * n
         self.L, info = lapack.dpotrf(A, lower=1, overwrite_a=1, clean=0)
         if info:
-            raise InputError(
-                f"ridge={ridge:g} is too small: the neurons are dependent to rounding; "
-                "try 1e-8 or more."
-            )
+            raise dependent(ridge)
         self.z = lapack.dtrtrs(self.L, self.H @ target.centred, lower=1)[0]
         self.w = lapack.dtrtrs(self.L, self.z, lower=1, trans=1)[0]
         self.E = target.rows - np.matmul(self.w.T, self.H)
@@ -244,17 +248,6 @@ class Fit:
         compiled.times_slope(self.H, self.means, G)
         return np.einsum("jk,jk->k", self.neurons.weights, G @ self.XT.T)
 
-    def gradient(self, weights: Floats, XT: Floats) -> Floats:
-        """Gradient of the objective by the scalings of all features (equation 13).
-
-        ``weights`` and ``XT`` are those of all features, before scaling.
-        """
-        from sparsepath.elm import compiled
-
-        G = self._space.Q[: len(self.H)]
-        compiled.slopes(self.H, self.means, self.w, self.E, G)
-        return np.einsum("jk,jk->k", weights, G @ XT.T) * (-2.0 / self.target.n)
-
 
 class Space:
     """Room for the two large arrays of a fit, so that they are not asked for again and again."""
@@ -293,10 +286,6 @@ class Pool:
         seen = self.neurons.take(which).on(active, scaling[active])
         XT = self.XT if len(active) == len(scaling) else self.XT[active]
         return Fit(seen, XT, self.target, self.ridge, self.space())
-
-    def gradient(self, fit: Fit, which: Indices | slice) -> Floats:
-        """Gradient of the fit's objective by the scalings of all features."""
-        return fit.gradient(self.neurons.weights[which], self.XT)
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,6 +15,9 @@ from sparsepath.path import Step
 
 STRATEGIES = ("both", "scaling", "swap")
 BATCH = 10  # restarts between two calls of the watcher
+NEAR, RIVALS = 1.25, 3  # subsets whose score is that near the best are polished, at most so many
+FIRST_ROUNDS = 5  # of polishing all of them, before one is chosen
+CLEARLY = 0.9  # of the error of the best by score: less takes its place
 
 Watch = Callable[[Best], bool]
 
@@ -46,50 +49,110 @@ def search(
     """The best scaled machine of each size, and what stopped the search, if something did.
 
     ``scaling`` is the paper: restarts only. ``swap`` looks for subsets with common scalings, then
-    polishes the scalings of the best subset of each size. ``both`` lets the subsets that the
+    polishes the scalings of the best few subsets of each size. ``both`` lets the subsets that the
     restarts found join the swap search, whose yardstick is the same for all and steadier than the
-    luck of one machine, and polishes from the scalings of both.
+    luck of one machine, and polishes their machines too. The best subset by that yardstick stays
+    unless another, polished, is clearly better.
     """
-    best = Best()
-    features = np.flatnonzero(pool.XT.any(1)).tolist()
+    run = _Run(pool, plan, threads, watch)
+    try:
+        run.all(seeds)
+    except KeyboardInterrupt:
+        if not run.machines().at:
+            raise
+        run.stopped = "interrupted"
+    return run.machines(), run.stopped
 
-    def tell(found: Best) -> bool:
-        return watch is not None and watch(found)
 
-    if plan.strategy != "swap":
+class _Run:
+    """One search; ``machines()`` gives the best so far, so that it can end at any time."""
+
+    def __init__(self, pool: Pool, plan: Plan, threads: Threads, watch: Watch | None) -> None:
+        self.pool, self.plan, self.threads, self.watch = pool, plan, threads, watch
+        self.machines: Callable[[], Best] = Best
+        self.stopped = ""
+
+    def tell(self) -> bool:
+        """Report what there is; whether the search is to end."""
+        if self.watch is not None and self.watch(self.machines()):
+            self.stopped = "asked to"
+        return bool(self.stopped)
+
+    def all(self, seeds: Sequence[np.random.SeedSequence]) -> None:
+        best = Best()
+        if self.plan.strategy != "swap":
+            best = self.restarts(seeds)
+        if self.plan.strategy == "scaling" or self.stopped:
+            return
+        features = np.flatnonzero(self.pool.XT.any(1)).tolist()
+        swaps = SwapSearch(self.pool, features, self.plan.size, self.threads)
+        starts = [candidate.subset for candidate in best.at.values()]
+        self.machines = lambda: _settled(self.pool, swaps.best, best)
+        swaps.run(starts, lambda _: self.tell())
+        if not self.stopped:
+            polished = self.polished(swaps, best)
+            self.machines = lambda: polished
+            self.tell()
+
+    def restarts(self, seeds: Sequence[np.random.SeedSequence]) -> Best:
+        """Restarts of Algorithm 1, some at a time."""
+        plan, best = self.plan, Best()
+        self.machines = lambda: best
         for low in range(0, len(seeds), BATCH):
             batch = seeds[low : low + BATCH]
-            for found in threads.map(
-                lambda seed: restart(pool, seed, plan.size, plan.n_levels, plan.rule, best), batch
+            for found in self.threads.map(
+                lambda seed: restart(self.pool, seed, plan.size, plan.n_levels, plan.rule, best),
+                batch,
             ):
                 best.merge(found)
-            if tell(best):
-                return best, "asked to"
-    if plan.strategy == "scaling":
-        return best, ""
+            if self.tell():
+                break
+        return best
 
-    def settled(found: Best) -> Best:
-        """Subsets of the swap search; machines of the restarts where they are better on them."""
+    def polished(self, swaps: SwapSearch, best: Best) -> Best:
+        """The machines of the best subsets with scalings polished; one subset of each size."""
+        pool, least, sizes = self.pool, 1.0 / self.plan.n_levels, sorted(swaps.best.at)
+        tasks = [(size, rival) for size in sizes for rival in _rivals(pool, swaps, best, size)]
+        done = self.threads.map(lambda task: polish(pool, task[1], least, FIRST_ROUNDS), tasks)
+        chosen = []
+        for size in sizes:
+            known = [c for (s, _), c in zip(tasks, done, strict=True) if s == size]
+            leading = min((c for c in known if c.subset == known[0].subset), key=lambda c: c.key)
+            winner = min(known, key=lambda c: c.key)
+            chosen.append(winner if winner.key[0] < CLEARLY * leading.key[0] else leading)
         machines = Best()
-        for size, candidate in found.at.items():
-            # The swap search has a ridge of its own, so the error is taken afresh.
-            machines.offer(best_prefix(pool, candidate.scaling))
-            if size in best.at and best.at[size].subset == candidate.subset:
-                machines.offer(best.at[size])
+        for candidate in self.threads.map(lambda c: polish(pool, c, least), chosen):
+            machines.offer(candidate)
         return machines
 
-    swaps = SwapSearch(pool, features, plan.size, threads)
-    starts = [candidate.subset for candidate in best.at.values()]
-    found = swaps.run(starts, None if watch is None else lambda found: tell(settled(found)))
-    machines = settled(found)
-    if swaps.stopped:
-        return machines, "asked to"
-    rough = [best_prefix(pool, candidate.scaling) for candidate in found.at.values()]
-    rough += [candidate for candidate in machines.at.values() if candidate in best.at.values()]
-    least = 1.0 / plan.n_levels
-    for candidate in threads.map(lambda c: polish(pool, c, least), rough):
-        machines.offer(candidate)
-    return machines, "asked to" if tell(machines) else ""
+
+def _settled(pool: Pool, found: Best, best: Best) -> Best:
+    """Subsets of the swap search; machines of the restarts where they are better on them.
+
+    Sizes that the swap search has not reached are those of the restarts.
+    """
+    machines = Best()
+    for size in best.at.keys() - found.at.keys():
+        machines.offer(best.at[size])
+    for size, candidate in found.at.items():
+        # The swap search has a ridge of its own, so the error is taken afresh.
+        machines.offer(best_prefix(pool, candidate.scaling))
+        if size in best.at and best.at[size].subset == candidate.subset:
+            machines.offer(best.at[size])
+    return machines
+
+
+def _rivals(pool: Pool, swaps: SwapSearch, best: Best, size: int) -> list[Candidate]:
+    """Machines of a size to polish: on the best subsets by score, and those of the restarts.
+
+    The score compares all subsets by common scalings, which is steady but coarse: where a feature
+    wants a scaling of its own, the second best can be the best by far once polished. The first
+    machine is on the best subset by score.
+    """
+    scored = sorted((c.key, subset) for subset, c in swaps.known.items() if len(subset) == size)
+    near = [subset for key, subset in scored if key[0] <= NEAR * scored[0][0][0]][:RIVALS]
+    machines = [best_prefix(pool, swaps.known[subset].scaling) for subset in near]
+    return machines + ([best.at[size]] if size in best.at else [])
 
 
 def models(

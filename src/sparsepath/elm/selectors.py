@@ -26,7 +26,7 @@ from sparsepath.elm.estimators import (
 from sparsepath.elm.network import Pool, Target, draw_neurons, standardise
 from sparsepath.elm.scaling import RULES, Best
 from sparsepath.elm.search import STRATEGIES, Plan, Watch, models, search
-from sparsepath.errors import InputError
+from sparsepath.errors import InputError, warn_interrupted
 from sparsepath.path import SelectionPath
 
 
@@ -96,7 +96,9 @@ class _ELMFS(SelectorMixin, CallbackSupportMixin, BaseEstimator):
         with Threads(self.n_threads) as threads:
             seeds = for_restarts.spawn(plan.n_restarts)
             best, stopped = search(data.pool, plan, seeds, threads, self._watch(context, data))
-        self._settle(best, data, stopped)
+        if stopped == "interrupted":
+            warn_interrupted()
+        self._settle(best, data, stopped, complete=stopped != "interrupted")
         context.call_on_fit_task_end(estimator=self, X=X, y=y)
         return self
 
@@ -135,7 +137,7 @@ class _ELMFS(SelectorMixin, CallbackSupportMixin, BaseEstimator):
             complete=complete,
             stopped=stopped,
         )
-        self._take(self.path_.choose(self.choose))
+        self._take(self.path_.settle(self.choose))
 
     def _criterion(self) -> str:
         return "leave-one-out squared error"
@@ -228,7 +230,7 @@ class ELMFSRegressor(RegressorMixin, _ELMFS):
     n_threads : int, optional
         Threads; None: one per core. It changes the speed only.
     callback : callable, optional
-        Called now and then with the path so far; a true value stops the search.
+        Called now and then with the path so far; a true value stops the search, as Ctrl-C does.
 
     Attributes
     ----------

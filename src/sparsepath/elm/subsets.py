@@ -3,7 +3,9 @@
 Not in the paper. A subset is worth the least leave-one-out error of a machine on it, over a few
 common scalings and over all prefixes of the neurons; one fit gives all prefixes. The best subset of
 every size is kept, and whenever one improves its neighbours are looked at again: one feature more,
-one less, one exchanged. So {1} -> {1, 2} -> {3, 2} is found although {1} is no part of {2, 3}.
+one less, one exchanged. So {1} -> {1, 2} -> {3, 2} is found although {1} is no part of {2, 3}. A
+size is grown from the best few of the size before, not from the best alone: exchanging one feature
+at a time does not lead from one group of correlated features to another.
 Scores only fall and there are finitely many subsets, so the search ends.
 """
 
@@ -17,6 +19,7 @@ from sparsepath.elm.network import Pool
 from sparsepath.elm.scaling import Best, Candidate
 
 SCALINGS = (0.1, 0.2, 0.5, 1.0)
+BEAM = 5  # subsets of a size that the next larger size is grown from
 RIDGE = 1e-3  # at least, while subsets are compared: less lets chance fits of single machines win
 Subset = tuple[int, ...]
 
@@ -69,7 +72,8 @@ class SwapSearch:
         ``starts`` are subsets to be looked at when their size comes up.
         """
         for size in range(1, self.most + 1):
-            self._look(self._larger(self.best.at[size - 1].subset if size > 1 else ()))
+            for subset in self._leaders(size - 1):
+                self._look(self._larger(subset))
             self._look([subset for subset in starts if len(subset) == size])
             changed = {size}
             while changed:
@@ -97,6 +101,11 @@ class SwapSearch:
             if improved:
                 return changed | improved
         return changed
+
+    def _leaders(self, size: int) -> list[Subset]:
+        """The best few subsets of a size."""
+        known = sorted((c.key, subset) for subset, c in self.known.items() if len(subset) == size)
+        return [subset for _, subset in known[:BEAM]] if size else [()]
 
     def _larger(self, subset: Subset) -> list[Subset]:
         return [tuple(sorted((*subset, i))) for i in self.features if i not in subset]

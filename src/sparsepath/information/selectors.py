@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sparsepath.data.door import check_features, check_target
 from sparsepath.data.threads import Threads
-from sparsepath.errors import InputError
+from sparsepath.errors import InputError, warn_interrupted
 from sparsepath.information.kraskov import (
     VARIANTS,
     Estimator,
@@ -35,7 +35,7 @@ class MutualInfoSelector(SelectorMixin, CallbackSupportMixin, BaseEstimator):
     is a transformer only: any estimator may follow it in a pipeline. The error of a subset on the
     path is minus its mutual information, in nats. The estimate falls with the number of features
     when samples are few, so it orders subsets of one size better than sizes: score the path with
-    :func:`sparsepath.evaluate` before trusting a size.
+    :meth:`sparsepath.SelectionPath.evaluate` before trusting a size.
 
     Parameters
     ----------
@@ -58,7 +58,8 @@ class MutualInfoSelector(SelectorMixin, CallbackSupportMixin, BaseEstimator):
     n_threads : int, optional
         Threads; None: one per core. It changes the speed only.
     callback : callable, optional
-        Called after every step or restart with the path so far; a true value stops the search.
+        Called after every step or restart with the path so far; a true value stops the search, as
+        Ctrl-C does.
 
     Attributes
     ----------
@@ -142,11 +143,17 @@ class MutualInfoSelector(SelectorMixin, CallbackSupportMixin, BaseEstimator):
                 k = check_neighbors(self.n_neighbors, XT.shape[1])
             self.n_neighbors_ = k
             estimator = Estimator(XT, YT, k, self.variant, threads)
-            if self.search == "forward":
-                forward(estimator, features, most, trail)
-            else:
-                forward_backward(estimator, features, most, trail, n_restarts, random)
-        self._settle(trail, complete=True)
+            try:
+                if self.search == "forward":
+                    forward(estimator, features, most, trail)
+                else:
+                    forward_backward(estimator, features, most, trail, n_restarts, random)
+            except KeyboardInterrupt:
+                if len(trail.steps) == 1:
+                    raise
+                trail.stopped = "interrupted"
+                warn_interrupted()
+        self._settle(trail, complete=trail.stopped != "interrupted")
         context.call_on_fit_task_end(estimator=self, X=X, y=y)
         return self
 
@@ -183,7 +190,7 @@ class MutualInfoSelector(SelectorMixin, CallbackSupportMixin, BaseEstimator):
             complete=complete,
             stopped=trail.stopped,
         )
-        self.selected_ = np.array(self.path_.subset(self.path_.choose(self.choose)), dtype=np.intp)
+        self.selected_ = np.array(self.path_.subset(self.path_.settle(self.choose)), dtype=np.intp)
 
     def at_size(self, size: int) -> Self:
         """A copy of this fitted selector that uses the best subset of another size.

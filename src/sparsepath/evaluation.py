@@ -1,0 +1,143 @@
+"""One yardstick for subsets of any origin: an estimator refitted on each, and what it errs."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone, is_classifier
+
+from sparsepath.errors import InputError
+
+Losses = NDArray[np.float64]
+Subset = tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Errors:
+    """Errors by size, and what they are.
+
+    Attributes
+    ----------
+    losses : mapping of size to array
+        What the error is the mean of: a number per sample of the data it was measured on.
+    trained : mapping of size to float
+        The mean loss on the training data.
+    criterion, kind : str, {"training", "selection", "honest"}
+        What is measured, and whether on data that has been seen.
+    """
+
+    losses: Mapping[int, Losses]
+    trained: Mapping[int, float]
+    criterion: str
+    kind: str
+
+
+def judge(
+    subsets: Sequence[Subset],
+    n_features: int,
+    estimator: Any,
+    X: Any,
+    y: ArrayLike,
+    X_test: Any = None,
+    y_test: ArrayLike | None = None,
+    cv: Any = None,
+    selector: Any = None,
+) -> Errors:
+    """Refit an estimator on every subset; see :meth:`sparsepath.SelectionPath.evaluate`."""
+    if (X_test is None) != (y_test is None):
+        raise InputError("give both X_test and y_test, or neither.")
+    if X_test is not None and cv is not None:
+        raise InputError("give X_test and y_test, or cv, not both.")
+    if selector is not None and cv is None:
+        raise InputError("selector is for nested cross-validation: give cv as well, as cv=5.")
+    A, t, counts = _columns(X, n_features), np.asarray(y), is_classifier(estimator)
+    if len(t) != A.shape[0]:
+        raise InputError(f"X has {A.shape[0]} rows, y has {len(t)}; they must be as many.")
+    fit = _fitter(estimator, counts)
+    models = {len(s): fit(A[:, sorted(s)], t) for s in subsets}
+    trained = {len(s): _losses(t, models[len(s)](A[:, sorted(s)]), counts) for s in subsets}
+    losses, kind = trained, "training"
+    if X_test is not None:
+        B, u = _columns(X_test, n_features), np.asarray(y_test)
+        losses = {len(s): _losses(u, models[len(s)](B[:, sorted(s)]), counts) for s in subsets}
+        kind = "honest"
+    elif cv is not None:
+        splits = _splits(cv, A, t, counts)
+        losses = _cross_validated(subsets, fit, A, t, splits, counts, selector)
+        kind = "selection" if selector is None else "honest"
+    name = type(estimator).__name__
+    return Errors(
+        losses,
+        {size: float(trained[size].mean()) for size in losses},
+        f"{'error rate' if counts else 'squared error'} of {name}",
+        kind,
+    )
+
+
+def _fitter(estimator: Any, counts: bool) -> Callable[[Any, Any], Callable[[Any], NDArray[Any]]]:
+    """Fits clones; with no columns the mean or the commonest class."""
+
+    def fit(X: Any, y: Any) -> Callable[[Any], NDArray[Any]]:
+        if X.shape[1]:
+            model = clone(estimator).fit(X, y)
+        else:
+            from sklearn.dummy import DummyClassifier, DummyRegressor
+
+            model = (DummyClassifier() if counts else DummyRegressor()).fit(X, y)
+        return lambda Z: np.asarray(model.predict(Z))
+
+    return fit
+
+
+def _columns(X: Any, n_features: int) -> Any:
+    """The data as something whose columns can be taken by number."""
+    A = X if hasattr(X, "tocsr") else np.asarray(X)
+    if A.ndim != 2 or A.shape[1] != n_features:
+        raise InputError(
+            f"the data have shape {A.shape}; the path was made of {n_features} features."
+        )
+    return A.tocsr() if hasattr(A, "tocsr") else A
+
+
+def _losses(y: NDArray[Any], predicted: NDArray[Any], counts: bool) -> Losses:
+    if counts:
+        return (y != predicted).astype(np.float64)
+    errors = np.square(y - predicted.reshape(y.shape)).astype(np.float64)
+    return errors if errors.ndim == 1 else errors.sum(1)
+
+
+def _splits(cv: Any, X: Any, y: NDArray[Any], counts: bool) -> Iterator[Any]:
+    from sklearn.model_selection import check_cv
+
+    return iter(check_cv(cv, y, classifier=counts).split(X, y))
+
+
+def _cross_validated(
+    subsets: Sequence[Subset],
+    fit: Callable[[Any, Any], Callable[[Any], NDArray[Any]]],
+    X: Any,
+    y: NDArray[Any],
+    splits: Iterator[Any],
+    counts: bool,
+    selector: Any,
+) -> dict[int, Losses]:
+    """Losses of the test parts by size; with a selector its own subsets of each training part.
+
+    A size that the selector does not reach in every part is left out.
+    """
+    parts: dict[int, list[Losses]] = {len(s): [] for s in subsets}
+    n_splits = 0
+    for train, test in splits:
+        n_splits += 1
+        own = subsets
+        if selector is not None:
+            own = clone(selector).fit(X[train], y[train]).path_.subsets
+        for subset in own:
+            if len(subset) in parts:
+                columns = sorted(subset)
+                predict = fit(X[train][:, columns], y[train])
+                predicted = predict(X[test][:, columns])
+                parts[len(subset)].append(_losses(y[test], predicted, counts))
+    return {size: np.concatenate(p) for size, p in parts.items() if len(p) == n_splits}
