@@ -12,7 +12,7 @@ that passes this test can still have a weight too small to matter: ``relevance``
 largest weight, is a threshold of its own.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -119,7 +119,7 @@ def random_start(budget: Budget, n_alpha: int, n_inputs: int, rng: np.random.Gen
     x = start(budget, n_alpha, n_inputs)
     s = x.s
     alpha = 0.99 * s * rng.choice([-1.0, 1.0], n_alpha)
-    return Point(s + alpha, s - alpha, x.w, x.left_r, x.left_t)
+    return Point.of(s, alpha, x.w, x.left_r, x.left_t)
 
 
 def solve_network(network: Network, r: float, t: float, options: Options) -> Solution:
@@ -177,5 +177,5 @@ def _refit(Z: Floats, target: Floats, C: Floats, w: Floats, r: float) -> Floats:
     """The coefficients for fixed weights: a lasso with a budget, by the barrier to 1e-6."""
     t = 2.0 * float(w.sum())  # does not bind: the weights stay
     x = start(Budget(r, t, 1.0 / len(C), 1.0 / len(w)), len(C) + 1, len(w))
-    x = replace(x, w=w, left_t=t - float(w.sum()))
+    x = Point.of(x.s, x.alpha, w, x.left_r, t - float(w.sum()))
     return solve(Network(Z, target, C), r, t, x=x, parts="alpha").alpha
