@@ -67,6 +67,8 @@ class Method:
         The most classes that it can tell apart.
     work : callable, optional
         From rows, columns and sizes to the numbers touched, in all; None: each once per size.
+    counts : str
+        What progress is counted in, if not in features and if there is progress.
     """
 
     help: str
@@ -79,6 +81,7 @@ class Method:
     model: str = ""
     most_classes: int | None = None
     work: Callable[[int, int, int], float] | None = None
+    counts: str = ""
 
     def check(self, name: str, task: str, given: Mapping[str, Any], classes: int = 2) -> None:
         """Refuse what the method does not have."""
@@ -159,7 +162,7 @@ def _rbf(task: str, parameters: Mapping[str, Any]) -> Any:
         from sklearn.model_selection import LeaveOneOut
 
         given["cv"] = LeaveOneOut()
-    return SparseRBFRegressorCV(**given)
+    return SparseRBFRegressorCV(n_jobs=-1, **given)
 
 
 def _lssvm_forward(task: str, parameters: Mapping[str, Any]) -> Any:
@@ -265,12 +268,13 @@ METHODS: dict[str, Method] = {
     "rbf": Method(
         "Gaussians that select inputs and centres at once; regression, some hundred rows.",
         _rbf,
-        _has("r t cv choose seed groups"),
+        _has("r t cv choose seed groups weights"),
         ("regression",),
         {},
         "a fit of a network with a centre at every row",
         sizes="own",
         work=lambda rows, columns, sizes: 5e7 * rows,
+        counts="budgets",
     ),
     "lssvm-forward": Method(
         "Add one input at a time to a kernel machine; regression, some hundred rows.",

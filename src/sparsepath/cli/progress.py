@@ -24,9 +24,14 @@ class Watch(AbstractContextManager["Watch"]):
         Whether the sizes go down.
     quiet : bool
         Show nothing.
+    unit : str
+        What is counted: features, that is sizes of the path, or if it is another word, calls.
     """
 
-    def __init__(self, total: int, searches: int, *, backward: bool, quiet: bool) -> None:
+    def __init__(
+        self, total: int, searches: int, *, backward: bool, quiet: bool, unit: str = "features"
+    ) -> None:
+        self.unit = unit
         self.shown = not quiet and sys.stderr.isatty()
         self.total, self.searches, self.backward = total, searches, backward
         self._seen: dict[Any, int] = {}
@@ -42,7 +47,7 @@ class Watch(AbstractContextManager["Watch"]):
                 progress.TextColumn("{task.description}"),
                 progress.BarColumn(bar_width=15),  # in all less than 80 columns
                 progress.MofNCompleteColumn(),
-                progress.TextColumn("features,"),
+                progress.TextColumn(f"{self.unit},"),
                 progress.TimeRemainingColumn(),
                 progress.TextColumn("left; Ctrl-C keeps the path"),
                 console=Console(stderr=True),
@@ -67,6 +72,9 @@ class Watch(AbstractContextManager["Watch"]):
 
     def callback(self, path: SelectionPath) -> None:
         """What the estimator calls after every move."""
+        if self.unit != "features":
+            self._bar.advance(self._task)
+            return
         reached = self.total - path.sizes[0] if self.backward else path.sizes[-1]
         self._seen[path.parameters.get("alpha")] = reached
         self._bar.update(self._task, completed=sum(self._seen.values()))

@@ -176,8 +176,11 @@ def search(
     searches = len(alphas) if isinstance(alphas, list) else 1
     if not quiet and not {"r", "t"} <= options.keys():  # one fit is quick
         _say_cost(table, entry, steps * searches)
-    watched = "checkpoint" in entry.options  # its callback comes with every move
-    with Watch(steps, searches, backward=backward, quiet=quiet or not watched) as watch:
+    # A callback comes with every move, or with every budget of a grid.
+    budgets = getattr(model, "ts", None) if entry.counts else None
+    total, unit = (steps, "features") if budgets is None else (_length(budgets), entry.counts)
+    watched = "checkpoint" in entry.options or budgets is not None
+    with Watch(total, searches, backward=backward, quiet=quiet or not watched, unit=unit) as watch:
         if watch.shown:
             model.set_params(callback=watch.callback)
         notes = _fit(model, table.X, problem.y, extras)
@@ -187,6 +190,11 @@ def search(
     size, more = _settle(model.path_, rule)
     _name(model, table.names, rule)
     return Outcome(model.at_size(size), table, task, rule, [*notes, *more], method)
+
+
+def _length(grid: Any) -> int:
+    """How many values a grid has that is given by them or by their number."""
+    return int(grid) if np.ndim(grid) == 0 else len(grid)
 
 
 def _most(table: Table) -> int:
