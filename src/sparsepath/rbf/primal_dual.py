@@ -43,7 +43,6 @@ from sparsepath.rbf.network import Network
 FRACTION = 0.995  # of the way to the boundary
 CENTRED = 1e4  # multipliers are kept within this factor of mu k / x
 MOST_HALVINGS = 12
-LEAD = 10.0  # an early stage ends when the decrement is below this times mu
 EXACT_FROM = 2e-4  # the mu from which the exact Hessian is tried
 LIVE = 1e-2  # of the largest weight: smaller ones keep the Gauss-Newton Hessian
 
@@ -128,8 +127,8 @@ class PrimalDual:
 
     # One mu -------------------------------------------------------------------------------------
 
-    def stage(self, mu: float, tolerance: float, most: int, least: float = 0.9) -> Stage:
-        """Step until the decrement is below ``tolerance * mu`` at a step longer than ``least``."""
+    def stage(self, mu: float, tolerance: float, most: int) -> Stage:
+        """Step until the decrement is below ``tolerance * mu``."""
         self.mu = mu
         decrement, iterations, done = np.inf, 0, False
         while not done and iterations < most:
@@ -137,7 +136,7 @@ class PrimalDual:
             decrement, length = self._iterate()
             if length == 0.0:
                 break
-            done = decrement <= tolerance * mu and length > least
+            done = decrement <= tolerance * mu and length > 0.9
         # A step too small to be seen in J is as far as rounding lets us go.
         seen = decrement > 1e-12 * abs(self.value())
         return Stage(mu, iterations, decrement, done or not seen)
@@ -314,8 +313,7 @@ def solve(
     mu_max, mu_min, factor : float
         Where mu begins and ends, and what it is multiplied by from stage to stage.
     tolerance : float
-        The last stage ends when the decrement is below ``tolerance * mu_min``; earlier ones, whose
-        only use is to lead there, at ten times mu.
+        The last stage ends when the decrement is below ``tolerance * mu_min``; earlier ones at mu.
     most : int
         Iterations per stage.
     x : Point, optional
@@ -329,7 +327,7 @@ def solve(
     mu = mu_max
     while True:
         last = mu <= mu_min * (1 + 1e-9)
-        stages.append(run.stage(mu, tolerance, most) if last else run.stage(mu, LEAD, most, 0.0))
+        stages.append(run.stage(mu, tolerance if last else 1.0, most))
         if last:
             break
         mu = max(mu_min, factor * mu)
