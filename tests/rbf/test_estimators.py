@@ -287,3 +287,11 @@ def test_search_tells_how_far_it_is_and_can_be_stopped(data):
     assert model.ts_.tolist() == [1.0]
     model.set_params(callback=None).fit(data.X, data.y)
     assert model.path_.complete
+
+
+def test_zero_rule_compares_with_the_multipliers():
+    w = np.array([0.5, 0.4, 7e-4, 1e-4])
+    t = w.sum() + 1e-6  # the bound is 4.7e-4, below the cap
+    assert nonzero_weights(w, t).tolist() == [True, True, True, False]
+    p = np.array([0.2, 2.0, 1e-3, 7e-4])  # the bound is 8.6e-4
+    assert nonzero_alpha(p / 2, p / 2, p.sum() / 2 + 1e-6).tolist() == [True, True, True, False]
