@@ -201,7 +201,7 @@ def main():
     ]
     print(shown, flush=True)
     n_splits = (
-        dict.fromkeys(SETS, 10) if full else {"boston_housing": 2, "wine_spectra": 3, "bank32nh": 2}
+        dict.fromkeys(SETS, 10) if full else {"boston_housing": 4, "wine_spectra": 6, "bank32nh": 4}
     )
     n_grid, n_folds = (20, 10) if full else (4, 3)
     text += [

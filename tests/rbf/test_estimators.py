@@ -47,7 +47,7 @@ def fitted(data):
         LSSVMRegressor(),
         LSSVMClassifier(),
         LSSVMForwardRegressor(2, gamma=10.0),
-        ReducedRankKernelRidge(sigma2=[1.0, 30.0]),
+        ReducedRankKernelRidge(10.0, 30.0),
     ],
     ids=lambda estimator: type(estimator).__name__,
 )
@@ -239,3 +239,59 @@ def test_errors_lead_on(model, hint, data):
 def test_two_targets_are_refused(data):
     with pytest.raises(InputError, match="2 targets"):
         SparseRBFRegressor().fit(data.X, np.column_stack([data.y, data.y**2]))
+
+
+def test_weights_are_repetitions(data):
+    weights = np.arange(60) % 3
+    twice = np.repeat(np.arange(60), weights)
+    some = SparseRBFRegressor(5, 4).fit(data.X, data.y, sample_weight=weights)
+    alone = SparseRBFRegressor(5, 4).fit(data.X[twice], data.y[twice])
+    assert_allclose(some.predict(data.X), alone.predict(data.X), rtol=1e-5, atol=1e-6)
+    assert some.path_.error(1) == pytest.approx(alone.path_.error(1), rel=1e-5)
+    assert (weights[some.selected_centres_] > 0).all()
+    centres = data.X[some.selected_centres_][:, some.selected_]
+    assert_allclose(some.centres_, centres)
+
+
+def test_weights_count_in_the_cross_validation(data):
+    weights = np.where(np.arange(60) % 5 == 0, 0.0, 1.0 + np.arange(60) % 2)
+    grid = {"rs": [6.0], "ts": [2.0, 5.0], "cv": KFold(3)}
+    model = SparseRBFRegressorCV(**grid).fit(data.X, data.y, sample_weight=weights)
+    for k, node in enumerate(model.cv_results_["params"]):
+        for i, (a, b) in enumerate(KFold(3).split(data.X)):
+            plain = SparseRBFRegressor(**node).fit(data.X[a], data.y[a], sample_weight=weights[a])
+            off = (data.y[b] - plain.predict(data.X[b])) ** 2
+            expected = -np.average(off, weights=weights[b])
+            assert model.cv_results_[f"split{i}_test_score"][k] == pytest.approx(expected)
+
+
+def test_search_tells_how_far_it_is_and_can_be_stopped(data):
+    seen = []
+
+    def stop(path):
+        seen.append(path)
+        return len(seen) == 2
+
+    grid = {"rs": [6.0], "ts": [1.0, 3.0, 5.0], "cv": 2}
+    model = SparseRBFRegressorCV(**grid, callback=stop).fit(data.X, data.y)
+    assert [path.complete for path in seen] == [False, False]
+    assert model.ts_.tolist() == [1.0, 3.0]
+    assert not model.path_.complete
+    assert len(model.cv_results_["params"]) == 2
+    assert "callback" not in model.path_.parameters
+
+    def interrupt(path):
+        raise KeyboardInterrupt
+
+    model.set_params(callback=interrupt).fit(data.X, data.y)
+    assert model.ts_.tolist() == [1.0]
+    model.set_params(callback=None).fit(data.X, data.y)
+    assert model.path_.complete
+
+
+def test_zero_rule_compares_with_the_multipliers():
+    w = np.array([0.5, 0.4, 7e-4, 1e-4])
+    t = w.sum() + 1e-6  # the bound is 4.7e-4, below the cap
+    assert nonzero_weights(w, t).tolist() == [True, True, True, False]
+    p = np.array([0.2, 2.0, 1e-3, 7e-4])  # the bound is 8.6e-4
+    assert nonzero_alpha(p / 2, p / 2, p.sum() / 2 + 1e-6).tolist() == [True, True, True, False]

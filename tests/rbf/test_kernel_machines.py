@@ -204,3 +204,47 @@ def test_errors_lead_on(model, hint):
     data = friedman(20, 5, random_state=0)
     with pytest.raises(InputError, match=hint):
         model.fit(data.X, data.y)
+
+
+@few
+@given(st.integers(0, 999), st.integers(4, 14), st.floats(0.1, 50))
+def test_weighted_errors_left_out(seed, n, gamma):
+    X, Y = problem(seed, n, 2, 2)
+    weights = np.random.default_rng(seed).uniform(0.2, 3.0, n)
+    K = twin.gaussian(X, X, 3.0)
+    machine = LSSVM(K, Y, weights)
+    single = [np.array([i]) for i in range(n)]
+    expected = twin.weighted_lssvm_left_out(X, Y, gamma, 3.0, weights, single)
+    assert_allclose(machine.loo_residuals(gamma), expected, rtol=1e-6, atol=1e-8)
+    assert_allclose(residuals(K, Y, [gamma], None, weights)[0], expected, rtol=1e-6, atol=1e-8)
+    blocks = np.array_split(np.random.default_rng(seed).permutation(n), 2)
+    expected = twin.weighted_lssvm_left_out(X, Y, gamma, 3.0, weights, blocks)
+    assert_allclose(machine.block_residuals(gamma, blocks), expected, rtol=1e-6, atol=1e-8)
+    basis = reconstruct(K, 3, weights=weights)
+    expected = twin.weighted_reduced_rank_left_out(K, basis.chosen, Y, gamma, weights)
+    assert_allclose(ReducedRank(basis, Y, weights).fit(gamma)[2], expected, rtol=1e-5, atol=1e-8)
+
+
+def test_weights_steer_the_choice_of_samples():
+    X = np.array([0.0, 0.1, 5.0, 5.1, 9.0])[:, None]
+    K = twin.gaussian(X, X, 1.0)
+    heavy = np.array([1.0, 1.0, 1.0, 1.0, 50.0])
+    assert reconstruct(K, 1).chosen[0] != 4
+    assert reconstruct(K, 1, weights=heavy).chosen[0] == 4
+
+
+def test_samples_of_weight_zero_are_not_there():
+    data = friedman(40, 5, random_state=0)
+    weights = np.where(np.arange(40) % 4 == 0, 0.0, 1.0)
+    kept = weights > 0
+    for make in (
+        lambda: LSSVMRegressor(cv=KFold(4)),
+        lambda: LSSVMRegressor(),
+        lambda: ReducedRankKernelRidge(sigma2=20.0, max_samples=10),
+    ):
+        some = make().fit(data.X, data.y, sample_weight=weights)
+        assert np.isnan(some.cv_residuals_).tolist() == (~kept).tolist()
+        if make().get_params().get("cv", "loo") == "loo":
+            alone = make().fit(data.X[kept], data.y[kept])
+            assert_allclose(some.predict(data.X), alone.predict(data.X))
+            assert_allclose(some.cv_residuals_[kept], alone.cv_residuals_)

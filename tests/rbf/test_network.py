@@ -25,7 +25,9 @@ def test_outputs_and_gradient(seed, n, d, m):
     X, y, C, alpha, w = problem(seed, n, d, m)
     network = Network(X, y, C)
     assert_allclose(network.place(w)[1:], twin.kernel(X, C, w).T, rtol=1e-10, atol=1e-14)
-    assert_allclose(network.output(alpha), twin.output(alpha, w, X, C), rtol=1e-10, atol=1e-12)
+    assert_allclose(
+        network.residuals(alpha) + y, twin.output(alpha, w, X, C), rtol=1e-10, atol=1e-12
+    )
     assert_allclose(network.error(alpha), twin.error(alpha, w, X, y, C), rtol=1e-10)
 
     def f(theta):
@@ -33,7 +35,9 @@ def test_outputs_and_gradient(seed, n, d, m):
 
     expected = twin.numeric_gradient(f, np.concatenate([alpha, w]))
     assert_allclose(network.gradient(alpha), expected, rtol=1e-5, atol=1e-7)
-    assert_allclose(network.alpha_gradient(alpha), expected[: m + 1], rtol=1e-5, atol=1e-7)
+    assert_allclose(
+        network.alpha_gradient(network.residuals(alpha)), expected[: m + 1], rtol=1e-5, atol=1e-7
+    )
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -60,7 +64,7 @@ def test_hessian_is_exact_with_its_residual_part(seed):
     )
     assert_allclose(H[: m + 1, : m + 1], numeric[: m + 1, : m + 1], rtol=1e-6, atol=1e-8)
     assert np.abs(H - numeric).max() > 1e-3  # by design the residuals are left out...
-    cross, among = network.curvature(alpha, np.arange(d))
+    cross, among = network.curvature(alpha, network.residuals(alpha), np.arange(d))
     H[1 : m + 1, m + 1 :] += cross  # ...and these are they
     H[m + 1 :, m + 1 :] += among
     assert_allclose(H[: m + 1, m + 1 :], numeric[: m + 1, m + 1 :], rtol=1e-5, atol=1e-7)
@@ -73,7 +77,7 @@ def test_gauss_newton_is_the_hessian_without_residuals():
     network = Network(X, y, C)
     network.place(w)
     network.gradient(alpha)
-    cross, among = network.curvature(alpha, np.arange(3))
+    cross, among = network.curvature(alpha, network.residuals(alpha), np.arange(3))
     assert_allclose(cross, 0, atol=1e-13)
     assert_allclose(among, 0, atol=1e-13)
 
@@ -87,8 +91,41 @@ def test_curvature_of_some_inputs_is_the_part():
     X, y, C, alpha, w = problem(3)
     network = Network(X, y, C)
     network.place(w)
-    cross, among = network.curvature(alpha, np.arange(3))
+    cross, among = network.curvature(alpha, network.residuals(alpha), np.arange(3))
     some = np.array([0, 2])
-    cross2, among2 = network.curvature(alpha, some)
+    cross2, among2 = network.curvature(alpha, network.residuals(alpha), some)
     assert_allclose(cross2, cross[:, some])
     assert_allclose(among2, among[np.ix_(some, some)])
+
+
+def test_weighted_error_and_its_derivatives():
+    X, y, C, alpha, w = problem(4)
+    p = np.random.default_rng(1).uniform(0.2, 3.0, len(y))
+    network = Network(X, y, C, 7.0 * p)  # ratios matter only
+
+    def f(theta):
+        off = y - twin.output(theta[: len(alpha)], theta[len(alpha) :], X, C)
+        return np.average(off**2, weights=p)
+
+    theta = np.concatenate([alpha, w])
+    network.place(w)
+    assert_allclose(network.error(alpha), f(theta))
+    assert_allclose(network.gradient(alpha), twin.numeric_gradient(f, theta), rtol=1e-5, atol=1e-7)
+
+    def gradient(theta):
+        return twin.numeric_gradient(f, theta, 1e-5)
+
+    H = network.gauss_newton()
+    H = np.tril(H) + np.tril(H, -1).T
+    m, d = len(C), len(w)
+    cross, among = network.curvature(alpha, network.residuals(alpha), np.arange(d))
+    H[1 : m + 1, m + 1 :] += cross
+    H[m + 1 :, 1 : m + 1] += cross.T
+    H[m + 1 :, m + 1 :] += among
+    numeric = np.array(
+        [
+            (gradient(theta + step) - gradient(theta - step)) / 2e-4
+            for step in 1e-4 * np.eye(len(theta))
+        ]
+    )
+    assert_allclose(H, numeric, rtol=1e-3, atol=1e-4)

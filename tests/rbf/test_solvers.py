@@ -8,7 +8,7 @@ from sklearn.linear_model import lars_path
 from slow_twins import rbf as twin
 from sparsepath.data.synthetic import bump, friedman
 from sparsepath.rbf.alternating import solve_alternating
-from sparsepath.rbf.barrier import Budget, Curvature, NewtonSystem, Point, start
+from sparsepath.rbf.barrier import Budget, NewtonSystem, Point, start
 from sparsepath.rbf.network import Network
 from sparsepath.rbf.primal_dual import solve
 from sparsepath.rbf.printed import QuasiNewton, solve_printed
@@ -43,9 +43,11 @@ def test_system_without_slacks_is_the_whole_system():
     network.place(w)
     network.gradient(alpha)
     left_r, left_t = r - s.sum(), t - w.sum()
-    curvature = Curvature(
-        mu / M / u**2, mu / M / v**2, mu / d / w**2, mu / left_r**2, mu / left_t**2
-    )
+    x = Point.of(s, alpha, w, left_r, left_t)
+    curvature = Point(mu * Budget(r, t, 1 / M, 1 / d).shares(M + 1, d) / x.all**2, M + 1)
+    assert_allclose(curvature.u, mu / M / u**2)
+    assert_allclose(curvature.v, mu / M / v**2)
+    assert_allclose([curvature.left_r, curvature.left_t], [mu / left_r**2, mu / left_t**2])
     system = NewtonSystem(network.gauss_newton(), curvature, "both", lam, lam)
     step = system.solve(g[: M + 1], g[M + 1 : 2 * M + 2], g[2 * M + 2 :])
     assert_allclose(np.concatenate([step.alpha, step.s, step.w]), p, rtol=1e-9)
@@ -76,7 +78,7 @@ def test_printed_iterates_are_those_of_the_plain_newton(one):
     theta, lam, steps = twin.algorithm_3(twin.start(M, d, r, t, signs), X, y, X, r, t, mu)
     x = start(Budget(r, t, 1 / M, 1 / d), M + 1, d)
     alpha = 0.99 * x.s * signs
-    x = Point(x.s + alpha, x.s - alpha, x.w, x.left_r, x.left_t)
+    x = Point.of(x.s, alpha, x.w, x.left_r, x.left_t)
     newton = QuasiNewton(Network(X, y, X), Budget(r, t, 1 / M, 1 / d), x)
     stage = newton.run(mu)
     assert (stage.iterations, newton.lam) == (steps, lam)
@@ -123,7 +125,7 @@ def test_alpha_step_is_the_lasso(other):
     least = np.mean((y - basis @ exact) ** 2)
     for mu in (1e-5, 1e-7):
         x = start(Budget(r, 1.0, 1 / len(X), 1 / 7), len(X) + 1, 7)
-        x.w, x.left_t = w, 1.0 - w.sum()
+        x = Point.of(x.s, x.alpha, w, x.left_r, 1.0 - w.sum())
         found = solve(Network(X, y, X), r, 1.0, x=x, parts="alpha", mu_min=mu, tolerance=1e-3)
         assert_allclose(found.w, w)
         promised = mu * (1 + 2 * (len(X) + 1) / len(X))

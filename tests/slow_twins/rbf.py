@@ -201,3 +201,32 @@ def reduced_rank(K, S, Y, gamma):
     penalty[:-1, :-1] = K[np.ix_(S, S)] / gamma
     solution = np.linalg.solve(F.T @ F + penalty, F.T @ Y)
     return solution[:-1], solution[-1]
+
+
+def weighted_lssvm_left_out(X, Y, gamma, sigma2, weights, blocks):
+    """Residuals of every block from a fit to the rest, squared errors weighted."""
+    out = np.empty_like(Y)
+    for block in blocks:
+        rest = np.setdiff1d(np.arange(len(X)), block)
+        n = len(rest)
+        A = np.zeros((n + 1, n + 1))
+        A[:n, :n] = gaussian(X[rest], X[rest], sigma2) + np.diag(1 / (gamma * weights[rest]))
+        A[:n, n] = A[n, :n] = 1
+        solution = np.linalg.solve(A, np.vstack([Y[rest], np.zeros((1, Y.shape[1]))]))
+        K = gaussian(X[block], X[rest], sigma2)
+        out[block] = Y[block] - (K @ solution[:n] + solution[n])
+    return out
+
+
+def weighted_reduced_rank_left_out(K, S, Y, gamma, weights):
+    """Leave-one-out residuals of equation 7 with weighted squared errors, by refitting."""
+    F = np.column_stack([K[S].T, np.ones(len(K))])
+    penalty = np.zeros((len(S) + 1, len(S) + 1))
+    penalty[:-1, :-1] = K[np.ix_(S, S)] / gamma
+    out = np.empty_like(Y)
+    for i in range(len(K)):
+        rest = np.delete(np.arange(len(K)), i)
+        V = F[rest] * weights[rest, None]
+        solution = np.linalg.solve(V.T @ F[rest] + penalty, V.T @ Y[rest])
+        out[i] = Y[i] - F[i] @ solution
+    return out

@@ -175,7 +175,7 @@ def _rbf(task: str, parameters: Mapping[str, Any]) -> Any:
         from sklearn.model_selection import LeaveOneOut
 
         given["cv"] = LeaveOneOut()
-    return SparseRBFRegressorCV(**given)
+    return SparseRBFRegressorCV(n_jobs=-1, **given)
 
 
 def _lssvm_forward(task: str, parameters: Mapping[str, Any]) -> Any:
@@ -207,6 +207,14 @@ def _lars(task: str, parameters: Mapping[str, Any]) -> Any:
     from sparsepath.lars import LarsSelector
 
     return LarsSelector(**parameters)
+
+
+def _rbf_calls(options: Mapping[str, Any], size: int) -> int:
+    if "t" in options:
+        return 0 if "r" in options else 1
+    from sparsepath.rbf import SparseRBFRegressorCV
+
+    return int(SparseRBFRegressorCV().ts)
 
 
 def _elm_fs_calls(options: Mapping[str, Any], size: int) -> int:
@@ -303,12 +311,14 @@ METHODS: dict[str, Method] = {
     "rbf": Method(
         "Gaussians that select inputs and centres at once; regression, some hundred rows.",
         _rbf,
-        _has("r t cv choose seed groups"),
+        _has("r t cv choose seed groups weights"),
         ("regression",),
         {},
         "a fit of a network with a centre at every row",
         sizes="own",
         work=lambda rows, columns, sizes: 5e7 * rows,
+        unit="budgets",
+        calls=_rbf_calls,
     ),
     "lssvm-forward": Method(
         "Add one input at a time to a kernel machine; regression, some hundred rows.",

@@ -27,6 +27,8 @@ class Watch(AbstractContextManager["Watch"]):
         Whether the sizes go down.
     quiet : bool
         Show nothing.
+    unit : str
+        What is counted: features, that is sizes of the path, or if it is another word, calls.
     """
 
     def __init__(

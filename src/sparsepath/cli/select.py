@@ -179,7 +179,7 @@ def search(
     if not quiet and not {"r", "t"} <= options.keys():  # one fit is quick
         _say_cost(table, entry, steps * searches)
     total = steps if entry.calls is None else entry.calls(options, steps)
-    silent = quiet or not entry.unit
+    silent = quiet or not entry.unit or not total
     with Watch(total, searches, unit=entry.unit, backward=backward, quiet=silent) as watch:
         if watch.shown:
             model.set_params(callback=watch.callback)

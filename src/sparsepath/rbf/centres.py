@@ -14,37 +14,39 @@ PLACINGS = ("kmeans", "reconstruction")
 
 
 def place_centres(
-    X: Floats, centres: Any, placing: str, seed: int
+    X: Floats, centres: Any, placing: str, seed: int, weights: Floats | None = None
 ) -> tuple[Floats, NDArray[np.intp] | None]:
     """The centres in the units of X, and which samples they are, if they are samples.
 
     ``centres`` is "all", a number or an array; a number of them is placed by k-means of the
     standardised samples, or taken from the samples by least mean reconstruction error, for
-    Gaussians with the mean squared distance of two samples for their width.
+    Gaussians with the mean squared distance of two samples for their width. Equal samples are one
+    place.
     """
     if placing not in PLACINGS:
         raise InputError(f"placing={placing!r}; use one of {', '.join(PLACINGS)}.")
     if isinstance(centres, str):
         if centres != "all":
             raise InputError(f"centres={centres!r}; use 'all', a number, or an array of centres.")
-        return X, np.arange(len(X))
+        return _distinct(X)
     if np.ndim(centres) == 0:
         number = int(centres)
         if number != centres or number < 1:
             raise InputError(f"centres={centres!r}; give a whole number from 1 up.")
         if number >= len(X):
-            return X, np.arange(len(X))
-        scale = X.std(axis=0)
+            return _distinct(X)
+        mean = np.average(X, axis=0, weights=weights)
+        scale = np.sqrt(np.average((X - mean) ** 2, axis=0, weights=weights))
         scale[scale == 0] = 1.0
-        mean = X.mean(axis=0)
         Z = (X - mean) / scale
         if placing == "kmeans":
             from sklearn.cluster import KMeans
 
-            means = KMeans(number, n_init=1, random_state=seed).fit(Z).cluster_centers_
+            placed = KMeans(number, n_init=1, random_state=seed).fit(Z, sample_weight=weights)
+            means = placed.cluster_centers_
             return means.astype(np.float64) * scale + mean, None
         K = gaussians(Z, Z, np.full(Z.shape[1], 0.5 / Z.shape[1]))
-        chosen = reconstruct(K, number).chosen
+        chosen = reconstruct(K, number, weights=weights).chosen
         return X[chosen], chosen
     given = np.asarray(centres, dtype=np.float64)
     if given.ndim != 2 or given.shape[1] != X.shape[1] or not len(given):
@@ -54,3 +56,9 @@ def place_centres(
     if not np.isfinite(given).all():
         raise InputError("centres holds NaN or infinity.")
     return given, None
+
+
+def _distinct(X: Floats) -> tuple[Floats, NDArray[np.intp]]:
+    """The samples without repetition, in their order."""
+    first = np.sort(np.unique(X, axis=0, return_index=True)[1])
+    return X[first], first

@@ -15,12 +15,12 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from sparsepath.data.blocks import Floats
-from sparsepath.data.door import check_features, check_target, refuse_constant
+from sparsepath.data.door import check_features, check_target, check_weights, refuse_constant
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError, PathWarning
 from sparsepath.path import SelectionPath, Step
 from sparsepath.rbf.centres import place_centres
-from sparsepath.rbf.model import Model, Options, Training, empty_model, train
+from sparsepath.rbf.model import Model, Options, Scaling, Training, empty_model, train
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,7 +34,7 @@ def dense(X: Any) -> Floats:
     return np.asarray(X if isinstance(X, np.ndarray) else X.toarray(), dtype=np.float64)
 
 
-def one_target(y: Any, n_samples: int) -> Floats:
+def one_target(y: Any, n_samples: int, weights: Floats | None = None) -> Floats:
     """A single target as a vector; a column is taken with scikit-learn's usual warning."""
     Y, plain = check_target(y, n_samples)
     if Y.shape[1] != 1:
@@ -45,8 +45,15 @@ def one_target(y: Any, n_samples: int) -> Floats:
             DataConversionWarning,
             stacklevel=4,
         )
-    refuse_constant(Y, np.ones(n_samples))
+    refuse_constant(Y, np.ones(n_samples) if weights is None else weights)
     return Y[:, 0]
+
+
+def weights_of(sample_weight: Any, n_samples: int) -> Floats | None:
+    """Checked sample weights; None if there are none."""
+    if sample_weight is None:
+        return None
+    return check_weights(sample_weight, n_samples)
 
 
 def positive(value: Any, name: str) -> float:
@@ -248,7 +255,7 @@ class SparseRBFRegressor(_SparseRBF):
     centres_ : array
         Centres in use, of the inputs in use, in the units of the data.
     selected_centres_ : array of int
-        Which of the candidates they are.
+        Which of the samples (or of the centres given, or placed by k-means) they are.
     coef_, intercept_ : array, float
         Coefficients of the basis functions and the bias, in the units of the target.
     duality_gap_ : float
@@ -300,7 +307,7 @@ class SparseRBFRegressor(_SparseRBF):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    def fit(self, X: Any, y: ArrayLike) -> Self:
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the network.
 
         Parameters
@@ -309,24 +316,33 @@ class SparseRBFRegressor(_SparseRBF):
             The inputs.
         y : array of shape (n_samples,)
             The target.
+        sample_weight : array of shape (n_samples,), optional
+            How much each squared error counts, and each sample in the standardisation; only ratios
+            matter.
         """
         X = dense(check_features(self, X, reset=True))
-        y = one_target(y, len(X))
+        weights = weights_of(sample_weight, len(X))
+        y = one_target(y, len(X), weights)
+        counted = np.arange(len(X)) if weights is None else np.flatnonzero(weights)
+        if weights is not None:
+            X, y, weights = X[counted], y[counted], weights[counted]
         r, t = positive(self.r, "r"), positive(self.t, "t")
         options = self._options()
         with Threads(1):
-            centres, _ = place_centres(X, self.centres, self.placing, options.seed)
-            training = train(X, y, centres, r, t, options)
+            places, rows = place_centres(X, self.centres, self.placing, options.seed, weights)
+            training = train(X, y, places, r, t, options, weights)
+        if rows is not None:
+            training = renumbered(training, counted[rows])
         self._take(training, r, t)
-        self._warn(training, X, y)
+        self._warn(training, X, y, weights)
         squares = (y - training.model.predict(X)) ** 2
-        empty = (y - y.mean()) ** 2
-        steps = {0: _step((), empty)}
-        nothing = replace(training, model=empty_model(float(y.mean())))
+        mean = float(np.average(y, weights=weights))
+        steps = {0: _step((), (y - mean) ** 2, weights)}
+        nothing = replace(training, model=empty_model(mean))
         self._of_size = {0: ((r, t), nothing)}
         if len(self.selected_):
             subset = tuple(int(i) for i in self.selected_)
-            steps[len(subset)] = _step(subset, squares)
+            steps[len(subset)] = _step(subset, squares, weights)
             self._of_size[len(subset)] = ((r, t), training)
         self.path_ = SelectionPath(
             steps,
@@ -341,7 +357,7 @@ class SparseRBFRegressor(_SparseRBF):
         )
         return self
 
-    def _warn(self, training: Training, X: Floats, y: Floats) -> None:
+    def _warn(self, training: Training, X: Floats, y: Floats, weights: Floats | None) -> None:
         """Say what a reader of the fit should know."""
         solution = training.solution
         if not solution.converged:
@@ -367,7 +383,8 @@ class SparseRBFRegressor(_SparseRBF):
                 PathWarning,
                 stacklevel=3,
             )
-        error = float(np.mean((y - training.model.predict(X)) ** 2)) / float(y.var())
+        error = np.average((y - training.model.predict(X)) ** 2, weights=weights)
+        error /= Scaling.of(X, y, weights).y_scale ** 2
         if len(training.dropped) and error > 1.2 * solution.error + 0.01:
             warnings.warn(
                 f"inputs {training.dropped.tolist()} have little weight, but leaving them out "
@@ -378,6 +395,26 @@ class SparseRBFRegressor(_SparseRBF):
             )
 
 
-def _step(subset: tuple[int, ...], squares: Floats) -> Step:
-    error, se = float(squares.mean()), float(squares.std(ddof=1) / np.sqrt(len(squares)))
-    return Step(subset, error, se, train_error=error)
+def renumbered(training: Training, samples: NDArray[np.intp]) -> Training:
+    """The same with centres told by the samples that they are."""
+    model = replace(training.model, kept=samples[training.model.kept])
+    return replace(training, model=model)
+
+
+def _step(subset: tuple[int, ...], squares: Floats, weights: Floats | None) -> Step:
+    error = float(np.average(squares, weights=weights))
+    return Step(subset, error, mean_se(squares, weights), train_error=error)
+
+
+def mean_se(values: Floats, weights: Floats | None = None) -> float:
+    """Standard error of a (weighted) mean.
+
+    >>> mean_se(np.array([1.0, 3.0])), mean_se(np.array([1.0, 3.0]), np.array([2.0, 2.0]))
+    (1.0, 1.0)
+    """
+    n = len(values)
+    if n < 2:
+        return np.nan
+    shares = np.full(n, 1.0 / n) if weights is None else weights / weights.sum()
+    off = shares * (values - shares @ values)
+    return float(np.sqrt(off @ off * n / (n - 1)))

@@ -103,7 +103,7 @@ class LSSVMForwardRegressor(RegressorMixin, SelectorMixin, CallbackSupportMixin,
         gammas = sorted(grid(self.gamma, "gamma", GAMMAS))
         sigma2s = sorted(grid(self.sigma2, "sigma2", SIGMA2S), reverse=True)
         blocks = left_out(self.cv, X, y, classifier=False)
-        Z, target = self._scaled(X), y[:, None]
+        Z, target = self._scaled(X, None), y[:, None]
         usable = np.flatnonzero(np.ptp(Z, axis=0) > 0).tolist()
         context = self._init_callback_context(max_subtasks=min(size, len(usable)))
         context.call_on_fit_task_begin(estimator=self, X=X, y=y)

@@ -15,12 +15,13 @@ from sparsepath.data.door import (
     check_features,
     check_labels,
     check_target,
+    check_weights,
     column_indices,
     refuse_constant,
 )
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
-from sparsepath.rbf.estimators import dense, positive, whole
+from sparsepath.rbf.estimators import dense, positive, weights_of, whole
 from sparsepath.rbf.lssvm import LSSVM, Block, gaussian_kernel, residuals, squared_distances
 from sparsepath.rbf.reduced_rank import ReducedRank, reconstruct
 
@@ -60,9 +61,10 @@ def left_out(cv: Any, X: Floats, y: Any, classifier: bool) -> list[Block] | None
 left_out.__test__ = False  # type: ignore[attr-defined]
 
 
-def default_widths(Z: Floats) -> Floats:
-    """Widths sigma2 around the mean squared distance of two standardised samples."""
-    return WIDTHS * max(2.0 * float(Z.var(axis=0).sum()), 1e-12)
+def default_widths(Z: Floats, weights: Floats | None = None) -> Floats:
+    """Widths sigma2 around the mean squared distance of two samples."""
+    off = Z - np.average(Z, axis=0, weights=weights)
+    return WIDTHS * max(2.0 * float(np.average((off * off).sum(axis=1), weights=weights)), 1e-12)
 
 
 class _KernelMachine(BaseEstimator):
@@ -73,27 +75,39 @@ class _KernelMachine(BaseEstimator):
         tags.input_tags.sparse = True
         return tags
 
-    def _scaled(self, X: Floats) -> Floats:
+    def _counted(
+        self, sample_weight: Any, n_samples: int
+    ) -> tuple[Floats | None, NDArray[np.intp]]:
+        """Checked weights of the samples that count, and which these are; None: all, alike."""
+        weights = weights_of(sample_weight, n_samples)
+        if weights is None:
+            return None, np.arange(n_samples)
+        counted = np.flatnonzero(weights)
+        return weights[counted], counted
+
+    def _scaled(self, X: Floats, weights: Floats | None) -> Floats:
         """Standardise and remember how."""
-        self._mean = X.mean(axis=0) if self.standardize else np.zeros(X.shape[1])
-        scale = X.std(axis=0) if self.standardize else np.ones(X.shape[1])
-        scale[scale <= 1e-13 * np.abs(X).max(axis=0, initial=0.0)] = 1.0
-        self._scale = scale
-        return (X - self._mean) / scale
+        self._mean, self._scale = np.zeros(X.shape[1]), np.ones(X.shape[1])
+        if self.standardize:
+            self._mean = np.average(X, axis=0, weights=weights)
+            scale = np.sqrt(np.average((X - self._mean) ** 2, axis=0, weights=weights))
+            varies = scale > 1e-13 * np.abs(X).max(axis=0, initial=0.0)
+            self._scale = np.where(varies, scale, 1.0)
+        return (X - self._mean) / self._scale
 
     def _tune(
-        self, Z: Floats, Y: Floats, blocks: list[Block] | None
+        self, Z: Floats, Y: Floats, blocks: list[Block] | None, weights: Floats | None
     ) -> tuple[float, float, list[dict[str, float]]]:
         """The best (gamma, sigma2) and all errors; ties: the smoother model."""
-        sigma2s = grid(self.sigma2, "sigma2", default_widths(Z))
+        sigma2s = grid(self.sigma2, "sigma2", default_widths(Z, weights))
         gammas = sorted(grid(self.gamma, "gamma", GAMMAS))
         D = squared_distances(Z, Z)
         tried = []
         best = (np.inf, 0.0, 0.0)
         for sigma2 in sorted(sigma2s, reverse=True):
             K = np.exp(D / -sigma2)
-            for gamma, e in zip(gammas, self._cv(K, Y, gammas, blocks), strict=True):
-                error = float(np.mean(e * e))
+            for gamma, e in zip(gammas, self._cv(K, Y, gammas, blocks, weights), strict=True):
+                error = float(np.average((e * e).mean(axis=1), weights=weights))
                 tried.append({"gamma": gamma, "sigma2": sigma2, "mean_test_error": error})
                 if error < best[0]:
                     best = (error, gamma, sigma2)
@@ -103,9 +117,14 @@ class _KernelMachine(BaseEstimator):
         return best[1], best[2], tried
 
     def _cv(
-        self, K: Floats, Y: Floats, gammas: Sequence[float], blocks: list[Block] | None
+        self,
+        K: Floats,
+        Y: Floats,
+        gammas: Sequence[float],
+        blocks: list[Block] | None,
+        weights: Floats | None,
     ) -> list[Floats]:
-        return residuals(K, Y, gammas, blocks)
+        return residuals(K, Y, gammas, blocks, weights)
 
     def _scores(self, X: Any) -> Floats:
         check_is_fitted(self)
@@ -128,17 +147,25 @@ class _LSSVM(_KernelMachine):
         self.cv = cv
         self.standardize = standardize
 
-    def _fit(self, X: Floats, Y: Floats, labels: Any) -> None:
+    def _fit(self, X: Floats, Y: Floats, labels: Any, sample_weight: Any) -> None:
         self._columns = np.arange(X.shape[1])
+        weights, counted = self._counted(sample_weight, len(X))
+        blocks = left_out(self.cv, X, labels, isinstance(self, ClassifierMixin))
+        self._residuals = np.full_like(Y, np.nan)
+        if weights is not None:
+            X, Y = X[counted], Y[counted]
+            if blocks is not None:
+                place = np.full(len(self._residuals), -1)
+                place[counted] = np.arange(len(counted))
+                blocks = [place[block][place[block] >= 0] for block in blocks]
+                blocks = [block for block in blocks if len(block)]
         with Threads(1):
-            Z = self._scaled(X)
-            blocks = left_out(self.cv, X, labels, isinstance(self, ClassifierMixin))
-            self.gamma_, self.sigma2_, self.cv_results_ = self._tune(Z, Y, blocks)
+            Z = self._scaled(X, weights)
+            self.gamma_, self.sigma2_, self.cv_results_ = self._tune(Z, Y, blocks, weights)
             K = gaussian_kernel(Z, Z, self.sigma2_)
-            machine = LSSVM(K, Y)
-            self._dual, self._bias = machine.fit(self.gamma_)
+            self._dual, self._bias = LSSVM(K, Y, weights).fit(self.gamma_)
             self._support = Z
-            self._residuals = self._cv(K, Y, [self.gamma_], blocks)[0]
+            self._residuals[counted] = self._cv(K, Y, [self.gamma_], blocks, weights)[0]
 
 
 class LSSVMRegressor(RegressorMixin, _LSSVM):
@@ -189,7 +216,7 @@ class LSSVMRegressor(RegressorMixin, _LSSVM):
         tags.target_tags.single_output = True
         return tags
 
-    def fit(self, X: Any, y: ArrayLike) -> Self:
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Tune and fit.
 
         Parameters
@@ -198,11 +225,13 @@ class LSSVMRegressor(RegressorMixin, _LSSVM):
             The inputs.
         y : array of shape (n_samples,) or (n_samples, n_targets)
             The target.
+        sample_weight : array of shape (n_samples,), optional
+            How much each squared error counts: a weight of 2 is the sample twice.
         """
         X = dense(check_features(self, X, reset=True))
         Y, self._one_target = check_target(y, len(X))
-        refuse_constant(Y, np.ones(len(X)))
-        self._fit(X, Y, Y[:, 0] if self._one_target else Y)
+        refuse_constant(Y, check_weights(sample_weight, len(X)))
+        self._fit(X, Y, Y[:, 0] if self._one_target else Y, sample_weight)
         one = self._one_target
         self.dual_coef_ = self._dual[:, 0] if one else self._dual
         self.intercept_ = float(self._bias[0]) if one else self._bias
@@ -241,7 +270,7 @@ class LSSVMClassifier(ClassifierMixin, _LSSVM):
     True
     """
 
-    def fit(self, X: Any, y: ArrayLike) -> Self:
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Tune and fit.
 
         Parameters
@@ -250,6 +279,8 @@ class LSSVMClassifier(ClassifierMixin, _LSSVM):
             The inputs.
         y : array of shape (n_samples,)
             Class labels of any kind.
+        sample_weight : array of shape (n_samples,), optional
+            How much each squared error counts: a weight of 2 is the sample twice.
         """
         X = dense(check_features(self, X, reset=True))
         labels = check_labels(y, len(X))
@@ -263,8 +294,9 @@ class LSSVMClassifier(ClassifierMixin, _LSSVM):
             Y = np.where(codes == 1, 1.0, -1.0)[:, None]
         else:
             Y = np.where(codes[:, None] == np.arange(n_classes), 1.0, -1.0)
-        self._fit(X, Y, labels)
-        self.cv_accuracy_ = float(np.mean(self._winners(Y - self._residuals) == codes))
+        self._fit(X, Y, labels, sample_weight)
+        right = self._winners(Y - self._residuals) == codes
+        self.cv_accuracy_ = float(np.average(right, weights=weights_of(sample_weight, len(X))))
         return self
 
     def decision_function(self, X: Any) -> Floats:
@@ -341,7 +373,7 @@ class ReducedRankKernelRidge(RegressorMixin, _KernelMachine):
         tags.target_tags.single_output = True
         return tags
 
-    def fit(self, X: Any, y: ArrayLike) -> Self:
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Choose samples for every width, tune and fit.
 
         Parameters
@@ -350,35 +382,49 @@ class ReducedRankKernelRidge(RegressorMixin, _KernelMachine):
             The inputs.
         y : array of shape (n_samples,) or (n_samples, n_targets)
             The target.
+        sample_weight : array of shape (n_samples,), optional
+            How much each squared error counts: a weight of 2 is the sample twice, but
+            for the tuning, which leaves it out as one.
         """
         X = dense(check_features(self, X, reset=True))
         Y, one = check_target(y, len(X))
         self._one_target = one
-        refuse_constant(Y, np.ones(len(X)))
+        refuse_constant(Y, check_weights(sample_weight, len(X)))
+        weights, counted = self._counted(sample_weight, len(X))
+        e = np.full_like(Y, np.nan)
+        X, Y = X[counted], Y[counted]
         if self.max_samples is not None:
             whole(self.max_samples, "max_samples", 1)
         names = getattr(self, "feature_names_in_", None)
         given = column_indices(self.columns, names, X.shape[1], "columns")
         self._columns = np.array(given or range(X.shape[1]), dtype=np.intp)
         with Threads(1):
-            Z = self._scaled(X[:, self._columns])
-            self.gamma_, self.sigma2_, self.cv_results_ = self._tune(Z, Y, None)
-            machine, self.samples_ = self._machine(gaussian_kernel(Z, Z, self.sigma2_), Y)
-            self._dual, self._bias, e = machine.fit(self.gamma_)
-        self._support = Z[self.samples_]
+            Z = self._scaled(X[:, self._columns], weights)
+            self.gamma_, self.sigma2_, self.cv_results_ = self._tune(Z, Y, None, weights)
+            machine, chosen = self._machine(gaussian_kernel(Z, Z, self.sigma2_), Y, weights)
+            self._dual, self._bias, e[counted] = machine.fit(self.gamma_)
+        self._support, self.samples_ = Z[chosen], counted[chosen]
         self.dual_coef_ = self._dual[:, 0] if one else self._dual
         self.intercept_ = float(self._bias[0]) if one else self._bias
         self.cv_residuals_ = e[:, 0] if one else e
         return self
 
-    def _machine(self, K: Floats, Y: Floats) -> tuple[ReducedRank, NDArray[np.intp]]:
-        basis = reconstruct(K, self.max_samples or len(K), positive(self.tolerance, "tolerance"))
-        return ReducedRank(basis, Y), basis.chosen
+    def _machine(
+        self, K: Floats, Y: Floats, weights: Floats | None
+    ) -> tuple[ReducedRank, NDArray[np.intp]]:
+        tolerance = positive(self.tolerance, "tolerance")
+        basis = reconstruct(K, self.max_samples or len(K), tolerance, weights)
+        return ReducedRank(basis, Y, weights), basis.chosen
 
     def _cv(
-        self, K: Floats, Y: Floats, gammas: Sequence[float], blocks: list[Block] | None
+        self,
+        K: Floats,
+        Y: Floats,
+        gammas: Sequence[float],
+        blocks: list[Block] | None,
+        weights: Floats | None,
     ) -> list[Floats]:
-        machine, _ = self._machine(K, Y)
+        machine, _ = self._machine(K, Y, weights)
         return [machine.fit(gamma)[2] for gamma in gammas]
 
     def predict(self, X: Any) -> Floats:

@@ -14,6 +14,10 @@ Leaving the samples of a block F out, and refitting beta and b, their residuals 
 
 which for one sample is beta_n / B_nn. From one eigendecomposition K = Q diag(k) Q' the inverse is
 known for every gamma: A^-1 = Q diag(1 / (k + 1/gamma)) Q'.
+
+Sample weights v_n multiply the squared errors, so that A = K + V^-1/gamma with V = diag(v). With
+S = V^(1/2) this is S A S = S K S + I/gamma: the formulas hold for S K S, S y and S 1 in place of K,
+y and 1, and then beta is S times theirs and a residual theirs divided by S_nn.
 """
 
 from collections.abc import Sequence
@@ -53,21 +57,27 @@ class LSSVM:
     ----------
     K : array of shape (N, N)
     Y : array of shape (N, T)
+    weights : array of shape (N,), optional
+        Sample weights, above zero.
     """
 
-    def __init__(self, K: Floats, Y: Floats) -> None:
+    def __init__(self, K: Floats, Y: Floats, weights: Floats | None = None) -> None:
+        K, Y, self._roots = _rooted(K, Y, weights)
         self._k, self._Q = eigh(K)
         self._k = np.maximum(self._k, 0.0)
-        self._ones = self._Q.sum(axis=0)  # Q'1
+        self._ones = self._Q.T @ self._roots
         self._QY = self._Q.T @ Y
 
     def fit(self, gamma: float) -> tuple[Floats, Floats]:
         """Beta (N x T) and b (T)."""
+        beta, b = self._fit(gamma)
+        return beta * self._roots[:, None], b
+
+    def _fit(self, gamma: float) -> tuple[Floats, Floats]:
         inverse = 1.0 / (self._k + 1.0 / gamma)
         scaled = inverse * self._ones
         b = (scaled @ self._QY) / (scaled @ self._ones)
-        beta = self._Q @ (inverse[:, None] * (self._QY - np.outer(self._ones, b)))
-        return beta, b
+        return self._Q @ (inverse[:, None] * (self._QY - np.outer(self._ones, b))), b
 
     def _a(self, gamma: float) -> tuple[Floats, Floats, float]:
         inverse = 1.0 / (self._k + 1.0 / gamma)
@@ -76,47 +86,60 @@ class LSSVM:
 
     def loo_residuals(self, gamma: float) -> Floats:
         """Residuals of every sample when it is left out, N x T."""
-        beta, _ = self.fit(gamma)
+        beta, _ = self._fit(gamma)
         inverse, a, s = self._a(gamma)
         diagonal = (self._Q * self._Q) @ inverse - a * a / s
-        return beta / diagonal[:, None]
+        return beta / (diagonal * self._roots)[:, None]
 
     def block_residuals(self, gamma: float, blocks: Sequence[Block]) -> Floats:
         """Residuals of every sample when its block is left out; NaN outside of all blocks."""
-        beta, _ = self.fit(gamma)
+        beta, _ = self._fit(gamma)
         inverse, a, s = self._a(gamma)
         out = np.full_like(beta, np.nan)
         for block in blocks:
             Q = self._Q[block]
             B = (Q * inverse) @ Q.T - np.outer(a[block], a[block]) / s
-            out[block] = np.linalg.solve(B, beta[block])
+            out[block] = np.linalg.solve(B, beta[block]) / self._roots[block, None]
         return out
 
 
+def _rooted(K: Floats, Y: Floats, weights: Floats | None) -> tuple[Floats, Floats, Floats]:
+    """S K S, S Y and the diagonal of S."""
+    if weights is None:
+        return K, Y, np.ones(len(K))
+    roots = np.sqrt(weights)
+    return roots[:, None] * K * roots, roots[:, None] * Y, roots
+
+
 def residuals(
-    K: Floats, Y: Floats, gammas: Sequence[float], blocks: Sequence[Block] | None
+    K: Floats,
+    Y: Floats,
+    gammas: Sequence[float],
+    blocks: Sequence[Block] | None,
+    weights: Floats | None = None,
 ) -> list[Floats]:
     """Leave-one-out residuals (``blocks=None``) or block residuals for every gamma.
 
     A single gamma takes a Cholesky factorisation, several an eigendecomposition for all.
     """
     if len(gammas) == 1 and blocks is None:
-        return [_loo_once(K, Y, gammas[0])]
-    machine = LSSVM(K, Y)
+        return [_loo_once(K, Y, gammas[0], weights)]
+    machine = LSSVM(K, Y, weights)
     if blocks is None:
         return [machine.loo_residuals(gamma) for gamma in gammas]
     return [machine.block_residuals(gamma, blocks) for gamma in gammas]
 
 
-def _loo_once(K: Floats, Y: Floats, gamma: float) -> Floats:
-    A = K.copy()
+def _loo_once(K: Floats, Y: Floats, gamma: float, weights: Floats | None) -> Floats:
+    rooted, Y, roots = _rooted(K, Y, weights)
+    A = rooted.copy() if rooted is K else rooted
     A[np.diag_indices_from(A)] += 1.0 / gamma
     factor = cho_factor(A, lower=True, overwrite_a=True)
     inverse = cho_solve(factor, np.eye(len(A)), overwrite_b=True)
-    a = inverse.sum(axis=0)
-    s = a.sum()
+    a = inverse @ roots
+    s = a @ roots
     beta = inverse @ Y - np.outer(a, (a @ Y) / s)
-    return beta / (inverse.diagonal() - a * a / s)[:, None]
+    return beta / ((inverse.diagonal() - a * a / s) * roots)[:, None]
 
 
 @dataclass(frozen=True)
@@ -137,6 +160,7 @@ def best_addition(
     gammas: Sequence[float],
     sigma2s: Sequence[float],
     blocks: Sequence[Block] | None = None,
+    weights: Floats | None = None,
 ) -> Addition:
     """The candidate of least cross-validation error, at its best gamma and sigma2.
 
@@ -148,9 +172,9 @@ def best_addition(
     for i in candidates:
         D = near + (X[:, i, None] - X[:, i]) ** 2
         for sigma2 in sigma2s:
-            found = residuals(_exponential(D, sigma2), Y, gammas, blocks)
+            found = residuals(_exponential(D, sigma2), Y, gammas, blocks, weights)
             for gamma, e in zip(gammas, found, strict=True):
-                error = float(np.mean(e * e))
+                error = float(np.average((e * e).mean(axis=1), weights=weights))
                 if best is None or error < best[0] * (1 - 1e-12):
                     best = (error, Addition(i, e, gamma, sigma2))
     assert best is not None

@@ -12,7 +12,7 @@ that passes this test can still have a weight too small to matter: ``relevance``
 largest weight, is a threshold of its own.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,12 +37,13 @@ class Scaling:
     y_scale: float
 
     @classmethod
-    def of(cls, X: Floats, y: Floats) -> "Scaling":
-        scale = X.std(axis=0)
+    def of(cls, X: Floats, y: Floats, weights: Floats | None = None) -> "Scaling":
+        mean, y_mean = np.average(X, axis=0, weights=weights), np.average(y, weights=weights)
+        scale = np.sqrt(np.average((X - mean) ** 2, axis=0, weights=weights))
         # What varies by rounding alone is constant.
         scale[scale <= 1e-13 * np.abs(X).max(axis=0, initial=0.0)] = 1.0
-        y_scale = float(y.std())
-        return cls(X.mean(axis=0), scale, float(y.mean()), y_scale if y_scale > 0 else 1.0)
+        y_scale = float(np.sqrt(np.average((y - y_mean) ** 2, weights=weights)))
+        return cls(mean, scale, float(y_mean), y_scale if y_scale > 0 else 1.0)
 
     def inputs(self, X: Floats) -> Floats:
         return (X - self.mean) / self.scale
@@ -119,7 +120,7 @@ def random_start(budget: Budget, n_alpha: int, n_inputs: int, rng: np.random.Gen
     x = start(budget, n_alpha, n_inputs)
     s = x.s
     alpha = 0.99 * s * rng.choice([-1.0, 1.0], n_alpha)
-    return Point(s + alpha, s - alpha, x.w, x.left_r, x.left_t)
+    return Point.of(s, alpha, x.w, x.left_r, x.left_t)
 
 
 def solve_network(network: Network, r: float, t: float, options: Options) -> Solution:
@@ -143,12 +144,20 @@ def solve_network(network: Network, r: float, t: float, options: Options) -> Sol
     return best
 
 
-def train(X: Floats, y: Floats, centres: Floats, r: float, t: float, options: Options) -> Training:
-    """Scale, solve, prune. ``centres`` are in the units of the data."""
-    scaling = Scaling.of(X, y)
+def train(
+    X: Floats,
+    y: Floats,
+    centres: Floats,
+    r: float,
+    t: float,
+    options: Options,
+    weights: Floats | None = None,
+) -> Training:
+    """Scale, solve, prune. ``centres`` are in the units of the data, sample weights above zero."""
+    scaling = Scaling.of(X, y, weights)
     Z, C = scaling.inputs(X), scaling.inputs(centres)
     target = scaling.target(y)
-    solution = solve_network(Network(Z, target, C), r, t, options)
+    solution = solve_network(Network(Z, target, C, weights), r, t, options)
     used = nonzero_weights(solution.w, t)
     relevant = used & (solution.w >= options.relevance * solution.w.max())
     kept = nonzero_alpha(solution.alpha, solution.s, r)
@@ -157,7 +166,9 @@ def train(X: Floats, y: Floats, centres: Floats, r: float, t: float, options: Op
     rows = np.flatnonzero(kept[1:])
     if len(dropped) and len(rows):
         # Without these inputs the coefficients are no longer the best: find them again.
-        again = _refit(Z[:, relevant], target, C[np.ix_(rows, relevant)], solution.w[relevant], r)
+        w = solution.w[relevant]
+        part = Network(Z[:, relevant], target, C[np.ix_(rows, relevant)], weights)
+        again = _refit(part, w, r)
         alpha[1 + rows], alpha[0] = again[1:], again[0]
     columns = np.flatnonzero(relevant)
     columns = columns[np.argsort(-solution.w[columns], kind="stable")]
@@ -173,9 +184,10 @@ def train(X: Floats, y: Floats, centres: Floats, r: float, t: float, options: Op
     return Training(model, solution, dropped)
 
 
-def _refit(Z: Floats, target: Floats, C: Floats, w: Floats, r: float) -> Floats:
+def _refit(network: Network, w: Floats, r: float) -> Floats:
     """The coefficients for fixed weights: a lasso with a budget, by the barrier to 1e-6."""
     t = 2.0 * float(w.sum())  # does not bind: the weights stay
-    x = start(Budget(r, t, 1.0 / len(C), 1.0 / len(w)), len(C) + 1, len(w))
-    x = replace(x, w=w, left_t=t - float(w.sum()))
-    return solve(Network(Z, target, C), r, t, x=x, parts="alpha").alpha
+    n, d = network.n_centres + 1, network.n_inputs
+    x = start(Budget(r, t, 1.0 / network.n_centres, 1.0 / d), n, d)
+    x = Point.of(x.s, x.alpha, w, x.left_r, t - float(w.sum()))
+    return solve(network, r, t, x=x, parts="alpha").alpha

@@ -14,6 +14,10 @@ E = |yhat - y|^2 / N then has the gradient (2/N) A (yhat - y) and the Gauss-Newt
 (2/N) A A', where the rows of A are the derivatives of yhat: a row of ones for alpha_0, the rows of
 K' for alpha_1..M, then one row per weight. The block of the alphas is exact, because yhat is linear
 in them; in the others the second derivatives of yhat, times the residuals, are left out (A.2).
+
+Sample weights p_n (of mean 1) make E a weighted mean. Outputs, target and derivatives of a sample
+are then all taken times sqrt(p_n): the ones become that number, and K_nm gets it by adding
+log(p_n) / 2 to the exponent, so that everything said above holds as it stands.
 """
 
 import numpy as np
@@ -23,8 +27,14 @@ from scipy.linalg.blas import dsyrk
 from sparsepath.data.blocks import Floats
 
 
-def gaussians(X: Floats, centres: Floats, w: Floats, out: Floats | None = None) -> Floats:
-    """The basis functions, centres x samples: exp(-sum_i w_i (c_mi - x_ni)^2).
+def gaussians(
+    X: Floats,
+    centres: Floats,
+    w: Floats,
+    out: Floats | None = None,
+    shift: Floats | float = 0.0,
+) -> Floats:
+    """The basis functions, centres x samples: exp(-sum_i w_i (c_mi - x_ni)^2 + shift_n).
 
     >>> gaussians(np.array([[0.0], [1.0]]), np.array([[0.0]]), np.array([2.0])).round(3)
     array([[1.   , 0.135]])
@@ -36,7 +46,7 @@ def gaussians(X: Floats, centres: Floats, w: Floats, out: Floats | None = None) 
     left[:, :d] *= 2.0
     left[:, d + 1] = right[d] = -1.0
     right[:d] = X.T
-    right[d + 1] = (X * X) @ w
+    right[d + 1] = (X * X) @ w - shift
     out = np.matmul(left, right, out=out)  # 2 w c x - w c^2 - w x^2, in one product
     return np.exp(out, out=out)
 
@@ -49,16 +59,26 @@ class Network:
     X, y : arrays of shape (N, d) and (N,)
         Standardised samples.
     centres : array of shape (M, d)
+    weights : array of shape (N,), optional
+        How much each sample counts, above zero; only their ratios matter.
     """
 
-    def __init__(self, X: Floats, y: Floats, centres: Floats) -> None:
-        self.X, self.y, self.centres = np.ascontiguousarray(X), y, np.ascontiguousarray(centres)
+    def __init__(
+        self, X: Floats, y: Floats, centres: Floats, weights: Floats | None = None
+    ) -> None:
+        roots: Floats | float = 1.0
+        self._shift: Floats | float = 0.0
+        if weights is not None:
+            roots = np.sqrt(weights / weights.mean())
+            self._shift = np.log(roots)
+        self.X, self.centres = np.ascontiguousarray(X), np.ascontiguousarray(centres)
+        self.y = y * roots
         self.n_samples, self.n_inputs = X.shape
         self.n_centres = len(centres)
         self._squares = self.X * self.X
         self._centre_squares = self.centres * self.centres
         self._A = np.empty((1 + self.n_centres + self.n_inputs, self.n_samples))
-        self._A[0] = 1.0
+        self._A[0] = roots
 
     @property
     def basis(self) -> Floats:
@@ -67,21 +87,20 @@ class Network:
 
     def place(self, w: Floats) -> Floats:
         """Evaluate the Gaussians at weights w; returns the basis, which is changed in place."""
-        gaussians(self.X, self.centres, w, self._A[1 : self.n_centres + 1])
+        gaussians(self.X, self.centres, w, self._A[1 : self.n_centres + 1], self._shift)
         return self.basis
 
-    def keep(self, kept: NDArray[np.intp]) -> "Network":
-        """The same problem with only some of the centres."""
-        return Network(self.X, self.y, self.centres[kept])
+    def residuals(self, alpha: Floats) -> Floats:
+        """Outputs less the target, at alpha and the weights last placed."""
+        return alpha @ self.basis - self.y
 
-    def output(self, alpha: Floats) -> Floats:
-        """The outputs at the weights last placed."""
-        return alpha @ self.basis
+    def mean_square(self, off: Floats) -> float:
+        """E of residuals."""
+        return float(off @ off) / self.n_samples
 
     def error(self, alpha: Floats) -> float:
         """The mean squared error E at alpha and the weights last placed."""
-        off = self.output(alpha) - self.y
-        return float(off @ off) / self.n_samples
+        return self.mean_square(self.residuals(alpha))
 
     def derivatives(self, alpha: Floats) -> Floats:
         """A at alpha and the weights last placed: derivatives of the outputs, (1 + M + d) x N."""
@@ -96,14 +115,14 @@ class Network:
         rows -= moments[d + 1 :]
         return self._A
 
-    def alpha_gradient(self, alpha: Floats) -> Floats:
-        """Gradient of E by alpha alone, at the weights last placed."""
-        return (2.0 / self.n_samples) * (self.basis @ (self.output(alpha) - self.y))
+    def alpha_gradient(self, off: Floats) -> Floats:
+        """Gradient of E by alpha alone, of residuals at the weights last placed."""
+        return (2.0 / self.n_samples) * (self.basis @ off)
 
-    def gradient(self, alpha: Floats) -> Floats:
-        """Gradient of E by (alpha, w); fills A."""
+    def gradient(self, alpha: Floats, off: Floats | None = None) -> Floats:
+        """Gradient of E by (alpha, w); fills A. ``off``: the residuals, if they are known."""
         A = self.derivatives(alpha)
-        return (2.0 / self.n_samples) * (A @ (self.output(alpha) - self.y))
+        return (2.0 / self.n_samples) * (A @ (self.residuals(alpha) if off is None else off))
 
     def gauss_newton(self, rows: slice = slice(None)) -> Floats:
         """(2/N) A A' of these rows of the A last filled; only the lower triangle is set."""
@@ -113,10 +132,12 @@ class Network:
         """The alphas' part of (2/N) A A' p, of the A last filled."""
         return (2.0 / self.n_samples) * (self.basis @ (p @ self._A))
 
-    def curvature(self, alpha: Floats, inputs: NDArray[np.intp]) -> tuple[Floats, Floats]:
+    def curvature(
+        self, alpha: Floats, e: Floats, inputs: NDArray[np.intp]
+    ) -> tuple[Floats, Floats]:
         """What the Gauss-Newton Hessian of E leaves out, for some inputs I; at the last weights.
 
-        With e = yhat - y and D_nmi = (x_ni - c_mi)^2:
+        With the residuals e = yhat - y and D_nmi = (x_ni - c_mi)^2:
 
             alpha_m, w_i:   -(2/N) sum_n e_n K_nm D_nmi                    (M x |I|)
             w_i, w_j:        (2/N) sum_nm e_n alpha_m K_nm D_nmi D_nmj     (|I| x |I|)
@@ -130,7 +151,6 @@ class Network:
         X, X2 = self.X[:, inputs], self._squares[:, inputs]
         C, C2 = self.centres[:, inputs], self._centre_squares[:, inputs]
         K = self._A[1 : self.n_centres + 1]
-        e = self.output(alpha) - self.y
         d = len(inputs)
         sums = K @ np.column_stack([e, e[:, None] * X, e[:, None] * X2])
         cross = 2.0 * C * sums[:, 1 : d + 1] - sums[:, d + 1 :] - C2 * sums[:, :1]

@@ -32,7 +32,6 @@ from numpy.typing import NDArray
 from sparsepath.data.blocks import Floats
 from sparsepath.rbf.barrier import (
     Budget,
-    Curvature,
     NewtonSystem,
     Point,
     barrier,
@@ -115,14 +114,16 @@ class PrimalDual:
     ) -> None:
         self.network, self.budget, self.mu, self.parts = network, budget, mu, parts
         n, d = network.n_centres + 1, network.n_inputs
+        self.shares = budget.shares(n, d)
         self.x = start(budget, n, d) if x is None else x.copy()
-        self.z = self._central_multipliers()
+        self.z = Point(mu * self.shares / self.x.all, n)
         self.lam = 0.0
         self._gram: Floats | None = None
         self._cross: tuple[NDArray[np.intp], Floats] | None = None
         network.place(self.x.w)
-        self.error = network.error(self.x.alpha)
-        self.gradient = self._gradient()
+        self._off = network.residuals(self.x.alpha)
+        self.error = network.mean_square(self._off)
+        self.gradient = network.gradient(self.x.alpha, self._off)
 
     # One mu -------------------------------------------------------------------------------------
 
@@ -146,42 +147,31 @@ class PrimalDual:
 
     def value(self) -> float:
         """J at the current point and mu."""
-        return self.error + self.mu * barrier(self.budget, self.x)
+        return self.error + self.mu * barrier(self.shares, self.x)
 
     def _iterate(self) -> tuple[float, float]:
         """One step; the decrement before it and its length."""
-        x, z, mu, budget = self.x, self.z, self.mu, self.budget
+        x, z = self.x, self.z
         system = self._system()
-        plain = Point(
-            np.full_like(x.u, mu * budget.of_alpha),
-            np.full_like(x.v, mu * budget.of_alpha),
-            np.full_like(x.w, mu * budget.of_weight),
-            mu,
-            mu,
-        )
+        plain = self.mu * self.shares
         slopes = self._slopes(plain)
-        flat_x, flat_z = x.flat(), z.flat()
         step, dual = self._direction(system, plain, slopes)
         slope = decrement = _along(slopes, step)
-        longest = furthest(flat_x, step.flat(), FRACTION)
+        longest = furthest(x.all, step.all, FRACTION)
         if longest < 0.9:
-            targets = Point(
-                plain.u - step.u * dual.u,
-                plain.v - step.v * dual.v,
-                plain.w - step.w * dual.w,
-                mu - step.left_r * dual.left_r,
-                mu - step.left_t * dual.left_t,
-            )
+            targets = plain - step.all * dual
             other, other_dual = self._direction(system, targets, self._slopes(targets))
             other_slope = _along(slopes, other)
-            other_longest = furthest(flat_x, other.flat(), FRACTION)
+            other_longest = furthest(x.all, other.all, FRACTION)
             if other_slope * other_longest < slope * longest:
                 step, dual, slope, longest = other, other_dual, other_slope, other_longest
         length = self._search(system, step, slope, longest)
         if length:
-            self.z = self.z.moved(dual, furthest(flat_z, dual.flat(), FRACTION))
-            self._keep_central()
-            self.gradient = self._gradient()
+            z.all += furthest(z.all, dual, FRACTION) * dual
+            # Multipliers that strayed far from mu k / x are brought back.
+            middle = plain[:-2] / self.x.all[:-2]
+            np.clip(z.all[:-2], middle / CENTRED, middle * CENTRED, out=z.all[:-2])
+            self.gradient = self.network.gradient(self.x.alpha, self._off)
         return -decrement, length
 
     def _search(self, system: NewtonSystem, step: Point, slope: float, longest: float) -> float:
@@ -196,19 +186,21 @@ class PrimalDual:
             x = self.x.moved(step, length)
             if self.parts != "alpha":
                 network.place(x.w)
-            error = network.error(x.alpha)
-            after = error + self.mu * barrier(self.budget, x)
+            off = network.residuals(x.alpha)
+            error = network.mean_square(off)
+            after = error + self.mu * barrier(self.shares, x)
             enough = before + 1e-4 * length * slope + 1e-13 * abs(before)
             if self.parts == "both":
-                bent = network.alpha_gradient(x.alpha) - (self.gradient[:n] + length * change)
+                bent = network.alpha_gradient(off) - (self.gradient[:n] + length * change)
                 fix = system.solve_alpha(bent)
-                other = x.moved(fix, furthest(x.flat(), fix.flat(), FRACTION))
-                other_error = network.error(other.alpha)
-                other_after = other_error + self.mu * barrier(self.budget, other)
+                other = x.moved(fix, furthest(x.all, fix.all, FRACTION))
+                other_off = network.residuals(other.alpha)
+                other_error = network.mean_square(other_off)
+                other_after = other_error + self.mu * barrier(self.shares, other)
                 if other_after < after:
-                    x, error, after = other, other_error, other_after
+                    x, off, error, after = other, other_off, other_error, other_after
             if after <= enough:
-                self.x, self.error = x, error
+                self.x, self.error, self._off = x, error, off
                 if halvings:
                     raised = max(4.0 * self.lam, 10.0 * self.mu) * 4.0 ** (halvings - 1)
                     self.lam = min(raised, 1e10)
@@ -231,9 +223,7 @@ class PrimalDual:
     def _system(self) -> NewtonSystem:
         """The system with the exact Hessian if mu is small and it is positive definite."""
         x, z = self.x, self.z
-        curvature = Curvature(
-            z.u / x.u, z.v / x.v, z.w / x.w, z.left_r / x.left_r, z.left_t / x.left_t
-        )
+        curvature = Point(z.all / x.all, x.n_alpha)
         n = self.network.n_centres + 1
         rows = {"both": slice(None), "alpha": slice(n), "weights": slice(n, None)}[self.parts]
         lam, lam_w = 0.0, self.lam / (x.w * x.w)
@@ -244,7 +234,7 @@ class PrimalDual:
             H = self._gram = self.network.gauss_newton(rows)
         if self.parts == "both" and self.mu <= EXACT_FROM:
             live = np.flatnonzero(x.w > LIVE * x.w.max())
-            cross, among = self.network.curvature(x.alpha, live)
+            cross, among = self.network.curvature(x.alpha, self._off, live)
             exact = H.copy(order="F")
             exact[np.ix_(n + live, np.arange(1, n))] += cross.T
             exact[np.ix_(n + live, n + live)] += among
@@ -259,41 +249,21 @@ class PrimalDual:
             lam = max(100.0 * lam, 1e-14 * float(np.abs(curvature.u + curvature.v).max()))
             lam_w = lam_w + lam
 
-    def _slopes(self, targets: Point) -> tuple[Floats, Floats, Floats]:
+    def _slopes(self, targets: Floats) -> tuple[Floats, Floats, Floats]:
         """Gradient of J by alpha, s and w, with ``targets`` in place of mu k."""
-        x, n = self.x, len(self.x.u)
-        a, b = targets.u / x.u, targets.v / x.v
-        g_w = self.gradient[n:] - targets.w / x.w + targets.left_t / x.left_t
-        return self.gradient[:n] - a + b, targets.left_r / x.left_r - a - b, g_w
+        n = self.x.n_alpha
+        ratio = targets / self.x.all
+        a, b = ratio[:n], ratio[n : 2 * n]
+        g_w = self.gradient[n:] - ratio[2 * n : -2] + ratio[-1]
+        return self.gradient[:n] - a + b, ratio[-2] - a - b, g_w
 
     def _direction(
-        self, system: NewtonSystem, targets: Point, slopes: tuple[Floats, Floats, Floats]
-    ) -> tuple[Point, Point]:
+        self, system: NewtonSystem, targets: Floats, slopes: tuple[Floats, Floats, Floats]
+    ) -> tuple[Point, Floats]:
         """The step of the point and that of the multipliers."""
-        x, z = self.x, self.z
+        z = self.z.all
         step = system.solve(*slopes)
-        dual = Point(
-            (targets.u - z.u * step.u) / x.u - z.u,
-            (targets.v - z.v * step.v) / x.v - z.v,
-            (targets.w - z.w * step.w) / x.w - z.w,
-            (targets.left_r - z.left_r * step.left_r) / x.left_r - z.left_r,
-            (targets.left_t - z.left_t * step.left_t) / x.left_t - z.left_t,
-        )
-        return step, dual
-
-    def _gradient(self) -> Floats:
-        return self.network.gradient(self.x.alpha)
-
-    def _central_multipliers(self) -> Point:
-        x, mu, budget = self.x, self.mu, self.budget
-        a = mu * budget.of_alpha
-        return Point(a / x.u, a / x.v, mu * budget.of_weight / x.w, mu / x.left_r, mu / x.left_t)
-
-    def _keep_central(self) -> None:
-        """Multipliers that strayed far from mu k / x are brought back; in place."""
-        middle = self._central_multipliers()
-        for z, m in ((self.z.u, middle.u), (self.z.v, middle.v), (self.z.w, middle.w)):
-            np.clip(z, m / CENTRED, m * CENTRED, out=z)
+        return step, (targets - z * step.all) / self.x.all - z
 
     def solution(self, stages: Sequence[Stage]) -> Solution:
         """The record of where it stands."""

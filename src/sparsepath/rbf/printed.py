@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparsepath.data.blocks import Floats
-from sparsepath.rbf.barrier import Budget, Curvature, NewtonSystem, Point, barrier, furthest
+from sparsepath.rbf.barrier import Budget, NewtonSystem, Point, barrier, furthest
 from sparsepath.rbf.network import Network
 from sparsepath.rbf.primal_dual import Solution, Stage, stationarity_gap
 
@@ -46,22 +46,25 @@ class QuasiNewton:
         network, budget = self.network, self.budget
         n = network.n_centres + 1
         rows = {"both": slice(None), "alpha": slice(n), "weights": slice(n, None)}[parts]
+        shares = budget.shares(n, network.n_inputs)
         network.place(self.x.w)
-        history = [network.error(self.x.alpha) + mu * barrier(budget, self.x, parts)]
+        history = [network.error(self.x.alpha) + mu * barrier(shares, self.x, parts)]
         gradient: Floats | None = None
         while True:
             if gradient is None:
                 gradient = network.gradient(self.x.alpha)
                 H = network.gauss_newton(rows)
             x = self.x
-            a, b = mu * budget.of_alpha / x.u, mu * budget.of_alpha / x.v
-            c = mu * budget.of_weight / x.w
-            q_r, q_t = mu / x.left_r, mu / x.left_t
-            curvature = Curvature(a / x.u, b / x.v, c / x.w, q_r / x.left_r, q_t / x.left_t)
+            by = Point(mu * shares / x.all, n)  # what the logarithms add to the slopes
+            curvature = Point(by.all / x.all, n)
             system = NewtonSystem(H.copy(order="F"), curvature, parts, self.lam, self.lam)
-            slopes = (gradient[:n] - a + b, q_r - a - b, gradient[n:] - c + q_t)
+            slopes = (
+                gradient[:n] - by.u + by.v,
+                by.left_r - by.u - by.v,
+                gradient[n:] - by.w + by.left_t,
+            )
             step = system.solve(*slopes)
-            inside = furthest(x.flat(), step.flat(), 1.0)
+            inside = furthest(x.all, step.all, 1.0)
             length = 1.0 if inside >= 1.0 else 0.99 * inside
             slope = float(slopes[0] @ step.alpha + slopes[1] @ step.s + slopes[2] @ step.w)
             squared = float(step.alpha @ step.alpha + step.s @ step.s + step.w @ step.w)
@@ -70,7 +73,7 @@ class QuasiNewton:
             trial = x.moved(step, length)
             if parts != "alpha":
                 network.place(trial.w)
-            value = network.error(trial.alpha) + mu * barrier(budget, trial, parts)
+            value = network.error(trial.alpha) + mu * barrier(shares, trial, parts)
             ratio = (history[-1] - value) / foretold if foretold > 0 else -np.inf
             if ratio > 0.75:
                 self.lam = max(self.lam / 2.0, SMALLEST)
@@ -127,6 +130,7 @@ def solve_printed(
         Keep lam from one mu to the next.
     """
     budget = Budget(r, t, 1.0 / network.n_centres, 1.0 / network.n_inputs)
+    shares = budget.shares(network.n_centres + 1, network.n_inputs)
     newton = {part: QuasiNewton(network, budget, x) for part in PARTS[solver]}
     stages: list[Stage] = []
     values: list[float] = []
@@ -139,7 +143,7 @@ def solve_printed(
             x = solve.x
         network.place(x.w)
         error = network.error(x.alpha)
-        values.append(error + mu * barrier(budget, x))
+        values.append(error + mu * barrier(shares, x))
         if mu <= mu_min and settled(values):
             break
         mu = max(mu_min, factor * mu)

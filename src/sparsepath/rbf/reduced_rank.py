@@ -15,6 +15,9 @@ With theta = L' beta it is a ridge regression on F, |theta|^2 / gamma + |y - F't
 well conditioned however near K_SS is to singular. The singular value decomposition of the centred F
 serves every gamma, and the hat matrix gives the leave-one-out residuals, b refitted too, exactly:
 (y - yhat)_n / (1 - h_nn).
+
+Sample weights v_n multiply the squared errors: columns of F, the ones and y are taken times
+sqrt(v_n) and projected off the ones' image instead of centred; the residuals are divided by it.
 """
 
 from dataclasses import dataclass
@@ -37,10 +40,13 @@ class Reconstruction:
     errors: Floats
 
 
-def reconstruct(K: Floats, most: int, tolerance: float = SINGULAR) -> Reconstruction:
+def reconstruct(
+    K: Floats, most: int, tolerance: float = SINGULAR, weights: Floats | None = None
+) -> Reconstruction:
     """Choose samples that reconstruct the others best; ties go to the lowest index.
 
-    Ends at ``most`` samples or when the matrix of the chosen is no longer invertible.
+    The mean over samples is weighted if there are ``weights``. Ends at ``most`` samples or when the
+    matrix of the chosen is no longer invertible.
 
     >>> K = np.array([[1.0, 0.9, 0.0], [0.9, 1.0, 0.0], [0.0, 0.0, 1.0]])
     >>> reconstruct(K, 2).chosen.tolist()
@@ -49,6 +55,7 @@ def reconstruct(K: Floats, most: int, tolerance: float = SINGULAR) -> Reconstruc
     n = len(K)
     left = K.copy()
     own = K.diagonal().copy()
+    counted = 1.0 / own if weights is None else weights / own
     chosen: list[int] = []
     rows: list[Floats] = []
     errors: list[float] = []
@@ -59,7 +66,7 @@ def reconstruct(K: Floats, most: int, tolerance: float = SINGULAR) -> Reconstruc
         if not able.any():
             break
         gain = np.full(n, -np.inf)
-        gain[able] = ((1.0 / own) @ left**2)[able] / q[able]
+        gain[able] = (counted @ left**2)[able] / q[able]
         j = int(np.flatnonzero(gain >= gain.max() * (1 - 1e-12))[0])
         row = left[j] / np.sqrt(left[j, j])
         row[chosen] = 0.0  # they are reconstructed already, but for rounding
@@ -67,7 +74,7 @@ def reconstruct(K: Floats, most: int, tolerance: float = SINGULAR) -> Reconstruc
         able[j] = False
         chosen.append(j)
         rows.append(row)
-        errors.append(float(np.mean(left.diagonal() / own)))
+        errors.append(float(np.average(left.diagonal() / own, weights=weights)))
     F = np.array(rows).reshape(len(rows), n)
     return Reconstruction(np.array(chosen, dtype=np.intp), F, np.array(errors))
 
@@ -81,23 +88,29 @@ class ReducedRank:
         The samples chosen.
     Y : array of shape (N, T)
         Targets.
+    weights : array of shape (N,), optional
+        Sample weights, above zero.
     """
 
-    def __init__(self, basis: Reconstruction, Y: Floats) -> None:
+    def __init__(self, basis: Reconstruction, Y: Floats, weights: Floats | None = None) -> None:
         self._basis = basis
-        self._f_mean, self._y_mean = basis.F.mean(axis=1), Y.mean(axis=0)
-        self._centred = Y - self._y_mean
-        self._U, self._d, self._Vt = svd(basis.F - self._f_mean[:, None], full_matrices=False)
+        self._roots = np.ones(len(Y)) if weights is None else np.sqrt(weights)
+        self._f_mean = np.average(basis.F, axis=1, weights=weights)
+        self._y_mean = np.average(Y, axis=0, weights=weights)
+        self._centred = (Y - self._y_mean) * self._roots[:, None]
+        F = (basis.F - self._f_mean[:, None]) * self._roots
+        self._U, self._d, self._Vt = svd(F, full_matrices=False)
 
     def fit(self, gamma: float) -> tuple[Floats, Floats, Floats]:
         """Coefficients (len(S) x T), bias (T) and leave-one-out residuals (N x T)."""
-        d, Vt, n = self._d, self._Vt, self._Vt.shape[1]
+        d, Vt, roots = self._d, self._Vt, self._roots
         along = Vt @ self._centred
         theta = self._U @ ((d / (d * d + 1.0 / gamma))[:, None] * along)
         shrink = d * d / (d * d + 1.0 / gamma)
         fitted = Vt.T @ (shrink[:, None] * along)
-        room = 1.0 - 1.0 / n - shrink @ (Vt * Vt)
+        room = 1.0 - roots**2 / (roots @ roots) - shrink @ (Vt * Vt)
         bias = self._y_mean - self._f_mean @ theta
         L = self._basis.F[:, self._basis.chosen].T
         beta = solve_triangular(L, theta, lower=True, trans=1)
-        return beta, bias, (self._centred - fitted) / np.maximum(room, 1e-12)[:, None]
+        room = np.maximum(room, 1e-12) * roots
+        return beta, bias, (self._centred - fitted) / room[:, None]

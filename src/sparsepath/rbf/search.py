@@ -1,13 +1,16 @@
 """SparseRBFRegressorCV: both budgets by cross-validation."""
 
+import copy
 import warnings
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
+from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.model_selection import check_cv
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
@@ -22,64 +25,79 @@ from sparsepath.rbf.estimators import (
     _SparseRBF,
     dense,
     fingerprint,
+    mean_se,
     one_target,
     positive,
+    renumbered,
+    weights_of,
     whole,
 )
-from sparsepath.rbf.model import Options, Scaling, empty_model, train
+from sparsepath.rbf.model import Options, Training, empty_model, train
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+Split = tuple[NDArray[np.intp], NDArray[np.intp]]
+
 SMALLEST_R, MOST_PER_CENTRE = 2.0, 4.0
-DISTANCES = (0.04, 10.0)  # the median weighted squared distance of two samples, at the ends of t
+DISTANCES = (0.04, 10.0)  # the mean weighted squared distance of two samples, at the ends of t
 
 
-def default_budgets(X: Floats, n_centres: int, n_r: int, n_t: int) -> tuple[Floats, Floats]:
-    """Logarithmic grids of r and t for data X.
+def default_budgets(n_centres: int, n_r: int, n_t: int) -> tuple[Floats, Floats]:
+    """Logarithmic grids of r and t.
 
     r goes from 2, little more than a bias and one Gaussian of a standardised target, to four per
-    centre. t, shared out equally, makes the median squared distance of two samples 0.04 (nearly
-    linear) at one end and 10 (hardly any overlap) at the other.
+    centre. The mean squared distance of two standardised samples is 2 t, however t is shared out:
+    0.04 (nearly linear) at one end and 10 (hardly any overlap) at the other.
     """
-    Z = Scaling.of(X, np.arange(len(X), dtype=np.float64)).inputs(X)
-    rows = Z[np.unique(np.linspace(0, len(Z) - 1, 200).astype(int))]
-    squares = (rows * rows).sum(1)
-    D = squares[:, None] + squares - 2.0 * rows @ rows.T
-    apart = D[np.triu_indices(len(rows), 1)]
-    median = max(float(np.median(apart)) / X.shape[1], 1e-3)
     rs = np.geomspace(SMALLEST_R, max(MOST_PER_CENTRE * n_centres, 2 * SMALLEST_R), n_r)
-    return rs, np.geomspace(DISTANCES[0] / median, DISTANCES[1] / median, n_t)
+    return rs, np.geomspace(DISTANCES[0] / 2, DISTANCES[1] / 2, n_t)
 
 
-def _fold(
-    X: Floats,
-    y: Floats,
-    split: tuple[NDArray[np.intp], NDArray[np.intp]],
-    nodes: Sequence[tuple[float, float]],
-    centres: Any,
-    placing: str,
-    options: Options,
-) -> list[tuple[float, int, int, bool]]:
-    """Test error, inputs, centres and convergence of every node on one split."""
-    a, b = split
+@dataclass(frozen=True)
+class _Data:
+    """What all fits of a search share; weights of zero are allowed here."""
+
+    X: Floats
+    y: Floats
+    weights: Floats | None
+    centres: Any
+    placing: str
+    options: Options
+
+    def of(self, rows: NDArray[np.intp]) -> tuple[Floats, Floats, Floats | None]:
+        """Inputs, target and weights of some samples."""
+        weights = None if self.weights is None else self.weights[rows]
+        return self.X[rows], self.y[rows], weights
+
+    def counted(self, rows: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Those of the samples whose weight is not zero."""
+        return rows if self.weights is None else rows[self.weights[rows] > 0]
+
+
+def _fold(data: _Data, split: Split, rs: Floats, t: float) -> list[tuple[float, int, int, bool]]:
+    """Test error, inputs, centres and convergence of every r on one split."""
+    X, y, weights = data.of(data.counted(split[0]))
+    X_test, y_test, of_test = data.of(data.counted(split[1]))
+    options = data.options
     with threadpool_limits(1, user_api="blas"):
-        places, _ = place_centres(X[a], centres, placing, options.seed)
+        places, _ = place_centres(X, data.centres, data.placing, options.seed, weights)
         out = []
-        for r, t in nodes:
-            fit = train(X[a], y[a], places, r, t, options)
-            error = float(np.mean((y[b] - fit.model.predict(X[b])) ** 2))
+        for r in rs:
+            fit = train(X, y, places, float(r), t, options, weights)
             model = fit.model
+            error = float(np.average((y_test - model.predict(X_test)) ** 2, weights=of_test))
             out.append((error, len(model.columns), len(model.coef), fit.solution.converged))
     return out
 
 
-class SparseRBFRegressorCV(_SparseRBF):
+class SparseRBFRegressorCV(CallbackSupportMixin, _SparseRBF):
     """``SparseRBFRegressor`` with both budgets chosen by cross-validation.
 
     Every pair (r, t) of a grid is fitted on every training part; nothing is carried from one fit to
     another, so that results depend neither on the order nor on the number of workers. For every t
-    the best r is fitted to all data: the selection path over t.
+    the best r is fitted to all data: the selection path over t. An interrupt (Ctrl-C) keeps the
+    path over the t that are done.
 
     Parameters
     ----------
@@ -94,6 +112,8 @@ class SparseRBFRegressorCV(_SparseRBF):
         Workers, as in joblib; Dask or any other backend can take them. It changes the speed only.
     solver, schedule, centres, placing, n_init, relevance, mu_min, max_iter, random_state
         As for ``SparseRBFRegressor``.
+    callback : callable, optional
+        Called with the path so far when a t is done; the search ends if it returns true.
 
     Attributes
     ----------
@@ -138,6 +158,7 @@ class SparseRBFRegressorCV(_SparseRBF):
         mu_min: float = 1e-6,
         max_iter: int = 100,
         random_state: Any = 0,
+        callback: Callable[[SelectionPath], object] | None = None,
     ) -> None:
         self.rs = rs
         self.ts = ts
@@ -153,8 +174,16 @@ class SparseRBFRegressorCV(_SparseRBF):
         self.mu_min = mu_min
         self.max_iter = max_iter
         self.random_state = random_state
+        self.callback = callback
 
-    def fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
+    @with_callbacks
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
         """Search the grid and fit to all data.
 
         Parameters
@@ -163,31 +192,91 @@ class SparseRBFRegressorCV(_SparseRBF):
             The inputs.
         y : array of shape (n_samples,)
             The target.
+        sample_weight : array of shape (n_samples,), optional
+            How much each squared error counts, in the fits and in the cross-validation errors.
         groups : array of shape (n_samples,), optional
             For a ``cv`` that splits by groups.
         """
         X = dense(check_features(self, X, reset=True))
-        y = one_target(y, len(X))
+        weights = weights_of(sample_weight, len(X))
+        y = one_target(y, len(X), weights)
         options = self._options()
+        data = _Data(X, y, weights, self.centres, self.placing, options)
         splits = list(check_cv(self.cv, y).split(X, y, groups))
+        counted = data.counted(np.arange(len(X)))
         with Threads(1):
-            places, _ = place_centres(X, self.centres, self.placing, options.seed)
-        self.rs_, self.ts_ = self._grid(X, len(places))
-        # One task per split and t: small enough to share out, large enough to pay for the way.
-        tasks = [(split, [(r, t) for r in self.rs_]) for split in splits for t in self.ts_]
-        done = Parallel(n_jobs=self.n_jobs)(
-            delayed(_fold)(X, y, split, nodes, self.centres, self.placing, options)
-            for split, nodes in tasks
+            part = data.of(counted)
+            places, rows = place_centres(part[0], self.centres, self.placing, options.seed, part[2])
+        rs, ts = self._grid(len(places))
+        samples = None if rows is None else counted[rows]
+        context = self._init_callback_context(max_subtasks=len(ts))
+        context.call_on_fit_task_begin(estimator=self, X=X, y=y)
+        follow = _Follower(data, splits, places, samples, rs)
+        # One task per t and split: small enough to share out, large enough to pay for the way.
+        done = Parallel(n_jobs=self.n_jobs, return_as="generator")(
+            delayed(_fold)(data, split, rs, float(t)) for t in ts for split in splits
         )
-        shape = (len(splits), len(self.ts_), len(self.rs_), 4)
-        found = np.array(done, dtype=np.float64).reshape(shape).transpose(0, 2, 1, 3)
-        self._report(found)
-        self._follow(X, y, places, splits, found[..., 0], options)
+        try:
+            for t in ts:
+                follow.take(float(t), [next(done) for _ in splits])
+                path = self._path(follow, complete=len(follow.ts) == len(ts))
+                if self._told(context, path, follow):
+                    break
+        except KeyboardInterrupt:
+            if not follow.ts:
+                raise
+            path = self._path(follow, complete=False)
+        finally:
+            done.close()
+        self._settle(path, follow)
+        context.call_on_fit_task_end(estimator=self, X=X, y=y)
         return self
 
-    def _grid(self, X: Floats, n_centres: int) -> tuple[Floats, Floats]:
+    def _told(self, context: Any, path: SelectionPath, follow: "_Follower") -> bool:
+        """Tell the plain callback and scikit-learn's; whether one of them asks to stop."""
+        stop = self.callback is not None and bool(self.callback(path))
+        if getattr(self, "_skl_callbacks", None):
+            step = context.subcontext(task_name=f"t = {follow.ts[-1]:.3g}")
+            step.call_on_fit_task_begin(estimator=self)
+            state = copy.copy(self)
+            state._settle(path, follow)
+            fitted = {k: v for k, v in vars(state).items() if k.endswith("_")}
+            stop |= bool(
+                step.call_on_fit_task_end(estimator=self, reconstruction_attributes=fitted)
+            )
+        return stop
+
+    def _path(self, follow: "_Follower", complete: bool) -> SelectionPath:
+        X, y = follow.data.X, follow.data.y
+        parameters = self.get_params(deep=False)
+        del parameters["callback"]
+        return SelectionPath(
+            dict(sorted(follow.steps.items())),
+            n_features=self.n_features_in_,
+            feature_names=getattr(self, "feature_names_in_", None),
+            criterion=f"{len(follow.splits)}-split squared error",
+            method="sparse-rbf",
+            parameters=parameters,
+            seed=follow.data.options.seed,
+            data={"n_samples": len(X), "n_features": X.shape[1], "fingerprint": fingerprint(X, y)},
+            complete=complete,
+        )
+
+    def _settle(self, path: SelectionPath, follow: "_Follower") -> None:
+        """The fitted attributes of a search, finished or not."""
+        self.rs_, self.ts_ = follow.rs, np.array(follow.ts)
+        self._report(np.array(follow.found).transpose(1, 2, 0, 3))
+        self.path_, self._of_size = path, dict(follow.fits)
+        choose: Any = self.choose
+        if not path.complete and isinstance(choose, Integral) and choose not in path.sizes:
+            # The size asked for may not have been reached; what was found is not thrown away.
+            choose = min(path.sizes, key=lambda size: abs(size - int(choose)))
+        (r, t), fit = self._of_size[path.choose(choose)]
+        self._take(fit, r, t)
+
+    def _grid(self, n_centres: int) -> tuple[Floats, Floats]:
         counts = [whole(v, n, 1) if np.ndim(v) == 0 else 1 for n, v in self._given()]
-        rs, ts = default_budgets(X, n_centres, *counts)
+        rs, ts = default_budgets(n_centres, *counts)
         out = []
         for (name, given), default in zip(self._given(), (rs, ts), strict=True):
             if np.ndim(given) == 0:
@@ -230,51 +319,6 @@ class SparseRBFRegressorCV(_SparseRBF):
                 stacklevel=3,
             )
 
-    def _follow(
-        self,
-        X: Floats,
-        y: Floats,
-        places: Floats,
-        splits: Sequence[tuple[NDArray[np.intp], NDArray[np.intp]]],
-        errors: Floats,
-        options: Options,
-    ) -> None:
-        """Fit the best r of every t to all data, and settle on one of them."""
-        root = np.sqrt(len(splits))
-        empty = np.array([np.mean((y[b] - y[a].mean()) ** 2) for a, b in splits])
-        steps = {0: Step((), float(empty.mean()), _se(empty, root))}
-        best_r = errors.mean(axis=0).argmin(axis=0)
-        nodes = [(float(self.rs_[i]), float(t)) for i, t in zip(best_r, self.ts_, strict=True)]
-        with Threads(1):
-            fits = [train(X, y, places, r, t, options) for r, t in nodes]
-        # If nothing predicts, the mean does: the empty model, with the smallest budgets.
-        chosen = {0: (nodes[0], replace(fits[0], model=empty_model(float(y.mean()))))}
-        for j, (node, fit) in enumerate(zip(nodes, fits, strict=True)):
-            subset = tuple(int(i) for i in fit.model.columns)
-            values = errors[:, best_r[j], j]
-            size = len(subset)
-            if size and (size not in steps or values.mean() < steps[size].error):
-                steps[size] = Step(
-                    subset,
-                    float(values.mean()),
-                    _se(values, root),
-                    train_error=float(np.mean((y - fit.model.predict(X)) ** 2)),
-                )
-                chosen[size] = (node, fit)
-        self.path_ = SelectionPath(
-            steps,
-            n_features=self.n_features_in_,
-            feature_names=getattr(self, "feature_names_in_", None),
-            criterion=f"{len(splits)}-split squared error",
-            method="sparse-rbf",
-            parameters=self.get_params(deep=False),
-            seed=options.seed,
-            data={"n_samples": len(X), "n_features": X.shape[1], "fingerprint": fingerprint(X, y)},
-        )
-        self._of_size = chosen
-        (r, t), fit = chosen[self.path_.choose(self.choose)]
-        self._take(fit, r, t)
-
     def plot_surface(self, what: str = "error", ax: "Axes | None" = None) -> "Axes":
         """Draw the cross-validation error, or the inputs or centres in use, over both budgets.
 
@@ -300,5 +344,55 @@ class SparseRBFRegressorCV(_SparseRBF):
         return plot_surface(self.rs_, self.ts_, grid, label, (self.r_, self.t_), ax=ax)
 
 
-def _se(values: Floats, root: float) -> float:
-    return float(values.std(ddof=1) / root) if len(values) > 1 else np.nan
+class _Follower:
+    """Takes the errors of one t after another and fits the best r of each to all data."""
+
+    def __init__(
+        self,
+        data: _Data,
+        splits: Sequence[Split],
+        places: Floats,
+        samples: NDArray[np.intp] | None,
+        rs: Floats,
+    ) -> None:
+        self.data, self.splits, self.places, self.samples, self.rs = (
+            data, splits, places, samples, rs,
+        )  # fmt: skip
+        self.ts: list[float] = []
+        self.found: list[Any] = []  # for every t: splits x r x 4
+        self.steps: dict[int, Step] = {}
+        self.fits: dict[int, tuple[tuple[float, float], Training]] = {}
+
+    def take(self, t: float, found: Any) -> None:
+        """The results of all splits for a t."""
+        data = self.data
+        values = np.array(found, dtype=np.float64)
+        best = int(values[..., 0].mean(axis=0).argmin())
+        errors, r = values[:, best, 0], float(self.rs[best])
+        X, y, weights = data.of(data.counted(np.arange(len(data.X))))
+        with Threads(1):
+            fit = train(X, y, self.places, r, t, data.options, weights)
+        if self.samples is not None:
+            fit = renumbered(fit, self.samples)
+        if not self.ts:
+            # If nothing predicts, the mean does: the empty model, with the smallest budgets.
+            empty = np.array([self._empty(*split) for split in self.splits])
+            self.steps[0] = Step((), float(empty.mean()), mean_se(empty))
+            mean = float(np.average(y, weights=weights))
+            self.fits[0] = ((r, t), replace(fit, model=empty_model(mean)))
+        self.ts.append(t)
+        self.found.append(values)
+        subset = tuple(int(i) for i in fit.model.columns)
+        size = len(subset)
+        if size and (size not in self.steps or errors.mean() < self.steps[size].error):
+            off = np.average((y - fit.model.predict(X)) ** 2, weights=weights)
+            self.steps[size] = Step(
+                subset, float(errors.mean()), mean_se(errors), train_error=float(off)
+            )
+            self.fits[size] = ((r, t), fit)
+
+    def _empty(self, train_rows: NDArray[np.intp], test_rows: NDArray[np.intp]) -> float:
+        _, y, weights = self.data.of(train_rows)
+        _, y_test, of_test = self.data.of(test_rows)
+        mean = np.average(y, weights=weights)
+        return float(np.average((y_test - mean) ** 2, weights=of_test))
