@@ -208,6 +208,24 @@ def test_going_over_from_batches_to_passes_changes_nothing(monkeypatch, credit, 
     same_steps(expected, search(design, case.Y, case.alpha, 15, form="auto", search=how))
 
 
+@pytest.mark.parametrize("m", [150, 1000, 4000])
+def test_a_search_through_noise_where_many_stay_open(m):
+    rng = np.random.default_rng(m)
+    X, Y = rng.standard_normal((m, 300)), rng.standard_normal((m, 1))
+    expected = search(design_of(X), Y, 1.0, 25, form="blocks")
+    same_steps(expected, search(design_of(X), Y, 1.0, 25, form="gram"))
+
+
+@pytest.mark.parametrize("kind", ["tall", "collinear", "scaled", "ties"])
+@pytest.mark.parametrize("how", ["forward", "floating"])
+def test_compiled_scores_change_nothing(monkeypatch, kind, how):
+    case = make(kind, m=150, n=40, weighted=True, seed=5)
+    expected = search(design_of(case.X, case.sw), case.Y, case.alpha, 12, search=how)
+    monkeypatch.setattr("sparsepath.rls.rows.COMPILED_FROM", 1)
+    design = design_of(case.X, case.sw, "three")
+    same_steps(expected, search(design, case.Y, case.alpha, 12, search=how))
+
+
 @pytest.mark.parametrize("loss", ["absolute", "zero_one", "balanced"])
 @pytest.mark.parametrize("kind", ["tall", "collinear", "scaled", "ties"])
 def test_the_cache_agrees_with_evaluating_everybody(kind, loss):

@@ -228,7 +228,7 @@ class BoundFinder(Follower):
                     part = slice(None)
                     products = state.sum(lambda rows: rows.products(0, True))[features]
                 else:
-                    part = slice(min(n_open, 2 * BATCH))
+                    part = slice(min(n_open, max(2 * BATCH, head.stop)))
                     products = self._column_products(state, features[part])
                 Xu = _centered(state, products, weighed.gu, features[part])
                 bounds[part] = self._bounds(state, features[part], weighed, Xu)
