@@ -65,8 +65,6 @@ class Method:
         through such sizes as its penalties happen to give.
     model : str
         What predicts, if the name of the method does not say it.
-    most_classes : int, optional
-        The most classes that it can tell apart.
     ranks : bool
         Whether it ranks rows, and ``--groups`` are the queries within which it does.
     work : callable, optional
@@ -81,7 +79,6 @@ class Method:
     cost: str
     sizes: str = "up"
     model: str = ""
-    most_classes: int | None = None
     ranks: bool = False
     work: Callable[[int, int, int], float] | None = None
 
@@ -93,10 +90,8 @@ class Method:
                 f"{name} does {' and '.join(self.tasks)} only, not {task}; methods that do: "
                 f"{', '.join(able)}."
             )
-        two_only = self.most_classes == 2 or given.get("loss") == "auc"
-        if task == "classification" and classes > 2 and two_only:
-            what = name if self.most_classes == 2 else "--loss auc"
-            raise InputError(f"{what} is for two classes, and the target has {classes}.")
+        if task == "classification" and classes > 2 and given.get("loss") == "auc":
+            raise InputError(f"--loss auc is for two classes, and the target has {classes}.")
         missing = sorted(f"--{option}" for option in given if option not in self.options)
         if missing:
             able = [n for n, m in METHODS.items() if {o[2:] for o in missing} <= m.options]
@@ -272,14 +267,13 @@ METHODS: dict[str, Method] = {
         sizes="own",
     ),
     "mlp-grafting": Method(
-        "A network that grows one connection at a time; two classes at most.",
+        "A network that grows one connection at a time.",
         _mlp_grafting,
         _has("max-features l1 l2 l0 max-hidden choose standardize threads weights"),
         _BOTH,
         {},
         "an optimisation of the network",
         sizes="own",
-        most_classes=2,
     ),
     "rbf": Method(
         "Gaussians that select inputs and centres at once; regression, some hundred rows.",
