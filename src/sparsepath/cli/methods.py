@@ -67,6 +67,9 @@ class Method:
         What predicts, if the name of the method does not say it.
     ranks : bool
         Whether it ranks rows, and ``--groups`` are the queries within which it does.
+    counts : str
+        What a progress bar counts: the features of the path so far, or the steps of the work, one
+        for each call of the estimator's callback; empty if there is nothing to show.
     work : callable, optional
         From rows, columns and sizes to the numbers touched, in all; None: each once per size.
     """
@@ -80,6 +83,7 @@ class Method:
     sizes: str = "up"
     model: str = ""
     ranks: bool = False
+    counts: str = ""
     work: Callable[[int, int, int], float] | None = None
 
     def check(self, name: str, task: str, given: Mapping[str, Any], classes: int = 2) -> None:
@@ -137,7 +141,7 @@ def _grafting(task: str, parameters: Mapping[str, Any]) -> Any:
 
         given["cv"] = LeaveOneOut()
     many = {"regression": grafting.GraftingRegressorCV}.get(task, grafting.GraftingClassifierCV)
-    return many(**given, n_jobs=threads)
+    return many(**given, n_jobs=-1 if threads is None else threads)  # one per core
 
 
 def _mlp_grafting(task: str, parameters: Mapping[str, Any]) -> Any:
@@ -222,6 +226,7 @@ METHODS: dict[str, Method] = {
         _BOTH,
         _RLS_LOSSES,
         "about one pass over the data",
+        counts="features",
     ),
     "floating-rls": Method(
         "As greedy-rls, and drop features again where that costs little.",
@@ -230,6 +235,7 @@ METHODS: dict[str, Method] = {
         _BOTH,
         _RLS_LOSSES,
         "one pass over the data or a few",
+        counts="features",
     ),
     "backward-rls": Method(
         "Start with all features and drop one at a time.",
@@ -239,6 +245,7 @@ METHODS: dict[str, Method] = {
         _RLS_LOSSES,
         "a pass over all features that are still in",
         sizes="down",
+        counts="features",
     ),
     "swap-rls": Method(
         "As greedy-rls, and exchange chosen features for others while that helps.",
@@ -247,6 +254,7 @@ METHODS: dict[str, Method] = {
         _BOTH,
         _RLS_LOSSES,
         "a pass over the data for each feature chosen so far, or several",
+        counts="features",
     ),
     "rank-rls": Method(
         "Rank rows by least squares on pairs, within the queries of --groups if given.",
@@ -256,6 +264,7 @@ METHODS: dict[str, Method] = {
         {"regression": ("squared", "disagreement")},
         "about one pass over the data, or without --groups one over all pairs of rows per feature",
         ranks=True,
+        counts="features",
     ),
     "grafting": Method(
         "Linear or logistic, L1, L2 and L0 penalties; l1 by cross-validation.",
@@ -265,6 +274,7 @@ METHODS: dict[str, Method] = {
         {},
         "the optimum for one penalty in every fold",
         sizes="own",
+        counts="steps",
     ),
     "mlp-grafting": Method(
         "A network that grows one connection at a time.",
@@ -274,6 +284,7 @@ METHODS: dict[str, Method] = {
         {},
         "an optimisation of the network",
         sizes="own",
+        counts="steps",
     ),
     "rbf": Method(
         "Gaussians that select inputs and centres at once; regression, some hundred rows.",

@@ -16,19 +16,30 @@ class Watch(AbstractContextManager["Watch"]):
 
     Parameters
     ----------
-    total : int
-        Sizes that one search goes through.
+    total : int, optional
+        Sizes that one search goes through, or steps; None if that is not known.
     searches : int
         How many searches there are, one per penalty.
     backward : bool
         Whether the sizes go down.
     quiet : bool
         Show nothing.
+    counts : {"features", "steps"}
+        What is counted: the size that the path has reached, or how often the callback was called.
     """
 
-    def __init__(self, total: int, searches: int, *, backward: bool, quiet: bool) -> None:
+    def __init__(
+        self,
+        total: int | None,
+        searches: int,
+        *,
+        backward: bool,
+        quiet: bool,
+        counts: str = "features",
+    ) -> None:
         self.shown = not quiet and sys.stderr.isatty()
         self.total, self.searches, self.backward = total, searches, backward
+        self.counts = counts
         self._seen: dict[Any, int] = {}
         self._bar: Any = None
         self._timer: threading.Timer | None = None
@@ -42,13 +53,14 @@ class Watch(AbstractContextManager["Watch"]):
                 progress.TextColumn("{task.description}"),
                 progress.BarColumn(bar_width=15),  # in all less than 80 columns
                 progress.MofNCompleteColumn(),
-                progress.TextColumn("features,"),
+                progress.TextColumn(f"{self.counts},"),
                 progress.TimeRemainingColumn(),
                 progress.TextColumn("left; Ctrl-C keeps the path"),
                 console=Console(stderr=True),
                 transient=True,
             )
-            self._task = self._bar.add_task("searching", total=self.total * self.searches)
+            total = None if self.total is None else self.total * self.searches
+            self._task = self._bar.add_task("searching", total=total)
             self._timer = threading.Timer(PATIENCE, self._bar.start)
             self._timer.daemon = True
             self._timer.start()
@@ -66,7 +78,13 @@ class Watch(AbstractContextManager["Watch"]):
             self._bar.stop()
 
     def callback(self, path: SelectionPath) -> None:
-        """What the estimator calls after every move."""
-        reached = self.total - path.sizes[0] if self.backward else path.sizes[-1]
-        self._seen[path.parameters.get("alpha")] = reached
+        """What the estimator calls after every move, or step."""
+        key = path.parameters.get("alpha")
+        if self.counts == "steps":
+            reached = self._seen.get(key, 0) + 1
+        elif self.backward and self.total is not None:
+            reached = self.total - path.sizes[0]
+        else:
+            reached = path.sizes[-1]
+        self._seen[key] = reached
         self._bar.update(self._task, completed=sum(self._seen.values()))

@@ -178,8 +178,9 @@ def search(
     searches = len(alphas) if isinstance(alphas, list) else 1
     if not quiet and not {"r", "t"} <= options.keys():  # one fit is quick
         _say_cost(table, entry, steps * searches)
-    watched = "checkpoint" in entry.options  # its callback comes with every move
-    with Watch(steps, searches, backward=backward, quiet=quiet or not watched) as watch:
+    total = _calls(model, problem) if entry.counts == "steps" else steps
+    unseen = quiet or not entry.counts
+    with Watch(total, searches, backward=backward, quiet=unseen, counts=entry.counts) as watch:
         if watch.shown:
             model.set_params(callback=watch.callback)
         notes = _fit(model, table.X, problem.y, extras)
@@ -214,6 +215,16 @@ def _steps(table: Table, entry: Method, options: dict[str, Any]) -> int:
     if asked is None:
         return max(min(_most(table), LONGEST_PATH), len(options.get("force", ())))
     return int(min(asked, n))
+
+
+def _calls(model: Any, problem: Problem) -> int | None:
+    """How often a cross-validated path calls back: for every penalty, then for every split."""
+    if not hasattr(model, "n_l1s"):
+        return None
+    from sklearn.model_selection import check_cv
+
+    splitter = check_cv(model.cv, problem.y)
+    return int(model.n_l1s + splitter.get_n_splits(problem.table.X, problem.y, problem.groups))
 
 
 def _complete(options: dict[str, Any], table: Table, problem: Problem, entry: Method) -> None:
@@ -252,8 +263,10 @@ def _say_cost(table: Table, entry: Method, steps: int) -> None:
         return
     gigabytes = numbers * table.X.dtype.itemsize / 1e9
     means = ["a smaller --max-features shortens it"] * ("max-features" in entry.options)
+    if entry.counts:
+        means += ["Ctrl-C keeps the path so far"]
     if "checkpoint" in entry.options:
-        means += ["Ctrl-C keeps the path so far", "and --checkpoint FILE lets a later run go on"]
+        means += ["and --checkpoint FILE lets a later run go on"]
     many = f"{steps:,} steps" if entry.sizes != "own" else "many steps"
     say(
         f"Note: this may take a while: {rows:,} rows x {columns:,} columns ({gigabytes:.2g} GB), "
@@ -322,6 +335,10 @@ def _settle(path: SelectionPath, rule: str | int | float) -> tuple[int, list[str
     The empty model is taken only if there is no other.
     """
     if rule == "one_se" and math.isnan(path.error_se(path.choose("min"))):
+        if not path.complete:  # Ctrl-C came before there were any
+            return path.choose("min"), [
+                "there are no standard errors yet; the least error decides."
+            ]
         raise InputError(
             f"--choose one_se needs standard errors, and the {path.criterion} has none; use min, a "
             "number of features, or a fraction such as 0.05."

@@ -10,6 +10,7 @@ from sklearn.callback import with_callbacks
 from sparsepath.data.blocks import Floats
 from sparsepath.grafting.faces import ClassifierFace, Factors, RegressorFace
 from sparsepath.grafting.mlp_base import MLPGrafting
+from sparsepath.grafting.watching import Callback
 
 
 class MLPGraftingRegressor(RegressorFace, MLPGrafting):
@@ -42,6 +43,9 @@ class MLPGraftingRegressor(RegressorFace, MLPGrafting):
         Iterations of each optimisation.
     n_threads : int, optional
         Threads; None: one per core. It changes the speed only.
+    callback : callable, optional
+        Called with the path so far after every connection that is kept; a true value ends the
+        growth, and what has grown is kept (``path_.stopped`` is then "asked to").
 
     Attributes
     ----------
@@ -110,7 +114,7 @@ class MLPGraftingClassifier(ClassifierFace, MLPGrafting):
     ----------
     l1, l2, l0, feature_costs, l1_factors, l2_factors, l0_per, max_hidden, max_connections
         As for ``MLPGraftingRegressor``.
-    max_features, selection, stop, standardize, tol, max_iter, n_threads
+    max_features, selection, stop, standardize, tol, max_iter, n_threads, callback
         As for ``MLPGraftingRegressor``.
     class_weight : dict, "balanced" or None
         Factors of the sample weights, as for ``GraftingClassifier``.
@@ -155,6 +159,7 @@ class MLPGraftingClassifier(ClassifierFace, MLPGrafting):
         tol: float | Sequence[float] = 1e-7,
         max_iter: int = 500,
         n_threads: int | None = None,
+        callback: Callback = None,
     ) -> None:
         super().__init__(
             l1,
@@ -173,6 +178,7 @@ class MLPGraftingClassifier(ClassifierFace, MLPGrafting):
             tol=tol,
             max_iter=max_iter,
             n_threads=n_threads,
+            callback=callback,
         )
         self.class_weight = class_weight
 

@@ -20,7 +20,15 @@ from sparsepath.grafting.design import Design
 from sparsepath.grafting.faces import Factors
 from sparsepath.grafting.fitting import check_factors, check_penalties
 from sparsepath.grafting.growing import L0_PER, Grown, Growth, grow
-from sparsepath.grafting.procedure import INTERRUPTED, STOPS
+from sparsepath.grafting.procedure import STOPS
+from sparsepath.grafting.watching import (
+    CUT,
+    INTERRUPTED,
+    Callback,
+    is_watched,
+    tell,
+    warn_if_interrupted,
+)
 from sparsepath.path import SelectionPath, Step
 
 if TYPE_CHECKING:
@@ -49,6 +57,7 @@ class MLPGrafting(SelectorMixin, CallbackSupportMixin, BaseEstimator):
         tol: float | Sequence[float] = 1e-7,
         max_iter: int = 500,
         n_threads: int | None = None,
+        callback: Callback = None,
     ) -> None:
         self.l1 = l1
         self.l2 = l2
@@ -66,6 +75,7 @@ class MLPGrafting(SelectorMixin, CallbackSupportMixin, BaseEstimator):
         self.tol = tol
         self.max_iter = max_iter
         self.n_threads = n_threads
+        self.callback = callback
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -128,7 +138,7 @@ class MLPGrafting(SelectorMixin, CallbackSupportMixin, BaseEstimator):
         X = check_features(self, X, reset=True)
         Y, weights, loss = self._targets(y, sample_weight, X.shape[0])
         growths, penalty = self._growths(), self._penalty(Y.shape[1])
-        context = self._init_callback_context(max_subtasks=0)
+        context = self._init_callback_context(max_subtasks=None)
         context.call_on_fit_task_begin(estimator=self, X=X, y=y)
         counted = weights > 0
         if not counted.all():
@@ -137,30 +147,39 @@ class MLPGrafting(SelectorMixin, CallbackSupportMixin, BaseEstimator):
         Y = self._scaled(Y, s)
         with Threads(self.n_threads) as threads:
             design = Design(X, s, threads, standardize=self.standardize)
+
+            def watch(grown: Grown) -> bool:
+                path = self._path(grown, design)
+                return tell(self, context, path, lambda: self._so_far(grown, design))
+
             runs: list[Grown] = []
             for growth in growths:
-                runs.append(grow(design, Y, loss, penalty, growth))
-                if runs[-1].stopped == INTERRUPTED:
+                self.tol_ = growth.tol
+                told = watch if is_watched(self) else None
+                runs.append(grow(design, Y, loss, penalty, growth, told))
+                if runs[-1].stopped in CUT:
                     break
         best = int(np.argmin([run.criterion for run in runs]))
         self.tol_ = growths[best].tol
         self._keep(runs[best], design)
+        warn_if_interrupted(self.path_)
         context.call_on_fit_task_end(estimator=self, X=X, y=y)
         return self
 
     def _scaled(self, Y: Floats, s: Floats) -> Floats:
         return Y
 
-    def _keep(self, grown: Grown, design: Design) -> None:
-        parameters = self.get_params(deep=False)
-        parameters.pop("n_threads")
-        self.path_ = SelectionPath(
+    def _path(self, grown: Grown, design: Design) -> SelectionPath:
+        skipped = ("callback", "n_threads")
+        given = self.get_params(deep=False)
+        parameters = {name: value for name, value in given.items() if name not in skipped}
+        return SelectionPath(
             [
                 Step(order, error=criterion, train_error=loss)
                 for order, _, criterion, loss in grown.networks.values()
             ],
             n_features=design.n,
-            moves=grown.moves,
+            moves=list(grown.moves),
             feature_names=getattr(self, "feature_names_in_", None),
             criterion="grafting criterion",
             error_kind="training",
@@ -168,11 +187,19 @@ class MLPGrafting(SelectorMixin, CallbackSupportMixin, BaseEstimator):
             parameters=parameters,
             data={"n_samples": design.m, "n_features": design.n},
             stopped=grown.stopped,
-            complete=grown.stopped != INTERRUPTED,
+            complete=grown.stopped not in ("", INTERRUPTED),
         )
-        self.history_ = grown.history
+
+    def _so_far(self, grown: Grown, design: Design) -> Self:
+        state = copy.copy(self)
+        state._keep(grown, design)
+        return state
+
+    def _keep(self, grown: Grown, design: Design) -> None:
+        self.path_ = self._path(grown, design)
+        self.history_ = list(grown.history)
         self.n_iter_ = max(1, len(grown.history))
-        self._networks = grown.networks
+        self._networks = dict(grown.networks)
         self._all_means, self._all_scales = design.means, design.scales
         self._take(min(grown.networks, key=lambda size: grown.networks[size][2]))
 
