@@ -1,5 +1,11 @@
 """Callbacks, stopping and Ctrl-C: what is told, and that what was found is kept."""
 
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+
 import numpy as np
 import pytest
 from sklearn.callback import ProgressBar
@@ -184,6 +190,49 @@ def test_ctrl_c_within_a_split(monkeypatch, data):
     with pytest.warns(PathWarning, match="interrupted"):
         part.fit(X, y)
     assert (part.cv_errors_ == whole.cv_errors_[:, :2]).all()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="SIGINT cannot be sent to a process on Windows")
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_real_ctrl_c(jobs):
+    program = f"""
+        import warnings
+        import numpy as np
+        from sklearn.model_selection import ShuffleSplit
+        from sparsepath import GraftingRegressorCV, PathWarning
+
+        rng = np.random.default_rng(0)
+        X = rng.standard_normal((200, 20))
+        y = X[:, 0] + rng.standard_normal(200)
+        seen = []
+
+        def tell(path):
+            seen.append(path)
+            if len(seen) == 8:
+                print("go", flush=True)
+
+        cv = ShuffleSplit(5000, random_state=0)
+        model = GraftingRegressorCV(n_l1s=6, cv=cv, n_jobs={jobs}, callback=tell)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            model.fit(X, y)
+        assert [w.category for w in caught] == [PathWarning], caught
+        assert model.path_.stopped == "interrupted"
+        print(model.cv_errors_.shape[1], np.isfinite(model.predict(X)).all())
+    """
+    child = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(program)], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert child.stdout.readline() == "go\n"
+        child.send_signal(signal.SIGINT)
+        out, _ = child.communicate(timeout=120)
+    finally:
+        child.kill()
+    assert child.returncode == 0
+    splits, finite = out.split()
+    assert 2 <= int(splits) < 5000
+    assert finite == "True"
 
 
 def test_grafting_path_stops_and_keeps(data):
