@@ -83,7 +83,7 @@ def test_the_criterion_falls_and_the_path_replays():
     found, whole = run(X, y, "logistic", Penalty.of(12, 0.01, 0.0, 0.001))
     kept = [step.criterion for step in found.record.history if step.action == "add"]
     assert (np.diff(kept) < 0).all()
-    path = whole.selection_path(found, names=None, method="grafting", parameters={})
+    path = whole.selection_path(found.record, names=None, method="grafting", parameters={})
     *_, last = path.replay()
     assert sorted(last) == sorted(found.selected)
     assert path.sizes[0] == 0
@@ -133,7 +133,7 @@ def test_an_interrupt_keeps_what_was_found(monkeypatch):
     found, design = run(X, y, "logistic", penalty)
     assert found.record.stopped == "interrupted"
     assert found.selected == whole.selected[:3]
-    path = design.selection_path(found, names=None, method="grafting", parameters={})
+    path = design.selection_path(found.record, names=None, method="grafting", parameters={})
     assert not path.complete
     assert np.flatnonzero(found.solution.W[:, 0]).tolist() == sorted(found.selected)
 

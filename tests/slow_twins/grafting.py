@@ -209,3 +209,98 @@ def _newest(kind, Z, y, s, l1, l2, w, b, j):
     w = w.copy()
     w[j] = out.x[0] - out.x[1]
     return w, out.x[2]
+
+
+def softmax_scores(Z, links, outs, homes, a, b):
+    """Outputs of a network with lists of links (unit, feature, w) and outs (unit, class, v)."""
+    F = np.tile(b, (len(Z), 1)).astype(float)
+    for j, home in enumerate(homes):
+        t = a[j] + sum(w * Z[:, i] for unit, i, w in links if unit == j)
+        g = 2 / (1 + np.exp(-t)) - 1
+        F[:, home] += g
+        for unit, k, v in outs:
+            if unit == j:
+                F[:, k] += v * g
+    return F
+
+
+def softmax_grow(Z, Y, s, l1, l0, steps):
+    """Growth with L0 per connection; gradients of candidates by central differences.
+
+    The history as (unit, feature or None, class or None, C), and C at the end.
+    """
+    K, n = Y.shape[1], Z.shape[1]
+
+    def mean_loss(links, outs, homes, a, b):
+        return s @ loss_and_slope("multinomial", softmax_scores(Z, links, outs, homes, a, b), Y)[0]
+
+    def with_weight(state, j, i, k, e):
+        links, outs, homes, a, b = state
+        if i is None:
+            return links, [*outs, (j, k, e)], homes, a, b
+        if k is not None:
+            homes, a = [*homes, k], [*a, 0.0]
+        return [*links, (j, i, e)], outs, homes, a, b
+
+    def size_of(state, what):
+        up, down = (mean_loss(*with_weight(state, *what, e)) for e in (1e-5, -1e-5))
+        return abs(up - down) / 2e-5
+
+    state = ([], [], [], [], np.log(s @ Y))
+    here = mean_loss(*state)
+    history = []
+    for _ in range(steps):
+        links, outs, homes, *_ = state
+        candidates = [(len(homes), i, k) for k in range(K) for i in range(n)]
+        for j, home in enumerate(homes):
+            fed = {i for unit, i, _ in links if unit == j}
+            feeds = {home} | {k for unit, k, _ in outs if unit == j}
+            candidates += [(j, i, None) for i in range(n) if i not in fed]
+            candidates += [(j, None, k) for k in range(K) if k not in feeds]
+        sizes = [size_of(state, what) for what in candidates]
+        what = candidates[int(np.argmax(sizes))]
+        if max(sizes) <= l1:
+            break
+        trial, C = _softmax_fit(Z, Y, s, l1, *with_weight(state, *what, 0.0))
+        weights = [w for *_, w in trial[0] + trial[1]]
+        assert all(weights), "a weight came back to zero; use other data"
+        C += l0 * len(weights)
+        if not here > C:
+            break
+        state, here = trial, C
+        history.append((*what, C))
+    return history, here
+
+
+def _softmax_fit(Z, Y, s, l1, links, outs, homes, a, b):
+    c, h = len(links) + len(outs), len(homes)
+
+    def parts(p):
+        wide = [(j, i, w) for (j, i, _), w in zip(links, p, strict=False)]
+        outer = [(j, k, v) for (j, k, _), v in zip(outs, p[len(links) :], strict=False)]
+        return wide, outer, p[c : c + h], p[c + h :]
+
+    def objective(t):
+        p = np.concatenate([t[:c] - t[c : 2 * c], t[2 * c :]])
+        wide, outer, biases, shift = parts(p)
+        F = softmax_scores(Z, wide, outer, homes, biases, shift)
+        value, S = loss_and_slope("multinomial", F, Y)
+        S = s[:, None] * S
+        unit, back = [], []
+        for j in range(h):
+            u = 2 / (1 + np.exp(-biases[j] - sum(w * Z[:, i] for q, i, w in wide if q == j))) - 1
+            down = S[:, homes[j]] + sum(v * S[:, k] for q, k, v in outer if q == j)
+            unit.append(u)
+            back.append(down * (1 - u * u) / 2)
+        g = [back[j] @ Z[:, i] for j, i, _ in wide] + [unit[j] @ S[:, k] for j, k, _ in outer]
+        g = np.array(g)
+        rest = [each.sum() for each in back] + list(S.sum(0))
+        return s @ value + l1 * t[: 2 * c].sum(), np.concatenate([g + l1, l1 - g, rest])
+
+    p = np.concatenate([[w for *_, w in links], [v for *_, v in outs], a, b])
+    start = np.concatenate([np.maximum(p[:c], 0), np.maximum(-p[:c], 0), p[c:]])
+    bounds = [(0, None)] * (2 * c) + [(None, None)] * (h + len(b))
+    options = {"gtol": 1e-9, "ftol": 1e-16, "maxiter": 5000, "maxfun": 20000}
+    t = minimize(objective, start, jac=True, bounds=bounds, method="L-BFGS-B", options=options).x
+    wide, outer, biases, shift = parts(np.concatenate([t[:c] - t[c : 2 * c], t[2 * c :]]))
+    return (wide, outer, homes, list(biases), shift), objective(t)[0]

@@ -65,17 +65,16 @@ class Method:
         through such sizes as its penalties happen to give.
     model : str
         What predicts, if the name of the method does not say it.
-    most_classes : int, optional
-        The most classes that it can tell apart.
     ranks : bool
         Whether it ranks rows, and ``--groups`` are the queries within which it does.
     work : callable, optional
         From rows, columns and sizes to the numbers touched, in all; None: each once per size.
     unit : str
-        What progress is counted in; empty: the method has nothing to show before its end. For
-        "features" the callback comes with every move, else ``calls`` says how often.
+        What a progress bar counts: the features of the path so far, or calls of the estimator's
+        callback under any other name; empty if there is nothing to show.
     calls : callable, optional
-        From the options and the largest size to how often the callback comes.
+        From the options and the largest size to how often the callback comes, where that is known
+        from them.
     """
 
     help: str
@@ -86,7 +85,6 @@ class Method:
     cost: str
     sizes: str = "up"
     model: str = ""
-    most_classes: int | None = None
     ranks: bool = False
     work: Callable[[int, int, int], float] | None = None
     unit: str = ""
@@ -100,10 +98,8 @@ class Method:
                 f"{name} does {' and '.join(self.tasks)} only, not {task}; methods that do: "
                 f"{', '.join(able)}."
             )
-        two_only = self.most_classes == 2 or given.get("loss") == "auc"
-        if task == "classification" and classes > 2 and two_only:
-            what = name if self.most_classes == 2 else "--loss auc"
-            raise InputError(f"{what} is for two classes, and the target has {classes}.")
+        if task == "classification" and classes > 2 and given.get("loss") == "auc":
+            raise InputError(f"--loss auc is for two classes, and the target has {classes}.")
         missing = sorted(f"--{option}" for option in given if option not in self.options)
         if missing:
             able = [n for n, m in METHODS.items() if {o[2:] for o in missing} <= m.options]
@@ -149,7 +145,7 @@ def _grafting(task: str, parameters: Mapping[str, Any]) -> Any:
 
         given["cv"] = LeaveOneOut()
     many = {"regression": grafting.GraftingRegressorCV}.get(task, grafting.GraftingClassifierCV)
-    return many(**given, n_jobs=threads)
+    return many(**given, n_jobs=-1 if threads is None else threads)  # one per core
 
 
 def _mlp_grafting(task: str, parameters: Mapping[str, Any]) -> Any:
@@ -288,6 +284,7 @@ METHODS: dict[str, Method] = {
         {"regression": ("squared", "disagreement")},
         "about one pass over the data, or without --groups one over all pairs of rows per feature",
         ranks=True,
+        unit="features",
     ),
     "grafting": Method(
         "Linear or logistic, L1, L2 and L0 penalties; l1 by cross-validation.",
@@ -297,16 +294,17 @@ METHODS: dict[str, Method] = {
         {},
         "the optimum for one penalty in every fold",
         sizes="own",
+        unit="steps",
     ),
     "mlp-grafting": Method(
-        "A network that grows one connection at a time; two classes at most.",
+        "A network that grows one connection at a time.",
         _mlp_grafting,
         _has("max-features l1 l2 l0 max-hidden choose standardize threads weights"),
         _BOTH,
         {},
         "an optimisation of the network",
         sizes="own",
-        most_classes=2,
+        unit="steps",
     ),
     "rbf": Method(
         "Gaussians that select inputs and centres at once; regression, some hundred rows.",

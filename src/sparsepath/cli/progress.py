@@ -16,8 +16,8 @@ class Watch(AbstractContextManager["Watch"]):
 
     Parameters
     ----------
-    total : int
-        Sizes that one search goes through, or how often it calls.
+    total : int, optional
+        Sizes that one search goes through, or how often it calls; None if that is not known.
     searches : int
         How many searches there are, one per penalty.
     unit : str
@@ -27,16 +27,14 @@ class Watch(AbstractContextManager["Watch"]):
         Whether the sizes go down.
     quiet : bool
         Show nothing.
-    unit : str
-        What is counted: features, that is sizes of the path, or if it is another word, calls.
     """
 
     def __init__(
-        self, total: int, searches: int, *, unit: str, backward: bool, quiet: bool
+        self, total: int | None, searches: int, *, unit: str, backward: bool, quiet: bool
     ) -> None:
         self.shown = not quiet and sys.stderr.isatty()
         self.total, self.searches, self.backward = total, searches, backward
-        self.unit, self._calls = unit, 0
+        self.unit = unit
         self._seen: dict[Any, int] = {}
         self._bar: Any = None
         self._timer: threading.Timer | None = None
@@ -56,7 +54,8 @@ class Watch(AbstractContextManager["Watch"]):
                 console=Console(stderr=True),
                 transient=True,
             )
-            self._task = self._bar.add_task("searching", total=self.total * self.searches)
+            total = None if self.total is None else self.total * self.searches
+            self._task = self._bar.add_task("searching", total=total)
             self._timer = threading.Timer(PATIENCE, self._bar.start)
             self._timer.daemon = True
             self._timer.start()
@@ -74,11 +73,13 @@ class Watch(AbstractContextManager["Watch"]):
             self._bar.stop()
 
     def callback(self, path: SelectionPath) -> None:
-        """What the estimator calls after every move, or now and then."""
+        """What the estimator calls after every move, or step."""
+        key = path.parameters.get("alpha")
         if self.unit != "features":
-            self._calls += 1
-            self._bar.update(self._task, completed=self._calls)
-            return
-        reached = self.total - path.sizes[0] if self.backward else path.sizes[-1]
-        self._seen[path.parameters.get("alpha")] = reached
+            reached = self._seen.get(key, 0) + 1
+        elif self.backward and self.total is not None:
+            reached = self.total - path.sizes[0]
+        else:
+            reached = path.sizes[-1]
+        self._seen[key] = reached
         self._bar.update(self._task, completed=sum(self._seen.values()))

@@ -178,8 +178,10 @@ def search(
     searches = len(alphas) if isinstance(alphas, list) else 1
     if not quiet and not {"r", "t"} <= options.keys():  # one fit is quick
         _say_cost(table, entry, steps * searches)
-    total = steps if entry.calls is None else entry.calls(options, steps)
-    silent = quiet or not entry.unit or not total
+    total: int | None = steps
+    if entry.unit != "features":
+        total = _calls(model, problem) if entry.calls is None else entry.calls(options, steps)
+    silent = quiet or not entry.unit or total == 0
     with Watch(total, searches, unit=entry.unit, backward=backward, quiet=silent) as watch:
         if watch.shown:
             model.set_params(callback=watch.callback)
@@ -215,6 +217,16 @@ def _steps(table: Table, entry: Method, options: dict[str, Any]) -> int:
     if asked is None:
         return max(min(_most(table), LONGEST_PATH), len(options.get("force", ())))
     return int(min(asked, n))
+
+
+def _calls(model: Any, problem: Problem) -> int | None:
+    """How often a cross-validated path calls back: for every penalty, then for every split."""
+    if not hasattr(model, "n_l1s"):
+        return None
+    from sklearn.model_selection import check_cv
+
+    splitter = check_cv(model.cv, problem.y)
+    return int(model.n_l1s + splitter.get_n_splits(problem.table.X, problem.y, problem.groups))
 
 
 def _complete(options: dict[str, Any], table: Table, problem: Problem, entry: Method) -> None:
@@ -325,6 +337,10 @@ def _settle(path: SelectionPath, rule: str | int | float) -> tuple[int, list[str
     The empty model is taken only if there is no other.
     """
     if rule == "one_se" and math.isnan(path.error_se(path.choose("min"))):
+        if not path.complete:  # Ctrl-C came before there were any
+            return path.choose("min"), [
+                "there are no standard errors yet; the least error decides."
+            ]
         raise InputError(
             f"--choose one_se needs standard errors, and the {path.criterion} has none; use min, a "
             "number of features, or a fraction such as 0.05."

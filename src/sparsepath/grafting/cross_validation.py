@@ -1,10 +1,10 @@
 """Linear grafting with l1 chosen by cross-validation."""
 
+import copy
 import time
 from typing import Any, Self
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 from sklearn.callback import with_callbacks
@@ -14,10 +14,19 @@ from sparsepath.data.blocks import Floats
 from sparsepath.data.door import check_features
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
-from sparsepath.grafting.criterion import Loss, Penalty
+from sparsepath.grafting.criterion import Loss
 from sparsepath.grafting.faces import ClassifierFace, Factors, LinearGrafting, RegressorFace
-from sparsepath.grafting.fitting import Options, Problem
-from sparsepath.grafting.paths import collect, grid
+from sparsepath.grafting.fitting import Fit, Problem
+from sparsepath.grafting.folds import Task, judge
+from sparsepath.grafting.paths import collect, grid, selection_path
+from sparsepath.grafting.watching import (
+    CUT,
+    INTERRUPTED,
+    Callback,
+    is_watched,
+    tell,
+    warn_if_interrupted,
+)
 
 ERRORS = ("loss", "zero_one")
 
@@ -33,13 +42,14 @@ class _GraftingCV(LinearGrafting):
     fit_intercept: bool
     standardize: bool
     n_jobs: int | None
+    callback: Callback
     _error = "loss"
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Self:
         X = check_features(self, X, reset=True)
         Y, weights, loss = self._targets(y, sample_weight, X.shape[0])
         options, penalty = self._options(), self._penalty(1.0)
-        context = self._init_callback_context(max_subtasks=0)
+        context = self._init_callback_context(max_subtasks=None)
         context.call_on_fit_task_begin(estimator=self, X=X, y=y)
         splitter = check_cv(self.cv, y, classifier=isinstance(self, ClassifierMixin))
         splits = list(splitter.split(X, y, groups))
@@ -47,36 +57,71 @@ class _GraftingCV(LinearGrafting):
         scale = {"fit_intercept": self.fit_intercept, "standardize": self.standardize}
         with Threads(1) as threads:
             problem = Problem(X, Y, weights, loss, threads, **scale)
-            self.l1s_ = grid(problem, penalty, self.l1s, self.n_l1s, self.least)
-            fits = problem.path(self.l1s_.tolist(), penalty, options)
-            errors = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-                delayed(_fold_errors)(
-                    X, Y, weights, loss, split, self.l1s_, penalty, options, self._error, scale
-                )
-                for split in splits
+            l1s = grid(problem, penalty, self.l1s, self.n_l1s, self.least)
+
+            def keep(fits: list[Fit], errors: list[list[float]], stopped: str) -> None:
+                seconds = time.perf_counter() - begun
+                self._keep(problem, loss, l1s, fits, errors, seconds, stopped)
+
+            def tell_of(fits: list[Fit], errors: list[list[float]]) -> bool:
+                if not is_watched(self):
+                    return False
+                keep(fits, errors, "")
+                return tell(self, context, self.path_, lambda: copy.copy(self))
+
+            fits, cut = problem.path(
+                l1s.tolist(), penalty, options, watch=lambda fits: tell_of(fits, [])
             )
-            self.cv_errors_ = np.array(errors).T
-            means = self.cv_errors_.mean(1)
-            ses = np.full(len(means), np.nan)
-            if len(splits) > 1:
-                ses = self.cv_errors_.std(1, ddof=1) / np.sqrt(len(splits))
-            steps = [
-                problem.step(fit.final, error=mean, error_se=se, train_error=fit.solution.loss)
-                for fit, mean, se in zip(fits, means, ses, strict=True)
-            ]
-            found = collect(
-                problem,
-                self.l1s_,
-                fits,
-                steps,
-                time.perf_counter() - begun,
-                feature_names=getattr(self, "feature_names_in_", None),
-                criterion=f"{len(splits)}-split {self._error_name(loss)}",
-                error_kind="selection",
-                method="grafting-cv",
-                parameters={k: v for k, v in self._parameters().items() if k != "n_jobs"},
-            )
-        self.path_ = found.path
+            errors: list[list[float]] = []
+            if not cut:
+                task = Task(X, Y, weights, loss, l1s, penalty, options, self._error, scale)
+                cut = judge(task, splits, self.n_jobs, errors, lambda: tell_of(fits, errors))
+            keep(fits, errors, cut or "all l1")
+        warn_if_interrupted(self.path_)
+        context.call_on_fit_task_end(estimator=self, X=X, y=y)
+        return self
+
+    def _keep(
+        self,
+        problem: Problem,
+        loss: Loss,
+        l1s: Floats,
+        fits: list[Fit],
+        errors: list[list[float]],
+        seconds: float,
+        stopped: str,
+    ) -> None:
+        """The path, with the mean errors of the splits so far, and the model that it gives.
+
+        Before the first split is done there are only the losses on the training data.
+        """
+        self.l1s_ = l1s[: len(fits)]
+        self.cv_errors_ = np.array(errors).reshape(len(errors), len(fits)).T
+        losses = np.array([fit.solution.loss for fit in fits])
+        means = self.cv_errors_.mean(1) if errors else losses
+        ses = np.full(len(means), np.nan)
+        if len(errors) > 1:
+            ses = self.cv_errors_.std(1, ddof=1) / np.sqrt(len(errors))
+        steps = [
+            problem.step(fit.final, error=mean, error_se=se, train_error=fit.solution.loss)
+            for fit, mean, se in zip(fits, means, ses, strict=True)
+        ]
+        self.path_ = selection_path(
+            problem,
+            fits,
+            steps,
+            seconds,
+            feature_names=getattr(self, "feature_names_in_", None),
+            criterion=f"{len(errors)}-split {self._error_name(loss)}"
+            if errors
+            else f"mean {loss.name} loss",
+            error_kind="selection" if errors else "training",
+            method="grafting-cv",
+            parameters=self._parameters(),
+            stopped=stopped,
+            complete=stopped not in ("", INTERRUPTED),
+        )
+        found = collect(problem, self.l1s_, fits, self.path_)
         self._of_size: dict[int, dict[str, Any]] = {}
         for size in self.path_.sizes:
             same = np.flatnonzero(found.n_selected == size)
@@ -88,9 +133,17 @@ class _GraftingCV(LinearGrafting):
                 "dual_gap_": float(found.dual_gaps[chosen]),
                 "history_": fits[chosen].record.history,
             }
-        self._take(self.path_.choose(self.choose))
-        context.call_on_fit_task_end(estimator=self, X=X, y=y)
-        return self
+        self._take(self._size(cut=stopped in ("", *CUT)))
+
+    def _size(self, *, cut: bool) -> int:
+        """What ``choose`` asks for; after an early end as near to it as there is."""
+        rule = self.choose
+        if cut and isinstance(rule, int | np.integer) and not isinstance(rule, bool):
+            wanted = int(rule)
+            return min(self.path_.sizes, key=lambda size: abs(size - wanted))
+        if cut and rule == "one_se" and np.isnan(self.path_.error_se(self.path_.choose("min"))):
+            rule = "min"
+        return self.path_.choose(rule)
 
     def _take(self, size: int) -> None:
         super()._take(size)
@@ -99,42 +152,6 @@ class _GraftingCV(LinearGrafting):
 
     def _error_name(self, loss: Loss) -> str:
         return f"{loss.name} loss" if self._error == "loss" else "zero-one error"
-
-
-def _fold_errors(
-    X: Any,
-    Y: Floats,
-    weights: Floats,
-    loss: Loss,
-    split: tuple[Any, Any],
-    l1s: Floats,
-    penalty: Penalty,
-    options: Options,
-    error: str,
-    scale: dict[str, bool],
-) -> list[float]:
-    """Mean errors on the test part of the models that the training part gives, one per l1."""
-    train, test = split
-    w = weights[test]
-    if not w.any() or np.count_nonzero(weights[train]) < 2:
-        raise InputError("a split has a part whose sample weights are all zero; use other splits.")
-    with Threads(1) as threads:
-        problem = Problem(X[train], Y[train], weights[train], loss, threads, **scale)
-        fits = problem.path(l1s.tolist(), penalty, options)
-    rows, Y = X[test], Y[test]
-    out = []
-    for fit in fits:
-        V, b = problem.design.original(fit.solution.W, fit.solution.b)
-        used = np.flatnonzero(V.any(1))
-        F = np.asarray(rows[:, used] @ V[used]) + b
-        if error == "loss":
-            each = loss.value(F, Y)
-        elif F.shape[1] == 1:
-            each = ((F > 0) != (Y > 0))[:, 0].astype(float)
-        else:
-            each = (F.argmax(1) != Y.argmax(1)).astype(float)
-        out.append(float(w @ each / w.sum()))
-    return out
 
 
 class GraftingRegressorCV(RegressorFace, _GraftingCV):
@@ -158,7 +175,11 @@ class GraftingRegressorCV(RegressorFace, _GraftingCV):
     fit_intercept, standardize, steps, selection, stop, update, max_features, tol
         As for ``GraftingRegressor``.
     n_jobs : int, optional
-        Splits that run at the same time.
+        Splits that run at the same time; results do not depend on it.
+    callback : callable, optional
+        Called with the path so far after every l1 on all data (errors: the training loss), then
+        after every split (errors: the mean of the splits so far). A true value ends the work, and
+        what was found is kept: ``path_.stopped`` is then "asked to", after Ctrl-C "interrupted".
 
     Attributes
     ----------
@@ -203,6 +224,7 @@ class GraftingRegressorCV(RegressorFace, _GraftingCV):
         max_features: int | None = None,
         tol: float = 1e-9,
         n_jobs: int | None = None,
+        callback: Callback = None,
     ) -> None:
         self.l1s = l1s
         self.n_l1s = n_l1s
@@ -225,6 +247,7 @@ class GraftingRegressorCV(RegressorFace, _GraftingCV):
         self.max_features = max_features
         self.tol = tol
         self.n_jobs = n_jobs
+        self.callback = callback
 
     @with_callbacks
     def fit(
@@ -255,7 +278,7 @@ class GraftingClassifierCV(ClassifierFace, _GraftingCV):
 
     Parameters
     ----------
-    l1s, n_l1s, least, cv, choose, n_jobs
+    l1s, n_l1s, least, cv, choose, n_jobs, callback
         As for ``GraftingRegressorCV``.
     error : {"loss", "zero_one"}, default="loss"
         What the test parts measure: the mean loss, or the error rate.
@@ -305,6 +328,7 @@ kkt_violation_, dual_gap_
         max_features: int | None = None,
         tol: float = 1e-9,
         n_jobs: int | None = None,
+        callback: Callback = None,
     ) -> None:
         self.l1s = l1s
         self.n_l1s = n_l1s
@@ -327,6 +351,7 @@ kkt_violation_, dual_gap_
         self.max_features = max_features
         self.tol = tol
         self.n_jobs = n_jobs
+        self.callback = callback
 
     @with_callbacks
     def fit(

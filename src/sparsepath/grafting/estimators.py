@@ -1,5 +1,6 @@
 """Linear grafting as scikit-learn estimators."""
 
+import copy
 from typing import Any, Self
 
 from numpy.typing import ArrayLike
@@ -9,6 +10,9 @@ from sparsepath.data.door import check_features
 from sparsepath.data.threads import Threads
 from sparsepath.grafting.faces import ClassifierFace, Factors, LinearGrafting, RegressorFace
 from sparsepath.grafting.fitting import Fit, Problem
+from sparsepath.grafting.procedure import Record
+from sparsepath.grafting.watching import Callback, is_watched, tell, warn_if_interrupted
+from sparsepath.path import SelectionPath
 
 
 class _Grafting(LinearGrafting):
@@ -18,12 +22,13 @@ class _Grafting(LinearGrafting):
     fit_intercept: bool
     standardize: bool
     n_threads: int | None
+    callback: Callback
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         X = check_features(self, X, reset=True)
         Y, weights, loss = self._targets(y, sample_weight, X.shape[0])
         options, penalty = self._options(), self._penalty(self.l1)
-        context = self._init_callback_context(max_subtasks=0)
+        context = self._init_callback_context(max_subtasks=None)
         context.call_on_fit_task_begin(estimator=self, X=X, y=y)
         with Threads(self.n_threads) as threads:
             problem = Problem(
@@ -35,18 +40,35 @@ class _Grafting(LinearGrafting):
                 fit_intercept=self.fit_intercept,
                 standardize=self.standardize,
             )
-            fit = problem.fit(penalty, options)
+
+            def watch(record: Record) -> bool:
+                path = self._path(problem, record)
+                return tell(self, context, path, lambda: self._so_far(path, record))
+
+            fit = problem.fit(penalty, options, watch=watch if is_watched(self) else None)
             self._keep(problem, fit)
+        warn_if_interrupted(self.path_)
         context.call_on_fit_task_end(estimator=self, X=X, y=y)
         return self
 
-    def _keep(self, problem: Problem, fit: Fit) -> None:
-        self.path_ = problem.selection_path(
-            fit,
+    def _path(self, problem: Problem, record: Record) -> SelectionPath:
+        return problem.selection_path(
+            record,
             names=getattr(self, "feature_names_in_", None),
             method="grafting",
             parameters=self._parameters(),
         )
+
+    def _so_far(self, path: SelectionPath, record: Record) -> Self:
+        """A copy with the model of least criterion so far."""
+        state = copy.copy(self)
+        state.path_, state.history_ = path, list(record.history)
+        state._take(path.choose("min"))
+        state.criterion_ = path.error(len(state.selected_))
+        return state
+
+    def _keep(self, problem: Problem, fit: Fit) -> None:
+        self.path_ = self._path(problem, fit.record)
         self.history_ = fit.record.history
         self.criterion_ = fit.criterion
         self.kkt_violation_ = fit.solution.violation
@@ -97,6 +119,10 @@ class GraftingRegressor(RegressorFace, _Grafting):
         For the certificates.
     n_threads : int, optional
         Threads; None: one per core. It changes the speed only.
+    callback : callable, optional
+        Called with the path so far after every step that is kept, or with ``steps="batch"`` after
+        every round; a true value ends the work, and what was found is kept (``path_.stopped`` is
+        then "asked to").
 
     Attributes
     ----------
@@ -149,6 +175,7 @@ class GraftingRegressor(RegressorFace, _Grafting):
         max_features: int | None = None,
         tol: float = 1e-9,
         n_threads: int | None = None,
+        callback: Callback = None,
     ) -> None:
         self.l1 = l1
         self.l2 = l2
@@ -167,6 +194,7 @@ class GraftingRegressor(RegressorFace, _Grafting):
         self.max_features = max_features
         self.tol = tol
         self.n_threads = n_threads
+        self.callback = callback
 
     @with_callbacks
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -197,7 +225,9 @@ class GraftingClassifier(ClassifierFace, _Grafting):
         As for ``GraftingRegressor``.
     class_weight : "balanced", mapping or None, default=None
         Factors of the sample weights, as in scikit-learn.
-    fit_intercept, standardize, steps, selection, stop, update, max_features, tol, n_threads
+    fit_intercept, standardize, steps, selection, stop, update, max_features, tol
+        As for ``GraftingRegressor``.
+    n_threads, callback
         As for ``GraftingRegressor``.
 
     Attributes
@@ -237,6 +267,7 @@ class GraftingClassifier(ClassifierFace, _Grafting):
         max_features: int | None = None,
         tol: float = 1e-9,
         n_threads: int | None = None,
+        callback: Callback = None,
     ) -> None:
         self.l1 = l1
         self.l2 = l2
@@ -254,6 +285,7 @@ class GraftingClassifier(ClassifierFace, _Grafting):
         self.max_features = max_features
         self.tol = tol
         self.n_threads = n_threads
+        self.callback = callback
 
     @with_callbacks
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:

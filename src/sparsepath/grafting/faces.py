@@ -89,7 +89,8 @@ class LinearGrafting(SelectorMixin, CallbackSupportMixin, BaseEstimator):
         return Penalty.of(n, l1, self.l2, self.l0, **factors)
 
     def _parameters(self) -> dict[str, Any]:
-        return {k: v for k, v in self.get_params(deep=False).items() if k != "n_threads"}
+        skipped = ("callback", "n_jobs", "n_threads")
+        return {k: v for k, v in self.get_params(deep=False).items() if k not in skipped}
 
     def _set_model(self, coef: Floats, intercept: Floats) -> None:
         raise NotImplementedError

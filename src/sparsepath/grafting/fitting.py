@@ -2,7 +2,7 @@
 
 import hashlib
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -16,8 +16,9 @@ from sparsepath.errors import InputError, PathWarning
 from sparsepath.grafting.criterion import Loss, Penalty
 from sparsepath.grafting.design import Design
 from sparsepath.grafting.engines import Engine, Indices, make_engine
-from sparsepath.grafting.procedure import INTERRUPTED, Graft, Model, Record, graft
-from sparsepath.grafting.solver import Solution, gradient_scale, solve
+from sparsepath.grafting.procedure import Graft, Model, Record, graft
+from sparsepath.grafting.solver import Round, Solution, gradient_scale, solve
+from sparsepath.grafting.watching import ASKED, CUT, INTERRUPTED
 from sparsepath.path import SelectionPath, Step
 
 WARN = 1e-8  # certificates above this (or ten tolerances) are not what was promised
@@ -51,7 +52,14 @@ class Fit:
     @cached_property
     def record(self) -> Record:
         """The models on the way, the moves, the history."""
-        return self.start if isinstance(self.start, Record) else _record(self.solution, self.start)
+        if isinstance(self.start, Record):
+            return self.start
+        return _whole_record(self.solution, self.start)
+
+    @property
+    def stopped(self) -> str:
+        """Why it ended."""
+        return self.start.stopped if isinstance(self.start, Record) else self.solution.cut
 
     @property
     def selected(self) -> list[int]:
@@ -118,8 +126,13 @@ class Problem:
         *,
         likely: Indices | None = None,
         gradient: Floats | None = None,
+        watch: Callable[[Record], bool] | None = None,
     ) -> Fit:
-        """Minimise from the empty model (one at a time) or from the engine's point (convex)."""
+        """Minimise from the empty model (one at a time) or from the engine's point (convex).
+
+        ``watch`` is called after every step, or round of the convex solver, with the record so far;
+        a true value ends the work.
+        """
         if options.single(penalty):
             self.restart()
             record = graft(
@@ -131,6 +144,7 @@ class Problem:
                 stop=options.stop,
                 update=options.update,
                 max_features=options.max_features,
+                watch=watch,
             )
             solution = solve(self.engine, penalty, scale=self.scale, tol=options.tol, max_rounds=0)
             total = solution.loss + penalty.value(solution.W)
@@ -145,8 +159,9 @@ class Problem:
             likely=likely,
             gradient=gradient,
             record=True,
+            watch=watch and (lambda rounds: watch(_record(rounds, self.null_model)[0])),
         )
-        if not solution.converged:
+        if not solution.converged and not solution.cut:
             bad = max(solution.violation, np.nan_to_num(solution.gap))
             if bad > max(WARN, 10 * options.tol):
                 warnings.warn(
@@ -157,12 +172,23 @@ class Problem:
                 )
         return Fit(solution, solution.criterion, self.null_model)
 
-    def path(self, l1s: Sequence[float], penalty: Penalty, options: Options) -> list[Fit]:
-        """Fits for descending l1; ``penalty.l1`` holds the factors.
+    def path(
+        self,
+        l1s: Sequence[float],
+        penalty: Penalty,
+        options: Options,
+        *,
+        watch: Callable[[list[Fit]], bool] | None = None,
+    ) -> tuple[list[Fit], str]:
+        """Fits for descending l1, and what cut them short; ``penalty.l1`` holds the factors.
 
         Each starts from the one before. The sequential strong rule predicts which features can
         enter: those with |g_j| >= (2 l1_new - l1_old) times their factor; the solver's last pass
         over all features checks the prediction and mends it where it was wrong.
+
+        ``watch`` is called with the fits so far after each, and a true value ends the path; so does
+        Ctrl-C, unless there is nothing yet to keep. The second answer is then ``ASKED`` or
+        ``INTERRUPTED``, else empty.
         """
         self.restart()
         fits: list[Fit] = []
@@ -174,10 +200,20 @@ class Problem:
             if gradient is not None:
                 bound = (2.0 * l1 - before) * penalty.l1
                 likely = np.flatnonzero((_sizes(gradient) >= bound) & self.design.usable)
-            fits.append(self.fit(now, options, likely=likely, gradient=gradient))
+            try:
+                fit = self.fit(now, options, likely=likely, gradient=gradient)
+                if fit.stopped in CUT:  # no optimum: only whole fits are kept
+                    raise KeyboardInterrupt
+                fits.append(fit)
+                if watch is not None and watch(fits):
+                    return fits, ASKED
+            except KeyboardInterrupt:
+                if not fits:
+                    raise
+                return fits, INTERRUPTED
             gradient = None if options.single(now) else fits[-1].solution.gradient
             before = l1
-        return fits
+        return fits, ""
 
     def fingerprint(self) -> str:
         """A short name for the data: equal data, equal name."""
@@ -195,25 +231,30 @@ class Problem:
         return Step(model.features, coef=coef, intercept=intercept, **errors)
 
     def selection_path(
-        self, fit: Fit, *, names: Sequence[str] | None, method: str, parameters: Mapping[str, Any]
+        self,
+        record: Record,
+        *,
+        names: Sequence[str] | None,
+        method: str,
+        parameters: Mapping[str, Any],
     ) -> SelectionPath:
         """The path of one fit: the best model of each size by the criterion itself."""
         steps = [
             self.step(model, error=model.criterion, train_error=model.loss)
-            for model in fit.record.models.values()
+            for model in record.models.values()
         ]
         return SelectionPath(
             steps,
             n_features=self.design.n,
-            moves=fit.record.moves,
+            moves=list(record.moves),
             feature_names=names,
             criterion="grafting criterion",
             error_kind="training",
             method=method,
             parameters=parameters,
             data=self.about(),
-            stopped=fit.record.stopped,
-            complete=fit.record.stopped != INTERRUPTED,
+            stopped=record.stopped,
+            complete=record.stopped not in ("", INTERRUPTED),
         )
 
     def about(self) -> dict[str, Any]:
@@ -228,12 +269,15 @@ def _sizes(gradient: Floats) -> Floats:
     return np.sqrt(np.einsum("jk,jk->j", gradient, gradient))
 
 
-def _record(solution: Solution, null: Model) -> Record:
-    """The rounds of the solver as moves: what left, then what came in, by falling gradient."""
-    record = Record(stopped="optimal" if solution.converged else "tolerance not reached")
+def _record(rounds: list[Round], null: Model) -> tuple[Record, list[int]]:
+    """The rounds of the solver as moves: what left, then what came in, by falling gradient.
+
+    Beside the record the features of the last round, in order of entry.
+    """
+    record = Record()
     record.note(null)
     features: list[int] = []
-    for number, done in enumerate(solution.rounds, start=1):
+    for number, done in enumerate(rounds, start=1):
         support = set(done.support)
         sizes = dict(zip(done.support, done.gradients, strict=True))
         for j in features:
@@ -246,6 +290,13 @@ def _record(solution: Solution, null: Model) -> Record:
         place = {j: i for i, j in enumerate(done.support)}
         rows = [place[j] for j in features]
         record.note(Model(tuple(features), done.W[rows], done.b, done.criterion, done.loss))
+    return record, features
+
+
+def _whole_record(solution: Solution, null: Model) -> Record:
+    """The rounds, and the solution itself."""
+    record, features = _record(solution.rounds, null)
+    record.stopped = solution.cut or ("optimal" if solution.converged else "tolerance not reached")
     used = set(np.flatnonzero(solution.W.any(1)).tolist())
     order = [j for j in features if j in used] + sorted(used.difference(features))
     final = Model(tuple(order), solution.W[order], solution.b, solution.criterion, solution.loss)

@@ -1,218 +1,19 @@
 """Networks grown by grafting, as scikit-learn estimators."""
 
-import copy
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
-from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.feature_selection import SelectorMixin
-from sklearn.utils.validation import check_is_fitted
+from numpy.typing import ArrayLike
+from sklearn.callback import with_callbacks
 
 from sparsepath.data.blocks import Floats
-from sparsepath.data.door import check_features
-from sparsepath.data.threads import Threads
-from sparsepath.errors import InputError
-from sparsepath.grafting.criterion import Penalty
-from sparsepath.grafting.design import Design
 from sparsepath.grafting.faces import ClassifierFace, Factors, RegressorFace
-from sparsepath.grafting.fitting import check_factors, check_penalties
-from sparsepath.grafting.growing import L0_PER, Grown, Growth, grow
-from sparsepath.grafting.procedure import INTERRUPTED, STOPS
-from sparsepath.path import SelectionPath, Step
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from sparsepath.grafting.mlp_base import MLPGrafting
+from sparsepath.grafting.watching import Callback
 
 
-class _MLPGrafting(SelectorMixin, CallbackSupportMixin, BaseEstimator):
-    """What both share: parameters, growth, the network."""
-
-    def __init__(
-        self,
-        l1: float = 0.001,
-        l2: float = 0.0,
-        l0: float = 0.005,
-        *,
-        feature_costs: Factors = None,
-        l1_factors: Factors = None,
-        l2_factors: Factors = None,
-        l0_per: str = "connection",
-        max_hidden: int | None = 50,
-        max_connections: int | None = 200,
-        max_features: int | None = None,
-        selection: str = "gradient",
-        stop: str = "first",
-        standardize: bool = True,
-        tol: float | Sequence[float] = 1e-7,
-        max_iter: int = 500,
-        n_threads: int | None = None,
-    ) -> None:
-        self.l1 = l1
-        self.l2 = l2
-        self.l0 = l0
-        self.feature_costs = feature_costs
-        self.l1_factors = l1_factors
-        self.l2_factors = l2_factors
-        self.l0_per = l0_per
-        self.max_hidden = max_hidden
-        self.max_connections = max_connections
-        self.max_features = max_features
-        self.selection = selection
-        self.stop = stop
-        self.standardize = standardize
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_threads = n_threads
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
-    def _growths(self) -> list[Growth]:
-        for name, allowed in (
-            ("l0_per", L0_PER),
-            ("selection", ("gradient", "bound")),
-            ("stop", STOPS),
-        ):
-            if getattr(self, name) not in allowed:
-                given = getattr(self, name)
-                raise InputError(f"{name}={given!r}; use one of {', '.join(allowed)}.")
-        for name in ("max_hidden", "max_connections", "max_features", "max_iter"):
-            size = getattr(self, name)
-            if size is None and name != "max_iter":
-                continue
-            if isinstance(size, bool) or size != int(size) or size < 1:
-                raise InputError(f"{name}={size!r}; give a whole number from 1 up.")
-        tols = list(self.tol) if isinstance(self.tol, Sequence) else [self.tol]
-        if not tols or not all(0 < tol < 1 for tol in tols):
-            raise InputError(f"tol={self.tol!r}; give a number between 0 and 1, or several.")
-        return [
-            Growth(
-                self.l0_per,
-                self.selection,
-                self.stop,
-                self.max_hidden,
-                self.max_connections,
-                self.max_features,
-                tol,
-                self.max_iter,
-            )
-            for tol in tols
-        ]
-
-    def _penalty(self) -> Penalty:
-        check_penalties(l1=self.l1, l2=self.l2, l0=self.l0)
-        n, names = self.n_features_in_, getattr(self, "feature_names_in_", None)
-        return Penalty.of(
-            n,
-            self.l1,
-            self.l2,
-            self.l0,
-            l1_factors=check_factors(self.l1_factors, names, n, "l1_factors"),
-            l2_factors=check_factors(self.l2_factors, names, n, "l2_factors"),
-            costs=check_factors(self.feature_costs, names, n, "feature_costs"),
-        )
-
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
-        X = check_features(self, X, reset=True)
-        Y, weights, loss = self._targets(y, sample_weight, X.shape[0])
-        growths, penalty = self._growths(), self._penalty()
-        context = self._init_callback_context(max_subtasks=0)
-        context.call_on_fit_task_begin(estimator=self, X=X, y=y)
-        counted = weights > 0
-        if not counted.all():
-            X, Y, weights = X[counted], Y[counted], weights[counted]
-        s = weights / weights.sum()
-        Y = self._scaled(Y, s)
-        with Threads(self.n_threads) as threads:
-            design = Design(X, s, threads, standardize=self.standardize)
-            runs: list[Grown] = []
-            for growth in growths:
-                runs.append(grow(design, Y, loss, penalty, growth))
-                if runs[-1].stopped == INTERRUPTED:
-                    break
-        best = int(np.argmin([run.criterion for run in runs]))
-        self.tol_ = growths[best].tol
-        self._keep(runs[best], design)
-        context.call_on_fit_task_end(estimator=self, X=X, y=y)
-        return self
-
-    def _scaled(self, Y: Floats, s: Floats) -> Floats:
-        return Y
-
-    def _keep(self, grown: Grown, design: Design) -> None:
-        parameters = self.get_params(deep=False)
-        parameters.pop("n_threads")
-        self.path_ = SelectionPath(
-            [
-                Step(order, error=criterion, train_error=loss)
-                for order, _, criterion, loss in grown.networks.values()
-            ],
-            n_features=design.n,
-            moves=grown.moves,
-            feature_names=getattr(self, "feature_names_in_", None),
-            criterion="grafting criterion",
-            error_kind="training",
-            method="mlp-grafting",
-            parameters=parameters,
-            data={"n_samples": design.m, "n_features": design.n},
-            stopped=grown.stopped,
-            complete=grown.stopped != INTERRUPTED,
-        )
-        self.history_ = grown.history
-        self.n_iter_ = max(1, len(grown.history))
-        self._networks = grown.networks
-        self._all_means, self._all_scales = design.means, design.scales
-        self._take(min(grown.networks, key=lambda size: grown.networks[size][2]))
-
-    def _take(self, size: int) -> None:
-        order, self.network_, self.criterion_, self.loss_ = self._networks[size]
-        self.n_hidden_ = self.network_.n_hidden
-        self.selected_ = np.array(order, dtype=np.intp)
-        used = self.network_.used
-        self._means, self._scales = self._all_means[used], self._all_scales[used]
-
-    def at_size(self, size: int) -> Self:
-        """A copy of this fitted estimator that uses the best network of another size.
-
-        Parameters
-        ----------
-        size : int
-            One of ``path_.sizes``.
-        """
-        check_is_fitted(self)
-        self.path_.step(size)  # raises if there is none
-        other = copy.copy(self)
-        other._take(size)
-        return other
-
-    def _get_support_mask(self) -> NDArray[np.bool_]:
-        check_is_fitted(self)
-        mask = np.zeros(self.n_features_in_, dtype=bool)
-        mask[self.selected_] = True
-        return mask
-
-    def _scores(self, X: Any) -> Floats:
-        check_is_fitted(self)
-        X = check_features(self, X, reset=False)
-        part = X[:, self.network_.used]
-        part = part if isinstance(part, np.ndarray) else part.toarray()
-        Z = (part.astype(np.float64) - self._means) / self._scales
-        return self.network_.outputs(Z)[:, None]
-
-    def plot_network(self, ax: "Axes | None" = None) -> "Axes":
-        """Draw the network: which features feed which unit, and how strongly."""
-        from sparsepath.grafting.network_plot import plot_network
-
-        check_is_fitted(self)
-        return plot_network(self.network_, self.path_.feature_names, ax=ax)
-
-
-class MLPGraftingRegressor(RegressorFace, _MLPGrafting):
+class MLPGraftingRegressor(RegressorFace, MLPGrafting):
     """Regression by a network that grows connection by connection, with L0, L1 and L2 penalties.
 
     The target is brought to mean 0 and standard deviation 1 inside, since every hidden unit adds
@@ -242,6 +43,9 @@ class MLPGraftingRegressor(RegressorFace, _MLPGrafting):
         Iterations of each optimisation.
     n_threads : int, optional
         Threads; None: one per core. It changes the speed only.
+    callback : callable, optional
+        Called with the path so far after every connection that is kept; a true value ends the
+        growth, and what has grown is kept (``path_.stopped`` is then "asked to").
 
     Attributes
     ----------
@@ -299,14 +103,18 @@ class MLPGraftingRegressor(RegressorFace, _MLPGrafting):
         return self._scores(X)[:, 0] * self._y_scale + self._y_mean
 
 
-class MLPGraftingClassifier(ClassifierFace, _MLPGrafting):
-    """Classification into two classes by a network that grows connection by connection.
+class MLPGraftingClassifier(ClassifierFace, MLPGrafting):
+    """Classification by a network that grows connection by connection.
+
+    Two classes have one output and the logistic loss; three and more have one output each and the
+    multinomial loss. Then every unit is born for one class, whose output it feeds with weight 1,
+    and connections to the outputs of other classes are candidates like those from features.
 
     Parameters
     ----------
     l1, l2, l0, feature_costs, l1_factors, l2_factors, l0_per, max_hidden, max_connections
         As for ``MLPGraftingRegressor``.
-    max_features, selection, stop, standardize, tol, max_iter, n_threads
+    max_features, selection, stop, standardize, tol, max_iter, n_threads, callback
         As for ``MLPGraftingRegressor``.
     class_weight : dict, "balanced" or None
         Factors of the sample weights, as for ``GraftingClassifier``.
@@ -314,8 +122,12 @@ class MLPGraftingClassifier(ClassifierFace, _MLPGrafting):
     Attributes
     ----------
     classes_ : array
-        The two class labels.
-    network_, n_hidden_, path_, selected_, history_, criterion_, loss_, tol_
+        The class labels.
+    network_ : Network or SoftmaxNetwork
+        As for ``MLPGraftingRegressor``; with three classes and more also ``homes``, the class of
+        each unit, further connections to outputs (``out_units``, ``out_classes``,
+        ``out_weights``) and ``output_biases``.
+    n_hidden_, path_, selected_, history_, criterion_, loss_, tol_
         As for ``MLPGraftingRegressor``.
 
     Examples
@@ -347,6 +159,7 @@ class MLPGraftingClassifier(ClassifierFace, _MLPGrafting):
         tol: float | Sequence[float] = 1e-7,
         max_iter: int = 500,
         n_threads: int | None = None,
+        callback: Callback = None,
     ) -> None:
         super().__init__(
             l1,
@@ -365,13 +178,9 @@ class MLPGraftingClassifier(ClassifierFace, _MLPGrafting):
             tol=tol,
             max_iter=max_iter,
             n_threads=n_threads,
+            callback=callback,
         )
         self.class_weight = class_weight
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags
 
     @with_callbacks
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -382,17 +191,8 @@ class MLPGraftingClassifier(ClassifierFace, _MLPGrafting):
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
             The features.
         y : array of shape (n_samples,)
-            Labels of two classes.
+            Class labels of any kind.
         sample_weight : array of shape (n_samples,), optional
             The loss term becomes the weighted mean.
         """
         return self._fit(X, y, sample_weight)
-
-    def _targets(self, y: Any, sample_weight: Any, m: int) -> Any:
-        Y, weights, loss = super()._targets(y, sample_weight, m)
-        if Y.shape[1] > 1:
-            raise InputError(
-                "Only binary classification is supported. The type of the target is multiclass; "
-                "use OneVsRestClassifier around this estimator, or GraftingClassifier."
-            )
-        return Y, weights, loss

@@ -9,31 +9,37 @@ L'(f_t) and g' = (1 - g^2) / 2 the derivatives of the loss term are
     in w_ij:  sum_t r_t g'_tj z_ti        in a_j:  sum_t r_t g'_tj        in b:  sum_t r_t
 
 The same sums for connections that do not exist yet are the gradient test; a new unit has g' = 1/2
-(the factor is missing in the paper). C is minimised by L-BFGS-B on w = u - v with u, v >= 0, which
-has no kinks, and then polished by Newton steps on the weights that are not zero.
+(the factor is missing in the paper). :mod:`sparsepath.grafting.descent` minimises C. Networks for
+three classes and more are in :mod:`sparsepath.grafting.softmax_network`.
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.data.blocks import Floats
 from sparsepath.grafting.criterion import Loss
+from sparsepath.grafting.descent import Descent
 
 Ints = NDArray[np.intp]
-MOST_POLISH = 30
 
 
 @dataclass(frozen=True, eq=False)
-class Network:
-    """Connections (unit, feature) with their weights, biases of the units, and of the output."""
+class HiddenLayer(ABC):
+    """Connections (unit, feature) with their weights, and the biases of the units.
+
+    While a network grows, a connection has a place in a table: the row is the unit, or beyond the
+    last one a new unit, one row per output; the column is the feature, and beyond the last one, if
+    there are several outputs, the output to which the unit is connected.
+    """
 
     units: Ints
     features: Ints
     weights: Floats
     biases: Floats
-    output_bias: float
 
     @property
     def n_hidden(self) -> int:
@@ -54,12 +60,58 @@ class Network:
         """What the units give for the ``used`` columns Z."""
         return np.tanh(0.5 * (Z @ self.matrix(self.used) + self.biases))
 
+    @property
+    def n_connections(self) -> int:
+        return len(self.weights)
+
+    @abstractmethod
+    def scores(self, Z: Floats) -> Floats:
+        """The outputs, one column each, for the ``used`` columns Z."""
+
+    @abstractmethod
+    def tidy(self) -> Self:
+        """Without zero weights and without units that have none left, whose constants join b."""
+
+    @abstractmethod
+    def places(self, n: int) -> tuple[Ints, Ints]:
+        """Rows and columns of the connections that exist, in their order; n features."""
+
+    @abstractmethod
+    def place_weights(self) -> Floats:
+        """The weights of these connections."""
+
+    @abstractmethod
+    def with_place(self, row: int, column: int, n: int) -> Self:
+        """One more connection, of weight zero; a new unit has bias zero."""
+
+    @abstractmethod
+    def slopes(self, Z: Floats, Y: Floats, s: Floats, loss: Loss) -> tuple[Floats, Floats | None]:
+        """Vectors whose products with a feature are the loss gradients of the rows of the table.
+
+        Beside them, with several outputs, the gradients of connections from units to outputs.
+        """
+
+    @abstractmethod
+    def criterion(
+        self, Z: Floats, Y: Floats, s: Floats, loss: Loss, l1: Floats, l2: Floats
+    ) -> Descent[Self]:
+        """C of the free parameters; l1 and l2 have one entry per column of the table."""
+
+
+@dataclass(frozen=True, eq=False)
+class Network(HiddenLayer):
+    """A hidden layer and the bias of the single output."""
+
+    output_bias: float
+
     def outputs(self, Z: Floats) -> Floats:
         """The output f for the ``used`` columns Z."""
         return self.hidden(Z).sum(1) + self.output_bias
 
+    def scores(self, Z: Floats) -> Floats:
+        return self.outputs(Z)[:, None]
+
     def tidy(self) -> "Network":
-        """Without zero weights and without units that have none left, whose constants join b."""
         keep = self.weights != 0
         alive = np.unique(self.units[keep])
         gone = np.setdiff1d(np.arange(self.n_hidden), alive)
@@ -70,6 +122,15 @@ class Network:
             self.biases[alive],
             self.output_bias + float(np.tanh(0.5 * self.biases[gone]).sum()),
         )
+
+    def places(self, n: int) -> tuple[Ints, Ints]:
+        return self.units, self.features
+
+    def place_weights(self) -> Floats:
+        return self.weights
+
+    def with_place(self, row: int, column: int, n: int) -> "Network":
+        return self.with_connection(row, column)
 
     def with_connection(self, unit: int, feature: int) -> "Network":
         """One more connection, of weight zero; a new unit (number ``n_hidden``) has bias zero."""
@@ -82,8 +143,20 @@ class Network:
             self.output_bias,
         )
 
+    def slopes(self, Z: Floats, Y: Floats, s: Floats, loss: Loss) -> tuple[Floats, None]:
+        hidden = self.hidden(Z)
+        f = (hidden.sum(1) + self.output_bias)[:, None]
+        r = s[:, None] * loss.slope(f, Y)
+        bends = np.column_stack([0.5 * (1.0 - hidden * hidden), np.full(len(s), 0.5)])
+        return r * bends, None
 
-class NetworkCriterion:
+    def criterion(
+        self, Z: Floats, Y: Floats, s: Floats, loss: Loss, l1: Floats, l2: Floats
+    ) -> "NetworkCriterion":
+        return NetworkCriterion(self, Z, Y, s, loss, l1, l2)
+
+
+class NetworkCriterion(Descent[Network]):
     """C (without L0) of a network's free parameters, for the columns Z that it uses.
 
     A vector of parameters holds the weights, the biases of the units and that of the output.
@@ -123,10 +196,6 @@ class NetworkCriterion:
         in_w = (self.Z.T @ back)[self.rows, self.cols] + 2.0 * self.l2 * w
         return value, np.concatenate([in_w, back.sum(0), [r.sum()]])
 
-    def value(self, p: Floats) -> float:
-        """C without L0."""
-        return self.smooth(p)[0] + float(self.l1 @ np.abs(p[: self.c]))
-
     def hessian(self, p: Floats) -> Floats:
         """Second derivatives of :meth:`smooth`."""
         G, f = self._forward(p)
@@ -141,52 +210,3 @@ class NetworkCriterion:
             H[np.ix_(own, own)] += (E * (r * curve[:, j])[:, None]).T @ E
         H[np.arange(self.c), np.arange(self.c)] += 2.0 * self.l2
         return H
-
-    def minimise(self, tol: float, max_iter: int) -> tuple[Network, float]:
-        """The network at a local minimum near by, and C there (without L0)."""
-        from scipy.optimize import minimize
-
-        c = self.c
-
-        def split(t: Floats) -> tuple[float, Floats]:
-            p = np.concatenate([t[:c] - t[c : 2 * c], t[2 * c :]])
-            value, g = self.smooth(p)
-            total = value + float(self.l1 @ (t[:c] + t[c : 2 * c]))
-            return total, np.concatenate([g[:c] + self.l1, self.l1 - g[:c], g[c:]])
-
-        p = self.pack()
-        start = np.concatenate([np.maximum(p[:c], 0), np.maximum(-p[:c], 0), p[c:]])
-        bounds = [(0, None)] * (2 * c) + [(None, None)] * (len(p) - c)
-        found = minimize(
-            split, start, jac=True, bounds=bounds, method="L-BFGS-B",
-            options={"gtol": tol, "ftol": 1e-15, "maxiter": max_iter, "maxfun": 2 * max_iter},
-        )  # fmt: skip
-        t = found.x
-        p = np.concatenate([t[:c] - t[c : 2 * c], t[2 * c :]])
-        p = self._polish(p, tol)
-        return self.unpack(p), self.value(p)
-
-    def _polish(self, p: Floats, tol: float) -> Floats:
-        """Newton steps on what is not zero, while the gradient shrinks and C does not rise."""
-        here, size = self.value(p), np.inf
-        damping = 1e-12
-        for _ in range(MOST_POLISH):
-            g = self.smooth(p)[1]
-            g[: self.c] += self.l1 * np.sign(p[: self.c])
-            free = np.append(p[: self.c] != 0, np.ones(self.h + 1, dtype=bool))
-            size = float(np.abs(g[free]).max())
-            if size <= 1e-4 * tol or damping > 1.0:
-                break
-            H = self.hessian(p)[np.ix_(free, free)]
-            E, Q = np.linalg.eigh(H)
-            ridge = damping * max(float(E[-1]), 1e-300)
-            step = np.zeros_like(p)
-            step[free] = -Q @ ((Q.T @ g[free]) / np.maximum(np.abs(E), ridge))
-            trial = p + step
-            trial[: self.c][p[: self.c] * trial[: self.c] < 0] = 0.0
-            there = self.value(trial)
-            if there <= here + 1e-15 * abs(here):
-                p, here, damping = trial, there, max(damping / 10, 1e-12)
-            else:
-                damping *= 100
-        return p

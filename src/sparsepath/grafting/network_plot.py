@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sparsepath.grafting.network import Network
+from sparsepath.grafting.network import HiddenLayer
+from sparsepath.grafting.softmax_network import SoftmaxNetwork
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -13,28 +14,41 @@ if TYPE_CHECKING:
 BLUE, ORANGE = "#0072B2", "#D55E00"
 
 
-def plot_network(network: Network, names: Sequence[str], *, ax: "Axes | None" = None) -> "Axes":
+def plot_network(
+    network: HiddenLayer,
+    names: Sequence[str],
+    *,
+    classes: Sequence[str] = (),
+    ax: "Axes | None" = None,
+) -> "Axes":
     """Draw which features feed which unit: blue for positive weights, orange for negative.
+
+    Connections of weight 1 from units to their output are grey.
 
     Parameters
     ----------
-    network : Network
+    network : Network or SoftmaxNetwork
         What to draw.
     names : sequence of str
         Names of all features.
+    classes : sequence of str
+        Names of the outputs, if there are several.
     ax : matplotlib Axes, optional
         Where to draw; without it a figure is made.
     """
     from matplotlib.figure import Figure
 
     used = network.used.tolist()
-    rows = max(len(used), network.n_hidden, 1)
+    several = network if isinstance(network, SoftmaxNetwork) else None
+    homes = [0] * network.n_hidden if several is None else several.homes.tolist()
+    n_outputs = 1 if several is None else several.n_outputs
+    rows = max(len(used), network.n_hidden, n_outputs)
     if ax is None:
         ax = Figure(figsize=(6.4, 1.2 + 0.3 * rows), layout="constrained").add_subplot()
     from_ = dict(zip(used, _places(len(used), rows), strict=True))
     to = _places(network.n_hidden, rows)
     largest = np.abs(network.weights).max(initial=1e-300)
-    middle = (rows - 1) / 2
+    ends = _places(n_outputs, rows)
     for unit, feature, weight in zip(
         network.units.tolist(), network.features.tolist(), network.weights.tolist(), strict=True
     ):
@@ -45,14 +59,31 @@ def plot_network(network: Network, names: Sequence[str], *, ax: "Axes | None" = 
             linewidth=0.5 + 2.5 * abs(weight) / largest,
             zorder=1,
         )
-    for place in to:
-        ax.plot([1, 1.6], [place, middle], color="#BBBBBB", linewidth=0.8, zorder=0)
+    for place, home in zip(to, homes, strict=True):
+        ax.plot([1, 1.6], [place, ends[home]], color="#BBBBBB", linewidth=0.8, zorder=0)
+    if several is not None:
+        largest = np.abs(several.out_weights).max(initial=1e-300)
+        for unit, k, weight in zip(
+            several.out_units.tolist(),
+            several.out_classes.tolist(),
+            several.out_weights.tolist(),
+            strict=True,
+        ):
+            ax.plot(
+                [1, 1.6],
+                [to[unit], ends[k]],
+                color=BLUE if weight > 0 else ORANGE,
+                linewidth=0.5 + 2.5 * abs(weight) / largest,
+                zorder=1,
+            )
     ax.scatter([0] * len(used), list(from_.values()), color="black", s=18, zorder=2)
     ax.scatter([1] * len(to), to, color="white", edgecolors="black", s=60, zorder=2)
-    ax.scatter([1.6], [middle], color="black", marker="s", s=40, zorder=2)
+    ax.scatter([1.6] * n_outputs, ends, color="black", marker="s", s=40, zorder=2)
     for feature, place in from_.items():
         ax.text(-0.05, place, names[feature].replace("$", r"\$"), ha="right", va="center")
-    ax.set(xlim=(-0.6, 1.7), ylim=(rows - 0.5, -0.5))
+    for name, place in zip(classes, ends, strict=False):
+        ax.text(1.66, place, name.replace("$", r"\$"), ha="left", va="center")
+    ax.set(xlim=(-0.6, 2.1 if classes else 1.7), ylim=(rows - 0.5, -0.5))
     ax.set_title(f"{len(used)} features, {network.n_hidden} hidden units", fontsize="medium")
     ax.set_axis_off()
     return ax

@@ -14,6 +14,7 @@ from sparsepath.grafting.criterion import Penalty
 from sparsepath.grafting.estimators import GraftingClassifier, GraftingRegressor
 from sparsepath.grafting.faces import Factors
 from sparsepath.grafting.fitting import Fit, Options, Problem, check_penalties
+from sparsepath.grafting.watching import INTERRUPTED, Callback, warn_if_interrupted
 from sparsepath.path import Move, SelectionPath, Step
 
 
@@ -33,7 +34,8 @@ class GraftingPath:
     n_selected : array of shape (L,)
     path : SelectionPath
         One model per size: the one with the least l1. Its errors are the mean loss on the training
-        data.
+        data. If a callback or Ctrl-C ended the path early, its ``stopped`` says so, and all arrays
+        end there.
     fits : list
         For every l1 the solver's own record, with the history.
     """
@@ -83,15 +85,26 @@ def path_moves(fits: Sequence[Fit], errors: Sequence[float], seconds: float) -> 
     return moves
 
 
-def collect(
-    problem: Problem,
-    l1s: Floats,
-    fits: list[Fit],
-    steps: list[Step],
-    seconds: float,
-    **about: Any,
-) -> GraftingPath:
-    """Put the fits and the steps of a selection path into one record."""
+def selection_path(
+    problem: Problem, fits: Sequence[Fit], steps: Sequence[Step], seconds: float, **about: Any
+) -> SelectionPath:
+    """One model per size out of the fits; ``steps`` are their models with their errors."""
+    best: dict[int, Step] = {}
+    for step in steps:  # of equal sizes the least error; of equal errors the first, the larger l1
+        known = best.get(len(step.subset))
+        if known is None or step.error < known.error:
+            best[len(step.subset)] = step
+    return SelectionPath(
+        best,
+        n_features=problem.design.n,
+        moves=path_moves(fits, [fit.solution.loss for fit in fits], seconds),
+        data=problem.about(),
+        **about,
+    )
+
+
+def collect(problem: Problem, l1s: Floats, fits: list[Fit], path: SelectionPath) -> GraftingPath:
+    """Put the fits and their selection path into one record."""
     design = problem.design
     K = problem.Y.shape[1]
     coefs = np.zeros((len(l1s), K, design.n))
@@ -99,25 +112,12 @@ def collect(
     for i, fit in enumerate(fits):
         V, b = design.original(fit.solution.W, fit.solution.b)
         coefs[i], intercepts[i] = V.T, b
-    losses = np.array([fit.solution.loss for fit in fits])
-    best: dict[int, Step] = {}
-    for step in steps:  # of equal sizes the least error; of equal errors the first, the larger l1
-        known = best.get(len(step.subset))
-        if known is None or step.error < known.error:
-            best[len(step.subset)] = step
-    path = SelectionPath(
-        best,
-        n_features=design.n,
-        moves=path_moves(fits, losses.tolist(), seconds),
-        data=problem.about(),
-        **about,
-    )
     return GraftingPath(
         l1s,
         coefs,
         intercepts,
         np.array([fit.criterion for fit in fits]),
-        losses,
+        np.array([fit.solution.loss for fit in fits]),
         np.array([fit.solution.violation for fit in fits]),
         np.array([fit.solution.gap for fit in fits]),
         np.array([len(fit.selected) for fit in fits]),
@@ -146,6 +146,7 @@ def grafting_path(
     standardize: bool = True,
     tol: float = 1e-9,
     n_threads: int | None = None,
+    callback: Callback = None,
 ) -> GraftingPath:
     """Grafting for a sequence of l1, each optimum the start of the next.
 
@@ -167,6 +168,8 @@ def grafting_path(
         As for ``GraftingRegressor`` and ``GraftingClassifier``.
     sample_weight, fit_intercept, standardize, tol, n_threads
         As there.
+    callback : callable, optional
+        Called with the path so far after every l1; a true value ends it there. So does Ctrl-C.
 
     Returns
     -------
@@ -215,20 +218,27 @@ def grafting_path(
             X, Y, weights, loss_term, threads, fit_intercept=fit_intercept, standardize=standardize
         )
         values = grid(problem, penalty, l1s, n_l1s, least)
-        fits = problem.path(values.tolist(), penalty, options)
-        steps = [
-            problem.step(fit.final, error=fit.solution.loss, train_error=fit.solution.loss)
-            for fit in fits
-        ]
-        return collect(
-            problem,
-            values,
-            fits,
-            steps,
-            time.perf_counter() - begun,
-            feature_names=getattr(face, "feature_names_in_", None),
-            criterion=f"mean {loss_term.name} loss",
-            error_kind="training",
-            method="grafting-path",
-            parameters={**face._parameters(), "l1": values},
-        )
+
+        def so_far(fits: list[Fit], stopped: str = "") -> SelectionPath:
+            return selection_path(
+                problem,
+                fits,
+                [
+                    problem.step(fit.final, error=fit.solution.loss, train_error=fit.solution.loss)
+                    for fit in fits
+                ],
+                time.perf_counter() - begun,
+                feature_names=getattr(face, "feature_names_in_", None),
+                criterion=f"mean {loss_term.name} loss",
+                error_kind="training",
+                method="grafting-path",
+                parameters={**face._parameters(), "l1": values[: len(fits)]},
+                stopped=stopped,
+                complete=stopped not in ("", INTERRUPTED),
+            )
+
+        watch = None if callback is None else lambda fits: bool(callback(so_far(fits)))
+        fits, cut = problem.path(values.tolist(), penalty, options, watch=watch)
+        path = so_far(fits, cut or "all l1")
+        warn_if_interrupted(path)
+        return collect(problem, values[: len(fits)], fits, path)

@@ -32,12 +32,12 @@ import numpy as np
 from sparsepath.data.blocks import Floats
 from sparsepath.grafting.criterion import Penalty
 from sparsepath.grafting.engines import Engine, Indices
+from sparsepath.grafting.watching import ASKED, INTERRUPTED
 from sparsepath.path import Move
 
 SELECTIONS = ("auto", "gradient", "bound")
 STOPS = ("first", "exhaust")
 UPDATES = ("all", "newest")
-INTERRUPTED = "interrupted"
 TIE = 1e-11
 FALL = 1e-12  # relative fall of C below which it did not fall
 
@@ -167,52 +167,55 @@ def graft(
     here = _criterion(engine, penalty)
     record.note(_model(engine, free, here))
     step = 0
+    before: tuple[Floats, Floats, Floats] | None = None  # where a step that is under way began
     gradient = engine.gradient()
-    while True:
-        if len(free) >= limit:
-            record.stopped = "max_features"
-            break
-        sizes = np.sqrt(np.einsum("jk,jk->j", gradient, gradient))
-        open_ = usable & ~tried & (sizes - penalty.l1 > tol * scale)
-        open_[free] = False
-        candidates = np.flatnonzero(open_)
-        if not len(candidates):
-            record.stopped = "no weight left lowers C" if tried.any() else "optimal"
-            break
-        step += 1
-        j = choose_weight(sizes, penalty, candidates, last, selection)
-        before = (engine.W, engine.b, engine.F)
-        engine.move_to(*before)
-        movable = np.array([*free, j] if update == "all" else [j], dtype=np.intp)
-        try:
+    try:
+        while True:
+            if len(free) >= limit:
+                record.stopped = "max_features"
+                break
+            sizes = np.sqrt(np.einsum("jk,jk->j", gradient, gradient))
+            open_ = usable & ~tried & (sizes - penalty.l1 > tol * scale)
+            open_[free] = False
+            candidates = np.flatnonzero(open_)
+            if not len(candidates):
+                record.stopped = "no weight left lowers C" if tried.any() else "optimal"
+                break
+            step += 1
+            j = choose_weight(sizes, penalty, candidates, last, selection)
+            before = (engine.W, engine.b, engine.F)
+            engine.move_to(*before)
+            movable = np.array([*free, j] if update == "all" else [j], dtype=np.intp)
             engine.optimise(movable, penalty, 0.1 * tol * scale)
             engine.settle_intercept()
-        except KeyboardInterrupt:  # what was found so far is not thrown away
-            engine.W, engine.b, engine.F = before
-            record.stopped = INTERRUPTED
-            break
-        there = _criterion(engine, penalty)
-        if not there < here - FALL * abs(here):
-            engine.W, engine.b, engine.F = before
-            record.history.append(Graft(step, "undo", j, there, float(sizes[j])))
-            if stop == "first":
-                record.stopped = "C would rise"
+            there = _criterion(engine, penalty)
+            if not there < here - FALL * abs(here):
+                engine.W, engine.b, engine.F = before
+                before = None
+                record.history.append(Graft(step, "undo", j, there, float(sizes[j])))
+                if stop == "first":
+                    record.stopped = "C would rise"
+                    break
+                tried[j] = True
+                continue
+            here = there
+            tried[:] = False
+            last = float(np.sqrt((engine.W[j] ** 2).sum()))
+            record.move("add", j, here, float(sizes[j]), step)
+            free.append(j)
+            for i in [i for i in free if not engine.W[i].any()]:
+                free.remove(i)
+                record.move("drop", i, here)
+            record.note(_model(engine, free, here))
+            before = None
+            if watch is not None and watch(record):
+                record.stopped = ASKED
                 break
-            tried[j] = True
-            continue
-        here = there
-        tried[:] = False
-        last = float(np.sqrt((engine.W[j] ** 2).sum()))
-        record.move("add", j, here, float(sizes[j]), step)
-        free.append(j)
-        for i in [i for i in free if not engine.W[i].any()]:
-            free.remove(i)
-            record.move("drop", i, here)
-        record.note(_model(engine, free, here))
-        if watch is not None and watch(record):
-            record.stopped = "asked to"
-            break
-        gradient = engine.gradient()
+            gradient = engine.gradient()
+    except KeyboardInterrupt:  # what was found so far is not thrown away
+        if before is not None:
+            engine.W, engine.b, engine.F = before
+        record.stopped = INTERRUPTED
     return record
 
 

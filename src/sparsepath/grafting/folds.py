@@ -1,0 +1,111 @@
+"""The errors of a path over l1 on the test parts of the splits."""
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+
+from sparsepath.data.blocks import Floats
+from sparsepath.data.threads import Threads
+from sparsepath.errors import InputError
+from sparsepath.grafting.criterion import Loss, Penalty
+from sparsepath.grafting.fitting import Options, Problem
+from sparsepath.grafting.watching import ASKED, INTERRUPTED
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """The data, and what to fit to every training part; ``penalty.l1`` holds the factors."""
+
+    X: Any
+    Y: Floats
+    weights: Floats
+    loss: Loss
+    l1s: Floats
+    penalty: Penalty
+    options: Options
+    error: str
+    scale: dict[str, bool]
+
+
+def judge(
+    task: Task,
+    splits: Sequence[tuple[Any, Any]],
+    n_jobs: int | None,
+    errors: list[list[float]],
+    told: Callable[[], bool],
+) -> str:
+    """Append the errors of the splits, in their order; what cut them short, or nothing.
+
+    Parameters
+    ----------
+    task : Task
+        What to do with each split.
+    splits : sequence of pairs of arrays
+        Training and test rows.
+    n_jobs : int, optional
+        Splits that run at the same time.
+    errors : list
+        One list of errors, one per l1, is appended for every split that is done.
+    told : callable
+        Called after each; a true value ends the work.
+    """
+    halt = threading.Event()
+    work = (delayed(_errors)(task, split, halt) for split in splits)
+    cut = ""
+    try:
+        for each in Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(work):
+            if each is None:  # Ctrl-C within it, or it was told to end
+                cut = cut or INTERRUPTED
+            elif not cut:
+                errors.append(each)
+                try:
+                    cut = ASKED if told() else ""
+                except KeyboardInterrupt:
+                    cut = INTERRUPTED
+            if cut:  # those that run end soon, the others do not begin
+                halt.set()
+    except KeyboardInterrupt:
+        cut = INTERRUPTED
+    finally:
+        halt.set()
+    return cut
+
+
+def _errors(task: Task, split: tuple[Any, Any], halt: threading.Event) -> list[float] | None:
+    """Mean errors on the test part of the models that the training part gives, one per l1.
+
+    None if it was ended early.
+    """
+    if halt.is_set():
+        return None
+    train, test = split
+    w = task.weights[test]
+    if not w.any() or np.count_nonzero(task.weights[train]) < 2:
+        raise InputError("a split has a part whose sample weights are all zero; use other splits.")
+    with Threads(1) as threads:
+        problem = Problem(
+            task.X[train], task.Y[train], task.weights[train], task.loss, threads, **task.scale
+        )
+        fits, cut = problem.path(
+            task.l1s.tolist(), task.penalty, task.options, watch=lambda fits: halt.is_set()
+        )
+    if cut:
+        return None
+    rows, Y = task.X[test], task.Y[test]
+    out = []
+    for fit in fits:
+        V, b = problem.design.original(fit.solution.W, fit.solution.b)
+        used = np.flatnonzero(V.any(1))
+        F = np.asarray(rows[:, used] @ V[used]) + b
+        if task.error == "loss":
+            each = task.loss.value(F, Y)
+        elif F.shape[1] == 1:
+            each = ((F > 0) != (Y > 0))[:, 0].astype(float)
+        else:
+            each = (F.argmax(1) != Y.argmax(1)).astype(float)
+        out.append(float(w @ each / w.sum()))
+    return out

@@ -1,0 +1,252 @@
+"""What the estimators of growing networks share: parameters, growth, the network."""
+
+import copy
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.callback import CallbackSupportMixin
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from sparsepath.data.blocks import Floats
+from sparsepath.data.door import check_features
+from sparsepath.data.threads import Threads
+from sparsepath.errors import InputError
+from sparsepath.grafting.criterion import Penalty
+from sparsepath.grafting.design import Design
+from sparsepath.grafting.faces import Factors
+from sparsepath.grafting.fitting import check_factors, check_penalties
+from sparsepath.grafting.growing import L0_PER, Grown, Growth, grow
+from sparsepath.grafting.procedure import STOPS
+from sparsepath.grafting.watching import (
+    CUT,
+    INTERRUPTED,
+    Callback,
+    is_watched,
+    tell,
+    warn_if_interrupted,
+)
+from sparsepath.path import SelectionPath, Step
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+class MLPGrafting(SelectorMixin, CallbackSupportMixin, BaseEstimator):
+    """A network grown by the gradient test; the regressor and the classifier say of what kind."""
+
+    def __init__(
+        self,
+        l1: float = 0.001,
+        l2: float = 0.0,
+        l0: float = 0.005,
+        *,
+        feature_costs: Factors = None,
+        l1_factors: Factors = None,
+        l2_factors: Factors = None,
+        l0_per: str = "connection",
+        max_hidden: int | None = 50,
+        max_connections: int | None = 200,
+        max_features: int | None = None,
+        selection: str = "gradient",
+        stop: str = "first",
+        standardize: bool = True,
+        tol: float | Sequence[float] = 1e-7,
+        max_iter: int = 500,
+        n_threads: int | None = None,
+        callback: Callback = None,
+    ) -> None:
+        self.l1 = l1
+        self.l2 = l2
+        self.l0 = l0
+        self.feature_costs = feature_costs
+        self.l1_factors = l1_factors
+        self.l2_factors = l2_factors
+        self.l0_per = l0_per
+        self.max_hidden = max_hidden
+        self.max_connections = max_connections
+        self.max_features = max_features
+        self.selection = selection
+        self.stop = stop
+        self.standardize = standardize
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_threads = n_threads
+        self.callback = callback
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _growths(self) -> list[Growth]:
+        for name, allowed in (
+            ("l0_per", L0_PER),
+            ("selection", ("gradient", "bound")),
+            ("stop", STOPS),
+        ):
+            if getattr(self, name) not in allowed:
+                given = getattr(self, name)
+                raise InputError(f"{name}={given!r}; use one of {', '.join(allowed)}.")
+        for name in ("max_hidden", "max_connections", "max_features", "max_iter"):
+            size = getattr(self, name)
+            if size is None and name != "max_iter":
+                continue
+            if isinstance(size, bool) or size != int(size) or size < 1:
+                raise InputError(f"{name}={size!r}; give a whole number from 1 up.")
+        tols = list(self.tol) if isinstance(self.tol, Sequence) else [self.tol]
+        if not tols or not all(0 < tol < 1 for tol in tols):
+            raise InputError(f"tol={self.tol!r}; give a number between 0 and 1, or several.")
+        return [
+            Growth(
+                self.l0_per,
+                self.selection,
+                self.stop,
+                self.max_hidden,
+                self.max_connections,
+                self.max_features,
+                tol,
+                self.max_iter,
+            )
+            for tol in tols
+        ]
+
+    def _penalty(self, n_outputs: int) -> Penalty:
+        """Of the features, and with several outputs of the connections to them, with factor 1."""
+        check_penalties(l1=self.l1, l2=self.l2, l0=self.l0)
+        n, names = self.n_features_in_, getattr(self, "feature_names_in_", None)
+        more = n_outputs if n_outputs > 1 else 0
+
+        def factors(name: str) -> Floats:
+            given = check_factors(getattr(self, name), names, n, name)
+            return np.append(np.ones(n) if given is None else given, np.ones(more))
+
+        return Penalty.of(
+            n + more,
+            self.l1,
+            self.l2,
+            self.l0,
+            l1_factors=factors("l1_factors"),
+            l2_factors=factors("l2_factors"),
+            costs=factors("feature_costs"),
+        )
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        X = check_features(self, X, reset=True)
+        Y, weights, loss = self._targets(y, sample_weight, X.shape[0])
+        growths, penalty = self._growths(), self._penalty(Y.shape[1])
+        context = self._init_callback_context(max_subtasks=None)
+        context.call_on_fit_task_begin(estimator=self, X=X, y=y)
+        counted = weights > 0
+        if not counted.all():
+            X, Y, weights = X[counted], Y[counted], weights[counted]
+        s = weights / weights.sum()
+        Y = self._scaled(Y, s)
+        with Threads(self.n_threads) as threads:
+            design = Design(X, s, threads, standardize=self.standardize)
+
+            def watch(grown: Grown) -> bool:
+                path = self._path(grown, design)
+                return tell(self, context, path, lambda: self._so_far(grown, design))
+
+            runs: list[Grown] = []
+            for growth in growths:
+                self.tol_ = growth.tol
+                told = watch if is_watched(self) else None
+                runs.append(grow(design, Y, loss, penalty, growth, told))
+                if runs[-1].stopped in CUT:
+                    break
+        best = int(np.argmin([run.criterion for run in runs]))
+        self.tol_ = growths[best].tol
+        self._keep(runs[best], design)
+        warn_if_interrupted(self.path_)
+        context.call_on_fit_task_end(estimator=self, X=X, y=y)
+        return self
+
+    def _scaled(self, Y: Floats, s: Floats) -> Floats:
+        return Y
+
+    def _path(self, grown: Grown, design: Design) -> SelectionPath:
+        skipped = ("callback", "n_threads")
+        given = self.get_params(deep=False)
+        parameters = {name: value for name, value in given.items() if name not in skipped}
+        return SelectionPath(
+            [
+                Step(order, error=criterion, train_error=loss)
+                for order, _, criterion, loss in grown.networks.values()
+            ],
+            n_features=design.n,
+            moves=list(grown.moves),
+            feature_names=getattr(self, "feature_names_in_", None),
+            criterion="grafting criterion",
+            error_kind="training",
+            method="mlp-grafting",
+            parameters=parameters,
+            data={"n_samples": design.m, "n_features": design.n},
+            stopped=grown.stopped,
+            complete=grown.stopped not in ("", INTERRUPTED),
+        )
+
+    def _so_far(self, grown: Grown, design: Design) -> Self:
+        state = copy.copy(self)
+        state._keep(grown, design)
+        return state
+
+    def _keep(self, grown: Grown, design: Design) -> None:
+        self.path_ = self._path(grown, design)
+        self.history_ = list(grown.history)
+        self.n_iter_ = max(1, len(grown.history))
+        self._networks = dict(grown.networks)
+        self._all_means, self._all_scales = design.means, design.scales
+        self._take(min(grown.networks, key=lambda size: grown.networks[size][2]))
+
+    def _take(self, size: int) -> None:
+        order, self.network_, self.criterion_, self.loss_ = self._networks[size]
+        self.n_hidden_ = self.network_.n_hidden
+        self.selected_ = np.array(order, dtype=np.intp)
+        used = self.network_.used
+        self._means, self._scales = self._all_means[used], self._all_scales[used]
+
+    def at_size(self, size: int) -> Self:
+        """A copy of this fitted estimator that uses the best network of another size.
+
+        Parameters
+        ----------
+        size : int
+            One of ``path_.sizes``.
+        """
+        check_is_fitted(self)
+        self.path_.step(size)  # raises if there is none
+        other = copy.copy(self)
+        other._take(size)
+        return other
+
+    def _get_support_mask(self) -> NDArray[np.bool_]:
+        check_is_fitted(self)
+        mask = np.zeros(self.n_features_in_, dtype=bool)
+        mask[self.selected_] = True
+        return mask
+
+    def _scores(self, X: Any) -> Floats:
+        check_is_fitted(self)
+        X = check_features(self, X, reset=False)
+        part = X[:, self.network_.used]
+        part = part if isinstance(part, np.ndarray) else part.toarray()
+        Z = (part.astype(np.float64) - self._means) / self._scales
+        return self.network_.scores(Z)
+
+    def plot_network(self, ax: "Axes | None" = None) -> "Axes":
+        """Draw the network: which features feed which unit, and how strongly."""
+        from sparsepath.grafting.network_plot import plot_network
+
+        check_is_fitted(self)
+        classes = [str(label) for label in getattr(self, "classes_", ())]
+        return plot_network(
+            self.network_,
+            self.path_.feature_names,
+            classes=classes if len(classes) > 2 else (),
+            ax=ax,
+        )
