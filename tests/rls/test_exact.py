@@ -221,7 +221,7 @@ def test_a_search_through_noise_where_many_stay_open(m):
 def test_compiled_scores_change_nothing(monkeypatch, kind, how):
     case = make(kind, m=150, n=40, weighted=True, seed=5)
     expected = search(design_of(case.X, case.sw), case.Y, case.alpha, 12, search=how)
-    monkeypatch.setattr("sparsepath.rls.rows.COMPILED_FROM", 1)
+    monkeypatch.setattr("sparsepath.rls.state.COMPILED_FROM", 1)
     design = design_of(case.X, case.sw, "three")
     same_steps(expected, search(design, case.Y, case.alpha, 12, search=how))
 

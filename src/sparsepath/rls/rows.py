@@ -11,7 +11,7 @@ import copy
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.data.blocks import COMPILED_FROM, Floats, RowBlock
+from sparsepath.data.blocks import Floats, RowBlock
 from sparsepath.rls.losses import NO_DECISION, ROOM, Loss, per_weight
 
 STRIP = 4096  # rows scored at once: a few candidates' worth stays in cache
@@ -34,14 +34,17 @@ class Rows:
         Weights of the criterion's mean, which sum to one over all blocks.
     loss : Loss
         How a leave-one-out residual is judged.
+    compiled : bool
+        Whether there is enough to do for a compiled loop.
     """
 
-    def __init__(self, block: RowBlock, Y: Floats, g: Floats, v: Floats, loss: Loss) -> None:
+    def __init__(
+        self, block: RowBlock, Y: Floats, g: Floats, v: Floats, loss: Loss, compiled: bool
+    ) -> None:
         self.block = block
         self.Y, self.g, self.v, self.loss = Y, g, v, loss
         self.even = bool(np.all(g == 1.0))
-        large = block.shape[0] * block.shape[1] >= COMPILED_FROM
-        self._compiled = large and loss.name == "squared" and Y.shape[1] == 1
+        self._compiled = compiled and loss.name == "squared" and Y.shape[1] == 1
         self._share = per_weight(g, v)
 
     def begin(self, y_mean: Floats, total_weight: float, fit_intercept: bool) -> None:

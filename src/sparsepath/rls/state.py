@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack, qr_delete
 
-from sparsepath.data.blocks import Floats
+from sparsepath.data.blocks import COMPILED_FROM, Floats
 from sparsepath.errors import InputError
 from sparsepath.rls.design import Design
 from sparsepath.rls.losses import ROOM, Loss
@@ -126,8 +126,9 @@ class State:
         v = loss.sample_weights(Y, w)
         self.n_targets = Y.shape[1]
         self.y_mean = (w @ Y) / design.total if design.fit_intercept else np.zeros(self.n_targets)
+        compiled = not design.sparse and design.n_samples * design.n_features >= COMPILED_FROM
         self.rows = [
-            Rows(block, Y[part], g[part], v[part], loss)
+            Rows(block, Y[part], g[part], v[part], loss, compiled)
             for block, part in zip(design.blocks, design.slices, strict=True)
         ]
         self.each(lambda rows: rows.begin(self.y_mean, design.total, design.fit_intercept))
