@@ -39,7 +39,7 @@ def run(X, y, X_test, y_test, search: str, size: int):
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--size", type=int, default=100)
-    parser.add_argument("--swaps", type=int, default=20)
+    parser.add_argument("--swaps", type=int, default=50)
     arguments = parser.parse_args()
     if "mnist" not in available():
         print("floating_rls: the MNIST file is not at hand (SPARSEPATH_DATA); nothing done.")
@@ -48,6 +48,9 @@ def main() -> None:
     train = data.split == "train"
     y = np.where(np.asarray(data.y) == 5, 1.0, -1.0)
     X, X_test = np.asfortranarray(data.X[train].astype(float)), data.X[~train].astype(float)
+    SparseRLSRegressor(5, search="floating", alpha=1.0).fit(
+        X, y[train]
+    )  # compiled parts are loaded
     sizes = {"forward": arguments.size, "floating": arguments.size, "swap": arguments.swaps}
     runs = {
         search: run(X, y[train], X_test, y[~train], search, size) for search, size in sizes.items()

@@ -40,7 +40,7 @@ def test_grafting_tells_its_steps(run: Run, files, monkeypatch, options, total) 
     done = run("select", files["csv"], "--target", "progression", *options.split())
     assert done.code == 0, done.err
     [bar] = bars
-    assert (bar.total, bar.counts) == (total, "steps")
+    assert (bar.total, bar.unit) == (total, "steps")
     assert bar.calls == total if total is not None else bar.calls > 0
 
 
@@ -53,7 +53,7 @@ def test_a_bar_counts_steps(monkeypatch) -> None:
     monkeypatch.setattr(sys, "stderr", screen)
     monkeypatch.setattr(progress, "PATIENCE", 0.01)
     X, y = load_diabetes(return_X_y=True)
-    with progress.Watch(9, 1, backward=False, quiet=False, counts="steps") as watch:
+    with progress.Watch(9, 1, backward=False, quiet=False, unit="steps") as watch:
         GraftingRegressorCV(n_l1s=4, cv=5, callback=watch.callback).fit(X, y)
         time.sleep(0.3)
     assert "9/9" in screen.getvalue()
