@@ -9,18 +9,17 @@ With S^-1 = G G' (directions in which the group is collinear with the chosen col
 group changes r to r - W G G'C and p to p minus the row sums of (W G)^2: an update of rank r.
 """
 
-import copy
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparsepath.data.blocks import Floats
 from sparsepath.errors import InputError
 from sparsepath.rls.folds import FoldModel
 from sparsepath.rls.state import State
 from sparsepath.rls.update import Costs, Update, pick
+from sparsepath.rls.wrapped import Wrapped
 
 
 def members_of(groups: ArrayLike, n: int) -> list[list[int]]:
@@ -40,7 +39,7 @@ def members_of(groups: ArrayLike, n: int) -> list[list[int]]:
     return list(found.values())
 
 
-class Grouped:
+class Grouped(Wrapped[State | FoldModel]):
     """A model whose features come and go in groups; searched like any other.
 
     Parameters
@@ -55,39 +54,11 @@ class Grouped:
     """
 
     def __init__(self, model: State | FoldModel, groups: Sequence[list[int]], size: int) -> None:
-        self.model, self.size = model, size
+        super().__init__(model)
+        self.size = size
         constant = model.design.constant
         self.groups = [[i for i in group if not constant[i]] for group in groups]
         self.home = {i: g for g, group in enumerate(self.groups) for i in group}
-        self.empty_error = model.empty_error
-
-    @property
-    def chosen(self) -> list[int]:
-        return self.model.chosen
-
-    @property
-    def error(self) -> float:
-        return self.model.error
-
-    @property
-    def costs(self) -> Costs | None:
-        return self.model.costs
-
-    @property
-    def vanished(self) -> bool:
-        return self.model.vanished
-
-    def standard_error(self) -> float:
-        """Standard error of the criterion."""
-        return self.model.standard_error()
-
-    def coef(self) -> Floats:
-        """Coefficients of the chosen columns."""
-        return self.model.coef()
-
-    def intercept(self) -> Floats:
-        """The constant term."""
-        return self.model.intercept()
 
     def find_best_update(
         self, action: str = "add", features: Iterable[int] | None = None, below: float = np.inf
@@ -130,12 +101,6 @@ class Grouped:
         for i in self.groups[group]:
             if i not in self.chosen and self._adds_something(i):
                 self.model.add(i)
-
-    def duplicate(self) -> "Grouped":
-        """A copy to try changes on."""
-        other = copy.copy(self)
-        other.model = self.model.duplicate()
-        return other
 
     def _held(self, group: int) -> list[int]:
         return [i for i in self.chosen if self.home[i] == group]

@@ -5,16 +5,15 @@ in. Which moves these are depends on the chosen set alone, so a model that is wr
 searched like any other.
 """
 
-import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from sparsepath.data.blocks import Floats
 from sparsepath.data.door import column_indices
 from sparsepath.errors import InputError
 from sparsepath.rls.search import Model
-from sparsepath.rls.update import Costs, Update
+from sparsepath.rls.update import Update
+from sparsepath.rls.wrapped import Wrapped
 
 Column = int | str
 Parents = Mapping[int, tuple[int, ...]]
@@ -60,7 +59,7 @@ def complete(features: Iterable[int], parents: Parents) -> list[int]:
         left = kept
 
 
-class Hierarchy:
+class Hierarchy(Wrapped[Model]):
     """A model in which some features come after others.
 
     Parameters
@@ -76,40 +75,9 @@ class Hierarchy:
     def __init__(
         self, model: Model, parents: Parents, groups: Sequence[tuple[int, ...]] = ()
     ) -> None:
-        self.model, self.parents = model, parents
+        super().__init__(model)
+        self.parents = parents
         self.family = {i: frozenset(group) for group in groups for i in group}
-
-    @property
-    def chosen(self) -> list[int]:
-        return self.model.chosen
-
-    @property
-    def error(self) -> float:
-        return self.model.error
-
-    @property
-    def empty_error(self) -> float:
-        return self.model.empty_error
-
-    @property
-    def costs(self) -> Costs | None:
-        return self.model.costs
-
-    @property
-    def vanished(self) -> bool:
-        return self.model.vanished
-
-    def standard_error(self) -> float:
-        """Standard error of the criterion."""
-        return self.model.standard_error()
-
-    def coef(self) -> Floats:
-        """Coefficients of the chosen columns."""
-        return self.model.coef()
-
-    def intercept(self) -> Floats:
-        """The constant term."""
-        return self.model.intercept()
 
     def find_best_update(
         self, action: str = "add", features: Iterable[int] | None = None, below: float = np.inf
@@ -128,12 +96,6 @@ class Hierarchy:
     def apply_update(self, update: Update) -> None:
         """Make a change."""
         self.model.apply_update(update)
-
-    def duplicate(self) -> "Hierarchy":
-        """A copy to try changes on."""
-        other = copy.copy(self)
-        other.model = self.model.duplicate()
-        return other
 
     def needed(self) -> set[int]:
         """The chosen features that a chosen child rests on, with all that leave with them."""

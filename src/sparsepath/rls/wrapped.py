@@ -1,0 +1,61 @@
+"""A model around another: what it says of itself is what the one inside says."""
+
+import copy
+from typing import Generic, Self, TypeVar
+
+from sparsepath.data.blocks import Floats
+from sparsepath.rls.search import Model
+from sparsepath.rls.update import Costs
+
+Inner = TypeVar("Inner", bound=Model)
+
+
+class Wrapped(Generic[Inner]):
+    """Answers all questions but those on updates, from the model inside.
+
+    Parameters
+    ----------
+    model : Model
+        The model inside.
+    """
+
+    def __init__(self, model: Inner) -> None:
+        self.model = model
+
+    @property
+    def chosen(self) -> list[int]:
+        return self.model.chosen
+
+    @property
+    def error(self) -> float:
+        return self.model.error
+
+    @property
+    def empty_error(self) -> float:
+        return self.model.empty_error
+
+    @property
+    def costs(self) -> Costs | None:
+        return self.model.costs
+
+    @property
+    def vanished(self) -> bool:
+        return self.model.vanished
+
+    def standard_error(self) -> float:
+        """Standard error of the criterion."""
+        return self.model.standard_error()
+
+    def coef(self) -> Floats:
+        """Coefficients of the chosen columns."""
+        return self.model.coef()
+
+    def intercept(self) -> Floats:
+        """The constant term."""
+        return self.model.intercept()
+
+    def duplicate(self) -> Self:
+        """A copy to try changes on."""
+        other = copy.copy(self)
+        other.model = self.model.duplicate()  # type: ignore[assignment]
+        return other
