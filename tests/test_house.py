@@ -26,6 +26,7 @@ LAYERS = [
     ["lars"],
     ["elm"],
     ["information"],
+    ["watching"],
     ["path"],
     ["plots"],
     ["evaluation"],

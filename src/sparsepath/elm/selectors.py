@@ -28,6 +28,7 @@ from sparsepath.elm.scaling import RULES, Best
 from sparsepath.elm.search import STRATEGIES, Plan, Watch, models, search
 from sparsepath.errors import InputError, warn_interrupted
 from sparsepath.path import SelectionPath
+from sparsepath.watching import is_watched, tell
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,22 +163,13 @@ class _ELMFS(SelectorMixin, CallbackSupportMixin, BaseEstimator):
 
     def _watch(self, context: Any, data: _Data) -> Watch | None:
         """What is called now and then: scikit-learn's callbacks and the plain one."""
-        listening = bool(getattr(self, "_skl_callbacks", None))
-        if self.callback is None and not listening:
+        if not is_watched(self):
             return None
 
         def watch(best: Best) -> bool:
             state = copy.copy(self)
             state._settle(best, data, "", complete=False)
-            stop = self.callback is not None and bool(self.callback(state.path_))
-            if listening:
-                step = context.subcontext(task_name="best subsets so far")
-                step.call_on_fit_task_begin(estimator=self)
-                fitted = {k: v for k, v in vars(state).items() if k.endswith("_")}
-                stop |= bool(
-                    step.call_on_fit_task_end(estimator=self, reconstruction_attributes=fitted)
-                )
-            return stop
+            return tell(self, context, state.path_, lambda: state, "best subsets so far")
 
         return watch
 

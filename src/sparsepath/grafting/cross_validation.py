@@ -19,7 +19,7 @@ from sparsepath.grafting.faces import ClassifierFace, Factors, LinearGrafting, R
 from sparsepath.grafting.fitting import Fit, Problem
 from sparsepath.grafting.folds import Task, judge
 from sparsepath.grafting.paths import collect, grid, selection_path
-from sparsepath.grafting.watching import (
+from sparsepath.watching import (
     CUT,
     INTERRUPTED,
     Callback,

@@ -11,8 +11,8 @@ from sparsepath.data.threads import Threads
 from sparsepath.grafting.faces import ClassifierFace, Factors, LinearGrafting, RegressorFace
 from sparsepath.grafting.fitting import Fit, Problem
 from sparsepath.grafting.procedure import Record
-from sparsepath.grafting.watching import Callback, is_watched, tell, warn_if_interrupted
 from sparsepath.path import SelectionPath
+from sparsepath.watching import Callback, is_watched, tell, warn_if_interrupted
 
 
 class _Grafting(LinearGrafting):

@@ -13,7 +13,7 @@ from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
 from sparsepath.grafting.criterion import Loss, Penalty
 from sparsepath.grafting.fitting import Options, Problem
-from sparsepath.grafting.watching import ASKED, INTERRUPTED
+from sparsepath.watching import ASKED, INTERRUPTED
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,8 +26,8 @@ from sparsepath.grafting.design import Design
 from sparsepath.grafting.network import HiddenLayer, Network
 from sparsepath.grafting.procedure import FALL, TIE
 from sparsepath.grafting.softmax_network import SoftmaxNetwork
-from sparsepath.grafting.watching import ASKED, INTERRUPTED
 from sparsepath.path import Move
+from sparsepath.watching import ASKED, INTERRUPTED
 
 L0_PER = ("connection", "feature")
 Action = Literal["add", "drop", "undo"]

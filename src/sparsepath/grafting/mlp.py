@@ -10,7 +10,7 @@ from sklearn.callback import with_callbacks
 from sparsepath.data.blocks import Floats
 from sparsepath.grafting.faces import ClassifierFace, Factors, RegressorFace
 from sparsepath.grafting.mlp_base import MLPGrafting
-from sparsepath.grafting.watching import Callback
+from sparsepath.watching import Callback
 
 
 class MLPGraftingRegressor(RegressorFace, MLPGrafting):

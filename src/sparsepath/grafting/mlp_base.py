@@ -21,7 +21,8 @@ from sparsepath.grafting.faces import Factors
 from sparsepath.grafting.fitting import check_factors, check_penalties
 from sparsepath.grafting.growing import L0_PER, Grown, Growth, grow
 from sparsepath.grafting.procedure import STOPS
-from sparsepath.grafting.watching import (
+from sparsepath.path import SelectionPath, Step
+from sparsepath.watching import (
     CUT,
     INTERRUPTED,
     Callback,
@@ -29,7 +30,6 @@ from sparsepath.grafting.watching import (
     tell,
     warn_if_interrupted,
 )
-from sparsepath.path import SelectionPath, Step
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -32,8 +32,8 @@ import numpy as np
 from sparsepath.data.blocks import Floats
 from sparsepath.grafting.criterion import Penalty
 from sparsepath.grafting.engines import Engine, Indices
-from sparsepath.grafting.watching import ASKED, INTERRUPTED
 from sparsepath.path import Move
+from sparsepath.watching import ASKED, INTERRUPTED
 
 SELECTIONS = ("auto", "gradient", "bound")
 STOPS = ("first", "exhaust")

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sparsepath.data.blocks import Floats
 from sparsepath.grafting.criterion import Penalty, duality_gap, violations
 from sparsepath.grafting.engines import Engine, Indices
-from sparsepath.grafting.watching import ASKED, INTERRUPTED
+from sparsepath.watching import ASKED, INTERRUPTED
 
 FIRST = 10  # fewest features that enter together, or
 SHARE = 50  # this part of all features if that is more

@@ -24,6 +24,7 @@ from sparsepath.information.kraskov import (
 from sparsepath.information.neighbors import choose_neighbors
 from sparsepath.information.search import SEARCHES, Trail, forward, forward_backward
 from sparsepath.path import SelectionPath
+from sparsepath.watching import is_watched, tell
 
 METHODS = {"forward": "mi-forward", "forward-backward": "mi-forward-backward"}
 
@@ -207,22 +208,13 @@ class MutualInfoSelector(SelectorMixin, CallbackSupportMixin, BaseEstimator):
 
     def _watch(self, context: Any) -> Callable[[Trail], bool] | None:
         """What is called after every step: scikit-learn's callbacks and the plain one."""
-        listening = bool(getattr(self, "_skl_callbacks", None))
-        if self.callback is None and not listening:
+        if not is_watched(self):
             return None
 
         def watch(trail: Trail) -> bool:
             state = copy.copy(self)
             state._settle(trail, complete=False)
-            stop = self.callback is not None and bool(self.callback(state.path_))
-            if listening:
-                step = context.subcontext(task_name=f"{len(trail.steps)} sizes")
-                step.call_on_fit_task_begin(estimator=self)
-                fitted = {k: v for k, v in vars(state).items() if k.endswith("_")}
-                stop |= bool(
-                    step.call_on_fit_task_end(estimator=self, reconstruction_attributes=fitted)
-                )
-            return stop
+            return tell(self, context, state.path_, lambda: state, f"{len(trail.steps)} sizes")
 
         return watch
 

@@ -33,6 +33,7 @@ from sparsepath.rbf.estimators import (
     whole,
 )
 from sparsepath.rbf.model import Options, Training, empty_model, train
+from sparsepath.watching import tell
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -234,17 +235,13 @@ class SparseRBFRegressorCV(CallbackSupportMixin, _SparseRBF):
 
     def _told(self, context: Any, path: SelectionPath, follow: "_Follower") -> bool:
         """Tell the plain callback and scikit-learn's; whether one of them asks to stop."""
-        stop = self.callback is not None and bool(self.callback(path))
-        if getattr(self, "_skl_callbacks", None):
-            step = context.subcontext(task_name=f"t = {follow.ts[-1]:.3g}")
-            step.call_on_fit_task_begin(estimator=self)
-            state = copy.copy(self)
-            state._settle(path, follow)
-            fitted = {k: v for k, v in vars(state).items() if k.endswith("_")}
-            stop |= bool(
-                step.call_on_fit_task_end(estimator=self, reconstruction_attributes=fitted)
-            )
-        return stop
+
+        def state() -> Any:
+            so_far = copy.copy(self)
+            so_far._settle(path, follow)
+            return so_far
+
+        return tell(self, context, path, state, f"t = {follow.ts[-1]:.3g}")
 
     def _path(self, follow: "_Follower", complete: bool) -> SelectionPath:
         X, y = follow.data.X, follow.data.y

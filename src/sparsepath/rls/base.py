@@ -32,6 +32,7 @@ from sparsepath.rls.paths import Task, finish, make_design, make_sums, run
 from sparsepath.rls.search import SEARCHES, Trail
 from sparsepath.rls.surface import Surface
 from sparsepath.rls.update import Costs
+from sparsepath.watching import is_watched, tell
 
 METHODS = {
     "forward": "greedy-rls",
@@ -338,8 +339,7 @@ class SparseRLS(SelectorMixin, CallbackSupportMixin, BaseEstimator):
         self, context: Any, design: Design, task: Task, about: dict[str, Any]
     ) -> Callable[[Trail], bool] | None:
         """What is called after every move: scikit-learn's callbacks and the plain one."""
-        listening = bool(getattr(self, "_skl_callbacks", None))
-        if self.callback is None and not listening:
+        if not is_watched(self):
             return None
 
         def watch(trail: Trail) -> bool:
@@ -353,17 +353,13 @@ class SparseRLS(SelectorMixin, CallbackSupportMixin, BaseEstimator):
                 complete=False,
                 **about,
             )
-            stop = self.callback is not None and bool(self.callback(path))
-            if listening:
-                step = context.subcontext(task_name=f"{len(trail.moves)} moves")
-                step.call_on_fit_task_begin(estimator=self)
-                state = copy.copy(self)
-                state._settle({about["parameters"]["alpha"]: path})
-                fitted = {k: v for k, v in vars(state).items() if k.endswith("_")}
-                stop |= bool(
-                    step.call_on_fit_task_end(estimator=self, reconstruction_attributes=fitted)
-                )
-            return stop
+
+            def state() -> Any:
+                so_far = copy.copy(self)
+                so_far._settle({about["parameters"]["alpha"]: path})
+                return so_far
+
+            return tell(self, context, path, state)
 
         return watch
 

@@ -28,7 +28,9 @@ def warn_if_interrupted(path: SelectionPath) -> None:
         )
 
 
-def tell(estimator: Any, context: Any, path: SelectionPath, state: Callable[[], Any]) -> bool:
+def tell(
+    estimator: Any, context: Any, path: SelectionPath, state: Callable[[], Any], name: str = ""
+) -> bool:
     """Pass on the path so far; whether the fit is to end here.
 
     Parameters
@@ -41,10 +43,12 @@ def tell(estimator: Any, context: Any, path: SelectionPath, state: Callable[[], 
         What the plain callback gets.
     state : callable
         Makes a copy of the estimator as if the fit had ended here, for scikit-learn's callbacks.
+    name : str
+        What was done, for these; default: the number of moves.
     """
     stop = estimator.callback is not None and bool(estimator.callback(path))
     if getattr(estimator, "_skl_callbacks", None):
-        step = context.subcontext(task_name=f"{len(path.moves)} moves")
+        step = context.subcontext(task_name=name or f"{len(path.moves)} moves")
         step.call_on_fit_task_begin(estimator=estimator)
         given = estimator.get_params(deep=False)
         fitted = {
