@@ -28,6 +28,7 @@ LAYERS = [
     ["information"],
     ["watching"],
     ["path"],
+    ["steps"],
     ["plots"],
     ["evaluation"],
     ["data"],

@@ -14,7 +14,8 @@ import pytest
 
 import sparsepath.path
 from sparsepath.errors import FileError, InputError
-from sparsepath.path import Exchange, Move, SelectionPath, Step
+from sparsepath.path import SelectionPath
+from sparsepath.steps import Exchange, Move, Step
 
 NAN, INF = math.nan, math.inf
 
@@ -279,7 +280,8 @@ class TestFrames:
     def test_backend_not_installed(self):
         said = python(
             "sys.modules['polars'] = None",
-            "from sparsepath.path import SelectionPath, Step",
+            "from sparsepath.path import SelectionPath",
+            "from sparsepath.steps import Step",
             "try: SelectionPath([Step((), 1.0)], n_features=1).to_frame('polars')",
             "except ValueError as error: print(repr(error))",
         )

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from sparsepath.path import SelectionPath, Step
+from sparsepath.path import SelectionPath
+from sparsepath.steps import Step
 
 
 def nested(n_features, n_sizes, errors_se=0.1, **options):

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     )
     from sparsepath.information import MutualInfoSelector, mutual_information
     from sparsepath.lars import LarsSelector
-    from sparsepath.path import Exchange, Move, SelectionPath, Step
+    from sparsepath.path import SelectionPath
     from sparsepath.rbf import (
         LSSVMClassifier,
         LSSVMForwardRegressor,
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
         SparseRLSRegressor,
         rls_state,
     )
+    from sparsepath.steps import Exchange, Move, Step
 
 _HOMES = {
     "Comparison": "comparison",
@@ -55,7 +56,7 @@ _HOMES = {
     "ELMFSClassifier": "elm",
     "ELMFSRegressor": "elm",
     "ELMRegressor": "elm",
-    "Exchange": "path",
+    "Exchange": "steps",
     "FileError": "errors",
     "GraftingClassifier": "grafting",
     "GraftingClassifierCV": "grafting",
@@ -69,7 +70,7 @@ _HOMES = {
     "LarsSelector": "lars",
     "MLPGraftingClassifier": "grafting",
     "MLPGraftingRegressor": "grafting",
-    "Move": "path",
+    "Move": "steps",
     "MutualInfoSelector": "information",
     "OPELMClassifier": "elm",
     "OPELMRegressor": "elm",
@@ -84,7 +85,7 @@ _HOMES = {
     "SparseRLSRegressor": "rls",
     "SparseRankRLS": "rls",
     "SparsepathError": "errors",
-    "Step": "path",
+    "Step": "steps",
     "compare": "comparison",
     "grafting_path": "grafting",
     "mutual_information": "information",

@@ -14,7 +14,8 @@ from sparsepath.data.door import check_features, refuse_constant
 from sparsepath.elm.estimators import check_count, check_one_target, lars_entries
 from sparsepath.elm.network import ROOM, Target, standardise
 from sparsepath.errors import InputError
-from sparsepath.path import Move, SelectionPath, Step
+from sparsepath.path import SelectionPath
+from sparsepath.steps import Move, Step
 
 
 class LarsSelector(RegressorMixin, SelectorMixin, BaseEstimator):

@@ -7,7 +7,6 @@ import numbers
 import operator
 import platform
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 
 from sparsepath.errors import FileError, InputError
 from sparsepath.files import replacing
+from sparsepath.steps import Exchange, FloatArray, Move, Step, number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,53 +27,6 @@ SCHEMA: dict[str, Any] = {"schema": "sparsepath/selection-path", "schema_version
 ERROR_KINDS = ("training", "selection", "honest")
 CHOICES = "'min', 'one_se', an integer (that size), a float >= 0 (within that part of the least)"
 Rule: TypeAlias = str | float | None
-FloatArray: TypeAlias = NDArray[np.float64]
-
-
-@dataclass(frozen=True, eq=False)
-class Step:
-    """The best model found of one size, which is the number of columns in ``subset``."""
-
-    subset: tuple[int, ...]  # columns in order of entry
-    error: float  # the criterion as a mean per sample; lower is better; may be infinite
-    error_se: float = math.nan  # standard error of ``error``; NaN if unknown
-    coef: FloatArray | None = None  # size x n_targets, in the units of the data
-    intercept: FloatArray | None = None  # n_targets
-    train_error: float = math.nan  # the same loss on the training data; NaN if unknown
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "subset", tuple(map(operator.index, self.subset)))
-        for name in ("error", "error_se", "train_error"):
-            object.__setattr__(self, name, _number(getattr(self, name)))
-        for name in ("coef", "intercept"):
-            if getattr(self, name) is not None:
-                object.__setattr__(self, name, np.array(getattr(self, name), dtype=np.float64))
-                getattr(self, name).setflags(write=False)
-        if len(set(self.subset)) < len(self.subset):
-            raise InputError(f"subset must hold different columns, not {self.subset}.")
-        if not self.error > -math.inf or self.error_se < 0:
-            raise InputError(f"error must be a number or inf, error_se >= 0 or NaN: {self}.")
-        if self.coef is not None and self.coef.shape[:-1] != (len(self.subset),):
-            raise InputError(f"coef must be len(subset) x n_targets, not {self.coef.shape}.")
-
-
-@dataclass(frozen=True)
-class Move:
-    """One move of a search: the feature, the criterion after it, seconds since the start."""
-
-    action: Literal["add", "drop"]
-    feature: int
-    error: float
-    seconds: float
-
-
-@dataclass(frozen=True)
-class Exchange:
-    """Columns that came in together at ``size`` while others left."""
-
-    size: int
-    entered: tuple[int, ...]
-    left: tuple[int, ...]
 
 
 class SelectionPath:
@@ -389,7 +342,7 @@ class SelectionPath:
                 Step(**{**step, "coef": step["coef"] and np.array(step["coef"], float).T})
                 for step in rest["steps"]
             ]
-            rest["moves"] = [Move(**{**m, "error": _number(m["error"])}) for m in rest["moves"]]
+            rest["moves"] = [Move(**{**m, "error": number(m["error"])}) for m in rest["moves"]]
             return cls(**rest)
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(f"the selection path is damaged: {error}") from error
@@ -427,10 +380,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
     return [_plain(item) for item in value] if isinstance(value, list | tuple) else repr(value)
-
-
-def _number(value: Any) -> float:
-    return math.nan if value is None else float(value)
 
 
 def _without(subset: tuple[int, ...], other: Iterable[int]) -> tuple[int, ...]:

@@ -14,7 +14,8 @@ from sparsepath.data.door import check_features, check_target, refuse_constant
 from sparsepath.elm import OPELMRegressor
 from sparsepath.errors import InputError
 from sparsepath.information import MutualInfoSelector
-from sparsepath.path import SelectionPath, Step
+from sparsepath.path import SelectionPath
+from sparsepath.steps import Step
 
 CRITERION = "leave-one-out squared error of OP-ELM"
 

@@ -11,7 +11,7 @@ from sparsepath.elm.network import Machine, Pool
 from sparsepath.elm.polish import polish
 from sparsepath.elm.scaling import Best, Candidate, restart
 from sparsepath.elm.subsets import SwapSearch, best_prefix
-from sparsepath.path import Step
+from sparsepath.steps import Step
 
 STRATEGIES = ("both", "scaling", "swap")
 BATCH = 10  # restarts between two calls of the watcher

@@ -18,7 +18,8 @@ from sparsepath.grafting.design import Design
 from sparsepath.grafting.engines import Engine, Indices, make_engine
 from sparsepath.grafting.procedure import Graft, Model, Record, graft
 from sparsepath.grafting.solver import Round, Solution, gradient_scale, solve
-from sparsepath.path import SelectionPath, Step
+from sparsepath.path import SelectionPath
+from sparsepath.steps import Step
 from sparsepath.watching import ASKED, CUT, INTERRUPTED
 
 WARN = 1e-8  # certificates above this (or ten tolerances) are not what was promised

@@ -26,7 +26,7 @@ from sparsepath.grafting.design import Design
 from sparsepath.grafting.network import HiddenLayer, Network
 from sparsepath.grafting.procedure import FALL, TIE
 from sparsepath.grafting.softmax_network import SoftmaxNetwork
-from sparsepath.path import Move
+from sparsepath.steps import Move
 from sparsepath.watching import ASKED, INTERRUPTED
 
 L0_PER = ("connection", "feature")

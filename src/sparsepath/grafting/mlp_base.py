@@ -21,7 +21,8 @@ from sparsepath.grafting.faces import Factors
 from sparsepath.grafting.fitting import check_factors, check_penalties
 from sparsepath.grafting.growing import L0_PER, Grown, Growth, grow
 from sparsepath.grafting.procedure import STOPS
-from sparsepath.path import SelectionPath, Step
+from sparsepath.path import SelectionPath
+from sparsepath.steps import Step
 from sparsepath.watching import (
     CUT,
     INTERRUPTED,

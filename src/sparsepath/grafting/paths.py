@@ -14,7 +14,8 @@ from sparsepath.grafting.criterion import Penalty
 from sparsepath.grafting.estimators import GraftingClassifier, GraftingRegressor
 from sparsepath.grafting.faces import Factors
 from sparsepath.grafting.fitting import Fit, Options, Problem, check_penalties
-from sparsepath.path import Move, SelectionPath, Step
+from sparsepath.path import SelectionPath
+from sparsepath.steps import Move, Step
 from sparsepath.watching import INTERRUPTED, Callback, warn_if_interrupted
 
 

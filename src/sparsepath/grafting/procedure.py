@@ -32,7 +32,7 @@ import numpy as np
 from sparsepath.data.blocks import Floats
 from sparsepath.grafting.criterion import Penalty
 from sparsepath.grafting.engines import Engine, Indices
-from sparsepath.path import Move
+from sparsepath.steps import Move
 from sparsepath.watching import ASKED, INTERRUPTED
 
 SELECTIONS = ("auto", "gradient", "bound")

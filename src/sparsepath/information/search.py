@@ -6,7 +6,7 @@ from collections.abc import Callable
 import numpy as np
 
 from sparsepath.information.kraskov import Estimator
-from sparsepath.path import Move, Step
+from sparsepath.steps import Move, Step
 
 SEARCHES = ("forward", "forward-backward")
 

@@ -18,9 +18,10 @@ from sparsepath.data.blocks import Floats
 from sparsepath.data.door import check_features, check_target, check_weights, refuse_constant
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError, PathWarning
-from sparsepath.path import SelectionPath, Step
+from sparsepath.path import SelectionPath
 from sparsepath.rbf.centres import place_centres
 from sparsepath.rbf.model import Model, Options, Scaling, Training, empty_model, train
+from sparsepath.steps import Step
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

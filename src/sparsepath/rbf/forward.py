@@ -15,10 +15,11 @@ from sklearn.utils.validation import check_is_fitted
 from sparsepath.data.blocks import Floats
 from sparsepath.data.door import check_features
 from sparsepath.data.threads import Threads
-from sparsepath.path import Move, SelectionPath, Step
+from sparsepath.path import SelectionPath
 from sparsepath.rbf.estimators import dense, fingerprint, one_target, whole
 from sparsepath.rbf.kernel_estimators import _KernelMachine, grid, left_out
 from sparsepath.rbf.lssvm import LSSVM, Block, best_addition, gaussian_kernel
+from sparsepath.steps import Move, Step
 
 GAMMAS = np.logspace(0, 4, 5)
 SIGMA2S = np.logspace(0, 3, 4)  # an addition changes the mean squared distance by 2

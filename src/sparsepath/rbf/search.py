@@ -19,7 +19,7 @@ from sparsepath.data.blocks import Floats
 from sparsepath.data.door import check_features
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError, PathWarning
-from sparsepath.path import SelectionPath, Step
+from sparsepath.path import SelectionPath
 from sparsepath.rbf.centres import place_centres
 from sparsepath.rbf.estimators import (
     _SparseRBF,
@@ -33,6 +33,7 @@ from sparsepath.rbf.estimators import (
     whole,
 )
 from sparsepath.rbf.model import Options, Training, empty_model, train
+from sparsepath.steps import Step
 from sparsepath.watching import tell
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from sparsepath.data.blocks import Floats, row_blocks
 from sparsepath.data.threads import Threads
 from sparsepath.errors import FileError, InputError, PathWarning
 from sparsepath.files import replacing
-from sparsepath.path import Move, SelectionPath
+from sparsepath.path import SelectionPath
 from sparsepath.rls.design import Design
 from sparsepath.rls.finders import BoundFinder, CacheFinder, EveryFinder
 from sparsepath.rls.fold_losses import FoldLossModel
@@ -29,6 +29,7 @@ from sparsepath.rls.search import SEARCHES, Model, Trail
 from sparsepath.rls.state import Finder, State
 from sparsepath.rls.stopping import Rule, StopRule, begun
 from sparsepath.rls.update import Costs, Update
+from sparsepath.steps import Move
 
 FORMS = ("auto", "gram", "pass", "cache", "blocks")
 CACHE_FROM = 1 << 20  # numbers in X from which the compiled cache search pays for its start

@@ -13,9 +13,9 @@ from typing import Protocol
 import numpy as np
 
 from sparsepath.data.blocks import Floats
-from sparsepath.path import Move, Step
 from sparsepath.rls.stopping import Rule, asked_before
 from sparsepath.rls.update import Costs, Update, limit
+from sparsepath.steps import Move, Step
 
 
 class Model(Protocol):

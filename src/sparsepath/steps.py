@@ -1,0 +1,64 @@
+"""What a selection path is made of: its steps, and the moves of the search."""
+
+import math
+import operator
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsepath.errors import InputError
+
+FloatArray: TypeAlias = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """The best model found of one size, which is the number of columns in ``subset``."""
+
+    subset: tuple[int, ...]  # columns in order of entry
+    error: float  # the criterion as a mean per sample; lower is better; may be infinite
+    error_se: float = math.nan  # standard error of ``error``; NaN if unknown
+    coef: FloatArray | None = None  # size x n_targets, in the units of the data
+    intercept: FloatArray | None = None  # n_targets
+    train_error: float = math.nan  # the same loss on the training data; NaN if unknown
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "subset", tuple(map(operator.index, self.subset)))
+        for name in ("error", "error_se", "train_error"):
+            object.__setattr__(self, name, number(getattr(self, name)))
+        for name in ("coef", "intercept"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, np.array(getattr(self, name), dtype=np.float64))
+                getattr(self, name).setflags(write=False)
+        if len(set(self.subset)) < len(self.subset):
+            raise InputError(f"subset must hold different columns, not {self.subset}.")
+        if not self.error > -math.inf or self.error_se < 0:
+            raise InputError(f"error must be a number or inf, error_se >= 0 or NaN: {self}.")
+        if self.coef is not None and self.coef.shape[:-1] != (len(self.subset),):
+            raise InputError(f"coef must be len(subset) x n_targets, not {self.coef.shape}.")
+
+
+@dataclass(frozen=True)
+class Move:
+    """One move of a search: the feature, the criterion after it, seconds since the start."""
+
+    action: Literal["add", "drop"]
+    feature: int
+    error: float
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """Columns that came in together at ``size`` while others left."""
+
+    size: int
+    entered: tuple[int, ...]
+    left: tuple[int, ...]
+
+
+def number(value: Any) -> float:
+    """The number, or NaN for None, as which JSON holds it."""
+    return math.nan if value is None else float(value)
