@@ -308,9 +308,9 @@ def test_the_best_of_many_removals_is_the_best_of_all(kind, alpha):
         assert best.feature == min(ties)
         assert_allclose(best.error, least, rtol=1e-9)
         near = state.find_best_update("drop", below=least * (1 + 1e-6))
-        assert (near.feature, near.error) == (best.feature, best.error)
+        assert near.feature == best.feature
         none = state.find_best_update("drop", below=least * (1 - 1e-6))
-        assert none is None or none.error == best.error
+        assert none is None or none.feature == best.feature
         some = sorted(errors)[::2]
         part = state.find_best_update("drop", some)
         assert_allclose(part.error, min(errors[i] for i in some), rtol=1e-9)
