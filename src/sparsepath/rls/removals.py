@@ -70,6 +70,9 @@ def best_removal(
         batch, places = np.split(places, [BATCH if len(errors) else FIRST_BATCH])
         values = removal_errors(state, directions[:, batch], tau[batch])
         found, errors = np.append(found, batch), np.append(errors, values)
+    # Above the limit, one that was not evaluated may be better still.
+    if errors.min(initial=np.inf) > limit(below, state.empty_error):
+        return None
     return pick("drop", chosen[found], errors, state.empty_error)
 
 
