@@ -104,7 +104,7 @@ def memory(quick: bool) -> list[list[str]]:
             f"y = np.sign(rng.standard_normal({m}) + X[:, 0])\n"
             f"greedy(X[:5000, :50].copy(order='F'), y[:5000], 3, form={form!r})\n"
             "from sparsepath.data.compiled import two_products  # loaded before, not counted\n"
-            "two_products(np.zeros((2, 8)), 0, np.zeros(8), np.zeros(8), np.zeros((2, 2)))\n"
+            "two_products(np.zeros((2, 8)), 0, np.arange(2), np.zeros(8), np.zeros(8), np.zeros((2, 2)))\n"
             f"def work():\n    greedy(X, y, {k}, form={form!r})\n"
         )
         extra = extra_memory(code)

@@ -39,10 +39,18 @@ def check_block(block, X):
             out = block.dot(laid_out)
             assert out.dtype == np.float64
             assert_allclose(out, exact.T @ V, rtol=1e-12, atol=1e-10)
+            for some in (np.arange(0), np.array([n - 1, 0]), np.arange(n)):
+                out = block.dot(laid_out, some)
+                assert_allclose(out, exact[:, some].T @ V, rtol=1e-12, atol=1e-10)
     weights = rng.random(m)
     weights[: m // 3] = 0.0
-    assert_allclose(block.gram(None), exact.T @ exact, rtol=1e-12, atol=1e-10)
-    assert_allclose(block.gram(weights), (exact.T * weights) @ exact, rtol=1e-12, atol=1e-9)
+    for means in (np.zeros(n), exact.mean(0)):
+        for some in (np.arange(0), np.array([0, n - 1])[:n], np.arange(n)):
+            off = (exact - means)[:, some]
+            gram = block.gram(means, None, some)
+            assert_allclose(gram, off.T @ off, rtol=1e-11, atol=1e-9)
+            gram = block.gram(means, weights, some)
+            assert_allclose(gram, (off.T * weights) @ off, rtol=1e-11, atol=1e-9)
     for which in ([], [0], [n - 1, 0, 0], np.arange(n)[::-1]):
         columns = block.columns(which)
         assert columns.dtype == np.float64
@@ -129,7 +137,8 @@ def test_cuts_cover_all_rows_in_order(m, n_blocks, kind):
     assert_array_equal(np.vstack([block.columns(range(3)) for block in parts]), X)
     sizes = [block.shape[0] for block in parts]
     assert max(sizes) - min(sizes) <= 1
-    assert sum(block.gram(None) for block in parts).tolist() == (X.T @ X).tolist()
+    whole = sum(block.gram(np.zeros(3), None, np.arange(3)) for block in parts)
+    assert whole.tolist() == (X.T @ X).tolist()
 
 
 def test_the_number_of_blocks_follows_from_the_shape_alone(monkeypatch):

@@ -7,7 +7,7 @@ order); values are read as they are stored and all sums are taken in float64.
 A block has ``shape`` and five answers:
 
 ``dot(V)``              X'V, n x c; or ``dot(V, some)``, for those columns of X only
-``gram(weights)``       X' diag(weights) X, n x n
+``gram(means, weights, some)``  sum over rows of weights * (x - mean)(x - mean)', those columns
 ``columns(indices)``    those columns as a float64 array in Fortran order, new or ``out``
 ``rows(indices)``       those rows as a float64 array
 ``spread(means, weights)``  sum over rows of weights * (x - mean)^2, for every column
@@ -24,6 +24,7 @@ Floats = NDArray[np.float64]
 
 TILE = 1 << 16  # numbers in a tile that is cast or squared: half a MiB of float64 stays in cache
 COMPILED_FROM = 1 << 22  # numbers in a matrix from which a compiled pass pays for its start
+GRAM_ROWS = 4096  # rows centred at once for the products of all columns
 MOST_BLOCKS = 16
 BLOCK_NUMBERS = 1 << 23  # a block smaller than this is not worth a thread
 BLOCK_ROWS = 256
@@ -37,7 +38,7 @@ class RowBlock(Protocol):
 
     def dot(self, V: Floats, some: NDArray[np.intp] | None = None) -> Floats: ...
 
-    def gram(self, weights: Floats | None) -> Floats: ...
+    def gram(self, means: Floats, weights: Floats | None, some: NDArray[np.intp]) -> Floats: ...
 
     def columns(
         self, indices: Sequence[int] | NDArray[np.intp], out: Floats | None = None
@@ -66,21 +67,24 @@ class DenseBlock:
     def _tiles(self, n_columns: int) -> range:
         return range(0, self.shape[0], max(64, TILE // max(1, n_columns)))
 
+    def _compiled(self) -> bool:
+        """Whether the columns lie in memory one by one, and are worth a compiled loop."""
+        X = self._whole
+        by_column = X.flags.f_contiguous and not X.flags.c_contiguous
+        return by_column and X.size >= COMPILED_FROM
+
     def dot(self, V: Floats, some: NDArray[np.intp] | None = None) -> Floats:
         X = self._rows
         n = X.shape[1]
+        if V.shape[1] <= 2 and self._compiled():
+            which = np.arange(n) if some is None else some
+            return products(self._whole, V, self._start, which)
         if some is not None:
+            if 2 * len(some) > n:
+                return self.dot(V)[some]
             if self._as_is():
-                return np.array([X[:, i] @ V for i in some])
+                return np.array([X[:, i] @ V for i in some]).reshape(len(some), V.shape[1])
             return self.columns(some).T @ V
-        by_column = self._whole.flags.f_contiguous and not self._whole.flags.c_contiguous
-        if V.shape[1] == 2 and by_column and self._whole.size >= COMPILED_FROM:
-            from sparsepath.data.compiled import two_products
-
-            out = np.zeros((n, 2))
-            a, b = np.ascontiguousarray(V.T)
-            two_products(self._whole.T, self._start, a, b, out)
-            return out
         if self._as_is():
             if V.shape[1] == 1:
                 return (X.T @ V[:, 0])[:, None]
@@ -91,17 +95,19 @@ class DenseBlock:
             out += X[i : i + tiles.step].astype(np.float64).T @ V[i : i + tiles.step]
         return out
 
-    def gram(self, weights: Floats | None) -> Floats:
+    def gram(self, means: Floats, weights: Floats | None, some: NDArray[np.intp]) -> Floats:
         X = self._rows
-        n = X.shape[1]
-        if self._as_is() and weights is None:
-            return X.T @ X
+        m, n = X.shape[0], len(some)
+        runs = np.split(np.arange(n), np.flatnonzero(np.diff(some) != 1) + 1) if n else []
         out = np.zeros((n, n))
-        step = max(1024, TILE // n)
-        for i in range(0, X.shape[0], step):
-            tile = X[i : i + step].astype(np.float64)
+        space = np.empty((min(m, GRAM_ROWS), n), order="F")
+        for i in range(0, m, GRAM_ROWS):
+            tile = space[: min(m - i, GRAM_ROWS)]
+            for run in runs:
+                here, there = slice(run[0], run[-1] + 1), slice(some[run[0]], some[run[-1]] + 1)
+                np.subtract(X[i : i + GRAM_ROWS, there], means[there], out=tile[:, here])
             if weights is not None:
-                tile *= np.sqrt(weights[i : i + step, None])
+                tile *= np.sqrt(weights[i : i + GRAM_ROWS, None])
             out += tile.T @ tile
         return out
 
@@ -121,6 +127,12 @@ class DenseBlock:
         X = self._rows
         m, n = X.shape
         out = np.empty(n)
+        if self._compiled():
+            from sparsepath.data import compiled
+
+            w = np.ones(m) if weights is None else weights
+            compiled.spread(self._whole.T, self._start, means, w, out)
+            return out
         width = (
             max(1, TILE // max(1, m)) if X.flags.f_contiguous or X.strides[0] == X.itemsize else n
         )
@@ -134,6 +146,23 @@ class DenseBlock:
                 total += tile.sum(0) if weights is None else weights[j : j + height] @ tile
             out[part] = total
         return out
+
+
+def products(X: NDArray[Any], V: Floats, start: int, which: NDArray[np.intp]) -> Floats:
+    """X'V for one or two vectors, some columns of X and its rows from ``start`` on, compiled.
+
+    X is in Fortran order. Unlike NumPy's product this one lets other threads work meanwhile, even
+    if the result is only a few numbers.
+    """
+    from sparsepath.data import compiled
+
+    out = np.zeros((len(which), V.shape[1]))
+    if V.shape[1] == 1:
+        compiled.product(X.T, start, which, np.ascontiguousarray(V[:, 0]), out[:, 0])
+    else:
+        a, b = np.ascontiguousarray(V.T)
+        compiled.two_products(X.T, start, which, a, b, out)
+    return out
 
 
 class SparseBlock:
@@ -156,10 +185,13 @@ class SparseBlock:
             out[:, j] = transposed @ np.ascontiguousarray(V[:, j])
         return out
 
-    def gram(self, weights: Floats | None) -> Floats:
-        X = self._X.astype(np.float64)
-        left = X if weights is None else X.multiply(weights[:, None]).tocsc()
-        return (left.T @ X).toarray()
+    def gram(self, means: Floats, weights: Floats | None, some: NDArray[np.intp]) -> Floats:
+        X = self._X[:, some].astype(np.float64)
+        w = np.ones(X.shape[0]) if weights is None else weights
+        mu = means[some]
+        sums = np.outer(X.T @ w, mu)
+        raw = (X.multiply(w[:, None]).tocsc().T @ X).toarray()
+        return raw - sums - sums.T + w.sum() * np.outer(mu, mu)
 
     def columns(
         self, indices: Sequence[int] | NDArray[np.intp], out: Floats | None = None

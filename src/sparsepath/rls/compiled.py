@@ -90,3 +90,70 @@ def sum_squares(candidates, r, p, share, tau, inverse, room, out):  # type: igno
             total += share[j] * e * e
             tight += 1.0 if left <= room else 0.0
         out[i] = total if tight == 0.0 else float("inf")
+
+
+@njit(nogil=True, cache=True, fastmath=FAST)
+def measure(r, p, share, g, v, about, losses, u):  # type: ignore[no-untyped-def]
+    """Losses share (r / p)^2 and u = r / p^2 of every sample; return their sums.
+
+    The sum of the losses, the smallest p, r'r, the sums of (loss - about v)^2 and of that
+    difference times v; g'u, u'u and u'r.
+    """
+    total = squares = around = slope = gu = uu = ur = 0.0
+    least = np.inf
+    for j in range(r.size):
+        e = r[j] / p[j]
+        weight = e / p[j]
+        loss = share[j] * e * e
+        off = loss - about * v[j]
+        losses[j] = loss
+        u[j] = weight
+        total += loss
+        around += off * off
+        slope += off * v[j]
+        least = min(least, p[j])
+        squares += r[j] * r[j]
+        gu += g[j] * weight
+        uu += weight * weight
+        ur += weight * r[j]
+    return total, least, squares, around, slope, gu, uu, ur
+
+
+@njit(nogil=True, cache=True, fastmath=FAST)
+def adopt(w, root, tau, z, r, p):  # type: ignore[no-untyped-def]
+    """Add the candidate w: z <- w / root, r <- r - w tau and p <- p - z^2, in place."""
+    inverse = 1.0 / root
+    for j in range(w.size):
+        z[j] = w[j] * inverse
+        r[j] -= w[j] * tau
+        p[j] -= z[j] * z[j]
+
+
+@njit(nogil=True, cache=True, fastmath=FAST)
+def take_off(ZT, t, WT, squares):  # type: ignore[no-untyped-def]
+    """W <- W - Z t in place, and ``squares`` <- the squared norms of the columns of W.
+
+    ``ZT`` and ``WT`` have a row per column. Four columns of Z are read at once, and serve all of W
+    while they are in cache.
+    """
+    k, m = ZT.shape
+    squares[:] = 0.0
+    for low in range(0, m, STRIP):
+        part = slice(low, min(m, low + STRIP))
+        for i in range(0, k - 3, 4):
+            z1, z2, z3, z4 = ZT[i, part], ZT[i + 1, part], ZT[i + 2, part], ZT[i + 3, part]
+            for c in range(WT.shape[0]):
+                w = WT[c, part]
+                t1, t2, t3, t4 = t[i, c], t[i + 1, c], t[i + 2, c], t[i + 3, c]
+                for j in range(w.size):
+                    w[j] -= z1[j] * t1 + z2[j] * t2 + z3[j] * t3 + z4[j] * t4
+        for c in range(WT.shape[0]):
+            w = WT[c, part]
+            for i in range(k - k % 4, k):
+                z = ZT[i, part]
+                for j in range(w.size):
+                    w[j] -= z[j] * t[i, c]
+            square = 0.0
+            for j in range(w.size):
+                square += w[j] * w[j]
+            squares[c] += square

@@ -110,6 +110,20 @@ class Design:
         """Whether zeros are implicit."""
         return any(isinstance(block, SparseBlock) for block in self.blocks)
 
+    def fill_gram(self) -> None:
+        """Compute the products of all columns with all columns, if that was not done before.
+
+        The matrix is symmetric, so that all columns take the time of half of them.
+        """
+        if len(self._gram) == self.n_features:
+            return
+        live = np.flatnonzero(~self.constant)
+        pairs = zip(self.blocks, self._weights, strict=True)
+        parts = self.threads.map(lambda pair: pair[0].gram(self.means, pair[1], live), pairs)
+        total = np.zeros((self.n_features, self.n_features))
+        total[np.ix_(live, live)] = np.sum(parts, axis=0)
+        self._gram = dict(enumerate(self.scales[:, None] * total * self.scales))
+
     def knows_gram(self, i: int) -> bool:
         """Whether the products with column i were computed before."""
         return i in self._gram

@@ -20,7 +20,9 @@ batch of the most hopeful features at once, and bounds h first by |x'P(u - beta 
 r|; only for candidates that this leaves open is x'u computed. A batch takes the time of about
 ``BATCH_PASSES`` passes, however wide X is, and saves a pass for each of its features that is chosen
 later. ``form="auto"`` begins that way and goes over to passes when more was spent on batches than
-passes would have cost by now. With sparse data a batch saves nothing, so it takes passes.
+passes would have cost by now. If so many steps are to come that batches would come to half of the
+columns, ``COLUMNS_PER_STEP`` for each, it takes all columns at once: by symmetry they take the time
+of half of them. With sparse data a batch saves nothing, so it takes passes.
 
 Rounding. The quantities for all candidates (s, c, t) only order the work. Their error is
 estimated and the bounds are lowered by it; every decision rests on an evaluation from the columns
@@ -30,14 +32,13 @@ themselves.
 import copy
 from collections.abc import Iterable
 from functools import partial, reduce
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.data.blocks import Floats
-from sparsepath.rls.design import GRAM_BATCH
-from sparsepath.rls.rows import Rows
+from sparsepath.rls.design import GRAM_BATCH, Design
+from sparsepath.rls.rows import Rows, Weighed
 from sparsepath.rls.state import Change, State, triangular
 from sparsepath.rls.update import Update, limit, pick
 
@@ -46,6 +47,9 @@ EVERY_NUMBERS = 1 << 18  # numbers in the columns evaluated at once, when everyb
 FIRST_BATCH = 1  # and at first: often the most hopeful settles the matter
 PASS_FROM = 0.3  # share of candidates whose products with u are better had from one pass over X
 BATCH_PASSES = 6  # passes over X that take as long as a batch of columns of the Gram matrix
+COLUMNS_PER_STEP = 5  # columns that batches would compute for every one that is needed
+GRAM_SHARE = 0.1  # size of all columns of the Gram matrix, over that of the data, at most
+GRAM_ALWAYS = 1 << 22  # and numbers in them that need no such limit
 CREDIT = 12  # passes that may be spent on batches ahead of the steps they save
 ROUNDING = 1e-11  # error of a product of two columns of norm one, with a wide margin
 KNOWN_WELL = 1e-6  # that error over the pivot up to which t may stand in for Z'x
@@ -79,6 +83,8 @@ class Follower:
     ----------
     form : {"pass", "gram", "auto"}
         Where the products with the newest column of Z come from.
+    steps : int
+        How many features are to be added, as far as is known.
     """
 
     s: Floats
@@ -91,8 +97,8 @@ class Follower:
     _t: Floats
     _size: int
 
-    def __init__(self, form: str) -> None:
-        self.form = form
+    def __init__(self, form: str, steps: int = 0) -> None:
+        self.form, self.steps = form, steps
         self._seen: int | None = None
         self._batches = 0
 
@@ -104,8 +110,17 @@ class Follower:
         """Whether the next step goes by the Gram matrix: the cost model of the first lines."""
         if self.form == "auto" and state.design.sparse:
             return False
+        if self.form == "auto" and self._takes_all(state.design):
+            state.design.fill_gram()
+            return True
         spent = BATCH_PASSES * self._batches
         return self.form == "gram" or (self.form == "auto" and spent <= len(state.history) + CREDIT)
+
+    def _takes_all(self, design: Design) -> bool:
+        """Whether all columns of the Gram matrix are worth while, and fit beside the data."""
+        numbers = design.n_features**2 * (len(design.blocks) + 1)
+        most = max(GRAM_ALWAYS, GRAM_SHARE * design.n_samples * design.n_features)
+        return design.n_features <= 2 * COLUMNS_PER_STEP * self.steps and numbers <= most
 
     def _follow(self, state: State, gu: Floats, with_u: bool) -> Floats | None:
         """Bring s, c, t and b2 up to date; return X'u, in the same pass if there is one."""
@@ -190,6 +205,8 @@ class BoundFinder(Follower):
     ----------
     form : {"pass", "gram", "auto"}
         Where the products with the newest column come from; see the module's first lines.
+    steps : int
+        How many features are to be added, as far as is known.
 
     Attributes
     ----------
@@ -197,15 +214,15 @@ class BoundFinder(Follower):
         Exact evaluations so far.
     """
 
-    def __init__(self, form: str) -> None:
-        super().__init__(form)
+    def __init__(self, form: str, steps: int = 0) -> None:
+        super().__init__(form, steps)
         self.evaluated = 0
         self._overlap_u: Floats | None = None
 
     def best(self, state: State, allowed: NDArray[np.bool_]) -> Update | None:
         """The best addition among the allowed features, or None."""
         self._overlap_u = None
-        weighed = Weighed(*map(_added, zip(*state.each(lambda rows: rows.weigh()), strict=True)))
+        weighed = state.weighed()
         Xu = self._follow(state, weighed.gu, with_u=not self._uses_gram(state))
         features = np.flatnonzero(allowed & ~self.collinear)
         fine = np.full(len(features), Xu is not None)
@@ -264,7 +281,7 @@ class BoundFinder(Follower):
         """X'(g u) for some of the columns, and Z'u on the way if it is not yet known."""
         if self._overlap_u is not None:
             return state.sum(partial(Rows.column_products, features=features))
-        both = state.each(lambda rows: (rows.column_products(features), rows.Z.T @ rows.u))
+        both = state.each(lambda rows: (rows.column_products(features), rows.weights_overlap()))
         products, overlaps = zip(*both, strict=True)
         self._overlap_u = _added(overlaps)
         return _added(products)
@@ -272,7 +289,7 @@ class BoundFinder(Follower):
     def _Zu(self, state: State) -> Floats:  # noqa: N802 (the papers' letters)
         """Z'u, computed when first needed in a step."""
         if self._overlap_u is None:
-            self._overlap_u = state.sum(lambda rows: rows.Z.T @ rows.u)
+            self._overlap_u = state.sum(lambda rows: rows.weights_overlap())
         return self._overlap_u
 
     def _overlaps(self, state: State, features: NDArray[np.intp]) -> Floats | None:
@@ -283,12 +300,17 @@ class BoundFinder(Follower):
             return None
         return self.t[features].T
 
+    def _times(self, features: NDArray[np.intp], v: Floats) -> Floats:
+        """The rows of t for these features times v; to pick many rows first would take longer."""
+        many = 4 * len(features) > len(self._t)
+        return (self.t @ v)[features] if many else self.t[features] @ v
+
     def _bounds(
-        self, state: State, features: NDArray[np.intp], weighed: "Weighed", Xu: Floats | None
+        self, state: State, features: NDArray[np.intp], weighed: Weighed, Xu: Floats | None
     ) -> Floats:
         """Lower bounds of what additions are compared by, lowered by their own rounding."""
         design, alpha = state.design, state.alpha
-        s, c, t = np.maximum(self.s[features], 0.0), self.c[features], self.t[features]
+        s, c = np.maximum(self.s[features], 0.0), self.c[features]
         q = np.maximum(s - alpha * self.b2[features], 0.0)
         unit = ROUNDING * design.sizes[features]
         s_error = 2 * unit * np.sqrt(design.squares[features])
@@ -299,11 +321,11 @@ class BoundFinder(Follower):
         if Xu is None:
             beta = weighed.ur / np.maximum(state.residual_squares, np.finfo(float).tiny)
             w = state.solve(state.solve(state.a), transposed=True)
-            h = beta * (c - alpha * (t @ w))
+            h = beta * (c - alpha * self._times(features, w))
             off = np.sqrt(np.maximum(weighed.uu - beta * weighed.ur, 0.0) + 1e-14 * weighed.uu)
             h_error = np.outer(np.sqrt(q), off)
         else:
-            h = Xu - t @ self._Zu(state)
+            h = Xu - self._times(features, self._Zu(state))
             h_error = np.zeros_like(h)
 
         h_error += np.outer(unit, norm_u)
@@ -325,8 +347,8 @@ class CacheFinder(Follower):
 
     steep = STEEP_CACHE
 
-    def __init__(self) -> None:
-        super().__init__("auto")
+    def __init__(self, steps: int = 0) -> None:
+        super().__init__("auto", steps)
 
     def best(self, state: State, allowed: NDArray[np.bool_]) -> Update | None:
         """The best addition among the allowed features, or None."""
@@ -368,14 +390,6 @@ class CacheFinder(Follower):
         if state.history[-1].action == "add":
             return "add", self.t[:, -1]
         return "drop", -self.turned
-
-
-class Weighed(NamedTuple):
-    """Sums over all rows with u = r / p^2: per target, g'u, u'u and u'r."""
-
-    gu: Floats
-    uu: Floats
-    ur: Floats
 
 
 def _centered(

@@ -171,13 +171,13 @@ def _finder(design: Design, n_targets: int, task: Task) -> Finder:
     if task.loss == "squared":
         if form in ("cache", "blocks"):
             return EveryFinder()
-        return BoundFinder(form)
+        return BoundFinder(form, task.size)
     numbers = design.n_samples * design.n_features
     fits = 8 * numbers <= (default_memory() if task.memory is None else task.memory)
     worth = form == "cache" or numbers >= CACHE_FROM
-    return (
-        CacheFinder() if n_targets == 1 and fits and worth and form != "blocks" else EveryFinder()
-    )
+    if n_targets == 1 and fits and worth and form != "blocks":
+        return CacheFinder(task.size)
+    return EveryFinder()
 
 
 def default_memory() -> float:

@@ -88,9 +88,8 @@ def removal_errors(state: "State", directions: Floats, tau: Floats) -> Floats:
 
 def _lower(state: "State", directions: Floats, tau: Floats) -> tuple[Floats, Floats]:
     """The bound without its last sum, as a mean per sample, and |q|^2."""
-    sums = state.each(lambda rows: rows.weigh())
-    uu, ur = np.sum([s[1] for s in sums], axis=0), np.sum([s[2] for s in sums], axis=0)
-    qu = directions.T @ state.sum(lambda rows: rows.Z.T @ rows.u)
+    _, uu, ur = state.weighed()
+    qu = directions.T @ state.sum(lambda rows: rows.weights_overlap())
     b = state.solve(directions)
     squares = np.clip(1.0 - state.alpha * np.einsum("ij,ij->j", b, b), 0.0, 1.0)
     low = ur - 2 * tau * qu + tau**2 * squares[:, None]

@@ -7,16 +7,37 @@ those of ``state.py``; W holds the candidates at hand, z in its derivation.
 """
 
 import copy
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.data.blocks import Floats, RowBlock
+from sparsepath.data.blocks import Floats, RowBlock, products
 from sparsepath.rls.losses import NO_DECISION, ROOM, Loss, per_weight
 
 STRIP = 4096  # rows scored at once: a few candidates' worth stays in cache
 CACHE_BATCH = 32  # columns of P X computed at once
-IN_CACHE = 1 << 18  # numbers of Z that stay in cache between two products with them
+
+
+class Measured(NamedTuple):
+    """Sums over rows: of v * loss, r^2 per target, (v (loss - about))^2 and v^2 (loss - about).
+
+    ``least`` is the smallest p.
+    """
+
+    total: float
+    least: float
+    squares: Floats
+    around: float
+    slope: float
+
+
+class Weighed(NamedTuple):
+    """Sums over rows with u = r / p^2: per target, g'u, u'u and u'r."""
+
+    gu: Floats
+    uu: Floats
+    ur: Floats
 
 
 class Rows:
@@ -34,16 +55,26 @@ class Rows:
         Weights of the criterion's mean, which sum to one over all blocks.
     loss : Loss
         How a leave-one-out residual is judged.
+    live : array of int
+        The columns that are not constant: products with the others are not needed.
     compiled : bool
         Whether there is enough to do for a compiled loop.
     """
 
     def __init__(
-        self, block: RowBlock, Y: Floats, g: Floats, v: Floats, loss: Loss, compiled: bool
+        self,
+        block: RowBlock,
+        Y: Floats,
+        g: Floats,
+        v: Floats,
+        loss: Loss,
+        live: NDArray[np.intp],
+        compiled: bool,
     ) -> None:
-        self.block = block
+        self.block, self.live = block, live
         self.Y, self.g, self.v, self.loss = Y, g, v, loss
         self.even = bool(np.all(g == 1.0))
+        self._large = compiled
         self._compiled = compiled and loss.name == "squared" and Y.shape[1] == 1
         self._share = per_weight(g, v)
 
@@ -79,9 +110,15 @@ class Rows:
         self.W = self._taken(features, means, scales, self._room(len(features)))
 
     def hold(self, feature: NDArray[np.intp], mean: Floats, scale: Floats) -> Floats:
-        """Take the column of one candidate, to be judged and perhaps added; return Z'w."""
+        """Take the column w of one candidate, to be judged and perhaps added; return Z'w."""
         self._taken(feature, mean, scale, self.held[:, None])
-        return self.held @ self.Z
+        return self.overlaps(self.held)
+
+    def overlaps(self, v: Floats) -> Floats:
+        """Z'v."""
+        if self._large:
+            return products(self._Z, v[:, None], 0, np.arange(self.size))[:, 0]
+        return self.Z.T @ v
 
     def _taken(
         self, features: NDArray[np.intp], means: Floats, scales: Floats, out: Floats
@@ -102,26 +139,23 @@ class Rows:
 
     def project(self, t: Floats) -> tuple[Floats, Floats]:
         """W <- W - Z t in place; return the squared norms of W and W'r."""
-        W, Z = self.W, self.Z
+        return self._project(self.W, t)
+
+    def project_held(self, t: Floats) -> tuple[Floats, Floats]:
+        """The same for the candidate held."""
+        return self._project(self.held[:, None], t[:, None])
+
+    def _project(self, W: Floats, t: Floats) -> tuple[Floats, Floats]:
+        if self._large:
+            from sparsepath.rls.compiled import take_off
+
+            squares = np.empty(W.shape[1])
+            take_off(self.Z.T, t, W.T, squares)
+            return squares, W.T @ self.r
         for i in range(0, len(W) if self.size else 0, STRIP):
             part = slice(i, i + STRIP)
-            W[part].T[...] -= t.T @ Z[part].T  # so that the product is in the order of W
+            W[part].T[...] -= t.T @ self.Z[part].T  # so that the product is in the order of W
         return np.einsum("ij,ij->j", W, W), W.T @ self.r
-
-    def project_held(self, t: Floats) -> tuple[float, Floats, Floats]:
-        """Take Z t off the candidate held, w; return |w|^2, w'r and Z'w.
-
-        Strip by strip, so that Z comes from memory once for both products.
-        """
-        w, Z = self.held, self.Z
-        left = np.zeros(self.size)
-        step = max(256, IN_CACHE // max(1, self.size))
-        for i in range(0, len(w) if self.size else 0, step):
-            strip = Z[i : i + step]
-            part = w[i : i + step]
-            part -= strip @ t
-            left += part @ strip
-        return float(w @ w), w @ self.r, left
 
     def score_held(self, pivots: Floats, tau: Floats) -> Floats:
         """This block's share of the criterion with the candidate held added."""
@@ -197,8 +231,14 @@ class Rows:
             grown[:, : self.size] = self._Z
             self._Z = grown
         z = self.held
-        q = np.divide(z, root, out=self._Z[:, self.size])
+        q = self._Z[:, self.size]
         self.size += 1
+        if self._compiled:
+            from sparsepath.rls.compiled import adopt
+
+            adopt(z, root, tau[0], q, self.r[:, 0], self.p)
+            return
+        np.divide(z, root, out=q)
         self._move_residuals(z, -tau)
         self.p -= q * q
 
@@ -253,31 +293,47 @@ class Rows:
 
     # Sums the driver asks for -------------------------------------------------------------------
 
-    def criterion(self) -> tuple[float, float, Floats]:
-        """Sum of v * loss, the smallest p, and the sums of r^2 per target."""
+    def criterion(self, about: float) -> "Measured":
+        """Sums over the rows of the model as it stands; for the squared loss, also of u."""
+        if self._compiled:
+            from sparsepath.rls.compiled import measure
+
+            self._losses, self.u = np.empty(len(self.g)), np.empty((len(self.g), 1))
+            r, u = self.r[:, 0], self.u[:, 0]
+            sums = measure(r, self.p, self._share, self.g, self.v, about, self._losses, u)
+            total, least, squares, around, slope, *weighed = sums
+            gu, uu, ur = np.array(weighed)[:, None]
+            self.weighed = Weighed(gu, uu, ur)
+            return Measured(total, least, np.array([squares]), around, slope)
         residuals = list(self.r.T.copy())
         p = np.maximum(self.p, ROOM)
         self._losses = self.loss.weighted(residuals, p, *self._given(slice(None)))
-        total = float(self._losses.sum())
-        return total, float(self.p.min()), np.einsum("ij,ij->j", self.r, self.r)
+        if self.loss.name == "squared":
+            self._weigh()
+        off = self._losses - about * self.v
+        total, squares = float(self._losses.sum()), np.einsum("ij,ij->j", self.r, self.r)
+        return Measured(total, float(self.p.min()), squares, float(off @ off), float(off @ self.v))
+
+    def _weigh(self) -> None:
+        self.u = self.r / np.square(self.p)[:, None]
+        self.weighed = Weighed(
+            self.g @ self.u,
+            np.einsum("ij,ij->j", self.u, self.u),
+            np.einsum("ij,ij->j", self.u, self.r),
+        )
 
     def deviation(self, mean: float) -> float:
-        """Sum of (v * (loss - mean))^2, for the standard error of the mean."""
+        """Sum of (v * (loss - mean))^2."""
         off = self._losses - self.v * mean
         return float(off @ off)
 
     def correlations(self) -> Floats:
         """X'(g r), the means not yet taken off."""
-        return self.block.dot(self._weighted(self.r))
+        return self._dot(self.r)
 
-    def weigh(self) -> tuple[Floats, Floats, Floats]:
-        """Form u = r / p^2; return, per target, g'u, u'u and u'r."""
-        self.u = self.r / np.square(self.p)[:, None]
-        return (
-            self.g @ self.u,
-            np.einsum("ij,ij->j", self.u, self.u),
-            np.einsum("ij,ij->j", self.u, self.r),
-        )
+    def weights_overlap(self) -> Floats:
+        """Z'u, k x T."""
+        return np.stack([self.overlaps(u) for u in self.u.T], axis=1)
 
     def sharpness(self, step: Floats) -> Floats:
         """The numbers kappa = (|r| + step sqrt(1 - p))^2 / p^3, summed over targets."""
@@ -296,15 +352,22 @@ class Rows:
     def newest(self, weighed: bool) -> tuple[Floats, Floats]:
         """With V = [newest column of Z, u]: g'V and X'(g V), in one pass over X."""
         V = self._pick(1, weighed)
-        return self.g @ V, self.block.dot(self._weighted(V))
+        return self.g @ V, self._dot(V)
 
     def products(self, n_newest: int, weighed: bool) -> Floats:
         """X'(g [newest columns of Z, u]) in one pass over X, the means not yet taken off."""
-        return self.block.dot(self._weighted(self._pick(n_newest, weighed)))
+        return self._dot(self._pick(n_newest, weighed))
 
     def column_products(self, features: NDArray[np.intp]) -> Floats:
         """X'(g u) for some of the columns, the means not yet taken off."""
         return self.block.dot(self._weighted(self.u), features)
+
+    def _dot(self, V: Floats) -> Floats:
+        if len(self.live) == self.block.shape[1]:
+            return self.block.dot(self._weighted(V))
+        out = np.zeros((self.block.shape[1], V.shape[1]))
+        out[self.live] = self.block.dot(self._weighted(V), self.live)
+        return out
 
     def _weighted(self, V: Floats) -> Floats:
         return V if self.even else V * self.g[:, None]

@@ -36,12 +36,13 @@ from sparsepath.errors import InputError
 from sparsepath.rls.design import Design
 from sparsepath.rls.losses import ROOM, Loss
 from sparsepath.rls.removals import best_removal, removal_errors
-from sparsepath.rls.rows import Rows
+from sparsepath.rls.rows import Measured, Rows, Weighed
 from sparsepath.rls.update import Costs, Update
 
 COLLINEAR = 1e-10  # norm left of a column, over its norm, that counts as nothing
 OFF_CENTRE = 1e-11  # the same over its norm before centring
-LEFT_OVER = 1e-14  # share of the chosen columns left in a new one that calls for a second go
+SECOND_GO = 1e-2  # norm left of a column, over its norm, below which it is projected once more
+CANCELLED = 1e-4  # what is left of a difference, over what was taken off, that is known well
 VANISHED = 1e-13  # norm left of the residuals, over the target's, that counts as nothing
 
 Result = TypeVar("Result")
@@ -61,7 +62,7 @@ class Change:
 class Held:
     """A candidate judged on its own, as the blocks hold it: adding it needs no second look.
 
-    ``age`` is the length of the history when it was judged; t, |W|^2, W'r and Z'W.
+    ``age`` is the length of the history when it was judged; t, |w|^2 and w'r.
     """
 
     age: int
@@ -69,7 +70,6 @@ class Held:
     t: Floats
     square: float
     products: Floats
-    left: Floats
 
 
 class Finder(Protocol):
@@ -127,8 +127,9 @@ class State:
         self.n_targets = Y.shape[1]
         self.y_mean = (w @ Y) / design.total if design.fit_intercept else np.zeros(self.n_targets)
         compiled = not design.sparse and design.n_samples * design.n_features >= COMPILED_FROM
+        live = np.flatnonzero(~design.constant)
         self.rows = [
-            Rows(block, Y[part], g[part], v[part], loss, compiled)
+            Rows(block, Y[part], g[part], v[part], loss, live, compiled)
             for block, part in zip(design.blocks, design.slices, strict=True)
         ]
         self.each(lambda rows: rows.begin(self.y_mean, design.total, design.fit_intercept))
@@ -137,6 +138,8 @@ class State:
         self.a = np.zeros((0, self.n_targets))
         self.history: list[Change] = []
         self._held: Held | None = None
+        self._squared_weights = float(v @ v)
+        self.error = 0.0
         self._measure()
         self.target_squares = float(self.residual_squares.sum())
         self.empty_error = self.error
@@ -153,10 +156,23 @@ class State:
         return self.y_mean - self.design.means[self.chosen] @ self.coef()
 
     def standard_error(self) -> float:
-        """Standard error of ``error`` as a mean over samples."""
+        """Standard error of ``error`` as a mean over samples.
+
+        From sums about the error before, which is near; unless the difference of the two is so
+        much larger than what is left that little would be known of it.
+        """
         m = self.design.n_samples
-        total = sum(self.each(lambda rows: rows.deviation(self.error)))
+        step = self.error - self._about
+        moved = step**2 * self._squared_weights
+        total = self._around - 2 * step * self._slope + moved
+        if not total > CANCELLED * moved:
+            total = sum(self.each(lambda rows: rows.deviation(self.error)))
         return float(np.sqrt(total * m / (m - 1)))
+
+    def weighed(self) -> Weighed:
+        """Sums over all rows with u = r / p^2; for the squared loss."""
+        parts = zip(*(rows.weighed for rows in self.rows), strict=True)
+        return Weighed(*(_total(iter(part)) for part in parts))
 
     @property
     def vanished(self) -> bool:
@@ -189,7 +205,9 @@ class State:
         if action == "add":
             allowed = ~self.design.constant
             if features is not None:
-                allowed = allowed & np.isin(np.arange(len(allowed)), list(features))
+                some = np.zeros(len(allowed), dtype=bool)
+                some[list(features)] = True
+                allowed &= some
             allowed[self.chosen] = False
             return self.finder.best(self, allowed)
         if action != "drop":
@@ -250,21 +268,16 @@ class State:
         return np.where(usable, errors, np.inf)
 
     def add(self, feature: int) -> None:
-        """Add a feature; orthogonalised again if need be, so that Z stays as good as new."""
+        """Add a feature."""
         if feature in self.chosen:
             raise InputError(f"feature {feature} is chosen already.")
         held = self._hold(int(feature))
-        t, square, products = held.t, held.square, held.products
-        again = held.left - self.alpha * self.solve(self.solve(t), transposed=True)
         self._held = None
-        if again @ again > LEFT_OVER**2 * square:
-            square, products, _ = self._project_held(again)
-            t = t + again
-        b = self.solve(t)
-        pivot = float(square + self.alpha * (b @ b) + self.alpha)
+        t, b = held.t, self.solve(held.t)
+        pivot = float(held.square + self.alpha * (b @ b) + self.alpha)
         if not self._usable([feature], np.array([pivot]))[0]:
             raise InputError(f"feature {feature} is collinear with the chosen ones.")
-        c = products + self.alpha * (b @ self.solve(self.a))
+        c = held.products + self.alpha * (b @ self.solve(self.a))
         root = np.sqrt(pivot)
         self._measure(lambda rows: rows.adopt(root, c / pivot))
         k = len(self.chosen)
@@ -371,19 +384,28 @@ class State:
         return t, _total(iter(squares)), _total(iter(products))
 
     def _hold(self, feature: int) -> Held:
-        """The same for one column, which the blocks keep; nothing to do if it was the last one."""
+        """The same for one column, which the blocks keep; nothing to do if it was the last one.
+
+        Twice if little is left of it, so that Z stays as good as new.
+        """
         held = self._held
         if held is None or (held.age, held.feature) != (len(self.history), feature):
             which = np.array([feature], dtype=np.intp)
             mean, scale = self.design.means[which], self.design.scales[which]
             t = self.sum(lambda rows: rows.hold(which, mean, scale))
-            held = Held(len(self.history), feature, t, *self._project_held(t))
+            square, products = self._project_held(t)
+            if square < SECOND_GO**2 * self.design.squares[feature]:
+                left = self.sum(lambda rows: rows.overlaps(rows.held))
+                left -= self.alpha * self.solve(self.solve(t), transposed=True)
+                square, products = self._project_held(left)
+                t = t + left
+            held = Held(len(self.history), feature, t, square, products)
             self._held = held
         return held
 
-    def _project_held(self, t: Floats) -> tuple[float, Floats, Floats]:
-        squares, products, left = zip(*self.each(lambda rows: rows.project_held(t)), strict=True)
-        return sum(squares), _total(iter(products)), _total(iter(left))
+    def _project_held(self, t: Floats) -> tuple[float, Floats]:
+        squares, products = zip(*self.each(lambda rows: rows.project_held(t)), strict=True)
+        return float(_total(iter(squares))[0]), _total(iter(products))[0]
 
     def _usable(
         self, features: Sequence[int] | NDArray[np.intp], pivots: Floats
@@ -399,16 +421,20 @@ class State:
 
     def _measure(self, first: Callable[[Rows], None] | None = None) -> None:
         """The criterion of the model as it stands, after something is done to every block."""
+        about = self.error if np.isfinite(self.error) else 0.0
 
-        def work(rows: Rows) -> tuple[float, float, Floats]:
+        def work(rows: Rows) -> Measured:
             if first is not None:
                 first(rows)
-            return rows.criterion()
+            return rows.criterion(about)
 
         answers = self.each(work)
-        self.error = float(sum(a[0] for a in answers))
-        self.residual_squares = _total(a[2] for a in answers)
-        if min(a[1] for a in answers) <= ROOM:
+        self.error = float(sum(a.total for a in answers))
+        self.residual_squares = _total(a.squares for a in answers)
+        self._about = about
+        self._around = sum(a.around for a in answers)
+        self._slope = sum(a.slope for a in answers)
+        if min(a.least for a in answers) <= ROOM:
             self.error = np.inf
 
 
