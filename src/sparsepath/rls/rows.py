@@ -16,6 +16,7 @@ from sparsepath.data.blocks import Floats, RowBlock, products
 from sparsepath.rls.losses import NO_DECISION, ROOM, Loss, per_weight
 
 STRIP = 4096  # rows scored at once: a few candidates' worth stays in cache
+MANY = 8  # candidates from which a product of matrices is faster than the compiled loop
 CACHE_BATCH = 32  # columns of P X computed at once
 
 
@@ -146,7 +147,7 @@ class Rows:
         return self._project(self.held[:, None], t[:, None])
 
     def _project(self, W: Floats, t: Floats) -> tuple[Floats, Floats]:
-        if self._large:
+        if self._large and W.shape[1] < MANY:
             from sparsepath.rls.compiled import take_off
 
             squares = np.empty(W.shape[1])
