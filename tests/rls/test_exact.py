@@ -203,9 +203,34 @@ def test_going_over_from_batches_to_passes_changes_nothing(monkeypatch, credit, 
     design = design_of(case.X, case.sw, "three")
     expected = search(design, case.Y, case.alpha, 15, form="blocks", search=how)
     monkeypatch.setattr("sparsepath.rls.finders.CREDIT", credit)
+    monkeypatch.setattr("sparsepath.rls.finders.COLUMNS_PER_STEP", 0)
     monkeypatch.setattr("sparsepath.rls.design.GRAM_BATCH", 3)
     design = design_of(case.X, case.sw, "three")
     same_steps(expected, search(design, case.Y, case.alpha, 15, form="auto", search=how))
+
+
+@pytest.mark.parametrize("kind", ["tall", "collinear", "scaled", "ties", "constant"])
+@pytest.mark.parametrize("how", ["forward", "floating"])
+@pytest.mark.parametrize("standardize", [False, True])
+def test_all_columns_of_the_gram_matrix_at_once_change_nothing(kind, how, standardize):
+    case = make(kind, m=90, n=25, weighted=True, seed=11)
+    options = {"standardize": standardize}
+    design = design_of(case.X, case.sw, **options)
+    expected = search(design, case.Y, case.alpha, 12, form="blocks", search=how)
+    design = design_of(case.X, case.sw, "uneven", **options)
+    same_steps(expected, search(design, case.Y, case.alpha, 12, form="auto", search=how))
+    assert all(design.knows_gram(i) for i in range(25))
+
+
+@pytest.mark.parametrize(("size", "limit"), [(2, 1 << 22), (3, 0)])
+def test_the_gram_matrix_is_not_filled_for_few_steps_or_little_data(monkeypatch, size, limit):
+    monkeypatch.setattr("sparsepath.rls.finders.GRAM_ALWAYS", limit)
+    monkeypatch.setattr("sparsepath.rls.design.FIRST_GRAM_BATCH", 3)
+    monkeypatch.setattr("sparsepath.rls.design.GRAM_BATCH", 3)
+    case = make("tall", m=60, n=25, seed=1)
+    design = design_of(case.X)
+    search(design, case.Y, 1.0, size, form="auto")
+    assert 0 < sum(design.knows_gram(i) for i in range(25)) <= 3 * size
 
 
 @pytest.mark.parametrize("m", [150, 1000, 4000])

@@ -44,7 +44,7 @@ from sparsepath.rls.update import Update, limit, pick
 
 BATCH = 8  # candidates evaluated at once
 EVERY_NUMBERS = 1 << 18  # numbers in the columns evaluated at once, when everybody is
-MOST = 32  # and at most, of a great number that are still open
+MOST = 16  # and at most, of a great number that are still open
 FIRST_BATCH = 1  # and at first: often the most hopeful settles the matter
 PASS_FROM = 0.3  # share of candidates whose products with u are better had from one pass over X
 BATCH_PASSES = 6  # passes over X that take as long as a batch of columns of the Gram matrix
@@ -226,6 +226,9 @@ class BoundFinder(Follower):
         weighed = state.weighed()
         Xu = self._follow(state, weighed.gu, with_u=not self._uses_gram(state))
         features = np.flatnonzero(allowed & ~self.collinear)
+        if not len(features):
+            return None
+        self._favourite = self._most_promising(state, features)
         fine = np.full(len(features), Xu is not None)
         bounds = self._bounds(state, features, weighed, None if Xu is None else Xu[features])
         found, errors = np.zeros(0, dtype=np.intp), np.zeros(0)
@@ -282,16 +285,22 @@ class BoundFinder(Follower):
         """X'(g u) for some of the columns, and Z'u on the way if it is not yet known."""
         if self._overlap_u is not None:
             return state.sum(partial(Rows.column_products, features=features))
-        both = state.each(lambda rows: (rows.column_products(features), rows.weights_overlap()))
-        products, overlaps = zip(*both, strict=True)
-        self._overlap_u = _added(overlaps)
-        return _added(products)
+        self._overlap_u, products = state.look_ahead(self._favourite, features)
+        return products
 
     def _Zu(self, state: State) -> Floats:  # noqa: N802 (the papers' letters)
         """Z'u, computed when first needed in a step."""
         if self._overlap_u is None:
-            self._overlap_u = state.sum(lambda rows: rows.weights_overlap())
+            self._overlap_u, _ = state.look_ahead(self._favourite, np.zeros(0, dtype=np.intp))
         return self._overlap_u
+
+    def _most_promising(self, state: State, features: NDArray[np.intp]) -> int:
+        """The feature that lowers the training error most: most often it will be the best."""
+        pivot = self.s[features] + state.alpha
+        gain = np.square(self.c[features]).sum(1)
+        known = pivot > KNOWN_WELL * state.design.squares[features]
+        gain = np.divide(gain, pivot, where=known, out=np.zeros(len(pivot)))
+        return int(features[np.argmax(gain)])
 
     def _overlaps(self, state: State, features: NDArray[np.intp]) -> Floats | None:
         """Z'x of these features, if it is known well enough to evaluate them with it."""

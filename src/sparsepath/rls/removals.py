@@ -89,7 +89,7 @@ def removal_errors(state: "State", directions: Floats, tau: Floats) -> Floats:
 def _lower(state: "State", directions: Floats, tau: Floats) -> tuple[Floats, Floats]:
     """The bound without its last sum, as a mean per sample, and |q|^2."""
     _, uu, ur = state.weighed()
-    qu = directions.T @ state.sum(lambda rows: rows.weights_overlap())
+    qu = directions.T @ state.sum(lambda rows: rows.overlaps_u())
     b = state.solve(directions)
     squares = np.clip(1.0 - state.alpha * np.einsum("ij,ij->j", b, b), 0.0, 1.0)
     low = ur - 2 * tau * qu + tau**2 * squares[:, None]

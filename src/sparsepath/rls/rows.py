@@ -110,10 +110,19 @@ class Rows:
         """Take the columns of some candidates into W."""
         self.W = self._taken(features, means, scales, self._room(len(features)))
 
-    def hold(self, feature: NDArray[np.intp], mean: Floats, scale: Floats) -> Floats:
-        """Take the column w of one candidate, to be judged and perhaps added; return Z'w."""
+    def hold(self, feature: NDArray[np.intp], mean: Floats, scale: Floats, with_u: bool) -> Floats:
+        """Take the column w of one candidate, to be judged and perhaps added; return Z'[w, u]."""
         self._taken(feature, mean, scale, self.held[:, None])
-        return self.overlaps(self.held)
+        if self._compiled:
+            from sparsepath.data.compiled import two_products
+
+            # Both are computed even if one is asked for: the same sums, to the last bit.
+            out = np.zeros((self.size, 2))
+            which = np.arange(self.size)
+            two_products(self._Z.T, 0, which, self.held, self.u[:, 0], out)
+            return out if with_u else out[:, :1]
+        w = self.overlaps(self.held)[:, None]
+        return np.hstack([w, self.overlaps_u()]) if with_u else w
 
     def overlaps(self, v: Floats) -> Floats:
         """Z'v."""
@@ -332,7 +341,7 @@ class Rows:
         """X'(g r), the means not yet taken off."""
         return self._dot(self.r)
 
-    def weights_overlap(self) -> Floats:
+    def overlaps_u(self) -> Floats:
         """Z'u, k x T."""
         return np.stack([self.overlaps(u) for u in self.u.T], axis=1)
 

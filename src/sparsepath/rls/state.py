@@ -138,6 +138,7 @@ class State:
         self.a = np.zeros((0, self.n_targets))
         self.history: list[Change] = []
         self._held: Held | None = None
+        self._ahead: tuple[int, int, Floats] | None = None
         self._squared_weights = float(v @ v)
         self.error = 0.0
         self._measure()
@@ -235,7 +236,7 @@ class State:
         other.chosen = list(self.chosen)
         other.history = list(self.history)
         other.finder = self.finder.duplicate()
-        other._held = None
+        other._held = other._ahead = None
         return other
 
     # Judging and making changes -----------------------------------------------------------------
@@ -383,23 +384,44 @@ class State:
         squares, products = zip(*self.each(project), strict=True)
         return t, _total(iter(squares)), _total(iter(products))
 
+    def look_ahead(self, feature: int, columns: NDArray[np.intp]) -> tuple[Floats, Floats]:
+        """Take the candidate that is likely to be judged next; return Z'u and X'(g u) of columns.
+
+        Its Z'w comes with Z'u from one reading of Z.
+        """
+
+        def work(rows: Rows) -> tuple[Floats, Floats]:
+            return self._take(rows, feature, True), rows.column_products(columns)
+
+        both, products = (_total(iter(part)) for part in zip(*self.each(work), strict=True))
+        self._held = None
+        self._ahead = (len(self.history), feature, both[:, 0].copy())
+        return both[:, 1:], products
+
+    def _take(self, rows: Rows, feature: int, with_u: bool) -> Floats:
+        which = np.array([feature], dtype=np.intp)
+        return rows.hold(which, self.design.means[which], self.design.scales[which], with_u)
+
     def _hold(self, feature: int) -> Held:
         """The same for one column, which the blocks keep; nothing to do if it was the last one.
 
         Twice if little is left of it, so that Z stays as good as new.
         """
         held = self._held
-        if held is None or (held.age, held.feature) != (len(self.history), feature):
-            which = np.array([feature], dtype=np.intp)
-            mean, scale = self.design.means[which], self.design.scales[which]
-            t = self.sum(lambda rows: rows.hold(which, mean, scale))
+        now = (len(self.history), feature)
+        if held is None or (held.age, held.feature) != now:
+            if self._ahead is not None and self._ahead[:2] == now:
+                t = self._ahead[2]
+            else:
+                t = self.sum(lambda rows: self._take(rows, feature, False))[:, 0].copy()
+            self._ahead = None
             square, products = self._project_held(t)
             if square < SECOND_GO**2 * self.design.squares[feature]:
                 left = self.sum(lambda rows: rows.overlaps(rows.held))
                 left -= self.alpha * self.solve(self.solve(t), transposed=True)
                 square, products = self._project_held(left)
                 t = t + left
-            held = Held(len(self.history), feature, t, square, products)
+            held = Held(*now, t, square, products)
             self._held = held
         return held
 
