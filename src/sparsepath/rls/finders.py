@@ -218,6 +218,7 @@ class BoundFinder(Follower):
     def __init__(self, form: str, steps: int = 0) -> None:
         super().__init__(form, steps)
         self.evaluated = 0
+        self._usual = 2 * BATCH  # candidates that the first bounds left open in the step before
         self._overlap_u: Floats | None = None
 
     def best(self, state: State, allowed: NDArray[np.bool_]) -> Update | None:
@@ -231,6 +232,7 @@ class BoundFinder(Follower):
         self._favourite = self._most_promising(state, features)
         fine = np.full(len(features), Xu is not None)
         bounds = self._bounds(state, features, weighed, None if Xu is None else Xu[features])
+        first = bounds
         found, errors = np.zeros(0, dtype=np.intp), np.zeros(0)
         sorted_ = False
         while True:
@@ -249,7 +251,7 @@ class BoundFinder(Follower):
                     part = slice(None)
                     products = state.sum(lambda rows: rows.products(0, True))[features]
                 else:
-                    part = slice(min(n_open, max(2 * BATCH, head.stop)))
+                    part = slice(min(n_open, max(self._usual, head.stop)))
                     products = self._column_products(state, features[part])
                 Xu = _centered(state, products, weighed.gu, features[part])
                 bounds[part] = self._bounds(state, features[part], weighed, Xu)
@@ -265,6 +267,8 @@ class BoundFinder(Follower):
             rest = slice(len(batch), None)
             features, bounds, fine = features[rest], bounds[rest], fine[rest]
         self.evaluated += len(found)
+        n_open = int(np.count_nonzero(first <= limit(least, state.empty_error)))
+        self._usual = min(max(2 * BATCH, n_open), 8 * BATCH)
         return _pick(state, found, errors)
 
     def catch_up(self, state: State) -> None:
