@@ -12,7 +12,7 @@ import warnings
 import numpy as np
 import scipy.sparse as sp
 
-from measure import best_of, extra_memory, seconds, table, write_page
+from measure import best_of, extra_memory, in_turn, seconds, table, write_page
 from sparsepath.data.paper_sets import available, load
 from sparsepath.data.synthetic import two_normals
 from sparsepath.data.threads import Threads
@@ -53,12 +53,15 @@ def against_floor(name, X, y, k, repeat) -> list[list[str]]:
         "squared, a pass per step": lambda: greedy(X, y, k, form="pass"),
         "zero-one": lambda: greedy(X, y, k, loss="zero_one"),
     }
-    times = best_of(works, repeat)
-    return [
-        [name, what, f"{times[what] / times['F']:.2f}", f"{times['F']:.2f} s"]
-        for what in works
-        if what != "F"
-    ]
+    times = in_turn(works, repeat)
+    F = np.array(times.pop("F"))
+    rows = []
+    for what, ours in times.items():
+        of_rounds = np.sort(ours / F)
+        spread = f"{of_rounds[0]:.2f} to {of_rounds[-1]:.2f}"
+        best = f"{min(ours) / F.min():.2f}"
+        rows.append([name, what, f"{np.median(of_rounds):.2f}", spread, best])
+    return [*rows, [name, f"F: {F.min():.2f} to {F.max():.2f} s", "", "", ""]]
 
 
 def exponent(sizes, work) -> tuple[str, str]:
@@ -228,14 +231,15 @@ def main() -> None:
     page = f"""# Greedy RLS: measured ratios
 
 Written by `benchmarks/greedy_rls.py` (`make bench`) on {platform.machine()}, Python
-{platform.python_version()}, {Threads(None).n_threads} threads, float64, Fortran order, warm. Every
-ratio is of best times within one run.
+{platform.python_version()}, {Threads(None).n_threads} threads, float64, Fortran order, warm.
+Ratios are of best times within one run where nothing else is said.
 
 ## Against reading the data once per chosen feature
 
-F is the time of k products X'v.
+F is the time of k products X'v, which depends on what else the machine's memory has to do. All
+were run in turn, {repeat} times.
 
-{table(["data", "criterion", "time / F", "F"], floors)}
+{table(["data", "criterion", "time / F, median", "range", "of best times"], floors)}
 
 ## Growth
 

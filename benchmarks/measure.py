@@ -21,12 +21,17 @@ def seconds(work: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
-def best_of(works: dict[str, Callable[[], object]], repeat: int = 3) -> dict[str, float]:
-    """Best time of each piece of work, run in turn ``repeat`` times after a warm-up."""
+def in_turn(works: dict[str, Callable[[], object]], repeat: int = 3) -> dict[str, list[float]]:
+    """Times of each piece of work, run in turn ``repeat`` times after a warm-up."""
     for work in works.values():
         work()
-    times = [{name: seconds(work) for name, work in works.items()} for _ in range(repeat)]
-    return {name: min(t[name] for t in times) for name in works}
+    rounds = [{name: seconds(work) for name, work in works.items()} for _ in range(repeat)]
+    return {name: [times[name] for times in rounds] for name in works}
+
+
+def best_of(works: dict[str, Callable[[], object]], repeat: int = 3) -> dict[str, float]:
+    """Best time of each piece of work, run in turn."""
+    return {name: min(times) for name, times in in_turn(works, repeat).items()}
 
 
 def extra_memory(code: str) -> float:
