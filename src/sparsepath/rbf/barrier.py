@@ -164,9 +164,7 @@ class NewtonSystem:
             H = dsyr(self._theta, across, lower=1, a=H, overwrite_a=1)
         if order > n:
             diagonal[n:] += curvature.w + lam_w
-            along = np.zeros(order)
-            along[n:] = 1.0
-            H = dsyr(curvature.left_t, along, lower=1, a=H, overwrite_a=1)
+            H[n:, n:] += curvature.left_t
         self._factor, info = dpotrf(H, lower=1, clean=0, overwrite_a=1)
         self.positive = info == 0
 

@@ -27,27 +27,36 @@ from scipy.linalg.blas import dsyrk
 from sparsepath.data.blocks import Floats
 
 
-def gaussians(
-    X: Floats,
-    centres: Floats,
-    w: Floats,
-    out: Floats | None = None,
-    shift: Floats | float = 0.0,
-) -> Floats:
-    """The basis functions, centres x samples: exp(-sum_i w_i (c_mi - x_ni)^2 + shift_n).
+class Exponents:
+    """-sum_i w_i (c_mi - x_ni)^2 + shift_n, centres x samples, for any w: one product.
+
+    Its factors are (2 w c, w c^2, 1) of the centres and (x, -1, shift - w x^2) of the samples; what
+    does not depend on w is written once.
+    """
+
+    def __init__(self, X: Floats, centres: Floats, shift: Floats | float = 0.0) -> None:
+        d = X.shape[1]
+        self._centres, self._shift = centres, shift
+        self._squares, self._centre_squares = X * X, centres * centres
+        self._left, self._right = np.ones((len(centres), d + 2)), np.empty((d + 2, len(X)))
+        self._right[:d] = X.T
+        self._right[d] = -1.0
+
+    def at(self, w: Floats, out: Floats | None = None) -> Floats:
+        d = len(w)
+        np.multiply(self._centres, 2.0 * w, out=self._left[:, :d])
+        np.matmul(self._centre_squares, w, out=self._left[:, d])
+        np.subtract(self._shift, self._squares @ w, out=self._right[d + 1])
+        return np.matmul(self._left, self._right, out=out)
+
+
+def gaussians(X: Floats, centres: Floats, w: Floats) -> Floats:
+    """The basis functions, centres x samples: exp(-sum_i w_i (c_mi - x_ni)^2).
 
     >>> gaussians(np.array([[0.0], [1.0]]), np.array([[0.0]]), np.array([2.0])).round(3)
     array([[1.   , 0.135]])
     """
-    d = len(w)
-    left, right = np.empty((len(centres), d + 2)), np.empty((d + 2, len(X)))
-    np.multiply(centres, w, out=left[:, :d])
-    left[:, d] = np.einsum("mi,mi->m", left[:, :d], centres)
-    left[:, :d] *= 2.0
-    left[:, d + 1] = right[d] = -1.0
-    right[:d] = X.T
-    right[d + 1] = (X * X) @ w - shift
-    out = np.matmul(left, right, out=out)  # 2 w c x - w c^2 - w x^2, in one product
+    out = Exponents(X, centres).at(w)
     return np.exp(out, out=out)
 
 
@@ -66,17 +75,25 @@ class Network:
     def __init__(
         self, X: Floats, y: Floats, centres: Floats, weights: Floats | None = None
     ) -> None:
+        # Only fits need compiled loops: a prediction does not wait for them to be loaded.
+        from sparsepath.rbf.compiled import exponentials
+
         roots: Floats | float = 1.0
-        self._shift: Floats | float = 0.0
+        shift: Floats | float = 0.0
         if weights is not None:
             roots = np.sqrt(weights / weights.mean())
-            self._shift = np.log(roots)
+            shift = np.log(roots)
         self.X, self.centres = np.ascontiguousarray(X), np.ascontiguousarray(centres)
         self.y = y * roots
         self.n_samples, self.n_inputs = X.shape
         self.n_centres = len(centres)
+        self._exponents = Exponents(self.X, self.centres, shift)
+        self._exponentials = exponentials
         self._squares = self.X * self.X
         self._centre_squares = self.centres * self.centres
+        ones = np.ones((self.n_centres, 1))
+        self._powers = np.concatenate([ones, self.centres, self._centre_squares], axis=1)
+        self._twice = 2.0 * self.X.T
         self._A = np.empty((1 + self.n_centres + self.n_inputs, self.n_samples))
         self._A[0] = roots
 
@@ -87,7 +104,7 @@ class Network:
 
     def place(self, w: Floats) -> Floats:
         """Evaluate the Gaussians at weights w; returns the basis, which is changed in place."""
-        gaussians(self.X, self.centres, w, self._A[1 : self.n_centres + 1], self._shift)
+        self._exponentials(self._exponents.at(w, self._A[1 : self.n_centres + 1]))
         return self.basis
 
     def residuals(self, alpha: Floats) -> Floats:
@@ -105,12 +122,10 @@ class Network:
     def derivatives(self, alpha: Floats) -> Floats:
         """A at alpha and the weights last placed: derivatives of the outputs, (1 + M + d) x N."""
         K = self._A[1 : self.n_centres + 1]
-        a = alpha[1:, None]
         d = self.n_inputs
-        moments = np.concatenate([a, a * self.centres, a * self._centre_squares], axis=1).T @ K
+        moments = (self._powers * alpha[1:, None]).T @ K
         rows = self._A[self.n_centres + 1 :]
-        np.multiply(self.X.T, moments[1 : d + 1], out=rows)
-        rows *= 2.0
+        np.multiply(self._twice, moments[1 : d + 1], out=rows)
         rows -= self._squares.T * moments[0]
         rows -= moments[d + 1 :]
         return self._A
@@ -124,9 +139,15 @@ class Network:
         A = self.derivatives(alpha)
         return (2.0 / self.n_samples) * (A @ (self.residuals(alpha) if off is None else off))
 
-    def gauss_newton(self, rows: slice = slice(None)) -> Floats:
-        """(2/N) A A' of these rows of the A last filled; only the lower triangle is set."""
-        return dsyrk(2.0 / self.n_samples, self._A[rows].T, trans=1, lower=1)
+    def gauss_newton(self, rows: slice = slice(None), out: Floats | None = None) -> Floats:
+        """(2/N) A A' of these rows of the A last filled; only the lower triangle is set.
+
+        ``out``, in Fortran order, takes the result.
+        """
+        scale = 2.0 / self.n_samples
+        if out is None:
+            return dsyrk(scale, self._A[rows].T, trans=1, lower=1)
+        return dsyrk(scale, self._A[rows].T, trans=1, lower=1, c=out, overwrite_c=1)
 
     def gauss_newton_alpha(self, p: Floats) -> Floats:
         """The alphas' part of (2/N) A A' p, of the A last filled."""

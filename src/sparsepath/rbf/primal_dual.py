@@ -112,14 +112,13 @@ class PrimalDual:
         x: Point | None = None,
         parts: str = "both",
     ) -> None:
-        self.network, self.budget, self.mu, self.parts = network, budget, mu, parts
+        self.network, self.budget, self.mu = network, budget, mu
         n, d = network.n_centres + 1, network.n_inputs
         self.shares = budget.shares(n, d)
         self.x = start(budget, n, d) if x is None else x.copy()
         self.z = Point(mu * self.shares / self.x.all, n)
-        self.lam = 0.0
-        self._gram: Floats | None = None
         self._cross: tuple[NDArray[np.intp], Floats] | None = None
+        self.turn(parts)
         network.place(self.x.w)
         self._off = network.residuals(self.x.alpha)
         self.error = network.mean_square(self._off)
@@ -142,8 +141,15 @@ class PrimalDual:
         return Stage(mu, iterations, decrement, done or not seen)
 
     def turn(self, parts: str) -> None:
-        """Let another part move from here on."""
-        self.parts, self._gram, self.lam = parts, None, 0.0
+        """Let this part move from here on."""
+        self.parts, self.lam = parts, 0.0
+        n, d = self.network.n_centres + 1, self.network.n_inputs
+        first, last = {"both": (0, n + d), "alpha": (0, n), "weights": (n, n + d)}[parts]
+        self._rows = slice(first, last)
+        order = last - first
+        self._hessian = np.zeros((order, order), order="F")
+        self._factor = np.zeros((order, order), order="F")
+        self._fresh = False  # whether the Hessian at hand is that of the point
 
     def value(self) -> float:
         """J at the current point and mu."""
@@ -224,26 +230,26 @@ class PrimalDual:
         """The system with the exact Hessian if mu is small and it is positive definite."""
         x, z = self.x, self.z
         curvature = Point(z.all / x.all, x.n_alpha)
-        n = self.network.n_centres + 1
-        rows = {"both": slice(None), "alpha": slice(n), "weights": slice(n, None)}[self.parts]
+        n = x.n_alpha
         lam, lam_w = 0.0, self.lam / (x.w * x.w)
+        H = self._hessian
+        if not self._fresh:
+            self.network.gauss_newton(self._rows, H)
+            self._fresh = self.parts == "alpha"  # else the basis moves, and its Gram matrix
         self._cross = None
-        if self.parts == "alpha" and self._gram is not None:
-            H = self._gram  # the basis does not move, and neither does its Gram matrix
-        else:
-            H = self._gram = self.network.gauss_newton(rows)
         if self.parts == "both" and self.mu <= EXACT_FROM:
             live = np.flatnonzero(x.w > LIVE * x.w.max())
             cross, among = self.network.curvature(x.alpha, self._off, live)
-            exact = H.copy(order="F")
-            exact[np.ix_(n + live, np.arange(1, n))] += cross.T
-            exact[np.ix_(n + live, n + live)] += among
-            system = NewtonSystem(exact, curvature, self.parts, lam, lam_w)
+            np.copyto(self._factor, H)
+            self._factor[n + live, 1:n] += cross.T
+            self._factor[np.ix_(n + live, n + live)] += among
+            system = NewtonSystem(self._factor, curvature, self.parts, lam, lam_w)
             if system.positive:
                 self._cross = (live, cross)
                 return system
         while True:
-            system = NewtonSystem(H.copy(order="F"), curvature, self.parts, lam, lam_w)
+            np.copyto(self._factor, H)
+            system = NewtonSystem(self._factor, curvature, self.parts, lam, lam_w)
             if system.positive:
                 return system
             lam = max(100.0 * lam, 1e-14 * float(np.abs(curvature.u + curvature.v).max()))
