@@ -49,7 +49,7 @@ def test_system_without_slacks_is_the_whole_system():
     assert_allclose(curvature.v, mu / M / v**2)
     assert_allclose([curvature.left_r, curvature.left_t], [mu / left_r**2, mu / left_t**2])
     system = NewtonSystem(network.gauss_newton(), curvature, "both", lam, lam)
-    step = system.solve(g[: M + 1], g[M + 1 : 2 * M + 2], g[2 * M + 2 :])
+    step = system.solve(g)
     assert_allclose(np.concatenate([step.alpha, step.s, step.w]), p, rtol=1e-9)
     # and the alphas alone
     fix = system.solve_alpha(g[: M + 1])

@@ -26,7 +26,7 @@ from typing import Self
 
 import numpy as np
 from scipy.linalg.blas import dsyr
-from scipy.linalg.lapack import dpotrf, dtrtrs
+from scipy.linalg.lapack import dpotrf
 
 from sparsepath.data.blocks import Floats
 
@@ -116,16 +116,6 @@ def barrier(shares: Floats, x: Point, parts: str = "both") -> float:
     return -float(shares[moving] @ np.log(x.all[moving]))
 
 
-def furthest(x: Floats, step: Floats, fraction: float) -> float:
-    """The longest step, at most 1, that leaves 1 - ``fraction`` of every x.
-
-    >>> furthest(np.array([1.0, 2.0]), np.array([-2.0, 1.0]), 0.9)
-    0.45
-    """
-    fastest = float((-step / x).max())
-    return 1.0 if fastest <= fraction else fraction / fastest
-
-
 class NewtonSystem:
     """The factored system; see the module. ``parts``: "both", "alpha" or "weights" may move.
 
@@ -149,9 +139,10 @@ class NewtonSystem:
         lam: float = 0.0,
         lam_w: Floats | float = 0.0,
     ) -> None:
-        self.n_alpha = 0 if parts == "weights" else len(curvature.u)
-        n, order = self.n_alpha, len(H)
-        self._curvature, self._lam, self._parts = curvature, lam, parts
+        n, order = 0 if parts == "weights" else curvature.n_alpha, len(H)
+        self._curvature, self._parts = curvature, parts
+        self._c = self._inverse = np.zeros(0)
+        self._theta = 0.0
         diagonal = H.T.reshape(-1)[:: order + 1]  # a view of H, which is in Fortran order
         if n:
             Du, Dv = curvature.u, curvature.v
@@ -165,48 +156,27 @@ class NewtonSystem:
         if order > n:
             diagonal[n:] += curvature.w + lam_w
             H[n:, n:] += curvature.left_t
-        self._factor, info = dpotrf(H, lower=1, clean=0, overwrite_a=1)
+        factor, info = dpotrf(H, lower=1, clean=0, overwrite_a=1)
+        self._U = factor.T
         self.positive = info == 0
 
-    def solve(self, g_alpha: Floats, g_s: Floats, g_w: Floats) -> Point:
-        """The step -(system)^-1 (g_alpha, g_s, g_w); what does not move gets zeros."""
-        n = self.n_alpha
-        if n:
-            inner = self._s_solve(g_s)
-            right = -(g_alpha - self._c * inner)
-            if self._parts == "both":
-                right = np.concatenate([right, -g_w])
-        else:
-            right = -g_w
-        # Two solves with the factor: for one right-hand side several times quicker than dpotrs.
-        p = dtrtrs(self._factor, right, lower=1)[0]
-        p = dtrtrs(self._factor, p, lower=1, trans=1, overwrite_b=1)[0]
-        d_alpha, d_w = p[:n], p[n:]
-        if self._parts == "alpha":
-            d_w = np.zeros_like(g_w)
-        if not n:
-            d_alpha = d_s = np.zeros_like(g_s)
-        else:
-            d_s = -self._s_solve(g_s + self._c * d_alpha)
-        return Point.of(d_s, d_alpha, d_w, -d_s.sum(), -d_w.sum())
+    def solve(self, slopes: Floats) -> Point:
+        """The step -(system)^-1 (slopes by alpha, s, w); what does not move gets zeros."""
+        from sparsepath.rbf.compiled import newton_step
+
+        n, with_weights = self._curvature.n_alpha, self._parts != "alpha"
+        step = newton_step(self._U, self._c, self._inverse, self._theta, slopes, n, with_weights)
+        return Point(step, n)
 
     def solve_alpha(self, g_alpha: Floats) -> Point:
         """The step of alpha and s alone that undoes a gradient g_alpha; the weights stay.
 
-        The factor of the alphas' block is the leading block of the factor L at hand: with zeros for
-        the weights, L y = (-g, .), and L' x = (y, 0) gives x in its leading part.
+        The factor of the alphas' block is the leading block of the factor at hand.
         """
-        n = self.n_alpha
-        right = np.zeros(len(self._factor))
-        right[:n] = -g_alpha
-        p = dtrtrs(self._factor, right, lower=1)[0]
-        p[n:] = 0.0
-        p = dtrtrs(self._factor, p, lower=1, trans=1)[0][:n]
-        d_s = -self._s_solve(self._c * p)
-        n_w = len(self._curvature.w)
-        return Point.of(d_s, p, np.zeros(n_w), -d_s.sum(), 0.0)
+        from sparsepath.rbf.compiled import newton_step
 
-    def _s_solve(self, g: Floats) -> Floats:
-        """(diag(b) + q 1 1')^-1 g."""
-        x = self._inverse * g
-        return x - (self._theta * x.sum()) * self._inverse
+        n = len(g_alpha)
+        slopes = np.zeros(2 * n + len(self._curvature.w))
+        slopes[:n] = g_alpha
+        step = newton_step(self._U[:n], self._c, self._inverse, self._theta, slopes, n, False)
+        return Point(step, n)

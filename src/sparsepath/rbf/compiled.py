@@ -36,3 +36,98 @@ def exponentials(H):  # type: ignore[no-untyped-def]
             e = 1.0 + (v + v2 * (low + v4 * (mid + v4 * top)))
             bits = np.float64(e).view(np.int64) + (np.float64(z).view(np.int64) << 52)
             h[i] = 0.0 if x < SMALLEST else np.int64(bits).view(np.float64)
+
+
+# Sums may be reordered, so that they run in vector registers; NaN and infinity keep their meaning.
+FAST = {"reassoc", "contract", "nsz"}
+
+
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+def solve_factored(U, b, n):  # type: ignore[no-untyped-def]
+    """In place: b <- (U'U)^-1 b, for the leading block of order n; what is below U is not read."""
+    for j in range(n):
+        row = U[j]
+        b[j] /= row[j]
+        x = b[j]
+        for i in range(j + 1, n):
+            b[i] -= x * row[i]
+    for j in range(n - 1, -1, -1):
+        row = U[j]
+        total = 0.0
+        for i in range(j + 1, n):
+            total += row[i] * b[i]
+        b[j] = (b[j] - total) / row[j]
+
+
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+def newton_step(U, c, inverse, theta, slopes, n_alpha, with_weights):  # type: ignore[no-untyped-def]
+    """The step of (u, v, w, left_r, left_t) for the slopes by (alpha, s, w); see ``barrier``.
+
+    ``c`` is empty if alpha does not move; the weights move if ``with_weights``.
+    """
+    n, n_w = len(c), len(slopes) - 2 * n_alpha
+    step = np.zeros(2 * n_alpha + n_w + 2)
+    p = np.zeros(n + n_w)
+    mean = 0.0
+    for m in range(n):
+        mean += inverse[m] * slopes[n_alpha + m]
+    mean *= theta
+    for m in range(n):
+        p[m] = c[m] * (inverse[m] * (slopes[n_alpha + m] - mean)) - slopes[m]
+    if with_weights:
+        for i in range(n_w):
+            p[n + i] = -slopes[2 * n_alpha + i]
+    solve_factored(U, p, len(U))
+    mean = 0.0
+    for m in range(n):
+        mean += inverse[m] * (slopes[n_alpha + m] + c[m] * p[m])
+    mean *= theta
+    total = 0.0
+    for m in range(n):
+        d_s = inverse[m] * (mean - slopes[n_alpha + m] - c[m] * p[m])
+        step[m] = d_s + p[m]
+        step[n_alpha + m] = d_s - p[m]
+        total += d_s
+    step[-2] = -total
+    total = 0.0
+    for i in range(n_w):
+        step[2 * n_alpha + i] = p[n + i]
+        total += p[n + i]
+    step[-1] = -total
+    return step
+
+
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+def slopes(gradient, targets, x, n):  # type: ignore[no-untyped-def]
+    """Gradient of J by alpha, s and w, with ``targets`` in place of mu k."""
+    n_w = len(gradient) - n
+    out = np.empty(2 * n + n_w)
+    of_r, of_t = targets[-2] / x[-2], targets[-1] / x[-1]
+    for m in range(n):
+        a, b = targets[m] / x[m], targets[n + m] / x[n + m]
+        out[m] = gradient[m] - a + b
+        out[n + m] = of_r - a - b
+    for i in range(2 * n, 2 * n + n_w):
+        out[i] = gradient[i - n] - targets[i] / x[i] + of_t
+    return out
+
+
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+def along(slopes, step, n):  # type: ignore[no-untyped-def]
+    """The derivative of J along a step."""
+    total = 0.0
+    for m in range(n):
+        u, v = step[m], step[n + m]
+        total += 0.5 * (slopes[m] * (u - v) + slopes[n + m] * (u + v))
+    for i in range(2 * n, len(slopes)):
+        total += slopes[i] * step[i]
+    return total
+
+
+@njit(nogil=True, cache=True, fastmath={"contract"}, error_model="numpy")
+def furthest(x, step, fraction):  # type: ignore[no-untyped-def]
+    """The longest step, at most 1, that leaves 1 - ``fraction`` of every x."""
+    fastest = fraction
+    for i in range(len(x)):
+        fastest = max(fastest, -step[i] / x[i])
+    return fraction / fastest

@@ -35,7 +35,6 @@ from sparsepath.rbf.barrier import (
     NewtonSystem,
     Point,
     barrier,
-    furthest,
     start,
 )
 from sparsepath.rbf.network import Network
@@ -112,6 +111,9 @@ class PrimalDual:
         x: Point | None = None,
         parts: str = "both",
     ) -> None:
+        from sparsepath.rbf import compiled
+
+        self._compiled = compiled
         self.network, self.budget, self.mu = network, budget, mu
         n, d = network.n_centres + 1, network.n_inputs
         self.shares = budget.shares(n, d)
@@ -158,16 +160,18 @@ class PrimalDual:
     def _iterate(self) -> tuple[float, float]:
         """One step; the decrement before it and its length."""
         x, z = self.x, self.z
+        furthest, along = self._compiled.furthest, self._compiled.along
+        n = x.n_alpha
         system = self._system()
         plain = self.mu * self.shares
         slopes = self._slopes(plain)
         step, dual = self._direction(system, plain, slopes)
-        slope = decrement = _along(slopes, step)
+        slope = decrement = along(slopes, step.all, n)
         longest = furthest(x.all, step.all, FRACTION)
         if longest < 0.9:
             targets = plain - step.all * dual
             other, other_dual = self._direction(system, targets, self._slopes(targets))
-            other_slope = _along(slopes, other)
+            other_slope = along(slopes, other.all, n)
             other_longest = furthest(x.all, other.all, FRACTION)
             if other_slope * other_longest < slope * longest:
                 step, dual, slope, longest = other, other_dual, other_slope, other_longest
@@ -176,7 +180,7 @@ class PrimalDual:
             z.all += furthest(z.all, dual, FRACTION) * dual
             # Multipliers that strayed far from mu k / x are brought back.
             middle = plain[:-2] / self.x.all[:-2]
-            np.clip(z.all[:-2], middle / CENTRED, middle * CENTRED, out=z.all[:-2])
+            z.all[:-2] = np.clip(z.all[:-2], middle / CENTRED, middle * CENTRED)
             self.gradient = self.network.gradient(self.x.alpha, self._off)
         return -decrement, length
 
@@ -199,7 +203,7 @@ class PrimalDual:
             if self.parts == "both":
                 bent = network.alpha_gradient(off) - (self.gradient[:n] + length * change)
                 fix = system.solve_alpha(bent)
-                other = x.moved(fix, furthest(x.all, fix.all, FRACTION))
+                other = x.moved(fix, self._compiled.furthest(x.all, fix.all, FRACTION))
                 other_off = network.residuals(other.alpha)
                 other_error = network.mean_square(other_off)
                 other_after = other_error + self.mu * barrier(self.shares, other)
@@ -255,20 +259,17 @@ class PrimalDual:
             lam = max(100.0 * lam, 1e-14 * float(np.abs(curvature.u + curvature.v).max()))
             lam_w = lam_w + lam
 
-    def _slopes(self, targets: Floats) -> tuple[Floats, Floats, Floats]:
+    def _slopes(self, targets: Floats) -> Floats:
         """Gradient of J by alpha, s and w, with ``targets`` in place of mu k."""
-        n = self.x.n_alpha
-        ratio = targets / self.x.all
-        a, b = ratio[:n], ratio[n : 2 * n]
-        g_w = self.gradient[n:] - ratio[2 * n : -2] + ratio[-1]
-        return self.gradient[:n] - a + b, ratio[-2] - a - b, g_w
+        out: Floats = self._compiled.slopes(self.gradient, targets, self.x.all, self.x.n_alpha)
+        return out
 
     def _direction(
-        self, system: NewtonSystem, targets: Floats, slopes: tuple[Floats, Floats, Floats]
+        self, system: NewtonSystem, targets: Floats, slopes: Floats
     ) -> tuple[Point, Floats]:
         """The step of the point and that of the multipliers."""
         z = self.z.all
-        step = system.solve(*slopes)
+        step = system.solve(slopes)
         return step, (targets - z * step.all) / self.x.all - z
 
     def solution(self, stages: Sequence[Stage]) -> Solution:
@@ -288,11 +289,6 @@ class PrimalDual:
             converged=all(stage.converged for stage in stages[-1:]),
             stages=list(stages),
         )
-
-
-def _along(slopes: tuple[Floats, Floats, Floats], step: Point) -> float:
-    g_alpha, g_s, g_w = slopes
-    return float(0.5 * (g_alpha @ (step.u - step.v) + g_s @ (step.u + step.v)) + g_w @ step.w)
 
 
 def solve(

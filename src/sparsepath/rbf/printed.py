@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparsepath.data.blocks import Floats
-from sparsepath.rbf.barrier import Budget, NewtonSystem, Point, barrier, furthest
+from sparsepath.rbf.barrier import Budget, NewtonSystem, Point, barrier
 from sparsepath.rbf.network import Network
 from sparsepath.rbf.primal_dual import Solution, Stage, stationarity_gap
 
@@ -43,6 +43,8 @@ class QuasiNewton:
 
     def run(self, mu: float, parts: str = "both") -> Stage:
         """Step until J settles; x and lam are changed."""
+        from sparsepath.rbf import compiled
+
         network, budget = self.network, self.budget
         n = network.n_centres + 1
         rows = {"both": slice(None), "alpha": slice(n), "weights": slice(n, None)}[parts]
@@ -58,15 +60,11 @@ class QuasiNewton:
             by = Point(mu * shares / x.all, n)  # what the logarithms add to the slopes
             curvature = Point(by.all / x.all, n)
             system = NewtonSystem(H.copy(order="F"), curvature, parts, self.lam, self.lam)
-            slopes = (
-                gradient[:n] - by.u + by.v,
-                by.left_r - by.u - by.v,
-                gradient[n:] - by.w + by.left_t,
-            )
-            step = system.solve(*slopes)
-            inside = furthest(x.all, step.all, 1.0)
+            slopes = compiled.slopes(gradient, mu * shares, x.all, n)
+            step = system.solve(slopes)
+            inside = compiled.furthest(x.all, step.all, 1.0)
             length = 1.0 if inside >= 1.0 else 0.99 * inside
-            slope = float(slopes[0] @ step.alpha + slopes[1] @ step.s + slopes[2] @ step.w)
+            slope = compiled.along(slopes, step.all, n)
             squared = float(step.alpha @ step.alpha + step.s @ step.s + step.w @ step.w)
             bend = -slope - self.lam * squared
             foretold = -(length * slope + 0.5 * length * length * bend)
