@@ -52,7 +52,7 @@ def test_system_without_slacks_is_the_whole_system():
     step = system.solve(g)
     assert_allclose(np.concatenate([step.alpha, step.s, step.w]), p, rtol=1e-9)
     # and the alphas alone
-    fix = system.solve_alpha(g[: M + 1])
+    fix = system.solve_alpha(g[: M + 1], d)
     n = 2 * M + 2
     wanted = np.linalg.solve(
         (H + lam * np.eye(len(g)))[:n, :n], -np.concatenate([g[: M + 1], np.zeros(M + 1)])

@@ -26,7 +26,7 @@ from typing import Self
 
 import numpy as np
 from scipy.linalg.blas import dsyr
-from scipy.linalg.lapack import dpotrf
+from scipy.linalg.lapack import dpotrf, dtrtrs
 
 from sparsepath.data.blocks import Floats
 
@@ -140,7 +140,7 @@ class NewtonSystem:
         lam_w: Floats | float = 0.0,
     ) -> None:
         n, order = 0 if parts == "weights" else curvature.n_alpha, len(H)
-        self._curvature, self._parts = curvature, parts
+        self._n_alpha = curvature.n_alpha
         self._c = self._inverse = np.zeros(0)
         self._theta = 0.0
         diagonal = H.T.reshape(-1)[:: order + 1]  # a view of H, which is in Fortran order
@@ -156,27 +156,31 @@ class NewtonSystem:
         if order > n:
             diagonal[n:] += curvature.w + lam_w
             H[n:, n:] += curvature.left_t
-        factor, info = dpotrf(H, lower=1, clean=0, overwrite_a=1)
-        self._U = factor.T
+        self._factor, info = dpotrf(H, lower=1, clean=0, overwrite_a=1)
         self.positive = info == 0
 
     def solve(self, slopes: Floats) -> Point:
         """The step -(system)^-1 (slopes by alpha, s, w); what does not move gets zeros."""
-        from sparsepath.rbf.compiled import newton_step
+        return self._solve(slopes, alpha_alone=False)
 
-        n, with_weights = self._curvature.n_alpha, self._parts != "alpha"
-        step = newton_step(self._U, self._c, self._inverse, self._theta, slopes, n, with_weights)
-        return Point(step, n)
-
-    def solve_alpha(self, g_alpha: Floats) -> Point:
+    def solve_alpha(self, g_alpha: Floats, n_inputs: int) -> Point:
         """The step of alpha and s alone that undoes a gradient g_alpha; the weights stay.
 
-        The factor of the alphas' block is the leading block of the factor at hand.
+        The factor of the alphas' block is the leading block of the factor L at hand: with zeros for
+        the weights, L y = (-g, .), and L' x = (y, 0) gives x in its leading part.
         """
-        from sparsepath.rbf.compiled import newton_step
+        slopes = np.zeros(2 * len(g_alpha) + n_inputs)
+        slopes[: len(g_alpha)] = g_alpha
+        return self._solve(slopes, alpha_alone=True)
 
-        n = len(g_alpha)
-        slopes = np.zeros(2 * n + len(self._curvature.w))
-        slopes[:n] = g_alpha
-        step = newton_step(self._U[:n], self._c, self._inverse, self._theta, slopes, n, False)
-        return Point(step, n)
+    def _solve(self, slopes: Floats, alpha_alone: bool) -> Point:
+        from sparsepath.rbf import compiled
+
+        n, parts = self._n_alpha, (self._c, self._inverse, self._theta)
+        right = compiled.without_slacks(*parts, slopes, n, len(self._factor))
+        # Two solves with the factor: for one right-hand side several times quicker than dpotrs.
+        p = dtrtrs(self._factor, right, lower=1, overwrite_b=1)[0]
+        if alpha_alone:
+            p[n:] = 0.0
+        p = dtrtrs(self._factor, p, lower=1, trans=1, overwrite_b=1)[0]
+        return Point(compiled.with_slacks(p, *parts, slopes, n), n)

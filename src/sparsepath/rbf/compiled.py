@@ -43,41 +43,30 @@ FAST = {"reassoc", "contract", "nsz"}
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
-def solve_factored(U, b, n):  # type: ignore[no-untyped-def]
-    """In place: b <- (U'U)^-1 b, for the leading block of order n; what is below U is not read."""
-    for j in range(n):
-        row = U[j]
-        b[j] /= row[j]
-        x = b[j]
-        for i in range(j + 1, n):
-            b[i] -= x * row[i]
-    for j in range(n - 1, -1, -1):
-        row = U[j]
-        total = 0.0
-        for i in range(j + 1, n):
-            total += row[i] * b[i]
-        b[j] = (b[j] - total) / row[j]
+def without_slacks(c, inverse, theta, slopes, n_alpha, order):  # type: ignore[no-untyped-def]
+    """The right-hand side for alpha and w, the slacks eliminated; see ``barrier``.
 
-
-@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
-def newton_step(U, c, inverse, theta, slopes, n_alpha, with_weights):  # type: ignore[no-untyped-def]
-    """The step of (u, v, w, left_r, left_t) for the slopes by (alpha, s, w); see ``barrier``.
-
-    ``c`` is empty if alpha does not move; the weights move if ``with_weights``.
+    ``slopes`` are those by (alpha, s, w); ``c`` is empty if alpha does not move, and ``order``
+    tells whether the weights do.
     """
-    n, n_w = len(c), len(slopes) - 2 * n_alpha
-    step = np.zeros(2 * n_alpha + n_w + 2)
-    p = np.zeros(n + n_w)
+    n = len(c)
+    right = np.empty(order)
     mean = 0.0
     for m in range(n):
         mean += inverse[m] * slopes[n_alpha + m]
     mean *= theta
     for m in range(n):
-        p[m] = c[m] * (inverse[m] * (slopes[n_alpha + m] - mean)) - slopes[m]
-    if with_weights:
-        for i in range(n_w):
-            p[n + i] = -slopes[2 * n_alpha + i]
-    solve_factored(U, p, len(U))
+        right[m] = c[m] * (inverse[m] * (slopes[n_alpha + m] - mean)) - slopes[m]
+    for i in range(order - n):
+        right[n + i] = -slopes[2 * n_alpha + i]
+    return right
+
+
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+def with_slacks(p, c, inverse, theta, slopes, n_alpha):  # type: ignore[no-untyped-def]
+    """The step of (u, v, w, left_r, left_t) from that of alpha and w."""
+    n = len(c)
+    step = np.zeros(len(slopes) + 2)
     mean = 0.0
     for m in range(n):
         mean += inverse[m] * (slopes[n_alpha + m] + c[m] * p[m])
@@ -90,7 +79,7 @@ def newton_step(U, c, inverse, theta, slopes, n_alpha, with_weights):  # type: i
         total += d_s
     step[-2] = -total
     total = 0.0
-    for i in range(n_w):
+    for i in range(len(p) - n):
         step[2 * n_alpha + i] = p[n + i]
         total += p[n + i]
     step[-1] = -total

@@ -202,7 +202,7 @@ class PrimalDual:
             enough = before + 1e-4 * length * slope + 1e-13 * abs(before)
             if self.parts == "both":
                 bent = network.alpha_gradient(off) - (self.gradient[:n] + length * change)
-                fix = system.solve_alpha(bent)
+                fix = system.solve_alpha(bent, network.n_inputs)
                 other = x.moved(fix, self._compiled.furthest(x.all, fix.all, FRACTION))
                 other_off = network.residuals(other.alpha)
                 other_error = network.mean_square(other_off)
