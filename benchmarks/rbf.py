@@ -97,6 +97,7 @@ if __name__ == "__main__":
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
     with threadpool_limits(1):
+        solve(Network(*problem(20, 5), problem(20, 5)[0]), R, T)  # loads the compiled loops
         one_fit(250, 10)
         sampled_grid()
         if options.growth:

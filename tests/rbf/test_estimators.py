@@ -194,7 +194,8 @@ def test_cross_validation_is_that_of_the_plain_estimator(data):
     assert model.path_.error(0) == pytest.approx(np.mean(empty))
 
 
-def test_cross_validation_does_not_depend_on_workers(data):
+def test_cross_validation_does_not_depend_on_workers(data, monkeypatch):
+    monkeypatch.setattr("sparsepath.rbf.search.WORTH_WORKERS", 0)
     grid = {"rs": [4.0, 8.0], "ts": [3.0], "cv": 2}
     one = SparseRBFRegressorCV(**grid).fit(data.X, data.y)
     two = clone(one).set_params(n_jobs=2).fit(data.X, data.y)

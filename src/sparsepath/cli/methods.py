@@ -314,7 +314,7 @@ METHODS: dict[str, Method] = {
         {},
         "a fit of a network with a centre at every row",
         sizes="own",
-        work=lambda rows, columns, sizes: 5e7 * rows,
+        work=lambda rows, columns, sizes: 1e5 * rows**2,
         unit="budgets",
         calls=_rbf_calls,
     ),

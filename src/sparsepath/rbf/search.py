@@ -43,6 +43,7 @@ Split = tuple[NDArray[np.intp], NDArray[np.intp]]
 
 SMALLEST_R, MOST_PER_CENTRE = 2.0, 4.0
 DISTANCES = (0.04, 10.0)  # the mean weighted squared distance of two samples, at the ends of t
+WORTH_WORKERS = 1e7  # fits times squared samples: some seconds, which starting workers takes too
 
 
 def default_budgets(n_centres: int, n_r: int, n_t: int) -> tuple[Floats, Floats]:
@@ -111,7 +112,8 @@ class SparseRBFRegressorCV(CallbackSupportMixin, _SparseRBF):
         Which model of the path to use: least error, the fewest inputs within one standard error of
         it, a number of inputs, or the fewest within a fraction of the least error.
     n_jobs : int or None, default=None
-        Workers, as in joblib; Dask or any other backend can take them. It changes the speed only.
+        Workers, as in joblib; Dask or any other backend can take them. It changes the speed only; a
+        search of a few seconds starts none.
     solver, schedule, centres, placing, n_init, relevance, mu_min, max_iter, random_state
         As for ``SparseRBFRegressor``.
     callback : callable, optional
@@ -214,8 +216,9 @@ class SparseRBFRegressorCV(CallbackSupportMixin, _SparseRBF):
         context = self._init_callback_context(max_subtasks=len(ts))
         context.call_on_fit_task_begin(estimator=self, X=X, y=y)
         follow = _Follower(data, splits, places, samples, rs)
+        work = len(rs) * len(ts) * len(splits) * len(X) ** 2
         # One task per t and split: small enough to share out, large enough to pay for the way.
-        done = Parallel(n_jobs=self.n_jobs, return_as="generator")(
+        done = Parallel(n_jobs=self.n_jobs if work > WORTH_WORKERS else 1, return_as="generator")(
             delayed(_fold)(data, split, rs, float(t)) for t in ts for split in splits
         )
         try:
