@@ -2,11 +2,8 @@
 
 from sparsepath.rbf.estimators import SparseRBFRegressor
 from sparsepath.rbf.forward import LSSVMForwardRegressor
-from sparsepath.rbf.kernel_estimators import (
-    LSSVMClassifier,
-    LSSVMRegressor,
-    ReducedRankKernelRidge,
-)
+from sparsepath.rbf.lssvm_estimators import LSSVMClassifier, LSSVMRegressor
+from sparsepath.rbf.reduced_rank_estimator import ReducedRankKernelRidge
 from sparsepath.rbf.search import SparseRBFRegressorCV
 
 __all__ = [

@@ -16,8 +16,8 @@ from sparsepath.data.blocks import Floats
 from sparsepath.data.door import check_features
 from sparsepath.data.threads import Threads
 from sparsepath.path import SelectionPath
-from sparsepath.rbf.estimators import dense, fingerprint, one_target, whole
-from sparsepath.rbf.kernel_estimators import _KernelMachine, grid, left_out
+from sparsepath.rbf.arguments import dense, fingerprint, one_target, whole
+from sparsepath.rbf.kernel_machine import _KernelMachine, grid, left_out
 from sparsepath.rbf.lssvm import LSSVM, Block, best_addition, gaussian_kernel
 from sparsepath.steps import Move, Step
 

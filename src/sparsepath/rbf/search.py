@@ -20,18 +20,17 @@ from sparsepath.data.door import check_features
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError, PathWarning
 from sparsepath.path import SelectionPath
-from sparsepath.rbf.centres import place_centres
-from sparsepath.rbf.estimators import (
-    _SparseRBF,
+from sparsepath.rbf.arguments import (
     dense,
     fingerprint,
     mean_se,
     one_target,
     positive,
-    renumbered,
     weights_of,
     whole,
 )
+from sparsepath.rbf.centres import place_centres
+from sparsepath.rbf.estimators import _SparseRBF, renumbered
 from sparsepath.rbf.model import Options, Training, empty_model, train
 from sparsepath.steps import Step
 from sparsepath.watching import tell

@@ -1,0 +1,124 @@
+"""What the kernel rivals share: values to try, parts to leave out, scaling, tuning, predictions."""
+
+from collections.abc import Sequence
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.model_selection import check_cv
+from sklearn.utils.validation import check_is_fitted
+
+from sparsepath.data.blocks import Floats
+from sparsepath.data.door import check_features
+from sparsepath.errors import InputError
+from sparsepath.rbf.arguments import dense, positive, weights_of
+from sparsepath.rbf.lssvm import Block, gaussian_kernel, residuals, squared_distances
+
+GAMMAS = np.logspace(-1, 6, 15)
+WIDTHS = np.logspace(-1, 4, 11)  # of the mean squared distance of two samples
+
+
+def grid(given: Any, name: str, default: Floats) -> list[float]:
+    """The values to try: a number, a list of numbers, or "tune" for the default ones."""
+    if isinstance(given, str):
+        if given != "tune":
+            raise InputError(f"{name}={given!r}; use a number, a list of numbers, or 'tune'.")
+        return [float(value) for value in default]
+    values = [given] if isinstance(given, Real) else list(given)
+    if not values:
+        raise InputError(f"{name} is an empty list; give at least one value.")
+    return [positive(value, name) for value in values]
+
+
+def left_out(cv: Any, X: Floats, y: Any, classifier: bool) -> list[Block] | None:
+    """The blocks to leave out: None for "loo"; they must cover every sample once."""
+    if isinstance(cv, str):
+        if cv != "loo":
+            raise InputError(f"cv={cv!r}; use 'loo', a number of folds, or splits.")
+        return None
+    n = len(X)
+    blocks = []
+    for train, test in check_cv(cv, y, classifier=classifier).split(X, y):
+        if len(train) + len(test) != n:
+            raise InputError("cv leaves samples out of both parts; each split must use them all.")
+        blocks.append(np.asarray(test, dtype=np.intp))
+    if not np.array_equal(np.sort(np.concatenate(blocks)), np.arange(n)):
+        raise InputError("cv must test every sample once; use KFold, or 'loo'.")
+    return blocks
+
+
+left_out.__test__ = False  # type: ignore[attr-defined]
+
+
+def default_widths(Z: Floats, weights: Floats | None = None) -> Floats:
+    """Widths sigma2 around the mean squared distance of two samples."""
+    off = Z - np.average(Z, axis=0, weights=weights)
+    return WIDTHS * max(2.0 * float(np.average((off * off).sum(axis=1), weights=weights)), 1e-12)
+
+
+class _KernelMachine(BaseEstimator):
+    """What the rivals share: scaling, the grid of gamma and sigma2, predictions."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _counted(
+        self, sample_weight: Any, n_samples: int
+    ) -> tuple[Floats | None, NDArray[np.intp]]:
+        """Checked weights of the samples that count, and which these are; None: all, alike."""
+        weights = weights_of(sample_weight, n_samples)
+        if weights is None:
+            return None, np.arange(n_samples)
+        counted = np.flatnonzero(weights)
+        return weights[counted], counted
+
+    def _scaled(self, X: Floats, weights: Floats | None) -> Floats:
+        """Standardise and remember how."""
+        self._mean, self._scale = np.zeros(X.shape[1]), np.ones(X.shape[1])
+        if self.standardize:
+            self._mean = np.average(X, axis=0, weights=weights)
+            scale = np.sqrt(np.average((X - self._mean) ** 2, axis=0, weights=weights))
+            varies = scale > 1e-13 * np.abs(X).max(axis=0, initial=0.0)
+            self._scale = np.where(varies, scale, 1.0)
+        return (X - self._mean) / self._scale
+
+    def _tune(
+        self, Z: Floats, Y: Floats, blocks: list[Block] | None, weights: Floats | None
+    ) -> tuple[float, float, list[dict[str, float]]]:
+        """The best (gamma, sigma2) and all errors; ties: the smoother model."""
+        sigma2s = grid(self.sigma2, "sigma2", default_widths(Z, weights))
+        gammas = sorted(grid(self.gamma, "gamma", GAMMAS))
+        D = squared_distances(Z, Z)
+        tried = []
+        best = (np.inf, 0.0, 0.0)
+        for sigma2 in sorted(sigma2s, reverse=True):
+            K = np.exp(D / -sigma2)
+            for gamma, e in zip(gammas, self._cv(K, Y, gammas, blocks, weights), strict=True):
+                error = float(np.average((e * e).mean(axis=1), weights=weights))
+                tried.append({"gamma": gamma, "sigma2": sigma2, "mean_test_error": error})
+                if error < best[0]:
+                    best = (error, gamma, sigma2)
+        if not np.isfinite(best[0]):
+            raise InputError("no gamma and sigma2 gives a finite error; try others.")
+        self.cv_error_ = best[0]
+        return best[1], best[2], tried
+
+    def _cv(
+        self,
+        K: Floats,
+        Y: Floats,
+        gammas: Sequence[float],
+        blocks: list[Block] | None,
+        weights: Floats | None,
+    ) -> list[Floats]:
+        return residuals(K, Y, gammas, blocks, weights)
+
+    def _scores(self, X: Any) -> Floats:
+        check_is_fitted(self)
+        X = dense(check_features(self, X, reset=False))
+        Z = (X[:, self._columns] - self._mean) / self._scale
+        return gaussian_kernel(Z, self._support, self.sigma2_) @ self._dual + self._bias

@@ -1,0 +1,205 @@
+"""Least-squares support vector machines as scikit-learn estimators."""
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassifierMixin, RegressorMixin
+
+from sparsepath.data.blocks import Floats
+from sparsepath.data.door import (
+    check_features,
+    check_labels,
+    check_target,
+    check_weights,
+    refuse_constant,
+)
+from sparsepath.data.threads import Threads
+from sparsepath.errors import InputError
+from sparsepath.rbf.arguments import dense, weights_of
+from sparsepath.rbf.kernel_machine import _KernelMachine, left_out
+from sparsepath.rbf.lssvm import LSSVM, gaussian_kernel
+
+
+class _LSSVM(_KernelMachine):
+    def __init__(
+        self,
+        gamma: float | str | Sequence[float] = "tune",
+        sigma2: float | str | Sequence[float] = "tune",
+        *,
+        cv: Any = "loo",
+        standardize: bool = True,
+    ) -> None:
+        self.gamma = gamma
+        self.sigma2 = sigma2
+        self.cv = cv
+        self.standardize = standardize
+
+    def _fit(self, X: Floats, Y: Floats, labels: Any, sample_weight: Any) -> None:
+        self._columns = np.arange(X.shape[1])
+        weights, counted = self._counted(sample_weight, len(X))
+        blocks = left_out(self.cv, X, labels, isinstance(self, ClassifierMixin))
+        self._residuals = np.full_like(Y, np.nan)
+        if weights is not None:
+            X, Y = X[counted], Y[counted]
+            if blocks is not None:
+                place = np.full(len(self._residuals), -1)
+                place[counted] = np.arange(len(counted))
+                blocks = [place[block][place[block] >= 0] for block in blocks]
+                blocks = [block for block in blocks if len(block)]
+        with Threads(1):
+            Z = self._scaled(X, weights)
+            self.gamma_, self.sigma2_, self.cv_results_ = self._tune(Z, Y, blocks, weights)
+            K = gaussian_kernel(Z, Z, self.sigma2_)
+            self._dual, self._bias = LSSVM(K, Y, weights).fit(self.gamma_)
+            self._support = Z
+            self._residuals[counted] = self._cv(K, Y, [self.gamma_], blocks, weights)[0]
+
+
+class LSSVMRegressor(RegressorMixin, _LSSVM):
+    """Least-squares support vector regression with a Gaussian kernel, tuned by exact errors.
+
+    Kernel ridge regression with a bias that is not penalised. Leave-one-out and k-fold errors come
+    from the fit itself, exactly as if every part had been refitted, so that a whole grid of gamma
+    and sigma2 costs one eigendecomposition per sigma2.
+
+    Parameters
+    ----------
+    gamma : float, list of float or "tune", default="tune"
+        Weight of the errors against the smoothness: larger, a closer fit.
+    sigma2 : float, list of float or "tune", default="tune"
+        Width of the kernel exp(-|x - z|^2 / sigma2). "tune": around the mean squared distance.
+    cv : "loo", int or splitter, default="loo"
+        How values are compared: exact leave-one-out, or folds that cover every sample once.
+    standardize : bool, default=True
+        Scale inputs to zero mean and unit variance first.
+
+    Attributes
+    ----------
+    gamma_, sigma2_ : float
+        In use.
+    cv_error_ : float
+        Mean squared cross-validation error, in squared units of the target.
+    cv_residuals_ : array, of the shape of y
+        Residual of every sample when it (or its fold) is left out.
+    cv_results_ : list of dict
+        The error of every pair.
+    dual_coef_, intercept_ : arrays
+        beta and b.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+
+    Examples
+    --------
+    >>> from sparsepath.data.synthetic import friedman
+    >>> data = friedman(100, random_state=0)
+    >>> model = LSSVMRegressor().fit(data.X, data.y)
+    >>> bool(model.cv_error_ < 0.5 * data.y.var())
+    True
+    """
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        tags.target_tags.single_output = True
+        return tags
+
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Tune and fit.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_samples, n_features)
+            The inputs.
+        y : array of shape (n_samples,) or (n_samples, n_targets)
+            The target.
+        sample_weight : array of shape (n_samples,), optional
+            How much each squared error counts: a weight of 2 is the sample twice.
+        """
+        X = dense(check_features(self, X, reset=True))
+        Y, self._one_target = check_target(y, len(X))
+        refuse_constant(Y, check_weights(sample_weight, len(X)))
+        self._fit(X, Y, Y[:, 0] if self._one_target else Y, sample_weight)
+        one = self._one_target
+        self.dual_coef_ = self._dual[:, 0] if one else self._dual
+        self.intercept_ = float(self._bias[0]) if one else self._bias
+        self.cv_residuals_ = self._residuals[:, 0] if one else self._residuals
+        return self
+
+    def predict(self, X: Any) -> Floats:
+        """Predicted targets, of the shape that y had."""
+        scores = self._scores(X)
+        return scores[:, 0] if self._one_target else scores
+
+
+class LSSVMClassifier(ClassifierMixin, _LSSVM):
+    """Least-squares support vector classification: targets +1 and -1, one class against the rest.
+
+    Parameters
+    ----------
+    gamma, sigma2, cv, standardize
+        As for ``LSSVMRegressor``; values are compared by the squared error of the targets.
+
+    Attributes
+    ----------
+    classes_ : array
+        The class labels.
+    cv_accuracy_ : float
+        Share of samples classified rightly when left out.
+    gamma_, sigma2_, cv_error_, cv_results_, n_features_in_, feature_names_in_
+        As for ``LSSVMRegressor``.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = LSSVMClassifier().fit(X, y)
+    >>> bool(model.cv_accuracy_ > 0.93)
+    True
+    """
+
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Tune and fit.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_samples, n_features)
+            The inputs.
+        y : array of shape (n_samples,)
+            Class labels of any kind.
+        sample_weight : array of shape (n_samples,), optional
+            How much each squared error counts: a weight of 2 is the sample twice.
+        """
+        X = dense(check_features(self, X, reset=True))
+        labels = check_labels(y, len(X))
+        self.classes_, codes = np.unique(labels, return_inverse=True)
+        n_classes = len(self.classes_)
+        if n_classes < 2:
+            raise InputError(
+                f"y has only one class ({labels[0]!r}); a classifier needs at least two."
+            )
+        if n_classes == 2:
+            Y = np.where(codes == 1, 1.0, -1.0)[:, None]
+        else:
+            Y = np.where(codes[:, None] == np.arange(n_classes), 1.0, -1.0)
+        self._fit(X, Y, labels, sample_weight)
+        right = self._winners(Y - self._residuals) == codes
+        self.cv_accuracy_ = float(np.average(right, weights=weights_of(sample_weight, len(X))))
+        return self
+
+    def decision_function(self, X: Any) -> Floats:
+        """Scores: one column per class, or for two classes one number, positive for the second."""
+        scores = self._scores(X)
+        return scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class with the largest score."""
+        scores = self._scores(X)
+        return self.classes_[self._winners(scores)]
+
+    @staticmethod
+    def _winners(scores: Floats) -> NDArray[np.intp]:
+        if scores.shape[1] == 1:
+            return (scores[:, 0] > 0).astype(np.intp)
+        return scores.argmax(axis=1)

@@ -1,0 +1,139 @@
+"""Reduced-rank kernel ridge regression as a scikit-learn estimator."""
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import RegressorMixin
+
+from sparsepath.data.blocks import Floats
+from sparsepath.data.door import (
+    check_features,
+    check_target,
+    check_weights,
+    column_indices,
+    refuse_constant,
+)
+from sparsepath.data.threads import Threads
+from sparsepath.rbf.arguments import dense, positive, whole
+from sparsepath.rbf.kernel_machine import _KernelMachine
+from sparsepath.rbf.lssvm import Block, gaussian_kernel
+from sparsepath.rbf.reduced_rank import ReducedRank, reconstruct
+
+
+class ReducedRankKernelRidge(RegressorMixin, _KernelMachine):
+    """Kernel ridge regression on a few samples that stand for all, tuned by exact leave-one-out.
+
+    Samples are taken by least mean reconstruction error, without a look at the target, until there
+    are ``max_samples`` or until their kernel matrix is no longer invertible; all samples count in
+    the fit. With the columns that a selector found (``columns``) it is the paper's sparse version.
+
+    Parameters
+    ----------
+    gamma, sigma2, standardize
+        As for ``LSSVMRegressor``.
+    max_samples : int or None, default=None
+        Most samples to take.
+    tolerance : float, default=1e-10
+        A sample of which less than this is left after reconstruction makes the matrix singular.
+    columns : list of int or str, optional
+        Inputs to use; default all.
+
+    Attributes
+    ----------
+    samples_ : array of int
+        The samples in use, in order of choice.
+    gamma_, sigma2_, cv_error_, cv_residuals_, cv_results_, dual_coef_, intercept_
+        As for ``LSSVMRegressor``.
+
+    Examples
+    --------
+    >>> from sparsepath.data.synthetic import bump
+    >>> data = bump(random_state=0)
+    >>> model = ReducedRankKernelRidge(sigma2=[0.1, 1, 10], columns=[0]).fit(data.X, data.y)
+    >>> len(model.samples_) < 50
+    True
+    """
+
+    def __init__(
+        self,
+        gamma: float | str | Sequence[float] = "tune",
+        sigma2: float | str | Sequence[float] = "tune",
+        *,
+        max_samples: int | None = None,
+        tolerance: float = 1e-10,
+        columns: Sequence[int] | Sequence[str] | None = None,
+        standardize: bool = True,
+    ) -> None:
+        self.gamma = gamma
+        self.sigma2 = sigma2
+        self.max_samples = max_samples
+        self.tolerance = tolerance
+        self.columns = columns
+        self.standardize = standardize
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        tags.target_tags.single_output = True
+        return tags
+
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Choose samples for every width, tune and fit.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_samples, n_features)
+            The inputs.
+        y : array of shape (n_samples,) or (n_samples, n_targets)
+            The target.
+        sample_weight : array of shape (n_samples,), optional
+            How much each squared error counts: a weight of 2 is the sample twice, but
+            for the tuning, which leaves it out as one.
+        """
+        X = dense(check_features(self, X, reset=True))
+        Y, one = check_target(y, len(X))
+        self._one_target = one
+        refuse_constant(Y, check_weights(sample_weight, len(X)))
+        weights, counted = self._counted(sample_weight, len(X))
+        e = np.full_like(Y, np.nan)
+        X, Y = X[counted], Y[counted]
+        if self.max_samples is not None:
+            whole(self.max_samples, "max_samples", 1)
+        names = getattr(self, "feature_names_in_", None)
+        given = column_indices(self.columns, names, X.shape[1], "columns")
+        self._columns = np.array(given or range(X.shape[1]), dtype=np.intp)
+        with Threads(1):
+            Z = self._scaled(X[:, self._columns], weights)
+            self.gamma_, self.sigma2_, self.cv_results_ = self._tune(Z, Y, None, weights)
+            machine, chosen = self._machine(gaussian_kernel(Z, Z, self.sigma2_), Y, weights)
+            self._dual, self._bias, e[counted] = machine.fit(self.gamma_)
+        self._support, self.samples_ = Z[chosen], counted[chosen]
+        self.dual_coef_ = self._dual[:, 0] if one else self._dual
+        self.intercept_ = float(self._bias[0]) if one else self._bias
+        self.cv_residuals_ = e[:, 0] if one else e
+        return self
+
+    def _machine(
+        self, K: Floats, Y: Floats, weights: Floats | None
+    ) -> tuple[ReducedRank, NDArray[np.intp]]:
+        tolerance = positive(self.tolerance, "tolerance")
+        basis = reconstruct(K, self.max_samples or len(K), tolerance, weights)
+        return ReducedRank(basis, Y, weights), basis.chosen
+
+    def _cv(
+        self,
+        K: Floats,
+        Y: Floats,
+        gammas: Sequence[float],
+        blocks: list[Block] | None,
+        weights: Floats | None,
+    ) -> list[Floats]:
+        machine, _ = self._machine(K, Y, weights)
+        return [machine.fit(gamma)[2] for gamma in gammas]
+
+    def predict(self, X: Any) -> Floats:
+        """Predicted targets, of the shape that y had."""
+        scores = self._scores(X)
+        return scores[:, 0] if self._one_target else scores
