@@ -22,6 +22,8 @@ from sparsepath import (
     PathWarning,
     ReducedRankKernelRidge,
     SelectionPath,
+    SparseRBFClassifier,
+    SparseRBFClassifierCV,
     SparseRBFRegressor,
     SparseRBFRegressorCV,
 )
@@ -44,6 +46,8 @@ def fitted(data):
     [
         SparseRBFRegressor(),
         SparseRBFRegressorCV(rs=[5.0], ts=[1.0], cv=2, centres=12),
+        SparseRBFClassifier(),
+        SparseRBFClassifierCV(rs=[5.0], ts=[1.0], cv=2, centres=12),
         LSSVMRegressor(),
         LSSVMClassifier(),
         LSSVMForwardRegressor(2, gamma=10.0),
@@ -284,8 +288,11 @@ def test_search_tells_how_far_it_is_and_can_be_stopped(data):
     def interrupt(path):
         raise KeyboardInterrupt
 
-    model.set_params(callback=interrupt).fit(data.X, data.y)
+    assert model.path_.stopped == "asked to"
+    with pytest.warns(PathWarning, match="interrupted"):
+        model.set_params(callback=interrupt).fit(data.X, data.y)
     assert model.ts_.tolist() == [1.0]
+    assert model.path_.stopped == "interrupted"
     model.set_params(callback=None).fit(data.X, data.y)
     assert model.path_.complete
 

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from slow_twins import rbf as twin
+from sparsepath.rbf.compiled import exponentials
 from sparsepath.rbf.network import Network, gaussians
 
 few = settings(max_examples=15, deadline=None, derandomize=True)
@@ -129,3 +130,16 @@ def test_weighted_error_and_its_derivatives():
         ]
     )
     assert_allclose(H, numeric, rtol=1e-3, atol=1e-4)
+
+
+def test_compiled_exponential_is_right_to_the_last_places():
+    rng = np.random.default_rng(0)
+    x = np.concatenate([-rng.uniform(0, 3, 5000), -rng.exponential(80, 5000), [0, 5, -707.9]])
+    x = x[x > -708]
+    found = x[None].copy()
+    exponentials(found)
+    exact = np.exp(x.astype(np.longdouble))
+    assert (np.abs(found[0] - exact) <= 2 * np.spacing(np.exp(x))).all()
+    ends = np.array([[-708.5, -1e6, -np.inf, np.nan]])
+    exponentials(ends)
+    assert_allclose(ends, [[0, 0, 0, np.nan]])

@@ -9,7 +9,7 @@ direct solver goes along the valley and is to be preferred.
 
 from sparsepath.rbf.barrier import Budget, Point
 from sparsepath.rbf.network import Network
-from sparsepath.rbf.primal_dual import PrimalDual, Solution, Stage
+from sparsepath.rbf.primal_dual import PrimalDual, Solution, Stage, Told
 
 ROUND = 1e-4  # relative fall of J in a round below which mu is lowered
 LAST_ROUND = 1e-6  # the same at the last mu
@@ -25,6 +25,7 @@ def solve_alternating(
     mu_min: float = 1e-6,
     factor: float = 0.1,
     most: int = 100,
+    told: Told = None,
 ) -> Solution:
     """Solve the barrier problem by turns; parameters as in ``primal_dual.solve``.
 
@@ -48,4 +49,6 @@ def solve_alternating(
         stages[-1] = Stage(mu, stages[-1].iterations, stages[-1].decrement, settled)
         if last:
             return run.solution(stages)
+        if told is not None:
+            told(run.solution(stages))
         mu = max(mu_min, factor * mu)

@@ -12,7 +12,8 @@ that passes this test can still have a weight too small to matter: ``relevance``
 largest weight, is a threshold of its own.
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +22,9 @@ from sparsepath.data.blocks import Floats
 from sparsepath.rbf.alternating import solve_alternating
 from sparsepath.rbf.barrier import Budget, Point, start
 from sparsepath.rbf.network import Network, gaussians
-from sparsepath.rbf.primal_dual import Solution, solve
+from sparsepath.rbf.primal_dual import Solution, Told, solve
 from sparsepath.rbf.printed import solve_printed
+from sparsepath.watching import ASKED, INTERRUPTED
 
 CAP = 0.01
 
@@ -123,23 +125,59 @@ def random_start(budget: Budget, n_alpha: int, n_inputs: int, rng: np.random.Gen
     return Point.of(s, alpha, x.w, x.left_r, x.left_t)
 
 
-def solve_network(network: Network, r: float, t: float, options: Options) -> Solution:
-    """The solution asked for, the best J of ``n_init`` starts."""
+class _AskedToEndError(Exception):
+    """Ends a fit because whoever is told asks for it."""
+
+
+class _Kept:
+    """Keeps the solution so far, passes it on, and ends the fit if that is the answer."""
+
+    def __init__(self, told: Callable[[Solution], object]) -> None:
+        self.told = told
+        self.last: Solution | None = None
+
+    def __call__(self, solution: Solution) -> None:
+        self.last = solution
+        if self.told(solution):
+            raise _AskedToEndError
+
+
+def solve_network(
+    network: Network, r: float, t: float, options: Options, told: Told = None
+) -> Solution:
+    """The solution asked for, the best J of ``n_init`` starts.
+
+    With ``told``, which may ask to stop by a true answer, that and Ctrl-C end the work with the
+    solution so far: the best start that is finished, else the last stage that is.
+    """
     budget = Budget(r, t, 1.0 / network.n_centres, 1.0 / network.n_inputs)
     n, d = network.n_centres + 1, network.n_inputs
     rng = np.random.default_rng(options.seed)
     best: Solution | None = None
-    for i in range(options.n_init):
-        if options.schedule == "paper":
-            x = random_start(budget, n, d, rng)
-            found = solve_printed(network, r, t, x, solver=options.solver, mu_min=options.mu_min)
-        else:
-            # The first start, alpha = 0, is not drawn; it gave the best J or nearly so throughout.
-            x = start(budget, n, d) if i == 0 else random_start(budget, n, d, rng)
-            method = solve if options.solver == "direct" else solve_alternating
-            found = method(network, r, t, x=x, mu_min=options.mu_min, most=options.max_iter)
-        if best is None or found.J < best.J:
-            best = found
+    kept = None if told is None else _Kept(told)
+    try:
+        for i in range(options.n_init):
+            if options.schedule == "paper":
+                x = random_start(budget, n, d, rng)
+                found = solve_printed(
+                    network, r, t, x, solver=options.solver, mu_min=options.mu_min, told=kept
+                )
+            else:
+                # The first start, alpha = 0, is not drawn; its J was the best or nearly so.
+                x = start(budget, n, d) if i == 0 else random_start(budget, n, d, rng)
+                method = solve if options.solver == "direct" else solve_alternating
+                found = method(
+                    network, r, t, x=x, mu_min=options.mu_min, most=options.max_iter, told=kept
+                )
+            if best is None or found.J < best.J:
+                best = found
+    except (KeyboardInterrupt, _AskedToEndError) as cut:
+        why = ASKED if isinstance(cut, _AskedToEndError) else INTERRUPTED
+        if best is not None and kept is not None:
+            return replace(best, stopped=why)
+        if kept is None or kept.last is None:
+            raise
+        return replace(kept.last, converged=False, stopped=why)
     assert best is not None
     return best
 
@@ -152,36 +190,44 @@ def train(
     t: float,
     options: Options,
     weights: Floats | None = None,
+    told: Callable[[Training], object] | None = None,
 ) -> Training:
-    """Scale, solve, prune. ``centres`` are in the units of the data, sample weights above zero."""
+    """Scale, solve, prune. ``centres`` are in the units of the data, sample weights above zero.
+
+    ``told`` gets the model after every stage but the last; see ``solve_network``.
+    """
     scaling = Scaling.of(X, y, weights)
     Z, C = scaling.inputs(X), scaling.inputs(centres)
     target = scaling.target(y)
-    solution = solve_network(Network(Z, target, C, weights), r, t, options)
-    used = nonzero_weights(solution.w, t)
-    relevant = used & (solution.w >= options.relevance * solution.w.max())
-    kept = nonzero_alpha(solution.alpha, solution.s, r)
-    alpha = np.where(kept, solution.alpha, 0.0)
-    dropped = np.flatnonzero(used & ~relevant)
-    rows = np.flatnonzero(kept[1:])
-    if len(dropped) and len(rows):
-        # Without these inputs the coefficients are no longer the best: find them again.
-        w = solution.w[relevant]
-        part = Network(Z[:, relevant], target, C[np.ix_(rows, relevant)], weights)
-        again = _refit(part, w, r)
-        alpha[1 + rows], alpha[0] = again[1:], again[0]
-    columns = np.flatnonzero(relevant)
-    columns = columns[np.argsort(-solution.w[columns], kind="stable")]
-    model = Model(
-        columns=columns,
-        kept=rows,
-        centres=centres[np.ix_(rows, columns)].astype(np.float64),
-        weights=solution.w[columns] / scaling.scale[columns] ** 2,
-        relative=solution.w[columns],
-        coef=alpha[1 + rows] * scaling.y_scale,
-        intercept=float(alpha[0] * scaling.y_scale + scaling.y_mean),
-    )
-    return Training(model, solution, dropped)
+
+    def pruned(solution: Solution) -> Training:
+        used = nonzero_weights(solution.w, t)
+        relevant = used & (solution.w >= options.relevance * solution.w.max())
+        kept = nonzero_alpha(solution.alpha, solution.s, r)
+        alpha = np.where(kept, solution.alpha, 0.0)
+        dropped = np.flatnonzero(used & ~relevant)
+        rows = np.flatnonzero(kept[1:])
+        if len(dropped) and len(rows):
+            # Without these inputs the coefficients are no longer the best: find them again.
+            w = solution.w[relevant]
+            part = Network(Z[:, relevant], target, C[np.ix_(rows, relevant)], weights)
+            again = _refit(part, w, r)
+            alpha[1 + rows], alpha[0] = again[1:], again[0]
+        columns = np.flatnonzero(relevant)
+        columns = columns[np.argsort(-solution.w[columns], kind="stable")]
+        model = Model(
+            columns=columns,
+            kept=rows,
+            centres=centres[np.ix_(rows, columns)].astype(np.float64),
+            weights=solution.w[columns] / scaling.scale[columns] ** 2,
+            relative=solution.w[columns],
+            coef=alpha[1 + rows] * scaling.y_scale,
+            intercept=float(alpha[0] * scaling.y_scale + scaling.y_mean),
+        )
+        return Training(model, solution, dropped)
+
+    watch = None if told is None else lambda solution: told(pruned(solution))
+    return pruned(solve_network(Network(Z, target, C, weights), r, t, options, watch))
 
 
 def _refit(network: Network, w: Floats, r: float) -> Floats:

@@ -23,7 +23,7 @@ For fixed weights (``parts="alpha"``) the problem is convex, a lasso with a budg
 solve it to any accuracy, whatever the condition number, which coordinate descent does not.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -71,10 +71,14 @@ class Solution:
     gap: float
     converged: bool
     stages: list[Stage] = field(default_factory=list)
+    stopped: str = ""  # why it ended before its end, if it did
 
     @property
     def iterations(self) -> int:
         return sum(stage.iterations for stage in self.stages)
+
+
+Told = Callable[[Solution], object] | None
 
 
 def stationarity_gap(g: Floats, alpha: Floats, w: Floats, r: float, t: float) -> float:
@@ -303,6 +307,7 @@ def solve(
     most: int = 100,
     x: Point | None = None,
     parts: str = "both",
+    told: Told = None,
 ) -> Solution:
     """Solve the barrier problem down to ``mu_min``; see the module.
 
@@ -322,6 +327,8 @@ def solve(
         A strictly feasible start.
     parts : {"both", "alpha", "weights"}
         What may move; the rest stays as in ``x``.
+    told : callable, optional
+        Called with the solution so far after every stage but the last.
     """
     budget = Budget(r, t, 1.0 / network.n_centres, 1.0 / network.n_inputs)
     run = PrimalDual(network, budget, mu_max, x, parts)
@@ -331,6 +338,7 @@ def solve(
         last = mu <= mu_min * (1 + 1e-9)
         stages.append(run.stage(mu, tolerance if last else 1.0, most))
         if last:
-            break
+            return run.solution(stages)
+        if told is not None:
+            told(run.solution(stages))
         mu = max(mu_min, factor * mu)
-    return run.solution(stages)

@@ -23,7 +23,7 @@ import numpy as np
 from sparsepath.data.blocks import Floats
 from sparsepath.rbf.barrier import Budget, NewtonSystem, Point, barrier
 from sparsepath.rbf.network import Network
-from sparsepath.rbf.primal_dual import Solution, Stage, stationarity_gap
+from sparsepath.rbf.primal_dual import Solution, Stage, Told, stationarity_gap
 
 WINDOW = 5
 DECREMENT = 1e-4
@@ -109,6 +109,7 @@ def solve_printed(
     factor: float = 0.85,
     most: int = 400,
     carried: bool = False,
+    told: Told = None,
 ) -> Solution:
     """Algorithm 1 (``solver="direct"``) or 2 (``"alternating"``) with the printed schedule.
 
@@ -126,6 +127,8 @@ def solve_printed(
         The paper's 1e-3, 1e-6, 0.85 and k_max = 400.
     carried : bool
         Keep lam from one mu to the next.
+    told : callable, optional
+        Called with the solution so far after every mu but the last.
     """
     budget = Budget(r, t, 1.0 / network.n_centres, 1.0 / network.n_inputs)
     shares = budget.shares(network.n_centres + 1, network.n_inputs)
@@ -133,7 +136,7 @@ def solve_printed(
     stages: list[Stage] = []
     values: list[float] = []
     mu = mu_max
-    for _ in range(most):
+    for k in range(most):
         for part, solve in newton.items():
             solve.x = x
             solve.lam = solve.lam if carried else 1.0
@@ -142,20 +145,24 @@ def solve_printed(
         network.place(x.w)
         error = network.error(x.alpha)
         values.append(error + mu * barrier(shares, x))
-        if mu <= mu_min and settled(values):
+        alpha = x.alpha
+        ended = all(stage.converged for stage in stages[-len(newton) :])
+        solution = Solution(
+            alpha=alpha,
+            s=x.s,
+            w=x.w,
+            error=error,
+            J=values[-1],
+            mu=mu,
+            nu=mu / x.left_r,
+            eta=mu / x.left_t,
+            gap=stationarity_gap(network.gradient(alpha), alpha, x.w, r, t),
+            converged=mu <= mu_min and ended,
+            stages=list(stages),
+        )
+        if (mu <= mu_min and settled(values)) or k == most - 1:
             break
+        if told is not None:
+            told(solution)
         mu = max(mu_min, factor * mu)
-    alpha = x.alpha
-    return Solution(
-        alpha=alpha,
-        s=x.s,
-        w=x.w,
-        error=error,
-        J=values[-1],
-        mu=mu,
-        nu=mu / x.left_r,
-        eta=mu / x.left_t,
-        gap=stationarity_gap(network.gradient(alpha), alpha, x.w, r, t),
-        converged=mu <= mu_min and all(stage.converged for stage in stages[-len(newton) :]),
-        stages=stages,
-    )
+    return solution

@@ -1,0 +1,217 @@
+"""What the estimators of RBF networks share: fitted attributes, importances, numbers or classes."""
+
+import copy
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.callback import CallbackSupportMixin
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from sparsepath.data.blocks import Floats
+from sparsepath.data.door import check_features, check_labels
+from sparsepath.errors import InputError
+from sparsepath.path import SelectionPath
+from sparsepath.rbf.arguments import dense, one_target, positive, seed_of, whole
+from sparsepath.rbf.model import Model, Options, Training
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+SOLVERS = ("direct", "alternating")
+SCHEDULES = ("robust", "paper")
+
+
+class _SparseRBF(SelectorMixin, CallbackSupportMixin, BaseEstimator):
+    """What the fit at one (r, t) and the search over many share."""
+
+    path_: SelectionPath
+    _of_size: dict[int, tuple[tuple[float, float], Training]]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _options(self) -> Options:
+        p = self.get_params(deep=False)
+        if p["solver"] not in SOLVERS:
+            raise InputError(f"solver={p['solver']!r}; use one of {', '.join(SOLVERS)}.")
+        if p["schedule"] not in SCHEDULES:
+            raise InputError(f"schedule={p['schedule']!r}; use one of {', '.join(SCHEDULES)}.")
+        relevance = p["relevance"]
+        if not isinstance(relevance, int | float | np.number) or not 0 <= relevance < 1:
+            raise InputError(f"relevance={relevance!r}; give a number from 0 up to 1.")
+        return Options(
+            solver=p["solver"],
+            schedule=p["schedule"],
+            n_init=whole(p["n_init"], "n_init", 1),
+            mu_min=positive(p["mu_min"], "mu_min"),
+            max_iter=whole(p["max_iter"], "max_iter", 1),
+            relevance=float(relevance),
+            seed=seed_of(p["random_state"]),
+        )
+
+    def _take(self, training: Training, r: float, t: float) -> None:
+        """The fitted attributes of a model."""
+        model, solution = training.model, training.solution
+        self._model = model
+        self.r_, self.t_ = r, t
+        self.selected_ = model.columns
+        self.selected_centres_ = model.kept
+        self.centres_ = model.centres
+        self.coef_, self.intercept_ = model.coef, model.intercept
+        weights = np.zeros(self.n_features_in_)
+        weights[model.columns] = model.relative
+        self.feature_weights_ = weights
+        total = weights.sum()
+        self.feature_importances_ = weights / total if total > 0 else weights
+        self.training_error_ = solution.error
+        self.objective_ = solution.J
+        self.duality_gap_ = solution.gap
+        self.converged_ = solution.converged
+        self.n_iter_ = solution.iterations
+        self.stages_ = solution.stages
+
+    def at_size(self, size: int) -> Self:
+        """A copy of this fitted estimator that uses another model of its path.
+
+        Parameters
+        ----------
+        size : int
+            One of ``path_.sizes``.
+        """
+        check_is_fitted(self)
+        self.path_.step(size)  # raises if there is none
+        other = copy.copy(self)
+        (r, t), training = self._of_size[size]
+        other._take(training, r, t)
+        return other
+
+    def _get_support_mask(self) -> NDArray[np.bool_]:
+        check_is_fitted(self)
+        mask = np.zeros(self.n_features_in_, dtype=bool)
+        mask[self.selected_] = True
+        return mask
+
+    def _outputs(self, X: Any) -> Floats:
+        """The outputs of the network; columns that are not selected have no influence."""
+        check_is_fitted(self)
+        model: Model = self._model
+        return model.predict(dense(check_features(self, X, reset=False)))
+
+    def _target(self, y: Any, n_samples: int, weights: Floats | None) -> Floats:
+        """The numbers to fit; a classifier learns its classes here."""
+        raise NotImplementedError
+
+    def _numbers(self, y: Any, n_samples: int) -> Floats:
+        """The same of a fitted estimator, for data of which the classes are known."""
+        raise NotImplementedError
+
+    def permutation_importances(
+        self, X: Any, y: ArrayLike, *, n_repeats: int = 10, random_state: int = 0
+    ) -> Floats:
+        """How much the mean squared error grows when a column is shuffled, for every column.
+
+        A weight says how fast the network bends along an input, not how much the input matters: a
+        linear effect needs little weight. This says how much it matters.
+
+        Parameters
+        ----------
+        X, y : arrays
+            Data, better not those of the fit.
+        n_repeats : int
+            Shuffles per column.
+        random_state : int
+            The seed of the shuffles.
+        """
+        check_is_fitted(self)
+        X = dense(check_features(self, X, reset=False))
+        y = self._numbers(y, len(X))
+        model: Model = self._model
+        base = float(np.mean((y - model.predict(X)) ** 2))
+        rng = np.random.default_rng(random_state)
+        orders = [rng.permutation(len(X)) for _ in range(n_repeats)]
+        out = np.zeros(self.n_features_in_)
+        for i in self.selected_:
+            shuffled = X.copy()
+            for order in orders:
+                shuffled[:, i] = X[order, i]
+                out[i] += float(np.mean((y - model.predict(shuffled)) ** 2)) - base
+        return out / n_repeats
+
+    def plot_weights(self, ax: "Axes | None" = None) -> "Axes":
+        """Draw the weights of the inputs as shares of their sum (Figures 3 and 6 of the paper)."""
+        from sparsepath.rbf.plots import plot_weights
+
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", None)
+        return plot_weights(self.feature_importances_, names, ax=ax)
+
+
+class _Regression(RegressorMixin):
+    """A target of numbers."""
+
+    def _target(self, y: Any, n_samples: int, weights: Floats | None) -> Floats:
+        return one_target(y, n_samples, weights)
+
+    def _numbers(self, y: Any, n_samples: int) -> Floats:
+        return one_target(y, n_samples)
+
+    def predict(self, X: Any) -> Floats:
+        """The outputs of the network; columns that are not selected have no influence."""
+        outputs: Floats = self._outputs(X)
+        return outputs
+
+
+class _TwoClasses(ClassifierMixin):
+    """Two classes, as the targets -1 and +1."""
+
+    classes_: NDArray[Any]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    def _target(self, y: Any, n_samples: int, weights: Floats | None) -> Floats:
+        labels = check_labels(y, n_samples)
+        counted = labels if weights is None else labels[weights > 0]
+        self.classes_ = np.unique(counted)
+        if len(self.classes_) == 1:
+            raise InputError(
+                f"y has only one class ({counted[0]!r}); a classifier needs at least two."
+            )
+        if len(self.classes_) > 2:
+            raise InputError(
+                f"Only binary classification is supported. y has {len(self.classes_)} classes, and "
+                "every class would select inputs of its own; "
+                "sklearn.multiclass.OneVsRestClassifier fits one network for each."
+            )
+        return np.where(labels == self.classes_[1], 1.0, -1.0)
+
+    def _numbers(self, y: Any, n_samples: int) -> Floats:
+        labels = check_labels(y, n_samples)
+        unknown = np.setdiff1d(labels, self.classes_).tolist()
+        if unknown:
+            raise InputError(f"y has the class {unknown[0]!r}, which the fit did not have.")
+        return np.where(labels == self.classes_[1], 1.0, -1.0)
+
+    def decision_function(self, X: Any) -> Floats:
+        """The outputs of the network: positive for the second class; +1 and -1 were the targets."""
+        outputs: Floats = self._outputs(X)
+        return outputs
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class whose target is nearer."""
+        outputs = self.decision_function(X)
+        return self.classes_[(outputs > 0).astype(np.intp)]
+
+
+def renumbered(training: Training, samples: NDArray[np.intp]) -> Training:
+    """The same with centres told by the samples that they are."""
+    model = replace(training.model, kept=samples[training.model.kept])
+    return replace(training, model=model)
