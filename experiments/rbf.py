@@ -1,12 +1,16 @@
 """Paper 003, "Simultaneous input variable and basis function selection for RBF networks".
 
-Figures 2 to 6, Tables 2 and 3 and running times, on stated subsets:  python experiments/rbf.py
-All seeds, splits and grid nodes of the paper (hours):  python experiments/rbf.py --full
+Figures 2 to 6, Tables 2 and 3 and running times:  python experiments/rbf.py
+
+With --parts FOLDER every finished part is kept there and a later run goes on from it; with
+--minutes N no further split of a benchmark is begun after that time. The page says what was run.
 """
 
 import argparse
+import pickle
 import time
 import warnings
+from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -45,44 +49,81 @@ PAPER = {  # Table 2, test errors, and Table 3, inputs and basis functions
 WAYS = {
     "robust, direct": {},
     "robust, alternating": {"solver": "alternating"},
+    "robust, alternating, 1000 rounds": {"solver": "alternating", "max_iter": 1000},
     "printed Algorithm 1": {"schedule": "paper"},
 }
+N_SEEDS = 10
+N_GRID, N_FOLDS = 5, 4
+N_SPLITS = {"boston_housing": 5, "wine_spectra": 8, "bank32nh": 5}
+MOST_INPUTS = {"boston_housing": 13, "wine_spectra": 30, "bank32nh": 12}  # of forward selection
+PRINTED_UP_TO = 250  # samples, for the running time of the printed schedule
+
+
+class Parts:
+    """Finished parts of the experiment, in memory or in a folder."""
+
+    def __init__(self, folder, minutes):
+        self.folder, self.ends = folder, time.monotonic() + 60 * minutes
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+
+    def get(self, name, make):
+        file = None if self.folder is None else self.folder / f"{name}.pickle"
+        if file is not None and file.exists():
+            return pickle.loads(file.read_bytes())
+        part = make()
+        if file is not None:
+            file.write_bytes(pickle.dumps(part))
+        print(f"done: {name}", flush=True)
+        return part
+
+    def has_time_for(self, name):
+        known = self.folder is not None and (self.folder / f"{name}.pickle").exists()
+        return known or time.monotonic() < self.ends
 
 
 def spread(values, digits=4):
     return f"{np.mean(values):.{digits}f} ± {np.std(values, ddof=1):.{digits}f}"
 
 
-def simulated(number, n_seeds, ways):
-    """One of the two problems at the paper's budgets: a row per way of solving."""
+def one_draw(number, way, seed):
+    """One draw of a problem at the paper's budgets, solved in one way."""
     make, r, t = PROBLEMS[number]
     useful = 1 if number == 15 else 5
-    rows, first = [], None
-    for name in ways:
-        found = []
-        for seed in range(n_seeds):
-            data, fresh = make(random_state=seed), make(1000, random_state=1000 + seed)
-            began = time.process_time()
-            model = SparseRBFRegressor(r, t, relevance=0, random_state=seed, **WAYS[name])
-            model.fit(data.X, data.y)
-            seconds = time.process_time() - began
-            e = fresh.y - model.predict(fresh.X)
-            share = model.feature_importances_
-            above = int(np.sum(share > 0.01 * share.max()))
-            found.append(
-                [e.std(), model.objective_, len(model.coef_), share[:useful].sum(), above,
-                 model.n_iter_, seconds]
-            )  # fmt: skip
-            if first is None:
-                first = (model, data, fresh)
+    data, fresh = make(random_state=seed), make(1000, random_state=1000 + seed)
+    began = time.process_time()
+    model = SparseRBFRegressor(r, t, relevance=0, random_state=seed, **WAYS[way])
+    model.fit(data.X, data.y)
+    seconds = time.process_time() - began
+    e = fresh.y - model.predict(fresh.X)
+    share = model.feature_importances_
+    above = int(np.sum(share > 0.01 * share.max()))
+    return [e.std(), model.objective_, len(model.coef_), share[:useful].sum(), above,
+            model.n_iter_, seconds]  # fmt: skip
+
+
+def simulated(number, parts):
+    """One of the two problems at the paper's budgets: a row per way of solving."""
+    rows = []
+    for way in WAYS:
+        found = parts.get(
+            f"problem-{number}-{way}",
+            lambda way=way: [one_draw(number, way, seed) for seed in range(N_SEEDS)],
+        )
         std, J, bases, share, above, solves, seconds = np.transpose(found)
         rows.append(
-            [name, spread(std), spread(J), spread(bases, 1), f"{share.mean():.3f}",
+            [way, spread(std), spread(J), spread(bases, 1), f"{share.mean():.3f}",
              f"{above.mean():.1f}", f"{solves.mean():.0f}", f"{np.median(seconds):.2f}"]
         )  # fmt: skip
     header = ["", "validation std", "J", "basis functions", "share of useful weights",
-              "inputs > 1 %", "solves", "CPU s"]  # fmt: skip
-    return table(header, rows), first
+              "inputs > 1 %", "systems", "CPU s"]  # fmt: skip
+    return table(header, rows)
+
+
+def first_draw(number):
+    make, r, t = PROBLEMS[number]
+    data = make(random_state=0)
+    return SparseRBFRegressor(r, t, relevance=0).fit(data.X, data.y), data
 
 
 def figure_2(model, data):
@@ -116,20 +157,25 @@ def figure_3(model, fresh):
     return save_figure(figure, "rbf_figure_3")
 
 
-def running_times(sizes, widths):
+def time_of(n, d, way):
+    data = friedman(n, d, random_state=0)
+    began = time.process_time()
+    model = SparseRBFRegressor(380.0, 0.13, relevance=0, **WAYS[way]).fit(data.X, data.y)
+    return f"{time.process_time() - began:.2f} ({model.n_iter_})"
+
+
+def running_times(parts, sizes=(100, 250, 500, 1000), widths=(10, 50)):
     """Figure 4: CPU seconds of the robust solver and of the printed one."""
     rows = []
     for n in sizes:
         row = [n]
         for d in widths:
-            data = friedman(n, d, random_state=0)
-            cell = []
-            for name in ("robust, direct", "printed Algorithm 1"):
-                began = time.process_time()
-                model = SparseRBFRegressor(380.0, 0.13, relevance=0, **WAYS[name])
-                model.fit(data.X, data.y)
-                cell.append(f"{time.process_time() - began:.2f} ({model.n_iter_})")
-            row.append(" / ".join(cell))
+            ways = ("robust, direct", "printed Algorithm 1")[: 2 if n <= PRINTED_UP_TO else 1]
+            cells = [
+                parts.get(f"time-{n}-{d}-{way}", lambda n=n, d=d, way=way: time_of(n, d, way))
+                for way in ways
+            ]
+            row.append(" / ".join([*cells, "not run"][:2]))
         rows.append(row)
     return table(["N", *[f"d = {d}" for d in widths]], rows)
 
@@ -141,17 +187,17 @@ def split_of(data, n_train, seed):
     return order[:n_train], order[n_train:]
 
 
-def compare(name, seed, n_grid, n_folds, most_inputs):
+def compare(name, seed):
     """All methods on one split: test error over training and over test variance, sizes."""
     data = load(name)
     _, n_train, r_range, t_range = SETS[name]
     a, b = split_of(data, n_train, seed)
     X, y = data.X.astype(float), data.y.astype(float)
-    rs, ts = np.geomspace(*r_range, n_grid), np.geomspace(*t_range, n_grid)
-    network = SparseRBFRegressorCV(rs, ts, cv=n_folds).fit(X[a], y[a])
+    rs, ts = np.geomspace(*r_range, N_GRID), np.geomspace(*t_range, N_GRID)
+    network = SparseRBFRegressorCV(rs, ts, cv=N_FOLDS).fit(X[a], y[a])
     turns = SparseRBFRegressor(network.r_, network.t_, solver="alternating").fit(X[a], y[a])
     machine = LSSVMRegressor().fit(X[a], y[a])
-    forward = LSSVMForwardRegressor(most_inputs, sigma2=[10.0, 100.0]).fit(X[a], y[a])
+    forward = LSSVMForwardRegressor(MOST_INPUTS[name], sigma2=[10.0, 100.0]).fit(X[a], y[a])
     reduced = ReducedRankKernelRidge(sigma2=machine.sigma2_).fit(X[a], y[a])
     sparse = ReducedRankKernelRidge(sigma2=forward.sigma2_, columns=forward.selected_.tolist()).fit(
         X[a], y[a]
@@ -172,89 +218,88 @@ def compare(name, seed, n_grid, n_folds, most_inputs):
     return out, network, turns
 
 
+def benchmark(name, runs):
+    """Tables 2 and 3 for one data set."""
+    title, n_train, _, _ = SETS[name]
+    if not runs:
+        return [f"### {title}", "Not run: no time, or no file (SPARSEPATH_DATA)."]
+    rows = []
+    for method in runs[0]:
+        a, b, inputs, bases = np.median([run[method] for run in runs], axis=0)
+        each = ", ".join(f"{run[method][0]:.3g}" for run in runs)
+        shown = f"{a:.3g} ({b:.3g})"
+        rows.append([method, shown, each, f"{inputs:g}", f"{bases:g}", PAPER[name][method]])
+    header = ["", "test error", "each split", "inputs", "basis functions",
+              "paper: test (inputs, bases)"]  # fmt: skip
+    first = f"### {title}, {n_train} rows to train, {len(runs)} splits"
+    most = f"Forward selection goes to {MOST_INPUTS[name]} inputs at most."
+    return [first, most, table(header, rows)]
+
+
+def figures_5_and_6(network, turns):
+    figure = Figure(figsize=(10, 3.6), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    network.plot_surface("error", ax=left)
+    network.plot_surface("inputs", ax=right)
+    surface = save_figure(figure, "rbf_figure_5")
+    figure = Figure(figsize=(10, 3.2), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    network.plot_weights(left)
+    turns.plot_weights(right)
+    left.set_title("Algorithm 1", fontsize="small")
+    right.set_title("Algorithm 2, at the same budgets", fontsize="small")
+    return [surface, save_figure(figure, "rbf_figure_6")]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--full", action="store_true")
-    full = parser.parse_args().full
+    parser.add_argument("--parts", type=Path, help="where to keep finished parts")
+    parser.add_argument("--minutes", type=float, default=1e6)
+    options = parser.parse_args()
+    parts = Parts(options.parts, options.minutes)
     warnings.simplefilter("ignore", PathWarning)
     text = [
         "# RBF networks that select inputs and basis functions (paper 003)",
-        "Written by `experiments/rbf.py`" + (" `--full`" if full else "") + ". Errors are those "
-        "of standardised data unless a standard deviation is named, which is in original units.",
+        "Written by one run of `experiments/rbf.py`. Errors are those of standardised data unless "
+        "a standard deviation is named, which is in original units. Which statements of the paper "
+        "hold is said [on the page of the method](../methods/rbf.md#what-of-the-paper-holds).",
     ]
-    seeds = {15: 10, 16: 10} if full else {15: 6, 16: 4}
-    ways = {15: list(WAYS), 16: list(WAYS) if full else list(WAYS)[::2]}
     for number in (15, 16):
-        shown, (model, data, fresh) = simulated(number, seeds[number], ways[number])
         _, r, t = PROBLEMS[number]
-        text += [f"## Problem ({number}), r = {r}, t = {t}, seeds 0 to {seeds[number] - 1}", shown]
+        text += [f"## Problem ({number}), r = {r}, t = {t}, seeds 0 to {N_SEEDS - 1}"]
+        text += ["Mean and standard deviation over the draws; validation on 1000 fresh samples."]
+        text += [simulated(number, parts)]
+        model, data = first_draw(number)
+        fresh = PROBLEMS[number][0](1000, random_state=1000)
         text += [figure_2(model, data) if number == 15 else figure_3(model, fresh)]
-        print(shown, flush=True)
-    shown = running_times(
-        *(((100, 250, 500, 1000), (10, 50, 100)) if full else ((100, 250), (10, 50)))
-    )
     text += [
         "## Running times (Figure 4)",
         "CPU seconds (systems solved), r = 380, t = 0.13: robust / printed schedule, the latter "
         "with the slacks eliminated and matrix products too.",
-        shown,
-    ]
-    print(shown, flush=True)
-    n_splits = (
-        dict.fromkeys(SETS, 10) if full else {"boston_housing": 4, "wine_spectra": 6, "bank32nh": 4}
-    )
-    n_grid, n_folds = (20, 10) if full else (4, 3)
-    text += [
+        running_times(parts),
         "## Benchmarks (Tables 2 and 3)",
-        f"A {n_grid} x {n_grid} grid over the ranges of Table 1, {n_folds} folds, least error. "
+        f"A {N_GRID} x {N_GRID} grid over the ranges of Table 1, {N_FOLDS} folds, least error. "
         "Median over splits of the test error over the training variance (over the test variance); "
-        "then median numbers of inputs and basis functions. LS-SVM and RRKRR are tuned by exact "
-        "leave-one-out, RRKRR at the width of the LS-SVM; forward selection goes to "
-        + ("all inputs." if full else "8 inputs at most."),
+        "then median numbers of inputs and basis functions. Algorithm 2 is run at the budgets that "
+        "the search with Algorithm 1 chose. LS-SVM and RRKRR are tuned by exact leave-one-out, "
+        "RRKRR at the width of the LS-SVM. Split 0 is the file's own where it has one, the others "
+        "are drawn.",
     ]
-    for name, (title, n_train, _, _) in SETS.items():
-        if name not in available():
-            text += [f"### {title}", "The file is not at hand (SPARSEPATH_DATA); not run."]
-            continue
-        runs = []
-        for seed in range(n_splits[name]):
-            out, network, turns = compare(name, seed, n_grid, n_folds, None if full else 8)
-            runs.append(out)
-            print(name, seed, {k: tuple(np.round(v, 4)) for k, v in out.items()}, flush=True)
-        rows = []
-        for method in runs[0]:
-            a, b, inputs, bases = np.median([run[method] for run in runs], axis=0)
-            each = ", ".join(f"{run[method][0]:.3g}" for run in runs)
-            rows.append(
-                [
-                    method,
-                    f"{a:.3g} ({b:.3g})",
-                    each,
-                    f"{inputs:g}",
-                    f"{bases:g}",
-                    PAPER[name][method],
-                ]
-            )
-        header = [
-            "",
-            "test error",
-            "each split",
-            "inputs",
-            "basis functions",
-            "paper: test (inputs, bases)",
-        ]
-        text += [f"### {title}, {n_train} rows to train, {len(runs)} splits", table(header, rows)]
-        if name == "bank32nh":
-            figure = Figure(figsize=(10, 3.6), layout="constrained")
-            left, right = figure.subplots(1, 2)
-            network.plot_surface("error", ax=left)
-            network.plot_surface("inputs", ax=right)
-            text += [save_figure(figure, "rbf_figure_5")]
-            figure = Figure(figsize=(10, 3.2), layout="constrained")
-            left, right = figure.subplots(1, 2)
-            network.plot_weights(left)
-            turns.plot_weights(right)
-            text += [save_figure(figure, "rbf_figure_6")]
+    runs = {name: [] for name in SETS}
+    bank = None
+    for seed in range(max(N_SPLITS.values())):
+        for name in SETS:
+            part = f"{name}-{seed}"
+            if name not in available() or seed >= N_SPLITS[name] or not parts.has_time_for(part):
+                continue
+            out, network, turns = parts.get(part, lambda n=name, s=seed: compare(n, s))
+            runs[name].append(out)
+            if name == "bank32nh" and seed == 0:
+                bank = network, turns
+    for name in SETS:
+        text += benchmark(name, runs[name])
+    if bank is not None:
+        text += ["Figures 5 and 6, Bank, split 0:", *figures_5_and_6(*bank)]
     save_page("rbf", "\n\n".join(text) + "\n")
 
 
