@@ -75,6 +75,8 @@ class Method:
     calls : callable, optional
         From the options and the largest size to how often the callback comes, where that is known
         from them.
+    two_classes : bool
+        Whether classes are two at most.
     """
 
     help: str
@@ -89,6 +91,7 @@ class Method:
     work: Callable[[int, int, int], float] | None = None
     unit: str = ""
     calls: Callable[[Mapping[str, Any], int], int] | None = None
+    two_classes: bool = False
 
     def check(self, name: str, task: str, given: Mapping[str, Any], classes: int = 2) -> None:
         """Refuse what the method does not have."""
@@ -96,6 +99,12 @@ class Method:
             able = [n for n, m in METHODS.items() if task in m.tasks]
             raise InputError(
                 f"{name} does {' and '.join(self.tasks)} only, not {task}; methods that do: "
+                f"{', '.join(able)}."
+            )
+        if task == "classification" and classes > 2 and self.two_classes:
+            able = [n for n, m in METHODS.items() if task in m.tasks and not m.two_classes]
+            raise InputError(
+                f"{name} is for two classes, and the target has {classes}; methods for more: "
                 f"{', '.join(able)}."
             )
         if task == "classification" and classes > 2 and given.get("loss") == "auc":
@@ -156,14 +165,15 @@ def _mlp_grafting(task: str, parameters: Mapping[str, Any]) -> Any:
 
 
 def _rbf(task: str, parameters: Mapping[str, Any]) -> Any:
-    from sparsepath.rbf import SparseRBFRegressor, SparseRBFRegressorCV
+    from sparsepath import rbf
 
     given = dict(parameters)
     if "r" in given and "t" in given:
         if "cv" in given:
             raise InputError("--r and --t fix the budgets; --cv and --groups are for choosing.")
         del given["choose"]
-        return SparseRBFRegressor(**given)
+        one = {"regression": rbf.SparseRBFRegressor}.get(task, rbf.SparseRBFClassifier)
+        return one(**given)
     for name in ("r", "t"):
         if name in given:
             given[f"{name}s"] = [given.pop(name)]
@@ -171,7 +181,8 @@ def _rbf(task: str, parameters: Mapping[str, Any]) -> Any:
         from sklearn.model_selection import LeaveOneOut
 
         given["cv"] = LeaveOneOut()
-    return SparseRBFRegressorCV(n_jobs=-1, **given)
+    many = {"regression": rbf.SparseRBFRegressorCV}.get(task, rbf.SparseRBFClassifierCV)
+    return many(n_jobs=-1, **given)
 
 
 def _lssvm_forward(task: str, parameters: Mapping[str, Any]) -> Any:
@@ -307,16 +318,17 @@ METHODS: dict[str, Method] = {
         unit="steps",
     ),
     "rbf": Method(
-        "Gaussians that select inputs and centres at once; regression, some hundred rows.",
+        "Gaussians that select inputs and centres at once; some hundred rows, two classes at most.",
         _rbf,
         _has("r t cv choose seed groups weights"),
-        ("regression",),
+        _BOTH,
         {},
         "a fit of a network with a centre at every row",
         sizes="own",
         work=lambda rows, columns, sizes: 1e5 * rows**2,
         unit="budgets",
         calls=_rbf_calls,
+        two_classes=True,
     ),
     "lssvm-forward": Method(
         "Add one input at a time to a kernel machine; regression, some hundred rows.",
