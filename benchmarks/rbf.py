@@ -1,4 +1,4 @@
-"""Speed of the RBF solver, as ratios of one run: python benchmarks/rbf.py [--large] [--grid]
+"""Speed of the RBF solver, as ratios of one run: python benchmarks/rbf.py --growth --large --grid
 
 The rival is the plain Newton method in all 2 (M + 1) + d parameters with the printed schedule, the
 slow twin of the tests. CPU seconds; let BLAS use one thread (OMP_NUM_THREADS=1).
@@ -79,6 +79,14 @@ def sampled_grid():
     print(f"  unconverged: {model.cv_results_['n_unconverged'].sum()}")
 
 
+def default_searches():
+    """A whole SparseRBFRegressorCV().fit, 180 fits and six to all data."""
+    for n, d in ((50, 5), (150, 8), (300, 10)):
+        data = friedman(n, d, random_state=0)
+        _, seconds = cpu(lambda data=data: SparseRBFRegressorCV().fit(data.X, data.y))
+        print(f"default search, N = {n}, d = {d}: {seconds:.1f} s")
+
+
 def grid(n_jobs):
     data = friedman(250, 10, random_state=0)
     rs, ts = np.geomspace(10, 1000, 20), np.geomspace(0.05, 5, 20)
@@ -94,12 +102,15 @@ if __name__ == "__main__":
     parser.add_argument("--large", action="store_true", help="N = 1000, d = 50 too (minutes)")
     parser.add_argument("--grid", action="store_true", help="the grid of 4000 fits too (minutes)")
     parser.add_argument("--growth", action="store_true", help="cost by N and d")
+    parser.add_argument("--default", action="store_true", help="searches without any parameter")
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
     with threadpool_limits(1):
         solve(Network(*problem(20, 5), problem(20, 5)[0]), R, T)  # loads the compiled loops
         one_fit(250, 10)
         sampled_grid()
+        if options.default:
+            default_searches()
         if options.growth:
             growth()
         if options.large:

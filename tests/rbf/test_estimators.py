@@ -303,3 +303,10 @@ def test_zero_rule_compares_with_the_multipliers():
     assert nonzero_weights(w, t).tolist() == [True, True, True, False]
     p = np.array([0.2, 2.0, 1e-3, 7e-4])  # the bound is 8.6e-4
     assert nonzero_alpha(p / 2, p / 2, p.sum() / 2 + 1e-6).tolist() == [True, True, True, False]
+
+
+def test_a_budget_that_is_not_used_up_does_not_make_everything_zero():
+    w = np.array([0.5, 0.006, 0.004])  # the bound is above all of them; the cap is 0.005
+    assert nonzero_weights(w, 10.0).tolist() == [True, True, False]
+    p = np.array([1.0, 0.012, 0.008])
+    assert nonzero_alpha(p / 2, p / 2, 100.0).tolist() == [True, True, False]
