@@ -1,6 +1,8 @@
 """The network as an estimator: selection, pruning, warnings, cross-validation, scikit-learn."""
 
 import pickle
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -310,3 +312,15 @@ def test_a_budget_that_is_not_used_up_does_not_make_everything_zero():
     assert nonzero_weights(w, 10.0).tolist() == [True, True, False]
     p = np.array([1.0, 0.012, 0.008])
     assert nonzero_alpha(p / 2, p / 2, 100.0).tolist() == [True, True, False]
+
+
+def test_a_saved_model_predicts_without_a_compiler(fitted, data, tmp_path):
+    file = tmp_path / "model.pickle"
+    file.write_bytes(pickle.dumps((fitted, data.X)))
+    code = (
+        "import pickle, sys\n"
+        f"model, X = pickle.load(open({str(file)!r}, 'rb'))\n"
+        "model.predict(X)\n"
+        "assert 'numba' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
