@@ -372,7 +372,9 @@ def main():
     warnings.simplefilter("ignore", PathWarning)
     text = [
         "# RBF networks that select inputs and basis functions (paper 003)",
-        "Written by one run of `experiments/rbf.py`. Errors are those of standardised data unless "
+        "Written by `experiments/rbf.py`"
+        + (", its parts kept over several runs of one code" if options.parts else "")
+        + ". Errors are those of standardised data unless "
         "a standard deviation is named, which is in original units. Which statements of the paper "
         "hold is said [on the page of the method](../methods/rbf.md#what-of-the-paper-holds).",
     ]
