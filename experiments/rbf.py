@@ -430,7 +430,10 @@ def main():
         running_times(parts),
     ]
     if bank is not None:
-        text += ["Figures 5 and 6, Bank, split 0:", *figures_5_and_6(*bank)]
+        text += [
+            "Figures 5 and 6, Bank, split 0 (of the 32 weights the 30 largest):",
+            *figures_5_and_6(*bank),
+        ]
     text += [*classes, *times]
     save_page("rbf", "\n\n".join(text) + "\n")
 
