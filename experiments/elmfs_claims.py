@@ -1,0 +1,262 @@
+"""The claims of the ELM-FS paper over seeds: subsets, test errors, agreement of seeds."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from elmfs_problems import PROBLEMS, Parts, Problem, Split, called
+from sparsepath import ELMFSRegressor, LarsSelector, MutualInfoSelector, OPELMRegressor
+
+STRATEGIES = ("both", "swap", "scaling")
+RIVALS = ("LARS", "MI-FW")
+XOR, FUNCTIONAL, DIABETES, POLAND, SANTA_FE, ANTHROKIDS = PROBLEMS
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one run left, by size from 1 on."""
+
+    subsets: list[frozenset[int]]  # columns counted from 1
+    errors: list[float]  # SET, or the leave-one-out error of the method's own model
+    standard_errors: list[float]
+    tested: list[float]  # test error of OP-ELM on the subset
+    own: list[float]  # test error of the machine that earned the error
+    seconds: float
+    chosen: int  # by the one-standard-error rule
+
+    def has(self, size: int, *columns: int) -> bool:
+        """Whether the best subset of a size is this one."""
+        return size <= len(self.subsets) and self.subsets[size - 1] == set(columns)
+
+    @property
+    def least(self) -> int:
+        """The size of the least error."""
+        return int(np.argmin(self.errors)) + 1
+
+
+def measure(data: Split, method: str, size: int | None, restarts: int, seed: int) -> dict[str, Any]:
+    """One run of a method on one split, as a part to be stored."""
+    selector: Any
+    if method == "LARS":
+        selector = LarsSelector(size, choose="min")
+    elif method == "MI-FW":
+        selector = MutualInfoSelector(size, random_state=seed, n_threads=1)
+    else:
+        selector = ELMFSRegressor(
+            size, strategy=method, n_restarts=restarts, random_state=seed, n_threads=1
+        )
+    start = time.process_time()
+    path = selector.fit(data.X, data.y).path_
+    seconds = time.process_time() - start
+    judge = OPELMRegressor(100, random_state=seed)
+    judged = path.evaluate(judge, data.X, data.y, data.X_test, data.y_test)
+    sizes = path.sizes[1:]
+    own = []
+    if hasattr(selector, "at_size"):
+        own = [
+            float(np.square(selector.at_size(k).predict(data.X_test) - data.y_test).mean())
+            for k in sizes
+        ]
+    return {
+        "subsets": [[int(i) + 1 for i in path.subset(k)] for k in sizes],
+        "errors": [float(path.error(k)) for k in sizes],
+        "standard_errors": [float(path.error_se(k)) for k in sizes],
+        "tested": [float(judged.error(k)) for k in sizes],
+        "own": own,
+        "seconds": seconds,
+        "chosen": int(path.choose("one_se")) if method in STRATEGIES else 0,
+    }
+
+
+def runs(
+    parts: Parts,
+    problem: Problem,
+    method: str,
+    seeds: int,
+    restarts: int,
+    size: int | None,
+    one_split: bool = False,
+) -> list[Run]:
+    """Runs over seeds, as many as there are; the seed draws the split too, unless ``one_split``."""
+    found = []
+    for seed in range(seeds):
+        name = f"{problem.key}-{method}-{size}-{restarts}-{seed}{'-one' if one_split else ''}"
+        part = parts.get(
+            name,
+            lambda seed=seed: measure(
+                problem.split(0 if one_split else seed), method, size, restarts, seed
+            ),
+        )
+        if part is not None:
+            subsets = [frozenset(subset) for subset in part.pop("subsets")]
+            found.append(Run(subsets=subsets, **part))
+    return found
+
+
+CLAIMS: list[tuple[str, Problem, str, Callable[[Run], bool]]] = [
+    (
+        "{1}, {2,3}, {1,2,3}",
+        XOR,
+        "all",
+        lambda r: r.has(1, 1) and r.has(2, 2, 3) and r.has(3, 1, 2, 3),
+    ),
+    ("least SET at 3", XOR, "all", lambda r: r.least == 3),
+    ("{1..5} at size 5", FUNCTIONAL, "95 %", lambda r: r.has(5, 1, 2, 3, 4, 5)),
+    (
+        "and least SET there",
+        FUNCTIONAL,
+        "95 %",
+        lambda r: r.has(5, 1, 2, 3, 4, 5) and r.least == 5,
+    ),
+    ("{bmi, s5} at size 2", DIABETES, "all", lambda r: r.has(2, 3, 9)),
+    ("{bmi, bp, s5} at size 3", DIABETES, "90 %", lambda r: r.has(3, 3, 4, 9)),
+    ("{8} at size 1", SANTA_FE, "", lambda r: r.has(1, 8)),
+    ("{1,2} at size 2", SANTA_FE, "all", lambda r: r.has(2, 1, 2)),
+    ("{1,2,8} at size 3", SANTA_FE, "all", lambda r: r.has(3, 1, 2, 8)),
+    ("{7}, {1,7}", POLAND, "", lambda r: r.has(1, 7) and r.has(2, 1, 7)),
+    ("{1,7,8} at size 3", POLAND, "", lambda r: r.has(3, 1, 7, 8)),
+]
+ABOUT = (XOR, FUNCTIONAL, DIABETES, SANTA_FE, POLAND)
+
+
+def claims(parts: Parts, strategies: tuple[str, ...], seeds: int, restarts: int) -> list[str]:
+    """How often the subsets that the paper names come out."""
+    found = {
+        (problem.key, strategy): runs(
+            parts, problem, strategy, seeds, restarts, problem.claims_size
+        )
+        for strategy in strategies
+        for problem in ABOUT
+    }
+    lines = [
+        "## Claims over seeds",
+        "",
+        f"ELM-FS with its defaults but {restarts} restarts; {seeds} seeds, each of which draws the",
+        "data (or the 70/30 split; for Santa Fe the split is fixed), the neurons and the starts.",
+        "",
+        "| problem | claim | asked | " + " | ".join(f"strategy {s}" for s in strategies) + " |",
+        "|---|---|---|" + "---|" * len(strategies),
+    ]
+    for text, problem, asked, holds in CLAIMS:
+        counts = [_count(found[problem.key, s], holds) for s in strategies]
+        lines.append(f"| {problem.title} | {text} | {asked} | " + " | ".join(counts) + " |")
+    lines += ["", "CPU seconds per seed, median, sizes as in the tables below:", ""]
+    lines += ["| problem | " + " | ".join(strategies) + " |", "|---|" + "---|" * len(strategies)]
+    for problem in ABOUT:
+        times = [
+            f"{np.median([r.seconds for r in found[problem.key, s]]):.1f}"
+            if found[problem.key, s]
+            else ""
+            for s in strategies
+        ]
+        lines.append(f"| {problem.title} | " + " | ".join(times) + " |")
+    missed = {called([i - 1 for i in r.subsets[2]]) for r in found[SANTA_FE.key, "both"]} - {
+        "{1, 2, 8}"
+    }
+    if missed:
+        lines += ["", f"Santa Fe, strategy both, size 3 otherwise: {', '.join(sorted(missed))}."]
+    return [*lines, ""]
+
+
+def _count(found: list[Run], holds: Callable[[Run], bool]) -> str:
+    return f"{sum(map(holds, found))} of {len(found)}" if found else ""
+
+
+def errors_over_seeds(
+    parts: Parts, problem: Problem, seeds: int, restarts: int, size: int | None, title: str
+) -> list[str]:
+    """SET and test errors of all methods by size, medians over seeds."""
+    found = {
+        method: runs(parts, problem, method, seeds, restarts, size) for method in ("both", *RIVALS)
+    }
+    here = found["both"]
+    if not here:
+        return []
+    rivals = [r for r in RIVALS if found[r]]
+    chosen = [r.chosen for r in here]
+    lines = [
+        f"### {problem.title}, {title}",
+        "",
+        f"{len(here)} seeds. Medians, in brackets the least and the largest. The rule of one "
+        "standard error chose",
+        f"{_counted(chosen)}; the least SET was at {_counted([r.least for r in here])}.",
+        "",
+        "| size | SET | standard error | test: ELM-FS | "
+        + " | ".join(rivals)
+        + " | ELM-FS's own | commonest subset |",
+        "|---|" + "---|" * (5 + len(rivals)),
+    ]
+    for k in range(min(len(r.errors) for r in here)):
+        sets = [r.subsets[k] for r in here]
+        commonest = max(sets, key=lambda s: (sets.count(s), sorted(s)))
+        cells = [
+            _spread([r.errors[k] for r in here]),
+            f"{np.median([r.standard_errors[k] for r in here]):.2g}",
+            _spread([r.tested[k] for r in here]),
+            *(_spread([r.tested[k] for r in found[m] if k < len(r.tested)]) for m in rivals),
+            _spread([r.own[k] for r in here]),
+            f"{called([i - 1 for i in commonest])}, {sets.count(commonest)} of {len(sets)}",
+        ]
+        lines.append(f"| {k + 1} | " + " | ".join(cells) + " |")
+    return [*lines, ""]
+
+
+def _spread(values: list[float]) -> str:
+    return f"{np.median(values):.3g} ({min(values):.3g} to {max(values):.3g})" if values else ""
+
+
+def _counted(sizes: list[int]) -> str:
+    """Sizes and how often, as '3 (20 times)'."""
+    return ", ".join(f"size {s} ({sizes.count(s)} times)" for s in sorted(set(sizes)))
+
+
+def agreement(parts: Parts, size: int, seeds: int, restarts: int) -> list[str]:
+    """How far the subsets of different seeds of the neurons and starts agree on 53 features."""
+    lines = ["## Agreement between seeds on 53 features (anthrokids)", ""]
+    for method in ("both", "swap"):
+        found = runs(parts, ANTHROKIDS, method, seeds, restarts, size, one_split=True)
+        if len(found) < 2:
+            continue
+        minutes = np.mean([r.seconds for r in found]) / 60
+        lines += [
+            f"Strategy {method}, sizes 1 to {size}, {len(found)} seeds of neurons and starts on one "
+            f"split, {minutes:.1f} CPU minutes",
+            "each. In common: the part of a subset that another seed has too, mean over pairs of",
+            "seeds (by chance: size / 53). Alike: the same with a feature counted as shared if the "
+            "other",
+            "seed has one that is correlated with it by 0.95 or more. The last column is the "
+            "difference",
+            "of the least and the largest SET in standard errors of SET.",
+            "",
+            "| size | in common | by chance | alike | in all | SET, least to largest | in SE |",
+            "|---|---|---|---|---|---|---|",
+        ]
+        twins = np.abs(np.corrcoef(ANTHROKIDS.split(0).X.T)) >= 0.95
+        for k in range(1, size + 1):
+            subsets = [r.subsets[k - 1] for r in found]
+            shared = [len(a & b) / k for a, b in combinations(subsets, 2)]
+            alike = [
+                (_matched(a, b, twins) + _matched(b, a, twins)) / (2 * k)
+                for a, b in combinations(subsets, 2)
+            ]
+            errors = [r.errors[k - 1] for r in found]
+            spread = (max(errors) - min(errors)) / np.median(
+                [r.standard_errors[k - 1] for r in found]
+            )
+            common = [i - 1 for i in frozenset.intersection(*subsets)]
+            lines.append(
+                f"| {k} | {np.mean(shared):.2f} | {k / 53:.2f} | {np.mean(alike):.2f} | "
+                f"{called(common)} | {min(errors):.4g} to {max(errors):.4g} | {spread:.2f} |"
+            )
+        lines.append("")
+    return lines
+
+
+def _matched(a: frozenset[int], b: frozenset[int], twins: Any) -> int:
+    """How many features of a have themselves or a near twin in b."""
+    columns = [j - 1 for j in b]
+    return sum(bool(twins[i - 1, columns].any()) for i in a)
