@@ -25,7 +25,6 @@ from elmfs_claims import (
     ABOUT,
     ANTHROKIDS,
     POLAND,
-    SANTA_FE,
     STRATEGIES,
     agreement,
     claims,
@@ -146,7 +145,7 @@ def over_seeds(parts: Parts, full: bool) -> dict[str, list[str]]:
     sections["claims"] = claims(parts, STRATEGIES, seeds, restarts)
     for problem in (POLAND, ANTHROKIDS) if full else ():
         sections["errors"] += errors_over_seeds(
-            parts, problem, 5, restarts, problem.splits_size, "more features"
+            parts, problem, seeds, restarts, problem.splits_size, "more features"
         )
     return sections
 

@@ -1,7 +1,5 @@
 """Exceptions and warnings that say what was given, what is allowed and what to try."""
 
-import warnings
-
 
 class SparsepathError(Exception):
     """Base of every error that sparsepath raises on purpose."""
@@ -17,10 +15,3 @@ class FileError(SparsepathError, OSError):
 
 class PathWarning(UserWarning):
     """A selection path ended early or is less exact than asked; the message says where and why."""
-
-
-def warn_interrupted() -> None:
-    """Say that a search was interrupted and that what it had found is kept."""
-    warnings.warn(
-        "the search was interrupted; the path has what was found so far.", PathWarning, stacklevel=4
-    )

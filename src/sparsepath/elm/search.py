@@ -12,6 +12,7 @@ from sparsepath.elm.polish import polish
 from sparsepath.elm.scaling import Best, Candidate, restart
 from sparsepath.elm.subsets import SwapSearch, best_prefix
 from sparsepath.steps import Step
+from sparsepath.watching import ASKED, INTERRUPTED
 
 STRATEGIES = ("both", "scaling", "swap")
 BATCH = 10  # restarts between two calls of the watcher
@@ -60,7 +61,7 @@ def search(
     except KeyboardInterrupt:
         if not run.machines().at:
             raise
-        run.stopped = "interrupted"
+        run.stopped = INTERRUPTED
     return run.machines(), run.stopped
 
 
@@ -75,7 +76,7 @@ class _Run:
     def tell(self) -> bool:
         """Report what there is; whether the search is to end."""
         if self.watch is not None and self.watch(self.machines()):
-            self.stopped = "asked to"
+            self.stopped = ASKED
         return bool(self.stopped)
 
     def all(self, seeds: Sequence[np.random.SeedSequence]) -> None:

@@ -26,9 +26,9 @@ from sparsepath.elm.estimators import (
 from sparsepath.elm.network import Pool, Target, draw_neurons, standardise
 from sparsepath.elm.scaling import RULES, Best
 from sparsepath.elm.search import STRATEGIES, Plan, Watch, models, search
-from sparsepath.errors import InputError, warn_interrupted
+from sparsepath.errors import InputError
 from sparsepath.path import SelectionPath
-from sparsepath.watching import is_watched, tell
+from sparsepath.watching import INTERRUPTED, is_watched, tell, warn_if_interrupted
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,9 +97,8 @@ class _ELMFS(SelectorMixin, CallbackSupportMixin, BaseEstimator):
         with Threads(self.n_threads) as threads:
             seeds = for_restarts.spawn(plan.n_restarts)
             best, stopped = search(data.pool, plan, seeds, threads, self._watch(context, data))
-        if stopped == "interrupted":
-            warn_interrupted()
-        self._settle(best, data, stopped, complete=stopped != "interrupted")
+        self._settle(best, data, stopped, complete=stopped != INTERRUPTED)
+        warn_if_interrupted(self.path_)
         context.call_on_fit_task_end(estimator=self, X=X, y=y)
         return self
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from sparsepath.information.kraskov import Estimator
 from sparsepath.steps import Move, Step
+from sparsepath.watching import ASKED
 
 SEARCHES = ("forward", "forward-backward")
 
@@ -38,7 +39,7 @@ class Trail:
     def stop(self) -> bool:
         """Whether the watcher wants an end."""
         if self._watch is not None and self._watch(self):
-            self.stopped = "asked to"
+            self.stopped = ASKED
         return bool(self.stopped)
 
 

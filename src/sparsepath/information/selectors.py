@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sparsepath.data.door import check_features, check_target
 from sparsepath.data.threads import Threads
-from sparsepath.errors import InputError, warn_interrupted
+from sparsepath.errors import InputError
 from sparsepath.information.kraskov import (
     VARIANTS,
     Estimator,
@@ -24,7 +24,7 @@ from sparsepath.information.kraskov import (
 from sparsepath.information.neighbors import choose_neighbors
 from sparsepath.information.search import SEARCHES, Trail, forward, forward_backward
 from sparsepath.path import SelectionPath
-from sparsepath.watching import is_watched, tell
+from sparsepath.watching import INTERRUPTED, is_watched, tell, warn_if_interrupted
 
 METHODS = {"forward": "mi-forward", "forward-backward": "mi-forward-backward"}
 
@@ -152,9 +152,9 @@ class MutualInfoSelector(SelectorMixin, CallbackSupportMixin, BaseEstimator):
             except KeyboardInterrupt:
                 if len(trail.steps) == 1:
                     raise
-                trail.stopped = "interrupted"
-                warn_interrupted()
-        self._settle(trail, complete=trail.stopped != "interrupted")
+                trail.stopped = INTERRUPTED
+        self._settle(trail, complete=trail.stopped != INTERRUPTED)
+        warn_if_interrupted(self.path_)
         context.call_on_fit_task_end(estimator=self, X=X, y=y)
         return self
 
