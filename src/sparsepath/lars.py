@@ -1,29 +1,36 @@
 """Least angle regression as a selection path: a thin layer over scikit-learn."""
 
 import copy
+from collections.abc import Callable, Iterator
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import solve_triangular
 from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from sparsepath.data.blocks import Floats
 from sparsepath.data.door import check_features, refuse_constant
 from sparsepath.elm.estimators import check_count, check_one_target, lars_entries
-from sparsepath.elm.network import ROOM, Target, standardise
+from sparsepath.elm.network import Target, standardise
 from sparsepath.errors import InputError
 from sparsepath.path import SelectionPath
 from sparsepath.steps import Move, Step
+from sparsepath.watching import ASKED, INTERRUPTED, Callback, is_watched, tell, warn_if_interrupted
+
+FIRST, MORE = 32, 4  # columns that are asked for at first, and by what they grow
 
 
-class LarsSelector(RegressorMixin, SelectorMixin, BaseEstimator):
+class LarsSelector(RegressorMixin, SelectorMixin, CallbackSupportMixin, BaseEstimator):
     """Least angle regression: features in the order in which they enter.
 
     Features are brought to unit variance. The model of each size is least squares on the features
     that have entered, and its error is the exact leave-one-out error of that model; one
-    orthogonalisation of the features in their order gives all of them.
+    orthogonalisation of the features in their order gives all of them. Ctrl-C keeps the path so
+    far.
 
     Parameters
     ----------
@@ -32,6 +39,9 @@ class LarsSelector(RegressorMixin, SelectorMixin, BaseEstimator):
     choose : {"one_se", "min"}, int or float, default="one_se"
         Which size to use for prediction: the smallest within one standard error of the least error,
         that of the least error, a given size, or the smallest within a fraction of the least error.
+    callback : callable, optional
+        Called after every feature with the path so far; a true value stops the search, as Ctrl-C
+        does.
 
     Attributes
     ----------
@@ -53,16 +63,22 @@ class LarsSelector(RegressorMixin, SelectorMixin, BaseEstimator):
     """
 
     def __init__(
-        self, max_features: int | None = None, *, choose: str | int | float = "one_se"
+        self,
+        max_features: int | None = None,
+        *,
+        choose: str | int | float = "one_se",
+        callback: Callback = None,
     ) -> None:
         self.max_features = max_features
         self.choose = choose
+        self.callback = callback
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
 
+    @with_callbacks
     def fit(self, X: Any, y: ArrayLike) -> Self:
         """Follow least angle regression and settle on a size.
 
@@ -81,20 +97,53 @@ class LarsSelector(RegressorMixin, SelectorMixin, BaseEstimator):
         most = min(len(usable), len(Y) - 2)
         if self.max_features is not None:
             most = min(most, check_count(self.max_features, "max_features", least=0))
-        target = Target(Y)
-        order = usable[lars_entries(XT[usable].T, target.rows[0], most)].tolist()
-        steps = _steps(XT, centre, scale, order, target)
+        model = _LeastSquares(XT, centre, scale, Target(Y), most)
+        context = self._init_callback_context(max_subtasks=most)
+        context.call_on_fit_task_begin(estimator=self, X=X, y=y)
+        watch = self._watch(context, model) if is_watched(self) else None
+        stopped = ""
+        try:
+            for column in _entering(XT[usable].T, model.target.rows[0], most):
+                model.add(int(usable[column]))
+                if watch is not None and watch():
+                    stopped = ASKED
+                    break
+        except KeyboardInterrupt:
+            if not model.order:
+                raise
+            stopped = INTERRUPTED
+        self._settle(model, stopped, complete=stopped != INTERRUPTED)
+        warn_if_interrupted(self.path_)
+        context.call_on_fit_task_end(estimator=self, X=X, y=y)
+        return self
+
+    def _settle(self, model: "_LeastSquares", stopped: str, complete: bool) -> None:
+        """Make the path, and take the model of the size that is asked for."""
+        told = self.get_params(deep=False)
+        del told["callback"]
+        steps = list(model.steps)
         self.path_ = SelectionPath(
             steps,
             n_features=self.n_features_in_,
-            moves=[Move("add", i, steps[k + 1].error, 0.0) for k, i in enumerate(order)],
+            moves=[Move("add", step.subset[-1], step.error, 0.0) for step in steps[1:]],
             feature_names=getattr(self, "feature_names_in_", None),
             method="lars",
-            parameters=self.get_params(deep=False),
-            data={"n_samples": len(Y), "n_features": len(XT)},
+            parameters=told,
+            data={"n_samples": model.target.n, "n_features": self.n_features_in_},
+            complete=complete,
+            stopped=stopped,
         )
-        self._take(self.path_.choose(self.choose))
-        return self
+        self._take(self.path_.settle(self.choose))
+
+    def _watch(self, context: Any, model: "_LeastSquares") -> Callable[[], bool]:
+        """What is called after every feature: scikit-learn's callbacks and the plain one."""
+
+        def watch() -> bool:
+            state = copy.copy(self)
+            state._settle(model, "", complete=False)
+            return tell(self, context, state.path_, lambda: state)
+
+        return watch
 
     def _take(self, size: int) -> None:
         step = self.path_.step(size)
@@ -131,29 +180,64 @@ class LarsSelector(RegressorMixin, SelectorMixin, BaseEstimator):
         return mask
 
 
-def _steps(
-    XT: Floats, centre: Floats, scale: Floats, order: list[int], target: Target
-) -> list[Step]:
-    """Least squares on the first 0, 1, 2, ... features of the order: X = Q R, leverages from Q."""
-    Q, R = np.linalg.qr(XT[order].T)
-    z = Q.T @ target.centred
-    E, p = target.rows.copy(), np.full(target.n, 1.0 - 1.0 / target.n)
-    steps = []
-    for size in range(len(order) + 1):
-        if size:
-            E = E - z[size - 1] * Q[:, size - 1]
-            p = p - np.square(Q[:, size - 1])
-        loo = target.judge(E, p)
-        subset = order[:size]
-        coef = np.linalg.solve(R[:size, :size], z[:size]) / scale[subset, None]
-        steps.append(
-            Step(
-                tuple(subset),
-                loo.criterion if p.min() > ROOM else np.inf,
-                loo.standard_error,
-                coef,
-                target.mean - centre[subset] @ coef,
-                float(np.square(E).mean()),
-            )
+def _entering(X: Floats, y: Floats, most: int) -> Iterator[int]:
+    """Columns as they enter, at most so many.
+
+    scikit-learn tells them all at its end, so it is asked for a few, then for four times as many,
+    and so on: a third more work at the most, and something to keep if the rest is not waited for.
+    """
+    given, asked = 0, FIRST
+    while given < most:
+        entered = lars_entries(X, y, min(asked, most))
+        yield from entered[given:].tolist()
+        if len(entered) < asked:
+            return
+        given, asked = len(entered), MORE * asked
+
+
+class _LeastSquares:
+    """Least squares on the first 0, 1, 2, ... columns of an order: X = Q R, leverages from Q.
+
+    A column is made orthogonal to those before it twice, which is enough for Q to be orthogonal to
+    rounding.
+    """
+
+    def __init__(
+        self, XT: Floats, centre: Floats, scale: Floats, target: Target, most: int
+    ) -> None:
+        self.XT, self.centre, self.scale, self.target = XT, centre, scale, target
+        self.Q, self.R, self.z = np.empty((most, target.n)), np.zeros((most, most)), np.empty(most)
+        self.E, self.p = target.rows[0].copy(), np.full(target.n, 1.0 - 1.0 / target.n)
+        self.order: list[int] = []
+        self.steps = [self._step()]
+
+    def add(self, column: int) -> None:
+        """Let a column enter."""
+        k = len(self.order)
+        before, q = self.Q[:k], self.XT[column].copy()
+        for _ in range(2):
+            along = before @ q
+            q -= along @ before
+            self.R[:k, k] += along
+        self.R[k, k] = np.linalg.norm(q)
+        q /= self.R[k, k]
+        self.Q[k], self.z[k] = q, q @ self.target.centred[:, 0]
+        self.E -= self.z[k] * q
+        self.p -= np.square(q)
+        self.order.append(column)
+        self.steps.append(self._step())
+
+    def _step(self) -> Step:
+        k, subset = len(self.order), self.order
+        loo = self.target.judge(self.E[None], self.p)
+        coef = np.empty((0, 1))
+        if k:
+            coef = solve_triangular(self.R[:k, :k], self.z[:k, None]) / self.scale[subset, None]
+        return Step(
+            tuple(subset),
+            loo.criterion,
+            loo.standard_error,
+            coef,
+            self.target.mean - self.centre[subset] @ coef,
+            float(np.square(self.E).mean()),
         )
-    return steps

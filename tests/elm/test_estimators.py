@@ -270,3 +270,42 @@ def test_lars_goes_to_the_size_that_is_asked_for():
         assert LarsSelector(size).fit(X, y).path_.subsets == full.subsets[: size + 1]
     repeated = LarsSelector().fit(X[:, [0, 0, 1]], y).path_
     assert repeated.sizes == (0, 1, 2)
+
+
+def test_lars_that_is_asked_little_by_little_is_the_same():
+    from sklearn.linear_model import lars_path
+
+    random = np.random.default_rng(0)
+    X = random.standard_normal((300, 150)) @ random.standard_normal((150, 150))
+    y = X @ random.standard_normal(150) + random.standard_normal(300)
+    path = LarsSelector(140).fit(X, y).path_
+    scaled = (X - X.mean(0)) / X.std(0)
+    order = lars_path(scaled, y - y.mean(), method="lar", max_iter=1000)[1][:140]
+    assert list(path.subset(140)) == [int(i) for i in order]
+    # the last model, whose columns are nearly dependent, is least squares still
+    A = np.column_stack([np.ones(300), X[:, order]])
+    hat = A @ np.linalg.pinv(A)
+    left_out = (y - hat @ y) / (1 - np.diag(hat))
+    assert path.error(140) == pytest.approx(np.square(left_out).mean(), rel=1e-6)
+
+
+@pytest.mark.parametrize("how", ["interrupted", "asked to"])
+def test_lars_tells_and_can_be_ended(how):
+    problem = functional(60, 6, random_state=0)
+    told = []
+
+    def enough(path):
+        told.append(path)
+        if len(told) == 3 and how == "interrupted":
+            raise KeyboardInterrupt
+        return len(told) == 3
+
+    model = LarsSelector(choose=6, callback=enough)
+    with pytest.warns(PathWarning, match="ends at size 3") if how[0] == "i" else nullcontext():
+        model.fit(problem.X, problem.y)
+    full = LarsSelector().fit(problem.X, problem.y).path_
+    assert [path.sizes[-1] for path in told] == [1, 2, 3]
+    assert model.path_.subsets == full.subsets[:4] == told[-1].subsets
+    assert (model.path_.stopped, model.path_.complete) == (how, how == "asked to")
+    assert len(model.selected_) == 3
+    assert "callback" not in model.path_.parameters

@@ -381,6 +381,7 @@ METHODS: dict[str, Method] = {
         {},
         "about one pass over the data",
         model="least squares on the features that have entered",
+        unit="features",
     ),
 }
 """Every method by its name on the command line."""
