@@ -1,10 +1,12 @@
 """ELM-FS and mutual information against plain implementations, as ratios of one run.
 
     python benchmarks/elmfs.py [--quick]
+    python benchmarks/elmfs.py --only restarts --parts FOLDER    # piece by piece, then the page
 
 CPU seconds of the process, so that other jobs on the machine disturb little; wall seconds where
-threads matter. The plain implementations are the slow twin of the tests (singular values) and, for
-mutual information, all pairs in NumPy. Writes docs/benchmarks/elmfs.md.
+threads matter. Every ratio is of one piece, that is of one process. The plain implementations are
+the slow twin of the tests (singular values) and, for mutual information, all pairs in NumPy. Writes
+docs/benchmarks/elmfs.md.
 """
 
 import argparse
@@ -12,6 +14,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -111,7 +114,17 @@ def floor(neurons: list[int], n: int) -> tuple[float, float]:
         return timed(outputs)[1], timed(products)[1]
 
 
-def restarts(n_restarts: int) -> tuple[float, str]:
+def best_cpu(task: Callable[[], Any], repeat: int = 3) -> float:
+    """The least CPU seconds of a task."""
+    return min(timed(task)[1] for _ in range(repeat))
+
+
+def restarts(n_restarts: int) -> str:
+    slow_cpu, section = against_plain(n_restarts)
+    return f"{section}\n{default_run(slow_cpu, n_restarts)}"
+
+
+def against_plain(n_restarts: int) -> tuple[float, str]:
     problem = xor_like(1000, random_state=0)
     pool = pool_of(problem.X, problem.y)
     seeds = np.random.SeedSequence(0).spawn(n_restarts)
@@ -176,50 +189,65 @@ def _xy(problem: Any) -> tuple[Any, Any]:
 
 
 def many_features(size: int, seeds: int) -> str:
-    title = f"## 53 features (anthrokids), sizes 1 to {size}, swap search, seeds of the neurons"
+    title = f"## 53 features (anthrokids), sizes 1 to {size}, swap search"
     try:
         data = load("anthrokids")
     except FileError as error:
         return f"{title}\n\nLeft out: {error}\n"
     train = np.random.default_rng(0).permutation(len(data.y))[:713]
+    y = data.y / data.y[train].std()
     paths, times = [], []
     for seed in range(seeds):
-        model = ELMFSRegressor(size, strategy="swap", random_state=seed)
-        fitted, cpu, _ = timed(lambda model=model: model.fit(data.X[train], data.y[train]))
+        model = ELMFSRegressor(size, strategy="swap", random_state=seed, n_threads=1)
+        fitted, cpu, _ = timed(lambda model=model: model.fit(data.X[train], y[train]))
         paths.append(fitted.path_)
         times.append(f"{cpu:.0f}")
-    shared = [
-        np.mean(
-            [
-                len(set(a.subset(k)) & set(b.subset(k))) / k
-                for i, a in enumerate(paths)
-                for b in paths[:i]
-            ]
-        )
-        for k in range(1, size + 1)
-    ]
+    rows = []
+    for k in range(1, size + 1):
+        subsets = [set(path.subset(k)) for path in paths]
+        shared = np.mean([len(a & b) / k for a, b in combinations(subsets, 2)])
+        errors = [path.error(k) for path in paths]
+        spread = (max(errors) - min(errors)) / np.median([path.error_se(k) for path in paths])
+        rows.append([str(k), f"{shared:.2f}", f"{min(errors):.4g}", f"{spread:.2f}"])
     return f"""{title}
 
-{", ".join(times)} CPU s. Part of a subset that another seed has too, by size (by chance: size / 53):
-{" ".join(f"{s:.2f}" for s in shared)}.
+{seeds} seeds of the neurons on one split of 713 samples: {", ".join(times)} CPU s. In common: the part of a subset
+that another seed has too, mean over pairs (by chance: size / 53). The last column is the difference between
+the largest and the least SET, the leave-one-out error, in standard errors of SET.
+
+{table(["size", "in common", "least SET", "SET apart, in standard errors"], rows)}
 """
 
 
+def slope(x: list[int], seconds: list[float]) -> float:
+    """Of the logarithm of the time by that of x, least squares."""
+    return float(np.polyfit(np.log(x), np.log(seconds), 1)[0])
+
+
 def growth(n_restarts: int) -> str:
-    rows = []
-    for n in (500, 1000, 2000, 4000, 8000):
+    samples, counts = [500, 1000, 2000, 4000, 8000], [n_restarts * 2**i for i in range(4)]
+    by_samples, by_restarts = [], []
+    for n in samples:
         problem = xor_like(n, random_state=0)
         pool = pool_of(problem.X, problem.y)
-        seeds = np.random.SeedSequence(0).spawn(n_restarts)
-        rows.append([str(n), str(n_restarts), _2(timed(lambda p=pool, s=seeds: ours(p, s, 1))[1])])
+        seeds = np.random.SeedSequence(0).spawn(4 * n_restarts)
+        ours(pool, seeds[:1], 1)
+        by_samples.append(best_cpu(lambda p=pool, s=seeds: ours(p, s, 1), 2))
     problem = xor_like(1000, random_state=0)
     pool = pool_of(problem.X, problem.y)
-    for r in (2 * n_restarts, 4 * n_restarts, 8 * n_restarts):
+    for r in counts:
         seeds = np.random.SeedSequence(0).spawn(r)
-        rows.append(["1000", str(r), _2(timed(lambda s=seeds: ours(pool, s, 1))[1])])
+        by_restarts.append(best_cpu(lambda s=seeds: ours(pool, s, 1), 2))
+    rows = [
+        *([str(n), str(4 * n_restarts), _2(t)] for n, t in zip(samples, by_samples, strict=True)),
+        *(["1000", str(r), _2(t)] for r, t in zip(counts, by_restarts, strict=True)),
+    ]
     return f"""## Growth of the cost of restarts
 
 {table(["samples", "restarts", "CPU s"], rows)}
+
+The time grows as the power {slope(samples, by_samples):.2f} of the samples and {slope(counts, by_restarts):.2f} of the restarts (slopes of the
+logarithms; 1 is linear). More samples make a restart take other steps, and other restarts take more or fewer.
 """
 
 
@@ -248,7 +276,7 @@ def information(n: int) -> str:
         X, Y = standard_rows(problem.X).T, standard_rows(problem.y[:, None]).T
         MutualInfoSelector(1, n_threads=1).fit(problem.X, problem.y)  # compile
         selector = MutualInfoSelector(n_threads=1)
-        _, cpu, _ = timed(lambda s=selector, p=problem: s.fit(p.X, p.y))
+        cpu = best_cpu(lambda s=selector, p=problem: s.fit(p.X, p.y))
 
         def slow(X: Any = X, Y: Any = Y) -> list[int]:
             chosen: list[int] = []
@@ -272,20 +300,26 @@ def information(n: int) -> str:
             tree = Estimator(XT, YT, 6, 1, threads, use_tree=True)
             before = tuple(range(size - 1))
             fast._matrix(before)
-            cpu = min(
-                timed(lambda f=fast, b=before, c=c: f.additions(b, [c]))[1]
-                for c in range(size - 1, 10)
-            )
-            cpu_tree = timed(lambda t=tree, s=size: t.of(range(s)))[1]
+            cpu = best_cpu(lambda f=fast, b=before, c=size - 1: f.additions(b, [c]))
+            cpu_tree = best_cpu(lambda t=tree, s=size: t.of(range(s)))
             candidates.append([str(size), f"{1e3 * cpu:.1f}", f"{1e3 * cpu_tree:.1f}"])
     return f"""## MI-FW, {n} samples, k = 6, one thread
 
 {table(["", "CPU s", "plain NumPy, CPU s", "ratio", "same path"], rows)}
 
-One candidate on functional by the size of its subset, CPU ms:
+One candidate on functional by the size of its subset, CPU ms, the best of three:
 
 {table(["size", "kept distances", "tree"], candidates)}
 """
+
+
+def pieces(quick: bool) -> dict[str, Callable[[], str]]:
+    return {
+        "restarts": lambda: restarts(25 if quick else 100),
+        "information": lambda: information(300 if quick else 1000),
+        "growth": lambda: growth(10 if quick else 25),
+        "many": lambda: many_features(5 if quick else 15, 2 if quick else 3),
+    }
 
 
 def main() -> None:
@@ -293,24 +327,29 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--quick", action="store_true", help="a quarter of the work")
-    parser.add_argument("--skip-many", action="store_true", help="without the 53 features")
+    parser.add_argument("--only", choices=list(pieces(True)), help="one piece; needs --parts")
+    parser.add_argument("--parts", type=Path, help="where pieces are stored and looked for")
     arguments = parser.parse_args()
-    quick = arguments.quick
-    n_restarts = 25 if quick else 100
-    load = os.getloadavg()[0]
-    slow_cpu, first = restarts(n_restarts)
-    many = "" if arguments.skip_many else many_features(5 if quick else 15, 2)
+    if arguments.only and not arguments.parts:
+        parser.error("--only needs --parts")
+    sections = []
+    for name, piece in pieces(arguments.quick).items():
+        file = arguments.parts / f"{name}.md" if arguments.parts else None
+        if file and file.exists() and name != arguments.only:
+            sections.append(file.read_text(encoding="utf-8"))
+        elif arguments.only in (None, name):
+            load = f"\nLoad of the machine when this piece began: {os.getloadavg()[0]:.1f}.\n"
+            sections.append(piece() + load)
+            if file:
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_text(sections[-1], encoding="utf-8")
     page = f"""# ELM-FS and mutual information: measured ratios
 
-Made by `{" ".join(["python benchmarks/elmfs.py", *sys.argv[1:]])}` in one run on a two-core machine, load {load:.1f} when it
-began. CPU seconds can be compared; wall seconds say something only if the machine was idle.
+Made by `python benchmarks/elmfs.py{" --quick" * arguments.quick}` on a two-core machine{", piece by piece" if arguments.parts else ""}. CPU seconds can be
+compared; wall seconds say something only if the machine was idle.
 
-{first}
-{default_run(slow_cpu, n_restarts)}
-{information(300 if quick else 1000)}
-{growth(10 if quick else 25)}
-{many}"""
-    write_page("quick.md" if quick else "elmfs.md", page)
+{chr(10).join(sections)}"""
+    write_page("quick.md" if arguments.quick else "elmfs.md", page)
 
 
 if __name__ == "__main__":
