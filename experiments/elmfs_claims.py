@@ -167,19 +167,23 @@ def _count(found: list[Run], holds: Callable[[Run], bool]) -> str:
 
 
 def errors_over_seeds(
-    parts: Parts, problem: Problem, seeds: int, restarts: int, size: int | None, title: str
+    parts: Parts,
+    problem: Problem,
+    seeds: int,
+    restarts: int,
+    size: int | None,
+    rivals: tuple[str, ...] = RIVALS,
 ) -> list[str]:
-    """SET and test errors of all methods by size, medians over seeds."""
+    """SET and test errors by size of ELM-FS and of rivals, medians over seeds."""
     found = {
-        method: runs(parts, problem, method, seeds, restarts, size) for method in ("both", *RIVALS)
+        method: runs(parts, problem, method, seeds, restarts, size) for method in ("both", *rivals)
     }
     here = found["both"]
     if not here:
         return []
-    rivals = [r for r in RIVALS if found[r]]
     chosen = [r.chosen for r in here]
     lines = [
-        f"### {problem.title}, {title}",
+        f"### {problem.title}, sizes to {min(len(r.errors) for r in here)}",
         "",
         f"{len(here)} seeds. Medians, in brackets the least and the largest. The rule of one "
         "standard error chose",
@@ -217,43 +221,37 @@ def _counted(sizes: list[int]) -> str:
 def agreement(parts: Parts, size: int, seeds: int, restarts: int) -> list[str]:
     """How far the subsets of different seeds of the neurons and starts agree on 53 features."""
     lines = ["## Agreement between seeds on 53 features (anthrokids)", ""]
-    for method in ("both", "swap"):
-        found = runs(parts, ANTHROKIDS, method, seeds, restarts, size, one_split=True)
-        if len(found) < 2:
-            continue
-        minutes = np.mean([r.seconds for r in found]) / 60
-        lines += [
-            f"Strategy {method}, sizes 1 to {size}, {len(found)} seeds of neurons and starts on one "
-            f"split, {minutes:.1f} CPU minutes",
-            "each. In common: the part of a subset that another seed has too, mean over pairs of",
-            "seeds (by chance: size / 53). Alike: the same with a feature counted as shared if the "
-            "other",
-            "seed has one that is correlated with it by 0.95 or more. The last column is the "
-            "difference",
-            "of the least and the largest SET in standard errors of SET.",
-            "",
-            "| size | in common | by chance | alike | in all | SET, least to largest | in SE |",
-            "|---|---|---|---|---|---|---|",
+    found = runs(parts, ANTHROKIDS, "both", seeds, restarts, size, one_split=True)
+    if len(found) < 2:
+        return []
+    minutes = np.mean([r.seconds for r in found]) / 60
+    lines += [
+        f"Sizes 1 to {size}, {restarts} restarts, {len(found)} seeds of neurons and starts on one split, "
+        f"{minutes:.1f} CPU minutes each.",
+        "In common: the part of a subset that another seed has too, mean over pairs of seeds (by",
+        "chance: size / 53). Alike: the same with a feature counted as shared if the other seed has",
+        "one that is correlated with it by 0.95 or more. The last column is the difference of the",
+        "least and the largest SET in standard errors of SET.",
+        "",
+        "| size | in common | by chance | alike | in all | SET, least to largest | in SE |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    twins = np.abs(np.corrcoef(ANTHROKIDS.split(0).X.T)) >= 0.95
+    for k in range(1, size + 1):
+        subsets = [r.subsets[k - 1] for r in found]
+        shared = [len(a & b) / k for a, b in combinations(subsets, 2)]
+        alike = [
+            (_matched(a, b, twins) + _matched(b, a, twins)) / (2 * k)
+            for a, b in combinations(subsets, 2)
         ]
-        twins = np.abs(np.corrcoef(ANTHROKIDS.split(0).X.T)) >= 0.95
-        for k in range(1, size + 1):
-            subsets = [r.subsets[k - 1] for r in found]
-            shared = [len(a & b) / k for a, b in combinations(subsets, 2)]
-            alike = [
-                (_matched(a, b, twins) + _matched(b, a, twins)) / (2 * k)
-                for a, b in combinations(subsets, 2)
-            ]
-            errors = [r.errors[k - 1] for r in found]
-            spread = (max(errors) - min(errors)) / np.median(
-                [r.standard_errors[k - 1] for r in found]
-            )
-            common = [i - 1 for i in frozenset.intersection(*subsets)]
-            lines.append(
-                f"| {k} | {np.mean(shared):.2f} | {k / 53:.2f} | {np.mean(alike):.2f} | "
-                f"{called(common)} | {min(errors):.4g} to {max(errors):.4g} | {spread:.2f} |"
-            )
-        lines.append("")
-    return lines
+        errors = [r.errors[k - 1] for r in found]
+        spread = (max(errors) - min(errors)) / np.median([r.standard_errors[k - 1] for r in found])
+        common = [i - 1 for i in frozenset.intersection(*subsets)]
+        lines.append(
+            f"| {k} | {np.mean(shared):.2f} | {k / 53:.2f} | {np.mean(alike):.2f} | "
+            f"{called(common)} | {min(errors):.4g} to {max(errors):.4g} | {spread:.2f} |"
+        )
+    return [*lines, ""]
 
 
 def _matched(a: frozenset[int], b: frozenset[int], twins: Any) -> int:
