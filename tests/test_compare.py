@@ -76,6 +76,8 @@ def test_classes_sparse_data_and_several_targets():
     dense = path.evaluate(LinearRegression(), X, Y)
     sparse = path.evaluate(LinearRegression(), csr_array(X), Y)
     np.testing.assert_allclose(dense.errors, sparse.errors)
+    fitted = LinearRegression().fit(X[:, [2]], Y).predict(X[:, [2]])
+    assert dense.error(1) == pytest.approx(np.square(Y - fitted).sum(1).mean())  # of both targets
 
 
 def test_nested_cross_validation_repeats_the_selection():
@@ -96,6 +98,14 @@ def test_sizes_that_a_fold_does_not_reach_are_left_out():
     path = LarsSelector().fit(TRAIN.X, TRAIN.y).path_
     nested = path.evaluate(LinearRegression(), TRAIN.X, TRAIN.y, cv=3, selector=LarsSelector(2))
     assert nested.sizes == (0, 1, 2)
+    X = TRAIN.X[:60].copy()
+    X[20:, 4] = 0.0  # constant where the first 20 rows are left out, so one fold ends at size 4
+    whole = LarsSelector().fit(X, TRAIN.y[:60]).path_
+    assert whole.sizes == (0, 1, 2, 3, 4, 5)
+    nested = whole.evaluate(
+        LinearRegression(), X, TRAIN.y[:60], cv=KFold(3), selector=LarsSelector()
+    )
+    assert nested.sizes == (0, 1, 2, 3, 4)
 
 
 def test_a_judged_path_is_a_path(tmp_path):
