@@ -8,7 +8,7 @@ import joblib
 import numpy as np
 import pytest
 
-from sparsepath import SelectionPath, SparseRankRLS, SparseRLSRegressor
+from sparsepath import OPELMRegressor, SelectionPath, SparseRankRLS, SparseRLSRegressor
 from sparsepath.cli.judged import MutualInfoRegressor
 from sparsepath.cli.methods import METHODS, PARAMETERS
 from sparsepath.data.readers import read_table, write_table
@@ -233,6 +233,16 @@ def test_mutual_information_is_judged_by_a_machine(run: Run, small, tmp_path: Pa
     y = read_table(small["numbers"], target="y").y
     left_out = [(y[i] - np.delete(y, i).mean()) ** 2 for i in range(len(y))]
     np.testing.assert_allclose(model.path_.error(0), np.mean(left_out))
+
+
+def test_the_judged_error_is_of_a_subset_whatever_its_order() -> None:
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    y = 3 * X[:, 2] + X[:, 0]
+    model = MutualInfoRegressor(2, search="forward", choose=2, random_state=0).fit(X, y)
+    assert model.selected_.tolist() == [2, 0]
+    machine = OPELMRegressor(random_state=0).fit(X[:, [0, 2]], y)
+    assert model.path_.error(2) == machine.loo_error_
+    np.testing.assert_array_equal(model.predict(X), machine.predict(X[:, [0, 2]]))
 
 
 def test_auc(run: Run, small) -> None:

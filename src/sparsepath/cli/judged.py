@@ -99,7 +99,7 @@ class MutualInfoRegressor(RegressorMixin, BaseEstimator):
         for size, subset in zip(found.sizes, found.subsets, strict=True):
             if size:
                 machine = OPELMRegressor(random_state=self.random_state)
-                self._machines[size] = machine.fit(X[:, list(subset)], Y[:, 0])
+                self._machines[size] = machine.fit(X[:, sorted(subset)], Y[:, 0])
                 steps.append(Step(subset, machine.loo_error_, machine.loo_error_se_))
             else:
                 squares = np.square((Y[:, 0] - self._mean) * len(Y) / (len(Y) - 1))
@@ -143,4 +143,4 @@ class MutualInfoRegressor(RegressorMixin, BaseEstimator):
         X = check_features(self, X, reset=False)
         if not len(self.selected_):
             return np.full(X.shape[0], self._mean)
-        return self._machines[len(self.selected_)].predict(X[:, self.selected_])
+        return self._machines[len(self.selected_)].predict(X[:, np.sort(self.selected_)])
