@@ -56,7 +56,7 @@ def measure(data: Split, method: str, size: int | None, restarts: int, seed: int
     judged = path.evaluate(judge, data.X, data.y, data.X_test, data.y_test)
     sizes = path.sizes[1:]
     own = []
-    if hasattr(selector, "at_size"):
+    if hasattr(selector, "predict"):
         own = [
             float(np.square(selector.at_size(k).predict(data.X_test) - data.y_test).mean())
             for k in sizes

@@ -222,3 +222,25 @@ def test_near_ties_are_settled_by_polished_errors(monkeypatch, third, errors, ch
         best, _ = search(pool, Plan("both", 1, 10, "half", 1), seeds, threads)
     assert best.at[1].subset == chosen
     assert best.at[1].key[0] == errors[chosen]
+
+
+def test_the_first_of_equals_is_kept():
+    first, second = (
+        Candidate((0.5, 0.5), scaling, np.arange(3)) for scaling in (np.eye(3)[0], np.eye(3)[1])
+    )
+    best, other = Best(), Best()
+    assert best.offer(first)
+    assert not best.offer(second)
+    other.offer(second)
+    best.merge(other)
+    assert best.at[1] is first
+    assert best.offer(Candidate((0.5, 0.4), second.scaling, second.which))  # less squared error
+
+
+def test_the_best_prefix_is_a_machine_of_that_error():
+    pool = pool_of(xor_like(60, 3, random_state=0), m=15)
+    found = best_prefix(pool, np.array([0.2, 0.5, 1.0]))
+    assert 1 < len(found.which) < 15
+    assert pool.fit(found.scaling, found.which).key() == pytest.approx(found.key)
+    for m in range(1, 16):
+        assert pool.fit(found.scaling, np.arange(m)).key()[0] >= found.key[0] * (1 - 1e-9)
