@@ -114,6 +114,28 @@ def test_choice_of_k_is_the_largest_separation():
     np.testing.assert_array_equal(first.separation, second.separation)
 
 
+def test_separation_equals_its_definition():
+    random = np.random.default_rng(2)
+    X, Y = random.standard_normal((36, 2)), random.standard_normal((36, 1))
+    XT, YT = X.T.copy(), Y.T.copy()
+    with Threads(1) as threads:
+        found = choose_neighbors(XT, YT, threads, np.random.default_rng(1), most=3, folds=4)
+    random = np.random.default_rng(1)
+    fold = random.permutation(np.arange(36) % 4)
+    shuffled = np.stack([random.permutation(row) for row in XT])
+    gaps = np.empty((2, 3))
+    for i, k in np.ndindex(2, 3):
+        told, null = (
+            [twin.kraskov(rows[i, fold != f, None], Y[fold != f], k + 1, 1) for f in range(4)]
+            for rows in (XT, shuffled)
+        )
+        spread = np.sqrt(np.var(told, ddof=1) + np.var(null, ddof=1))
+        gaps[i, k] = (np.mean(told) - np.mean(null)) / spread
+    assert (np.abs(gaps).max(0) > gaps.max(0)).any()  # so the sign is seen
+    np.testing.assert_allclose(found.separation, gaps.max(0), rtol=1e-9)
+    assert found.n_neighbors == gaps.max(0).argmax() + 1
+
+
 @pytest.mark.parametrize("variant", [1, 2])
 def test_forward_equals_the_slow_twin(variant):
     problem = functional(80, 6, random_state=0)
