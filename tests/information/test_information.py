@@ -15,6 +15,7 @@ from sparsepath.errors import InputError, PathWarning
 from sparsepath.information import compiled
 from sparsepath.information.kraskov import Estimator, standard_rows
 from sparsepath.information.neighbors import choose_neighbors
+from sparsepath.information.search import Trail, forward_backward
 
 
 def drawn(n: int, d: int, seed: int, ties: bool, q: int = 1):
@@ -159,6 +160,24 @@ def test_forward_backward_rests_where_no_step_helps():
     for i in range(7):
         if other := sorted(here ^ {i}):
             assert twin.kraskov(X[:, other], Y, 6) <= -path.error(best) + 1e-12
+
+
+def test_a_climb_ends_where_a_step_changes_nothing():
+    class Impatient(Estimator):
+        calls = 0
+
+        def additions(self, subset, features):
+            self.calls += 1
+            assert self.calls < 100, "the climb goes round"
+            return super().additions(subset, features)
+
+    X, Y = drawn(40, 1, 0, ties=False)
+    XT, YT = np.repeat(X.T, 3, axis=0), Y.T.copy()  # a copy adds nothing and takes nothing away
+    with Threads(1) as threads:
+        trail = Trail()
+        estimator = Impatient(XT, YT, 3, 1, threads)
+        forward_backward(estimator, [0, 1, 2], 3, trail, 4, np.random.default_rng(0))
+    assert [step.error for step in trail.steps.values()][1:] == [trail.steps[1].error] * 3
 
 
 def test_threads_change_nothing():
