@@ -179,20 +179,29 @@ def errors_over_seeds(
     found = {
         method: runs(parts, problem, method, seeds, restarts, size) for method in ("both", *rivals)
     }
+    common = min(map(len, found.values()))  # seeds that all methods have
+    found = {method: some[:common] for method, some in found.items()}
     here = found["both"]
     if not here:
         return []
     chosen = [r.chosen for r in here]
+    cut = "" if len(here) == seeds else f" (of {seeds}: there was no time for more)"
     lines = [
         f"### {problem.title}, sizes to {min(len(r.errors) for r in here)}",
         "",
-        f"{len(here)} seeds. Medians, in brackets the least and the largest. The rule of one "
+        f"{len(here)} seeds{cut}. Medians, in brackets the least and the largest. The rule of one "
         "standard error chose",
-        f"{_counted(chosen)}; the least SET was at {_counted([r.least for r in here])}.",
+        f"{_counted(chosen)}; SET was least at {_counted([r.least for r in here])}.",
         "",
-        "| size | SET | standard error | test: ELM-FS | "
-        + " | ".join(rivals)
-        + " | ELM-FS's own | commonest subset |",
+        " | ".join(
+            [
+                "| size | SET | standard error",
+                "test: ELM-FS",
+                *rivals,
+                "ELM-FS's own",
+                "commonest |",
+            ]
+        ),
         "|---|" + "---|" * (5 + len(rivals)),
     ]
     for k in range(min(len(r.errors) for r in here)):
@@ -215,8 +224,8 @@ def _spread(values: list[float]) -> str:
 
 
 def _counted(sizes: list[int]) -> str:
-    """Sizes and how often, as '3 (20 times)'."""
-    return ", ".join(f"size {s} ({sizes.count(s)} times)" for s in sorted(set(sizes)))
+    """Sizes and how often, as 'size 3 in 20'."""
+    return ", ".join(f"size {s} in {sizes.count(s)}" for s in sorted(set(sizes)))
 
 
 def agreement(parts: Parts, size: int, seeds: int, restarts: int) -> list[str]:
