@@ -12,7 +12,7 @@ from sparsepath.elm import descent
 from sparsepath.elm.network import Pool, Target, draw_neurons, standardise
 from sparsepath.elm.polish import polish
 from sparsepath.elm.scaling import RULES, Best, Candidate, restart
-from sparsepath.elm.search import Plan, search
+from sparsepath.elm.search import Plan, _settled, search
 from sparsepath.elm.subsets import RIDGE, SCALINGS, SwapSearch, best_prefix
 
 
@@ -184,6 +184,25 @@ def test_a_size_is_grown_from_the_best_few_of_the_size_before(monkeypatch):
         best = SwapSearch(pool_of(xor_like(40, random_state=0)), range(6), 3, threads).run()
     # No exchange of one feature leads from (0, 1, 4), grown from the best pair, to (0, 2, 3).
     assert [best.at[k].subset for k in (1, 2, 3)] == [(0,), (0, 1), (0, 2, 3)]
+
+
+def test_a_pair_that_is_good_only_together_is_found_by_exchanges(monkeypatch):
+    scores = {(i,): 5.0 + i / 10 for i in range(5)} | {(0, 5): 3.0, (5, 6): 1.0}
+    monkeypatch.setattr("sparsepath.elm.subsets.judge", made_up(scores, 8))
+    with Threads(1) as threads:
+        best = SwapSearch(pool_of(xor_like(40, 8, random_state=0)), range(8), 2, threads).run()
+    # Neither 5 nor 6 is among the five best alone: {0, 5} is grown, then 0 is exchanged.
+    assert [best.at[k].subset for k in (1, 2)] == [(0,), (5, 6)]
+
+
+def test_a_search_that_was_ended_gives_the_subsets_of_the_swap_search():
+    pool = pool_of(xor_like(40, 3, random_state=0), m=5)
+    found, best = Best(), Best()
+    found.offer(Candidate((1.0, 1.0), np.array([0.5, 0, 0]), np.arange(5)))
+    best.offer(Candidate((0.0, 0.0), np.array([0, 0.5, 0]), np.arange(5)))
+    best.offer(Candidate((0.0, 0.0), np.array([0, 0.5, 1]), np.arange(5)))
+    settled = _settled(pool, found, best)
+    assert {size: c.subset for size, c in settled.at.items()} == {1: (0,), 2: (1, 2)}
 
 
 @pytest.mark.parametrize(
