@@ -24,7 +24,7 @@ class GroupEngine(ColumnCache):
         from sparsepath.grafting.compiled import descend_groups
 
         k, K = w.shape
-        H = self._hessian(self.loss.curvature(self.F, self.Y))
+        H = self._hessian(self.expansion.curvature)
         r = (q + 2.0 * local.l2[:, None] * w).ravel()
         back = np.zeros((K, k * K))
         if self.design.fit_intercept:
