@@ -74,6 +74,27 @@ def _move(H, r, w, D, l1, l2, least, j):  # type: ignore[no-untyped-def]
     return abs(d) * a
 
 
+@njit(nogil=True, cache=True, fastmath=FAST)
+def products_and_squares(XT, v, s, products, squares):  # type: ignore[no-untyped-def]
+    """Fill x_j'v and sum_i s_i x_ij^2 for all columns, reading X once; ``XT`` is features first.
+
+    Two features at a time: two streams from memory come in faster than one.
+    """
+    n, m = XT.shape
+    for j in range(0, n, 2):
+        x, y = XT[j], XT[min(j + 1, n - 1)]
+        xv = xx = yv = yy = 0.0
+        for i in range(m):
+            xv += x[i] * v[i]
+            yv += y[i] * v[i]
+            xx += x[i] * x[i] * s[i]
+            yy += y[i] * y[i] * s[i]
+        products[j] = xv
+        squares[j] = xx
+        products[min(j + 1, n - 1)] = yv
+        squares[min(j + 1, n - 1)] = yy
+
+
 # Sparse columns: CSC arrays with unsigned row numbers (signed ones would be tested for being
 # negative at every entry), z_j = x_j / scale_j.
 

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from sparsepath.data.blocks import Floats
 from sparsepath.grafting.criterion import Expansion, Loss, Penalty, best_intercept, violations
 from sparsepath.grafting.design import Design
+from sparsepath.grafting.screening import KnownGradient
 
 Indices = NDArray[np.intp]
 
@@ -49,6 +50,8 @@ class Engine:
         Newton steps made so far.
     greed : int
         How many features may enter for each one that is in use.
+    known_gradient : KnownGradient
+        The gradient where it was last asked for.
     """
 
     greed = 1
@@ -60,6 +63,7 @@ class Engine:
         self.loss = loss
         self.steps = 0
         self._free: NDArray[np.bool_] | slice = slice(None)  # of the features that are held
+        self.known_gradient = KnownGradient(design)
         self._expanded: tuple[Floats, Expansion] | None = None  # outputs, and the loss there
         K = Y.shape[1]
         self.W = np.zeros((design.n, K))
@@ -96,7 +100,13 @@ class Engine:
 
     def gradient(self) -> Floats:
         """Derivatives of the loss term in all weights, n x K."""
-        return self.design.products(self.slopes())
+        found = self.design.products(self.slopes())
+        self.known_gradient.set(found, self.expansion.slope)
+        return found
+
+    def gradient_for(self, penalty: Penalty) -> Floats:
+        """The same, but old where a bound shows that a weight at zero is best there."""
+        return self.known_gradient.at(self.expansion.slope, self.W, penalty)
 
     def loss_term(self) -> float:
         """The mean loss."""
