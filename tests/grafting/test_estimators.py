@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris
 from sklearn.linear_model import ElasticNet, LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -204,3 +204,10 @@ def test_newest_only_is_no_solver_for_the_criterion(cancer):
 def test_errors_name_the_parameter(cancer, parameters, word):
     with pytest.raises(InputError, match=word):
         GraftingClassifier(**parameters).fit(*cancer)
+
+
+@pytest.mark.parametrize("factor", [0.0, -1.0, float("nan")])
+def test_a_class_without_weight_is_refused(factor):
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(InputError, match=r"class_weight of class 1 .* above zero"):
+        GraftingClassifier(class_weight={0: 1.0, 1: factor, 2: 1.0}).fit(X, y)
