@@ -48,7 +48,7 @@ class Loss(Protocol):
         """The second derivative for K = 1 (softened where it jumps); class shares for more."""
 
     def expansion(self, F: Floats, Y: Floats) -> "Expansion":
-        """Value, slope and curvature at one go."""
+        """Value, slope and a curvature that is good for steps, at one go."""
 
     def conjugate(self, U: Floats, Y: Floats) -> Floats:
         """L* at U, of shape (m,); U is a slope, or part of the way from zero to one."""
@@ -82,12 +82,20 @@ class Logistic:
         return e / (1.0 + e) ** 2
 
     def expansion(self, F: Floats, Y: Floats) -> Expansion:
+        """As the methods, but the curvature of samples far on the wrong side is raised.
+
+        There L is nearly straight, and a step by its own curvature, exp(-|rho|), would go out of
+        sight: a little of the parabola that touches L there, 1 / (2 |rho|), is put in its place.
+        """
         rho = Y * F
         e = np.exp(-np.abs(rho))
         part = 1.0 / (1.0 + e)
         less = e * part
         value = np.maximum(-rho, 0.0) + _log_of_one_and(e)
-        return Expansion(value[:, 0], -Y * np.where(rho > 0, less, part), less * part)
+        floor = np.where(rho < -1.0, 0.02 / np.maximum(-rho, 1.0), 0.0)
+        return Expansion(
+            value[:, 0], -Y * np.where(rho > 0, less, part), np.maximum(less * part, floor)
+        )
 
     def conjugate(self, U: Floats, Y: Floats) -> Floats:
         p = np.clip(-(Y * U)[:, 0], 0.0, 1.0)
