@@ -4,6 +4,7 @@
     python experiments/grafting.py --quick     # few instances and sets, to try it out: minutes
     python experiments/grafting.py --jobs 2    # in two processes
     python experiments/grafting.py --only cdefgh   # these algorithms, and no page
+    python experiments/grafting.py --page      # the page of what is finished; computes nothing
 
 Writes docs/results/grafting.md and pictures beside it. Data sets D and E come from the folder that
 SPARSEPATH_DATA names (see sparsepath.data.paper_sets). Every part is kept in build/ as it finishes:
@@ -79,6 +80,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--page", action="store_true")
     parser.add_argument("--only", default="".join(NAMES), help="letters of the algorithms")
     parser.add_argument("--parts", type=Path, default=ROOT / "build" / "grafting")
     settings = parser.parse_args()
@@ -89,11 +91,13 @@ def main():
     for name, file in sorted(FILES.items(), reverse=True):  # D takes the longest
         try:
             paper_sets.load(file)
-            counts[name] = 2 if settings.quick else 10
+            counts[name] = 2 if settings.quick else 3
         except FileError as missing:
             print(f"data set {name} is left out: {missing}")
     parts = Parts(settings.parts, DEPENDS)
     todo = list(tasks(settings, counts, irrelevants))
+    if settings.page:
+        todo = [task for task in todo if parts.file(*task[:2]).exists()]
     done = Parallel(settings.jobs)(
         delayed(parts.get)(kind, name, work, *arguments) for kind, name, work, arguments in todo
     )

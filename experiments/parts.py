@@ -26,9 +26,13 @@ class Parts:
         self.digests = {kind: _digest(names) for kind, names in depends.items()}
         folder.mkdir(parents=True, exist_ok=True)
 
+    def file(self, kind: str, name: str) -> Path:
+        """Where the part ``name`` is kept, or will be."""
+        return self.folder / f"{name}-{self.digests[kind]}.json"
+
     def get(self, kind: str, name: str, work: Callable[..., Any], *arguments: Any) -> Any:
         """The part ``name``: from the disk, or by ``work(*arguments)``."""
-        file = self.folder / f"{name}-{self.digests[kind]}.json"
+        file = self.file(kind, name)
         if not file.exists():
             found = json.dumps(work(*arguments))
             unfinished = file.with_suffix(".tmp")
