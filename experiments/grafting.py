@@ -117,7 +117,7 @@ def main():
                     for seed in range(count)
                     if f"{name}-{x}-{seed}" in found
                 ]
-            )
+            ).reshape(-1, 4)
             for name, count in sorted(counts.items())
             for x in NAMES
         }
