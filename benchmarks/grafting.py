@@ -3,7 +3,7 @@ suboptimality.
 
     python benchmarks/grafting.py            # writes docs/benchmarks/grafting.md; some minutes
     python benchmarks/grafting.py --small    # a tenth of the size, to try it out
-    python benchmarks/grafting.py --only points    # or paths, samples, features: one part
+    python benchmarks/grafting.py --only dense     # or sparse, "dense path", samples, ...: one part
     python benchmarks/grafting.py --tolerances     # find these only, for all parts; times nothing
 
 Tolerances and parts are kept in build/grafting_benchmark.json, so that a machine has to be quiet
@@ -35,8 +35,9 @@ from sparsepath.grafting.criterion import Logistic, Penalty
 from sparsepath.grafting.fitting import Options, Problem
 
 TARGET = 1e-8
-REPEATS = 5
-PARTS = ("points", "paths", "samples", "features")
+REPEATS = 3
+BEST_OF = 5  # for the growth of time
+PARTS = ("dense", "sparse", "dense path", "sparse path", "samples", "features")
 
 
 def dense_problem(m, n, rng):
@@ -224,7 +225,7 @@ def scaling(sizes, shape):
         l1 = 0.05 * largest(X, y)
         seconds.append(
             [
-                min(timed(s, X, y, l1, 1e-6)[0] for _ in range(REPEATS))
+                min(timed(s, X, y, l1, 1e-6)[0] for _ in range(BEST_OF))
                 for s in (sparsepath, one_at_a_time)
             ]
         )
@@ -243,23 +244,17 @@ def measure(part, kept, f, solvers, repeats):
     if part == "features":
         return scaling([n // f for n in (800, 1600, 3200, 8000)], lambda n: (5000 // f, n))
     rng = np.random.default_rng(0)
-    Xd, yd = dense_problem(10000 // f, 2000 // f, rng)
-    Xs, ys = sparse_problem(20000 // f, 20000 // f, 800_000 // f, rng)
+    X, y = dense_problem(10000 // f, 2000 // f, rng)
+    if part.startswith("sparse"):
+        X, y = sparse_problem(20000 // f, 20000 // f, 800_000 // f, rng)
     for solve in solvers.values():  # compile
-        solve(Xd[:50, :20], yd[:50], 0.05, 1e-2)
-        solve(Xs[:500, :20].tocsc(), ys[:500], 1e-3, 1e-2)
-    if part == "paths":
-        return [
-            path_row(kept, "dense", Xd, yd, repeats),
-            path_row(kept, "sparse", Xs, ys, repeats),
-        ]
-    dense, sparse = (f"{'x'.join(map(str, X.shape))}" for X in (Xd, Xs))
+        solve(X[:500, :20], y[:500], 1e-3, 1e-2)
+    if part.endswith("path"):
+        return [path_row(kept, part.split()[0], X, y, repeats)]
+    name = f"{part} {'x'.join(map(str, X.shape))}"
     return [
-        point_row(kept, f"dense {dense}", Xd, yd, part, solvers, repeats)
-        for part in (0.1, 0.03, 0.01)
-    ] + [
-        point_row(kept, f"sparse {sparse}", Xs, ys, part, solvers, repeats)
-        for part in (0.3, 0.1, 0.03)
+        point_row(kept, name, X, y, share, solvers, repeats)
+        for share in ((0.1, 0.03, 0.01) if part == "dense" else (0.3, 0.1, 0.03))
     ]
 
 
@@ -275,7 +270,7 @@ def main():
     f = 10 if chosen.small else 1
     kept = Kept(f"grafting_benchmark{'_small' * chosen.small}.json")
     if chosen.tolerances:
-        for part in ("points", "paths"):
+        for part in PARTS[:4]:
             measure(part, kept, f, solvers, 0)
         return
     one_at_a_time(*dense_problem(50, 20, np.random.default_rng(0)), 0.05, 1e-2)  # compile
@@ -300,15 +295,15 @@ that gives a relative suboptimality of 1e-8; CPU seconds of one thread, medians 
 whose other work was stopped, so ratios below about 1.3 say nothing. Above 1: sparsepath is faster. scikit-learn is
 liblinear; its saga was not timed.
 
-{table(header, rows["points"])}
+{table(header, rows["dense"] + rows["sparse"])}
 
 A path of 30 values of l1 down to a hundredth of the largest, every point to 1e-8, warm starts in both:
 
-{table(["data", "sparsepath", "skglm (ratio)"], rows["paths"])}
+{table(["data", "sparsepath", "skglm (ratio)"], rows["dense path"] + rows["sparse path"])}
 
 ## How time grows
 
-Dense data, l1 a twentieth of the largest: the convex optimum, and twenty single steps as in the paper (l0 > 0); best of {REPEATS}, compiled
+Dense data, l1 a twentieth of the largest: the convex optimum, and twenty single steps as in the paper (l0 > 0); best of {BEST_OF}, compiled
 code loaded. A twentieth of the features are relevant, so with more features the optimum also has more weights. The
 paper says: linear in the samples, between linear and quadratic in the features.
 
