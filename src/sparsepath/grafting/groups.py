@@ -143,7 +143,7 @@ def _newton_on_support(
         u = w[S] + D[S]
         small = np.linalg.norm(u, axis=1) <= NEAR_ZERO * norms
         gone = np.zeros(len(S), dtype=bool)
-        for i in np.flatnonzero(small):
+        for i in np.flatnonzero(small).tolist():
             own = slice(S[i] * K, S[i] * K + K)
             change = float((r[own] + 2.0 * l2[i] * D[S[i]]) @ -u[i])
             change += 0.5 * float(u[i] @ H[own, own] @ u[i]) + l2[i] * float(u[i] @ u[i])
