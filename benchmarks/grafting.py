@@ -3,6 +3,12 @@ suboptimality.
 
     python benchmarks/grafting.py            # writes docs/benchmarks/grafting.md; some minutes
     python benchmarks/grafting.py --small    # a tenth of the size, to try it out
+    python benchmarks/grafting.py --only dense     # or sparse, "dense path", samples, ...: one part
+    python benchmarks/grafting.py --tolerances     # find these only, for all parts; times nothing
+
+Tolerances and parts are kept in build/grafting_benchmark.json, so that a machine has to be quiet
+for the timing of one part at a time; the page is written when all parts are there, and they are
+then removed.
 
 The logistic loss with l1, no intercept and no scaling, since not all rivals have both. For every
 solver tolerances 1e-1, 1e-2, ... are tried, and the first that reaches a relative suboptimality of
@@ -13,6 +19,7 @@ scikit-learn's saga is not timed.
 """
 
 import argparse
+import json
 import os
 import time
 import warnings
@@ -22,12 +29,15 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 import scipy.sparse as sp
 
-from measure import table, write_page
+from measure import ROOT, table, write_page
 from sparsepath.data.threads import Threads
 from sparsepath.grafting.criterion import Logistic, Penalty
 from sparsepath.grafting.fitting import Options, Problem
 
 TARGET = 1e-8
+REPEATS = 3
+BEST_OF = 5  # for the growth of time
+PARTS = ("dense", "sparse", "dense path", "sparse path", "samples", "features")
 
 
 def dense_problem(m, n, rng):
@@ -120,10 +130,31 @@ def first_tolerance(solve, reached):
     return None
 
 
-def race(solvers, arguments, reached, repeats):
-    """Median seconds of every solver (None: not reached), at its first good tolerance."""
+class Kept:
+    """Tolerances and finished parts, in a file."""
+
+    def __init__(self, name):
+        self.file = ROOT / "build" / name
+        self.all = json.loads(self.file.read_text()) if self.file.exists() else {}
+
+    def get(self, name, work):
+        if name not in self.all:
+            self.all[name] = work()
+            self.file.parent.mkdir(exist_ok=True)
+            self.file.write_text(json.dumps(self.all))
+        return self.all[name]
+
+
+def race(kept, name, solvers, arguments, reached, repeats):
+    """Median seconds of every solver (None: not reached), at its first good tolerance.
+
+    Without repeats only the tolerances are found.
+    """
     tols = {
-        label: first_tolerance(lambda tol, solve=solve: solve(*arguments, tol), reached)
+        label: kept.get(
+            f"tolerance of {label}, {name}",
+            lambda solve=solve: first_tolerance(lambda tol: solve(*arguments, tol), reached()),
+        )
         for label, solve in solvers.items()
     }
     times = {label: [] for label in solvers}
@@ -138,35 +169,37 @@ def largest(X, y):
     return np.abs(X.T @ y).max() / (2 * len(y))
 
 
-def point_row(name, X, y, part, solvers, repeats):
+def point_row(kept, name, X, y, part, solvers, repeats):
     l1 = part * largest(X, y)
-    best = objective(X, y, sparsepath(X, y, l1, 1e-11), l1)  # its duality gap is below 1e-11
 
-    def reached(w):
-        return objective(X, y, w, l1) <= best * (1 + TARGET)
+    def reached():
+        best = objective(X, y, sparsepath(X, y, l1, 1e-11), l1)  # its duality gap is below 1e-11
+        return lambda w: objective(X, y, w, l1) <= best * (1 + TARGET)
 
-    return cells([name, str(part)], race(solvers, (X, y, l1), reached, repeats))
+    times = race(kept, f"{name} {part}", solvers, (X, y, l1), reached, repeats)
+    return cells([name, str(part)], times)
 
 
-def path_row(name, X, y, repeats):
+def path_row(kept, name, X, y, repeats):
     l1s = largest(X, y) * np.geomspace(1, 0.01, 30)
-    best = [
-        objective(X, y, w, l1) for w, l1 in zip(sparsepath_path(X, y, l1s, 1e-10), l1s, strict=True)
-    ]
 
-    def reached(found):
-        return all(
+    def reached():
+        points = zip(sparsepath_path(X, y, l1s, 1e-10), l1s, strict=True)
+        best = [objective(X, y, w, l1) for w, l1 in points]
+        return lambda found: all(
             objective(X, y, w, l1) <= c * (1 + TARGET)
             for w, l1, c in zip(found, l1s, best, strict=True)
         )
 
     solvers = {"sparsepath": sparsepath_path, "skglm": skglm_path}
-    return cells([name], race(solvers, (X, y, l1s), reached, repeats))
+    return cells([name], race(kept, f"path {name}", solvers, (X, y, l1s), reached, repeats))
 
 
 def cells(names, times):
     """The times as a row of a table, those of rivals with their ratio."""
     ours = times["sparsepath"]
+    if ours is None:
+        return []
     rest = [
         "not reached" if t is None else f"{t:.3f} ({t / ours:.1f})"
         for label, t in times.items()
@@ -192,7 +225,7 @@ def scaling(sizes, shape):
         l1 = 0.05 * largest(X, y)
         seconds.append(
             [
-                min(timed(s, X, y, l1, 1e-6)[0] for _ in range(3))
+                min(timed(s, X, y, l1, 1e-6)[0] for _ in range(BEST_OF))
                 for s in (sparsepath, one_at_a_time)
             ]
         )
@@ -204,64 +237,92 @@ def scaling(sizes, shape):
     return [*rows, ["log-log slope", *(f"{slope:.2f}" for slope in slopes)]]
 
 
+def measure(part, kept, f, solvers, repeats):
+    """The rows of one part."""
+    if part == "samples":
+        return scaling([m // f for m in (8000, 16000, 32000, 80000)], lambda m: (m, 500 // f))
+    if part == "features":
+        return scaling([n // f for n in (800, 1600, 3200, 8000)], lambda n: (5000 // f, n))
+    rng = np.random.default_rng(0)
+    X, y = dense_problem(10000 // f, 2000 // f, rng)
+    if part.startswith("sparse"):
+        X, y = sparse_problem(20000 // f, 20000 // f, 800_000 // f, rng)
+    for solve in solvers.values():  # compile
+        solve(X[:500, :20], y[:500], 1e-3, 1e-2)
+    if part.endswith("path"):
+        return [path_row(kept, part.split()[0], X, y, repeats)]
+    name = f"{part} {'x'.join(map(str, X.shape))}"
+    return [
+        point_row(kept, name, X, y, share, solvers, repeats)
+        for share in ((0.1, 0.03, 0.01) if part == "dense" else (0.3, 0.1, 0.03))
+    ]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--small", action="store_true")
-    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--repeats", type=int, default=REPEATS)
+    parser.add_argument("--only", choices=PARTS)
+    parser.add_argument("--tolerances", action="store_true")
     chosen = parser.parse_args()
     warnings.simplefilter("ignore")
-    rng = np.random.default_rng(0)
-    f = 10 if chosen.small else 1
-    Xd, yd = dense_problem(10000 // f, 2000 // f, rng)
-    Xs, ys = sparse_problem(20000 // f, 20000 // f, 800_000 // f, rng)
     solvers = {"sparsepath": sparsepath, "skglm": skglm, "celer": celer, "liblinear": liblinear}
-    for solve in solvers.values():  # compile
-        solve(Xd[:50, :20], yd[:50], 0.05, 1e-2)
-        solve(Xs[:500, :20].tocsc(), ys[:500], 1e-3, 1e-2)
-    one_at_a_time(Xd[:50, :20], yd[:50], 0.05, 1e-2)
-    dense, sparse = (f"{'x'.join(map(str, X.shape))}" for X in (Xd, Xs))
-    points = [
-        point_row(f"dense {dense}", Xd, yd, part, solvers, chosen.repeats)
-        for part in (0.1, 0.03, 0.01)
-    ] + [
-        point_row(f"sparse {sparse}", Xs, ys, part, solvers, chosen.repeats)
-        for part in (0.3, 0.1, 0.03)
+    f = 10 if chosen.small else 1
+    kept = Kept(f"grafting_benchmark{'_small' * chosen.small}.json")
+    if chosen.tolerances:
+        for part in PARTS[:4]:
+            measure(part, kept, f, solvers, 0)
+        return
+    one_at_a_time(*dense_problem(50, 20, np.random.default_rng(0)), 0.05, 1e-2)  # compile
+    sparsepath(*dense_problem(3000, 1500, np.random.default_rng(0)), 0.05, 1e-2)
+    for part in PARTS:
+        if chosen.only in (None, part):
+            kept.get(part, lambda part=part: measure(part, kept, f, solvers, chosen.repeats))
+    if set(PARTS) <= set(kept.all):
+        page(kept.all, [name for name in solvers if name != "sparsepath"])
+        kept.file.unlink()
+
+
+def with_last_slope(rows, varied):
+    """The rows with one more: the slope between the last two sizes, from the printed figures."""
+    before, after = rows[-3], rows[-2]
+    sizes = [int(row[0].split(" x ")[varied]) for row in (before, after)]
+    slopes = [
+        np.log(float(b) / float(a)) / np.log(sizes[1] / sizes[0])
+        for a, b in zip(before[1:], after[1:], strict=True)
     ]
-    paths = [path_row("dense", Xd, yd, 1), path_row("sparse", Xs, ys, 1)]
-    in_samples = scaling([2500 // f, 5000 // f, 10000 // f, 20000 // f], lambda m: (m, 500 // f))
-    in_features = scaling([500 // f, 1000 // f, 2000 // f, 4000 // f], lambda n: (2500 // f, n))
-    rivals = [f"{name} (ratio)" for name in solvers if name != "sparsepath"]
+    return [*rows, ["that of the last step", *(f"{slope:.2f}" for slope in slopes)]]
+
+
+def page(rows, rivals):
+    header = ["problem", "l1 / largest l1", "sparsepath", *(f"{name} (ratio)" for name in rivals)]
+    growth = ["samples x features", "optimum", "20 single steps"]
     write_page(
         "grafting.md",
-        "\n".join(
-            [
-                "# Grafting: speed",
-                "",
-                "One run of `benchmarks/grafting.py`: logistic loss, l1 only, no intercept, every "
-                "solver at the loosest of its tolerances 1e-1, 1e-2, ... that gives a relative "
-                "suboptimality of 1e-8; CPU seconds of one thread on a shared two-core machine, so "
-                "ratios below about 1.3 say nothing. Above 1: sparsepath is faster. scikit-learn "
-                "is liblinear; its saga was not timed.",
-                "",
-                table(["problem", "l1 / largest l1", "sparsepath", *rivals], points),
-                "",
-                "A path of 30 values of l1 down to a hundredth of the largest, every point to 1e-8, "
-                "warm starts in both:",
-                "",
-                table(["data", "sparsepath", "skglm (ratio)"], paths),
-                "",
-                "## How time grows",
-                "",
-                "Dense data, l1 a twentieth of the largest: the convex optimum, and twenty single "
-                "steps as in the paper (l0 > 0). The paper says: linear in the samples, between "
-                "linear and quadratic in the features.",
-                "",
-                *(
-                    table(["samples x features", "optimum", "20 single steps"], rows) + "\n"
-                    for rows in (in_samples, in_features)
-                ),
-            ]
-        ),
+        f"""# Grafting: speed
+
+Made by `benchmarks/grafting.py`: logistic loss, l1 only, no intercept, every solver at the loosest of its tolerances 1e-1, 1e-2, ...
+that gives a relative suboptimality of 1e-8; CPU seconds of one thread, medians of {REPEATS} interleaved repeats, on a shared two-core machine
+whose other work was stopped, so ratios below about 1.3 say nothing. Above 1: sparsepath is faster. scikit-learn is
+liblinear; its saga was not timed.
+
+{table(header, rows["dense"] + rows["sparse"])}
+
+A path of 30 values of l1 down to a hundredth of the largest, every point to 1e-8, warm starts in both:
+
+{table(["data", "sparsepath", "skglm (ratio)"], rows["dense path"] + rows["sparse path"])}
+
+## How time grows
+
+Dense data, l1 a twentieth of the largest: the convex optimum, and twenty single steps as in the paper (l0 > 0); best of {BEST_OF}, compiled
+code loaded. A twentieth of the features are relevant, so with more features the optimum also has more weights. The
+paper says: linear in the samples, between linear and quadratic in the features. Fixed costs still weigh at
+the small end, so the slope of the last step stands beside that of all; in the features it is the step to more features than samples.
+
+{table(growth, with_last_slope(rows["samples"], 0))}
+
+{table(growth, with_last_slope(rows["features"], 1))}
+""",
     )
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris
 from sklearn.linear_model import ElasticNet, LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -204,3 +204,27 @@ def test_newest_only_is_no_solver_for_the_criterion(cancer):
 def test_errors_name_the_parameter(cancer, parameters, word):
     with pytest.raises(InputError, match=word):
         GraftingClassifier(**parameters).fit(*cancer)
+
+
+@pytest.mark.parametrize("factor", [0.0, -1.0, float("nan")])
+def test_a_class_without_weight_is_refused(factor):
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(InputError, match=r"class_weight of class 1 .* above zero"):
+        GraftingClassifier(class_weight={0: 1.0, 1: factor, 2: 1.0}).fit(X, y)
+
+
+@pytest.mark.parametrize("face", [grafting_path, GraftingClassifierCV(n_l1s=12)])
+def test_features_of_a_path_are_in_order_of_entry(cancer, face):
+    X, y = cancer
+    found = face(X, y, n_l1s=12) if face is grafting_path else face.fit(X, y)
+    path = found.path if face is grafting_path else found.path_
+    entered = [move.feature for move in path.moves if move.action == "add"]
+    for size in path.sizes:
+        subset = path.subset(size)
+        places = [max(i for i, j in enumerate(entered) if j == k) for k in subset]
+        assert places == sorted(places)
+    if face is not grafting_path:  # coefficients go with their features
+        by_hand = X.to_numpy() @ found.coef_[0] + found.intercept_[0]
+        assert found.decision_function(X) == pytest.approx(by_hand)
+        again = GraftingClassifier(l1=found.l1_).fit(X, y)
+        assert found.coef_ == pytest.approx(again.coef_, abs=1e-5)

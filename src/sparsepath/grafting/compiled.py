@@ -75,55 +75,91 @@ def _move(H, r, w, D, l1, l2, least, j):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)
-def sparse_moments(indptr, indices, data, scales, features, g, h, q, c, a):  # type: ignore[no-untyped-def]
-    """Fill z_j'g, z_j'h and z_j'(h z_j) for the features; CSC arrays, z_j = x_j / scale_j."""
+def products_and_squares(XT, v, s, products, squares):  # type: ignore[no-untyped-def]
+    """Fill x_j'v and sum_i s_i x_ij^2 for all columns, reading X once; ``XT`` is features first.
+
+    Two features at a time: two streams from memory come in faster than one.
+    """
+    n, m = XT.shape
+    for j in range(0, n, 2):
+        x, y = XT[j], XT[min(j + 1, n - 1)]
+        xv = xx = yv = yy = 0.0
+        for i in range(m):
+            xv += x[i] * v[i]
+            yv += y[i] * v[i]
+            xx += x[i] * x[i] * s[i]
+            yy += y[i] * y[i] * s[i]
+        products[j] = xv
+        squares[j] = xx
+        products[min(j + 1, n - 1)] = yv
+        squares[min(j + 1, n - 1)] = yy
+
+
+# Sparse columns: CSC arrays with unsigned row numbers (signed ones would be tested for being
+# negative at every entry), z_j = x_j / scale_j.
+
+
+@njit(nogil=True, cache=True, fastmath=FAST)
+def sparse_products(indptr, rows, data, scales, features, g, q):  # type: ignore[no-untyped-def]
+    """Fill q with z_j'g for the features."""
     for t in range(features.size):
         j = features[t]
-        sum_g = 0.0
+        total = 0.0
+        for e in range(indptr[j], indptr[j + 1]):
+            total += data[e] * g[rows[e]]
+        q[t] = total / scales[j]
+
+
+@njit(nogil=True, cache=True, fastmath=FAST)
+def sparse_outputs(indptr, rows, data, scales, features, D, out):  # type: ignore[no-untyped-def]
+    """Add Z D to ``out`` in place."""
+    for t in range(features.size):
+        if D[t] != 0.0:
+            j = features[t]
+            step = D[t] / scales[j]
+            for e in range(indptr[j], indptr[j + 1]):
+                out[rows[e]] += step * data[e]
+
+
+@njit(nogil=True, cache=True, fastmath=FAST)
+def gather_weighted(  # type: ignore[no-untyped-def]
+    indptr, rows, data, scales, features, root, starts, own_rows, weighted, c, a
+):
+    """Write the columns z_j * root one after the other; fill c_j = z_j'h and a_j = z_j'(h z_j).
+
+    ``root`` holds the square roots of h; column t of the copy begins at ``starts[t]``.
+    """
+    place = 0
+    for t in range(features.size):
+        j = features[t]
+        scale = 1.0 / scales[j]
+        starts[t] = place
         sum_h = 0.0
         sum_a = 0.0
         for e in range(indptr[j], indptr[j + 1]):
-            i = indices[e]
-            x = data[e]
-            sum_g += x * g[i]
-            sum_h += x * h[i]
-            sum_a += x * x * h[i]
-        scale = 1.0 / scales[j]
-        q[t] = sum_g * scale
-        c[t] = sum_h * scale
-        a[t] = sum_a * scale * scale
+            i = rows[e]
+            x = data[e] * scale * root[i]
+            own_rows[place] = i
+            weighted[place] = x
+            sum_h += x * root[i]
+            sum_a += x * x
+            place += 1
+        c[t] = sum_h
+        a[t] = sum_a
+    starts[features.size] = place
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)
 def descend_sparse(  # type: ignore[no-untyped-def]
-    indptr,
-    indices,
-    data,
-    scales,
-    features,
-    h,
-    total,
-    q,
-    c,
-    a,
-    w,
-    D,
-    l1,
-    l2,
-    v,
-    shift,
-    moving,
-    tol,
-    max_passes,
+    starts, rows, weighted, total, q, c, a, w, D, l1, l2, v, shift, moving, tol, max_passes
 ):
-    """Descend in place on sparse columns; v = h * (Z D), and the intercept follows every move.
+    """Descend in place on the columns of :func:`gather_weighted`; v = root * (Z D).
 
-    The intercept's step is -(beta + c'D) / total; ``shift[0]`` holds it. With ``total`` = 0 there
-    is none. ``a`` holds the curvatures without the intercept. Returns the passes made.
+    The intercept follows every move: its step is -(beta + c'D) / total; ``shift[0]`` holds it. With
+    ``total`` = 0 there is none. ``a`` holds the curvatures without the intercept. Returns the
+    passes made.
     """
-    k = features.size
-    for t in range(k):
-        moving[t] = t
+    k = w.size
     n_moving = k
     passes = 0
     everybody = True
@@ -131,21 +167,19 @@ def descend_sparse(  # type: ignore[no-untyped-def]
         largest = 0.0
         kept = 0
         for place in range(n_moving):
-            t = moving[place] if not everybody else place
-            j = features[t]
-            scale = 1.0 / scales[j]
+            t = place if everybody else moving[place]
             curvature = a[t] + 2.0 * l2[t]
             if total > 0.0:
                 curvature -= c[t] * c[t] / total
             if curvature <= 1e-12 * a[t]:
                 continue
-            start = indptr[j]
-            stop = indptr[j + 1]
+            start = starts[t]
+            stop = starts[t + 1]
             dot = 0.0
             for e in range(start, stop):
-                dot += data[e] * v[indices[e]]
+                dot += weighted[e] * v[rows[e]]
             old = w[t] + D[t]
-            slope = q[t] + dot * scale + shift[0] * c[t] + 2.0 * l2[t] * D[t]
+            slope = q[t] + dot + shift[0] * c[t] + 2.0 * l2[t] * D[t]
             z = curvature * old - slope
             if z > l1[t]:
                 new = (z - l1[t]) / curvature
@@ -159,10 +193,8 @@ def descend_sparse(  # type: ignore[no-untyped-def]
                     D[t] = -w[t]
                 else:
                     D[t] += d
-                step = d * scale
                 for e in range(start, stop):
-                    i = indices[e]
-                    v[i] += step * data[e] * h[i]
+                    v[rows[e]] += d * weighted[e]
                 if total > 0.0:
                     shift[0] -= d * c[t] / total
                 change = abs(d) * curvature
@@ -181,17 +213,6 @@ def descend_sparse(  # type: ignore[no-untyped-def]
             n_moving = k
             everybody = True
     return passes
-
-
-@njit(nogil=True, cache=True, fastmath=FAST)
-def sparse_outputs(indptr, indices, data, scales, features, D, out):  # type: ignore[no-untyped-def]
-    """Add Z D to ``out`` in place."""
-    for t in range(features.size):
-        if D[t] != 0.0:
-            j = features[t]
-            step = D[t] / scales[j]
-            for e in range(indptr[j], indptr[j + 1]):
-                out[indices[e]] += step * data[e]
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)

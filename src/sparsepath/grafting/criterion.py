@@ -24,7 +24,7 @@ U = c L'(F) with the largest such c <= 1 gives :func:`duality_gap`, a bound on C
 """
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -47,8 +47,19 @@ class Loss(Protocol):
     def curvature(self, F: Floats, Y: Floats) -> Floats:
         """The second derivative for K = 1 (softened where it jumps); class shares for more."""
 
+    def expansion(self, F: Floats, Y: Floats) -> "Expansion":
+        """Value, slope and a curvature that is good for steps, at one go."""
+
     def conjugate(self, U: Floats, Y: Floats) -> Floats:
         """L* at U, of shape (m,); U is a slope, or part of the way from zero to one."""
+
+
+class Expansion(NamedTuple):
+    """A loss and its first two derivatives at outputs F, per sample; as the methods of a loss."""
+
+    value: Floats
+    slope: Floats
+    curvature: Floats
 
 
 @dataclass(frozen=True)
@@ -70,6 +81,22 @@ class Logistic:
         e = np.exp(-np.abs(F))
         return e / (1.0 + e) ** 2
 
+    def expansion(self, F: Floats, Y: Floats) -> Expansion:
+        """As the methods, but the curvature of samples far on the wrong side is raised.
+
+        There L is nearly straight, and a step by its own curvature, exp(-|rho|), would go out of
+        sight: a little of the parabola that touches L there, 1 / (2 |rho|), is put in its place.
+        """
+        rho = Y * F
+        e = np.exp(-np.abs(rho))
+        part = 1.0 / (1.0 + e)
+        less = e * part
+        value = np.maximum(-rho, 0.0) + _log_of_one_and(e)
+        floor = np.where(rho < -1.0, 0.02 / np.maximum(-rho, 1.0), 0.0)
+        return Expansion(
+            value[:, 0], -Y * np.where(rho > 0, less, part), np.maximum(less * part, floor)
+        )
+
     def conjugate(self, U: Floats, Y: Floats) -> Floats:
         p = np.clip(-(Y * U)[:, 0], 0.0, 1.0)
         return _entropy(p) + _entropy(1.0 - p)
@@ -89,6 +116,9 @@ class Squared:
 
     def curvature(self, F: Floats, Y: Floats) -> Floats:
         return np.ones_like(F)
+
+    def expansion(self, F: Floats, Y: Floats) -> Expansion:
+        return Expansion(self.value(F, Y), self.slope(F, Y), self.curvature(F, Y))
 
     def conjugate(self, U: Floats, Y: Floats) -> Floats:
         return (0.5 * U * U + U * Y)[:, 0]
@@ -113,6 +143,9 @@ class Huber:
         # On the straight part a little of the parabola that touches L there: zero would let go.
         r = np.abs(F - Y)
         return np.where(r <= self.delta, 1.0, 0.05 * self.delta / np.maximum(r, self.delta))
+
+    def expansion(self, F: Floats, Y: Floats) -> Expansion:
+        return Expansion(self.value(F, Y), self.slope(F, Y), self.curvature(F, Y))
 
     def conjugate(self, U: Floats, Y: Floats) -> Floats:
         return (0.5 * U * U + U * Y)[:, 0]
@@ -139,6 +172,9 @@ class Softmax:
         """The class shares p; the second derivative is diag(p) - p p'."""
         e = np.exp(F - F.max(1, keepdims=True))
         return e / e.sum(1, keepdims=True)
+
+    def expansion(self, F: Floats, Y: Floats) -> Expansion:
+        return Expansion(self.value(F, Y), self.slope(F, Y), self.curvature(F, Y))
 
     def conjugate(self, U: Floats, Y: Floats) -> Floats:
         return _entropy(np.clip(U + Y, 0.0, 1.0)).sum(1)

@@ -11,6 +11,8 @@ from sparsepath.data.threads import Threads
 
 CONSTANT = 1e-26  # squared spread over squared size up to which a column counts as constant
 
+BIG = 1 << 22  # numbers in a dense matrix from which it pays to leave columns unread
+
 
 class Design:
     """Columns z_j = (x_j - mean_j) / scale_j of data that are neither copied nor filled in.
@@ -33,6 +35,10 @@ class Design:
     ----------
     means, scales : arrays of shape (n,)
     usable : boolean array of shape (n,)
+    norms : array of shape (n,) or None
+        Bounds of the columns' norms, weighted by s, where it pays to know them: big dense data.
+    worth_choosing : int
+        So many columns are read sooner than all.
     sparse : the matrix in CSC form, or None if it is dense
     """
 
@@ -65,6 +71,12 @@ class Design:
         self.means = np.zeros(self.n)
         self.scales = np.ones(self.n)
         self.usable: NDArray[np.bool_] = np.ones(self.n, dtype=bool)
+        self.norms: Floats | None = None
+        by_column = isinstance(X, np.ndarray) and X.flags.f_contiguous
+        self.worth_choosing = self.n // 3 if by_column else self.n // 32
+        self._whole = X if by_column and X.size >= BIG and not standardize else None
+        if standardize and isinstance(X, np.ndarray) and X.size >= BIG:
+            self.norms = np.ones(self.n)
         if standardize or fit_intercept:
             averages = self._raw_products(s[:, None])[:, 0]
             centres = averages if fit_intercept else self.means
@@ -78,22 +90,35 @@ class Design:
                 self.scales = np.where(self.usable, np.sqrt(spread), 1.0)
             self.means = centres
 
-    def _raw_products(self, V: Floats) -> Floats:
+    def _raw_products(self, V: Floats, some: NDArray[np.intp] | None = None) -> Floats:
         if self.sparse is not None:
             if V.shape[1] == 1:
                 return np.asarray(self.sparse.T @ V[:, 0], dtype=np.float64)[:, None]
             return np.asarray(self.sparse.T @ V, dtype=np.float64)
         parts = list(zip(self.blocks, self._slices, strict=True))
-        first, *rest = self.threads.map(lambda p: p[0].dot(V[p[1]]), parts)
+        if self._whole is not None and self.norms is None and V.shape[1] == 1:
+            return self._products_and_norms(V)
+        first, *rest = self.threads.map(lambda p: p[0].dot(V[p[1]], some), parts)
         return sum(rest, start=first)
 
-    def products(self, V: Floats) -> Floats:
-        """Z'V for V of shape (m, K); zero for columns that are not usable."""
-        out = self._raw_products(V)
+    def _products_and_norms(self, V: Floats) -> Floats:
+        """X'V and, in the same pass, the norms of the columns, which nobody has measured yet."""
+        from sparsepath.grafting.compiled import products_and_squares
+
+        assert self._whole is not None
+        out, squares = np.empty(self.n), np.empty(self.n)
+        products_and_squares(self._whole.T, np.ascontiguousarray(V[:, 0]), self.s, out, squares)
+        self.norms = np.sqrt(squares)
+        return out[:, None]
+
+    def products(self, V: Floats, some: NDArray[np.intp] | None = None) -> Floats:
+        """Z'V for V of shape (m, K), or those rows of it; zero for columns that are not usable."""
+        which = slice(None) if some is None else some
+        out = self._raw_products(V, some)
         if self.fit_intercept:
-            out -= np.outer(self.means, V.sum(0))
-        out /= self.scales[:, None]
-        out[~self.usable] = 0.0
+            out -= np.outer(self.means[which], V.sum(0))
+        out /= self.scales[which, None]
+        out[~self.usable[which]] = 0.0
         return out
 
     def columns(self, indices: NDArray[np.intp]) -> Floats:

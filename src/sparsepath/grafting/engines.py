@@ -15,15 +15,13 @@ where it was. Dense columns: coordinate descent on the matrix Z'hZ of the workin
 columns: on the columns themselves. Softmax: groups of weights, one per class.
 """
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.data.blocks import Floats
-from sparsepath.grafting.criterion import Loss, Penalty, best_intercept, violations
+from sparsepath.grafting.criterion import Expansion, Loss, Penalty, best_intercept, violations
 from sparsepath.grafting.design import Design
+from sparsepath.grafting.screening import KnownGradient
 
 Indices = NDArray[np.intp]
 
@@ -52,6 +50,8 @@ class Engine:
         Newton steps made so far.
     greed : int
         How many features may enter for each one that is in use.
+    known_gradient : KnownGradient
+        The gradient where it was last asked for.
     """
 
     greed = 1
@@ -63,7 +63,8 @@ class Engine:
         self.loss = loss
         self.steps = 0
         self._free: NDArray[np.bool_] | slice = slice(None)  # of the features that are held
-        self._known: dict[str, Any] = {}  # what was worked out at the outputs in _known["F"]
+        self.known_gradient = KnownGradient(design)
+        self._expanded: tuple[Floats, Expansion] | None = None  # outputs, and the loss there
         K = Y.shape[1]
         self.W = np.zeros((design.n, K))
         self.b = np.zeros(K)
@@ -82,28 +83,34 @@ class Engine:
         self.W, self.b = W.copy(), b.copy()
         self.F = self.design.outputs(W, b) if F is None else F.copy()
 
-    def _once(self, what: str, work: Callable[[], Any]) -> Any:
-        """The result of ``work`` at the present outputs, which are replaced, never changed."""
-        if self._known.get("F") is not self.F:
-            self._known = {"F": self.F}
-        if what not in self._known:
-            self._known[what] = work()
-        return self._known[what]
+    @property
+    def expansion(self) -> Expansion:
+        """The loss at the present outputs; these are replaced, never changed in place."""
+        if self._expanded is None or self._expanded[0] is not self.F:
+            self._expanded = self.F, self.loss.expansion(self.F, self.Y)
+        return self._expanded[1]
 
     def slopes(self) -> Floats:
         """Derivatives of the loss term in the outputs: s_i L'(F_i), m x K."""
-        found: Floats = self._once(
-            "slopes", lambda: self.loss.slope(self.F, self.Y) * self.s[:, None]
-        )
-        return found
+        return self.expansion.slope * self.s[:, None]
+
+    def curvatures(self) -> Floats:
+        """Second derivatives of the loss term in the outputs, for one output: s_i L''(F_i)."""
+        return self.expansion.curvature[:, 0] * self.s
 
     def gradient(self) -> Floats:
         """Derivatives of the loss term in all weights, n x K."""
-        return self.design.products(self.slopes())
+        found = self.design.products(self.slopes())
+        self.known_gradient.set(found, self.expansion.slope)
+        return found
+
+    def gradient_for(self, penalty: Penalty) -> Floats:
+        """The same, but old where a bound shows that a weight at zero is best there."""
+        return self.known_gradient.at(self.expansion.slope, self.W, penalty)
 
     def loss_term(self) -> float:
         """The mean loss."""
-        return float(self._once("loss", lambda: self.s @ self.loss.value(self.F, self.Y)))
+        return float(self.s @ self.expansion.value)
 
     def optimise(self, features: Indices, penalty: Penalty, tol: float) -> float:
         """Minimise over the weights of ``features`` and the intercepts; L0 plays no part.
@@ -148,13 +155,14 @@ class Engine:
             before = local.value(w)
             predicted = float((q * D).sum() + beta @ d) + local.value(w + D) - before
             if abs(predicted) <= ROUNDING * (loss + before):
-                t, loss = 1.0, float(self.s @ self.loss.value(self.F + change, self.Y))
+                t, loss = 1.0, self._try(change)
             else:
                 t, loss = self._search(change, D, w, local, loss, before, predicted)
-            self.W[features] = w + D if t == 1.0 else w + t * D
-            self.b = self.b + t * d
-            self.F = self.F + t * change
-            self._known = {"F": self.F, "loss": loss}
+            if t > 0.0:
+                self.W[features] = w + t * D
+                self.b = self.b + t * d
+                self.F = self._tried[0]
+                self._expanded = self._tried
             self.steps += 1
         if best < violation:
             self.W[features], self.b, self.F = kept
@@ -174,11 +182,17 @@ class Engine:
         here = loss + before
         t = 1.0 if np.isfinite(change).all() and predicted < 0.0 else 0.0
         while t > 1e-12:
-            lost = float(self.s @ self.loss.value(self.F + t * change, self.Y))
+            lost = self._try(t * change)
             if lost + local.value(w + t * D) <= here + ARMIJO * t * predicted:
                 return t, lost
             t /= 2.0
         return 0.0, loss
+
+    def _try(self, change: Floats) -> float:
+        """The mean loss after a change of the outputs, which is remembered."""
+        F = self.F + change
+        self._tried = F, self.loss.expansion(F, self.Y)
+        return float(self.s @ self._tried[1].value)
 
     def _prepare(self, features: Indices) -> Indices:
         return features
@@ -219,12 +233,8 @@ class ColumnCache(Engine):
         if len(new):
             self._A[:, k : k + len(new)] = self.design.columns(new)
             self.held = np.concatenate([self.held, new])
-            self._widen(k)
         self._free = wanted[self.held]
         return self.held
-
-    def _widen(self, k: int) -> None:
-        """Columns from ``k`` on are new."""
 
     @property
     def columns(self) -> Floats:
@@ -254,19 +264,19 @@ class SparseEngine(Engine):
     def _prepare(self, features: Indices) -> Indices:
         self._features = np.sort(features)
         X = self.design.sparse
-        self._arrays = (X.indptr, X.indices, X.data, self.design.scales, self._features)
+        rows = X.indices.view(np.uint32 if X.indices.itemsize == 4 else np.uint64)
+        self._arrays = (X.indptr, rows, X.data, self.design.scales, self._features)
         self._centres = self.design.means[self._features] / self.design.scales[self._features]
+        entries = int((X.indptr[self._features + 1] - X.indptr[self._features]).sum())
+        starts = np.empty(len(features) + 1, dtype=np.intp)
+        self._copy = starts, np.empty(entries, dtype=rows.dtype), np.empty(entries)
         return self._features
 
     def _products(self, slopes: Floats) -> Floats:
-        from sparsepath.grafting.compiled import sparse_moments
+        from sparsepath.grafting.compiled import sparse_products
 
-        k = len(self._features)
-        q, self._c, self._a = np.empty(k), np.empty(k), np.empty(k)
-        self._h = self.s * self.loss.curvature(self.F, self.Y)[:, 0]
-        sparse_moments(
-            *self._arrays, np.ascontiguousarray(slopes[:, 0]), self._h, q, self._c, self._a
-        )
+        q = np.empty(len(self._features))
+        sparse_products(*self._arrays, np.ascontiguousarray(slopes[:, 0]), q)
         return (q - self._centres * slopes.sum())[:, None]
 
     def _outputs(self, D: Floats) -> Floats:
@@ -279,37 +289,39 @@ class SparseEngine(Engine):
     def _direction(
         self, q: Floats, beta: Floats, w: Floats, local: Penalty, violation: float, ratio: float
     ) -> tuple[Floats, Floats]:
-        from sparsepath.grafting.compiled import descend_sparse
+        from sparsepath.grafting.compiled import descend_sparse, gather_weighted
         from sparsepath.grafting.gram import minimise
 
         k = len(w)
         w = np.ascontiguousarray(w[:, 0])
-        total = float(self._h.sum()) if self.design.fit_intercept else 0.0
+        h = self.curvatures()
+        total = float(h.sum()) if self.design.fit_intercept else 0.0
+        c, a = np.empty(k), np.empty(k)
+        gather_weighted(*self._arrays, np.sqrt(h), *self._copy, c, a)
         shift = np.array([-beta[0] / total if total else 0.0])
         D = np.zeros(k)
         raw = q[:, 0] + self._centres * beta[0] + 2.0 * local.l2 * w
         most = CRAWLS if k <= FEW else MOST_PASSES
         passes = descend_sparse(
-            *self._arrays, self._h, total, raw, self._c, self._a, w, D,
-            local.l1, local.l2, np.zeros(self.design.m), shift, np.empty(k, dtype=np.intp),
-            INNER * violation, most,
+            *self._copy, total, raw, c, a, w, D, local.l1, local.l2, np.zeros(self.design.m),
+            shift, np.empty(k, dtype=np.intp), INNER * violation, most,
         )  # fmt: skip
         if passes == most == CRAWLS:
-            A = self._weighted_columns()
+            A = self._weighted_columns(h)
             H = A.T @ A
             least = 1e-14 * H.diagonal()
             if total:
-                H -= np.outer(self._c / total, self._c)
-                raw = raw - self._c * (beta[0] / total)
+                H -= np.outer(c / total, c)
+                raw = raw - c * (beta[0] / total)
             D = minimise(H, raw, w, local, least, INNER * violation)
             if total:
-                shift[0] = -(beta[0] + self._c @ D) / total
+                shift[0] = -(beta[0] + c @ D) / total
         return D[:, None], shift + self._centres @ D
 
-    def _weighted_columns(self) -> Floats:
+    def _weighted_columns(self, h: Floats) -> Floats:
         """The columns of the working set as one dense array, times the roots of h."""
         A = self.design.sparse[:, self._features].toarray(order="F").astype(np.float64)
-        A *= np.sqrt(self._h)[:, None]
+        A *= np.sqrt(h)[:, None]
         A /= self.design.scales[self._features]
         return A
 

@@ -187,6 +187,12 @@ class ClassifierFace(ClassifierMixin):
                 y=labels[counted],
                 sample_weight=weights[counted],
             )
+            if not (np.isfinite(factors) & (factors > 0)).all():
+                bad = self.classes_[~(np.isfinite(factors) & (factors > 0))][0]
+                raise InputError(
+                    f"class_weight of class {bad!s} is not a number above zero; to leave a class "
+                    "out, leave its samples out."
+                )
             weights = weights * factors[codes]
         if len(self.classes_) == 2:
             return np.where(codes == 1, 1.0, -1.0)[:, None], weights, Logistic()

@@ -202,7 +202,8 @@ class Problem:
                 bound = (2.0 * l1 - before) * penalty.l1
                 likely = np.flatnonzero((_sizes(gradient) >= bound) & self.design.usable)
             try:
-                fit = self.fit(now, options, likely=likely, gradient=gradient)
+                known = gradient if self.engine.known_gradient.exact else None
+                fit = self.fit(now, options, likely=likely, gradient=known)
                 if fit.stopped in CUT:  # no optimum: only whole fits are kept
                     raise KeyboardInterrupt
                 fits.append(fit)

@@ -36,9 +36,11 @@ class GramEngine(ColumnCache):
         self._single = True  # whether big matrices may be made in single precision
         self._rough = False  # whether parts of H were
 
-    def _widen(self, k: int) -> None:
-        n_held = len(self.held)
-        if self._h is None:
+    def _widen(self) -> None:
+        """Append to H the columns that have come in since it was made."""
+        assert self._h is not None
+        k, n_held = len(self._H), len(self.held)
+        if k == n_held:
             return
         A = self.columns
         new = A[:, k:]
@@ -54,7 +56,7 @@ class GramEngine(ColumnCache):
     def _direction(
         self, q: Floats, beta: Floats, w: Floats, local: Penalty, violation: float, ratio: float
     ) -> tuple[Floats, Floats]:
-        h = self.s * self.loss.curvature(self.F, self.Y)[:, 0]
+        h = self.curvatures()
         total = float(h.sum())
         drift = np.inf if self._h is None else float(np.abs(h - self._h).sum()) / total
         slow = ratio > min(SLOW, len(self.held) / WORTH)
@@ -66,6 +68,7 @@ class GramEngine(ColumnCache):
             self._H = _weighted_products(self.columns, None, h, kind)
             self._c = self.columns.T @ h
             self._rough = kind is np.float32
+        self._widen()
         H, c = self._H, self._c
         r = q[:, 0] + 2.0 * local.l2 * w[:, 0]
         assert self._h is not None

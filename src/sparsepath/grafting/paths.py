@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -86,12 +86,30 @@ def path_moves(fits: Sequence[Fit], errors: Sequence[float], seconds: float) -> 
     return moves
 
 
+def in_order_of_entry(steps: Sequence[Step]) -> list[Step]:
+    """The models along a path, the features of each in the order in which they came in.
+
+    A fit that starts from the one before knows only what came in since.
+    """
+    out: list[Step] = []
+    held: list[int] = []
+    for step in steps:
+        kept = [j for j in held if j in set(step.subset)]
+        held = kept + [j for j in step.subset if j not in set(kept)]
+        rows = [step.subset.index(j) for j in held]
+        coef = None if step.coef is None else step.coef[rows]
+        out.append(replace(step, subset=tuple(held), coef=coef))
+    return out
+
+
 def selection_path(
     problem: Problem, fits: Sequence[Fit], steps: Sequence[Step], seconds: float, **about: Any
 ) -> SelectionPath:
     """One model per size out of the fits; ``steps`` are their models with their errors."""
     best: dict[int, Step] = {}
-    for step in steps:  # of equal sizes the least error; of equal errors the first, the larger l1
+    for step in in_order_of_entry(
+        steps
+    ):  # of equal sizes the least error; of equal errors the first, the larger l1
         known = best.get(len(step.subset))
         if known is None or step.error < known.error:
             best[len(step.subset)] = step

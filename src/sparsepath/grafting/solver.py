@@ -53,7 +53,7 @@ class Solution:
     converged : bool
         Whether both are within the tolerance.
     gradient : array of shape (n, K)
-        Of the loss term.
+        Of the loss term; of a feature that is proven to stay at zero perhaps an older one.
     rounds : list of Round
     cut : str
         Why it ended before the optimum, if it did: ``ASKED`` or ``INTERRUPTED``.
@@ -125,7 +125,7 @@ def solve(
     for turn in range(max_rounds + 1):
         if known is None:
             engine.settle_intercept()
-        now = engine.gradient() if known is None else known
+        now = engine.gradient_for(penalty) if known is None else known
         known = None
         left = np.where(usable, violations(now, engine.W, penalty), 0.0)
         violation = max(float(left.max(initial=0.0)), _intercept_violation(engine)) / scale
