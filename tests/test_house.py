@@ -26,6 +26,7 @@ LAYERS = [
     ["lars"],
     ["elm"],
     ["information"],
+    ["selector"],
     ["watching"],
     ["path"],
     ["steps"],

@@ -5,11 +5,10 @@ from collections.abc import Callable, Iterator
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.linalg import solve_triangular
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from sparsepath.data.blocks import Floats
@@ -18,13 +17,14 @@ from sparsepath.elm.estimators import check_count, check_one_target, lars_entrie
 from sparsepath.elm.network import Target, standardise
 from sparsepath.errors import InputError
 from sparsepath.path import SelectionPath
+from sparsepath.selector import PathSelector
 from sparsepath.steps import Move, Step
 from sparsepath.watching import ASKED, INTERRUPTED, Callback, is_watched, tell, warn_if_interrupted
 
 FIRST, MORE = 32, 4  # columns that are asked for at first, and by what they grow
 
 
-class LarsSelector(RegressorMixin, SelectorMixin, CallbackSupportMixin, BaseEstimator):
+class LarsSelector(RegressorMixin, PathSelector, CallbackSupportMixin, BaseEstimator):
     """Least angle regression: features in the order in which they enter.
 
     Features are brought to unit variance. The model of each size is least squares on the features
@@ -154,30 +154,11 @@ class LarsSelector(RegressorMixin, SelectorMixin, CallbackSupportMixin, BaseEsti
         self.coef_[self.selected_] = step.coef[:, 0]
         self.intercept_ = float(step.intercept[0])
 
-    def at_size(self, size: int) -> Self:
-        """A copy of this fitted estimator that uses the model of another size.
-
-        Parameters
-        ----------
-        size : int
-            One of ``path_.sizes``.
-        """
-        check_is_fitted(self)
-        other = copy.copy(self)
-        other._take(size)
-        return other
-
     def predict(self, X: Any) -> Floats:
         """Predicted targets, from the selected columns alone."""
         check_is_fitted(self)
         X = check_features(self, X, reset=False)
         return np.asarray(X[:, self.selected_] @ self.coef_[self.selected_]) + self.intercept_
-
-    def _get_support_mask(self) -> NDArray[np.bool_]:
-        check_is_fitted(self)
-        mask = np.zeros(self.n_features_in_, dtype=bool)
-        mask[self.selected_] = True
-        return mask
 
 
 def _entering(X: Floats, y: Floats, most: int) -> Iterator[int]:

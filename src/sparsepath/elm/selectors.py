@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from sparsepath.data.blocks import Floats
@@ -28,6 +27,7 @@ from sparsepath.elm.scaling import RULES, Best
 from sparsepath.elm.search import STRATEGIES, Plan, Watch, models, search
 from sparsepath.errors import InputError
 from sparsepath.path import SelectionPath
+from sparsepath.selector import PathSelector
 from sparsepath.watching import INTERRUPTED, is_watched, tell, warn_if_interrupted
 
 
@@ -48,7 +48,7 @@ class _Data:
         return {"n_samples": n, "n_features": d, "fingerprint": digest.hexdigest()}
 
 
-class _ELMFS(SelectorMixin, CallbackSupportMixin, BaseEstimator):
+class _ELMFS(PathSelector, CallbackSupportMixin, BaseEstimator):
     """What the regressor and the classifier share: parameters, search, choice of a size."""
 
     def __init__(
@@ -146,20 +146,6 @@ class _ELMFS(SelectorMixin, CallbackSupportMixin, BaseEstimator):
         self.selected_ = np.array(self.path_.subset(size), dtype=np.intp)
         self._machine = self._machines[size]
 
-    def at_size(self, size: int) -> Self:
-        """A copy of this fitted estimator that uses the best model of another size.
-
-        Parameters
-        ----------
-        size : int
-            One of ``path_.sizes``.
-        """
-        check_is_fitted(self)
-        self.path_.step(size)  # raises if there is none
-        other = copy.copy(self)
-        other._take(size)
-        return other
-
     def _watch(self, context: Any, data: _Data) -> Watch | None:
         """What is called now and then: scikit-learn's callbacks and the plain one."""
         if not is_watched(self):
@@ -173,12 +159,6 @@ class _ELMFS(SelectorMixin, CallbackSupportMixin, BaseEstimator):
         return watch
 
     # Using --------------------------------------------------------------------------------------
-
-    def _get_support_mask(self) -> NDArray[np.bool_]:
-        check_is_fitted(self)
-        mask = np.zeros(self.n_features_in_, dtype=bool)
-        mask[self.selected_] = True
-        return mask
 
     def _scores(self, X: Any) -> Floats:
         """Predictions of the scaled machine, from the selected columns alone."""

@@ -1,16 +1,14 @@
 """What the grafting estimators share: checks of parameters and data, the linear model, faces."""
 
-import copy
 import warnings
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import DataConversionWarning
-from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
@@ -26,12 +24,13 @@ from sparsepath.errors import InputError
 from sparsepath.grafting.criterion import Huber, Logistic, Loss, Penalty, Softmax, Squared
 from sparsepath.grafting.fitting import Options, check_factors, check_penalties
 from sparsepath.grafting.procedure import SELECTIONS, STOPS, UPDATES
+from sparsepath.selector import PathSelector
 
 Factors = ArrayLike | Mapping[str, float] | None
 STEPS = ("auto", "single", "batch")
 
 
-class LinearGrafting(SelectorMixin, CallbackSupportMixin, BaseEstimator):
+class LinearGrafting(PathSelector, CallbackSupportMixin, BaseEstimator):
     """What all linear grafting estimators share: data, penalties, the linear model."""
 
     l1_factors: Factors
@@ -95,12 +94,6 @@ class LinearGrafting(SelectorMixin, CallbackSupportMixin, BaseEstimator):
     def _set_model(self, coef: Floats, intercept: Floats) -> None:
         raise NotImplementedError
 
-    def _get_support_mask(self) -> NDArray[np.bool_]:
-        check_is_fitted(self)
-        mask = np.zeros(self.n_features_in_, dtype=bool)
-        mask[self.selected_] = True
-        return mask
-
     def _scores(self, X: Any) -> Floats:
         """X w + b from the selected columns alone."""
         check_is_fitted(self)
@@ -116,19 +109,6 @@ class LinearGrafting(SelectorMixin, CallbackSupportMixin, BaseEstimator):
         coef = np.zeros((step.coef.shape[1], self.n_features_in_))
         coef[:, self.selected_] = step.coef.T
         self._set_model(coef, step.intercept.copy())
-
-    def at_size(self, size: int) -> Self:
-        """A copy of this fitted estimator that uses the model of another size on its path.
-
-        Parameters
-        ----------
-        size : int
-            One of ``path_.sizes``.
-        """
-        check_is_fitted(self)
-        other = copy.copy(self)
-        other._take(size)
-        return other
 
 
 class RegressorFace(RegressorMixin):

@@ -5,10 +5,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin
-from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from sparsepath.data.blocks import Floats
@@ -22,6 +20,7 @@ from sparsepath.grafting.fitting import check_factors, check_penalties
 from sparsepath.grafting.growing import L0_PER, Grown, Growth, grow
 from sparsepath.grafting.procedure import STOPS
 from sparsepath.path import SelectionPath
+from sparsepath.selector import PathSelector
 from sparsepath.steps import Step
 from sparsepath.watching import (
     CUT,
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-class MLPGrafting(SelectorMixin, CallbackSupportMixin, BaseEstimator):
+class MLPGrafting(PathSelector, CallbackSupportMixin, BaseEstimator):
     """A network grown by the gradient test; the regressor and the classifier say of what kind."""
 
     def __init__(
@@ -210,26 +209,6 @@ class MLPGrafting(SelectorMixin, CallbackSupportMixin, BaseEstimator):
         self.selected_ = np.array(order, dtype=np.intp)
         used = self.network_.used
         self._means, self._scales = self._all_means[used], self._all_scales[used]
-
-    def at_size(self, size: int) -> Self:
-        """A copy of this fitted estimator that uses the best network of another size.
-
-        Parameters
-        ----------
-        size : int
-            One of ``path_.sizes``.
-        """
-        check_is_fitted(self)
-        self.path_.step(size)  # raises if there is none
-        other = copy.copy(self)
-        other._take(size)
-        return other
-
-    def _get_support_mask(self) -> NDArray[np.bool_]:
-        check_is_fitted(self)
-        mask = np.zeros(self.n_features_in_, dtype=bool)
-        mask[self.selected_] = True
-        return mask
 
     def _scores(self, X: Any) -> Floats:
         check_is_fitted(self)

@@ -5,12 +5,10 @@ from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from sparsepath.data.door import check_features, check_target
 from sparsepath.data.threads import Threads
@@ -24,12 +22,13 @@ from sparsepath.information.kraskov import (
 from sparsepath.information.neighbors import choose_neighbors
 from sparsepath.information.search import SEARCHES, Trail, forward, forward_backward
 from sparsepath.path import SelectionPath
+from sparsepath.selector import PathSelector
 from sparsepath.watching import INTERRUPTED, is_watched, tell, warn_if_interrupted
 
 METHODS = {"forward": "mi-forward", "forward-backward": "mi-forward-backward"}
 
 
-class MutualInfoSelector(SelectorMixin, CallbackSupportMixin, BaseEstimator):
+class MutualInfoSelector(PathSelector, CallbackSupportMixin, BaseEstimator):
     """Choose features by their joint mutual information with the target (MI-FW, MI-FWBW).
 
     Mutual information is that of Kraskov et al. (2004), of all features of the subset together. It
@@ -191,20 +190,10 @@ class MutualInfoSelector(SelectorMixin, CallbackSupportMixin, BaseEstimator):
             complete=complete,
             stopped=trail.stopped,
         )
-        self.selected_ = np.array(self.path_.subset(self.path_.settle(self.choose)), dtype=np.intp)
+        self._take(self.path_.settle(self.choose))
 
-    def at_size(self, size: int) -> Self:
-        """A copy of this fitted selector that uses the best subset of another size.
-
-        Parameters
-        ----------
-        size : int
-            One of ``path_.sizes``.
-        """
-        check_is_fitted(self)
-        other = copy.copy(self)
-        other.selected_ = np.array(self.path_.subset(size), dtype=np.intp)
-        return other
+    def _take(self, size: int) -> None:
+        self.selected_ = np.array(self.path_.subset(size), dtype=np.intp)
 
     def _watch(self, context: Any) -> Callable[[Trail], bool] | None:
         """What is called after every step: scikit-learn's callbacks and the plain one."""
@@ -217,9 +206,3 @@ class MutualInfoSelector(SelectorMixin, CallbackSupportMixin, BaseEstimator):
             return tell(self, context, state.path_, lambda: state, f"{len(trail.steps)} sizes")
 
         return watch
-
-    def _get_support_mask(self) -> NDArray[np.bool_]:
-        check_is_fitted(self)
-        mask = np.zeros(self.n_features_in_, dtype=bool)
-        mask[self.selected_] = True
-        return mask

@@ -1,14 +1,12 @@
 """What the estimators of RBF networks share: fitted attributes, importances, numbers or classes."""
 
-import copy
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.callback import CallbackSupportMixin
-from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from sparsepath.data.blocks import Floats
@@ -17,6 +15,7 @@ from sparsepath.errors import InputError
 from sparsepath.path import SelectionPath
 from sparsepath.rbf.arguments import dense, one_target, positive, seed_of, whole
 from sparsepath.rbf.model import Model, Options, Training
+from sparsepath.selector import PathSelector
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,7 +24,7 @@ SOLVERS = ("direct", "alternating")
 SCHEDULES = ("robust", "paper")
 
 
-class _SparseRBF(SelectorMixin, CallbackSupportMixin, BaseEstimator):
+class _SparseRBF(PathSelector, CallbackSupportMixin, BaseEstimator):
     """What the fit at one (r, t) and the search over many share."""
 
     path_: SelectionPath
@@ -55,7 +54,11 @@ class _SparseRBF(SelectorMixin, CallbackSupportMixin, BaseEstimator):
             seed=seed_of(p["random_state"]),
         )
 
-    def _take(self, training: Training, r: float, t: float) -> None:
+    def _take(self, size: int) -> None:
+        (r, t), training = self._of_size[size]
+        self._set_model(training, r, t)
+
+    def _set_model(self, training: Training, r: float, t: float) -> None:
         """The fitted attributes of a model."""
         model, solution = training.model, training.solution
         self._model = model
@@ -75,27 +78,6 @@ class _SparseRBF(SelectorMixin, CallbackSupportMixin, BaseEstimator):
         self.converged_ = solution.converged
         self.n_iter_ = solution.iterations
         self.stages_ = solution.stages
-
-    def at_size(self, size: int) -> Self:
-        """A copy of this fitted estimator that uses another model of its path.
-
-        Parameters
-        ----------
-        size : int
-            One of ``path_.sizes``.
-        """
-        check_is_fitted(self)
-        self.path_.step(size)  # raises if there is none
-        other = copy.copy(self)
-        (r, t), training = self._of_size[size]
-        other._take(training, r, t)
-        return other
-
-    def _get_support_mask(self) -> NDArray[np.bool_]:
-        check_is_fitted(self)
-        mask = np.zeros(self.n_features_in_, dtype=bool)
-        mask[self.selected_] = True
-        return mask
 
     def _outputs(self, X: Any) -> Floats:
         """The outputs of the network; columns that are not selected have no influence."""

@@ -82,7 +82,7 @@ class _OneFit(_SparseRBF):
         def settle(estimator: Self, training: Training, complete: bool) -> None:
             if rows is not None:
                 training = renumbered(training, counted[rows])
-            estimator._take(training, r, t)
+            estimator._set_model(training, r, t)
             estimator._set_path(training, X, y, weights, options.seed, complete)
 
         def told(training: Training) -> bool:

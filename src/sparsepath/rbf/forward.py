@@ -1,16 +1,13 @@
 """LS-SVM with forward selection of inputs, as a scikit-learn estimator."""
 
-import copy
 import time
 from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.feature_selection import SelectorMixin
-from sklearn.utils.validation import check_is_fitted
 
 from sparsepath.data.blocks import Floats
 from sparsepath.data.door import check_features
@@ -19,13 +16,14 @@ from sparsepath.path import SelectionPath
 from sparsepath.rbf.arguments import dense, fingerprint, one_target, whole
 from sparsepath.rbf.kernel_machine import _KernelMachine, grid, left_out
 from sparsepath.rbf.lssvm import LSSVM, Block, best_addition, gaussian_kernel
+from sparsepath.selector import PathSelector
 from sparsepath.steps import Move, Step
 
 GAMMAS = np.logspace(0, 4, 5)
 SIGMA2S = np.logspace(0, 3, 4)  # an addition changes the mean squared distance by 2
 
 
-class LSSVMForwardRegressor(RegressorMixin, SelectorMixin, CallbackSupportMixin, _KernelMachine):
+class LSSVMForwardRegressor(RegressorMixin, PathSelector, CallbackSupportMixin, _KernelMachine):
     """Least-squares support vector regression on inputs added one at a time.
 
     Each step adds the input of least exact cross-validation error, at the best gamma and sigma2 for
@@ -161,19 +159,6 @@ class LSSVMForwardRegressor(RegressorMixin, SelectorMixin, CallbackSupportMixin,
             self.gamma_, self.sigma2_ = np.nan, 1.0
             self._dual, self._bias = np.zeros_like(self._target), self._target.mean(axis=0)
         self.dual_coef_, self.intercept_ = self._dual[:, 0], float(self._bias[0])
-
-    def at_size(self, size: int) -> Self:
-        """A copy of this fitted estimator that uses the best model of another size."""
-        check_is_fitted(self)
-        other = copy.copy(self)
-        other._take(size)
-        return other
-
-    def _get_support_mask(self) -> NDArray[np.bool_]:
-        check_is_fitted(self)
-        mask = np.zeros(self.n_features_in_, dtype=bool)
-        mask[self.selected_] = True
-        return mask
 
     def predict(self, X: Any) -> Floats:
         """Predicted targets; columns that are not selected have no influence."""

@@ -160,8 +160,7 @@ class _Search(_SparseRBF):
         self.rs_, self.ts_ = follow.rs, np.array(follow.ts)
         self._report(np.array(follow.found).transpose(1, 2, 0, 3))
         self.path_, self._of_size = path, dict(follow.fits)
-        (r, t), fit = self._of_size[path.settle(self.choose)]
-        self._take(fit, r, t)
+        self._take(path.settle(self.choose))
 
     def _grid(self, n_centres: int) -> tuple[Floats, Floats]:
         counts = [whole(v, n, 1) if np.ndim(v) == 0 else 1 for n, v in self._given()]

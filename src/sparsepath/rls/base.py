@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import CallbackSupportMixin
-from sklearn.feature_selection import SelectorMixin
 from sklearn.model_selection import check_cv
 from sklearn.utils.validation import check_is_fitted
 
@@ -32,6 +31,7 @@ from sparsepath.rls.paths import Task, finish, make_design, make_sums, run
 from sparsepath.rls.search import SEARCHES, Trail
 from sparsepath.rls.surface import Surface
 from sparsepath.rls.update import Costs
+from sparsepath.selector import PathSelector
 from sparsepath.watching import is_watched, tell
 
 METHODS = {
@@ -42,7 +42,7 @@ METHODS = {
 }
 
 
-class SparseRLS(SelectorMixin, CallbackSupportMixin, BaseEstimator):
+class SparseRLS(PathSelector, CallbackSupportMixin, BaseEstimator):
     """A linear model on chosen features; the regressor and the classifier say of what kind."""
 
     _losses: tuple[str, ...]
@@ -180,8 +180,7 @@ class SparseRLS(SelectorMixin, CallbackSupportMixin, BaseEstimator):
                 known = ", ".join(map(repr, self.paths_))
                 raise InputError(f"no path for alpha={alpha!r}; there is one for {known}.")
             other.alpha_, other.path_ = alpha, self.paths_[alpha]
-        other._take(size)
-        return other
+        return PathSelector.at_size(other, size)
 
     def _task(
         self,
@@ -364,12 +363,6 @@ class SparseRLS(SelectorMixin, CallbackSupportMixin, BaseEstimator):
         return watch
 
     # Using --------------------------------------------------------------------------------------
-
-    def _get_support_mask(self) -> NDArray[np.bool_]:
-        check_is_fitted(self)
-        mask = np.zeros(self.n_features_in_, dtype=bool)
-        mask[self.selected_] = True
-        return mask
 
     def _scores(self, X: Any) -> Floats:
         """X w + b from the selected columns alone."""

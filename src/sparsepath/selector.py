@@ -1,0 +1,52 @@
+"""What fitted estimators with a path have in common."""
+
+import copy
+from abc import abstractmethod
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from sparsepath.path import SelectionPath
+
+
+class PathSelector(SelectorMixin):
+    """An estimator that uses one of the models on its path, and only that model's columns.
+
+    Attributes
+    ----------
+    path_ : SelectionPath
+    selected_ : array of int
+        The columns in use.
+    n_features_in_ : int
+    """
+
+    path_: SelectionPath
+    selected_: NDArray[np.intp]
+    n_features_in_: int
+
+    @abstractmethod
+    def _take(self, size: int) -> None:
+        """Use the model of this size from now on."""
+
+    def at_size(self, size: int) -> Self:
+        """A copy of this fitted estimator that uses the model of another size on its path.
+
+        Parameters
+        ----------
+        size : int
+            One of ``path_.sizes``.
+        """
+        check_is_fitted(self)
+        self.path_.step(size)  # raises if there is none
+        other = copy.copy(self)
+        other._take(size)
+        return other
+
+    def _get_support_mask(self) -> NDArray[np.bool_]:
+        check_is_fitted(self)
+        mask = np.zeros(self.n_features_in_, dtype=bool)
+        mask[self.selected_] = True
+        return mask
