@@ -11,6 +11,7 @@ import pytest
 from sklearn.callback import ProgressBar
 from sklearn.datasets import load_iris
 
+from listening import Listener
 from sparsepath import (
     GraftingClassifier,
     GraftingClassifierCV,
@@ -305,28 +306,6 @@ def test_ctrl_c_in_the_second_round_of_the_convex_solver(monkeypatch):
     assert part.path_.stopped == "interrupted"
     assert plain(part.path_) == plain(seen[0])
     assert part.kkt_violation_ > 1e-8
-
-
-class Listener:
-    """A callback of scikit-learn's kind that writes down what it is told."""
-
-    def __init__(self, stop_at=None):
-        self.events, self.models, self.stop_at = [], [], stop_at
-
-    def setup(self, estimator, context):
-        self.events.append("setup")
-
-    def teardown(self, estimator, context):
-        self.events.append("teardown")
-
-    def on_fit_task_begin(self, estimator, context):
-        self.events.append("begin")
-
-    def on_fit_task_end(self, estimator, context, *, fitted_estimator=None):
-        self.events.append("end")
-        if fitted_estimator is not None:
-            self.models.append(fitted_estimator)
-        return self.stop_at is not None and len(self.models) >= self.stop_at
 
 
 @every

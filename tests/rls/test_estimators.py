@@ -26,6 +26,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from listening import Listener
 from problems import Case, make
 from rls.comparing import correlated, design_of, judge_of
 from slow_twins import rls
@@ -579,28 +580,6 @@ def test_a_plain_callback_sees_every_move_and_may_stop(search):
     assert len(stopped.path_.moves) == 3
     assert stopped.path_.stopped == "asked to"
     assert plain(stopped.path_)["steps"] == plain(seen[2])["steps"]
-
-
-class Listener:
-    """A callback of scikit-learn's kind that writes down what it is told."""
-
-    def __init__(self, stop_at=None):
-        self.events, self.models, self.stop_at = [], [], stop_at
-
-    def setup(self, estimator, context):
-        self.events.append("setup")
-
-    def teardown(self, estimator, context):
-        self.events.append("teardown")
-
-    def on_fit_task_begin(self, estimator, context):
-        self.events.append("begin")
-
-    def on_fit_task_end(self, estimator, context, *, fitted_estimator=None):
-        self.events.append("end")
-        if fitted_estimator is not None:
-            self.models.append(fitted_estimator)
-        return self.stop_at is not None and len(self.models) >= self.stop_at
 
 
 @pytest.mark.parametrize("search", SEARCHES)

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.model_selection import check_cv
 from sklearn.utils.validation import check_is_fitted
 
 from sparsepath.data.blocks import Floats
-from sparsepath.data.door import check_features
+from sparsepath.data.door import check_features, check_target, check_weights, refuse_constant
 from sparsepath.errors import InputError
 from sparsepath.rbf.arguments import dense, positive, weights_of
 from sparsepath.rbf.lssvm import Block, gaussian_kernel, residuals, squared_distances
@@ -47,9 +47,6 @@ def left_out(cv: Any, X: Floats, y: Any, classifier: bool) -> list[Block] | None
     if not np.array_equal(np.sort(np.concatenate(blocks)), np.arange(n)):
         raise InputError("cv must test every sample once; use KFold, or 'loo'.")
     return blocks
-
-
-left_out.__test__ = False  # type: ignore[attr-defined]
 
 
 def default_widths(Z: Floats, weights: Floats | None = None) -> Floats:
@@ -122,3 +119,36 @@ class _KernelMachine(BaseEstimator):
         X = dense(check_features(self, X, reset=False))
         Z = (X[:, self._columns] - self._mean) / self._scale
         return gaussian_kernel(Z, self._support, self.sigma2_) @ self._dual + self._bias
+
+
+class _SeveralTargets(RegressorMixin):
+    """A kernel machine for one target or several, which come out in the shape that they had."""
+
+    _dual: Floats
+    _bias: Floats
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        tags.target_tags.single_output = True
+        return tags
+
+    def _targets(self, y: Any, n_samples: int, sample_weight: Any) -> Floats:
+        """Checked targets, one column each."""
+        Y, self._one_target = check_target(y, n_samples)
+        refuse_constant(Y, check_weights(sample_weight, n_samples))
+        return Y
+
+    def _show(self, residuals: Floats) -> None:
+        """The fitted attributes that have the shape of y."""
+        self.dual_coef_ = self._shaped(self._dual)
+        self.intercept_ = float(self._bias[0]) if self._one_target else self._bias
+        self.cv_residuals_ = self._shaped(residuals)
+
+    def _shaped(self, V: Floats) -> Floats:
+        return V[:, 0] if self._one_target else V
+
+    def predict(self, X: Any) -> Floats:
+        """Predicted targets, of the shape that y had."""
+        scores: Floats = self._scores(X)
+        return self._shaped(scores)

@@ -5,20 +5,17 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.base import ClassifierMixin
 
 from sparsepath.data.blocks import Floats
 from sparsepath.data.door import (
     check_features,
     check_labels,
-    check_target,
-    check_weights,
-    refuse_constant,
 )
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
 from sparsepath.rbf.arguments import dense, weights_of
-from sparsepath.rbf.kernel_machine import _KernelMachine, left_out
+from sparsepath.rbf.kernel_machine import _KernelMachine, _SeveralTargets, left_out
 from sparsepath.rbf.lssvm import LSSVM, gaussian_kernel
 
 
@@ -57,7 +54,7 @@ class _LSSVM(_KernelMachine):
             self._residuals[counted] = self._cv(K, Y, [self.gamma_], blocks, weights)[0]
 
 
-class LSSVMRegressor(RegressorMixin, _LSSVM):
+class LSSVMRegressor(_SeveralTargets, _LSSVM):
     """Least-squares support vector regression with a Gaussian kernel, tuned by exact errors.
 
     Kernel ridge regression with a bias that is not penalised. Leave-one-out and k-fold errors come
@@ -99,12 +96,6 @@ class LSSVMRegressor(RegressorMixin, _LSSVM):
     True
     """
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        tags.target_tags.single_output = True
-        return tags
-
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Tune and fit.
 
@@ -118,19 +109,10 @@ class LSSVMRegressor(RegressorMixin, _LSSVM):
             How much each squared error counts: a weight of 2 is the sample twice.
         """
         X = dense(check_features(self, X, reset=True))
-        Y, self._one_target = check_target(y, len(X))
-        refuse_constant(Y, check_weights(sample_weight, len(X)))
-        self._fit(X, Y, Y[:, 0] if self._one_target else Y, sample_weight)
-        one = self._one_target
-        self.dual_coef_ = self._dual[:, 0] if one else self._dual
-        self.intercept_ = float(self._bias[0]) if one else self._bias
-        self.cv_residuals_ = self._residuals[:, 0] if one else self._residuals
+        Y = self._targets(y, len(X), sample_weight)
+        self._fit(X, Y, self._shaped(Y), sample_weight)
+        self._show(self._residuals)
         return self
-
-    def predict(self, X: Any) -> Floats:
-        """Predicted targets, of the shape that y had."""
-        scores = self._scores(X)
-        return scores[:, 0] if self._one_target else scores
 
 
 class LSSVMClassifier(ClassifierMixin, _LSSVM):

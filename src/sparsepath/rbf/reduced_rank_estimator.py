@@ -5,24 +5,20 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import RegressorMixin
 
 from sparsepath.data.blocks import Floats
 from sparsepath.data.door import (
     check_features,
-    check_target,
-    check_weights,
     column_indices,
-    refuse_constant,
 )
 from sparsepath.data.threads import Threads
 from sparsepath.rbf.arguments import dense, positive, whole
-from sparsepath.rbf.kernel_machine import _KernelMachine
+from sparsepath.rbf.kernel_machine import _KernelMachine, _SeveralTargets
 from sparsepath.rbf.lssvm import Block, gaussian_kernel
 from sparsepath.rbf.reduced_rank import ReducedRank, reconstruct
 
 
-class ReducedRankKernelRidge(RegressorMixin, _KernelMachine):
+class ReducedRankKernelRidge(_SeveralTargets, _KernelMachine):
     """Kernel ridge regression on a few samples that stand for all, tuned by exact leave-one-out.
 
     Samples are taken by least mean reconstruction error, without a look at the target, until there
@@ -73,12 +69,6 @@ class ReducedRankKernelRidge(RegressorMixin, _KernelMachine):
         self.columns = columns
         self.standardize = standardize
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        tags.target_tags.single_output = True
-        return tags
-
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Choose samples for every width, tune and fit.
 
@@ -93,9 +83,7 @@ class ReducedRankKernelRidge(RegressorMixin, _KernelMachine):
             for the tuning, which leaves it out as one.
         """
         X = dense(check_features(self, X, reset=True))
-        Y, one = check_target(y, len(X))
-        self._one_target = one
-        refuse_constant(Y, check_weights(sample_weight, len(X)))
+        Y = self._targets(y, len(X), sample_weight)
         weights, counted = self._counted(sample_weight, len(X))
         e = np.full_like(Y, np.nan)
         X, Y = X[counted], Y[counted]
@@ -110,9 +98,7 @@ class ReducedRankKernelRidge(RegressorMixin, _KernelMachine):
             machine, chosen = self._machine(gaussian_kernel(Z, Z, self.sigma2_), Y, weights)
             self._dual, self._bias, e[counted] = machine.fit(self.gamma_)
         self._support, self.samples_ = Z[chosen], counted[chosen]
-        self.dual_coef_ = self._dual[:, 0] if one else self._dual
-        self.intercept_ = float(self._bias[0]) if one else self._bias
-        self.cv_residuals_ = e[:, 0] if one else e
+        self._show(e)
         return self
 
     def _machine(
@@ -132,8 +118,3 @@ class ReducedRankKernelRidge(RegressorMixin, _KernelMachine):
     ) -> list[Floats]:
         machine, _ = self._machine(K, Y, weights)
         return [machine.fit(gamma)[2] for gamma in gammas]
-
-    def predict(self, X: Any) -> Floats:
-        """Predicted targets, of the shape that y had."""
-        scores = self._scores(X)
-        return scores[:, 0] if self._one_target else scores

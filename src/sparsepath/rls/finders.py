@@ -30,15 +30,14 @@ themselves.
 """
 
 import copy
-from collections.abc import Iterable
-from functools import partial, reduce
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.data.blocks import Floats
 from sparsepath.rls.design import GRAM_BATCH, Design
-from sparsepath.rls.rows import Rows, Weighed
+from sparsepath.rls.rows import Rows, Weighed, added
 from sparsepath.rls.state import Change, State, triangular
 from sparsepath.rls.update import Update, limit, pick
 
@@ -149,7 +148,7 @@ class Follower:
             new = (design.gram_column(feature, self.hopeful) - self.t @ t_b) / root
         else:
             sums, products = zip(*state.each(lambda rows: rows.newest(with_u)), strict=True)
-            both = _centered(state, _added(products), _added(sums))
+            both = _centered(state, added(products), added(sums))
             new, Xu = both[:, 0], both[:, 1:] if with_u else None
         k = len(t_b)
         if k:
@@ -289,13 +288,15 @@ class BoundFinder(Follower):
         """X'(g u) for some of the columns, and Z'u on the way if it is not yet known."""
         if self._overlap_u is not None:
             return state.sum(partial(Rows.column_products, features=features))
-        self._overlap_u, products = state.look_ahead(self._favourite, features)
+        self._overlap_u, products = state.candidates.look_ahead(state, self._favourite, features)
         return products
 
     def _Zu(self, state: State) -> Floats:  # noqa: N802 (the papers' letters)
         """Z'u, computed when first needed in a step."""
         if self._overlap_u is None:
-            self._overlap_u, _ = state.look_ahead(self._favourite, np.zeros(0, dtype=np.intp))
+            self._overlap_u, _ = state.candidates.look_ahead(
+                state, self._favourite, np.zeros(0, dtype=np.intp)
+            )
         return self._overlap_u
 
     def _most_promising(self, state: State, features: NDArray[np.intp]) -> int:
@@ -416,7 +417,3 @@ def _centered(
 
 def _pick(state: State, features: NDArray[np.intp], errors: Floats) -> Update | None:
     return pick("add", features, errors, state.empty_error, state.values(features, errors))
-
-
-def _added(parts: Iterable[Floats]) -> Floats:
-    return reduce(np.add, parts)

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from sparsepath.errors import InputError
 from sparsepath.rls.folds import FoldModel
-from sparsepath.rls.state import State
+from sparsepath.rls.state import COLLINEAR, State
 from sparsepath.rls.update import Costs, Update, pick
 from sparsepath.rls.wrapped import Wrapped
 
@@ -37,6 +37,36 @@ def members_of(groups: ArrayLike, n: int) -> list[list[int]]:
     for column, label in enumerate(labels.tolist()):
         found.setdefault(label, []).append(column)
     return list(found.values())
+
+
+def error_with_all(state: State, features: Sequence[int]) -> float:
+    """The criterion after adding all of these features at once."""
+    which = np.asarray(features, dtype=np.intp)
+    T, _, products = state.candidates.project(state, which)
+    B = state.solve(T)
+    S = state.sum(lambda rows: rows.W.T @ rows.W) + state.alpha * (B.T @ B + np.eye(len(T.T)))
+    C = products + state.alpha * (B.T @ state.solve(state.a))
+    live = state.usable(which, np.diag(S))
+    if not live.any():
+        return np.inf
+    values, vectors = np.linalg.eigh(S / np.sqrt(np.outer(np.diag(S), np.diag(S))))
+    keep = values > COLLINEAR
+    G = vectors[:, keep] / np.sqrt(values[keep]) / np.sqrt(np.diag(S))[:, None]
+    return float(sum(state.each(lambda rows: rows.score_all(G, G @ (G.T @ C)))))
+
+
+def error_without_all(state: State, features: Sequence[int]) -> float:
+    """The criterion after dropping all of these features at once.
+
+    With N = X_S A^-1 and A^-1_bb the block of the features, P gets N_b (A^-1_bb)^-1 N_b' back.
+    """
+    places = [state.chosen.index(i) for i in features]
+    inverse = state.solve(np.eye(len(state.chosen)))
+    A = inverse @ inverse.T
+    L = np.linalg.cholesky(A[np.ix_(places, places)])
+    Q = np.linalg.solve(L, inverse[places]).T
+    tau = -np.linalg.solve(L, state.solve(state.a)[places])
+    return float(sum(state.each(lambda rows: rows.score_without_all(Q, tau))))
 
 
 class Grouped(Wrapped[State | FoldModel]):
@@ -112,7 +142,7 @@ class Grouped(Wrapped[State | FoldModel]):
 
     def _error_with(self, group: list[int]) -> float:
         if isinstance(self.model, State):
-            return self.model.error_with_all(group)
+            return error_with_all(self.model, group)
         trial = self.duplicate()
         trial.apply_update(Update("add", group[0], np.nan))
         return trial.error
@@ -123,4 +153,4 @@ class Grouped(Wrapped[State | FoldModel]):
             for i in columns:
                 trial.drop(i)
             return trial.error
-        return self.model.error_without_all(columns)
+        return error_without_all(self.model, columns)

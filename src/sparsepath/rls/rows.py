@@ -7,6 +7,8 @@ those of ``state.py``; W holds the candidates at hand, z in its derivation.
 """
 
 import copy
+from collections.abc import Iterable
+from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +20,11 @@ from sparsepath.rls.losses import NO_DECISION, ROOM, Loss, per_weight
 STRIP = 4096  # rows scored at once: a few candidates' worth stays in cache
 MANY = 8  # candidates from which a product of matrices is faster than the compiled loop
 CACHE_BATCH = 32  # columns of P X computed at once
+
+
+def added(parts: Iterable[Floats]) -> Floats:
+    """The sum of what the blocks answered, in their order."""
+    return reduce(np.add, parts)
 
 
 class Measured(NamedTuple):

@@ -23,7 +23,7 @@ collinear, and a hundred additions and removals come back to where they began.
 """
 
 import copy
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
@@ -33,15 +33,15 @@ from scipy.linalg import lapack, qr_delete
 
 from sparsepath.data.blocks import COMPILED_FROM, Floats
 from sparsepath.errors import InputError
+from sparsepath.rls.candidates import Candidates
 from sparsepath.rls.design import Design
 from sparsepath.rls.losses import ROOM, Loss
 from sparsepath.rls.removals import best_removal, removal_errors
-from sparsepath.rls.rows import Measured, Rows, Weighed
+from sparsepath.rls.rows import Measured, Rows, Weighed, added
 from sparsepath.rls.update import Costs, Update
 
 COLLINEAR = 1e-10  # norm left of a column, over its norm, that counts as nothing
 OFF_CENTRE = 1e-11  # the same over its norm before centring
-SECOND_GO = 1e-2  # norm left of a column, over its norm, below which it is projected once more
 CANCELLED = 1e-4  # what is left of a difference, over what was taken off, that is known well
 VANISHED = 1e-13  # norm left of the residuals, over the target's, that counts as nothing
 
@@ -56,20 +56,6 @@ class Change:
     feature: int
     Q: Floats | None = None
     released: Floats | None = None
-
-
-@dataclass(frozen=True)
-class Held:
-    """A candidate judged on its own, as the blocks hold it: adding it needs no second look.
-
-    ``age`` is the length of the history when it was judged; t, |w|^2 and w'r.
-    """
-
-    age: int
-    feature: int
-    t: Floats
-    square: float
-    products: Floats
 
 
 class Finder(Protocol):
@@ -137,8 +123,7 @@ class State:
         self.R = np.zeros((0, 0))
         self.a = np.zeros((0, self.n_targets))
         self.history: list[Change] = []
-        self._held: Held | None = None
-        self._ahead: tuple[int, int, Floats] | None = None
+        self.candidates = Candidates()
         self._squared_weights = float(v @ v)
         self.error = 0.0
         self._measure()
@@ -173,7 +158,7 @@ class State:
     def weighed(self) -> Weighed:
         """Sums over all rows with u = r / p^2; for the squared loss."""
         parts = zip(*(rows.weighed for rows in self.rows), strict=True)
-        return Weighed(*(_total(iter(part)) for part in parts))
+        return Weighed(*map(added, parts))
 
     @property
     def vanished(self) -> bool:
@@ -236,7 +221,7 @@ class State:
         other.chosen = list(self.chosen)
         other.history = list(self.history)
         other.finder = self.finder.duplicate()
-        other._held = other._ahead = None
+        other.candidates = Candidates()
         return other
 
     # Judging and making changes -----------------------------------------------------------------
@@ -252,15 +237,15 @@ class State:
         """
         which = np.asarray(features, dtype=np.intp)
         if len(which) == 1:
-            held = self._hold(int(which[0]))
+            held = self.candidates.hold(self, int(which[0]))
             t, squares, products = held.t[:, None], np.array([held.square]), held.products[None]
         else:
-            t, squares, products = self._project(which, overlaps)
+            t, squares, products = self.candidates.project(self, which, overlaps)
         b = self.solve(t)
         s = squares + self.alpha * np.einsum("ij,ij->j", b, b)
         c = products + self.alpha * (b.T @ self.solve(self.a))
         pivots = s + self.alpha
-        usable = self._usable(which, pivots)
+        usable = self.usable(which, pivots)
         self.is_collinear = ~usable
         pivots = np.where(usable, pivots, 1.0)
         tau = np.where(usable[:, None], c / pivots[:, None], 0.0)
@@ -272,11 +257,10 @@ class State:
         """Add a feature."""
         if feature in self.chosen:
             raise InputError(f"feature {feature} is chosen already.")
-        held = self._hold(int(feature))
-        self._held = None
+        held = self.candidates.hold(self, int(feature))
         t, b = held.t, self.solve(held.t)
         pivot = float(held.square + self.alpha * (b @ b) + self.alpha)
-        if not self._usable([feature], np.array([pivot]))[0]:
+        if not self.usable([feature], np.array([pivot]))[0]:
             raise InputError(f"feature {feature} is collinear with the chosen ones.")
         c = held.products + self.alpha * (b @ self.solve(self.a))
         root = np.sqrt(pivot)
@@ -290,34 +274,6 @@ class State:
         self.a = np.vstack([self.a, c / root])
         self.chosen.append(int(feature))
         self.history.append(Change("add", int(feature)))
-
-    def error_with_all(self, features: Sequence[int]) -> float:
-        """The criterion after adding all of these features at once (see ``groups.py``)."""
-        which = np.asarray(features, dtype=np.intp)
-        T, _, products = self._project(which)
-        B = self.solve(T)
-        S = self.sum(lambda rows: rows.W.T @ rows.W) + self.alpha * (B.T @ B + np.eye(len(T.T)))
-        C = products + self.alpha * (B.T @ self.solve(self.a))
-        live = self._usable(which, np.diag(S))
-        if not live.any():
-            return np.inf
-        values, vectors = np.linalg.eigh(S / np.sqrt(np.outer(np.diag(S), np.diag(S))))
-        keep = values > COLLINEAR
-        G = vectors[:, keep] / np.sqrt(values[keep]) / np.sqrt(np.diag(S))[:, None]
-        return float(sum(self.each(lambda rows: rows.score_all(G, G @ (G.T @ C)))))
-
-    def error_without_all(self, features: Sequence[int]) -> float:
-        """The criterion after dropping all of these features at once.
-
-        With N = X_S A^-1 and A^-1_bb the block of the features, P gets N_b (A^-1_bb)^-1 N_b' back.
-        """
-        places = [self.chosen.index(i) for i in features]
-        inverse = self.solve(np.eye(len(self.chosen)))
-        A = inverse @ inverse.T
-        L = np.linalg.cholesky(A[np.ix_(places, places)])
-        Q = np.linalg.solve(L, inverse[places]).T
-        tau = -np.linalg.solve(L, self.solve(self.a)[places])
-        return float(sum(self.each(lambda rows: rows.score_without_all(Q, tau))))
 
     def errors_without(self) -> Floats:
         """The criterion after dropping each chosen feature, in the order of ``chosen``."""
@@ -352,86 +308,12 @@ class State:
 
     def sum(self, task: Callable[[Rows], Floats]) -> Floats:
         """Ask every block and add up the answers."""
-        first, *rest = self.each(task)
-        for part in rest:
-            first = first + part
-        return first
+        return added(self.each(task))
 
-    def _overlaps(self, which: NDArray[np.intp]) -> Floats:
-        """Z'x of these features, one column each."""
-        if not self.chosen:
-            return np.zeros((0, len(which)))
-
-        def products(rows: Rows) -> Floats:
-            self._load(rows, which)
-            return rows.Z.T @ rows.W
-
-        return self.sum(products)
-
-    def _load(self, rows: Rows, which: NDArray[np.intp]) -> None:
-        rows.load(which, self.design.means[which], self.design.scales[which])
-
-    def _project(
-        self, which: NDArray[np.intp], overlaps: Floats | None = None
-    ) -> tuple[Floats, Floats, Floats]:
-        """Take these columns, less their part in the chosen ones; t, squared norms, W'r."""
-        t = self._overlaps(which) if overlaps is None else overlaps
-
-        def project(rows: Rows) -> tuple[Floats, Floats]:
-            self._load(rows, which)
-            return rows.project(t)
-
-        squares, products = zip(*self.each(project), strict=True)
-        return t, _total(iter(squares)), _total(iter(products))
-
-    def look_ahead(self, feature: int, columns: NDArray[np.intp]) -> tuple[Floats, Floats]:
-        """Take the candidate that is likely to be judged next; return Z'u and X'(g u) of columns.
-
-        Its Z'w comes with Z'u from one reading of Z.
-        """
-
-        def work(rows: Rows) -> tuple[Floats, Floats]:
-            return self._take(rows, feature, True), rows.column_products(columns)
-
-        both, products = (_total(iter(part)) for part in zip(*self.each(work), strict=True))
-        self._held = None
-        self._ahead = (len(self.history), feature, both[:, 0].copy())
-        return both[:, 1:], products
-
-    def _take(self, rows: Rows, feature: int, with_u: bool) -> Floats:
-        which = np.array([feature], dtype=np.intp)
-        return rows.hold(which, self.design.means[which], self.design.scales[which], with_u)
-
-    def _hold(self, feature: int) -> Held:
-        """The same for one column, which the blocks keep; nothing to do if it was the last one.
-
-        Twice if little is left of it, so that Z stays as good as new.
-        """
-        held = self._held
-        now = (len(self.history), feature)
-        if held is None or (held.age, held.feature) != now:
-            if self._ahead is not None and self._ahead[:2] == now:
-                t = self._ahead[2]
-            else:
-                t = self.sum(lambda rows: self._take(rows, feature, False))[:, 0].copy()
-            self._ahead = None
-            square, products = self._project_held(t)
-            if square < SECOND_GO**2 * self.design.squares[feature]:
-                left = self.sum(lambda rows: rows.overlaps(rows.held))
-                left -= self.alpha * self.solve(self.solve(t), transposed=True)
-                square, products = self._project_held(left)
-                t = t + left
-            held = Held(*now, t, square, products)
-            self._held = held
-        return held
-
-    def _project_held(self, t: Floats) -> tuple[float, Floats]:
-        squares, products = zip(*self.each(lambda rows: rows.project_held(t)), strict=True)
-        return float(_total(iter(squares))[0]), _total(iter(products))[0]
-
-    def _usable(
+    def usable(
         self, features: Sequence[int] | NDArray[np.intp], pivots: Floats
     ) -> NDArray[np.bool_]:
+        """Which candidates are not collinear with the chosen ones, by their pivots."""
         chosen = np.asarray(features, dtype=np.intp)
         squares, sizes = self.design.squares[chosen], self.design.sizes[chosen]
         floor = COLLINEAR**2 * squares + (OFF_CENTRE * sizes) ** 2
@@ -452,7 +334,7 @@ class State:
 
         answers = self.each(work)
         self.error = float(sum(a.total for a in answers))
-        self.residual_squares = _total(a.squares for a in answers)
+        self.residual_squares = added(a.squares for a in answers)
         self._about = about
         self._around = sum(a.around for a in answers)
         self._slope = sum(a.slope for a in answers)
@@ -463,10 +345,3 @@ class State:
 def triangular(R: Floats, b: Floats, transposed: bool = False) -> Floats:
     """R^-1 b, or R^-T b, for an upper triangular R that is known to be regular."""
     return lapack.dtrtrs(R, b, trans=int(transposed))[0]
-
-
-def _total(parts: Iterator[Floats]) -> Floats:
-    first = next(parts)
-    for part in parts:
-        first = first + part
-    return first

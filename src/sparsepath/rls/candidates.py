@@ -1,0 +1,111 @@
+"""Columns of candidates, less their part in the chosen ones, as the blocks of rows keep them.
+
+With the letters of ``state.py``: t = Z'x, w = x - Z t. Several candidates at a time are judged and
+forgotten. A single one is held: if it is added next, nothing has to be computed again.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsepath.data.blocks import Floats
+from sparsepath.rls.rows import Rows, added
+
+if TYPE_CHECKING:
+    from sparsepath.rls.state import State
+
+SECOND_GO = 1e-2  # norm left of a column, over its norm, below which it is projected once more
+
+
+@dataclass(frozen=True)
+class Held:
+    """A candidate judged on its own; ``age`` is the length of the history at the time."""
+
+    age: int
+    feature: int
+    t: Floats
+    square: float
+    products: Floats
+
+
+class Candidates:
+    """What is held of the candidates of one state, and how it is come by."""
+
+    def __init__(self) -> None:
+        self._held: Held | None = None
+        self._ahead: tuple[int, int, Floats] | None = None
+
+    def project(
+        self, state: "State", which: NDArray[np.intp], overlaps: Floats | None = None
+    ) -> tuple[Floats, Floats, Floats]:
+        """Take some columns, less their part in the chosen ones; t, squared norms, W'r."""
+
+        def load(rows: Rows) -> None:
+            rows.load(which, state.design.means[which], state.design.scales[which])
+
+        def products(rows: Rows) -> Floats:
+            load(rows)
+            return rows.Z.T @ rows.W
+
+        def project(rows: Rows) -> tuple[Floats, Floats]:
+            load(rows)
+            return rows.project(t)
+
+        if overlaps is not None:
+            t = overlaps
+        elif state.chosen:
+            t = state.sum(products)
+        else:
+            t = np.zeros((0, len(which)))
+        squares, across = zip(*state.each(project), strict=True)
+        return t, added(squares), added(across)
+
+    def look_ahead(
+        self, state: "State", feature: int, columns: NDArray[np.intp]
+    ) -> tuple[Floats, Floats]:
+        """Take the candidate that is likely to be held next; return Z'u and X'(g u) of columns.
+
+        Its Z'w comes with Z'u from one reading of Z.
+        """
+
+        def work(rows: Rows) -> tuple[Floats, Floats]:
+            return _take(state, rows, feature, with_u=True), rows.column_products(columns)
+
+        both, products = map(added, zip(*state.each(work), strict=True))
+        self._held = None
+        self._ahead = (len(state.history), feature, both[:, 0].copy())
+        return both[:, 1:], products
+
+    def hold(self, state: "State", feature: int) -> Held:
+        """Take one column, less its part in the chosen ones; at once if it is held already.
+
+        It is projected twice if little is left of it, so that Z stays as good as new.
+        """
+        now = (len(state.history), feature)
+        if self._held is not None and (self._held.age, self._held.feature) == now:
+            return self._held
+        if self._ahead is not None and self._ahead[:2] == now:
+            t = self._ahead[2]
+        else:
+            t = state.sum(lambda rows: _take(state, rows, feature, with_u=False))[:, 0].copy()
+        self._ahead = None
+        square, products = _project_held(state, t)
+        if square < SECOND_GO**2 * state.design.squares[feature]:
+            left = state.sum(lambda rows: rows.overlaps(rows.held))
+            left -= state.alpha * state.solve(state.solve(t), transposed=True)
+            square, products = _project_held(state, left)
+            t = t + left
+        self._held = Held(*now, t, square, products)
+        return self._held
+
+
+def _take(state: "State", rows: Rows, feature: int, *, with_u: bool) -> Floats:
+    which = np.array([feature], dtype=np.intp)
+    return rows.hold(which, state.design.means[which], state.design.scales[which], with_u)
+
+
+def _project_held(state: "State", t: Floats) -> tuple[float, Floats]:
+    squares, products = zip(*state.each(lambda rows: rows.project_held(t)), strict=True)
+    return float(added(squares)[0]), added(products)[0]
