@@ -120,3 +120,18 @@ def furthest(x, step, fraction):  # type: ignore[no-untyped-def]
     for i in range(len(x)):
         fastest = max(fastest, -step[i] / x[i])
     return fraction / fastest
+
+
+@njit(nogil=True, cache=True, fastmath={"contract"}, error_model="numpy")
+def recentred(x, z, step, dual, middle, length, band):  # type: ignore[no-untyped-def]
+    """What the products x z lack, at a step of this length, to be within ``band`` of ``middle``.
+
+    No product is asked to fall by more than ``band`` times its ``middle``: one that is far too
+    large would rule the direction.
+    """
+    lack = np.empty(len(x))
+    for i in range(len(x)):
+        product = (x[i] + length * step[i]) * (z[i] + length * dual[i])
+        within = min(max(product, middle[i] / band), middle[i] * band)
+        lack[i] = max(within - product, -middle[i] * band)
+    return lack

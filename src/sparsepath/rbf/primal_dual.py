@@ -10,9 +10,10 @@ stage ends is the stationary point of equation 14 for that mu, as in the paper; 
   too (the residuals do not vanish, and without them the last stages would only crawl);
 * it is damped in the weights alone, because the outputs are linear in alpha, in the metric of
   relative changes (lam / w^2), and the damping is carried from stage to stage;
-* if the boundary shortens a step below 0.9, a second step with the factor at hand corrects for
-  what the first left of the products x z (a corrector in the manner of Mehrotra), and the better
-  of the two is taken;
+* if the boundary shortens a step below 0.9, further steps with the factor at hand are tried, and
+  the one is taken along which J may fall most: first one that corrects for what the step leaves
+  of the products x z (in the manner of Mehrotra), then ones that bring those products, at a step
+  longer by a half, to within a factor of ten of mu k (in the manner of Gondzio);
 * wide Gaussians are nearly collinear, so that E is a narrow valley, and bent, because they depend
   on the weights: after a trial step the change of dE/dalpha beyond the model's is undone by a step
   of alpha alone, for which the leading block of the factor serves and no Gaussian is evaluated;
@@ -40,6 +41,9 @@ from sparsepath.rbf.barrier import (
 from sparsepath.rbf.network import Network
 
 FRACTION = 0.995  # of the way to the boundary
+RECENTRINGS = 2  # at most, of a step that the boundary shortens
+LONGER = 0.5  # than the step at hand, the one that a recentring aims at
+BAND = 10.0  # products x z are brought to within this factor of mu k
 CENTRED = 1e4  # multipliers are kept within this factor of mu k / x
 MOST_HALVINGS = 12
 EXACT_FROM = 2e-4  # the mu from which the exact Hessian is tried
@@ -76,6 +80,17 @@ class Solution:
     @property
     def iterations(self) -> int:
         return sum(stage.iterations for stage in self.stages)
+
+
+@dataclass(frozen=True)
+class _Move:
+    """A step of the point and of its multipliers."""
+
+    targets: Floats  # what the products x z should become
+    step: Point
+    dual: Floats
+    slope: float  # of J along the step
+    longest: float  # length, of at most 1, that the boundary leaves
 
 
 Told = Callable[[Solution], object] | None
@@ -163,37 +178,59 @@ class PrimalDual:
 
     def _iterate(self) -> tuple[float, float]:
         """One step; the decrement before it and its length."""
-        x, z = self.x, self.z
-        furthest, along = self._compiled.furthest, self._compiled.along
-        n = x.n_alpha
+        z = self.z
         system = self._system()
         plain = self.mu * self.shares
         slopes = self._slopes(plain)
-        step, dual = self._direction(system, plain, slopes)
-        slope = decrement = along(slopes, step.all, n)
-        longest = furthest(x.all, step.all, FRACTION)
-        if longest < 0.9:
-            targets = plain - step.all * dual
-            other, other_dual = self._direction(system, targets, self._slopes(targets))
-            other_slope = along(slopes, other.all, n)
-            other_longest = furthest(x.all, other.all, FRACTION)
-            if other_slope * other_longest < slope * longest:
-                step, dual, slope, longest = other, other_dual, other_slope, other_longest
-        length = self._search(system, step, slope, longest)
+        move = first = self._move(system, plain, slopes)
+        if first.longest < 0.9:
+            move = self._corrected(system, first, slopes)
+        length = self._search(system, move)
         if length:
-            z.all += furthest(z.all, dual, FRACTION) * dual
+            z.all += self._compiled.furthest(z.all, move.dual, FRACTION) * move.dual
             # Multipliers that strayed far from mu k / x are brought back.
             middle = plain[:-2] / self.x.all[:-2]
             z.all[:-2] = np.clip(z.all[:-2], middle / CENTRED, middle * CENTRED)
             self.gradient = self.network.gradient(self.x.alpha, self._off)
-        return -decrement, length
+        return -first.slope, length
 
-    def _search(self, system: NewtonSystem, step: Point, slope: float, longest: float) -> float:
+    def _corrected(self, system: NewtonSystem, first: _Move, slopes: Floats) -> _Move:
+        """The best of a step that the boundary shortens and of its corrections; see the module."""
+        plain = first.targets
+        best = self._better(first, system, plain - first.step.all * first.dual, slopes)
+        for _ in range(RECENTRINGS):
+            if best.longest >= 0.9:
+                break
+            lack = self._compiled.recentred(
+                self.x.all, self.z.all, best.step.all, best.dual, plain,
+                min(1.0, best.longest + LONGER), BAND,
+            )  # fmt: skip
+            other = self._better(best, system, best.targets + lack, slopes)
+            if other is best:
+                break
+            best = other
+        return best
+
+    def _better(self, move: _Move, system: NewtonSystem, targets: Floats, slopes: Floats) -> _Move:
+        """This move, or that for other targets if J may fall more along it."""
+        other = self._move(system, targets, slopes)
+        return other if other.slope * other.longest < move.slope * move.longest else move
+
+    def _move(self, system: NewtonSystem, targets: Floats, slopes: Floats) -> _Move:
+        """The step for ``targets`` in place of mu k; ``slopes`` are those of J."""
+        x, z = self.x, self.z.all
+        step = system.solve(self._slopes(targets))
+        dual = (targets - z * step.all) / x.all - z
+        slope = self._compiled.along(slopes, step.all, x.n_alpha)
+        longest = self._compiled.furthest(x.all, step.all, FRACTION)
+        return _Move(targets, step, dual, slope, longest)
+
+    def _search(self, system: NewtonSystem, move: _Move) -> float:
         """Move along the step; returns its length, or 0 if no length goes down."""
         network = self.network
         n = network.n_centres + 1
         before = self.value()
-        length = longest
+        step, length = move.step, move.longest
         if self.parts == "both":
             change = self._linear_change(step)
         for halvings in range(MOST_HALVINGS):
@@ -203,7 +240,7 @@ class PrimalDual:
             off = network.residuals(x.alpha)
             error = network.mean_square(off)
             after = error + self.mu * barrier(self.shares, x)
-            enough = before + 1e-4 * length * slope + 1e-13 * abs(before)
+            enough = before + 1e-4 * length * move.slope + 1e-13 * abs(before)
             if self.parts == "both":
                 bent = network.alpha_gradient(off) - (self.gradient[:n] + length * change)
                 fix = system.solve_alpha(bent, network.n_inputs)
@@ -267,14 +304,6 @@ class PrimalDual:
         """Gradient of J by alpha, s and w, with ``targets`` in place of mu k."""
         out: Floats = self._compiled.slopes(self.gradient, targets, self.x.all, self.x.n_alpha)
         return out
-
-    def _direction(
-        self, system: NewtonSystem, targets: Floats, slopes: Floats
-    ) -> tuple[Point, Floats]:
-        """The step of the point and that of the multipliers."""
-        z = self.z.all
-        step = system.solve(slopes)
-        return step, (targets - z * step.all) / self.x.all - z
 
     def solution(self, stages: Sequence[Stage]) -> Solution:
         """The record of where it stands."""
