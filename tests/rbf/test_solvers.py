@@ -7,6 +7,7 @@ from sklearn.linear_model import lars_path
 
 from slow_twins import rbf as twin
 from sparsepath.data.synthetic import bump, friedman
+from sparsepath.rbf import compiled
 from sparsepath.rbf.alternating import solve_alternating
 from sparsepath.rbf.barrier import Budget, NewtonSystem, Point, start
 from sparsepath.rbf.network import Network
@@ -29,9 +30,10 @@ def other():
     return standardised(friedman(60, 7, random_state=1))
 
 
-def test_system_without_slacks_is_the_whole_system():
+@pytest.mark.parametrize("M", [4, 5, 6, 7])  # loops over the order take four rows at a time
+def test_system_without_slacks_is_the_whole_system(M):
     rng = np.random.default_rng(0)
-    N, d, M, r, t, mu, lam = 9, 3, 4, 3.0, 2.0, 0.01, 0.3
+    N, d, r, t, mu, lam = 9, 3, 3.0, 2.0, 0.01, 0.3
     X, y, C = rng.standard_normal((N, d)), rng.standard_normal(N), rng.standard_normal((M, d))
     s, w = rng.uniform(0.1, 0.3, M + 1), rng.uniform(0.1, 0.4, d)
     alpha = s * rng.uniform(-0.9, 0.9, M + 1)
@@ -48,16 +50,21 @@ def test_system_without_slacks_is_the_whole_system():
     assert_allclose(curvature.u, mu / M / u**2)
     assert_allclose(curvature.v, mu / M / v**2)
     assert_allclose([curvature.left_r, curvature.left_t], [mu / left_r**2, mu / left_t**2])
-    system = NewtonSystem(network.gauss_newton(), curvature, "both", lam, lam)
+    system = NewtonSystem(network.gauss_newton(), curvature, "both", lam, np.full(d, lam))
     step = system.solve(g)
     assert_allclose(np.concatenate([step.alpha, step.s, step.w]), p, rtol=1e-9)
     # and the alphas alone
-    fix = system.solve_alpha(g[: M + 1], d)
-    n = 2 * M + 2
-    wanted = np.linalg.solve(
-        (H + lam * np.eye(len(g)))[:n, :n], -np.concatenate([g[: M + 1], np.zeros(M + 1)])
+    off, expected = network.residuals(alpha), rng.standard_normal(M + 1)
+    fix, length = compiled.straightened(
+        *system.parts, network.basis, off, expected, x.all, M + 1, 0.9
     )
+    n = 2 * M + 2
+    wrong = np.concatenate([network.alpha_gradient(off) - expected, np.zeros(M + 1)])
+    wanted = np.linalg.solve((H + lam * np.eye(len(g)))[:n, :n], -wrong)
+    fix = Point(fix, M + 1)
     assert_allclose(np.concatenate([fix.alpha, fix.s]), wanted, rtol=1e-9)
+    assert_allclose(fix.w, 0.0)
+    assert np.isclose(min(1.0, 0.9 / (-fix.all / x.all).max()), length)
 
 
 def test_twin_gradient_is_the_gradient_of_the_objective(one):

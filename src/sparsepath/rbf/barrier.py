@@ -25,8 +25,7 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from scipy.linalg.blas import dsyr
-from scipy.linalg.lapack import dpotrf, dtrtrs
+from scipy.linalg.lapack import dpotrf
 
 from sparsepath.data.blocks import Floats
 
@@ -127,60 +126,36 @@ class NewtonSystem:
         The second derivatives of the logarithms: D_u, D_v, D_w and q of both budgets.
     lam : float
         Damping of alpha and s.
-    lam_w : float or array
+    lam_w : array
         Damping of the weights.
+
+    Attributes
+    ----------
+    positive : bool
+        Whether it is positive definite; nothing can be solved if not.
+    parts : tuple
+        What the compiled loops need to solve it: the transpose of the factor, c, 1 / b and theta.
     """
 
     def __init__(
         self,
         H: Floats,
         curvature: Point,
-        parts: str = "both",
-        lam: float = 0.0,
-        lam_w: Floats | float = 0.0,
+        parts: str,
+        lam: float,
+        lam_w: Floats,
     ) -> None:
-        n, order = 0 if parts == "weights" else curvature.n_alpha, len(H)
+        from sparsepath.rbf import compiled
+
+        self._solution = compiled.solution
+        n = 0 if parts == "weights" else curvature.n_alpha
         self._n_alpha = curvature.n_alpha
-        self._c = self._inverse = np.zeros(0)
-        self._theta = 0.0
-        diagonal = H.T.reshape(-1)[:: order + 1]  # a view of H, which is in Fortran order
-        if n:
-            Du, Dv = curvature.u, curvature.v
-            b, q_r = lam + Du + Dv, curvature.left_r
-            self._c, self._inverse = Du - Dv, 1.0 / b
-            self._theta = q_r / (1.0 + q_r * self._inverse.sum())
-            diagonal[:n] += (lam + 2 * Du) * ((lam + 2 * Dv) * self._inverse)
-            across = np.zeros(order)
-            across[:n] = self._c * self._inverse
-            H = dsyr(self._theta, across, lower=1, a=H, overwrite_a=1)
-        if order > n:
-            diagonal[n:] += curvature.w + lam_w
-            H[n:, n:] += curvature.left_t
-        self._factor, info = dpotrf(H, lower=1, clean=0, overwrite_a=1)
+        c, inverse, theta = compiled.eliminate(H.T, curvature.all, n, curvature.n_alpha, lam, lam_w)
+        factor, info = dpotrf(H, lower=1, clean=0, overwrite_a=1)
         self.positive = info == 0
+        self.parts: tuple[Floats, Floats, Floats, float] = (factor.T, c, inverse, theta)
 
     def solve(self, slopes: Floats) -> Point:
         """The step -(system)^-1 (slopes by alpha, s, w); what does not move gets zeros."""
-        return self._solve(slopes, alpha_alone=False)
-
-    def solve_alpha(self, g_alpha: Floats, n_inputs: int) -> Point:
-        """The step of alpha and s alone that undoes a gradient g_alpha; the weights stay.
-
-        The factor of the alphas' block is the leading block of the factor L at hand: with zeros for
-        the weights, L y = (-g, .), and L' x = (y, 0) gives x in its leading part.
-        """
-        slopes = np.zeros(2 * len(g_alpha) + n_inputs)
-        slopes[: len(g_alpha)] = g_alpha
-        return self._solve(slopes, alpha_alone=True)
-
-    def _solve(self, slopes: Floats, alpha_alone: bool) -> Point:
-        from sparsepath.rbf import compiled
-
-        n, parts = self._n_alpha, (self._c, self._inverse, self._theta)
-        right = compiled.without_slacks(*parts, slopes, n, len(self._factor))
-        # Two solves with the factor: for one right-hand side several times quicker than dpotrs.
-        p = dtrtrs(self._factor, right, lower=1, overwrite_b=1)[0]
-        if alpha_alone:
-            p[n:] = 0.0
-        p = dtrtrs(self._factor, p, lower=1, trans=1, overwrite_b=1)[0]
-        return Point(compiled.with_slacks(p, *parts, slopes, n), n)
+        n = self._n_alpha
+        return Point(self._solution(*self.parts, slopes, n, False), n)

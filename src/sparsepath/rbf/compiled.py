@@ -43,13 +43,125 @@ FAST = {"reassoc", "contract", "nsz"}
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
-def without_slacks(c, inverse, theta, slopes, n_alpha, order):  # type: ignore[no-untyped-def]
-    """The right-hand side for alpha and w, the slacks eliminated; see ``barrier``.
+def second_derivatives(K, X, C, alpha, e, least):  # type: ignore[no-untyped-def]
+    """Sums over n of e K D_i, for every centre, and over n and m of e alpha K D_i D_j.
 
-    ``slopes`` are those by (alpha, s, w); ``c`` is empty if alpha does not move, and ``order``
-    tells whether the weights do.
+    D_i = (x_ni - c_mi)^2; X is inputs x samples, C centres x inputs. Centres whose alpha is not
+    above ``least`` are passed over in the second.
     """
-    n = len(c)
+    d, n = X.shape
+    by_centre, among = np.empty((len(K), d)), np.zeros((d, d))
+    off, weighted, D = np.empty(n), np.empty(n), np.empty((d, n))
+    for m in range(len(K)):
+        row = K[m]
+        for k in range(n):
+            off[k] = e[k] * row[k]
+        for i in range(d):
+            x, c, squares, total = X[i], C[m, i], D[i], 0.0
+            for k in range(n):
+                square = (x[k] - c) * (x[k] - c)
+                squares[k] = square
+                total += off[k] * square
+            by_centre[m, i] = total
+        if abs(alpha[m]) <= least:
+            continue
+        for i in range(d):
+            squares = D[i]
+            for k in range(n):
+                weighted[k] = alpha[m] * off[k] * squares[k]
+            for j in range(i + 1):
+                squares, total = D[j], 0.0
+                for k in range(n):
+                    total += weighted[k] * squares[k]
+                among[i, j] += total
+    for i in range(d):
+        for j in range(i):
+            among[j, i] = among[i, j]
+    return by_centre, among
+
+
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+def eliminate(upper, curvature, n, n_alpha, lam, lam_w):  # type: ignore[no-untyped-def]
+    """Add to a Hessian what the logarithms do, the slacks eliminated; c, 1 / b and theta.
+
+    See ``barrier``. ``upper`` is the transpose of the Hessian, of which only the lower triangle is
+    looked at; the first ``n`` of its rows belong to alpha (none, if alpha does not move).
+    """
+    order = len(upper)
+    c, inverse, across = np.empty(n), np.empty(n), np.zeros(n)
+    total = 0.0
+    for m in range(n):
+        of_u, of_v = curvature[m], curvature[n_alpha + m]
+        c[m], inverse[m] = of_u - of_v, 1.0 / (lam + of_u + of_v)
+        across[m] = c[m] * inverse[m]
+        total += inverse[m]
+        upper[m, m] += (lam + 2.0 * of_u) * ((lam + 2.0 * of_v) * inverse[m])
+    q = curvature[-2]
+    theta = q / (1.0 + q * total)
+    for m in range(n):
+        row, part = upper[m], theta * across[m]
+        for i in range(m, n):
+            row[i] += part * across[i]
+    for i in range(order - n):
+        upper[n + i, n + i] += curvature[2 * n_alpha + i] + lam_w[i]
+        for j in range(i, order - n):
+            upper[n + i, n + j] += curvature[-1]
+    return c, inverse, theta
+
+
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+def _forward(upper, b):  # type: ignore[no-untyped-def]
+    """In place: b <- L^-1 b, ``upper`` the transpose of L; four columns of L at a time."""
+    order = len(b)
+    whole = order - order % 4
+    for j in range(0, whole, 4):
+        r0, r1, r2, r3 = upper[j], upper[j + 1], upper[j + 2], upper[j + 3]
+        b0 = b[j] / r0[j]
+        b1 = (b[j + 1] - b0 * r0[j + 1]) / r1[j + 1]
+        b2 = (b[j + 2] - b0 * r0[j + 2] - b1 * r1[j + 2]) / r2[j + 2]
+        b3 = (b[j + 3] - b0 * r0[j + 3] - b1 * r1[j + 3] - b2 * r2[j + 3]) / r3[j + 3]
+        b[j], b[j + 1], b[j + 2], b[j + 3] = b0, b1, b2, b3
+        for i in range(j + 4, order):
+            b[i] -= b0 * r0[i] + b1 * r1[i] + b2 * r2[i] + b3 * r3[i]
+    for j in range(whole, order):
+        b[j] /= upper[j, j]
+        for i in range(j + 1, order):
+            b[i] -= b[j] * upper[j, i]
+
+
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+def _backward(upper, b):  # type: ignore[no-untyped-def]
+    """In place: b <- L'^-1 b; see ``_forward``."""
+    order = len(b)
+    whole = order - order % 4
+    for j in range(order - 1, whole - 1, -1):
+        for i in range(j + 1, order):
+            b[j] -= upper[j, i] * b[i]
+        b[j] /= upper[j, j]
+    for j in range(whole - 4, -1, -4):
+        r0, r1, r2, r3 = upper[j], upper[j + 1], upper[j + 2], upper[j + 3]
+        s0 = s1 = s2 = s3 = 0.0
+        for i in range(j + 4, order):
+            s0 += r0[i] * b[i]
+            s1 += r1[i] * b[i]
+            s2 += r2[i] * b[i]
+            s3 += r3[i] * b[i]
+        b3 = (b[j + 3] - s3) / r3[j + 3]
+        b2 = (b[j + 2] - s2 - r2[j + 3] * b3) / r2[j + 2]
+        b1 = (b[j + 1] - s1 - r1[j + 2] * b2 - r1[j + 3] * b3) / r1[j + 1]
+        b0 = (b[j] - s0 - r0[j + 1] * b1 - r0[j + 2] * b2 - r0[j + 3] * b3) / r0[j]
+        b[j], b[j + 1], b[j + 2], b[j + 3] = b0, b1, b2, b3
+
+
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+def solution(upper, c, inverse, theta, slopes, n_alpha, alpha_alone):  # type: ignore[no-untyped-def]
+    """The step of (u, v, w, left_r, left_t) down the ``slopes`` by (alpha, s, w).
+
+    ``upper`` is the transpose of the factor; ``c`` is empty if alpha does not move. With
+    ``alpha_alone`` the weights stay: the factor of the alphas' block is the leading block of the
+    factor L, so that with L y = right, L' p = (y, 0) gives p in its leading part.
+    """
+    n, order = len(c), len(upper)
     right = np.empty(order)
     mean = 0.0
     for m in range(n):
@@ -59,29 +171,26 @@ def without_slacks(c, inverse, theta, slopes, n_alpha, order):  # type: ignore[n
         right[m] = c[m] * (inverse[m] * (slopes[n_alpha + m] - mean)) - slopes[m]
     for i in range(order - n):
         right[n + i] = -slopes[2 * n_alpha + i]
-    return right
-
-
-@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
-def with_slacks(p, c, inverse, theta, slopes, n_alpha):  # type: ignore[no-untyped-def]
-    """The step of (u, v, w, left_r, left_t) from that of alpha and w."""
-    n = len(c)
+    _forward(upper, right)
+    if alpha_alone:
+        right[n:] = 0.0
+    _backward(upper, right)
     step = np.zeros(len(slopes) + 2)
     mean = 0.0
     for m in range(n):
-        mean += inverse[m] * (slopes[n_alpha + m] + c[m] * p[m])
+        mean += inverse[m] * (slopes[n_alpha + m] + c[m] * right[m])
     mean *= theta
     total = 0.0
     for m in range(n):
-        d_s = inverse[m] * (mean - slopes[n_alpha + m] - c[m] * p[m])
-        step[m] = d_s + p[m]
-        step[n_alpha + m] = d_s - p[m]
-        total += d_s
+        of_s = inverse[m] * (mean - slopes[n_alpha + m] - c[m] * right[m])
+        step[m] = of_s + right[m]
+        step[n_alpha + m] = of_s - right[m]
+        total += of_s
     step[-2] = -total
     total = 0.0
-    for i in range(len(p) - n):
-        step[2 * n_alpha + i] = p[n + i]
-        total += p[n + i]
+    for i in range(order - n):
+        step[2 * n_alpha + i] = right[n + i]
+        total += right[n + i]
     step[-1] = -total
     return step
 
@@ -135,3 +244,66 @@ def recentred(x, z, step, dual, middle, length, band):  # type: ignore[no-untype
         within = min(max(product, middle[i] / band), middle[i] * band)
         lack[i] = max(within - product, -middle[i] * band)
     return lack
+
+
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+def move(  # type: ignore[no-untyped-def]
+    upper, c, inverse, theta, gradient, targets, of_J, x, z, n, fraction
+):
+    """The step for ``targets`` in place of mu k, that of the multipliers, the slope and the length.
+
+    ``of_J`` are the slopes of J itself, for the derivative along the step.
+    """
+    step = solution(upper, c, inverse, theta, slopes(gradient, targets, x, n), n, False)
+    dual = np.empty(len(x))
+    for i in range(len(x)):
+        dual[i] = (targets[i] - z[i] * step[i]) / x[i] - z[i]
+    return step, dual, along(of_J, step, n), furthest(x, step, fraction)
+
+
+@njit(nogil=True, cache=True, fastmath={"contract"}, error_model="numpy")
+def move_multipliers(z, dual, middle, x, fraction, factor):  # type: ignore[no-untyped-def]
+    """In place: as far along ``dual`` as the boundary allows, then, but for those of the budgets,
+    to within a ``factor`` of ``middle`` / x.
+    """
+    length = furthest(z, dual, fraction)
+    for i in range(len(z)):
+        z[i] += length * dual[i]
+        if i < len(z) - 2:
+            central = middle[i] / x[i]
+            z[i] = min(max(z[i], central / factor), central * factor)
+
+
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+def trial(x, step, length, shares, basis, y, n):  # type: ignore[no-untyped-def]
+    """The point a step further, its residuals, mean squared error and sum of logarithms."""
+    new = np.empty(len(x))
+    logarithms = 0.0
+    for i in range(len(x)):
+        new[i] = x[i] + length * step[i]
+        logarithms -= shares[i] * np.log(new[i])
+    off = -y
+    for m in range(n):
+        row, alpha = basis[m], 0.5 * (new[m] - new[n + m])
+        for i in range(len(off)):
+            off[i] += alpha * row[i]
+    error = 0.0
+    for i in range(len(off)):
+        error += off[i] * off[i]
+    return new, off, error / len(off), logarithms
+
+
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+def straightened(  # type: ignore[no-untyped-def]
+    upper, c, inverse, theta, basis, off, expected, x, n, fraction
+):
+    """The step of alpha alone that undoes what dE/dalpha is beyond ``expected``, and its length."""
+    wrong = np.zeros(len(x) - 2)
+    scale = 2.0 / len(off)
+    for m in range(n):
+        row, total = basis[m], 0.0
+        for i in range(len(off)):
+            total += row[i] * off[i]
+        wrong[m] = scale * total - expected[m]
+    step = solution(upper, c, inverse, theta, wrong, n, True)
+    return step, furthest(x, step, fraction)

@@ -20,8 +20,6 @@ are then all taken times sqrt(p_n): the ones become that number, and K_nm gets i
 log(p_n) / 2 to the exponent, so that everything said above holds as it stands.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.blas import dsyrk
@@ -78,7 +76,7 @@ class Network:
         self, X: Floats, y: Floats, centres: Floats, weights: Floats | None = None
     ) -> None:
         # Only fits need compiled loops: a prediction does not wait for them to be loaded.
-        from sparsepath.rbf.compiled import exponentials
+        from sparsepath.rbf.compiled import exponentials, second_derivatives
 
         roots: Floats | float = 1.0
         shift: Floats | float = 0.0
@@ -90,14 +88,13 @@ class Network:
         self.n_samples, self.n_inputs = X.shape
         self.n_centres = len(centres)
         self._exponents = Exponents(self.X, self.centres, shift)
-        self._exponentials = exponentials
+        self._exponentials, self._second_derivatives = exponentials, second_derivatives
         self._squares = self.X * self.X
         self._centre_squares = self.centres * self.centres
         ones = np.ones((self.n_centres, 1))
         self._powers = np.concatenate([ones, self.centres, self._centre_squares], axis=1)
-        self._twice = np.ascontiguousarray(2.0 * self.X.T)
+        self._across = np.ascontiguousarray(self.X.T)
         self._squares_across = np.ascontiguousarray(self._squares.T)
-        self._pairs = _Pairs.of(self.X, self.centres, np.zeros(0, dtype=np.intp))
         self._A = np.empty((1 + self.n_centres + self.n_inputs, self.n_samples))
         self._A[0] = roots
 
@@ -129,7 +126,7 @@ class Network:
         d = self.n_inputs
         moments = (self._powers * alpha[1:, None]).T @ K
         rows = self._A[self.n_centres + 1 :]
-        np.multiply(self._twice, moments[1 : d + 1], out=rows)
+        np.multiply(self._across, 2.0 * moments[1 : d + 1], out=rows)
         rows -= self._squares_across * moments[0]
         rows -= moments[d + 1 :]
         return self._A
@@ -167,54 +164,16 @@ class Network:
             alpha_m, w_i:   -(2/N) sum_n e_n K_nm D_nmi                    (M x |I|)
             w_i, w_j:        (2/N) sum_nm e_n alpha_m K_nm D_nmi D_nmj     (|I| x |I|)
 
-        Expanding the squares leaves products of matrices only; of the second, terms in which a
-        factor depends on n or m alone come from G = e K alpha by its margins, and the one that does
-        not, 4 sum x_ni x_nj G_nm c_mi c_mj, takes a product with a column for every pair of inputs.
-        Centres whose alpha is 1e-3 of the largest or less are passed over there.
+        Centres whose alpha is 1e-3 of the largest or less are passed over in the second.
         """
-        if not np.array_equal(inputs, self._pairs.inputs):
-            self._pairs = _Pairs.of(self.X, self.centres, inputs)
-        of = self._pairs
-        K = self._A[1 : self.n_centres + 1]
-        d = len(inputs)
-        sums = K @ (of.powers * e[:, None])
-        cross = 2.0 * of.C * sums[:, 1 : d + 1] - sums[:, d + 1 :] - of.C2 * sums[:, :1]
         a = alpha[1:]
-        used = np.flatnonzero(np.abs(a) > 1e-3 * np.abs(a).max(initial=0.0))
-        G = K[used]
-        G *= e
-        G *= a[used, None]
-        C, C2 = of.C[used], of.C2[used]
-        sums = G @ of.powers
-        half = of.X2.T @ (G.T @ C2 - 2.0 * of.X * (G.T @ C)) - 2.0 * (sums[:, 1 : d + 1] * C).T @ C2
-        among = of.X2.T @ (G.sum(0)[:, None] * of.X2) + C2.T @ (sums[:, :1] * C2) + half + half.T
-        i, j = of.i, of.j
-        pairs = 4.0 * np.einsum("mp,mp->p", G @ of.X_products, of.C_products[used])
-        among[i, j] += pairs
-        among[j[i != j], i[i != j]] += pairs[i != j]
+        cross, among = self._second_derivatives(
+            self.basis[1:],
+            self._across[inputs],
+            self.centres[:, inputs],
+            a,
+            e,
+            1e-3 * np.abs(a).max(initial=0.0),
+        )
         scale = 2.0 / self.n_samples
-        return scale * cross, scale * among
-
-
-@dataclass(frozen=True)
-class _Pairs:
-    """Powers and products of some inputs, of samples and centres; kept while the inputs are."""
-
-    inputs: NDArray[np.intp]
-    X: Floats
-    X2: Floats
-    C: Floats
-    C2: Floats
-    powers: Floats  # 1, X, X2
-    i: NDArray[np.intp]  # of every pair i <= j
-    j: NDArray[np.intp]
-    X_products: Floats
-    C_products: Floats
-
-    @classmethod
-    def of(cls, X: Floats, centres: Floats, inputs: NDArray[np.intp]) -> "_Pairs":
-        X, C = X[:, inputs], centres[:, inputs]
-        X2, C2 = X * X, C * C
-        i, j = np.triu_indices(len(inputs))
-        powers = np.concatenate([np.ones((len(X), 1)), X, X2], axis=1)
-        return cls(inputs, X, X2, C, C2, powers, i, j, X[:, i] * X[:, j], C[:, i] * C[:, j])
+        return -scale * cross, scale * among

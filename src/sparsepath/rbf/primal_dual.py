@@ -35,7 +35,6 @@ from sparsepath.rbf.barrier import (
     Budget,
     NewtonSystem,
     Point,
-    barrier,
     start,
 )
 from sparsepath.rbf.network import Network
@@ -87,10 +86,23 @@ class _Move:
     """A step of the point and of its multipliers."""
 
     targets: Floats  # what the products x z should become
-    step: Point
+    step: Floats
     dual: Floats
     slope: float  # of J along the step
     longest: float  # length, of at most 1, that the boundary leaves
+
+
+@dataclass(frozen=True)
+class _Place:
+    """A point, as it lies in ``Point.all``, and what J is made of there."""
+
+    x: Floats
+    off: Floats  # residuals
+    error: float
+    logarithms: float
+
+    def value(self, mu: float) -> float:
+        return self.error + mu * self.logarithms
 
 
 Told = Callable[[Solution], object] | None
@@ -141,9 +153,8 @@ class PrimalDual:
         self._cross: tuple[NDArray[np.intp], Floats] | None = None
         self.turn(parts)
         network.place(self.x.w)
-        self._off = network.residuals(self.x.alpha)
-        self.error = network.mean_square(self._off)
-        self.gradient = network.gradient(self.x.alpha, self._off)
+        self._at = self._tried(self.x.all, np.zeros_like(self.x.all), 0.0)
+        self.gradient = network.gradient(self.x.alpha, self._at.off)
 
     # One mu -------------------------------------------------------------------------------------
 
@@ -174,35 +185,33 @@ class PrimalDual:
 
     def value(self) -> float:
         """J at the current point and mu."""
-        return self.error + self.mu * barrier(self.shares, self.x)
+        return self._at.value(self.mu)
 
     def _iterate(self) -> tuple[float, float]:
         """One step; the decrement before it and its length."""
-        z = self.z
         system = self._system()
         plain = self.mu * self.shares
-        slopes = self._slopes(plain)
+        slopes = self._compiled.slopes(self.gradient, plain, self.x.all, self.x.n_alpha)
         move = first = self._move(system, plain, slopes)
         if first.longest < 0.9:
             move = self._corrected(system, first, slopes)
         length = self._search(system, move)
         if length:
-            z.all += self._compiled.furthest(z.all, move.dual, FRACTION) * move.dual
-            # Multipliers that strayed far from mu k / x are brought back.
-            middle = plain[:-2] / self.x.all[:-2]
-            z.all[:-2] = np.clip(z.all[:-2], middle / CENTRED, middle * CENTRED)
-            self.gradient = self.network.gradient(self.x.alpha, self._off)
+            self._compiled.move_multipliers(
+                self.z.all, move.dual, plain, self.x.all, FRACTION, CENTRED
+            )
+            self.gradient = self.network.gradient(self.x.alpha, self._at.off)
         return -first.slope, length
 
     def _corrected(self, system: NewtonSystem, first: _Move, slopes: Floats) -> _Move:
         """The best of a step that the boundary shortens and of its corrections; see the module."""
         plain = first.targets
-        best = self._better(first, system, plain - first.step.all * first.dual, slopes)
+        best = self._better(first, system, plain - first.step * first.dual, slopes)
         for _ in range(RECENTRINGS):
             if best.longest >= 0.9:
                 break
             lack = self._compiled.recentred(
-                self.x.all, self.z.all, best.step.all, best.dual, plain,
+                self.x.all, self.z.all, best.step, best.dual, plain,
                 min(1.0, best.longest + LONGER), BAND,
             )  # fmt: skip
             other = self._better(best, system, best.targets + lack, slopes)
@@ -218,40 +227,35 @@ class PrimalDual:
 
     def _move(self, system: NewtonSystem, targets: Floats, slopes: Floats) -> _Move:
         """The step for ``targets`` in place of mu k; ``slopes`` are those of J."""
-        x, z = self.x, self.z.all
-        step = system.solve(self._slopes(targets))
-        dual = (targets - z * step.all) / x.all - z
-        slope = self._compiled.along(slopes, step.all, x.n_alpha)
-        longest = self._compiled.furthest(x.all, step.all, FRACTION)
-        return _Move(targets, step, dual, slope, longest)
+        x, z = self.x.all, self.z.all
+        return _Move(
+            targets,
+            *self._compiled.move(
+                *system.parts, self.gradient, targets, slopes, x, z, self.x.n_alpha, FRACTION
+            ),
+        )
 
     def _search(self, system: NewtonSystem, move: _Move) -> float:
         """Move along the step; returns its length, or 0 if no length goes down."""
-        network = self.network
-        n = network.n_centres + 1
-        before = self.value()
-        step, length = move.step, move.longest
+        network, n = self.network, self.x.n_alpha
+        before, length = self.value(), move.longest
         if self.parts == "both":
-            change = self._linear_change(step)
+            change = self._linear_change(Point(move.step, n))
         for halvings in range(MOST_HALVINGS):
-            x = self.x.moved(step, length)
             if self.parts != "alpha":
-                network.place(x.w)
-            off = network.residuals(x.alpha)
-            error = network.mean_square(off)
-            after = error + self.mu * barrier(self.shares, x)
-            enough = before + 1e-4 * length * move.slope + 1e-13 * abs(before)
+                network.place(self.x.w + length * move.step[2 * n : -2])
+            best = self._tried(self.x.all, move.step, length)
             if self.parts == "both":
-                bent = network.alpha_gradient(off) - (self.gradient[:n] + length * change)
-                fix = system.solve_alpha(bent, network.n_inputs)
-                other = x.moved(fix, self._compiled.furthest(x.all, fix.all, FRACTION))
-                other_off = network.residuals(other.alpha)
-                other_error = network.mean_square(other_off)
-                other_after = other_error + self.mu * barrier(self.shares, other)
-                if other_after < after:
-                    x, off, error, after = other, other_off, other_error, other_after
-            if after <= enough:
-                self.x, self.error, self._off = x, error, off
+                expected = self.gradient[:n] + length * change
+                fix, furthest = self._compiled.straightened(
+                    *system.parts, network.basis, best.off, expected, best.x, n, FRACTION
+                )
+                other = self._tried(best.x, fix, furthest)
+                if other.value(self.mu) < best.value(self.mu):
+                    best = other
+            if best.value(self.mu) <= before + 1e-4 * length * move.slope + 1e-13 * abs(before):
+                self._at = best
+                self.x = Point(best.x, n)
                 if halvings:
                     raised = max(4.0 * self.lam, 10.0 * self.mu) * 4.0 ** (halvings - 1)
                     self.lam = min(raised, 1e10)
@@ -262,6 +266,15 @@ class PrimalDual:
         if self.parts != "alpha":
             network.place(self.x.w)
         return 0.0
+
+    def _tried(self, x: Floats, step: Floats, length: float) -> _Place:
+        """A point a step further, at the weights last placed."""
+        network = self.network
+        return _Place(
+            *self._compiled.trial(
+                x, step, length, self.shares, network.basis, network.y, self.x.n_alpha
+            )
+        )
 
     def _linear_change(self, step: Point) -> Floats:
         """What the quadratic model of E says of the change of dE/dalpha along the step."""
@@ -284,7 +297,7 @@ class PrimalDual:
         self._cross = None
         if self.parts == "both" and self.mu <= EXACT_FROM:
             live = np.flatnonzero(x.w > LIVE * x.w.max())
-            cross, among = self.network.curvature(x.alpha, self._off, live)
+            cross, among = self.network.curvature(x.alpha, self._at.off, live)
             np.copyto(self._factor, H)
             self._factor[n + live, 1:n] += cross.T
             self._factor[np.ix_(n + live, n + live)] += among
@@ -300,11 +313,6 @@ class PrimalDual:
             lam = max(100.0 * lam, 1e-14 * float(np.abs(curvature.u + curvature.v).max()))
             lam_w = lam_w + lam
 
-    def _slopes(self, targets: Floats) -> Floats:
-        """Gradient of J by alpha, s and w, with ``targets`` in place of mu k."""
-        out: Floats = self._compiled.slopes(self.gradient, targets, self.x.all, self.x.n_alpha)
-        return out
-
     def solution(self, stages: Sequence[Stage]) -> Solution:
         """The record of where it stands."""
         x, budget = self.x, self.budget
@@ -313,7 +321,7 @@ class PrimalDual:
             alpha=x.alpha,
             s=x.s,
             w=x.w.copy(),
-            error=self.error,
+            error=self._at.error,
             J=self.value(),
             mu=self.mu,
             nu=self.z.left_r,

@@ -59,7 +59,8 @@ class QuasiNewton:
             x = self.x
             by = Point(mu * shares / x.all, n)  # what the logarithms add to the slopes
             curvature = Point(by.all / x.all, n)
-            system = NewtonSystem(H.copy(order="F"), curvature, parts, self.lam, self.lam)
+            of_w = np.full(network.n_inputs, self.lam)
+            system = NewtonSystem(H.copy(order="F"), curvature, parts, self.lam, of_w)
             slopes = compiled.slopes(gradient, mu * shares, x.all, n)
             step = system.solve(slopes)
             inside = compiled.furthest(x.all, step.all, 1.0)
