@@ -130,14 +130,15 @@ def adopt(w, root, tau, z, r, p):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)
-def take_off(ZT, t, WT, squares):  # type: ignore[no-untyped-def]
-    """W <- W - Z t in place, and ``squares`` <- the squared norms of the columns of W.
+def take_off(ZT, t, WT, RT, squares, across):  # type: ignore[no-untyped-def]
+    """W <- W - Z t in place; ``squares`` <- the squared norms of its columns, ``across`` <- W'r.
 
-    ``ZT`` and ``WT`` have a row per column. Four columns of Z are read at once, and serve all of W
-    while they are in cache.
+    ``ZT``, ``WT`` and ``RT`` have a row per column. Four columns of Z are read at once, and serve
+    all of W while they are in cache.
     """
     k, m = ZT.shape
     squares[:] = 0.0
+    across[:] = 0.0
     for low in range(0, m, STRIP):
         part = slice(low, min(m, low + STRIP))
         for i in range(0, k - 3, 4):
@@ -157,3 +158,9 @@ def take_off(ZT, t, WT, squares):  # type: ignore[no-untyped-def]
             for j in range(w.size):
                 square += w[j] * w[j]
             squares[c] += square
+            for i in range(RT.shape[0]):
+                r = RT[i, part]
+                total = 0.0
+                for j in range(w.size):
+                    total += w[j] * r[j]
+                across[c, i] += total

@@ -260,7 +260,7 @@ class BoundFinder(Follower):
             if not len(found):
                 self.hopeful = features[: 2 * GRAM_BATCH]
             batch = features[head]
-            values = state.errors_with(batch, self._overlaps(state, batch))
+            values = state.errors_with(batch, self._overlaps(state, batch) if len(found) else None)
             self.collinear[batch] |= state.is_collinear
             found, errors = np.append(found, batch), np.append(errors, values)
             rest = slice(len(batch), None)

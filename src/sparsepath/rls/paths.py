@@ -33,6 +33,7 @@ from sparsepath.steps import Move
 
 FORMS = ("auto", "gram", "pass", "cache", "blocks")
 CACHE_FROM = 1 << 20  # numbers in X from which the compiled cache search pays for its start
+RESERVED = 128  # features for which there is room from the start
 CHECKPOINT_SECONDS = 2.0
 
 STOPPED = {
@@ -160,7 +161,9 @@ def _left_out_singly(design: Design, Y: Floats, alpha: float, task: Task) -> Sta
         return RankModel(design, Y, alpha, task.loss)
     if task.loss == "auc":
         return PairModel(design, Y, alpha)
-    return State(design, Y, alpha, Loss(task.loss), _finder(design, Y.shape[1], task))
+    state = State(design, Y, alpha, Loss(task.loss), _finder(design, Y.shape[1], task))
+    state.reserve(min(task.size, RESERVED))
+    return state
 
 
 def _finder(design: Design, n_targets: int, task: Task) -> Finder:

@@ -97,6 +97,13 @@ class Rows:
         self.held = np.zeros(len(g))
         self.released = np.zeros(len(g))
 
+    def reserve(self, size: int) -> None:
+        """Make room for this many columns of Z; what is not used takes no memory."""
+        if size > self._Z.shape[1]:
+            grown = np.empty((len(self.g), size), order="F")
+            grown[:, : self.size] = self.Z
+            self._Z = grown
+
     @property
     def Z(self) -> Floats:  # noqa: N802 (the papers' letter)
         """The orthonormal columns in use."""
@@ -166,9 +173,9 @@ class Rows:
         if self._large and W.shape[1] < MANY:
             from sparsepath.rls.compiled import take_off
 
-            squares = np.empty(W.shape[1])
-            take_off(self.Z.T, t, W.T, squares)
-            return squares, W.T @ self.r
+            squares, across = np.empty(W.shape[1]), np.empty((W.shape[1], self.r.shape[1]))
+            take_off(self.Z.T, t, W.T, self.r.T, squares, across)
+            return squares, across
         for i in range(0, len(W) if self.size else 0, STRIP):
             part = slice(i, i + STRIP)
             W[part].T[...] -= t.T @ self.Z[part].T  # so that the product is in the order of W
@@ -244,9 +251,7 @@ class Rows:
     def adopt(self, root: float, tau: Floats) -> None:
         """Add the candidate held: a new column of Z, new residuals, new leverages."""
         if self.size == self._Z.shape[1]:
-            grown = np.empty((len(self.g), 2 * self.size), order="F")
-            grown[:, : self.size] = self._Z
-            self._Z = grown
+            self.reserve(2 * self.size)
         z = self.held
         q = self._Z[:, self.size]
         self.size += 1

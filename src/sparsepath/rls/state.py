@@ -233,10 +233,11 @@ class State:
 
         Infinite where that cannot be said: the feature is collinear with the chosen ones, or a
         sample's prediction would rest on that sample alone. ``overlaps`` is Z'x of the features,
-        where it is known; a single one is judged without, and held ready to be added.
+        where it is known; a single one without is held ready to be added.
         """
         which = np.asarray(features, dtype=np.intp)
-        if len(which) == 1:
+        hold = len(which) == 1 and overlaps is None
+        if hold:
             held = self.candidates.hold(self, int(which[0]))
             t, squares, products = held.t[:, None], np.array([held.square]), held.products[None]
         else:
@@ -249,7 +250,7 @@ class State:
         self.is_collinear = ~usable
         pivots = np.where(usable, pivots, 1.0)
         tau = np.where(usable[:, None], c / pivots[:, None], 0.0)
-        score = Rows.score_held if len(which) == 1 else Rows.score
+        score = Rows.score_held if hold else Rows.score
         errors = self.sum(lambda rows: score(rows, pivots, tau))
         return np.where(usable, errors, np.inf)
 
@@ -274,6 +275,10 @@ class State:
         self.a = np.vstack([self.a, c / root])
         self.chosen.append(int(feature))
         self.history.append(Change("add", int(feature)))
+
+    def reserve(self, size: int) -> None:
+        """Make room for this many features, so that no column is moved when more come."""
+        self.each(lambda rows: rows.reserve(size))
 
     def errors_without(self) -> Floats:
         """The criterion after dropping each chosen feature, in the order of ``chosen``."""
