@@ -160,7 +160,7 @@ def closed_in_a_round(number, seed):
     for mu in (1e-3, 1e-4, 1e-5, 1e-6):
         run.stage(mu, 0.01, 200)
         run.lam = 0.0
-        rows = np.tril(run._system()._factor)[M + 1 :]
+        rows = np.tril(run._system().parts[0].T)[M + 1 :]
         of_alpha, of_w = rows[:, : M + 1], rows[:, M + 1 :]
         through_alpha = of_alpha @ of_alpha.T
         left = eigh(through_alpha, through_alpha + of_w @ of_w.T, eigvals_only=True)[-1]
