@@ -67,6 +67,45 @@ def test_system_without_slacks_is_the_whole_system(M):
     assert np.isclose(min(1.0, 0.9 / (-fix.all / x.all).max()), length)
 
 
+def test_recentring_asks_for_products_within_the_band():
+    rng = np.random.default_rng(1)
+    x, z, middle = rng.uniform(0.1, 1.0, (3, 50))
+    step, dual = rng.standard_normal((2, 50))
+    lack = compiled.recentred(x, z, step, dual, middle, 0.4, 3.0)
+    products = (x + 0.4 * step) * (z + 0.4 * dual)
+    wanted = np.clip(products, middle / 3.0, 3.0 * middle) - products
+    assert_allclose(lack, np.maximum(wanted, -3.0 * middle))
+    assert {"more", "less", "as it is"} == {
+        "as it is" if change == 0 else "more" if change > 0 else "less" for change in lack
+    }
+
+
+def test_multipliers_stay_positive_and_near_the_path():
+    rng = np.random.default_rng(2)
+    z, middle, x = rng.uniform(0.1, 1.0, (3, 30))
+    dual = 5 * rng.standard_normal(30)
+    length = min(1.0, 0.9 / (-dual / z).max())
+    moved, central = z + length * dual, middle / x
+    wanted = np.clip(moved, central / 2.0, central * 2.0)
+    wanted[-2:] = moved[-2:]  # those of the budgets are let be
+    compiled.move_multipliers(z, dual, middle, x, 0.9, 2.0)
+    assert_allclose(z, wanted)
+
+
+def test_recentring_saves_systems(monkeypatch):
+    def systems():
+        found = 0
+        for seed in range(3):
+            data = friedman(80, 8, random_state=seed)
+            X, y = standardised(data)
+            found += sum(solve(Network(X, y, X), r, 0.2).iterations for r in (20.0, 200.0))
+        return found
+
+    with_it = systems()
+    monkeypatch.setattr("sparsepath.rbf.primal_dual.RECENTRINGS", 0)
+    assert with_it < 0.95 * systems()
+
+
 def test_twin_gradient_is_the_gradient_of_the_objective(one):
     X, y = one
     theta = twin.start(len(X), 3, 5.0, 3.0, np.sign(np.sin(np.arange(len(X) + 1.0) + 0.5)))
