@@ -251,6 +251,23 @@ def test_compiled_scores_change_nothing(monkeypatch, kind, how):
     same_steps(expected, search(design, case.Y, case.alpha, 12, search=how))
 
 
+@pytest.mark.parametrize("n_candidates", [1, 3])
+@pytest.mark.parametrize("k", [0, 3, 6])
+def test_candidates_are_projected_in_several_strips(k, n_candidates):
+    from sparsepath.rls.compiled import STRIP, take_off
+
+    rng = np.random.default_rng(k)
+    m = 2 * STRIP + 7
+    Z, W, r = (np.asfortranarray(rng.standard_normal((m, i))) for i in (k, n_candidates, 2))
+    t = rng.standard_normal((k, n_candidates))
+    expected = W - Z @ t
+    squares, across = np.empty(n_candidates), np.empty((n_candidates, 2))
+    take_off(Z.T, t, W.T, r.T, squares, across)
+    np.testing.assert_allclose(W, expected, atol=1e-12)
+    np.testing.assert_allclose(squares, (expected**2).sum(0))
+    np.testing.assert_allclose(across, expected.T @ r, atol=1e-9)
+
+
 @pytest.mark.parametrize("loss", ["absolute", "zero_one", "balanced"])
 @pytest.mark.parametrize("kind", ["tall", "collinear", "scaled", "ties"])
 def test_the_cache_agrees_with_evaluating_everybody(kind, loss):
