@@ -199,7 +199,8 @@ def auc_leave_pair_out(
 ) -> tuple[float, float]:
     """Share of (positive, negative) pairs put in the wrong order by the fit without both.
 
-    A pair counts the product of its two weights. No standard error (NaN).
+    Equal scores are half wrong. A pair counts the product of its two weights. No standard error
+    (NaN).
     """
     sw, rows, y = _ones(X, sw), np.arange(len(X)), np.ravel(Y)
     wrong = total = 0.0
@@ -210,7 +211,8 @@ def auc_leave_pair_out(
             return UNDEFINED
         weight = sw[pair].prod()
         total += weight
-        wrong += weight * (positive <= negative + NO_DECISION)
+        gap = positive - negative
+        wrong += weight * (1.0 if gap < -NO_DECISION else 0.5 if gap <= NO_DECISION else 0.0)
     return float(wrong / total), np.nan
 
 

@@ -111,3 +111,12 @@ def _sum_of(parts: Iterator[Floats]) -> Floats:
 def per_weight(g: Floats, v: Floats) -> Floats:
     """V / g^2, constant for the losses that use it; zero where the weight is zero."""
     return np.divide(v, g * g, where=g > 0, out=np.zeros(len(g)))
+
+
+def disorder(gap: Floats, blur: float) -> Floats:
+    """What pairs cost whose scores should differ by a positive gap: one, or a half if by none.
+
+    >>> disorder(np.array([0.3, -0.2, 1e-15]), 1e-12)
+    array([0. , 1. , 0.5])
+    """
+    return (gap < -blur) + 0.5 * (np.abs(gap) <= blur)

@@ -6,10 +6,10 @@ g of ``state.py``, leaving out rows B = {i, j} gives the residuals
     (e_i g_i, e_j g_j) = (P_BB)^-1 (r_i, r_j),        f = y - e.
 
 For the area (``PairModel``) i is a positive sample, j a negative one, and the pair is wrong if
-f_i <= f_j. For ranking (``RankModel``) all pairs count, by (e_i - e_j)^2 or by their order. Adding
-a feature changes P to P - zz'/pivot and r to r - z tau, dropping one changes them to P + qq' and
-r - q tau, so that every candidate costs one evaluation of all pairs and no fit. P is kept as an
-m x m matrix: for up to some thousands of samples.
+f_i < f_j, half wrong if they are equal. For ranking (``RankModel``) all pairs count, by
+(e_i - e_j)^2 or by their order. Adding a feature changes P to P - zz'/pivot and r to r - z tau,
+dropping one changes them to P + qq' and r - q tau, so that every candidate costs one evaluation of
+all pairs and no fit. P is kept as an m x m matrix: for up to some thousands of samples.
 """
 
 import copy
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from sparsepath.data.blocks import Floats
 from sparsepath.errors import InputError
 from sparsepath.rls.design import Design
-from sparsepath.rls.losses import NO_DECISION, ROOM
+from sparsepath.rls.losses import NO_DECISION, ROOM, disorder
 from sparsepath.rls.state import COLLINEAR, OFF_CENTRE, VANISHED
 from sparsepath.rls.update import Costs, Update, pick
 
@@ -238,13 +238,13 @@ class PairModel(LeavePairOut):
         self._negative = np.flatnonzero(self._y <= 0)
 
     def _pair_losses(self, z: Floats, inverse: float, tau: float) -> NDArray[Any] | None:
-        """Which pairs are ranked wrongly, positives x negatives; None if a pair leaves no room."""
+        """How wrongly each pair is ranked, positives x negatives; None if one leaves no room."""
         pos, neg = self._positive, self._negative
         e_pos, e_neg, det = self._residuals(pos, neg, z, inverse, tau)
         if det.min() <= ROOM:
             return None
         f_pos, f_neg = self._y[pos, None] - e_pos, self._y[neg] - e_neg
-        return np.asarray(f_pos <= f_neg + NO_DECISION)
+        return disorder(f_pos - f_neg, NO_DECISION)
 
     def _mean(self, losses: NDArray[Any]) -> float:
         w = self._g**2
@@ -316,7 +316,7 @@ class RankModel(LeavePairOut):
         if self.loss == "squared":
             return np.asarray(gap * gap)
         gap = self._above * (self._y[:, None] - self._y - gap)
-        return np.asarray((gap < -self._blur) + 0.5 * (np.abs(gap) <= self._blur))
+        return disorder(gap, self._blur)
 
     def _mean(self, losses: NDArray[Any]) -> float:
         return float((self._counts * losses).sum() / self._counts.sum())

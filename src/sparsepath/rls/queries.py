@@ -28,7 +28,7 @@ from sparsepath.data.blocks import Floats
 from sparsepath.rls.design import CONSTANT, Design
 from sparsepath.rls.fold_losses import FoldLossModel
 from sparsepath.rls.folds import ROWS_AT_ONCE, Split, SplitSums
-from sparsepath.rls.losses import NO_DECISION, Loss
+from sparsepath.rls.losses import NO_DECISION, Loss, disorder
 
 PAIRS_AT_ONCE = 1 << 18
 LOSSES = ("squared", "disagreement")
@@ -155,7 +155,7 @@ class OrderedPairs(NamedTuple):
         for k in range(0, len(self.above), step):
             some = slice(k, k + step)
             gap = scores[self.above[some]] - scores[self.below[some]]
-            total += self.weight[some] @ ((gap < -blur) + 0.5 * (np.abs(gap) <= blur))
+            total += self.weight[some] @ disorder(gap, blur)
         return total
 
 
