@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from sklearn.model_selection import KFold, LeaveOneOut, ShuffleSplit
 
+from listening import Listener
 from slow_twins import rbf as twin
 from sparsepath import (
     InputError,
@@ -16,6 +17,7 @@ from sparsepath import (
     ReducedRankKernelRidge,
 )
 from sparsepath.data.synthetic import friedman
+from sparsepath.errors import PathWarning
 from sparsepath.rbf.lssvm import LSSVM, residuals
 from sparsepath.rbf.reduced_rank import ReducedRank, reconstruct
 
@@ -169,6 +171,44 @@ def test_forward_selection_with_folds_and_the_empty_model():
     assert model.get_support().sum() == 0
     e = [data.y[b] - data.y[a].mean() for a, b in KFold(4).split(data.X)]
     assert_allclose(model.path_.error(0), np.mean(np.concatenate(e) ** 2))
+
+
+def test_forward_selection_tells_and_can_be_ended():
+    data = friedman(30, 6, random_state=1)
+    given = {"max_features": 4, "gamma": 10.0, "sigma2": 3.0}
+    whole = LSSVMForwardRegressor(**given).fit(data.X, data.y)
+    seen, listener = [], Listener()
+    model = LSSVMForwardRegressor(**given, callback=lambda path: seen.append(path))
+    model.set_callbacks(listener).fit(data.X, data.y)
+    assert [path.sizes[-1] for path in seen] == [1, 2, 3, 4]
+    assert [list(told.selected_) for told in listener.models[:2]] == [
+        list(LSSVMForwardRegressor(**given | {"max_features": k}).fit(data.X, data.y).selected_)
+        for k in (1, 2)
+    ]
+    assert model.path_.subsets == whole.path_.subsets
+    assert "callback" not in model.path_.parameters
+    asked = LSSVMForwardRegressor(**given, callback=lambda path: path.sizes[-1] == 2, choose=4)
+    asked.fit(data.X, data.y)
+    assert asked.path_.stopped == "asked to"
+    assert len(asked.selected_) == 2
+
+
+def test_forward_selection_keeps_what_it_has_when_interrupted():
+    data = friedman(30, 6, random_state=1)
+
+    def interrupt(path):
+        if path.sizes[-1] == 3:
+            raise KeyboardInterrupt
+
+    model = LSSVMForwardRegressor(5, gamma=10.0, sigma2=3.0, callback=interrupt)
+    with pytest.warns(PathWarning, match="size 3: it was interrupted"):
+        model.fit(data.X, data.y)
+    assert (model.path_.stopped, model.path_.complete) == ("interrupted", False)
+    assert (
+        model.path_.subsets
+        == LSSVMForwardRegressor(3, gamma=10.0, sigma2=3.0).fit(data.X, data.y).path_.subsets
+    )
+    model.predict(data.X)
 
 
 def test_classifier_counts_left_out_samples():

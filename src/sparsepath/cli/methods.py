@@ -71,7 +71,7 @@ class Method:
         From rows, columns and sizes to the numbers touched, in all; None: each once per size.
     unit : str
         What a progress bar counts: the features of the path so far, or calls of the estimator's
-        callback under any other name; empty if there is nothing to show.
+        callback under any other name.
     calls : callable, optional
         From the options and the largest size to how often the callback comes, where that is known
         from them.
@@ -89,7 +89,7 @@ class Method:
     model: str = ""
     ranks: bool = False
     work: Callable[[int, int, int], float] | None = None
-    unit: str = ""
+    unit: str = "features"
     calls: Callable[[Mapping[str, Any], int], int] | None = None
     two_classes: bool = False
 
@@ -257,7 +257,6 @@ METHODS: dict[str, Method] = {
         _BOTH,
         _RLS_LOSSES,
         "about one pass over the data",
-        unit="features",
     ),
     "floating-rls": Method(
         "As greedy-rls, and drop features again where that costs little.",
@@ -266,7 +265,6 @@ METHODS: dict[str, Method] = {
         _BOTH,
         _RLS_LOSSES,
         "one pass over the data or a few",
-        unit="features",
     ),
     "backward-rls": Method(
         "Start with all features and drop one at a time.",
@@ -276,7 +274,6 @@ METHODS: dict[str, Method] = {
         _RLS_LOSSES,
         "a pass over all features that are still in",
         sizes="down",
-        unit="features",
     ),
     "swap-rls": Method(
         "As greedy-rls, and exchange chosen features for others while that helps.",
@@ -285,7 +282,6 @@ METHODS: dict[str, Method] = {
         _BOTH,
         _RLS_LOSSES,
         "a pass over the data for each feature chosen so far, or several",
-        unit="features",
     ),
     "rank-rls": Method(
         "Rank rows by least squares on pairs, within the queries of --groups if given.",
@@ -295,7 +291,6 @@ METHODS: dict[str, Method] = {
         {"regression": ("squared", "disagreement")},
         "about one pass over the data, or without --groups one over all pairs of rows per feature",
         ranks=True,
-        unit="features",
     ),
     "grafting": Method(
         "Linear or logistic, L1, L2 and L0 penalties; l1 by cross-validation.",
@@ -359,7 +354,6 @@ METHODS: dict[str, Method] = {
         "distances between all rows for every feature that is left",
         model=_OP_ELM,
         work=lambda rows, columns, sizes: 5.0 * rows**2 * columns * sizes,
-        unit="features",
     ),
     "mi-forward-backward": Method(
         "Add and drop by joint mutual information, from random starts; regression.",
@@ -381,7 +375,6 @@ METHODS: dict[str, Method] = {
         {},
         "about one pass over the data",
         model="least squares on the features that have entered",
-        unit="features",
     ),
 }
 """Every method by its name on the command line."""

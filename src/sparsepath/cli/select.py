@@ -181,7 +181,7 @@ def search(
     total: int | None = steps
     if entry.unit != "features":
         total = _calls(model, problem) if entry.calls is None else entry.calls(options, steps)
-    silent = quiet or not entry.unit or total == 0
+    silent = quiet or total == 0
     with Watch(total, searches, unit=entry.unit, backward=backward, quiet=silent) as watch:
         if watch.shown:
             model.set_params(callback=watch.callback)
@@ -265,14 +265,13 @@ def _say_cost(table: Table, entry: Method, steps: int) -> None:
         return
     gigabytes = numbers * table.X.dtype.itemsize / 1e9
     means = ["a smaller --max-features shortens it"] * ("max-features" in entry.options)
-    if entry.unit:
-        means += ["Ctrl-C keeps the path so far"]
+    means += ["Ctrl-C keeps the path so far"]
     if "checkpoint" in entry.options:
         means += ["and --checkpoint FILE lets a later run go on"]
     many = f"{steps:,} steps" if entry.sizes != "own" else "many steps"
     say(
         f"Note: this may take a while: {rows:,} rows x {columns:,} columns ({gigabytes:.2g} GB), "
-        f"and {many}, each {entry.cost}" + ("; " if means else "") + ", ".join(means) + "."
+        f"and {many}, each {entry.cost}; {', '.join(means)}."
     )
 
 

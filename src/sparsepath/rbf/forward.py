@@ -1,5 +1,6 @@
 """LS-SVM with forward selection of inputs, as a scikit-learn estimator."""
 
+import copy
 import time
 from collections.abc import Sequence
 from typing import Any, Self
@@ -18,6 +19,14 @@ from sparsepath.rbf.kernel_machine import _KernelMachine, grid, left_out
 from sparsepath.rbf.lssvm import LSSVM, Block, best_addition, gaussian_kernel
 from sparsepath.selector import PathSelector
 from sparsepath.steps import Move, Step
+from sparsepath.watching import (
+    ASKED,
+    INTERRUPTED,
+    Callback,
+    is_watched,
+    tell,
+    warn_if_interrupted,
+)
 
 GAMMAS = np.logspace(0, 4, 5)
 SIGMA2S = np.logspace(0, 3, 4)  # an addition changes the mean squared distance by 2
@@ -43,6 +52,9 @@ class LSSVMForwardRegressor(RegressorMixin, PathSelector, CallbackSupportMixin, 
         Exact leave-one-out, or folds that cover every sample once.
     standardize : bool, default=True
         Scale inputs to zero mean and unit variance first.
+    callback : callable, optional
+        Called with the path so far after every input; a true value ends the search there. Ctrl-C
+        ends it too, with a warning, once an input is in.
 
     Attributes
     ----------
@@ -75,6 +87,7 @@ class LSSVMForwardRegressor(RegressorMixin, PathSelector, CallbackSupportMixin, 
         sigma2: float | str | Sequence[float] = "tune",
         cv: Any = "loo",
         standardize: bool = True,
+        callback: Callback = None,
     ) -> None:
         self.max_features = max_features
         self.choose = choose
@@ -82,6 +95,7 @@ class LSSVMForwardRegressor(RegressorMixin, PathSelector, CallbackSupportMixin, 
         self.sigma2 = sigma2
         self.cv = cv
         self.standardize = standardize
+        self.callback = callback
 
     @with_callbacks
     def fit(self, X: Any, y: ArrayLike) -> Self:
@@ -110,35 +124,57 @@ class LSSVMForwardRegressor(RegressorMixin, PathSelector, CallbackSupportMixin, 
         steps = [_step((), _mean_residuals(y, blocks))]
         moves: list[Move] = []
         self.parameters_: dict[int, tuple[float, float]] = {}
-        subset: tuple[int, ...] = ()
-        near = np.zeros((len(Z), len(Z)))
-        with Threads(1):
-            while usable and len(subset) < size:
-                added = best_addition(Z, target, near, usable, gammas, sigma2s, blocks)
-                near += (Z[:, added.feature, None] - Z[:, added.feature]) ** 2
-                usable.remove(added.feature)
-                subset += (added.feature,)
-                steps.append(_step(subset, added.residuals[:, 0]))
-                self.parameters_[len(subset)] = (added.gamma, added.sigma2)
-                seconds = time.perf_counter() - began
-                moves.append(Move("add", added.feature, steps[-1].error, seconds))
-                task = context.subcontext(task_name=f"{len(subset)} inputs")
-                task.call_on_fit_task_begin(estimator=self)
-                if task.call_on_fit_task_end(estimator=self):
-                    break
-        self.path_ = SelectionPath(
-            steps,
-            n_features=self.n_features_in_,
-            moves=moves,
-            feature_names=getattr(self, "feature_names_in_", None),
-            criterion="leave-one-out squared error" if blocks is None else "k-fold squared error",
-            method="lssvm-forward",
-            parameters=self.get_params(deep=False),
-            data={"n_samples": len(X), "n_features": X.shape[1], "fingerprint": fingerprint(X, y)},
-        )
         self._all, self._target = Z, target
         self._all_mean, self._all_scale = self._mean, self._scale
-        self._take(self.path_.choose(self.choose))
+        data = {"n_samples": len(X), "n_features": X.shape[1], "fingerprint": fingerprint(X, y)}
+        told = {name: given for name, given in self.get_params().items() if name != "callback"}
+
+        def settle(model: Self, stopped: str = "", complete: bool = True) -> Self:
+            """Give a model the path so far, and take the machine of the size that is asked for."""
+            model.path_ = SelectionPath(
+                list(steps),
+                n_features=self.n_features_in_,
+                moves=list(moves),
+                feature_names=getattr(self, "feature_names_in_", None),
+                criterion=f"{'leave-one-out' if blocks is None else 'k-fold'} squared error",
+                method="lssvm-forward",
+                parameters=told,
+                data=data,
+                complete=complete,
+                stopped=stopped,
+            )
+            model._take(model.path_.settle(self.choose))
+            return model
+
+        def watch() -> bool:
+            state = settle(copy.copy(self), complete=False)
+            return tell(self, context, state.path_, lambda: state)
+
+        subset: tuple[int, ...] = ()
+        near = np.zeros((len(Z), len(Z)))
+        stopped = ""
+        try:
+            with Threads(1):
+                while usable and len(subset) < size:
+                    added = best_addition(Z, target, near, usable, gammas, sigma2s, blocks)
+                    near += (Z[:, added.feature, None] - Z[:, added.feature]) ** 2
+                    usable.remove(added.feature)
+                    subset += (added.feature,)
+                    self.parameters_[len(subset)] = (added.gamma, added.sigma2)
+                    step = _step(subset, added.residuals[:, 0])
+                    steps.append(step)
+                    seconds = time.perf_counter() - began
+                    moves.append(Move("add", added.feature, step.error, seconds))
+                    if is_watched(self) and watch():
+                        stopped = ASKED
+                        break
+        except KeyboardInterrupt:
+            if not moves:
+                raise
+            stopped = INTERRUPTED
+            del steps[len(moves) + 1 :]
+        settle(self, stopped, complete=stopped != INTERRUPTED)
+        warn_if_interrupted(self.path_)
         context.call_on_fit_task_end(estimator=self, X=X, y=y)
         return self
 
