@@ -264,13 +264,14 @@ def _say_cost(table: Table, entry: Method, steps: int) -> None:
     if work < BIG:
         return
     gigabytes = numbers * table.X.dtype.itemsize / 1e9
+    size = f" ({gigabytes:.2g} GB)" if gigabytes >= 0.1 else ""
     means = ["a smaller --max-features shortens it"] * ("max-features" in entry.options)
     means += ["Ctrl-C keeps the path so far"]
     if "checkpoint" in entry.options:
         means += ["and --checkpoint FILE lets a later run go on"]
     many = f"{steps:,} steps" if entry.sizes != "own" else "many steps"
     say(
-        f"Note: this may take a while: {rows:,} rows x {columns:,} columns ({gigabytes:.2g} GB), "
+        f"Note: this may take a while: {rows:,} rows x {columns:,} columns{size}, "
         f"and {many}, each {entry.cost}; {', '.join(means)}."
     )
 
