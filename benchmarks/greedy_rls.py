@@ -66,7 +66,7 @@ def against_floor(name, X, y, k, repeat) -> list[list[str]]:
 
 def exponent(sizes, work) -> tuple[str, str]:
     """Slope of log time against log size; best times of runs in turn."""
-    times = best_of({size: lambda size=size: work(size) for size in sizes}, 3)
+    times = best_of({size: lambda size=size: work(size) for size in sizes}, 5)
     power = np.polyfit(np.log(sizes), np.log([times[size] for size in sizes]), 1)[0]
     return f"{power:.2f}", ", ".join(f"{times[size]:.2f}" for size in sizes)
 
