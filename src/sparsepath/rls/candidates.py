@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from sparsepath.rls.state import State
 
 SECOND_GO = 1e-2  # norm left of a column, over its norm, below which it is projected once more
+OVERLAP = 1e-13  # what may be left of the chosen columns in a candidate, over its norm
 
 
 @dataclass(frozen=True)
@@ -67,8 +68,17 @@ class Candidates:
     ) -> tuple[Floats, Floats]:
         """Take the candidate that is likely to be held next; return Z'u and X'(g u) of columns.
 
-        Its Z'w comes with Z'u from one reading of Z.
+        Its Z'w comes with Z'u from one reading of Z; with the Gram matrix it is held at once.
         """
+        t = _by_gram(state, feature)
+        if t is not None:
+            which, mean, scale = _column(state, feature)
+            ahead = state.each(
+                lambda rows: (*rows.hold_less(which, mean, scale, t), rows.column_products(columns))
+            )
+            both, square, across, products = map(added, zip(*ahead, strict=True))
+            self._settle(state, feature, t, both[:, 0], float(square[0]), across[0])
+            return both[:, 1:], products
 
         def work(rows: Rows) -> tuple[Floats, Floats]:
             return _take(state, rows, feature, with_u=True), rows.column_products(columns)
@@ -86,6 +96,12 @@ class Candidates:
         now = (len(state.history), feature)
         if self._held is not None and (self._held.age, self._held.feature) == now:
             return self._held
+        by_gram = _by_gram(state, feature)
+        if by_gram is not None:
+            which, mean, scale = _column(state, feature)
+            parts = state.each(lambda rows: rows.hold_less(which, mean, scale, by_gram))
+            both, squares, across = map(added, zip(*parts, strict=True))
+            return self._settle(state, feature, by_gram, both[:, 0], float(squares[0]), across[0])
         if self._ahead is not None and self._ahead[:2] == now:
             t = self._ahead[2]
         else:
@@ -93,17 +109,50 @@ class Candidates:
         self._ahead = None
         square, products = _project_held(state, t)
         if square < SECOND_GO**2 * state.design.squares[feature]:
-            left = state.sum(lambda rows: rows.overlaps(rows.held))
-            left -= state.alpha * state.solve(state.solve(t), transposed=True)
-            square, products = _project_held(state, left)
-            t = t + left
+            t, square, products = _once_more(
+                state, t, state.sum(lambda rows: rows.overlaps(rows.held))
+            )
         self._held = Held(*now, t, square, products)
         return self._held
 
+    def _settle(
+        self, state: "State", feature: int, t: Floats, Zw: Floats, square: float, products: Floats
+    ) -> Held:
+        """Hold a candidate that is projected by the Gram matrix; again, if that left too much."""
+        left = _left(state, t, Zw)
+        if np.abs(left).max(initial=0.0) > OVERLAP * np.sqrt(square):
+            t, square, products = _once_more(state, t, Zw)
+        self._held = Held(len(state.history), feature, t, square, products)
+        return self._held
+
+
+def _by_gram(state: "State", feature: int) -> Floats | None:
+    """Its t = R^-T X_S'x, if the whole Gram matrix is at hand and the loops are compiled."""
+    design = state.design
+    if not design.has_whole_gram or not state.rows[0].is_compiled:
+        return None
+    return state.solve(design.gram_column(feature)[state.chosen], transposed=True)
+
+
+def _left(state: "State", t: Floats, Zw: Floats) -> Floats:
+    """What is left of t in w = x - Z t: Z'w, less what belongs there because of the penalty."""
+    return Zw - state.alpha * state.solve(state.solve(t), transposed=True)
+
+
+def _once_more(state: "State", t: Floats, Zw: Floats) -> tuple[Floats, float, Floats]:
+    """Project the candidate held by what is left; its t, squared norm and w'r."""
+    left = _left(state, t, Zw)
+    square, products = _project_held(state, left)
+    return t + left, square, products
+
+
+def _column(state: "State", feature: int) -> tuple[NDArray[np.intp], Floats, Floats]:
+    which = np.array([feature], dtype=np.intp)
+    return which, state.design.means[which], state.design.scales[which]
+
 
 def _take(state: "State", rows: Rows, feature: int, *, with_u: bool) -> Floats:
-    which = np.array([feature], dtype=np.intp)
-    return rows.hold(which, state.design.means[which], state.design.scales[which], with_u)
+    return rows.hold(*_column(state, feature), with_u)
 
 
 def _project_held(state: "State", t: Floats) -> tuple[float, Floats]:

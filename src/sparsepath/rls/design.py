@@ -75,6 +75,7 @@ class Design:
         self.squares = spread * self.scales**2
         self.sizes = np.sqrt(raw) * self.scales
         self._gram: dict[int, Floats] = {}
+        self.has_whole_gram = False
 
     def column(self, i: int) -> Floats:
         """Column i over all rows, centred and scaled, not weighted."""
@@ -115,7 +116,7 @@ class Design:
 
         The matrix is symmetric, so that all columns take the time of half of them.
         """
-        if len(self._gram) == self.n_features:
+        if self.has_whole_gram:
             return
         live = np.flatnonzero(~self.constant)
         pairs = zip(self.blocks, self._weights, strict=True)
@@ -123,6 +124,7 @@ class Design:
         total = np.zeros((self.n_features, self.n_features))
         total[np.ix_(live, live)] = np.sum(parts, axis=0)
         self._gram = dict(enumerate(self.scales[:, None] * total * self.scales))
+        self.has_whole_gram = True
 
     def knows_gram(self, i: int) -> bool:
         """Whether the products with column i were computed before."""

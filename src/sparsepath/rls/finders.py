@@ -110,11 +110,15 @@ class Follower:
         """Whether the next step goes by the Gram matrix: the cost model of the first lines."""
         if self.form == "auto" and state.design.sparse:
             return False
-        if self.form == "auto" and self._takes_all(state.design):
-            state.design.fill_gram()
+        if self.form == "auto" and state.design.has_whole_gram:
             return True
         spent = BATCH_PASSES * self._batches
         return self.form == "gram" or (self.form == "auto" and spent <= len(state.history) + CREDIT)
+
+    def prepare(self, design: Design) -> None:
+        """Compute all columns of the Gram matrix if they are worth while."""
+        if self.form == "auto" and not design.sparse and self._takes_all(design):
+            design.fill_gram()
 
     def _takes_all(self, design: Design) -> bool:
         """Whether all columns of the Gram matrix are worth while, and fit beside the data."""

@@ -17,7 +17,7 @@ from sparsepath.errors import FileError, InputError, PathWarning
 from sparsepath.files import replacing
 from sparsepath.path import SelectionPath
 from sparsepath.rls.design import Design
-from sparsepath.rls.finders import BoundFinder, CacheFinder, EveryFinder
+from sparsepath.rls.finders import BoundFinder, CacheFinder, EveryFinder, Follower
 from sparsepath.rls.fold_losses import FoldLossModel
 from sparsepath.rls.folds import FoldModel, Split, SplitSums
 from sparsepath.rls.groups import Grouped
@@ -161,7 +161,10 @@ def _left_out_singly(design: Design, Y: Floats, alpha: float, task: Task) -> Sta
         return RankModel(design, Y, alpha, task.loss)
     if task.loss == "auc":
         return PairModel(design, Y, alpha)
-    state = State(design, Y, alpha, Loss(task.loss), _finder(design, Y.shape[1], task))
+    finder = _finder(design, Y.shape[1], task)
+    if isinstance(finder, Follower) and task.search != "backward":
+        finder.prepare(design)
+    state = State(design, Y, alpha, Loss(task.loss), finder)
     state.reserve(min(task.size, RESERVED))
     return state
 

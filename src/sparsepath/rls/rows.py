@@ -83,7 +83,7 @@ class Rows:
         self.Y, self.g, self.v, self.loss = Y, g, v, loss
         self.even = bool(np.all(g == 1.0))
         self._large = compiled
-        self._compiled = compiled and loss.name == "squared" and Y.shape[1] == 1
+        self.is_compiled = compiled and loss.name == "squared" and Y.shape[1] == 1
         self._share = per_weight(g, v)
 
     def begin(self, y_mean: Floats, total_weight: float, fit_intercept: bool) -> None:
@@ -127,7 +127,7 @@ class Rows:
     def hold(self, feature: NDArray[np.intp], mean: Floats, scale: Floats, with_u: bool) -> Floats:
         """Take the column w of one candidate, to be judged and perhaps added; return Z'[w, u]."""
         self._taken(feature, mean, scale, self.held[:, None])
-        if self._compiled:
+        if self.is_compiled:
             from sparsepath.data.compiled import two_products
 
             # Both are computed even if one is asked for: the same sums, to the last bit.
@@ -137,6 +137,17 @@ class Rows:
             return out if with_u else out[:, :1]
         w = self.overlaps(self.held)[:, None]
         return np.hstack([w, self.overlaps_u()]) if with_u else w
+
+    def hold_less(
+        self, feature: NDArray[np.intp], mean: Floats, scale: Floats, t: Floats
+    ) -> tuple[Floats, Floats, Floats]:
+        """Take a column, w = x - Z t, in compiled loops; return Z'[w, u], w'w and w'r."""
+        from sparsepath.rls.compiled import take_off_one
+
+        self._taken(feature, mean, scale, self.held[:, None])
+        out = np.empty((self.size, 2))
+        square, across = take_off_one(self.Z.T, t, self.held, self.u[:, 0], self.r[:, 0], out)
+        return out, np.array([square]), np.array([[across]])
 
     def overlaps(self, v: Floats) -> Floats:
         """Z'v."""
@@ -196,7 +207,7 @@ class Rows:
         leverage reaches one.
         """
         out = np.zeros(len(pivots))
-        if self._compiled:
+        if self.is_compiled:
             from sparsepath.rls.compiled import sum_squares
 
             inverse, steps = 1.0 / pivots, np.ascontiguousarray(tau[:, 0])
@@ -255,7 +266,7 @@ class Rows:
         z = self.held
         q = self._Z[:, self.size]
         self.size += 1
-        if self._compiled:
+        if self.is_compiled:
             from sparsepath.rls.compiled import adopt
 
             adopt(z, root, tau[0], q, self.r[:, 0], self.p)
@@ -317,7 +328,7 @@ class Rows:
 
     def criterion(self, about: float) -> "Measured":
         """Sums over the rows of the model as it stands; for the squared loss, also of u."""
-        if self._compiled:
+        if self.is_compiled:
             from sparsepath.rls.compiled import measure
 
             self._losses, self.u = np.empty(len(self.g)), np.empty((len(self.g), 1))
