@@ -711,7 +711,12 @@ def interrupted_after(moves):
 
 @pytest.mark.parametrize("search", SEARCHES)
 @pytest.mark.parametrize("options", [{}, {"cv": 3}, {"loss": "absolute"}, {"forced": [5]}], ids=str)
-def test_a_resumed_search_is_the_same_to_the_last_bit(tmp_path, search, options):
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_resumed_search_is_the_same_to_the_last_bit(
+    tmp_path, monkeypatch, search, options, compiled
+):
+    if compiled:
+        monkeypatch.setattr("sparsepath.rls.state.COMPILED_FROM", 1)
     for seed in (4, 6):
         case = correlated(seed, n=10)
         y = case.Y[:, 0]

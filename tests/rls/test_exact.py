@@ -22,6 +22,7 @@ from rls.comparing import (
     weights_of,
 )
 from slow_twins import rls
+from sparsepath.rls import candidates
 
 LOSSES = ("squared", "absolute", "zero_one", "balanced")
 
@@ -266,6 +267,40 @@ def test_candidates_are_projected_in_several_strips(k, n_candidates):
     np.testing.assert_allclose(W, expected, atol=1e-12)
     np.testing.assert_allclose(squares, (expected**2).sum(0))
     np.testing.assert_allclose(across, expected.T @ r, atol=1e-9)
+
+
+@pytest.mark.parametrize("k", [0, 3, 6])
+def test_one_candidate_is_projected_and_measured_in_several_strips(k):
+    from sparsepath.rls.compiled import SHORT, take_off_one
+
+    rng = np.random.default_rng(k)
+    m = 2 * SHORT + 7
+    Z = np.asfortranarray(rng.standard_normal((m, k)))
+    t, (w, u, r) = rng.standard_normal(k), rng.standard_normal((3, m))
+    expected = w - Z @ t
+    out = np.empty((k, 2))
+    square, across = take_off_one(Z.T, t, w, u, r, out)
+    np.testing.assert_allclose(w, expected, atol=1e-12)
+    np.testing.assert_allclose(out, Z.T @ np.column_stack([expected, u]), atol=1e-9)
+    np.testing.assert_allclose([square, across], [expected @ expected, expected @ r], atol=1e-9)
+
+
+def test_what_the_gram_matrix_leaves_is_taken_off(monkeypatch):
+    """Nearly collinear columns, no penalty: t from the Gram matrix alone would not do."""
+    monkeypatch.setattr("sparsepath.rls.state.COMPILED_FROM", 1)
+    again = []
+    once_more = candidates._once_more
+    monkeypatch.setattr(
+        candidates, "_once_more", lambda *given: again.append(given) or once_more(*given)
+    )
+    rng = np.random.default_rng(0)
+    base = rng.standard_normal((300, 4))
+    X = np.column_stack([base, base @ rng.standard_normal((4, 4))])
+    X[:, 4:] += 1e-5 * rng.standard_normal((300, 4))
+    Y = X @ rng.standard_normal((8, 1)) + rng.standard_normal((300, 1))
+    expected = search(design_of(X), Y, 0.0, 8, form="blocks")
+    same_steps(expected, search(design_of(X), Y, 0.0, 8))
+    assert again
 
 
 @pytest.mark.parametrize("loss", ["absolute", "zero_one", "balanced"])
