@@ -84,7 +84,7 @@ def test_swap_search_scores_and_optimum():
     problem = xor_like(80, 5, random_state=0)
     pool = pool_of(problem, m=10)
     with Threads(1) as threads:
-        found = SwapSearch(pool, range(5), 5, threads)
+        found = SwapSearch(pool, [], range(5), 5, threads)
         best = found.run()
     X, Y, W, b = pool.XT.T, problem.y[:, None], pool.neurons.weights.T, pool.neurons.biases
     value = {
@@ -110,7 +110,7 @@ def test_threads_change_nothing():
     for n_threads in (1, 3):
         pool = pool_of(problem, m=30)
         with Threads(n_threads) as threads:
-            best, _ = search(pool, plan, np.random.SeedSequence(1).spawn(12), threads)
+            best, _ = search(pool, [], plan, np.random.SeedSequence(1).spawn(12), threads)
         outcomes.append(
             {k: (c.key, c.scaling.tolist(), c.which.tolist()) for k, c in best.at.items()}
         )
@@ -143,7 +143,7 @@ def test_constant_features_are_never_used():
     )
     with Threads(1) as threads:
         best, _ = search(
-            pool, Plan("both", 5, 10, "half", 5), np.random.SeedSequence(0).spawn(5), threads
+            pool, [], Plan("both", 5, 10, "half", 5), np.random.SeedSequence(0).spawn(5), threads
         )
     assert all(4 not in candidate.subset for candidate in best.at.values())
 
@@ -159,7 +159,7 @@ def test_the_search_ends_when_asked():
 
     with Threads(1) as threads:
         _, stopped = search(
-            pool, Plan("swap", 1, 10, "half", 6), np.random.SeedSequence(0).spawn(1), threads, watch
+            pool, [], Plan("swap", 1, 10, "half", 6), np.random.SeedSequence(0).spawn(1), threads, watch
         )
     assert stopped == "asked to"
     assert told == [[1], [1, 2]]
@@ -181,7 +181,7 @@ def test_a_size_is_grown_from_the_best_few_of_the_size_before(monkeypatch):
     scores = {(0,): 5.0, (0, 1): 3.0, (0, 2): 3.1, (0, 1, 4): 2.0, (0, 2, 3): 1.0}
     monkeypatch.setattr("sparsepath.elm.subsets.judge", made_up(scores, 6))
     with Threads(1) as threads:
-        best = SwapSearch(pool_of(xor_like(40, random_state=0)), range(6), 3, threads).run()
+        best = SwapSearch(pool_of(xor_like(40, random_state=0)), [], range(6), 3, threads).run()
     # No exchange of one feature leads from (0, 1, 4), grown from the best pair, to (0, 2, 3).
     assert [best.at[k].subset for k in (1, 2, 3)] == [(0,), (0, 1), (0, 2, 3)]
 
@@ -190,7 +190,7 @@ def test_a_pair_that_is_good_only_together_is_found_by_exchanges(monkeypatch):
     scores = {(i,): 5.0 + i / 10 for i in range(5)} | {(0, 5): 3.0, (5, 6): 1.0}
     monkeypatch.setattr("sparsepath.elm.subsets.judge", made_up(scores, 8))
     with Threads(1) as threads:
-        best = SwapSearch(pool_of(xor_like(40, 8, random_state=0)), range(8), 2, threads).run()
+        best = SwapSearch(pool_of(xor_like(40, 8, random_state=0)), [], range(8), 2, threads).run()
     # Neither 5 nor 6 is among the five best alone: {0, 5} is grown, then 0 is exchanged.
     assert [best.at[k].subset for k in (1, 2)] == [(0,), (5, 6)]
 
@@ -238,7 +238,7 @@ def test_near_ties_are_settled_by_polished_errors(monkeypatch, third, errors, ch
     pool = pool_of(xor_like(40, random_state=0))
     with Threads(1) as threads:
         seeds = np.random.SeedSequence(0).spawn(1)
-        best, _ = search(pool, Plan("both", 1, 10, "half", 1), seeds, threads)
+        best, _ = search(pool, [], Plan("both", 1, 10, "half", 1), seeds, threads)
     assert best.at[1].subset == chosen
     assert best.at[1].key[0] == errors[chosen]
 

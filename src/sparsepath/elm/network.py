@@ -273,6 +273,12 @@ class Pool:
         self.XT, self.target, self.neurons, self.ridge = XT, target, neurons, ridge
         self._lent = threading.local()
 
+    def drawn(self, neurons: Neurons, ridge: float) -> "Pool":
+        """As many other neurons, another ridge, in the same room."""
+        other = Pool(self.XT, self.target, neurons, ridge)
+        other._lent = self._lent
+        return other
+
     def space(self) -> Space:
         """This thread's room."""
         if not hasattr(self._lent, "space"):

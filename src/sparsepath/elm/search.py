@@ -42,6 +42,7 @@ class Plan:
 
 def search(
     pool: Pool,
+    others: Sequence[Pool],
     plan: Plan,
     seeds: Sequence[np.random.SeedSequence],
     threads: Threads,
@@ -55,7 +56,7 @@ def search(
     luck of one machine, and polishes their machines too. The best subset by that yardstick stays
     unless another, polished, is clearly better.
     """
-    run = _Run(pool, plan, threads, watch)
+    run = _Run(pool, others, plan, threads, watch)
     try:
         run.all(seeds)
     except KeyboardInterrupt:
@@ -68,8 +69,16 @@ def search(
 class _Run:
     """One search; ``machines()`` gives the best so far, so that it can end at any time."""
 
-    def __init__(self, pool: Pool, plan: Plan, threads: Threads, watch: Watch | None) -> None:
-        self.pool, self.plan, self.threads, self.watch = pool, plan, threads, watch
+    def __init__(
+        self,
+        pool: Pool,
+        others: Sequence[Pool],
+        plan: Plan,
+        threads: Threads,
+        watch: Watch | None,
+    ) -> None:
+        self.pool, self.others, self.plan = pool, others, plan
+        self.threads, self.watch = threads, watch
         self.machines: Callable[[], Best] = Best
         self.stopped = ""
 
@@ -86,7 +95,7 @@ class _Run:
         if self.plan.strategy == "scaling" or self.stopped:
             return
         features = np.flatnonzero(self.pool.XT.any(1)).tolist()
-        swaps = SwapSearch(self.pool, features, self.plan.size, self.threads)
+        swaps = SwapSearch(self.pool, self.others, features, self.plan.size, self.threads)
         starts = [candidate.subset for candidate in best.at.values()]
         self.machines = lambda: _settled(self.pool, swaps.best, best)
         swaps.run(starts, lambda _: self.tell())
@@ -148,12 +157,18 @@ def _rivals(pool: Pool, swaps: SwapSearch, best: Best, size: int) -> list[Candid
 
     The score compares all subsets by common scalings, which is steady but coarse: where a feature
     wants a scaling of its own, the second best can be the best by far once polished. The first
-    machine is on the best subset by score.
+    machine is on the best subset by score. On the subset of the restarts there are two, theirs and
+    that of the common scaling, since from one of them the polishing may end at a worse place.
     """
-    scored = sorted((c.key, subset) for subset, c in swaps.known.items() if len(subset) == size)
-    near = [subset for key, subset in scored if key[0] <= NEAR * scored[0][0][0]][:RIVALS]
-    machines = [best_prefix(pool, swaps.known[subset].scaling) for subset in near]
-    return machines + ([best.at[size]] if size in best.at else [])
+    leading, *others = swaps.ranked(size)[:RIVALS]
+    limit = NEAR * swaps.known[leading].key[0]
+    near = [leading, *(subset for subset in others if swaps.known[subset].key[0] <= limit)]
+    if size not in best.at:
+        return [best_prefix(pool, swaps.known[subset].scaling) for subset in near]
+    restarted = best.at[size]
+    if restarted.subset not in near:
+        near.append(restarted.subset)
+    return [*(best_prefix(pool, swaps.known[subset].scaling) for subset in near), restarted]
 
 
 def models(

@@ -22,9 +22,10 @@ from sparsepath.elm.estimators import (
     seed_of,
     winners,
 )
-from sparsepath.elm.network import Pool, Target, draw_neurons, standardise
+from sparsepath.elm.network import Neurons, Pool, Target, draw_neurons, standardise
 from sparsepath.elm.scaling import RULES, Best
 from sparsepath.elm.search import STRATEGIES, Plan, Watch, models, search
+from sparsepath.elm.subsets import POOLS
 from sparsepath.errors import InputError
 from sparsepath.path import SelectionPath
 from sparsepath.selector import PathSelector
@@ -88,15 +89,21 @@ class _ELMFS(PathSelector, CallbackSupportMixin, BaseEstimator):
     def _fit(self, X: Any, y: Any, target: Target) -> Self:
         XT, centre, scale = standardise(X)
         plan = self._plan(XT)
-        for_neurons, for_restarts = seed_of(self.random_state).spawn(2)
-        random = np.random.default_rng(for_neurons)
-        neurons = draw_neurons(check_count(self.n_neurons, "n_neurons"), len(XT), "tanh", random)
-        data = _Data(Pool(XT, target, neurons, check_ridge(self.ridge)), centre, scale)
+        for_neurons, for_restarts, for_others = seed_of(self.random_state).spawn(3)
+        ridge, n_neurons = check_ridge(self.ridge), check_count(self.n_neurons, "n_neurons")
+
+        def drawn(seed: np.random.SeedSequence) -> Neurons:
+            return draw_neurons(n_neurons, len(XT), "tanh", np.random.default_rng(seed))
+
+        data = _Data(Pool(XT, target, drawn(for_neurons), ridge), centre, scale)
+        others = [data.pool.drawn(drawn(seed), ridge) for seed in for_others.spawn(POOLS - 1)]
         context = self._init_callback_context(max_subtasks=plan.n_reports)
         context.call_on_fit_task_begin(estimator=self, X=X, y=y)
         with Threads(self.n_threads) as threads:
             seeds = for_restarts.spawn(plan.n_restarts)
-            best, stopped = search(data.pool, plan, seeds, threads, self._watch(context, data))
+            best, stopped = search(
+                data.pool, others, plan, seeds, threads, self._watch(context, data)
+            )
         self._settle(best, data, stopped, complete=stopped != INTERRUPTED)
         warn_if_interrupted(self.path_)
         context.call_on_fit_task_end(estimator=self, X=X, y=y)
@@ -188,7 +195,8 @@ class ELMFSRegressor(RegressorMixin, _ELMFS):
     n_restarts : int, default=100
         Restarts of Algorithm 1; no use for strategy="swap".
     n_neurons : int, default=100
-        The pool of tanh neurons. A restart uses a random number of them.
+        The pool of tanh neurons. A restart uses a random number of them; the swap search judges
+        its best subsets by three more pools of that size.
     ridge : float, default=1e-6
         The penalty is this times the number of samples times the squared output weights.
     rule : {"half", "sign", "largest"}, default="half"

@@ -5,11 +5,18 @@ common scalings and over all prefixes of the neurons; one fit gives all prefixes
 every size is kept, and whenever one improves its neighbours are looked at again: one feature more,
 one less, one exchanged. So {1} -> {1, 2} -> {3, 2} is found although {1} is no part of {2, 3}. A
 size is grown from the best few of the size before, not from the best alone: exchanging one feature
-at a time does not lead from one group of correlated features to another.
-Scores only fall and there are finitely many subsets, so the search ends.
+at a time does not lead from one group of correlated features to another. At size two, where two
+features that are good only together first show, all pairs are looked at if they are not too many.
+
+The score depends on the neurons that were drawn, by one to three per cent with a hundred of them,
+and the best of many subsets is one that was lucky in its draw. So every subset is judged by one
+pool, and those that then are near the best by several, of which the mean decides.
+Scores of the best only fall and there are finitely many subsets, so the search ends.
 """
 
 from collections.abc import Callable, Sequence
+from itertools import combinations
+from math import comb
 
 import numpy as np
 
@@ -20,6 +27,9 @@ from sparsepath.elm.scaling import Best, Candidate
 
 SCALINGS = (0.1, 0.2, 0.5, 1.0)
 BEAM = 5  # subsets of a size that the next larger size is grown from
+PAIRS = 2000  # all pairs are looked at if there are no more than that: up to 63 features
+POOLS = 4  # draws of the neurons by which the few best are judged
+HOPEFUL, NEAR = 5, 1.05  # of those looked at together: at most so many, if so near the best
 RIDGE = 1e-3  # at least, while subsets are compared: less lets chance fits of single machines win
 Subset = tuple[int, ...]
 
@@ -48,6 +58,9 @@ class SwapSearch:
     Parameters
     ----------
     pool : Pool
+        Judges every subset that is looked at.
+    others : sequence of Pool
+        More draws of as many neurons; they judge the few best too.
     features : sequence of int
         The columns on offer.
     most : int
@@ -56,12 +69,21 @@ class SwapSearch:
         Subsets are judged side by side; what is found does not depend on their number.
     """
 
-    def __init__(self, pool: Pool, features: Sequence[int], most: int, threads: Threads) -> None:
-        self.pool = Pool(pool.XT, pool.target, pool.neurons, max(pool.ridge, RIDGE))
+    def __init__(
+        self,
+        pool: Pool,
+        others: Sequence[Pool],
+        features: Sequence[int],
+        most: int,
+        threads: Threads,
+    ) -> None:
+        ridge = max(pool.ridge, RIDGE)
+        self.pool, *self.others = (each.drawn(each.neurons, ridge) for each in (pool, *others))
         self.features, self.threads = tuple(features), threads
         self.most = min(most, len(self.features))
         self.best = Best()
-        self.known: dict[Subset, Candidate] = {}
+        self.known: dict[Subset, Candidate] = {}  # with the error of the one pool
+        self.steady: dict[Subset, Candidate] = {}  # some of them, with the mean error of all pools
         self.stopped = False
 
     def run(
@@ -72,9 +94,12 @@ class SwapSearch:
         ``starts`` are subsets to be looked at when their size comes up.
         """
         for size in range(1, self.most + 1):
-            for subset in self._leaders(size - 1):
-                self._look(self._larger(subset))
-            self._look([subset for subset in starts if len(subset) == size])
+            fresh = [subset for subset in starts if len(subset) == size]
+            for subset in self.ranked(size - 1)[:BEAM] if size > 1 else [()]:
+                fresh += self._larger(subset)
+            if size == 2 and comb(len(self.features), 2) <= PAIRS:
+                fresh += combinations(self.features, 2)
+            self._look(fresh)
             changed = {size}
             while changed:
                 level = min(changed)
@@ -85,6 +110,12 @@ class SwapSearch:
                 break
         return self.best
 
+    def ranked(self, size: int) -> list[Subset]:
+        """Subsets of a size, the best first: those that all pools have judged, then the others."""
+        found = [subset for subset in self.known if len(subset) == size]
+        scores = self.known | self.steady
+        return sorted(found, key=lambda s: (s not in self.steady, scores[s].key, s))
+
     def _explore(self, level: int, size: int) -> set[int]:
         """Look at the neighbours of the best subset of a level; the levels that improved."""
         subset = self.best.at[level].subset
@@ -94,27 +125,32 @@ class SwapSearch:
         rests = [tuple(i for i in subset if i != left) for left in subset]
         if level > 1:
             changed |= self._look(rests)
-            # The feature that is missed least is exchanged first.
-            rests.sort(key=lambda rest: self.known[rest].key)
-        for rest in rests:
-            improved = self._look(self._larger(rest))
-            if improved:
-                return changed | improved
-        return changed
-
-    def _leaders(self, size: int) -> list[Subset]:
-        """The best few subsets of a size."""
-        known = sorted((c.key, subset) for subset, c in self.known.items() if len(subset) == size)
-        return [subset for _, subset in known[:BEAM]] if size else [()]
+        return changed | self._look([other for rest in rests for other in self._larger(rest)])
 
     def _larger(self, subset: Subset) -> list[Subset]:
         return [tuple(sorted((*subset, i))) for i in self.features if i not in subset]
 
     def _look(self, subsets: Sequence[Subset]) -> set[int]:
-        """Judge those subsets that are new; the levels that improved."""
-        new = [subset for subset in subsets if subset not in self.known]
-        for subset, found in zip(
-            new, self.threads.map(lambda s: judge(self.pool, s), new), strict=True
-        ):
-            self.known[subset] = found
-        return {len(s) for s in sorted(new) if self.best.offer(self.known[s])}
+        """Judge subsets, all of a size, as far as they are new; the size, if its best improved."""
+        new = sorted(set(subsets) - self.known.keys())
+        found = self.threads.map(lambda subset: judge(self.pool, subset), new)
+        self.known |= zip(new, found, strict=True)
+        hopeful = self._hopeful(sorted(set(subsets) - self.steady.keys()))
+        judged = self.threads.map(lambda subset: self._by_all(self.known[subset]), hopeful)
+        self.steady |= zip(hopeful, judged, strict=True)
+        return {len(subset) for subset in hopeful if self.best.offer(self.steady[subset])}
+
+    def _hopeful(self, subsets: Sequence[Subset]) -> list[Subset]:
+        """The few that are near the best of their size, or near the first of them, by one pool."""
+        few = sorted(subsets, key=lambda subset: self.known[subset].key)[:HOPEFUL]
+        if not few:
+            return []
+        size = len(few[0])
+        best = self.best.at[size].subset if size in self.best.at else few[0]
+        return [s for s in few if self.known[s].key[0] <= NEAR * self.known[best].key[0]]
+
+    def _by_all(self, found: Candidate) -> Candidate:
+        """The same machine with the mean of the scores that all pools give its subset."""
+        keys = [found.key, *(judge(pool, found.subset).key for pool in self.others)]
+        criterion, squares = np.mean(keys, axis=0).tolist()
+        return Candidate((criterion, squares), found.scaling, found.which)
