@@ -332,7 +332,7 @@ def pieces(quick: bool) -> dict[str, Callable[[], str]]:
         "restarts": lambda: restarts(25 if quick else 100),
         "information": lambda: information(300 if quick else 1000),
         "growth": lambda: growth(10 if quick else 25),
-        "many": lambda: many_features(5 if quick else 15, 2 if quick else 3),
+        "many": lambda: many_features(5 if quick else 15, 2 if quick else 5),
     }
 
 

@@ -136,7 +136,7 @@ def over_seeds(parts: Parts, full: bool) -> dict[str, list[str]]:
     claims(parts, ("both",), seeds, restarts)
     sections = {
         "errors": ["## Errors over seeds", ""],
-        "agreement": agreement(parts, 15 if full else 5, 3 if full else 2, restarts),
+        "agreement": agreement(parts, 15 if full else 5, 5 if full else 2, restarts),
     }
     for problem in ABOUT:
         rivals = RIVALS if problem is SANTA_FE else ()  # for the others the pictures will do

@@ -22,7 +22,9 @@ from sparsepath import (
     OPELMRegressor,
 )
 from sparsepath.data.synthetic import functional, xor_like
+from sparsepath.elm import selectors
 from sparsepath.elm.network import standardise
+from sparsepath.elm.subsets import POOLS
 from sparsepath.errors import InputError, PathWarning
 
 QUICK = {"n_restarts": 2, "n_neurons": 8, "n_threads": 1}
@@ -170,6 +172,22 @@ def test_threads_and_pickles_change_nothing():
     assert one.path_ == two.path_
     again = pickle.loads(pickle.dumps(one))
     np.testing.assert_array_equal(again.predict(problem.X), two.predict(problem.X))
+
+
+def test_the_swap_search_has_other_draws_of_the_neurons(monkeypatch):
+    given = []
+
+    def search(pool, others, *rest):
+        given.extend([pool, *others])
+        return real(pool, others, *rest)
+
+    real = selectors.search
+    monkeypatch.setattr(selectors, "search", search)
+    problem = xor_like(60, random_state=0)
+    ELMFSRegressor(2, strategy="swap", random_state=0, **QUICK).fit(problem.X, problem.y)
+    assert len(given) == POOLS
+    assert {pool.neurons.weights.shape for pool in given} == {(8, 6)}
+    assert len({pool.neurons.weights.tobytes() for pool in given}) == POOLS
 
 
 def test_names_pipelines_and_callbacks():

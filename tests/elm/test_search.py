@@ -12,8 +12,8 @@ from sparsepath.elm import descent
 from sparsepath.elm.network import Pool, Target, draw_neurons, standardise
 from sparsepath.elm.polish import polish
 from sparsepath.elm.scaling import RULES, Best, Candidate, restart
-from sparsepath.elm.search import Plan, _settled, search
-from sparsepath.elm.subsets import RIDGE, SCALINGS, SwapSearch, best_prefix
+from sparsepath.elm.search import Plan, _rivals, _settled, search
+from sparsepath.elm.subsets import HOPEFUL, RIDGE, SCALINGS, SwapSearch, best_prefix
 
 
 def pool_of(problem, m=20, ridge=1e-6, seed=0) -> Pool:
@@ -80,25 +80,39 @@ def test_what_others_found_saves_work_and_changes_nothing():
     assert {k: c.key for k, c in apart.at.items()} == {k: c.key for k, c in together.at.items()}
 
 
+def more_pools(pool, how_many=2):
+    """Other draws of as many neurons."""
+    d = len(pool.XT)
+    draws = [np.random.default_rng(100 + i) for i in range(how_many)]
+    neurons = [draw_neurons(len(pool.neurons), d, "tanh", random) for random in draws]
+    return [pool.drawn(each, pool.ridge) for each in neurons]
+
+
 def test_swap_search_scores_and_optimum():
     problem = xor_like(80, 5, random_state=0)
     pool = pool_of(problem, m=10)
+    others = more_pools(pool)
     with Threads(1) as threads:
-        found = SwapSearch(pool, [], range(5), 5, threads)
+        found = SwapSearch(pool, others, range(5), 5, threads)
         best = found.run()
-    X, Y, W, b = pool.XT.T, problem.y[:, None], pool.neurons.weights.T, pool.neurons.biases
-    value = {
-        subset: twin.common_scaling(X, Y, W, b, subset, SCALINGS, RIDGE)
-        for size in range(1, 6)
-        for subset in twin.subsets(5, size)
-    }
+
+    def value(pool, subset):
+        W, b = pool.neurons.weights.T, pool.neurons.biases
+        Y = problem.y[:, None]
+        return twin.common_scaling(pool.XT.T, Y, W, b, subset, SCALINGS, RIDGE)
+
     for subset, candidate in found.known.items():
-        assert candidate.key[0] == pytest.approx(value[subset], rel=1e-8)
+        assert candidate.key[0] == pytest.approx(value(pool, subset), rel=1e-8)
+    for subset, candidate in found.steady.items():
+        mean = np.mean([value(each, subset) for each in (pool, *others)])
+        assert candidate.key[0] == pytest.approx(mean, rel=1e-8)
     for size, candidate in best.at.items():
         here = set(candidate.subset)
-        for other, error in value.items():
-            if len(other) == size and len(here & set(other)) == size - 1:
-                assert error >= value[candidate.subset] * (1 - 1e-9)
+        judged = [c.key for s, c in found.steady.items() if len(s) == size]
+        assert candidate.key == min(judged)
+        for other in twin.subsets(5, size):
+            if len(here & set(other)) == size - 1:
+                assert other in found.known
     assert best.at[2].subset == (1, 2)
     assert best.at[3].subset == (0, 1, 2)
 
@@ -110,7 +124,8 @@ def test_threads_change_nothing():
     for n_threads in (1, 3):
         pool = pool_of(problem, m=30)
         with Threads(n_threads) as threads:
-            best, _ = search(pool, [], plan, np.random.SeedSequence(1).spawn(12), threads)
+            seeds = np.random.SeedSequence(1).spawn(12)
+            best, _ = search(pool, more_pools(pool), plan, seeds, threads)
         outcomes.append(
             {k: (c.key, c.scaling.tolist(), c.which.tolist()) for k, c in best.at.items()}
         )
@@ -159,7 +174,12 @@ def test_the_search_ends_when_asked():
 
     with Threads(1) as threads:
         _, stopped = search(
-            pool, [], Plan("swap", 1, 10, "half", 6), np.random.SeedSequence(0).spawn(1), threads, watch
+            pool,
+            [],
+            Plan("swap", 1, 10, "half", 6),
+            np.random.SeedSequence(0).spawn(1),
+            threads,
+            watch,
         )
     assert stopped == "asked to"
     assert told == [[1], [1, 2]]
@@ -189,10 +209,93 @@ def test_a_size_is_grown_from_the_best_few_of_the_size_before(monkeypatch):
 def test_a_pair_that_is_good_only_together_is_found_by_exchanges(monkeypatch):
     scores = {(i,): 5.0 + i / 10 for i in range(5)} | {(0, 5): 3.0, (5, 6): 1.0}
     monkeypatch.setattr("sparsepath.elm.subsets.judge", made_up(scores, 8))
+    monkeypatch.setattr("sparsepath.elm.subsets.PAIRS", 0)
     with Threads(1) as threads:
         best = SwapSearch(pool_of(xor_like(40, 8, random_state=0)), [], range(8), 2, threads).run()
     # Neither 5 nor 6 is among the five best alone: {0, 5} is grown, then 0 is exchanged.
     assert [best.at[k].subset for k in (1, 2)] == [(0,), (5, 6)]
+
+
+@pytest.mark.parametrize(("affordable", "chosen"), [(28, (5, 6)), (27, (0, 1))])
+def test_all_pairs_are_looked_at_if_they_are_affordable(monkeypatch, affordable, chosen):
+    scores = {(i,): 5.0 + i / 10 for i in range(5)} | {(0, 1): 3.0, (5, 6): 1.0}
+    monkeypatch.setattr("sparsepath.elm.subsets.judge", made_up(scores, 8))
+    monkeypatch.setattr("sparsepath.elm.subsets.PAIRS", affordable)
+    with Threads(1) as threads:
+        best = SwapSearch(pool_of(xor_like(40, 8, random_state=0)), [], range(8), 2, threads).run()
+    # Eight features have 28 pairs. With one of 5 and 6 alone no pair is any good: there is no way.
+    assert best.at[2].subset == chosen
+
+
+def test_a_pair_without_merit_of_its_members_is_found_in_data(monkeypatch):
+    random = np.random.default_rng(0)
+    X = random.standard_normal((300, 9))
+    y = X[:, :6].sum(1) + 2.5 * X[:, 7] * X[:, 8] + 0.1 * random.standard_normal(300)
+    pool = Pool(standardise(X)[0], Target(y[:, None]), draw_neurons(30, 9, "tanh", random), 1e-6)
+    with Threads(1) as threads:
+        best = SwapSearch(pool, more_pools(pool), range(9), 2, threads).run()
+        assert best.at[2].subset == (7, 8)
+        monkeypatch.setattr("sparsepath.elm.subsets.PAIRS", 0)
+        best = SwapSearch(pool, more_pools(pool), range(9), 2, threads).run()
+        assert best.at[2].subset != (7, 8)  # out of reach for exchanges
+
+
+def judged_by_draws(monkeypatch, first, mean):
+    """A search in which what the first pool and the mean of all say of subsets is given."""
+    pool = pool_of(xor_like(40, 8, random_state=0))
+    others = more_pools(pool)
+    rest = {subset: (3 * mean[subset] - value) / 2 for subset, value in first.items()}
+    one, two = made_up(first, 8), made_up(rest, 8)
+
+    def judge(given, subset):
+        return (one if given.neurons is pool.neurons else two)(given, subset)
+
+    monkeypatch.setattr("sparsepath.elm.subsets.judge", judge)
+    return lambda threads: SwapSearch(pool, others, range(8), 1, threads)
+
+
+def test_among_near_ties_the_mean_over_pools_decides(monkeypatch):
+    first = {(0,): 1.0, (1,): 1.02, (2,): 1.04, (3,): 1.1}
+    mean = {(0,): 1.2, (1,): 1.3, (2,): 1.1, (3,): 0.5}
+    make = judged_by_draws(monkeypatch, first, mean)
+    with Threads(1) as threads:
+        found = make(threads)
+        found.run()
+    assert found.best.at[1].subset == (2,)
+    assert found.best.at[1].key[0] == pytest.approx(1.1)
+    # The fourth is near neither the first nor the third by the one pool.
+    assert found.ranked(1)[:4] == [(2,), (0,), (1,), (3,)]
+    assert sorted(found.steady) == [(0,), (1,), (2,)]
+
+
+def test_only_a_few_are_judged_by_all_pools(monkeypatch):
+    first = {(i,): 1.0 + i / 1000 for i in range(8)}
+    make = judged_by_draws(monkeypatch, first, {(i,): 2.0 - i / 10 for i in range(8)})
+    with Threads(1) as threads:
+        found = make(threads)
+        assert found._look([(i,) for i in reversed(range(8))]) == {1}
+    assert sorted(found.steady) == [(i,) for i in range(HOPEFUL)]
+    assert found.best.at[1].subset == (HOPEFUL - 1,)
+
+
+@pytest.mark.parametrize(
+    ("restarted", "offered"),
+    [((4,), [(0,), (1,), (2,), (4,), (4,)]), ((1,), [(0,), (1,), (2,), (1,)])],
+)
+def test_the_subset_of_the_restarts_is_polished_from_two_places(monkeypatch, restarted, offered):
+    scores = {(0,): 1.0, (1,): 1.1, (2,): 1.2, (3,): 1.21, (4,): 2.0}
+    judge = made_up(scores, 6)
+    monkeypatch.setattr("sparsepath.elm.subsets.judge", judge)
+    pool, best = pool_of(xor_like(40, random_state=0)), Best()
+    scaling = 0.3 * judge(pool, restarted).scaling
+    best.offer(Candidate((0.5, 0.5), scaling, np.arange(5)))
+    with Threads(1) as threads:
+        swaps = SwapSearch(pool, [], range(6), 1, threads)
+        swaps.run()
+    rivals = _rivals(pool, swaps, best, 1)
+    assert [rival.subset for rival in rivals] == offered
+    assert rivals[-1] is best.at[1]
+    assert [rival.scaling.max() for rival in rivals[:-1]] == [1.0] * (len(offered) - 1)
 
 
 def test_a_search_that_was_ended_gives_the_subsets_of_the_swap_search():
