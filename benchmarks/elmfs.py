@@ -247,12 +247,12 @@ def growth(n_restarts: int) -> str:
         pool = pool_of(problem.X, problem.y)
         seeds = np.random.SeedSequence(0).spawn(4 * n_restarts)
         ours(pool, seeds[:1], 1)
-        by_samples.append(best_cpu(lambda p=pool, s=seeds: ours(p, s, 1), 2))
+        by_samples.append(best_cpu(lambda p=pool, s=seeds: ours(p, s, 1), 4))
     problem = xor_like(1000, random_state=0)
     pool = pool_of(problem.X, problem.y)
     for r in counts:
         seeds = np.random.SeedSequence(0).spawn(r)
-        by_restarts.append(best_cpu(lambda s=seeds: ours(pool, s, 1), 2))
+        by_restarts.append(best_cpu(lambda s=seeds: ours(pool, s, 1), 4))
     rows = [
         *([str(n), str(4 * n_restarts), _2(t)] for n, t in zip(samples, by_samples, strict=True)),
         *(["1000", str(r), _2(t)] for r, t in zip(counts, by_restarts, strict=True)),
@@ -261,7 +261,7 @@ def growth(n_restarts: int) -> str:
 
 {table(["samples", "restarts", "CPU s"], rows)}
 
-The time grows as the power {slope(samples, by_samples):.2f} of the samples and {slope(counts, by_restarts):.2f} of the restarts (slopes of the
+The best of four runs. The time grows as the power {slope(samples, by_samples):.2f} of the samples and {slope(counts, by_restarts):.2f} of the restarts (slopes of the
 logarithms; 1 is linear). More samples make a restart take other steps, and other restarts take more or fewer.
 """
 
