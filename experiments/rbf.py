@@ -302,7 +302,7 @@ def classify(name, seed):
     a, b = order[:n], order[n:]
     network = SparseRBFClassifierCV(4, 4, cv=3).fit(X[a], y[a])
     machine = LSSVMClassifier().fit(X[a], y[a])
-    lasso = LogisticRegressionCV(Cs=10, cv=3, l1_ratios=(1.0,), solver="liblinear",
+    lasso = LogisticRegressionCV(Cs=10, cv=3, l1_ratios=(1.0,), solver="liblinear", random_state=0,
                                  scoring="neg_log_loss", use_legacy_attributes=False)  # fmt: skip
     lasso = make_pipeline(StandardScaler(), lasso).fit(X[a], y[a])
     return [
