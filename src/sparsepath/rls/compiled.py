@@ -1,10 +1,13 @@
 """Compiled loops: what a block of rows does with its vectors, in one pass over them.
 
-``count_wrong`` and ``sum_absolute`` serve the cache search: ``cache`` is changed in place to
-cache - new q', and ``out[i]`` gets this block's share of the criterion with feature i added:
-r - z tau_i and p - z^2 inverse_i, z the feature's row of the cache. ``sum_squares`` does the same
-for a few candidates as they stand. Without room in p the share is infinite.
+``count_wrong`` and ``sum_absolute`` serve the cache search: ``cache`` becomes cache - new q', in
+place unless it is left to the next step, and ``out[i]`` gets this block's share of the criterion
+with feature i added: r - z tau_i and p - z^2 inverse_i, z the feature's row of the cache.
+``sum_squares`` does the same for a few candidates as they stand. Without room in p the share is
+infinite.
 """
+
+from collections.abc import Callable
 
 import numpy as np
 from numba import njit
@@ -15,45 +18,58 @@ STRIP = 2048  # samples of a strip: the vectors stay in cache while the features
 SHORT = 512  # and where a hundred columns are to stay in cache too
 
 
-@njit(nogil=True, cache=True, fastmath=FAST)
-def count_wrong(cache, q, new, y, r, p, g, v, tau, inverse, room, out):  # type: ignore[no-untyped-def]
-    """Weight v of the samples with y (r - z tau) >= g (p - z^2 inverse); see the module.
+def _counting(write: bool) -> Callable[..., None]:
+    """The loop that counts, which keeps the changes of the cache or not: to write takes as long."""
 
-    With a = y r - g p that is a + g z^2 inverse >= y z tau. Two features at a time, so that the
-    vectors are loaded once for both; an odd one out is done twice.
-    """
-    n, m = cache.shape
-    full = np.zeros(n)
-    a = y * r - g * p
-    out[:] = 0.0
-    for low in range(0, m, STRIP):
-        part = slice(low, min(m, low + STRIP))
-        qs, ys, ps, gs, vs, most = q[part], y[part], p[part], g[part], v[part], a[part]
-        for i in range(0, n, 2):
-            k = i + 1 if i + 1 < n else i
-            z1, z2 = cache[i, part], cache[k, part]
-            b1, t1, w1 = new[i], tau[i], inverse[i]
-            b2, t2, w2 = new[k] if k > i else 0.0, tau[k], inverse[k]
-            wrong1 = wrong2 = full1 = full2 = 0.0
-            for j in range(z1.size):
-                x1 = z1[j] - b1 * qs[j]
-                z1[j] = x1
-                s1 = x1 * x1 * w1
-                wrong1 += vs[j] if most[j] + s1 * gs[j] >= ys[j] * x1 * t1 else 0.0
-                full1 += 1.0 if ps[j] - s1 <= room else 0.0
-                x2 = z2[j] - b2 * qs[j]
-                z2[j] = x2
-                s2 = x2 * x2 * w2
-                wrong2 += vs[j] if most[j] + s2 * gs[j] >= ys[j] * x2 * t2 else 0.0
-                full2 += 1.0 if ps[j] - s2 <= room else 0.0
-            out[i] += wrong1
-            full[i] += full1
-            if k > i:
-                out[k] += wrong2
-                full[k] += full2
-    for i in range(n):
-        if full[i] > 0.0:
-            out[i] = np.inf
+    @njit(nogil=True, cache=True, fastmath=FAST)
+    def count(cache, q0, new0, q, new, y, r, p, g, v, tau, inverse, room, out):  # type: ignore[no-untyped-def]
+        """Weight v of the samples with y (r - z tau) >= g (p - z^2 inverse); see the module.
+
+        With a = y r - g p that is a + g z^2 inverse >= y z tau. Two features at a time, so that the
+        vectors are loaded once for both; an odd one out is done twice. Two changes are made at
+        once: new0 q0', left from the step before, and new q'.
+        """
+        n, m = cache.shape
+        full = np.zeros(n)
+        a = y * r - g * p
+        out[:] = 0.0
+        for low in range(0, m, STRIP):
+            part = slice(low, min(m, low + STRIP))
+            qs0, qs = q0[part], q[part]
+            ys, ps, gs, vs, most = y[part], p[part], g[part], v[part], a[part]
+            for i in range(0, n, 2):
+                k = i + 1 if i + 1 < n else i
+                z1, z2 = cache[i, part], cache[k, part]
+                c1, b1, t1, w1 = new0[i], new[i], tau[i], inverse[i]
+                t2, w2 = tau[k], inverse[k]
+                c2, b2 = (new0[k], new[k]) if k > i else (0.0, 0.0)
+                wrong1 = wrong2 = full1 = full2 = 0.0
+                for j in range(z1.size):
+                    x1 = (z1[j] - c1 * qs0[j]) - b1 * qs[j]
+                    if write:
+                        z1[j] = x1
+                    s1 = x1 * x1 * w1
+                    wrong1 += vs[j] if most[j] + s1 * gs[j] >= ys[j] * x1 * t1 else 0.0
+                    full1 += 1.0 if ps[j] - s1 <= room else 0.0
+                    x2 = (z2[j] - c2 * qs0[j]) - b2 * qs[j]
+                    if write:
+                        z2[j] = x2
+                    s2 = x2 * x2 * w2
+                    wrong2 += vs[j] if most[j] + s2 * gs[j] >= ys[j] * x2 * t2 else 0.0
+                    full2 += 1.0 if ps[j] - s2 <= room else 0.0
+                out[i] += wrong1
+                full[i] += full1
+                if k > i:
+                    out[k] += wrong2
+                    full[k] += full2
+        for i in range(n):
+            if full[i] > 0.0:
+                out[i] = np.inf
+
+    return count
+
+
+count_wrong, count_wrong_writing = _counting(False), _counting(True)
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)

@@ -299,6 +299,7 @@ class Rows:
     def fill_cache(self, means: Floats, scales: Floats, t: Floats) -> None:
         """Compute P X, one row per feature, contiguous along the samples; t = X'Z."""
         n = self.block.shape[1]
+        self._pending: tuple[Floats, Floats] | None = None
         self.cache = np.empty((n, len(self.g)))
         for i in range(0, n, CACHE_BATCH):
             part = np.arange(i, min(n, i + CACHE_BATCH))
@@ -311,14 +312,20 @@ class Rows:
 
         ``new`` holds the products of the columns with the column of Z that came or went.
         """
-        from sparsepath.rls.compiled import count_wrong, sum_absolute
+        from sparsepath.rls.compiled import count_wrong, count_wrong_writing, sum_absolute
 
         out = np.empty(len(new))
         q = self._Z[:, self.size - 1] if change == "add" else self.released
         r, y = self.r[:, 0], self.Y[:, 0]
         if self.loss.counts:
             g = (1.0 - NO_DECISION) * self.g
-            count_wrong(self.cache, q, new, y, r, self.p, g, self.v, tau, inverse, ROOM, out)
+            earlier = (q, np.zeros(len(new))) if self._pending is None else self._pending
+            # Every other change is left to be made with the next: writing takes as long as reading.
+            write = change != "none" and self._pending is not None
+            count = count_wrong_writing if write else count_wrong
+            count(self.cache, *earlier, q, new, y, r, self.p, g, self.v, tau, inverse, ROOM, out)
+            if change != "none":
+                self._pending = None if write else (q.copy(), new.copy())
         else:
             v = np.divide(self.v, self.g, where=self.g > 0, out=np.zeros(len(self.g)))
             sum_absolute(self.cache, q, new, r, self.p, v, tau, inverse, ROOM, out)
