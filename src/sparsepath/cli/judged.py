@@ -1,6 +1,5 @@
 """A selector that cannot predict, given a model that can: what the command line does with it."""
 
-import copy
 from collections.abc import Callable
 from typing import Any, Self
 
@@ -15,12 +14,13 @@ from sparsepath.elm import OPELMRegressor
 from sparsepath.errors import InputError
 from sparsepath.information import MutualInfoSelector
 from sparsepath.path import SelectionPath
+from sparsepath.selector import PathSelector
 from sparsepath.steps import Step
 
 CRITERION = "leave-one-out squared error of OP-ELM"
 
 
-class MutualInfoRegressor(RegressorMixin, BaseEstimator):
+class MutualInfoRegressor(RegressorMixin, PathSelector, BaseEstimator):
     """Subsets by mutual information; for each an optimally pruned extreme learning machine.
 
     Mutual information orders the subsets of one size; it does not predict, and it compares sizes
@@ -123,19 +123,6 @@ class MutualInfoRegressor(RegressorMixin, BaseEstimator):
 
     def _take(self, size: int) -> None:
         self.selected_ = np.array(self.path_.subset(size), dtype=np.intp)
-
-    def at_size(self, size: int) -> Self:
-        """A copy of this fitted estimator that uses the subset of another size.
-
-        Parameters
-        ----------
-        size : int
-            One of ``path_.sizes``.
-        """
-        check_is_fitted(self)
-        other = copy.copy(self)
-        other._take(size)
-        return other
 
     def predict(self, X: Any) -> Floats:
         """Predicted targets, from the selected columns alone."""

@@ -70,15 +70,9 @@ class Candidates:
 
         Its Z'w comes with Z'u from one reading of Z; with the Gram matrix it is held at once.
         """
-        t = _by_gram(state, feature)
-        if t is not None:
-            which, mean, scale = _column(state, feature)
-            ahead = state.each(
-                lambda rows: (*rows.hold_less(which, mean, scale, t), rows.column_products(columns))
-            )
-            both, square, across, products = map(added, zip(*ahead, strict=True))
-            self._settle(state, feature, t, both[:, 0], float(square[0]), across[0])
-            return both[:, 1:], products
+        if _has_gram(state):
+            _, Zu, products = self._hold_by_gram(state, feature, columns)
+            return Zu, products
 
         def work(rows: Rows) -> tuple[Floats, Floats]:
             return _take(state, rows, feature, with_u=True), rows.column_products(columns)
@@ -96,12 +90,8 @@ class Candidates:
         now = (len(state.history), feature)
         if self._held is not None and (self._held.age, self._held.feature) == now:
             return self._held
-        by_gram = _by_gram(state, feature)
-        if by_gram is not None:
-            which, mean, scale = _column(state, feature)
-            parts = state.each(lambda rows: rows.hold_less(which, mean, scale, by_gram))
-            both, squares, across = map(added, zip(*parts, strict=True))
-            return self._settle(state, feature, by_gram, both[:, 0], float(squares[0]), across[0])
+        if _has_gram(state):
+            return self._hold_by_gram(state, feature, np.zeros(0, dtype=np.intp))[0]
         if self._ahead is not None and self._ahead[:2] == now:
             t = self._ahead[2]
         else:
@@ -115,23 +105,29 @@ class Candidates:
         self._held = Held(*now, t, square, products)
         return self._held
 
-    def _settle(
-        self, state: "State", feature: int, t: Floats, Zw: Floats, square: float, products: Floats
-    ) -> Held:
-        """Hold a candidate that is projected by the Gram matrix; again, if that left too much."""
-        left = _left(state, t, Zw)
-        if np.abs(left).max(initial=0.0) > OVERLAP * np.sqrt(square):
-            t, square, products = _once_more(state, t, Zw)
-        self._held = Held(len(state.history), feature, t, square, products)
-        return self._held
+    def _hold_by_gram(
+        self, state: "State", feature: int, columns: NDArray[np.intp]
+    ) -> tuple[Held, Floats, Floats]:
+        """Hold a candidate by its t = R^-T X_S'x of the Gram matrix; with it Z'u, X'(g u).
+
+        One reading of Z projects it and tells what is left of t, which is taken off if it shows.
+        """
+        t = state.solve(state.design.gram_column(feature)[state.chosen], transposed=True)
+        which, mean, scale = _column(state, feature)
+        parts = state.each(
+            lambda rows: (*rows.hold_less(which, mean, scale, t), rows.column_products(columns))
+        )
+        both, squares, across, products = map(added, zip(*parts, strict=True))
+        square, along = float(squares[0]), across[0]
+        if np.abs(_left(state, t, both[:, 0])).max(initial=0.0) > OVERLAP * np.sqrt(square):
+            t, square, along = _once_more(state, t, both[:, 0])
+        self._held = Held(len(state.history), feature, t, square, along)
+        return self._held, both[:, 1:], products
 
 
-def _by_gram(state: "State", feature: int) -> Floats | None:
-    """Its t = R^-T X_S'x, if the whole Gram matrix is at hand and the loops are compiled."""
-    design = state.design
-    if not design.has_whole_gram or not state.rows[0].is_compiled:
-        return None
-    return state.solve(design.gram_column(feature)[state.chosen], transposed=True)
+def _has_gram(state: "State") -> bool:
+    """Whether the whole Gram matrix is at hand, and the loops are compiled."""
+    return state.design.has_whole_gram and state.rows[0].is_compiled
 
 
 def _left(state: "State", t: Floats, Zw: Floats) -> Floats:

@@ -12,6 +12,8 @@ from collections.abc import Callable
 import numpy as np
 from numba import njit
 
+from sparsepath.data.compiled import two_products
+
 # Sums may be reordered, so that they run in vector registers; NaN and infinity keep their meaning.
 FAST = {"reassoc", "contract", "nsz"}
 STRIP = 2048  # samples of a strip: the vectors stay in cache while the features stream by
@@ -190,6 +192,7 @@ def take_off_one(ZT, t, w, u, r, out):  # type: ignore[no-untyped-def]
     Z comes from memory once: a short strip of it serves both products while it is in cache.
     """
     k, m = ZT.shape
+    which = np.arange(k)
     out[:] = 0.0
     square = across = 0.0
     for low in range(0, m, SHORT):
@@ -207,33 +210,5 @@ def take_off_one(ZT, t, w, u, r, out):  # type: ignore[no-untyped-def]
         for j in range(ws.size):
             square += ws[j] * ws[j]
             across += ws[j] * rs[j]
-        for i in range(0, k - 3, 4):
-            z1, z2, z3, z4 = ZT[i, part], ZT[i + 1, part], ZT[i + 2, part], ZT[i + 3, part]
-            a1 = a2 = a3 = a4 = b1 = b2 = b3 = b4 = 0.0
-            for j in range(ws.size):
-                p, q = ws[j], us[j]
-                a1 += z1[j] * p
-                b1 += z1[j] * q
-                a2 += z2[j] * p
-                b2 += z2[j] * q
-                a3 += z3[j] * p
-                b3 += z3[j] * q
-                a4 += z4[j] * p
-                b4 += z4[j] * q
-            out[i, 0] += a1
-            out[i, 1] += b1
-            out[i + 1, 0] += a2
-            out[i + 1, 1] += b2
-            out[i + 2, 0] += a3
-            out[i + 2, 1] += b3
-            out[i + 3, 0] += a4
-            out[i + 3, 1] += b4
-        for i in range(k - k % 4, k):
-            z = ZT[i, part]
-            a1 = b1 = 0.0
-            for j in range(ws.size):
-                a1 += z[j] * ws[j]
-                b1 += z[j] * us[j]
-            out[i, 0] += a1
-            out[i, 1] += b1
+        two_products(ZT, low, which, ws, us, out)
     return square, across
