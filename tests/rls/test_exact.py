@@ -244,12 +244,15 @@ def test_a_search_through_noise_where_many_stay_open(m):
 
 @pytest.mark.parametrize("kind", ["tall", "collinear", "scaled", "ties"])
 @pytest.mark.parametrize("how", ["forward", "floating"])
-def test_compiled_scores_change_nothing(monkeypatch, kind, how):
-    case = make(kind, m=150, n=40, weighted=True, seed=5)
-    expected = search(design_of(case.X, case.sw), case.Y, case.alpha, 12, search=how)
+@pytest.mark.parametrize("loss", ["squared", "absolute", "zero_one", "balanced"])
+def test_compiled_loops_change_nothing(monkeypatch, kind, how, loss):
+    case = make(kind, m=150, n=40, weighted=True, seed=5, classification=loss != "squared")
+    given, asked = (case.Y, case.alpha, 12), {"search": how, "loss": loss}
+    expected = search(design_of(case.X, case.sw), *given, form="blocks", **asked)
     monkeypatch.setattr("sparsepath.rls.state.COMPILED_FROM", 1)
-    design = design_of(case.X, case.sw, "three")
-    same_steps(expected, search(design, case.Y, case.alpha, 12, search=how))
+    for form in ("auto", "pass") if loss == "squared" else ("cache", "blocks"):
+        design = design_of(case.X, case.sw, "three")
+        same_steps(expected, search(design, *given, form=form, **asked))
 
 
 @pytest.mark.parametrize("n_candidates", [1, 3])
@@ -269,20 +272,38 @@ def test_candidates_are_projected_in_several_strips(k, n_candidates):
     np.testing.assert_allclose(across, expected.T @ r, atol=1e-9)
 
 
-@pytest.mark.parametrize("k", [0, 3, 6])
+@pytest.mark.parametrize("k", [0, 4, 6, 15])
 def test_one_candidate_is_projected_and_measured_in_several_strips(k):
-    from sparsepath.rls.compiled import SHORT, take_off_one
+    from sparsepath.rls.compiled import STRIP, take_off_one
 
     rng = np.random.default_rng(k)
-    m = 2 * SHORT + 7
+    m = 2 * STRIP + 7
     Z = np.asfortranarray(rng.standard_normal((m, k)))
-    t, (w, u, r) = rng.standard_normal(k), rng.standard_normal((3, m))
+    t, (w, u, r, mix) = rng.standard_normal(k), rng.standard_normal((4, m))
     expected = w - Z @ t
-    out = np.empty((k, 2))
-    square, across = take_off_one(Z.T, t, w, u, r, out)
+    out = np.empty(k)
+    sums = take_off_one(Z.T, t, w, u, r, mix, out)
     np.testing.assert_allclose(w, expected, atol=1e-12)
-    np.testing.assert_allclose(out, Z.T @ np.column_stack([expected, u]), atol=1e-9)
-    np.testing.assert_allclose([square, across], [expected @ expected, expected @ r], atol=1e-9)
+    np.testing.assert_allclose(out, Z.T @ u, atol=1e-9)
+    np.testing.assert_allclose(sums, np.array([expected, r, mix]) @ expected, atol=1e-9)
+
+
+def test_the_mixture_of_the_chosen_columns_follows_additions_and_removals(monkeypatch):
+    from sparsepath.rls.finders import BoundFinder
+    from sparsepath.rls.losses import Loss
+    from sparsepath.rls.rows import mixture
+    from sparsepath.rls.state import State
+
+    monkeypatch.setattr("sparsepath.rls.state.COMPILED_FROM", 1)
+    case = make("tall", m=60, n=9, seed=1)
+    state = State(design_of(case.X), case.Y, 1.0, Loss("squared"), BoundFinder("pass"))
+    changes = (state.add, 3), (state.add, 5), (state.add, 0), (state.drop, 5), (state.add, 7)
+    for change, feature in changes:
+        change(feature)
+        (rows,) = state.rows
+        parts = mixture(9)[: len(state.chosen)]
+        assert np.all((np.abs(parts) >= 1) & (np.abs(parts) <= 2))
+        assert_allclose(rows._mixed, rows.Z @ parts, atol=1e-13)
 
 
 def test_what_the_gram_matrix_leaves_is_taken_off(monkeypatch):

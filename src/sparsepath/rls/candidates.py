@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.data.blocks import Floats
-from sparsepath.rls.rows import Rows, added
+from sparsepath.rls.rows import Rows, added, mixture
 
 if TYPE_CHECKING:
     from sparsepath.rls.state import State
@@ -36,7 +36,6 @@ class Candidates:
 
     def __init__(self) -> None:
         self._held: Held | None = None
-        self._ahead: tuple[int, int, Floats] | None = None
 
     def project(
         self, state: "State", which: NDArray[np.intp], overlaps: Floats | None = None
@@ -66,21 +65,12 @@ class Candidates:
     def look_ahead(
         self, state: "State", feature: int, columns: NDArray[np.intp]
     ) -> tuple[Floats, Floats]:
-        """Take the candidate that is likely to be held next; return Z'u and X'(g u) of columns.
-
-        Its Z'w comes with Z'u from one reading of Z; with the Gram matrix it is held at once.
-        """
-        if _has_gram(state):
-            _, Zu, products = self._hold_by_gram(state, feature, columns)
-            return Zu, products
-
-        def work(rows: Rows) -> tuple[Floats, Floats]:
-            return _take(state, rows, feature, with_u=True), rows.column_products(columns)
-
-        both, products = map(added, zip(*state.each(work), strict=True))
-        self._held = None
-        self._ahead = (len(state.history), feature, both[:, 0].copy())
-        return both[:, 1:], products
+        """Z'u and X'(g u) of some columns; on the way, hold the candidate that is likely next."""
+        if state.rows[0].is_compiled:
+            return self._take(state, feature, columns)
+        parts = state.each(lambda rows: (rows.overlaps_u(), rows.column_products(columns)))
+        Zu, products = map(added, zip(*parts, strict=True))
+        return Zu, products
 
     def hold(self, state: "State", feature: int) -> Held:
         """Take one column, less its part in the chosen ones; at once if it is held already.
@@ -88,67 +78,69 @@ class Candidates:
         It is projected twice if little is left of it, so that Z stays as good as new.
         """
         now = (len(state.history), feature)
-        if self._held is not None and (self._held.age, self._held.feature) == now:
-            return self._held
-        if _has_gram(state):
-            return self._hold_by_gram(state, feature, np.zeros(0, dtype=np.intp))[0]
-        if self._ahead is not None and self._ahead[:2] == now:
-            t = self._ahead[2]
-        else:
-            t = state.sum(lambda rows: _take(state, rows, feature, with_u=False))[:, 0].copy()
-        self._ahead = None
-        square, products = _project_held(state, t)
-        if square < SECOND_GO**2 * state.design.squares[feature]:
-            t, square, products = _once_more(
-                state, t, state.sum(lambda rows: rows.overlaps(rows.held))
-            )
-        self._held = Held(*now, t, square, products)
+        if self._held is None or (self._held.age, self._held.feature) != now:
+            if state.rows[0].is_compiled:
+                self._take(state, feature, np.zeros(0, dtype=np.intp))
+            else:
+                t = _overlaps_of(state, feature)
+                square, products = _project_held(state, t)
+                if square < SECOND_GO**2 * state.design.squares[feature]:
+                    t, square, products = _once_more(state, t)
+                self._held = Held(*now, t, square, products)
+        assert self._held is not None
         return self._held
 
-    def _hold_by_gram(
+    def _take(
         self, state: "State", feature: int, columns: NDArray[np.intp]
-    ) -> tuple[Held, Floats, Floats]:
-        """Hold a candidate by its t = R^-T X_S'x of the Gram matrix; with it Z'u, X'(g u).
+    ) -> tuple[Floats, Floats]:
+        """Hold a candidate, with compiled loops; return Z'u and X'(g u) of some columns.
 
-        One reading of Z projects it and tells what is left of t, which is taken off if it shows.
+        With the whole Gram matrix t = R^-T X_S'x, and Z is read once. Whether anything is left of
+        the chosen columns, a mixture of them tells; if so, that is taken off too.
         """
-        t = state.solve(state.design.gram_column(feature)[state.chosen], transposed=True)
-        which, mean, scale = _column(state, feature)
-        parts = state.each(
-            lambda rows: (*rows.hold_less(which, mean, scale, t), rows.column_products(columns))
-        )
-        both, squares, across, products = map(added, zip(*parts, strict=True))
-        square, along = float(squares[0]), across[0]
-        if np.abs(_left(state, t, both[:, 0])).max(initial=0.0) > OVERLAP * np.sqrt(square):
-            t, square, along = _once_more(state, t, both[:, 0])
-        self._held = Held(len(state.history), feature, t, square, along)
-        return self._held, both[:, 1:], products
+        if state.design.has_whole_gram:
+            t = state.solve(state.design.gram_column(feature)[state.chosen], transposed=True)
+        else:
+            t = _overlaps_of(state, feature)
+
+        def work(rows: Rows) -> tuple[Floats, Floats, Floats]:
+            if state.design.has_whole_gram:
+                _hold_column(state, rows, feature)
+            return *rows.take_off(t), rows.column_products(columns)
+
+        Zu, (square, along, mixed), products = map(added, zip(*state.each(work), strict=True))
+        proper = mixture(state.design.n_features)[: len(t)] @ _due_to_penalty(state, t)
+        if abs(mixed - proper) > OVERLAP * np.sqrt(square):
+            t, square, along = _once_more(state, t)
+        self._held = Held(len(state.history), feature, t, square, np.atleast_1d(along))
+        return Zu[:, None], products
 
 
-def _has_gram(state: "State") -> bool:
-    """Whether the whole Gram matrix is at hand, and the loops are compiled."""
-    return state.design.has_whole_gram and state.rows[0].is_compiled
+def _hold_column(state: "State", rows: Rows, feature: int) -> None:
+    which = np.array([feature], dtype=np.intp)
+    rows.hold(which, state.design.means[which], state.design.scales[which])
 
 
-def _left(state: "State", t: Floats, Zw: Floats) -> Floats:
-    """What is left of t in w = x - Z t: Z'w, less what belongs there because of the penalty."""
-    return Zw - state.alpha * state.solve(state.solve(t), transposed=True)
+def _overlaps_of(state: "State", feature: int) -> Floats:
+    """Z'x of a candidate, whose column is then held."""
+
+    def work(rows: Rows) -> Floats:
+        _hold_column(state, rows, feature)
+        return rows.overlaps(rows.held)
+
+    return state.sum(work)
 
 
-def _once_more(state: "State", t: Floats, Zw: Floats) -> tuple[Floats, float, Floats]:
-    """Project the candidate held by what is left; its t, squared norm and w'r."""
-    left = _left(state, t, Zw)
+def _due_to_penalty(state: "State", t: Floats) -> Floats:
+    """Z'w of w = x - Z t for t = Z'x: not zero, because of the penalty."""
+    return state.alpha * state.solve(state.solve(t), transposed=True)
+
+
+def _once_more(state: "State", t: Floats) -> tuple[Floats, float, Floats]:
+    """Project the candidate held by what is left of t; its t, squared norm and w'r."""
+    left = state.sum(lambda rows: rows.overlaps(rows.held)) - _due_to_penalty(state, t)
     square, products = _project_held(state, left)
     return t + left, square, products
-
-
-def _column(state: "State", feature: int) -> tuple[NDArray[np.intp], Floats, Floats]:
-    which = np.array([feature], dtype=np.intp)
-    return which, state.design.means[which], state.design.scales[which]
-
-
-def _take(state: "State", rows: Rows, feature: int, *, with_u: bool) -> Floats:
-    return rows.hold(*_column(state, feature), with_u)
 
 
 def _project_held(state: "State", t: Floats) -> tuple[float, Floats]:

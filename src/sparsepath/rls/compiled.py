@@ -12,58 +12,59 @@ from collections.abc import Callable
 import numpy as np
 from numba import njit
 
-from sparsepath.data.compiled import two_products
-
 # Sums may be reordered, so that they run in vector registers; NaN and infinity keep their meaning.
 FAST = {"reassoc", "contract", "nsz"}
 STRIP = 2048  # samples of a strip: the vectors stay in cache while the features stream by
-SHORT = 512  # and where a hundred columns are to stay in cache too
+THREE = 3
 
 
 def _counting(write: bool) -> Callable[..., None]:
     """The loop that counts, which keeps the changes of the cache or not: to write takes as long."""
 
     @njit(nogil=True, cache=True, fastmath=FAST)
-    def count(cache, q0, new0, q, new, y, r, p, g, v, tau, inverse, room, out):  # type: ignore[no-untyped-def]
-        """Weight v of the samples with y (r - z tau) >= g (p - z^2 inverse); see the module.
+    def count(cache, q0, new0, q, new, r, p, g, v, tau, inverse, room, out):  # type: ignore[no-untyped-def]
+        """Weight v of the samples with r - z tau >= g (p - z^2 inverse); see the module.
 
-        With a = y r - g p that is a + g z^2 inverse >= y z tau. Two features at a time, so that the
-        vectors are loaded once for both; an odd one out is done twice. Two changes are made at
-        once: new0 q0', left from the step before, and new q'.
+        The signs of the target are in z, q and r already. ``THREE`` features at a time, so that
+        the vectors are loaded once for all; their number is a multiple of it. Two changes are made
+        at once: new0 q0', left from the step before, and new q'.
         """
         n, m = cache.shape
         full = np.zeros(n)
-        a = y * r - g * p
+        a = r - g * p
         out[:] = 0.0
         for low in range(0, m, STRIP):
             part = slice(low, min(m, low + STRIP))
             qs0, qs = q0[part], q[part]
-            ys, ps, gs, vs, most = y[part], p[part], g[part], v[part], a[part]
-            for i in range(0, n, 2):
-                k = i + 1 if i + 1 < n else i
-                z1, z2 = cache[i, part], cache[k, part]
-                c1, b1, t1, w1 = new0[i], new[i], tau[i], inverse[i]
-                t2, w2 = tau[k], inverse[k]
-                c2, b2 = (new0[k], new[k]) if k > i else (0.0, 0.0)
-                wrong1 = wrong2 = full1 = full2 = 0.0
+            ps, gs, vs, most = p[part], g[part], v[part], a[part]
+            for i in range(0, n, THREE):
+                z1, z2, z3 = cache[i, part], cache[i + 1, part], cache[i + 2, part]
+                c1, c2, c3 = new0[i], new0[i + 1], new0[i + 2]
+                b1, b2, b3 = new[i], new[i + 1], new[i + 2]
+                t1, t2, t3 = tau[i], tau[i + 1], tau[i + 2]
+                w1, w2, w3 = inverse[i], inverse[i + 1], inverse[i + 2]
+                wrong1 = wrong2 = wrong3 = full1 = full2 = full3 = 0.0
                 for j in range(z1.size):
                     x1 = (z1[j] - c1 * qs0[j]) - b1 * qs[j]
+                    x2 = (z2[j] - c2 * qs0[j]) - b2 * qs[j]
+                    x3 = (z3[j] - c3 * qs0[j]) - b3 * qs[j]
                     if write:
                         z1[j] = x1
-                    s1 = x1 * x1 * w1
-                    wrong1 += vs[j] if most[j] + s1 * gs[j] >= ys[j] * x1 * t1 else 0.0
-                    full1 += 1.0 if ps[j] - s1 <= room else 0.0
-                    x2 = (z2[j] - c2 * qs0[j]) - b2 * qs[j]
-                    if write:
                         z2[j] = x2
-                    s2 = x2 * x2 * w2
-                    wrong2 += vs[j] if most[j] + s2 * gs[j] >= ys[j] * x2 * t2 else 0.0
-                    full2 += 1.0 if ps[j] - s2 <= room else 0.0
+                        z3[j] = x3
+                    s1, s2, s3 = w1 * x1, w2 * x2, w3 * x3
+                    wrong1 += vs[j] if most[j] + x1 * (gs[j] * s1 - t1) >= 0.0 else 0.0
+                    wrong2 += vs[j] if most[j] + x2 * (gs[j] * s2 - t2) >= 0.0 else 0.0
+                    wrong3 += vs[j] if most[j] + x3 * (gs[j] * s3 - t3) >= 0.0 else 0.0
+                    full1 += 1.0 if ps[j] - x1 * s1 <= room else 0.0
+                    full2 += 1.0 if ps[j] - x2 * s2 <= room else 0.0
+                    full3 += 1.0 if ps[j] - x3 * s3 <= room else 0.0
                 out[i] += wrong1
+                out[i + 1] += wrong2
+                out[i + 2] += wrong3
                 full[i] += full1
-                if k > i:
-                    out[k] += wrong2
-                    full[k] += full2
+                full[i + 1] += full2
+                full[i + 2] += full3
         for i in range(n):
             if full[i] > 0.0:
                 out[i] = np.inf
@@ -112,14 +113,13 @@ def sum_squares(candidates, r, p, share, tau, inverse, room, out):  # type: igno
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)
-def measure(r, p, share, g, v, about, losses, u):  # type: ignore[no-untyped-def]
+def measure(r, p, share, g, v, about, room, losses, u):  # type: ignore[no-untyped-def]
     """Losses share (r / p)^2 and u = r / p^2 of every sample; return their sums.
 
-    The sum of the losses, the smallest p, r'r, the sums of (loss - about v)^2 and of that
-    difference times v; g'u, u'u and u'r.
+    The sum of the losses, the number of samples without room in p, r'r, the sums of
+    (loss - about v)^2 and of that difference times v; g'u, u'u and u'r.
     """
-    total = squares = around = slope = gu = uu = ur = 0.0
-    least = np.inf
+    total = tight = squares = around = slope = gu = uu = ur = 0.0
     for j in range(r.size):
         e = r[j] / p[j]
         weight = e / p[j]
@@ -130,20 +130,37 @@ def measure(r, p, share, g, v, about, losses, u):  # type: ignore[no-untyped-def
         total += loss
         around += off * off
         slope += off * v[j]
-        least = min(least, p[j])
+        tight += 1.0 if p[j] <= room else 0.0
         squares += r[j] * r[j]
         gu += g[j] * weight
         uu += weight * weight
         ur += weight * r[j]
-    return total, least, squares, around, slope, gu, uu, ur
+    return total, tight, squares, around, slope, gu, uu, ur
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)
-def adopt(w, root, tau, z, r, p):  # type: ignore[no-untyped-def]
-    """Add the candidate w: z <- w / root, r <- r - w tau and p <- p - z^2, in place."""
+def measure_wrong(y, r, p, g, v, about, room, losses):  # type: ignore[no-untyped-def]
+    """Losses v where y r >= g p, else zero, of every sample; return ``measure``'s first sums."""
+    total = tight = squares = around = slope = 0.0
+    for j in range(r.size):
+        loss = v[j] if y[j] * r[j] >= g[j] * p[j] else 0.0
+        off = loss - about * v[j]
+        losses[j] = loss
+        total += loss
+        around += off * off
+        slope += off * v[j]
+        tight += 1.0 if p[j] <= room else 0.0
+        squares += r[j] * r[j]
+    return total, tight, squares, around, slope
+
+
+@njit(nogil=True, cache=True, fastmath=FAST)
+def adopt(w, root, tau, part, z, r, p, mix):  # type: ignore[no-untyped-def]
+    """Add w: z <- w / root, r <- r - w tau, p <- p - z^2 and mix <- mix + part z, in place."""
     inverse = 1.0 / root
     for j in range(w.size):
         z[j] = w[j] * inverse
+        mix[j] += part * z[j]
         r[j] -= w[j] * tau
         p[j] -= z[j] * z[j]
 
@@ -186,29 +203,42 @@ def take_off(ZT, t, WT, RT, squares, across):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)
-def take_off_one(ZT, t, w, u, r, out):  # type: ignore[no-untyped-def]
-    """Take Z t off w in place; ``out`` <- Z'[w, u] of the new w; return its w'w and w'r.
-
-    Z comes from memory once: a short strip of it serves both products while it is in cache.
-    """
+def take_off_one(ZT, t, w, u, r, mix, out):  # type: ignore[no-untyped-def]
+    """Take Z t off w in place; ``out`` <- Z'u; return w'w, w'r and w'mix of the new w."""
     k, m = ZT.shape
-    which = np.arange(k)
     out[:] = 0.0
-    square = across = 0.0
-    for low in range(0, m, SHORT):
-        part = slice(low, min(m, low + SHORT))
-        ws, us, rs = w[part], u[part], r[part]
-        for i in range(0, k - 3, 4):
-            z1, z2, z3, z4 = ZT[i, part], ZT[i + 1, part], ZT[i + 2, part], ZT[i + 3, part]
-            t1, t2, t3, t4 = t[i], t[i + 1], t[i + 2], t[i + 3]
+    square = across = mixed = 0.0
+    for low in range(0, m, STRIP):
+        part = slice(low, min(m, low + STRIP))
+        ws, us, rs, ms = w[part], u[part], r[part], mix[part]
+        for i in range(0, k - 5, 6):
+            z1, z2, z3 = ZT[i, part], ZT[i + 1, part], ZT[i + 2, part]
+            z4, z5, z6 = ZT[i + 3, part], ZT[i + 4, part], ZT[i + 5, part]
+            t1, t2, t3, t4, t5, t6 = t[i], t[i + 1], t[i + 2], t[i + 3], t[i + 4], t[i + 5]
+            s1 = s2 = s3 = s4 = s5 = s6 = 0.0
             for j in range(ws.size):
-                ws[j] -= z1[j] * t1 + z2[j] * t2 + z3[j] * t3 + z4[j] * t4
-        for i in range(k - k % 4, k):
+                ws[j] -= z1[j] * t1 + z2[j] * t2 + z3[j] * t3 + z4[j] * t4 + z5[j] * t5 + z6[j] * t6
+                s1 += z1[j] * us[j]
+                s2 += z2[j] * us[j]
+                s3 += z3[j] * us[j]
+                s4 += z4[j] * us[j]
+                s5 += z5[j] * us[j]
+                s6 += z6[j] * us[j]
+            out[i] += s1
+            out[i + 1] += s2
+            out[i + 2] += s3
+            out[i + 3] += s4
+            out[i + 4] += s5
+            out[i + 5] += s6
+        for i in range(k - k % 6, k):
             z = ZT[i, part]
+            s1 = 0.0
             for j in range(ws.size):
                 ws[j] -= z[j] * t[i]
+                s1 += z[j] * us[j]
+            out[i] += s1
         for j in range(ws.size):
             square += ws[j] * ws[j]
             across += ws[j] * rs[j]
-        two_products(ZT, low, which, ws, us, out)
-    return square, across
+            mixed += ws[j] * ms[j]
+    return square, across, mixed

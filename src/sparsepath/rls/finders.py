@@ -222,13 +222,14 @@ class BoundFinder(Follower):
         super().__init__(form, steps)
         self.evaluated = 0
         self._usual = 2 * BATCH  # candidates that the first bounds left open in the step before
+        self._wide = False  # whether that were so many that X'u should come with the next pass
         self._overlap_u: Floats | None = None
 
     def best(self, state: State, allowed: NDArray[np.bool_]) -> Update | None:
         """The best addition among the allowed features, or None."""
         self._overlap_u = None
         weighed = state.weighed()
-        Xu = self._follow(state, weighed.gu, with_u=not self._uses_gram(state))
+        Xu = self._follow(state, weighed.gu, with_u=self._wide and not self._uses_gram(state))
         features = np.flatnonzero(allowed & ~self.collinear)
         if not len(features):
             return None
@@ -272,6 +273,7 @@ class BoundFinder(Follower):
         self.evaluated += len(found)
         n_open = int(np.count_nonzero(first <= limit(least, state.empty_error)))
         self._usual = min(max(2 * BATCH, n_open), 8 * BATCH)
+        self._wide = n_open > PASS_FROM * int(np.count_nonzero(allowed))
         return _pick(state, found, errors)
 
     def catch_up(self, state: State) -> None:

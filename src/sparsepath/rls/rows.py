@@ -8,7 +8,7 @@ those of ``state.py``; W holds the candidates at hand, z in its derivation.
 
 import copy
 from collections.abc import Iterable
-from functools import reduce
+from functools import cache, reduce
 from typing import NamedTuple
 
 import numpy as np
@@ -27,14 +27,26 @@ def added(parts: Iterable[Floats]) -> Floats:
     return reduce(np.add, parts)
 
 
+@cache
+def mixture(size: int) -> Floats:
+    """Fixed numbers of size one to two and either sign.
+
+    A vector that is orthogonal to the columns of Z mixed by them is orthogonal to each.
+    """
+    parts = np.random.default_rng(0).uniform(-1.0, 1.0, size)
+    parts += np.sign(parts)
+    parts.flags.writeable = False
+    return parts
+
+
 class Measured(NamedTuple):
     """Sums over rows: of v * loss, r^2 per target, (v (loss - about))^2 and v^2 (loss - about).
 
-    ``least`` is the smallest p.
+    ``tight`` counts the samples without room in p.
     """
 
     total: float
-    least: float
+    tight: float
     squares: Floats
     around: float
     slope: float
@@ -66,7 +78,12 @@ class Rows:
     live : array of int
         The columns that are not constant: products with the others are not needed.
     compiled : bool
-        Whether there is enough to do for a compiled loop.
+        Whether there is enough to do for compiled loops.
+
+    Attributes
+    ----------
+    is_compiled : bool
+        Whether there are compiled loops for all that happens to a candidate: for one target.
     """
 
     def __init__(
@@ -83,7 +100,8 @@ class Rows:
         self.Y, self.g, self.v, self.loss = Y, g, v, loss
         self.even = bool(np.all(g == 1.0))
         self._large = compiled
-        self.is_compiled = compiled and loss.name == "squared" and Y.shape[1] == 1
+        self.is_compiled = compiled and Y.shape[1] == 1
+        self._squared = self.is_compiled and loss.name == "squared"
         self._share = per_weight(g, v)
 
     def begin(self, y_mean: Floats, total_weight: float, fit_intercept: bool) -> None:
@@ -96,6 +114,8 @@ class Rows:
         self._space = np.empty((len(g), 0), order="F")
         self.held = np.zeros(len(g))
         self.released = np.zeros(len(g))
+        self._mixed, self._losses = np.zeros((2, len(g) if self.is_compiled else 0))
+        self.u = np.empty((len(g) if self._squared else 0, 1))
 
     def reserve(self, size: int) -> None:
         """Make room for this many columns of Z; what is not used takes no memory."""
@@ -114,7 +134,8 @@ class Rows:
         other = copy.copy(self)
         other.r, other.p = self.r.copy(order="F"), self.p.copy()
         other._Z = self._Z.copy(order="F")
-        other.held = self.held.copy()
+        other.held, other.u = self.held.copy(), self.u.copy()
+        other._mixed, other._losses = self._mixed.copy(), self._losses.copy()
         other._space = np.empty((len(self.g), 0), order="F")
         return other
 
@@ -124,30 +145,18 @@ class Rows:
         """Take the columns of some candidates into W."""
         self.W = self._taken(features, means, scales, self._room(len(features)))
 
-    def hold(self, feature: NDArray[np.intp], mean: Floats, scale: Floats, with_u: bool) -> Floats:
-        """Take the column w of one candidate, to be judged and perhaps added; return Z'[w, u]."""
+    def hold(self, feature: NDArray[np.intp], mean: Floats, scale: Floats) -> None:
+        """Take the column w of one candidate, to be judged and perhaps added."""
         self._taken(feature, mean, scale, self.held[:, None])
-        if self.is_compiled:
-            from sparsepath.data.compiled import two_products
 
-            # Both are computed even if one is asked for: the same sums, to the last bit.
-            out = np.zeros((self.size, 2))
-            which = np.arange(self.size)
-            two_products(self._Z.T, 0, which, self.held, self.u[:, 0], out)
-            return out if with_u else out[:, :1]
-        w = self.overlaps(self.held)[:, None]
-        return np.hstack([w, self.overlaps_u()]) if with_u else w
-
-    def hold_less(
-        self, feature: NDArray[np.intp], mean: Floats, scale: Floats, t: Floats
-    ) -> tuple[Floats, Floats, Floats]:
-        """Take a column, w = x - Z t, in compiled loops; return Z'[w, u], w'w and w'r."""
+    def take_off(self, t: Floats) -> tuple[Floats, Floats]:
+        """Take Z t off w, the candidate held; return Z'u and [w'w, w'r, w'Z mixture]."""
         from sparsepath.rls.compiled import take_off_one
 
-        self._taken(feature, mean, scale, self.held[:, None])
-        out = np.empty((self.size, 2))
-        square, across = take_off_one(self.Z.T, t, self.held, self.u[:, 0], self.r[:, 0], out)
-        return out, np.array([square]), np.array([[across]])
+        out = np.empty(self.size)
+        r = self.r[:, 0]
+        u = self.u[:, 0] if self._squared else r  # other losses have no u, and do not ask for it
+        return out, np.array(take_off_one(self.Z.T, t, self.held, u, r, self._mixed, out))
 
     def overlaps(self, v: Floats) -> Floats:
         """Z'v."""
@@ -207,7 +216,7 @@ class Rows:
         leverage reaches one.
         """
         out = np.zeros(len(pivots))
-        if self.is_compiled:
+        if self._squared:
             from sparsepath.rls.compiled import sum_squares
 
             inverse, steps = 1.0 / pivots, np.ascontiguousarray(tau[:, 0])
@@ -269,7 +278,8 @@ class Rows:
         if self.is_compiled:
             from sparsepath.rls.compiled import adopt
 
-            adopt(z, root, tau[0], q, self.r[:, 0], self.p)
+            part = mixture(self.block.shape[1])[self.size - 1]
+            adopt(z, root, tau[0], part, q, self.r[:, 0], self.p, self._mixed)
             return
         np.divide(z, root, out=q)
         self._move_residuals(z, -tau)
@@ -289,6 +299,8 @@ class Rows:
         self._move_residuals(q, a)
         self.p += q * q
         self.released = q
+        if self.is_compiled:
+            self._mixed = self.Z @ mixture(self.block.shape[1])[: self.size]
 
     def _move_residuals(self, direction: Floats, steps: Floats) -> None:
         for r, step in zip(self.r.T, steps, strict=True):
@@ -297,15 +309,20 @@ class Rows:
     # P X in memory ------------------------------------------------------------------------------
 
     def fill_cache(self, means: Floats, scales: Floats, t: Floats) -> None:
-        """Compute P X, one row per feature, contiguous along the samples; t = X'Z."""
-        n = self.block.shape[1]
+        """Compute P X, one row per live feature, contiguous along the samples; t = X'Z.
+
+        For the losses that count, the rows take on the signs of the target. Rows of zeros make
+        their number a multiple of three.
+        """
+        n = len(self.live)
         self._pending: tuple[Floats, Floats] | None = None
-        self.cache = np.empty((n, len(self.g)))
+        self.cache = np.zeros((n + -n % 3, len(self.g)))
         for i in range(0, n, CACHE_BATCH):
-            part = np.arange(i, min(n, i + CACHE_BATCH))
+            part = self.live[i : i + CACHE_BATCH]
             self.load(part, means[part], scales[part])
             self.project(np.asfortranarray(t[part].T))
-            self.cache[part] = self.W.T
+            signs = self.Y[:, 0] if self.loss.counts else 1.0
+            np.multiply(self.W.T, signs, out=self.cache[i : i + len(part)])
 
     def score_cache(self, change: str, new: Floats, tau: Floats, inverse: Floats) -> Floats:
         """Bring P X up to the last change and return this block's share with each feature added.
@@ -314,37 +331,50 @@ class Rows:
         """
         from sparsepath.rls.compiled import count_wrong, count_wrong_writing, sum_absolute
 
-        out = np.empty(len(new))
+        n = len(self.live)
+        given = np.zeros((3, len(self.cache)))
+        given[:, :n] = np.take([new, tau, inverse], self.live, axis=1)
+        new, tau, inverse = given
+        out = np.empty(len(self.cache))
         q = self._Z[:, self.size - 1] if change == "add" else self.released
-        r, y = self.r[:, 0], self.Y[:, 0]
+        r = self.r[:, 0]
         if self.loss.counts:
-            g = (1.0 - NO_DECISION) * self.g
+            g, signs = (1.0 - NO_DECISION) * self.g, self.Y[:, 0]
+            q, r = signs * q, signs * r
             earlier = (q, np.zeros(len(new))) if self._pending is None else self._pending
             # Every other change is left to be made with the next: writing takes as long as reading.
             write = change != "none" and self._pending is not None
             count = count_wrong_writing if write else count_wrong
-            count(self.cache, *earlier, q, new, y, r, self.p, g, self.v, tau, inverse, ROOM, out)
+            count(self.cache, *earlier, q, new, r, self.p, g, self.v, tau, inverse, ROOM, out)
             if change != "none":
-                self._pending = None if write else (q.copy(), new.copy())
+                self._pending = None if write else (q, new)
         else:
             v = np.divide(self.v, self.g, where=self.g > 0, out=np.zeros(len(self.g)))
             sum_absolute(self.cache, q, new, r, self.p, v, tau, inverse, ROOM, out)
-        return out
+        shares = np.full(self.block.shape[1], np.inf)
+        shares[self.live] = out[:n]
+        return shares
 
     # Sums the driver asks for -------------------------------------------------------------------
 
     def criterion(self, about: float) -> "Measured":
         """Sums over the rows of the model as it stands; for the squared loss, also of u."""
-        if self.is_compiled:
+        if self._squared:
             from sparsepath.rls.compiled import measure
 
-            self._losses, self.u = np.empty(len(self.g)), np.empty((len(self.g), 1))
             r, u = self.r[:, 0], self.u[:, 0]
-            sums = measure(r, self.p, self._share, self.g, self.v, about, self._losses, u)
-            total, least, squares, around, slope, *weighed = sums
+            given = (r, self.p, self._share, self.g, self.v, about, ROOM)
+            total, tight, squares, around, slope, *weighed = measure(*given, self._losses, u)
             gu, uu, ur = np.array(weighed)[:, None]
             self.weighed = Weighed(gu, uu, ur)
-            return Measured(total, least, np.array([squares]), around, slope)
+            return Measured(total, tight, np.array([squares]), around, slope)
+        if self.is_compiled and self.loss.counts:
+            from sparsepath.rls.compiled import measure_wrong
+
+            y, r, g = self.Y[:, 0], self.r[:, 0], (1.0 - NO_DECISION) * self.g
+            sums = measure_wrong(y, r, self.p, g, self.v, about, ROOM, self._losses)
+            total, tight, squares, around, slope = sums
+            return Measured(total, tight, np.array([squares]), around, slope)
         residuals = list(self.r.T.copy())
         p = np.maximum(self.p, ROOM)
         self._losses = self.loss.weighted(residuals, p, *self._given(slice(None)))
@@ -352,7 +382,8 @@ class Rows:
             self._weigh()
         off = self._losses - about * self.v
         total, squares = float(self._losses.sum()), np.einsum("ij,ij->j", self.r, self.r)
-        return Measured(total, float(self.p.min()), squares, float(off @ off), float(off @ self.v))
+        tight = int(np.count_nonzero(self.p <= ROOM))
+        return Measured(total, tight, squares, float(off @ off), float(off @ self.v))
 
     def _weigh(self) -> None:
         self.u = self.r / np.square(self.p)[:, None]
@@ -400,6 +431,8 @@ class Rows:
 
     def column_products(self, features: NDArray[np.intp]) -> Floats:
         """X'(g u) for some of the columns, the means not yet taken off."""
+        if not len(features):
+            return np.zeros((0, self.r.shape[1]))
         return self.block.dot(self._weighted(self.u), features)
 
     def _dot(self, V: Floats) -> Floats:

@@ -35,7 +35,7 @@ from sparsepath.data.blocks import COMPILED_FROM, Floats
 from sparsepath.errors import InputError
 from sparsepath.rls.candidates import Candidates
 from sparsepath.rls.design import Design
-from sparsepath.rls.losses import ROOM, Loss
+from sparsepath.rls.losses import Loss
 from sparsepath.rls.removals import best_removal, removal_errors
 from sparsepath.rls.rows import Measured, Rows, Weighed, added
 from sparsepath.rls.update import Costs, Update
@@ -343,7 +343,7 @@ class State:
         self._about = about
         self._around = sum(a.around for a in answers)
         self._slope = sum(a.slope for a in answers)
-        if min(a.least for a in answers) <= ROOM:
+        if any(a.tight for a in answers):
             self.error = np.inf
 
 
