@@ -88,9 +88,21 @@ def test_dense_blocks_in_compiled_passes_and_small_tiles(monkeypatch, kind, orde
 
 def test_compiled_passes_in_several_strips(monkeypatch):
     monkeypatch.setattr(blocks, "COMPILED_FROM", 1)
-    X = np.asfortranarray(numbers(9000, 3))
-    V = np.random.default_rng(2).standard_normal((8990, 2))
+    X = np.asfortranarray(numbers(40000, 3))
+    V = np.random.default_rng(2).standard_normal((39990, 2))
     assert_allclose(DenseBlock(X, 10).dot(V), X[10:].T @ V, rtol=1e-10)
+
+
+def test_a_compiled_product_has_the_same_bits_wherever_its_column_stands(monkeypatch):
+    """And it does not matter which of the two vectors comes from the matrix."""
+    monkeypatch.setattr("sparsepath.data.blocks.COMPILED_FROM", 1)
+    X = np.asfortranarray(numbers(2**14 + 1003, 8))
+    v = numbers(len(X), 1, seed=1)
+    block, one = DenseBlock(X), DenseBlock(np.asfortranarray(np.hstack([v, v])))
+    together = block.dot(v)
+    for i in range(8):
+        assert block.dot(v, np.array([i])) == together[i]
+        assert one.dot(X[:, [i]], np.array([0])) == together[i]
 
 
 @pytest.mark.parametrize("kind", ["float64", "float32", "int32", "uint8"])

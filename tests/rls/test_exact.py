@@ -306,6 +306,34 @@ def test_the_mixture_of_the_chosen_columns_follows_additions_and_removals(monkey
         assert_allclose(rows._mixed, rows.Z @ parts, atol=1e-13)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("how", ["forward", "floating"])
+def test_passes_and_their_replay_agree_to_the_last_bit(tmp_path, monkeypatch, how, weighted):
+    """A search holds candidates by the products of its passes, a replay by products with Z."""
+    monkeypatch.setattr("sparsepath.rls.state.COMPILED_FROM", 1)
+    monkeypatch.setattr("sparsepath.data.blocks.COMPILED_FROM", 1)
+    case = make("offset", m=700, n=30, seed=3, weighted=weighted)
+    X = np.asfortranarray(case.X + 3.0)
+    asked = {"search": how, "form": "pass"}
+
+    def run_to_end(watch=None, checkpoint=None):
+        design = design_of(X, case.sw, "three")
+        return search(design, case.Y, case.alpha, 12, watch=watch, checkpoint=checkpoint, **asked)
+
+    def interrupt(trail):
+        if len(trail.moves) == 7:
+            raise KeyboardInterrupt
+
+    assert design_of(X, case.sw, "three").exchangeable != weighted
+    whole = run_to_end()
+    file = tmp_path / "moves.json"
+    assert run_to_end(interrupt, file).stopped == "interrupted"
+    resumed = run_to_end(checkpoint=file)
+    assert [move.error for move in resumed.moves] == [move.error for move in whole.moves]
+    for size, step in whole.steps.items():
+        assert np.array_equal(step.coef, resumed.steps[size].coef)
+
+
 def test_what_the_gram_matrix_leaves_is_taken_off(monkeypatch):
     """Nearly collinear columns, no penalty: t from the Gram matrix alone would not do."""
     monkeypatch.setattr("sparsepath.rls.state.COMPILED_FROM", 1)

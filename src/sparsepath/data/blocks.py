@@ -67,6 +67,11 @@ class DenseBlock:
     def _tiles(self, n_columns: int) -> range:
         return range(0, self.shape[0], max(64, TILE // max(1, n_columns)))
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether products with one vector are those of a compiled loop over float64."""
+        return self._as_is() and self._compiled()
+
     def _compiled(self) -> bool:
         """Whether the columns lie in memory one by one, and are worth a compiled loop."""
         X = self._whole

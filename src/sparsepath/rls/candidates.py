@@ -63,11 +63,18 @@ class Candidates:
         return t, added(squares), added(across)
 
     def look_ahead(
-        self, state: "State", feature: int, columns: NDArray[np.intp]
+        self,
+        state: "State",
+        feature: int,
+        columns: NDArray[np.intp],
+        overlaps: Floats | None = None,
     ) -> tuple[Floats, Floats]:
-        """Z'u and X'(g u) of some columns; on the way, hold the candidate that is likely next."""
+        """Z'u and X'(g u) of some columns; on the way, hold the candidate that is likely next.
+
+        ``overlaps`` is its t, if it is known to the last bit.
+        """
         if state.rows[0].is_compiled:
-            return self._take(state, feature, columns)
+            return self._take(state, feature, columns, overlaps)
         parts = state.each(lambda rows: (rows.overlaps_u(), rows.column_products(columns)))
         Zu, products = map(added, zip(*parts, strict=True))
         return Zu, products
@@ -91,21 +98,29 @@ class Candidates:
         return self._held
 
     def _take(
-        self, state: "State", feature: int, columns: NDArray[np.intp]
+        self,
+        state: "State",
+        feature: int,
+        columns: NDArray[np.intp],
+        overlaps: Floats | None = None,
     ) -> tuple[Floats, Floats]:
         """Hold a candidate, with compiled loops; return Z'u and X'(g u) of some columns.
 
-        With the whole Gram matrix t = R^-T X_S'x, and Z is read once. Whether anything is left of
-        the chosen columns, a mixture of them tells; if so, that is taken off too.
+        Where t is known, or t = R^-T X_S'x from the whole Gram matrix, Z is read once. Whether
+        anything is left of the chosen columns, a mixture of them tells; it is taken off too.
         """
-        if state.design.has_whole_gram:
-            t = state.solve(state.design.gram_column(feature)[state.chosen], transposed=True)
+        design = state.design
+        if design.has_whole_gram:
+            t = state.solve(design.gram_column(feature)[state.chosen], transposed=True)
+        elif overlaps is not None:
+            t = overlaps
+        elif design.exchangeable:
+            t = _raw_overlaps_of(state, feature)
         else:
             t = _overlaps_of(state, feature)
 
         def work(rows: Rows) -> tuple[Floats, Floats, Floats]:
-            if state.design.has_whole_gram:
-                _hold_column(state, rows, feature)
+            _hold_column(state, rows, feature)
             return *rows.take_off(t), rows.column_products(columns)
 
         Zu, (square, along, mixed), products = map(added, zip(*state.each(work), strict=True))
@@ -129,6 +144,14 @@ def _overlaps_of(state: "State", feature: int) -> Floats:
         return rows.overlaps(rows.held)
 
     return state.sum(work)
+
+
+def _raw_overlaps_of(state: "State", feature: int) -> Floats:
+    """Z'x of a candidate as a pass over X would give it: the same sums, to the last bit."""
+    design, which = state.design, np.array([feature], dtype=np.intp)
+    products = state.sum(lambda rows: rows.raw_overlaps(which))
+    sums = added(rows.totals for rows in state.rows)
+    return design.scales[feature] * (products - design.means[feature] * sums)
 
 
 def _due_to_penalty(state: "State", t: Floats) -> Floats:

@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.data.blocks import Floats, RowBlock, SparseBlock
+from sparsepath.data.blocks import DenseBlock, Floats, RowBlock, SparseBlock
 from sparsepath.data.threads import Threads
 
 CONSTANT = 1e-26  # squared spread over squared size from which a column counts as constant
@@ -110,6 +110,12 @@ class Design:
     def sparse(self) -> bool:
         """Whether zeros are implicit."""
         return any(isinstance(block, SparseBlock) for block in self.blocks)
+
+    @property
+    def exchangeable(self) -> bool:
+        """Whether products x'z are the same to the last bit from a pass over X and one over Z."""
+        plain = (isinstance(block, DenseBlock) and block.is_plain for block in self.blocks)
+        return self.uniform and all(plain)
 
     def fill_gram(self) -> None:
         """Compute the products of all columns with all columns, if that was not done before.

@@ -101,6 +101,7 @@ class Follower:
         self.form, self.steps = form, steps
         self._seen: int | None = None
         self._batches = 0
+        self._by_passes = False  # whether t is made of passes over X and nothing else
 
     @property
     def t(self) -> Floats:
@@ -149,6 +150,7 @@ class Follower:
         Xu = None
         if self._uses_gram(state) and design.sizes[feature] <= self.steep * root:
             self._batches += not design.knows_gram(feature)
+            self._by_passes = False
             new = (design.gram_column(feature, self.hopeful) - self.t @ t_b) / root
         else:
             sums, products = zip(*state.each(lambda rows: rows.newest(with_u)), strict=True)
@@ -175,6 +177,7 @@ class Follower:
         """A feature was dropped: t turns with Z, and its last column goes back into s and c."""
         assert change.Q is not None
         assert change.released is not None
+        self._by_passes = False
         turned = self.t @ change.Q
         self._size -= 1
         self._t[:, : self._size] = turned[:, :-1]
@@ -187,6 +190,7 @@ class Follower:
         """Everything afresh, from one pass over X."""
         design = state.design
         self._size = k = len(state.chosen)
+        self._by_passes = not k
         sums = state.sum(lambda rows: rows.g @ rows.r)
         self.c = _centered(state, state.sum(lambda rows: rows.correlations()), sums)
         self._t = np.zeros((design.n_features, max(8, k)), order="F")
@@ -294,16 +298,22 @@ class BoundFinder(Follower):
         """X'(g u) for some of the columns, and Z'u on the way if it is not yet known."""
         if self._overlap_u is not None:
             return state.sum(partial(Rows.column_products, features=features))
-        self._overlap_u, products = state.candidates.look_ahead(state, self._favourite, features)
-        return products
+        return self._look_ahead(state, features)
 
     def _Zu(self, state: State) -> Floats:  # noqa: N802 (the papers' letters)
         """Z'u, computed when first needed in a step."""
         if self._overlap_u is None:
-            self._overlap_u, _ = state.candidates.look_ahead(
-                state, self._favourite, np.zeros(0, dtype=np.intp)
-            )
+            self._look_ahead(state, np.zeros(0, dtype=np.intp))
+        assert self._overlap_u is not None
         return self._overlap_u
+
+    def _look_ahead(self, state: State, features: NDArray[np.intp]) -> Floats:
+        """Z'u, which is kept, and X'(g u) for some of the columns; the favourite is held."""
+        exact = self._by_passes and state.design.exchangeable
+        t = self.t[self._favourite].copy() if exact else None
+        ahead = state.candidates.look_ahead(state, self._favourite, features, t)
+        self._overlap_u, products = ahead
+        return products
 
     def _most_promising(self, state: State, features: NDArray[np.intp]) -> int:
         """The feature that lowers the training error most: most often it will be the best."""

@@ -61,7 +61,7 @@ class Weighed(NamedTuple):
 
 
 class Rows:
-    """One block of rows: the data, and r, p, Z of the model fitted so far.
+    """One block of rows: the data, and r, p, Z of the model fitted so far; ``totals`` is Z'g.
 
     Parameters
     ----------
@@ -111,6 +111,7 @@ class Rows:
         self.p = 1.0 - g * g / total_weight if fit_intercept else np.ones(len(g))
         self._Z = np.empty((len(g), 8), order="F")
         self.size = 0
+        self.totals = np.zeros(0)
         self._space = np.empty((len(g), 0), order="F")
         self.held = np.zeros(len(g))
         self.released = np.zeros(len(g))
@@ -148,6 +149,10 @@ class Rows:
     def hold(self, feature: NDArray[np.intp], mean: Floats, scale: Floats) -> None:
         """Take the column w of one candidate, to be judged and perhaps added."""
         self._taken(feature, mean, scale, self.held[:, None])
+
+    def raw_overlaps(self, feature: NDArray[np.intp]) -> Floats:
+        """Z'x for a column as it is in the data."""
+        return self.overlaps(self.block.columns(feature, self.held[:, None])[:, 0])
 
     def take_off(self, t: Floats) -> tuple[Floats, Floats]:
         """Take Z t off w, the candidate held; return Z'u and [w'w, w'r, w'Z mixture]."""
@@ -274,16 +279,17 @@ class Rows:
             self.reserve(2 * self.size)
         z = self.held
         q = self._Z[:, self.size]
-        self.size += 1
         if self.is_compiled:
             from sparsepath.rls.compiled import adopt
 
-            part = mixture(self.block.shape[1])[self.size - 1]
+            part = mixture(self.block.shape[1])[self.size]
             adopt(z, root, tau[0], part, q, self.r[:, 0], self.p, self._mixed)
-            return
-        np.divide(z, root, out=q)
-        self._move_residuals(z, -tau)
-        self.p -= q * q
+        else:
+            np.divide(z, root, out=q)
+            self._move_residuals(z, -tau)
+            self.p -= q * q
+        self.size += 1
+        self.totals = np.append(self.totals, self.g @ q)
 
     def release(self, Q: Floats, place: int, a: Floats) -> None:
         """Z <- ZQ without its last column q; r + q a and p + q^2 take its part back.
@@ -299,6 +305,7 @@ class Rows:
         self._move_residuals(q, a)
         self.p += q * q
         self.released = q
+        self.totals = self.g @ self.Z
         if self.is_compiled:
             self._mixed = self.Z @ mixture(self.block.shape[1])[: self.size]
 
@@ -422,8 +429,8 @@ class Rows:
 
     def newest(self, weighed: bool) -> tuple[Floats, Floats]:
         """With V = [newest column of Z, u]: g'V and X'(g V), in one pass over X."""
-        V = self._pick(1, weighed)
-        return self.g @ V, self._dot(V)
+        sums = np.append(self.totals[-1:], self.weighed.gu if weighed else [])
+        return sums, self._dot(self._pick(1, weighed))
 
     def products(self, n_newest: int, weighed: bool) -> Floats:
         """X'(g [newest columns of Z, u]) in one pass over X, the means not yet taken off."""
