@@ -25,6 +25,9 @@ def _libraries() -> ThreadpoolController:
     return ThreadpoolController()
 
 
+FEW = 1 << 20  # numbers that are read sooner than another thread wakes up
+
+
 class Threads:
     """A crew of threads, to be used in a ``with`` statement.
 
@@ -57,14 +60,17 @@ class Threads:
         self._pool = None
         self._stack.close()
 
-    def map(self, task: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+    def map(
+        self, task: Callable[[Item], Result], items: Iterable[Item], numbers: int = FEW
+    ) -> list[Result]:
         """Do the task for every item; results in the order of the items.
 
         The caller works too, and each thread takes the next item that is left: one message to a
-        thread per call, however many items there are.
+        thread per call, however many items there are. If all tasks together read but few
+        ``numbers``, the caller does them alone.
         """
         items = list(items)
-        if self._pool is None or len(items) < 2:
+        if self._pool is None or len(items) < 2 or numbers < FEW:
             return [task(item) for item in items]
         results: dict[int, Result] = {}
         left = deque(enumerate(items))

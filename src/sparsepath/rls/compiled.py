@@ -75,7 +75,7 @@ def _counting(write: bool) -> Callable[..., None]:
 count_wrong, count_wrong_writing = _counting(False), _counting(True)
 
 
-@njit(nogil=True, cache=True, fastmath=FAST)
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
 def sum_absolute(cache, q, new, r, p, v, tau, inverse, room, out):  # type: ignore[no-untyped-def]
     """Sum of v |r - z tau| / (p - z^2 inverse); see the module."""
     for i in range(cache.shape[0]):
@@ -94,7 +94,7 @@ def sum_absolute(cache, q, new, r, p, v, tau, inverse, room, out):  # type: igno
         out[i] = total if tight == 0.0 else float("inf")
 
 
-@njit(nogil=True, cache=True, fastmath=FAST)
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
 def sum_squares(candidates, r, p, share, tau, inverse, room, out):  # type: ignore[no-untyped-def]
     """Sum of share ((r - z tau) / (p - z^2 inverse))^2 for each row z of ``candidates``."""
     for i in range(candidates.shape[0]):
@@ -112,7 +112,7 @@ def sum_squares(candidates, r, p, share, tau, inverse, room, out):  # type: igno
         out[i] = total if tight == 0.0 else float("inf")
 
 
-@njit(nogil=True, cache=True, fastmath=FAST)
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
 def measure(r, p, share, g, v, about, room, losses, u):  # type: ignore[no-untyped-def]
     """Losses share (r / p)^2 and u = r / p^2 of every sample; return their sums.
 
@@ -169,7 +169,7 @@ def adopt(w, root, tau, part, z, r, p, mix):  # type: ignore[no-untyped-def]
 def take_off(ZT, t, WT, RT, squares, across):  # type: ignore[no-untyped-def]
     """W <- W - Z t in place; ``squares`` <- the squared norms of its columns, ``across`` <- W'r.
 
-    ``ZT``, ``WT`` and ``RT`` have a row per column. Four columns of Z are read at once, and serve
+    ``ZT``, ``WT`` and ``RT`` have a row per column. Six columns of Z are read at once, and serve
     all of W while they are in cache.
     """
     k, m = ZT.shape
@@ -177,16 +177,19 @@ def take_off(ZT, t, WT, RT, squares, across):  # type: ignore[no-untyped-def]
     across[:] = 0.0
     for low in range(0, m, STRIP):
         part = slice(low, min(m, low + STRIP))
-        for i in range(0, k - 3, 4):
-            z1, z2, z3, z4 = ZT[i, part], ZT[i + 1, part], ZT[i + 2, part], ZT[i + 3, part]
+        for i in range(0, k - 5, 6):
+            z1, z2, z3 = ZT[i, part], ZT[i + 1, part], ZT[i + 2, part]
+            z4, z5, z6 = ZT[i + 3, part], ZT[i + 4, part], ZT[i + 5, part]
             for c in range(WT.shape[0]):
                 w = WT[c, part]
-                t1, t2, t3, t4 = t[i, c], t[i + 1, c], t[i + 2, c], t[i + 3, c]
+                t1, t2, t3 = t[i, c], t[i + 1, c], t[i + 2, c]
+                t4, t5, t6 = t[i + 3, c], t[i + 4, c], t[i + 5, c]
                 for j in range(w.size):
-                    w[j] -= z1[j] * t1 + z2[j] * t2 + z3[j] * t3 + z4[j] * t4
+                    first = z1[j] * t1 + z2[j] * t2 + z3[j] * t3
+                    w[j] -= first + z4[j] * t4 + z5[j] * t5 + z6[j] * t6
         for c in range(WT.shape[0]):
             w = WT[c, part]
-            for i in range(k - k % 4, k):
+            for i in range(k - k % 6, k):
                 z = ZT[i, part]
                 for j in range(w.size):
                     w[j] -= z[j] * t[i, c]
@@ -217,7 +220,8 @@ def take_off_one(ZT, t, w, u, r, mix, out):  # type: ignore[no-untyped-def]
             t1, t2, t3, t4, t5, t6 = t[i], t[i + 1], t[i + 2], t[i + 3], t[i + 4], t[i + 5]
             s1 = s2 = s3 = s4 = s5 = s6 = 0.0
             for j in range(ws.size):
-                ws[j] -= z1[j] * t1 + z2[j] * t2 + z3[j] * t3 + z4[j] * t4 + z5[j] * t5 + z6[j] * t6
+                first = z1[j] * t1 + z2[j] * t2 + z3[j] * t3
+                ws[j] -= first + z4[j] * t4 + z5[j] * t5 + z6[j] * t6
                 s1 += z1[j] * us[j]
                 s2 += z2[j] * us[j]
                 s3 += z3[j] * us[j]

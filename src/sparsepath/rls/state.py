@@ -251,7 +251,8 @@ class State:
         pivots = np.where(usable, pivots, 1.0)
         tau = np.where(usable[:, None], c / pivots[:, None], 0.0)
         score = Rows.score_held if hold else Rows.score
-        errors = self.sum(lambda rows: score(rows, pivots, tau))
+        parts = self.each(lambda rows: score(rows, pivots, tau), vectors=3 + len(which))
+        errors = added(parts)
         return np.where(usable, errors, np.inf)
 
     def add(self, feature: int) -> None:
@@ -307,9 +308,15 @@ class State:
 
     # Small parts --------------------------------------------------------------------------------
 
-    def each(self, task: Callable[[Rows], Result]) -> list[Result]:
-        """Ask every block; answers in the order of the blocks."""
-        return self.design.threads.map(task, self.rows)
+    def each(self, task: Callable[[Rows], Result], vectors: int | None = None) -> list[Result]:
+        """Ask every block; answers in the order of the blocks.
+
+        ``vectors`` is the number of vectors of the length of the samples that the task reads, if
+        these are few.
+        """
+        if vectors is None:
+            return self.design.threads.map(task, self.rows)
+        return self.design.threads.map(task, self.rows, vectors * self.design.n_samples)
 
     def sum(self, task: Callable[[Rows], Floats]) -> Floats:
         """Ask every block and add up the answers."""
@@ -337,7 +344,7 @@ class State:
                 first(rows)
             return rows.criterion(about)
 
-        answers = self.each(work)
+        answers = self.each(work, vectors=12 * self.n_targets)
         self.error = float(sum(a.total for a in answers))
         self.residual_squares = added(a.squares for a in answers)
         self._about = about
