@@ -120,12 +120,11 @@ def prefix_losses(Q, z, R, p, own, least, squares, wrong):  # type: ignore[no-un
     T = R.shape[0]
     for j in range(Q.shape[0]):
         q = Q[j]
-        room = 1.0
+        total = tight = 0.0
         for i in range(n):
             x = p[i] - q[i] * q[i]
             p[i] = x
-            room = min(room, x)
-        total = 0.0
+            tight += 1.0 if x <= least else 0.0
         for t in range(T):
             r = R[t]
             factor = z[j, t]
@@ -134,7 +133,7 @@ def prefix_losses(Q, z, R, p, own, least, squares, wrong):  # type: ignore[no-un
                 r[i] = x
                 x /= p[i]
                 total += x * x
-        if room <= least:
+        if tight > 0.0:
             squares[j] = np.inf
             wrong[j] = np.inf
             continue
@@ -151,12 +150,11 @@ def leave_out(Q, E, p, own, least):  # type: ignore[no-untyped-def]
         q = Q[j]
         for i in range(n):
             p[i] -= q[i] * q[i]
-    room = 1.0
+    total = tight = 0.0
     for i in range(n):
-        room = min(room, p[i])
-    if room <= least:
+        tight += 1.0 if p[i] <= least else 0.0
+    if tight > 0.0:
         return np.inf, np.inf
-    total = 0.0
     for t in range(E.shape[0]):
         e = E[t]
         for i in range(n):
