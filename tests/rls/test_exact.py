@@ -288,6 +288,27 @@ def test_one_candidate_is_projected_and_measured_in_several_strips(k):
     np.testing.assert_allclose(sums, np.array([expected, r, mix]) @ expected, atol=1e-9)
 
 
+def test_without_any_room_compiled_sums_are_infinite_or_say_so():
+    from sparsepath.rls.compiled import measure, measure_wrong, sum_absolute, sum_squares
+
+    one, p = np.ones(9), np.full(9, 0.25)
+    for share, inverse in ((np.inf, 0.25), (9 * 0.5**2 / 0.125**2, 0.125)):
+        out = np.empty(1)
+        sum_squares(one[None], one, p, one, np.array([0.5]), np.array([inverse]), 1e-10, out)
+        assert out == share
+    cache = one[None].copy()
+    given = (cache, one, np.zeros(1), one, p, one, np.array([0.5]), np.array([0.25]), 1e-10, out)
+    sum_absolute(*given)
+    assert out == np.inf
+    p[3] = 0.0
+    for sums in (
+        measure(one, p, one, one, one, 0.5, 1e-10, np.empty(9), np.empty(9)),
+        measure_wrong(one, one, p, one, one, 0.5, 1e-10, np.empty(9)),
+    ):
+        assert sums[1] == 1.0
+        assert np.isfinite(sums).all()
+
+
 def test_the_mixture_of_the_chosen_columns_follows_additions_and_removals(monkeypatch):
     from sparsepath.rls.finders import BoundFinder
     from sparsepath.rls.losses import Loss

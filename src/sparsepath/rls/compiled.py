@@ -121,8 +121,9 @@ def measure(r, p, share, g, v, about, room, losses, u):  # type: ignore[no-untyp
     """
     total = tight = squares = around = slope = gu = uu = ur = 0.0
     for j in range(r.size):
-        e = r[j] / p[j]
-        weight = e / p[j]
+        left = p[j] if p[j] > room else room
+        e = r[j] / left
+        weight = e / left
         loss = share[j] * e * e
         off = loss - about * v[j]
         losses[j] = loss
