@@ -13,6 +13,7 @@ from rls.comparing import (
     LAYOUTS,
     check_forward,
     check_steps,
+    correlated,
     design_of,
     examples,
     judge_of,
@@ -309,7 +310,7 @@ def test_without_any_room_compiled_sums_are_infinite_or_say_so():
         assert np.isfinite(sums).all()
 
 
-def test_the_mixture_of_the_chosen_columns_follows_additions_and_removals(monkeypatch):
+def test_sums_of_the_chosen_columns_follow_additions_and_removals(monkeypatch):
     from sparsepath.rls.finders import BoundFinder
     from sparsepath.rls.losses import Loss
     from sparsepath.rls.rows import mixture
@@ -325,34 +326,48 @@ def test_the_mixture_of_the_chosen_columns_follows_additions_and_removals(monkey
         parts = mixture(9)[: len(state.chosen)]
         assert np.all((np.abs(parts) >= 1) & (np.abs(parts) <= 2))
         assert_allclose(rows._mixed, rows.Z @ parts, atol=1e-13)
+        assert_allclose(rows.totals, rows.g @ rows.Z, atol=1e-13)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("form", ["pass", "gram"])
 @pytest.mark.parametrize("how", ["forward", "floating"])
-def test_passes_and_their_replay_agree_to_the_last_bit(tmp_path, monkeypatch, how, weighted):
-    """A search holds candidates by the products of its passes, a replay by products with Z."""
+def test_a_search_and_its_replay_agree_to_the_last_bit(tmp_path, monkeypatch, how, form, weighted):
+    """A search by passes holds candidates by their products, a replay by products with Z."""
     monkeypatch.setattr("sparsepath.rls.state.COMPILED_FROM", 1)
     monkeypatch.setattr("sparsepath.data.blocks.COMPILED_FROM", 1)
-    case = make("offset", m=700, n=30, seed=3, weighted=weighted)
+    case = correlated(7, m=300, n=10)
     X = np.asfortranarray(case.X + 3.0)
-    asked = {"search": how, "form": "pass"}
+    weights = np.arange(len(X)) % 3 + 1.0 if weighted else np.ones(len(X))
 
     def run_to_end(watch=None, checkpoint=None):
-        design = design_of(X, case.sw, "three")
-        return search(design, case.Y, case.alpha, 12, watch=watch, checkpoint=checkpoint, **asked)
+        design = design_of(X, weights, "three")
+        assert design.exchangeable != weighted
+        given = (design, case.Y, case.alpha, 8)
+        return search(*given, search=how, form=form, watch=watch, checkpoint=checkpoint)
 
-    def interrupt(trail):
-        if len(trail.moves) == 7:
-            raise KeyboardInterrupt
-
-    assert design_of(X, case.sw, "three").exchangeable != weighted
     whole = run_to_end()
-    file = tmp_path / "moves.json"
-    assert run_to_end(interrupt, file).stopped == "interrupted"
-    resumed = run_to_end(checkpoint=file)
-    assert [move.error for move in resumed.moves] == [move.error for move in whole.moves]
-    for size, step in whole.steps.items():
-        assert np.array_equal(step.coef, resumed.steps[size].coef)
+    assert any(move.action == "drop" for move in whole.moves) == (how == "floating")
+    for moves in range(1, len(whole.moves)):
+
+        def interrupt(trail, moves=moves):
+            if len(trail.moves) == moves:
+                raise KeyboardInterrupt
+
+        file = tmp_path / f"{moves}.json"
+        assert run_to_end(interrupt, file).stopped == "interrupted"
+        resumed = run_to_end(checkpoint=file)
+        assert [move.error for move in resumed.moves] == [move.error for move in whole.moves]
+        for size, step in whole.steps.items():
+            assert np.array_equal(step.coef, resumed.steps[size].coef)
+
+
+@pytest.mark.parametrize("form", ["auto", "pass"])
+def test_well_conditioned_candidates_are_projected_once(monkeypatch, form):
+    monkeypatch.setattr("sparsepath.rls.state.COMPILED_FROM", 1)
+    monkeypatch.setattr(candidates, "_once_more", None)
+    case = make("tall", m=300, n=20, seed=3)
+    search(design_of(case.X), case.Y, 50.0, 12, form=form)
 
 
 def test_what_the_gram_matrix_leaves_is_taken_off(monkeypatch):

@@ -101,7 +101,7 @@ class Follower:
         self.form, self.steps = form, steps
         self._seen: int | None = None
         self._batches = 0
-        self._by_passes = False  # whether t is made of passes over X and nothing else
+        self._by_passes = False  # whether t is made of passes over X with single vectors
 
     @property
     def t(self) -> Floats:
@@ -156,6 +156,7 @@ class Follower:
             sums, products = zip(*state.each(lambda rows: rows.newest(with_u)), strict=True)
             both = _centered(state, added(products), added(sums))
             new, Xu = both[:, 0], both[:, 1:] if with_u else None
+            self._by_passes &= not with_u  # two products at once are summed in another way
         k = len(t_b)
         if k:
             R = state.R[:k, :k]
