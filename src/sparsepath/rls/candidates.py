@@ -89,6 +89,7 @@ class Candidates:
             if state.rows[0].is_compiled:
                 self._take(state, feature, np.zeros(0, dtype=np.intp))
             else:
+                self._held = None
                 t = _overlaps_of(state, feature)
                 square, products = _project_held(state, t)
                 if square < SECOND_GO**2 * state.design.squares[feature]:
@@ -110,6 +111,7 @@ class Candidates:
         anything is left of the chosen columns, a mixture of them tells; it is taken off too.
         """
         design = state.design
+        self._held = None
         if design.has_whole_gram:
             t = state.solve(design.gram_column(feature)[state.chosen], transposed=True)
         elif overlaps is not None:

@@ -31,7 +31,8 @@ def added(parts: Iterable[Floats]) -> Floats:
 def mixture(size: int) -> Floats:
     """Fixed numbers of size one to two and either sign.
 
-    A vector that is orthogonal to the columns of Z mixed by them is orthogonal to each.
+    A vector that is orthogonal to the columns of Z mixed by them is orthogonal to each, but for
+    a coincidence.
     """
     parts = np.random.default_rng(0).uniform(-1.0, 1.0, size)
     parts += np.sign(parts)
