@@ -4,7 +4,7 @@ Everything of length m lives with its rows; a block of rows answers products wit
 out columns. In memory a block is a view of the data (nothing is copied, whatever the type and
 order); values are read as they are stored and all sums are taken in float64.
 
-A block has ``shape``, ``size``, the numbers it stores, and five answers:
+A block has ``shape`` and five answers:
 
 ``dot(V)``              X'V, n x c; or ``dot(V, some)``, for those columns of X only
 ``gram(means, weights, some)``  sum over rows of weights * (x - mean)(x - mean)', those columns
@@ -36,9 +36,6 @@ class RowBlock(Protocol):
     @property
     def shape(self) -> tuple[int, int]: ...
 
-    @property
-    def size(self) -> int: ...
-
     def dot(self, V: Floats, some: NDArray[np.intp] | None = None) -> Floats: ...
 
     def gram(self, means: Floats, weights: Floats | None, some: NDArray[np.intp]) -> Floats: ...
@@ -63,10 +60,6 @@ class DenseBlock:
     @property
     def shape(self) -> tuple[int, int]:
         return self._rows.shape
-
-    @property
-    def size(self) -> int:
-        return self._rows.size
 
     def _as_is(self) -> bool:
         return self._rows.dtype == np.float64
@@ -186,10 +179,6 @@ class SparseBlock:
     @property
     def shape(self) -> tuple[int, int]:
         return self._X.shape
-
-    @property
-    def size(self) -> int:
-        return self._X.nnz
 
     def dot(self, V: Floats, some: NDArray[np.intp] | None = None) -> Floats:
         if some is not None:

@@ -112,7 +112,7 @@ class State:
         v = loss.sample_weights(Y, w)
         self.n_targets = Y.shape[1]
         self.y_mean = (w @ Y) / design.total if design.fit_intercept else np.zeros(self.n_targets)
-        compiled = sum(block.size for block in design.blocks) >= COMPILED_FROM
+        compiled = not design.sparse and design.n_samples * design.n_features >= COMPILED_FROM
         live = np.flatnonzero(~design.constant)
         self.rows = [
             Rows(block, Y[part], g[part], v[part], loss, live, compiled)
