@@ -43,7 +43,8 @@ from sparsepath.rls.update import Update, limit, pick
 
 BATCH = 8  # candidates evaluated at once
 EVERY_NUMBERS = 1 << 18  # numbers in the columns evaluated at once, when everybody is
-MOST = 16  # and at most, of a great number that are still open
+MOST = 16  # and at most, of a great number that are still open,
+MOST_WIDE = 64  # or up to this many, if there are so many columns that these are few
 FIRST_BATCH = 1  # and at first: often the most hopeful settles the matter
 PASS_FROM = 0.3  # share of candidates whose products with u are better had from one pass over X
 BATCH_PASSES = 6  # passes over X that take as long as a batch of columns of the Gram matrix
@@ -253,7 +254,8 @@ class BoundFinder(Follower):
             n_open = int(np.searchsorted(bounds, limit(least, state.empty_error), side="right"))
             if not n_open:
                 break
-            many = min(n_open // 2, max(MOST, EVERY_NUMBERS // state.design.n_samples))
+            few = min(MOST_WIDE, state.design.n_features // MOST)
+            many = min(n_open // 2, max(MOST, few, EVERY_NUMBERS // state.design.n_samples))
             head = slice(min(n_open, FIRST_BATCH if not len(found) else max(BATCH, many)))
             if not fine[head].all():
                 if len(found) and np.count_nonzero(~fine[:n_open]) > PASS_FROM * len(features):
