@@ -256,6 +256,34 @@ def test_compiled_loops_change_nothing(monkeypatch, kind, how, loss):
         same_steps(expected, search(design, *given, form=form, **asked))
 
 
+def in_compiled_loops(case, loss, size):
+    """Every way to compute a path, with all loops that are compiled for large data."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sparsepath.rls.state.COMPILED_FROM", 1)
+        patch.setattr("sparsepath.data.blocks.COMPILED_FROM", 1)
+        dense = np.asfortranarray(case.X)
+        check_all_ways(Case(dense, case.Y, case.alpha, case.sw, case.name), loss, size)
+
+
+@examples(20)
+@given(problems(max_m=16, max_n=8), st.sampled_from(["squared", "absolute"]))
+def test_compiled_loops_against_refits(case, loss):
+    in_compiled_loops(case, loss, size_for(case))
+
+
+@examples(10)
+@given(classification(max_m=16, max_n=8), st.sampled_from(["zero_one", "balanced"]))
+def test_compiled_loops_that_count_against_refits(case, loss):
+    in_compiled_loops(case, loss, size_for(case))
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("kind", ["tall", "collinear", "scaled", "ties"])
+def test_longer_paths_in_compiled_loops_against_refits(kind, loss):
+    counts = loss in ("zero_one", "balanced")
+    in_compiled_loops(make(kind, m=40, n=14, seed=6, classification=counts), loss, 9)
+
+
 @pytest.mark.parametrize("n_candidates", [1, 3])
 @pytest.mark.parametrize("k", [0, 3, 6])
 def test_candidates_are_projected_in_several_strips(k, n_candidates):

@@ -36,6 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.data.blocks import Floats
+from sparsepath.rls.cache import Cache
 from sparsepath.rls.design import GRAM_BATCH, Design
 from sparsepath.rls.rows import Rows, Weighed, added
 from sparsepath.rls.state import Change, State, triangular
@@ -393,7 +394,7 @@ class CacheFinder(Follower):
         known = (s_error <= KNOWN_WELL * pivot) & ~design.constant
         inverse = np.divide(1.0, pivot, where=known, out=np.zeros(len(pivot)))
         tau = self.c[:, 0] * inverse
-        errors = state.sum(lambda rows: rows.score_cache(change, new, tau, inverse))
+        errors = state.sum(lambda rows: rows.cache.score(rows, change, new, tau, inverse))
         doubtful = np.flatnonzero(allowed & ~known & ~self.collinear)
         for i in range(0, len(doubtful), BATCH):
             batch = doubtful[i : i + BATCH]
@@ -417,7 +418,11 @@ class CacheFinder(Follower):
         seen, length = self._seen, len(state.history)
         self._follow(state, np.zeros(state.n_targets), with_u=False)
         if seen is None or length - seen > 1:
-            state.each(lambda rows: rows.fill_cache(design.means, design.scales, self.t))
+
+            def fill(rows: Rows) -> None:
+                rows.cache = Cache(rows, design.means, design.scales, self.t)
+
+            state.each(fill)
             return "none", np.zeros(design.n_features)
         if length == seen:
             return "none", np.zeros(design.n_features)

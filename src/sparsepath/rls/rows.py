@@ -9,7 +9,7 @@ those of ``state.py``; W holds the candidates at hand, z in its derivation.
 import copy
 from collections.abc import Iterable
 from functools import cache, reduce
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +17,11 @@ from numpy.typing import NDArray
 from sparsepath.data.blocks import Floats, RowBlock, products
 from sparsepath.rls.losses import NO_DECISION, ROOM, Loss, per_weight
 
+if TYPE_CHECKING:
+    from sparsepath.rls.cache import Cache
+
 STRIP = 4096  # rows scored at once: a few candidates' worth stays in cache
 MANY = 8  # candidates from which a product of matrices is faster than the compiled loop
-CACHE_BATCH = 32  # columns of P X computed at once
 
 
 def added(parts: Iterable[Floats]) -> Floats:
@@ -85,7 +87,11 @@ class Rows:
     ----------
     is_compiled : bool
         Whether there are compiled loops for all that happens to a candidate: for one target.
+    cache : Cache
+        P X in memory, for a search that keeps it.
     """
+
+    cache: "Cache"
 
     def __init__(
         self,
@@ -314,84 +320,35 @@ class Rows:
         for r, step in zip(self.r.T, steps, strict=True):
             r += step * direction
 
-    # P X in memory ------------------------------------------------------------------------------
-
-    def fill_cache(self, means: Floats, scales: Floats, t: Floats) -> None:
-        """Compute P X, one row per live feature, contiguous along the samples; t = X'Z.
-
-        For the losses that count, the rows take on the signs of the target. Rows of zeros make
-        their number a multiple of three.
-        """
-        n = len(self.live)
-        self._pending: tuple[Floats, Floats] | None = None
-        self.cache = np.zeros((n + -n % 3, len(self.g)))
-        for i in range(0, n, CACHE_BATCH):
-            part = self.live[i : i + CACHE_BATCH]
-            self.load(part, means[part], scales[part])
-            self.project(np.asfortranarray(t[part].T))
-            signs = self.Y[:, 0] if self.loss.counts else 1.0
-            np.multiply(self.W.T, signs, out=self.cache[i : i + len(part)])
-
-    def score_cache(self, change: str, new: Floats, tau: Floats, inverse: Floats) -> Floats:
-        """Bring P X up to the last change and return this block's share with each feature added.
-
-        ``new`` holds the products of the columns with the column of Z that came or went.
-        """
-        from sparsepath.rls.compiled import count_wrong, count_wrong_writing, sum_absolute
-
-        n = len(self.live)
-        given = np.zeros((3, len(self.cache)))
-        given[:, :n] = np.take([new, tau, inverse], self.live, axis=1)
-        new, tau, inverse = given
-        out = np.empty(len(self.cache))
-        q = self._Z[:, self.size - 1] if change == "add" else self.released
-        r = self.r[:, 0]
-        if self.loss.counts:
-            g, signs = (1.0 - NO_DECISION) * self.g, self.Y[:, 0]
-            q, r = signs * q, signs * r
-            earlier = (q, np.zeros(len(new))) if self._pending is None else self._pending
-            # Every other change is left to be made with the next: writing takes as long as reading.
-            write = change != "none" and self._pending is not None
-            count = count_wrong_writing if write else count_wrong
-            count(self.cache, *earlier, q, new, r, self.p, g, self.v, tau, inverse, ROOM, out)
-            if change != "none":
-                self._pending = None if write else (q, new)
-        else:
-            v = np.divide(self.v, self.g, where=self.g > 0, out=np.zeros(len(self.g)))
-            sum_absolute(self.cache, q, new, r, self.p, v, tau, inverse, ROOM, out)
-        shares = np.full(self.block.shape[1], np.inf)
-        shares[self.live] = out[:n]
-        return shares
-
     # Sums the driver asks for -------------------------------------------------------------------
 
     def criterion(self, about: float) -> "Measured":
         """Sums over the rows of the model as it stands; for the squared loss, also of u."""
+        sums: tuple[float, ...] | None = None
         if self._squared:
             from sparsepath.rls.compiled import measure
 
             r, u = self.r[:, 0], self.u[:, 0]
             given = (r, self.p, self._share, self.g, self.v, about, ROOM)
-            total, tight, squares, around, slope, *weighed = measure(*given, self._losses, u)
-            gu, uu, ur = np.array(weighed)[:, None]
-            self.weighed = Weighed(gu, uu, ur)
-            return Measured(total, tight, np.array([squares]), around, slope)
-        if self.is_compiled and self.loss.counts:
+            sums = measure(*given, self._losses, u)
+            self.weighed = Weighed(*np.array(sums[5:])[:, None])
+        elif self.is_compiled and self.loss.counts:
             from sparsepath.rls.compiled import measure_wrong
 
             y, r, g = self.Y[:, 0], self.r[:, 0], (1.0 - NO_DECISION) * self.g
             sums = measure_wrong(y, r, self.p, g, self.v, about, ROOM, self._losses)
-            total, tight, squares, around, slope = sums
-            return Measured(total, tight, np.array([squares]), around, slope)
+        if sums is not None:
+            total, tight, squared, around, slope = sums[:5]
+            return Measured(total, tight, np.array([squared]), around, slope)
         residuals = list(self.r.T.copy())
         p = np.maximum(self.p, ROOM)
         self._losses = self.loss.weighted(residuals, p, *self._given(slice(None)))
         if self.loss.name == "squared":
             self._weigh()
         off = self._losses - about * self.v
-        total, squares = float(self._losses.sum()), np.einsum("ij,ij->j", self.r, self.r)
-        tight = int(np.count_nonzero(self.p <= ROOM))
-        return Measured(total, tight, squares, float(off @ off), float(off @ self.v))
+        whole, squares = float(self._losses.sum()), np.einsum("ij,ij->j", self.r, self.r)
+        full = int(np.count_nonzero(self.p <= ROOM))
+        return Measured(whole, full, squares, float(off @ off), float(off @ self.v))
 
     def _weigh(self) -> None:
         self.u = self.r / np.square(self.p)[:, None]

@@ -1,0 +1,87 @@
+"""P X of a block of rows in memory: every candidate is judged in one pass over it.
+
+The letters are those of ``state.py``. Rows of the cache are columns of X, less their part in the
+chosen ones, contiguous along the samples.
+"""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sparsepath.data.blocks import Floats
+from sparsepath.rls.losses import NO_DECISION, ROOM
+
+if TYPE_CHECKING:
+    from sparsepath.rls.rows import Rows
+
+BATCH = 32  # columns of P X computed at once
+
+
+class Cache:
+    """P X of one block of rows, one row per feature that is not constant.
+
+    For the losses that count, the rows take on the signs of the target. Rows of zeros make their
+    number a multiple of what the compiled loop takes at once.
+
+    Parameters
+    ----------
+    rows : Rows
+        The block of rows; W of it is used as a workplace.
+    means, scales : arrays of shape (n,)
+        Of the columns.
+    t : array of shape (n, k)
+        X'Z.
+    """
+
+    def __init__(self, rows: "Rows", means: Floats, scales: Floats, t: Floats) -> None:
+        from sparsepath.rls.compiled import AT_ONCE
+
+        n = len(rows.live)
+        signs = rows.Y[:, 0] if rows.loss.counts else 1.0
+        self._columns = np.zeros((n + -n % AT_ONCE, len(rows.g)))
+        self._pending: tuple[Floats, Floats] | None = None
+        for i in range(0, n, BATCH):
+            part = rows.live[i : i + BATCH]
+            rows.load(part, means[part], scales[part])
+            rows.project(np.asfortranarray(t[part].T))
+            np.multiply(rows.W.T, signs, out=self._columns[i : i + len(part)])
+
+    def score(self, rows: "Rows", change: str, new: Floats, tau: Floats, inverse: Floats) -> Floats:
+        """Bring P X up to the last change and return the block's share with each feature added.
+
+        ``new`` holds the products of the columns with the column of Z that came or went.
+        """
+        n = len(rows.live)
+        given = np.zeros((3, len(self._columns)))
+        given[:, :n] = np.take([new, tau, inverse], rows.live, axis=1)
+        q = rows.Z[:, -1] if change == "add" else rows.released
+        score = self._count if rows.loss.counts else self._sum
+        shares = np.full(len(new), np.inf)
+        shares[rows.live] = score(rows, change != "none", q, *given)[:n]
+        return shares
+
+    def _count(
+        self, rows: "Rows", changed: bool, q: Floats, new: Floats, tau: Floats, inverse: Floats
+    ) -> Floats:
+        from sparsepath.rls.compiled import count_wrong, count_wrong_writing
+
+        out, signs = np.empty(len(new)), rows.Y[:, 0]
+        q, r, g = signs * q, signs * rows.r[:, 0], (1.0 - NO_DECISION) * rows.g
+        earlier = (q, np.zeros(len(new))) if self._pending is None else self._pending
+        # Every other change is left to be made with the next: writing takes as long as reading.
+        write = changed and self._pending is not None
+        count = count_wrong_writing if write else count_wrong
+        count(self._columns, *earlier, q, new, r, rows.p, g, rows.v, tau, inverse, ROOM, out)
+        if changed:
+            self._pending = None if write else (q, new)
+        return out
+
+    def _sum(
+        self, rows: "Rows", changed: bool, q: Floats, new: Floats, tau: Floats, inverse: Floats
+    ) -> Floats:
+        from sparsepath.rls.compiled import sum_absolute
+
+        out, r = np.empty(len(new)), rows.r[:, 0]
+        v = np.divide(rows.v, rows.g, where=rows.g > 0, out=np.zeros(len(rows.g)))
+        sum_absolute(self._columns, q, new, r, rows.p, v, tau, inverse, ROOM, out)
+        return out
