@@ -92,8 +92,11 @@ _HOMES = {
     "Step": "steps",
     "compare": "comparison",
     "grafting_path": "grafting",
+    "honest_error": "judging",
     "mutual_information": "information",
+    "permutation_null": "judging",
     "rls_state": "rls",
+    "stability": "judging",
 }
 
 __all__ = [

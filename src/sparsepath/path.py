@@ -7,6 +7,7 @@ import numbers
 import operator
 import platform
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsepath.choosing import CHOICES, places
 from sparsepath.errors import FileError, InputError
 from sparsepath.files import replacing
 from sparsepath.steps import Exchange, FloatArray, Move, Step, number
@@ -25,7 +27,6 @@ if TYPE_CHECKING:
 
 SCHEMA: dict[str, Any] = {"schema": "sparsepath/selection-path", "schema_version": 1}
 ERROR_KINDS = ("training", "selection", "honest")
-CHOICES = "'min', 'one_se', an integer (that size), a float >= 0 (within that part of the least)"
 Rule: TypeAlias = str | float | None
 
 
@@ -49,6 +50,9 @@ class SelectionPath:
         Of what data (``n_samples``, ``n_features``, ``fingerprint``); by which software.
     complete, stopped : bool, str
         Whether the search came to its end; what ended it, as ``"max_features"``, ``"interrupted"``.
+    validation : str
+        How parts of the data were left out of the whole procedure for the honest errors, as
+        ``"10-fold"``; empty if they were not, and there are none.
 
     Examples
     --------
@@ -77,6 +81,7 @@ class SelectionPath:
         versions: Mapping[str, str] | None = None,
         complete: bool = True,
         stopped: str = "",
+        validation: str = "",
     ) -> None:
         if isinstance(steps, Mapping):
             if any(size != len(step.subset) for size, step in steps.items()):
@@ -92,6 +97,7 @@ class SelectionPath:
         self.data: dict[str, Any] = _plain(data or {})
         self.versions: dict[str, str] = dict(_versions() if versions is None else versions)
         self.seed, self.complete, self.stopped = _plain(seed), complete, stopped
+        self.validation = validation
         if not self.steps or len(set(self.sizes)) < len(self):
             raise InputError(f"steps must hold one Step per size, not sizes {list(self.sizes)}.")
         if error_kind not in ERROR_KINDS:
@@ -138,9 +144,31 @@ class SelectionPath:
         return np.array([step.error_se for step in self.steps])
 
     @property
+    def honest_errors(self) -> FloatArray:
+        """Errors on samples that the whole procedure never saw, aligned with ``sizes``."""
+        return np.array([step.honest_error for step in self.steps])
+
+    @property
+    def honest_errors_se(self) -> FloatArray:
+        """The standard errors of the honest errors, aligned with ``sizes``."""
+        return np.array([step.honest_error_se for step in self.steps])
+
+    @property
+    def is_validated(self) -> bool:
+        """Whether there are honest errors; sizes are then chosen by them."""
+        return bool(self.validation)
+
+    @property
     def error_label(self) -> str:
         """What the errors are, and of which kind."""
         return f"{self.criterion} ({self.error_kind} error)"
+
+    @property
+    def chosen_by(self) -> str:
+        """What a size is chosen by: the honest error, or the criterion of the search itself."""
+        if self.is_validated:
+            return f"honest error ({self.validation}, the whole procedure repeated)"
+        return f"{self.error_label}, which the search itself minimised"
 
     def step(self, size: int) -> Step:
         """The model of this size."""
@@ -164,6 +192,14 @@ class SelectionPath:
         """Standard error of the criterion at this size; NaN if unknown."""
         return self.step(size).error_se
 
+    def honest_error(self, size: int) -> float:
+        """The error at this size on samples that the whole procedure never saw; NaN if unknown."""
+        return self.step(size).honest_error
+
+    def honest_error_se(self, size: int) -> float:
+        """Standard error of the honest error at this size; NaN if unknown."""
+        return self.step(size).honest_error_se
+
     def coef(self, size: int) -> FloatArray | None:
         """Coefficients, size x n_targets, in order of entry; None if the model has none."""
         return self.step(size).coef
@@ -180,6 +216,9 @@ class SelectionPath:
         The rule ``"min"`` takes the smallest size of least error; ``"one_se"`` the smallest whose
         error is at most the least plus its standard error; an int, or ``size``, that size; a float,
         or ``within``, the smallest size whose error is at most (1 + ``within``) times the least.
+
+        The error is the honest one where there is one, and the standard error then that of the
+        difference to the least; else it is the criterion that the search itself minimised.
         """
         given: list[Any] = [value for value in (rule, size, within) if value is not None]
         if len(given) != 1:
@@ -188,17 +227,25 @@ class SelectionPath:
         number = isinstance(value, numbers.Real) and not isinstance(value, bool)
         if number and isinstance(value, numbers.Integral) and within is None:
             return len(self.subset(int(value)))
-        least = self.steps[int(np.argmin(self.errors))]  # the first of equals: the smallest
-        if number and size is None and 0 <= value < math.inf:
-            # copysign: an error below zero (minus a mutual information) is relaxed upwards too
-            limit = (1 + math.copysign(value, least.error)) * least.error
-        elif rule in ("min", "one_se"):
-            limit = least.error + (least.error_se if rule == "one_se" else 0)
-        else:
+        if size is not None or (within is not None and not number):
             raise InputError(f"cannot choose by {value!r}; allowed are {CHOICES}.")
-        if math.isnan(limit):
+        value = float(value) if number else value
+        sizes, errors, allowance = self._choosable()
+        if value == "one_se" and np.isnan(allowance[errors.argmin()]):
             raise InputError("no standard error where the error is least; use 'min' or within=.")
-        return self.sizes[int(np.argmax(self.errors <= limit))]
+        return sizes[int(places(value, errors[None], lambda _: allowance[None])[0])]
+
+    def _choosable(self) -> tuple[tuple[int, ...], FloatArray, FloatArray]:
+        """The sizes to choose from, their errors, and how much above the least one_se allows."""
+        if not self.is_validated:
+            least = self.errors_se[int(np.argmin(self.errors))]
+            return self.sizes, self.errors, np.full(len(self), least)
+        steps = [step for step in self.steps if not math.isnan(step.honest_error)]
+        return (
+            tuple(len(step.subset) for step in steps),
+            np.array([step.honest_error for step in steps]),
+            np.array([step.honest_gap_se for step in steps]),
+        )
 
     def settle(self, rule: Any) -> int:
         """As ``choose``; if the search did not come to its end, for a size the nearest there is."""
@@ -234,6 +281,8 @@ class SelectionPath:
     def to_frame(self, backend: Literal["pandas", "polars", "pyarrow"] = "pandas") -> Any:
         """One row per size: size, error, error_se, error_kind, entered, left, features.
 
+        With validation also honest_error and honest_error_se.
+
         ``entered`` and ``left`` are against the size before; names are joined by commas.
         """
         import narwhals
@@ -247,6 +296,7 @@ class SelectionPath:
             "error": self.errors.tolist(),
             "error_se": self.errors_se.tolist(),
             "error_kind": [self.error_kind] * len(self),
+            **(self._honest_columns() if self.is_validated else {}),
             "entered": [joined(_without(new, old)) for old, new in pairs],
             "left": [joined(_without(old, new)) for old, new in pairs],
             "features": [joined(subset) for subset in self.subsets],
@@ -255,6 +305,32 @@ class SelectionPath:
             return narwhals.from_dict(columns, backend=backend).to_native()
         except (ImportError, ValueError) as error:
             raise InputError(f"{backend!r} is missing: take pandas, polars or pyarrow.") from error
+
+    def _honest_columns(self) -> dict[str, list[float]]:
+        return {
+            "honest_error": self.honest_errors.tolist(),
+            "honest_error_se": self.honest_errors_se.tolist(),
+        }
+
+    def with_honest(
+        self,
+        sizes: Sequence[int],
+        errors: FloatArray,
+        errors_se: FloatArray,
+        gaps_se: FloatArray,
+        validation: str,
+    ) -> "SelectionPath":
+        """The same path with honest errors, of the sizes named; see ``honest_error``."""
+        known = {k: tuple(row) for k, *row in zip(sizes, errors, errors_se, gaps_se, strict=True)}
+        names = ("honest_error", "honest_error_se", "honest_gap_se")
+        none = (math.nan,) * len(names)
+        path = copy.copy(self)
+        path.steps = tuple(
+            replace(step, **dict(zip(names, known.get(len(step.subset), none), strict=True)))
+            for step in self.steps
+        )
+        path.validation = validation
+        return path
 
     def evaluate(
         self,
@@ -301,6 +377,7 @@ class SelectionPath:
             steps.append(Step(self.subset(size), losses.mean(), se, train_error=trained))
         judged = copy.copy(self)
         judged.steps, judged.moves, judged.start = tuple(steps), (), ()
+        judged.validation = ""
         judged.criterion, judged.error_kind = found.criterion, found.kind
         judged.parameters = {**self.parameters, "evaluated_by": repr(estimator)}
         return judged
@@ -363,10 +440,28 @@ class SelectionPath:
             reason = error if isinstance(error, InputError) else "not JSON, or only half written."
             raise FileError(f"cannot read {path}: {reason}") from error
 
-    def _curve(self) -> tuple[tuple[int, ...], FloatArray, FloatArray, str, dict[str, int]]:
-        rules = ("min",) if math.isnan(self.error_se(self.choose("min"))) else ("min", "one_se")
+    def _curve(self) -> "Curve":
+        """What is drawn: the errors that sizes are chosen by, and beside honest ones the others."""
+        sizes, errors, errors_se = self.sizes, self.errors, self.errors_se
+        label, beside = self.error_label, None
+        if self.is_validated:
+            errors, errors_se = self.honest_errors, self.honest_errors_se
+            label = f"error on samples left out ({self.validation})"
+            beside = (f"{self.criterion} of the search", self.errors)
+        least = errors_se[sizes.index(self.choose("min"))]
+        rules = ("min",) if math.isnan(least) else ("min", "one_se")
         chosen = {rule: self.choose(rule) for rule in rules}
-        return self.sizes, self.errors, self.errors_se, self.error_label, chosen
+        return sizes, errors, errors_se, label, chosen, beside
+
+
+Curve: TypeAlias = tuple[
+    tuple[int, ...],
+    FloatArray,
+    FloatArray,
+    str,
+    dict[str, int],
+    tuple[str, FloatArray] | None,
+]
 
 
 def _plain(value: Any) -> Any:

@@ -90,6 +90,7 @@ def plot_curve(
     errors_se: NDArray[np.float64],
     label: str,
     chosen: Mapping[str, int],
+    beside: tuple[str, NDArray[np.float64]] | None = None,
     *,
     ax: "Axes | None" = None,
 ) -> "Axes":
@@ -108,6 +109,8 @@ def plot_curve(
         What the errors are, and of which kind, for the axis.
     chosen : mapping of {"min", "one_se"} to int
         Sizes to mark.
+    beside : (str, array of shape (len(sizes),)), optional
+        Another error by size, and what it is: a thin dashed line.
     ax : matplotlib Axes, optional
         Where to draw; without it a figure is made.
     """
@@ -128,6 +131,9 @@ def plot_curve(
             linewidth=0,
             label="± one standard error",
         )
+    if beside is not None:
+        other = np.where(np.isfinite(beside[1]), beside[1], np.nan)
+        ax.plot(k, other, color=GREY, linewidth=1.0, linestyle="--", zorder=2, label=beside[0])
     for rule, size in chosen.items():
         text, colour, style = MARKS[rule]
         at = seen[np.flatnonzero(k == size)]
@@ -191,6 +197,7 @@ def plot(
     errors_se: NDArray[np.float64],
     label: str,
     chosen: Mapping[str, int],
+    beside: tuple[str, NDArray[np.float64]] | None,
     matrix: NDArray[np.bool_],
     names: Sequence[str],
 ) -> "Figure":
@@ -198,7 +205,7 @@ def plot(
     height = _path_height(len(_rows(matrix)))
     figure = _figure(3.2 + height)
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=[3.2, height])
-    plot_curve(sizes, errors, errors_se, label, chosen, ax=upper)
+    plot_curve(sizes, errors, errors_se, label, chosen, beside, ax=upper)
     plot_path(sizes, matrix, names, ax=lower)
     upper.set_xlabel("")
     for rule, size in chosen.items():

@@ -11,6 +11,14 @@ from numpy.typing import NDArray
 from sparsepath.errors import InputError
 
 FloatArray: TypeAlias = NDArray[np.float64]
+NUMBERS = (
+    "error",
+    "error_se",
+    "train_error",
+    "honest_error",
+    "honest_error_se",
+    "honest_gap_se",
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,10 +31,13 @@ class Step:
     coef: FloatArray | None = None  # size x n_targets, in the units of the data
     intercept: FloatArray | None = None  # n_targets
     train_error: float = math.nan  # the same loss on the training data; NaN if unknown
+    honest_error: float = math.nan  # the loss on samples that the whole procedure never saw
+    honest_error_se: float = math.nan  # its standard error
+    honest_gap_se: float = math.nan  # and that of its difference to the least on the path
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "subset", tuple(map(operator.index, self.subset)))
-        for name in ("error", "error_se", "train_error"):
+        for name in NUMBERS:
             object.__setattr__(self, name, number(getattr(self, name)))
         for name in ("coef", "intercept"):
             if getattr(self, name) is not None:

@@ -1,0 +1,247 @@
+"""How many features, and at what error, told so that it holds on new data."""
+
+import math
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sparsepath.errors import InputError
+from sparsepath.judging.correction import corrected
+from sparsepath.judging.left_out import LeftOut, left_out
+from sparsepath.judging.null import LEVEL as P_LEVEL
+from sparsepath.judging.null import Null, permutation_null
+from sparsepath.judging.stability import Z90
+from sparsepath.path import SelectionPath
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+@dataclass(frozen=True)
+class Honest:
+    """The size of a model and its error on data that the whole procedure never saw.
+
+    Attributes
+    ----------
+    size : int
+        The number of features.
+    error, error_se : float
+        If the size was chosen by the honest errors: corrected for that choice.
+    interval : (float, float)
+        Holds the error of the model in nine of ten cases.
+    empty_error : float
+        The honest error of the empty model, or of the smallest on the path.
+    measure : str
+        What the error is, as ``"squared error"``.
+    validation : str
+        How parts were left out, as ``"10-fold"``.
+    p_value : float or None
+        How often the search reaches so low an error when y is shuffled; None if not asked for.
+    """
+
+    size: int
+    error: float
+    error_se: float
+    interval: tuple[float, float]
+    empty_error: float
+    measure: str
+    validation: str
+    p_value: float | None = None
+
+    @property
+    def gain(self) -> float:
+        """The part of the empty model's error that the features take away; below zero: none."""
+        return 1.0 - self.error / self.empty_error if self.empty_error else math.nan
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether a permutation test was made and found nothing that noise would not give."""
+        return self.p_value is not None and self.p_value > P_LEVEL
+
+    def sentence(self) -> str:
+        """What is told of the error, in one sentence."""
+        low, high = self.interval
+        told = (
+            f"{self.measure} {self.error:.4g} on new data (90 % interval {low:.4g} to {high:.4g}; "
+            f"the empty model: {self.empty_error:.4g})"
+        )
+        if self.is_nothing:
+            told += f"; shuffled targets do as well (p = {self.p_value:.2g}): nothing is here"
+        return told[0].upper() + told[1:] + "."
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values."""
+        return {**asdict(self), "interval": list(self.interval)}
+
+
+@dataclass(frozen=True, eq=False)
+class HonestError:
+    """What :func:`honest_error` gives: errors of all sizes, and of the one to choose.
+
+    Attributes
+    ----------
+    chosen : Honest
+        The size that the rule takes, and its error.
+    sizes, errors, errors_se : tuple of int, arrays
+        Honest errors of every size.
+    left_out : LeftOut
+        The losses they are means of.
+    null : Null or None
+        The same search on shuffled targets, if asked for.
+    """
+
+    chosen: Honest
+    sizes: tuple[int, ...]
+    errors: Any
+    errors_se: Any
+    left_out: LeftOut
+    null: Null | None = None
+
+    def sentence(self) -> str:
+        """What came out, in one or two sentences."""
+        n = self.chosen.size
+        told = f"{n} feature{'' if n == 1 else 's'}. {self.chosen.sentence()}"
+        return told if self.null is None else f"{told} {self.null.sentence()}"
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """One row per size: size, honest_error, honest_error_se."""
+        from sparsepath.judging.frames import frame
+
+        columns = {
+            "size": list(self.sizes),
+            "honest_error": self.errors.tolist(),
+            "honest_error_se": self.errors_se.tolist(),
+        }
+        return frame(columns, backend)
+
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
+        """Draw the honest error against size."""
+        from sparsepath import plots
+
+        label = f"{self.chosen.measure} on samples left out ({self.chosen.validation})"
+        least = self.sizes[int(np.argmin(self.errors))]
+        chosen = {"min": least, "one_se": self.chosen.size}
+        return plots.plot_curve(self.sizes, self.errors, self.errors_se, label, chosen, ax=ax)
+
+
+def honest_error(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    validation: Any = 10,
+    choose: Any = "one_se",
+    null: int = 0,
+    groups: Any = None,
+    callback: Callable[[int, int], object] | None = None,
+    **fit_params: Any,
+) -> HonestError:
+    """What an estimator errs on data that it never saw, by size and for the size to choose.
+
+    Everything that looks at X or y (the search, its penalty, scaling) is repeated with each part
+    of the data left out. Any scikit-learn predictor can be judged; one without a path has one size.
+
+    Parameters
+    ----------
+    estimator : estimator with a path, or any scikit-learn predictor
+        It is cloned, never fitted itself.
+    X, y : array, sparse matrix or data frame; array
+        As given to ``fit``.
+    validation : int, splitter or list of splits
+        How parts are left out. A number of folds: shuffled by a fixed seed, stratified for classes.
+    choose : {"one_se", "min"}, int or float
+        How the size is chosen from the honest errors; see ``SelectionPath.choose``.
+    null : int
+        How often to repeat the search with y shuffled, for a p-value; 0: not at all.
+    groups : array, optional
+        Samples that must not be parted.
+    callback : callable, optional
+        Called with the number of parts done and of all.
+    **fit_params
+        More arguments of ``fit``; those with an entry per sample are cut like y.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sparsepath import LarsSelector, honest_error
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> found = honest_error(LarsSelector(), X, y)
+    >>> found.chosen.size, 2900 < found.chosen.error < 3300
+    (4, True)
+    """
+    found = left_out(
+        estimator, X, y, validation, fit_params=fit_params, groups=groups, told=callback
+    )
+    errors, errors_se = found.errors, found.errors_se
+    path = SelectionPath(
+        [_step(size) for size in found.sizes], n_features=max(found.sizes, default=0)
+    )
+    path = attach(path, found)
+    nothing = None
+    if null:
+        nothing = permutation_null(
+            estimator, X, y, null, groups=groups, callback=callback, **fit_params
+        )
+    p_value = None if nothing is None else nothing.p_value
+    record = told(found, path, choose, p_value)
+    return HonestError(record, found.sizes, errors, errors_se, found, nothing)
+
+
+def _step(size: int) -> Any:
+    from sparsepath.steps import Step
+
+    return Step(tuple(range(size)), math.inf)
+
+
+def attach(path: SelectionPath, found: LeftOut) -> SelectionPath:
+    """The path with the honest errors of its sizes."""
+    errors = found.errors
+    best = found.sizes[int(np.argmin(errors))]
+    return path.with_honest(found.sizes, errors, found.errors_se, found.gaps_se(best), found.label)
+
+
+def told(found: LeftOut, path: SelectionPath, rule: Any, p_value: float | None = None) -> Honest:
+    """The record of the size that a rule takes on a path with honest errors.
+
+    A size that was asked for needs no correction: it was not chosen by the errors. If shuffled
+    targets do as well, the empty model is taken.
+    """
+    if p_value is not None and p_value > P_LEVEL:
+        rule = path.sizes[0]
+    size = path.settle(rule)
+    if isinstance(rule, int | np.integer) and not isinstance(rule, bool):
+        return at(path, size, found.yardstick, p_value)
+    error, interval = corrected(found, rule)
+    return Honest(
+        size,
+        error,
+        path.honest_error_se(size),
+        interval,
+        path.steps[0].honest_error,
+        found.yardstick,
+        path.validation,
+        p_value,
+    )
+
+
+def at(path: SelectionPath, size: int, measure: str, p_value: float | None = None) -> Honest:
+    """The record of a size that was asked for."""
+    error, se = path.honest_error(size), path.honest_error_se(size)
+    if math.isnan(error):
+        raise InputError(f"size {size} has no honest error.")
+    spread = math.exp(min(700.0, Z90 * SHARED * se / error)) if error > 0 else 1.0
+    return Honest(
+        size,
+        error,
+        se,
+        (error / spread, error * spread),
+        path.steps[0].honest_error,
+        measure,
+        path.validation,
+        p_value,
+    )
+
+
+SHARED = 1.2  # folds share most of their training samples: intervals of one error are too short

@@ -1,0 +1,181 @@
+"""Is there anything at all? How low an error the same search reaches when y is shuffled.
+
+Shuffling y breaks every tie between X and y and leaves all else as it is, so the errors of the
+search on shuffled targets are what it reaches where there is nothing to find. With E for the
+errors of N shuffles and of the data themselves (N + 1 rows, one column per size), brought to one
+scale by the mean M_k and the standard deviation S_k of each column, the p-value of the path as a
+whole compares how far below the mean a row gets at its best size,
+
+    t_ik = (M_k - E_ik) / S_k,      T_i = max_k t_ik,      P = #{i : T_i >= T_0} / (N + 1),
+
+and the p-value at size k, adjusted for looking at all of them, is #{i : T_i >= t_0k} / (N + 1)
+(Westfall and Young 1993, *Resampling-Based Multiple Testing*, max-T). All rows are treated alike,
+so the level is exact whatever the distribution.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sparsepath.errors import InputError
+from sparsepath.judging.left_out import at_most, fitted, quiet_copy, rows_of
+from sparsepath.judging.yardsticks import Floats
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+LEVEL = 0.05  # p-values above this: nothing is there that the search could not find in noise
+
+
+@dataclass(frozen=True, eq=False)
+class Null:
+    """Errors of a search on shuffled targets, and what they say of the error on the true ones.
+
+    Attributes
+    ----------
+    sizes : tuple of int
+    errors : array of shape (K,)
+        The criterion on the data.
+    null_errors : array of shape (n_permutations, K)
+        The criterion on shuffled targets.
+    p_values : array of shape (K,)
+        Per size, adjusted for looking at all sizes.
+    p_value : float
+        Of the path as a whole.
+    criterion : str
+        What the errors are.
+    """
+
+    sizes: tuple[int, ...]
+    errors: Floats
+    null_errors: Floats
+    p_values: Floats
+    p_value: float
+    criterion: str
+
+    @property
+    def anything(self) -> bool:
+        """Whether the search found more than it finds in shuffled targets."""
+        return self.p_value <= LEVEL
+
+    def sentence(self) -> str:
+        """What came out, in one sentence."""
+        n = len(self.null_errors)
+        size = self.sizes[int(self.p_values.argmin())]
+        found = self.errors[self.sizes.index(size)]
+        typical = float(np.median(self.null_errors[:, self.sizes.index(size)]))
+        told = (
+            f"with y shuffled {n} times the same search reaches {typical:.4g} at size {size} "
+            f"(median) where it reached {found:.4g}: p = {self.p_value:.3g}"
+        )
+        if self.anything:
+            return f"There is something: {told}."
+        return f"Nothing here that the search does not find in noise: {told}."
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """One row per size: size, error, null_median, null_least, p_value."""
+        from sparsepath.judging.frames import frame
+
+        columns = {
+            "size": list(self.sizes),
+            "error": self.errors.tolist(),
+            "null_median": np.median(self.null_errors, axis=0).tolist(),
+            "null_least": self.null_errors.min(0).tolist(),
+            "p_value": self.p_values.tolist(),
+        }
+        return frame(columns, backend)
+
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
+        """Draw the errors on the data above those on shuffled targets."""
+        from sparsepath.judging import pictures
+
+        return pictures.plot_null(self, ax)
+
+
+def permutation_null(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    n_permutations: int = 200,
+    *,
+    groups: Any = None,
+    random_state: int = 0,
+    callback: Callable[[int, int], object] | None = None,
+    **fit_params: Any,
+) -> Null:
+    """Repeat a search on shuffled targets.
+
+    Parameters
+    ----------
+    estimator : estimator with a path
+        It is cloned; its search alone is repeated, without validation.
+    X, y : array, sparse matrix or data frame; array
+        As given to ``fit``.
+    n_permutations : int
+        How often y is shuffled.
+    groups : array, optional
+        y is shuffled within these only.
+    random_state : int
+        Seed of the shuffles.
+    callback : callable, optional
+        Called with the number done and of all; a true value ends the work there.
+    **fit_params
+        More arguments of ``fit``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sparsepath import LarsSelector, permutation_null
+    >>> X, y = np.random.default_rng(0).standard_normal((2, 40, 6))
+    >>> permutation_null(LarsSelector(2), X, y[:, 0], 19).anything
+    False
+    """
+    if not isinstance(n_permutations, int) or n_permutations < 1:
+        raise InputError(f"n_permutations={n_permutations!r}; give a whole number from 1 up.")
+    quiet = quiet_copy(estimator)
+    first = fitted(quiet, X, y, fit_params)
+    sizes = tuple(size for size in first.path_.sizes if size) or (0,)
+    rng = np.random.default_rng(random_state)
+    rows = []
+    for done in range(n_permutations):
+        if callback is not None and callback(done, n_permutations):
+            break
+        order = shuffled(rng, len(y), groups)
+        path = fitted(quiet, X, rows_of(y, order), fit_params).path_
+        rows.append(_errors(path, sizes))
+    null = np.array(rows)
+    found = _errors(first.path_, sizes)
+    overall, per_size = p_values(found, null)
+    return Null(sizes, found, null, per_size, overall, first.path_.error_label)
+
+
+def shuffled(rng: np.random.Generator, n: int, groups: Any = None) -> Any:
+    """A random order of n samples; within groups if there are any."""
+    if groups is None:
+        return rng.permutation(n)
+    order = np.arange(n)
+    for group in np.unique(groups):
+        rows = np.flatnonzero(np.asarray(groups) == group)
+        order[rows] = rng.permutation(rows)
+    return order
+
+
+def p_values(errors: Floats, null: Floats) -> tuple[float, Floats]:
+    """For the best of all sizes, and per size adjusted for their number.
+
+    >>> p_values(np.array([1.0, 5.0]), np.array([[2.0, 5.0], [3.0, 5.0], [4.0, 5.0]]))
+    (0.25, array([0.25, 1.  ]))
+    """
+    E = np.vstack([errors, null])
+    spread = E.std(0)
+    t = (E.mean(0) - E) / np.where(spread > 0, spread, 1.0)
+    highest = t.max(1)
+    near = 1e-9  # equal errors, on either side of rounding
+    adjusted = np.array([(highest >= value - near).mean() for value in t[0]])
+    return float(adjusted.min()), adjusted
+
+
+def _errors(path: Any, sizes: tuple[int, ...]) -> Floats:
+    return np.array([path.error(at_most(size, path.sizes)) for size in sizes])

@@ -1,0 +1,288 @@
+"""How firmly features are chosen: the same search on halves of the data.
+
+The samples are parted into two halves at random, again and again, and the search is run on each
+half (complementary pairs: Shah and Samworth 2013). With z_if telling whether run i of M chose
+feature f among d, and p_f for the part of runs that did:
+
+- **frequencies** p_f, per size;
+- **Nogueira's index** of the whole choice, 1 for the same set every time and 0 for sets drawn at
+  random, whatever their sizes (Nogueira, Sechidis and Brown 2018):
+
+      Phi = 1 - mean_f s_f^2 / (k/d (1 - k/d)),     s_f^2 = M/(M-1) p_f (1 - p_f),     k = mean size
+
+  with its standard error from the runs' shares phi_i of it;
+- **false features**: of those with p_f >= pi at most k^2 / ((2 pi - 1) d) are expected to be noise,
+  if noise features are exchangeable (Meinshausen and Buehlmann 2010);
+- **features that stand in for each other**: two that are chosen together more rarely than chance
+  has it, though each is chosen often, and that are correlated.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import hypergeom
+from sklearn.base import is_classifier
+
+from sparsepath.errors import InputError
+from sparsepath.judging.left_out import at_most, fitted, quiet_copy, rows_of
+from sparsepath.judging.yardsticks import Floats
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Z90 = 1.6448536269514722
+OFTEN = 0.1  # parts of runs below this: too few to say what a feature stands in for
+ALIKE = 0.3  # absolute correlation from which features may stand in for each other
+CHANCE = 0.05  # level of "more rarely together than by chance", over all pairs looked at
+
+
+@dataclass(frozen=True, eq=False)
+class Stability:
+    """What a search chose on halves of the data.
+
+    Attributes
+    ----------
+    sizes : tuple of int
+    frequencies : array of shape (K, n_features)
+        The part of runs in which a feature was chosen, by size.
+    indices, indices_se : array of shape (K,)
+        Nogueira's index by size, and its standard error.
+    feature_names : tuple of str
+    runs : array of bool, shape (K, n_runs, n_often)
+        Whether a run chose a feature, of those in ``often``: in a tenth of the runs or more.
+    often : array of int
+    alike : array of bool, shape (n_often, n_often)
+        Which of these are correlated.
+    """
+
+    sizes: tuple[int, ...]
+    frequencies: Floats
+    indices: Floats
+    indices_se: Floats
+    feature_names: tuple[str, ...]
+    runs: NDArray[np.bool_]
+    often: NDArray[np.intp]
+    alike: NDArray[np.bool_]
+
+    @property
+    def n_runs(self) -> int:
+        """How many halves the search was run on."""
+        return self.runs.shape[1]
+
+    def stand_ins(self, size: int) -> list[tuple[str, ...]]:
+        """Groups of features of which one is chosen, at this size, where another is not."""
+        groups = _groups(self.runs[self._at(size)], self.alike)
+        return [tuple(self.feature_names[self.often[i]] for i in group) for group in groups]
+
+    def index(self, size: int) -> float:
+        """Nogueira's index at this size."""
+        return float(self.indices[self._at(size)])
+
+    def interval(self, size: int) -> tuple[float, float]:
+        """A 90 % interval of the index at this size."""
+        at = self._at(size)
+        half = Z90 * self.indices_se[at]
+        return float(self.indices[at] - half), float(min(1.0, self.indices[at] + half))
+
+    def frequency(self, size: int) -> dict[str, float]:
+        """How often each feature was chosen at this size, the most frequent first."""
+        row = self.frequencies[self._at(size)]
+        order = np.lexsort((np.arange(len(row)), -row))
+        return {self.feature_names[i]: float(row[i]) for i in order if row[i] > 0}
+
+    def expected_false(self, size: int, threshold: float = 0.75) -> float:
+        """At most so many of the features chosen in this part of the runs are noise, on average."""
+        if not 0.5 < threshold <= 1:
+            raise InputError(f"threshold={threshold!r}; give a number above 0.5, at most 1.")
+        chosen = self.frequencies[self._at(size)].sum()
+        return float(chosen**2 / ((2 * threshold - 1) * self.frequencies.shape[1]))
+
+    def sentence(self, size: int | None = None) -> str:
+        """What came out at one size (default: the largest), in one sentence."""
+        size = self.sizes[-1] if size is None else size
+        low, high = self.interval(size)
+        told = ", ".join(f"{n} {p:.0%}" for n, p in list(self.frequency(size).items())[:8])
+        return (
+            f"Over {self.n_runs} halves of the data the choice of {size} has a stability of "
+            f"{self.index(size):.2f} ({low:.2f} to {high:.2f}; 1 is the same every time); "
+            f"chosen most often: {told or 'nothing'}."
+        )
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """One row per size and feature that was ever chosen: size, feature, frequency."""
+        from sparsepath.judging.frames import frame
+
+        rows, columns = np.nonzero(self.frequencies)
+        return frame(
+            {
+                "size": [self.sizes[k] for k in rows],
+                "feature": [self.feature_names[i] for i in columns],
+                "frequency": self.frequencies[rows, columns].tolist(),
+            },
+            backend,
+        )
+
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
+        """Draw how often features were chosen, by size."""
+        from sparsepath.judging import pictures
+
+        return pictures.plot_stability(self, ax)
+
+    def _at(self, size: int) -> int:
+        if size not in self.sizes:
+            raise InputError(f"no size {size}; the sizes are {list(self.sizes)}.")
+        return self.sizes.index(size)
+
+
+def stability(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    n_halves: int = 50,
+    *,
+    groups: Any = None,
+    random_state: int = 0,
+    callback: Callable[[int, int], object] | None = None,
+    **fit_params: Any,
+) -> Stability:
+    """Repeat a search on halves of the data.
+
+    Parameters
+    ----------
+    estimator : estimator with a path
+        It is cloned; its search alone is repeated, without validation.
+    X, y : array, sparse matrix or data frame; array
+        As given to ``fit``.
+    n_halves : int
+        How many halves, in complementary pairs: an even number.
+    groups : array, optional
+        Groups stay whole.
+    random_state : int
+        Seed of the halves.
+    callback : callable, optional
+        Called with the number done and of all; a true value ends the work there.
+    **fit_params
+        More arguments of ``fit``.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sparsepath import LarsSelector, stability
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> found = stability(LarsSelector(4), X, y, 20)
+    >>> found.index(2) > 0.9, found.sizes
+    (True, (1, 2, 3, 4))
+    """
+    if not isinstance(n_halves, int) or n_halves < 2 or n_halves % 2:
+        raise InputError(f"n_halves={n_halves!r}; give an even number from 2 up.")
+    quiet = quiet_copy(estimator)
+    rng = np.random.default_rng(random_state)
+    labels = np.asarray(y) if is_classifier(estimator) else None
+    paths: list[Any] = []
+    halves: list[Any] = []
+    while len(paths) < n_halves:
+        if not halves:
+            halves = list(split_in_two(rng, len(y), labels, groups))
+        if callback is not None and callback(len(paths), n_halves) and len(paths) > 1:
+            break
+        rows = halves.pop()
+        model = fitted(quiet, rows_of(X, rows), rows_of(y, rows), fit_params, rows, len(y))
+        paths.append(model.path_)
+    d = paths[0].n_features
+    sizes = tuple(sorted({size for path in paths for size in path.sizes if size}))
+    chosen = np.zeros((len(sizes), len(paths), d), dtype=bool)
+    for i, path in enumerate(paths):
+        for k, size in enumerate(sizes):
+            chosen[k, i, list(path.subset(at_most(size, path.sizes)))] = True
+    found = [nogueira(Z) for Z in chosen]
+    often = np.flatnonzero(chosen.mean(1).max(0, initial=0.0) >= OFTEN)
+    return Stability(
+        sizes,
+        chosen.mean(1),
+        np.array([index for index, _ in found]),
+        np.array([se for _, se in found]),
+        _names(X, paths[0]),
+        chosen[:, :, often],
+        often,
+        _correlated(X, often),
+    )
+
+
+def split_in_two(
+    rng: np.random.Generator, n: int, labels: Any = None, groups: Any = None
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Two halves: of every class, or of whole groups."""
+    if groups is not None:
+        named, of = np.unique(np.asarray(groups), return_inverse=True)
+        order = rng.permutation(len(named))
+        first = np.isin(of, order[: len(named) // 2])
+    else:
+        first = np.zeros(n, dtype=bool)
+        of = np.zeros(n, int) if labels is None else np.unique(labels, return_inverse=True)[1]
+        odd = 0
+        for label in range(of.max(initial=0) + 1):
+            rows = rng.permutation(np.flatnonzero(of == label))
+            first[rows[: (len(rows) + odd % 2) // 2]] = True  # who gets the odd one alternates
+            odd += len(rows) % 2
+    return np.flatnonzero(first), np.flatnonzero(~first)
+
+
+def nogueira(Z: NDArray[np.bool_]) -> tuple[float, float]:
+    """The index of M subsets of d features (M x d), and its standard error; NaN if undefined.
+
+    >>> nogueira(np.array([[1, 0, 0], [1, 0, 0]], dtype=bool))
+    (1.0, 0.0)
+    """
+    M, d = Z.shape
+    p, sizes = Z.mean(0), Z.sum(1)
+    k = sizes.mean()
+    scale = k / d * (1 - k / d)
+    if M < 2 or not scale > 0:
+        return float("nan"), float("nan")
+    index = 1 - (M / (M - 1) * p * (1 - p)).mean() / scale
+    shares = (
+        Z @ p / d - sizes * k / d**2 + index / 2 * (2 * k * sizes / d**2 - sizes / d - k / d + 1)
+    ) / scale
+    variance = 4 / M**2 * np.square(shares - shares.mean()).sum()
+    return float(index), float(np.sqrt(variance))
+
+
+def _groups(Z: NDArray[np.bool_], alike: NDArray[np.bool_]) -> list[list[int]]:
+    """Columns of Z (runs x features), correlated, that are true together more rarely than by chance.
+
+    That two meet so rarely, each being chosen as often as it is, must have a probability
+    (hypergeometric) of at most CHANCE over the number of pairs looked at.
+    """
+    M, n = Z.shape
+    counts = Z.sum(0)
+    some = counts >= OFTEN * M
+    pairs = [
+        (a, b) for a in range(n) for b in range(a + 1, n) if alike[a, b] and some[a] and some[b]
+    ]
+    group = list(range(n))
+    for a, b in pairs:
+        together = int((Z[:, a] & Z[:, b]).sum())
+        if hypergeom.cdf(together, M, counts[a], counts[b]) <= CHANCE / len(pairs):
+            old, new = group[b], group[a]
+            group = [new if g == old else g for g in group]
+    named = dict.fromkeys(group)
+    members = [[i for i in range(n) if group[i] == g] for g in named]
+    return [m for m in members if len(m) > 1]
+
+
+def _correlated(X: Any, columns: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Which of these columns have an absolute correlation of ALIKE or more."""
+    A = X[:, columns] if hasattr(X, "tocsc") else np.asarray(X)[:, columns]
+    A = np.asarray(A.todense() if hasattr(A, "todense") else A, dtype=np.float64)
+    A = A - A.mean(0)
+    norms = np.sqrt(np.square(A).sum(0))
+    A /= np.where(norms > 0, norms, 1.0)
+    return np.abs(A.T @ A) >= ALIKE
+
+
+def _names(X: Any, path: Any) -> tuple[str, ...]:
+    columns = getattr(X, "columns", None)
+    return tuple(path.feature_names if columns is None else map(str, columns))

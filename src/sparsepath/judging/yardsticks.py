@@ -1,0 +1,149 @@
+"""How far a prediction is off, sample by sample, on samples that the search never saw.
+
+A yardstick turns what a model puts out for some samples into one loss per sample, in the units of
+the criterion that its search minimised, so that the two can stand side by side:
+
+squared    sum over targets of (y - f)^2; for classes the targets are +-1, one against the rest
+absolute   sum over targets of |y - f|
+zero_one   whether the class with the largest score is another
+balanced   the same, each class weighing alike
+logistic   minus the logarithm of the probability of the class
+auc        share of pairs of one sample of each class in the wrong order, ties half; a pair needs
+           two samples, so a part that is left out has one figure for all its samples
+ranking    half the mean of (d_i - d_j)^2 over pairs within a query, d = y - f: the squares about
+           the query's mean
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import log_expit, logsumexp
+from scipy.stats import rankdata
+
+Floats: TypeAlias = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Truth:
+    """What is to be predicted: numbers, or classes and their codes.
+
+    Attributes
+    ----------
+    values : array of shape (n, T)
+        Numbers; for classes +-1, one column for two of them.
+    classes : array or None
+        The labels in order; None for numbers.
+    index : array of int or None
+        The class of every sample.
+    query : array of int or None
+        Samples are compared within these only; for ranking.
+    """
+
+    values: Floats
+    classes: NDArray[Any] | None = None
+    index: NDArray[np.intp] | None = None
+    query: NDArray[np.intp] | None = None
+
+    @classmethod
+    def of(cls, y: Any, *, is_class: bool, query: Any = None) -> "Truth":
+        """Encode the targets."""
+        y = np.asarray(y)
+        if query is not None:
+            query = np.unique(np.asarray(query), return_inverse=True)[1]
+        if not is_class:
+            return cls(y.astype(np.float64).reshape(len(y), -1), query=query)
+        if y.ndim == 2 and y.shape[1] == 1:
+            y = y[:, 0]
+        classes, index = np.unique(y, return_inverse=True)
+        columns = classes[1:] if len(classes) == 2 else classes
+        values = np.where(y[:, None] == columns, 1.0, -1.0)
+        return cls(values, classes, index, query)
+
+    def __getitem__(self, rows: NDArray[np.intp]) -> "Truth":
+        """Some of the samples."""
+        index = None if self.index is None else self.index[rows]
+        query = None if self.query is None else self.query[rows]
+        return Truth(self.values[rows], self.classes, index, query)
+
+
+def squared(truth: Truth, outputs: Floats) -> Floats:
+    """Squares, summed over targets."""
+    return np.square(truth.values - outputs).sum(1)
+
+
+def absolute(truth: Truth, outputs: Floats) -> Floats:
+    """Absolute differences, summed over targets."""
+    return np.abs(truth.values - outputs).sum(1)
+
+
+def zero_one(truth: Truth, outputs: Floats) -> Floats:
+    """One where another class wins."""
+    assert truth.index is not None
+    if outputs.shape[1] == 1:
+        return (outputs[:, 0] > 0).astype(np.intp) != truth.index
+    return outputs.argmax(1) != truth.index
+
+
+def logistic(truth: Truth, outputs: Floats) -> Floats:
+    """Minus the logarithm of the probability given to the class."""
+    assert truth.index is not None
+    if outputs.shape[1] == 1:
+        return -np.asarray(log_expit(truth.values[:, 0] * outputs[:, 0]))
+    own = np.take_along_axis(outputs, truth.index[:, None], 1)[:, 0]
+    return np.asarray(logsumexp(outputs, axis=1)) - own
+
+
+def auc(truth: Truth, outputs: Floats) -> Floats:
+    """The share of wrongly ordered pairs; NaN if there is no pair."""
+    assert truth.index is not None
+    second = truth.index == 1
+    n, pairs = len(second), int(second.sum()) * int((~second).sum())
+    if not pairs:
+        return np.full(n, np.nan)
+    ranks = rankdata(outputs[:, 0])[second].sum() - second.sum() * (second.sum() + 1) / 2
+    return np.full(n, 1.0 - ranks / pairs)
+
+
+def ranking(truth: Truth, outputs: Floats) -> Floats:
+    """Squares about the mean of the query; a sample alone in its query has nothing to compare."""
+    off = truth.values[:, 0] - outputs[:, 0]
+    query = np.zeros(len(off), dtype=np.intp) if truth.query is None else truth.query
+    counts = np.bincount(query)[query]
+    means = (np.bincount(query, off) / np.maximum(np.bincount(query), 1))[query]
+    return np.where(counts > 1, np.square(off - means) * counts / np.maximum(counts - 1, 1), np.nan)
+
+
+@dataclass(frozen=True)
+class Yardstick:
+    """One way to judge predictions: ``losses`` of samples, and what their mean is called.
+
+    ``by_part`` says that the figure belongs to the samples of a part together, so that parts, not
+    samples, are what an error's spread is seen from.
+    """
+
+    name: str
+    losses: Callable[[Truth, Floats], Floats] = field(compare=False)
+    is_class: bool | None = None
+    by_part: bool = False
+    balanced: bool = False
+
+
+YARDSTICKS = {
+    "squared": Yardstick("squared error", squared),
+    "absolute": Yardstick("absolute error", absolute),
+    "zero_one": Yardstick("error rate", zero_one, is_class=True),
+    "balanced": Yardstick("balanced error rate", zero_one, is_class=True, balanced=True),
+    "logistic": Yardstick("log loss", logistic, is_class=True),
+    "auc": Yardstick("AUC error", auc, is_class=True, by_part=True),
+    "ranking": Yardstick("squared pairwise error", ranking, is_class=False),
+}
+
+
+def balancing(truth: Truth, weights: Floats) -> Floats:
+    """Weights in which every class counts alike."""
+    assert truth.index is not None
+    totals = np.bincount(truth.index, weights)
+    return weights / np.where(totals > 0, totals, 1.0)[truth.index]

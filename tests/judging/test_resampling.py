@@ -1,0 +1,223 @@
+"""Correction of a chosen error, permutation null, stability: each against a plain version."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from slow_twins import judging as twin
+
+from sparsepath import InputError, LarsSelector, SparseRLSRegressor
+from sparsepath.choosing import places
+from sparsepath.judging import correction, permutation_null, stability
+from sparsepath.judging.honest import attach, honest_error, told
+from sparsepath.judging.left_out import LeftOut
+from sparsepath.judging.null import p_values, shuffled
+from sparsepath.judging.stability import nogueira, split_in_two
+from sparsepath.path import SelectionPath
+from sparsepath.steps import Step
+
+
+def matrix(seed, n=30, K=5):
+    rng = np.random.default_rng(seed)
+    common = rng.gamma(2.0, size=(n, 1))
+    losses = common * rng.uniform(0.5, 1.5, (n, K)) * np.linspace(1.5, 0.8, K)
+    return LeftOut(
+        tuple(range(K)), losses, np.full(n, 1 / n), np.arange(n), "5-fold", "squared error"
+    )
+
+
+def path_of(found):
+    steps = [Step(tuple(range(k)), 1.0) for k in found.sizes]
+    return attach(SelectionPath(steps, n_features=len(found.sizes)), found)
+
+
+@given(st.integers(0, 1000))
+@settings(max_examples=30, deadline=None)
+def test_one_se_is_paired(seed):
+    found = matrix(seed)
+    assert path_of(found).choose("one_se") == twin.paired_choice(found.losses)
+
+
+@pytest.mark.parametrize("rule", ["min", "one_se", 0.1])
+def test_correction_equals_loops(rule, monkeypatch):
+    found = matrix(3, n=25)
+    n = 25
+    rng = np.random.default_rng(correction.SEED)
+    counts = rng.multinomial(n, np.full(n, 1 / n), 60)
+    draws = [np.repeat(np.arange(n), row) for row in counts]
+
+    def choose(losses):
+        means = losses.mean(0)
+        if rule == "min":
+            return int(means.argmin())
+        if rule == "one_se":
+            return paired(losses)
+        return int(np.argmax(means <= means.min() * 1.1))
+
+    def paired(losses):  # the standard error of a draw, whose rows repeat: without n / (n - 1)
+        best = losses.mean(0).argmin()
+        gaps = losses - losses[:, [best]]
+        se = gaps.std(0) / np.sqrt(len(losses))
+        return int(np.argmax(gaps.mean(0) <= se + 1e-15))
+
+    expected = twin.drawn_error(found.losses, draws, choose)
+    error, interval = correction.corrected(found, rule, n_draws=60)
+    assert error == pytest.approx(expected.mean())
+    assert interval == pytest.approx(tuple(np.quantile(expected, [0.05, 0.95])))
+
+
+def test_many_samples_are_drawn_in_bundles(monkeypatch):
+    monkeypatch.setattr(correction, "MOST", 100)
+    found = matrix(0, n=1000)
+    shares, totals = correction.bundles(found)
+    assert len(shares) == 100
+    np.testing.assert_allclose(totals.sum(0), found.errors)
+    error, (low, high) = correction.corrected(found, "min")
+    assert low < error < high
+    assert error == pytest.approx(found.errors.min(), rel=0.05)
+
+
+def test_choosing_is_paid_for():
+    """Of many equal sizes the least is lucky; the correction takes the luck away."""
+    rng = np.random.default_rng(0)
+    gaps = []
+    for _ in range(40):
+        losses = rng.exponential(size=(50, 30))
+        found = LeftOut(
+            tuple(range(30)), losses, np.full(50, 0.02), np.arange(50), "5-fold", "squared error"
+        )
+        record = told(found, path_of(found), "min")
+        gaps.append((found.errors.min() - 1, record.error - 1))
+    naive, corrected = np.mean(gaps, axis=0)
+    assert naive < -0.2
+    assert abs(corrected) < 0.05
+
+
+def test_a_size_asked_for_is_not_corrected():
+    found = matrix(1)
+    record = told(found, path_of(found), 2)
+    assert record.size == 2
+    assert record.error == pytest.approx(found.errors[2])
+    assert record.interval[0] < record.error < record.interval[1]
+
+
+@given(st.integers(0, 500), st.integers(1, 4))
+@settings(max_examples=30, deadline=None)
+def test_p_value_by_counting(seed, K):
+    rng = np.random.default_rng(seed)
+    errors, null = rng.integers(0, 6, K) * 1.0, rng.integers(0, 6, (9, K)) * 1.0
+    overall, per_size = p_values(errors, null)
+    assert overall == pytest.approx(twin.path_p_value(errors, null))
+    assert per_size.min() == overall
+
+
+def test_null_on_noise_and_on_signal():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 20))
+    noise, signal = rng.standard_normal(40), X[:, 3] + 0.5 * rng.standard_normal(40)
+    model = SparseRLSRegressor(5, standardize=True)
+    nothing = permutation_null(model, X, noise, 39)
+    assert not nothing.anything
+    assert nothing.sentence().startswith("Nothing here")
+    found = permutation_null(model, X, signal, 39)
+    assert found.p_value == 1 / 40
+    assert found.null_errors.shape == (39, 5)
+    judged = honest_error(model, X, noise, null=39)
+    assert judged.chosen.size == 0
+    assert judged.chosen.is_nothing
+    assert judged.chosen.p_value == nothing.p_value
+
+
+def test_p_values_are_uniform_on_noise():
+    rng = np.random.default_rng(1)
+    values = [
+        permutation_null(
+            LarsSelector(2),
+            rng.standard_normal((25, 4)),
+            rng.standard_normal(25),
+            9,
+            random_state=i,
+        ).p_value
+        for i in range(60)
+    ]
+    assert 0.02 <= np.mean(np.array(values) <= 0.1) <= 0.25
+    assert 0.3 <= np.mean(np.array(values) <= 0.5) <= 0.72
+
+
+def test_shuffled_within_groups():
+    groups = np.repeat([0, 1, 2], 4)
+    order = shuffled(np.random.default_rng(0), 12, groups)
+    np.testing.assert_array_equal(groups[order], groups)
+    assert sorted(order) == list(range(12))
+    assert (order != np.arange(12)).any()
+
+
+@given(st.integers(0, 500))
+@settings(max_examples=30, deadline=None)
+def test_index_by_counting(seed):
+    rng = np.random.default_rng(seed)
+    Z = rng.random((7, 9)) < 0.4
+    Z[0, 0], Z[0, 1] = True, False
+    subsets = [set(np.flatnonzero(row)) for row in Z]
+    assert nogueira(Z)[0] == pytest.approx(twin.stability_index(subsets, 9))
+
+
+def test_index_of_random_sets_is_zero_and_its_interval_holds():
+    rng = np.random.default_rng(0)
+    values = [nogueira(rng.random((30, 40)) < 0.25) for _ in range(200)]
+    index, se = np.transpose(values)
+    assert abs(index.mean()) < 0.01
+    inside = np.abs(index) <= 1.645 * se
+    assert 0.82 <= inside.mean() <= 0.97
+
+
+def test_halves_are_complementary_and_stratified():
+    labels = np.array([0] * 9 + [1] * 5 + [2] * 6)
+    first, second = split_in_two(np.random.default_rng(0), 20, labels)
+    assert sorted([*first, *second]) == list(range(20))
+    for label in range(3):
+        assert abs((labels[first] == label).sum() - (labels[second] == label).sum()) <= 1
+    assert abs(len(first) - len(second)) <= 1
+    groups = np.repeat(np.arange(6), 3)
+    first, second = split_in_two(np.random.default_rng(0), 18, None, groups)
+    assert not set(groups[first]) & set(groups[second])
+
+
+def test_features_that_stand_in_for_each_other():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((120, 8))
+    X[:, 5] = X[:, 1] + 0.3 * rng.standard_normal(120)
+    X[:, 1] += 0.3 * rng.standard_normal(120)
+    y = 2 * X[:, 0] + X[:, 1] + X[:, 5] + 2 * rng.standard_normal(120)
+    found = stability(SparseRLSRegressor(3, standardize=True), X, y, 60)
+    assert found.stand_ins(2) == [("x1", "x5")]
+    assert found.frequency(2)["x0"] > 0.9
+    assert found.n_runs == 60
+    assert found.expected_false(2) == pytest.approx(4 / (0.5 * 8), rel=1e-9)
+    with pytest.raises(InputError, match="threshold"):
+        found.expected_false(2, 0.4)
+
+
+@pytest.mark.parametrize("wrong", [0, 3, 2.0, "4"])
+def test_bad_numbers_of_halves(wrong):
+    with pytest.raises(InputError, match="n_halves"):
+        stability(LarsSelector(), np.eye(4), np.arange(4.0), wrong)
+
+
+def test_the_same_for_the_same_seed():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((30, 5)), rng.standard_normal(30)
+    one, two = (stability(LarsSelector(2), X, y, 6, random_state=4) for _ in range(2))
+    np.testing.assert_array_equal(one.frequencies, two.frequencies)
+    other = stability(LarsSelector(2), X, y, 6, random_state=5)
+    assert (one.frequencies != other.frequencies).any()
+
+
+def test_places_by_rule():
+    errors = np.array([[3.0, 2.0, 1.0, 1.05], [-1.0, -2.0, -2.1, -2.0]])
+    none = lambda best: np.zeros(errors.shape)  # noqa: E731
+    assert places("min", errors, none).tolist() == [2, 2]
+    assert places(1.0, errors, none).tolist() == [1, 0]
+    assert places("one_se", errors, lambda best: np.full(errors.shape, 2.5)).tolist() == [0, 0]
+    with pytest.raises(InputError, match="cannot choose"):
+        places("best", errors, none)

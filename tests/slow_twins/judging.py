@@ -1,0 +1,76 @@
+"""Plain versions of what judging does, by loops over samples, folds, draws and runs."""
+
+import math
+
+import numpy as np
+from sklearn.linear_model import Ridge
+from sklearn.preprocessing import StandardScaler
+
+
+def nested_losses(search, X, y, splits, sizes, alpha):
+    """Squared errors of samples left out, n x sizes; ``search(X, y)`` gives subsets by size.
+
+    The models are scikit-learn's: ridge regression on the standardised chosen columns.
+    """
+    losses = np.full((len(y), len(sizes)), np.nan)
+    for train, test in splits:
+        subsets = search(X[train], y[train])
+        for column, size in enumerate(sizes):
+            known = [k for k in subsets if k <= size]
+            subset = list(subsets[max(known)])
+            predicted = np.full(len(test), y[train].mean())
+            if subset:
+                scaler = StandardScaler().fit(X[train][:, subset])
+                model = Ridge(alpha=alpha).fit(scaler.transform(X[train][:, subset]), y[train])
+                predicted = model.predict(scaler.transform(X[test][:, subset]))
+            losses[test, column] = (y[test] - predicted) ** 2
+    return losses
+
+
+def paired_choice(losses):
+    """The first size whose error exceeds the least by no more than the difference's standard error."""
+    n, K = losses.shape
+    means = [sum(losses[:, k]) / n for k in range(K)]
+    best = means.index(min(means))
+    for k in range(K):
+        gaps = [losses[i, k] - losses[i, best] for i in range(n)]
+        mean = sum(gaps) / n
+        se = math.sqrt(sum((g - mean) ** 2 for g in gaps) / (n - 1) / n)
+        if mean <= se:
+            return k
+    raise AssertionError
+
+
+def drawn_error(losses, draws, choose):
+    """Mean over draws of the error, on the rows that were not drawn, of the size chosen on them."""
+    errors = []
+    for rows in draws:
+        k = choose(losses[rows])
+        away = sorted(set(range(len(losses))) - set(rows))
+        errors.append(losses[away, k].mean())
+    return np.array(errors)
+
+
+def stability_index(subsets, d):
+    """Nogueira, Sechidis and Brown (2018), Definition 4, by counting."""
+    M = len(subsets)
+    total = 0.0
+    for f in range(d):
+        p = sum(f in s for s in subsets) / M
+        total += M / (M - 1) * p * (1 - p)
+    k = sum(map(len, subsets)) / M
+    return 1 - (total / d) / (k / d * (1 - k / d))
+
+
+def path_p_value(errors, null):
+    """How often the best of all sizes, each on a common scale, is as good for a shuffle."""
+    rows = [list(errors), *map(list, null)]
+    n, K = len(rows), len(errors)
+    scaled = [[0.0] * K for _ in rows]
+    for k in range(K):
+        mean = sum(row[k] for row in rows) / n
+        spread = math.sqrt(sum((row[k] - mean) ** 2 for row in rows) / n)
+        for i, row in enumerate(rows):
+            scaled[i][k] = (mean - row[k]) / spread if spread > 0 else 0.0
+    best = [max(row) for row in scaled]
+    return sum(value >= best[0] - 1e-9 for value in best) / n
