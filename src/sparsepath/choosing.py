@@ -9,7 +9,12 @@ from numpy.typing import NDArray
 
 from sparsepath.errors import InputError
 
-CHOICES = "'min', 'one_se', an integer (that size), a float from 0 to below 1 (within that part of the least)"
+CHOICES = "'min', 'one_se', an integer (that size), a float >= 0 (within that part of the least)"
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a real number; True and False are none."""
+    return isinstance(value, numbers.Real) and value is not True and value is not False
 
 
 def places(rule: Any, errors: NDArray[np.float64], allowance: Any) -> NDArray[np.intp]:
@@ -30,7 +35,7 @@ def places(rule: Any, errors: NDArray[np.float64], allowance: Any) -> NDArray[np
         limit = least + allowance(best)
     elif rule == "min":
         limit = least
-    elif isinstance(rule, numbers.Real) and not isinstance(rule, bool) and 0 <= rule < math.inf:
+    elif is_number(rule) and 0 <= float(rule) < math.inf:
         # an error below zero (minus a mutual information) is relaxed upwards too
         limit = least + float(rule) * np.abs(least)
     else:

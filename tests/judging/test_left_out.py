@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from slow_twins import judging as twin
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import (
     GroupKFold,
@@ -14,6 +13,7 @@ from sklearn.model_selection import (
     cross_val_predict,
 )
 
+from slow_twins import judging as twin
 from sparsepath import GraftingClassifierCV, InputError, SparseRLSClassifier, SparseRLSRegressor
 from sparsepath.judging.honest import honest_error
 from sparsepath.judging.left_out import left_out

@@ -28,7 +28,7 @@ def nested_losses(search, X, y, splits, sizes, alpha):
 
 
 def paired_choice(losses):
-    """The first size whose error exceeds the least by no more than the difference's standard error."""
+    """The first size whose error is within a standard error of the difference to the least."""
     n, K = losses.shape
     means = [sum(losses[:, k]) / n for k in range(K)]
     best = means.index(min(means))
@@ -49,6 +49,24 @@ def drawn_error(losses, draws, choose):
         away = sorted(set(range(len(losses))) - set(rows))
         errors.append(losses[away, k].mean())
     return np.array(errors)
+
+
+def drawn_interval(losses, draws, choose, k, told, shared):
+    """Nine tenths: studentised on a log scale, the choice's own spread added."""
+
+    def mean_se(column):
+        mean = column.mean()
+        return mean, math.sqrt(((column - mean) ** 2).sum() / (len(column) - 1) / len(column))
+
+    error, se = mean_se(losses[:, k])
+    ratios, moved = [], []
+    for rows in draws:
+        e, s = mean_se(losses[rows, k])
+        ratios.append(math.log(e / error) / (s / e))
+        moved.append((losses[:, choose(losses[rows])].mean() - error) ** 2)
+    low, high = np.quantile(ratios, [0.05, 0.95])
+    spread = math.sqrt((shared * se) ** 2 + np.mean(moved)) / error
+    return told * math.exp(-spread * high), told * math.exp(-spread * low)
 
 
 def stability_index(subsets, d):

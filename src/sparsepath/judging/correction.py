@@ -8,12 +8,18 @@ its loss is measured on the rows that were not drawn. The mean over draws is the
 (Tsamardinos, Greasidou and Borboudakis 2018, *Bootstrapping the out-of-sample predictions for
 efficient and accurate cross-validation*). No model is fitted again.
 
-The interval is the middle nine tenths of these errors. A draw leaves out 1/e of the rows, so they
-spread by sqrt(e - 1) = 1.31 times the standard error of a mean over all rows; the folds' losses
-hang together through the samples that their training parts share, which makes an interval of one
-standard error too short by about as much (Bates, Hastie and Tibshirani 2024, *Cross-validation:
-what does it estimate and how well does it do it?*). ``experiments/honest.py`` shows how often such
-intervals hold the true risk.
+The interval. Losses are skewed (a squared error has few large ones), so the mean is studentised
+on a logarithmic scale: with e and s for the mean and standard error of the losses of the chosen
+size, and the same of draws with a star, the quantiles of log(e*/e) / (s*/e*) give the multiples of
+the relative standard error that reach up and down from the error told. Two things are added to s:
+
+- folds share most of their training samples, so their losses hang together and s is too small
+  (Bates, Hastie and Tibshirani 2024, *Cross-validation: what does it estimate and how well does it
+  do it?*): it is taken ``SHARED`` times;
+- another sample would have led to another size: the root mean square, over draws, of
+  e(size of the draw) - e(chosen size).
+
+``experiments/honest.py`` measures how often such intervals hold the true risk.
 
 Samples that hang together (a group) are drawn together. Beyond ``MOST`` samples, random bundles of
 them are drawn instead.
@@ -30,6 +36,7 @@ from sparsepath.judging.yardsticks import Floats
 N_DRAWS = 500
 MOST = 2000  # bundles of samples that are drawn from
 SEED = 0
+SHARED = 1.2  # by what standard errors of left-out losses are too small
 
 
 def corrected(
@@ -38,20 +45,53 @@ def corrected(
     """The error of the size that ``rule`` chooses, and an interval that holds it."""
     shares, totals = bundles(found)
     rng = np.random.default_rng(SEED)
-    n = len(shares)
+    n, all_rows = len(shares), np.ones((1, len(shares)))
     drawn = rng.multinomial(n, np.full(n, 1.0 / n), n_draws).astype(np.float64)
     away = (drawn == 0).astype(np.float64)
     usable = (away @ shares > 0) & (drawn @ shares > 0)
     drawn, away = drawn[usable], away[usable]
-    inside = drawn @ totals / (drawn @ shares)[:, None]
-    outside = away @ totals / (away @ shares)[:, None]
-    if isinstance(rule, int | np.integer):
-        chosen = np.full(len(inside), found.sizes.index(int(rule)))
-    else:
-        chosen = places(rule, inside, lambda best: _gaps_se(drawn, shares, totals, best))
-    errors = outside[np.arange(len(outside)), chosen]
-    low, high = np.quantile(errors, [(1 - level) / 2, (1 + level) / 2])
-    return float(errors.mean()), (float(low), float(high))
+
+    def chosen(rows: Floats) -> Any:
+        if isinstance(rule, int | np.integer):
+            return np.full(len(rows), found.sizes.index(int(rule)))
+        return places(
+            rule, _means(rows, shares, totals), lambda best: _gaps_se(rows, shares, totals, best)
+        )
+
+    errors = _means(all_rows, shares, totals)[0]
+    [size], sizes = chosen(all_rows), chosen(drawn)
+    told = (
+        float(_means(away, shares, totals)[np.arange(len(away)), sizes].mean())
+        if n > 1
+        else errors[size]
+    )
+    if not (told > 0 and errors[size] > 0):
+        return float(told), (float(told), float(told))
+    e, s = _mean_and_se(drawn, shares, totals[:, size])
+    [error], [se] = _mean_and_se(all_rows, shares, totals[:, size])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = np.log(e / error) / (s / e)
+    ratios = ratios[np.isfinite(ratios)]
+    low, high = np.quantile(ratios, [(1 - level) / 2, (1 + level) / 2]) if len(ratios) else (0, 0)
+    choice = np.sqrt(np.square(errors[sizes] - errors[size]).mean())
+    spread = np.hypot(SHARED * se, choice) / error
+    return told, (told * float(np.exp(-spread * high)), told * float(np.exp(-spread * low)))
+
+
+def _means(rows: Floats, shares: Floats, totals: Floats) -> Floats:
+    """Mean losses of every size over the rows of each draw, of which some stand several times."""
+    return rows @ totals / (rows @ shares)[:, None]
+
+
+def _mean_and_se(rows: Floats, shares: Floats, totals: Floats) -> tuple[Floats, Floats]:
+    """The mean loss of one size over the rows of each draw, and its standard error."""
+    weight = rows @ shares
+    mean = rows @ totals / weight
+    squares = (
+        rows @ totals**2 - 2 * mean * (rows @ (totals * shares)) + mean**2 * (rows @ shares**2)
+    )
+    n = rows.sum(1)
+    return mean, np.sqrt(np.maximum(squares, 0.0) * n / np.maximum(n - 1, 1)) / weight
 
 
 def bundles(found: LeftOut) -> tuple[Floats, Floats]:
@@ -63,14 +103,14 @@ def bundles(found: LeftOut) -> tuple[Floats, Floats]:
     of = np.random.default_rng(SEED).permutation(len(shares)) % MOST
     whole = np.zeros((MOST, totals.shape[1]))
     np.add.at(whole, of, totals)
-    return np.bincount(of, shares, MOST), whole
+    return np.asarray(np.bincount(of, shares, MOST), dtype=np.float64), whole
 
 
 def _gaps_se(drawn: Floats, shares: Floats, totals: Floats, best: Any) -> Floats:
     """For each draw, standard errors of the differences to its least error.
 
-    With weights w_c, sums of losses t_ck, differences d_ck = t_ck - t_cj to the best size j and their
-    mean D_k, the square of the standard error is the sum over the rows drawn of (d_ck - w_c D_k)^2,
+    With weights w_c, sums of losses t_ck, differences d_ck = t_ck - t_cj to the best size j and
+    their mean D_k, the square of the standard error is the sum over the rows drawn of (d_ck - w_c D_k)^2,
     over the square of the weight drawn.
     """
     found = np.empty((len(drawn), totals.shape[1]))

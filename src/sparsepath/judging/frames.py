@@ -8,7 +8,7 @@ from sparsepath.errors import InputError
 MAKES = ("pandas", "polars", "pyarrow")
 
 
-def frame(columns: Mapping[str, list[Any]], backend: str | None = None) -> Any:
+def frame(columns: Mapping[str, list[Any]], backend: Any = None) -> Any:
     """A data frame of this make; default: the first that is installed of ``MAKES``."""
     import narwhals
 

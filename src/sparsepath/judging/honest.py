@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sparsepath.errors import InputError
-from sparsepath.judging.correction import corrected
+from sparsepath.judging.correction import SHARED, corrected
 from sparsepath.judging.left_out import LeftOut, left_out
 from sparsepath.judging.null import LEVEL as P_LEVEL
 from sparsepath.judging.null import Null, permutation_null
@@ -242,6 +242,3 @@ def at(path: SelectionPath, size: int, measure: str, p_value: float | None = Non
         path.validation,
         p_value,
     )
-
-
-SHARED = 1.2  # folds share most of their training samples: intervals of one error are too short

@@ -167,7 +167,7 @@ def splits_of(
     from sklearn import model_selection as parts
 
     n = len(y)
-    if isinstance(validation, Integral) and not isinstance(validation, bool):
+    if isinstance(validation, Integral) and validation is not True and validation is not False:
         if validation < 2:
             raise InputError(f"validation={validation!r}; give two folds or more, or None.")
         if groups is not None:

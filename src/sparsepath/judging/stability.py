@@ -251,7 +251,7 @@ def nogueira(Z: NDArray[np.bool_]) -> tuple[float, float]:
 
 
 def _groups(Z: NDArray[np.bool_], alike: NDArray[np.bool_]) -> list[list[int]]:
-    """Columns of Z (runs x features), correlated, that are true together more rarely than by chance.
+    """Correlated columns of Z (runs x features) that are true together more rarely than by chance.
 
     That two meet so rarely, each being chosen as often as it is, must have a probability
     (hypergeometric) of at most CHANCE over the number of pairs looked at.

@@ -6,7 +6,8 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from sparsepath.errors import InputError
-from sparsepath.path import CHOICES, SelectionPath
+from sparsepath.choosing import CHOICES
+from sparsepath.path import, SelectionPath
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
