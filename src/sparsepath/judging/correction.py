@@ -110,8 +110,8 @@ def _gaps_se(drawn: Floats, shares: Floats, totals: Floats, best: Any) -> Floats
     """For each draw, standard errors of the differences to its least error.
 
     With weights w_c, sums of losses t_ck, differences d_ck = t_ck - t_cj to the best size j and
-    their mean D_k, the square of the standard error is the sum over the rows drawn of (d_ck - w_c D_k)^2,
-    over the square of the weight drawn.
+    their mean D_k, the square of the standard error is the sum over the rows drawn of
+    (d_ck - w_c D_k)^2, over the square of the weight drawn.
     """
     found = np.empty((len(drawn), totals.shape[1]))
     weight = drawn @ shares

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from sparsepath.errors import InputError
 from sparsepath.choosing import CHOICES
-from sparsepath.path import, SelectionPath
+from sparsepath.errors import InputError
+from sparsepath.path import SelectionPath
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
