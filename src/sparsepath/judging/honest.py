@@ -169,7 +169,7 @@ def honest_error(
     >>> X, y = load_diabetes(return_X_y=True)
     >>> found = honest_error(LarsSelector(), X, y)
     >>> found.chosen.size, 2900 < found.chosen.error < 3300
-    (4, True)
+    (5, True)
     """
     found = left_out(
         estimator, X, y, validation, fit_params=fit_params, groups=groups, told=callback
