@@ -1,0 +1,88 @@
+"""Which size of a path to use: the rules of ``choose``, for one path and for several."""
+
+import math
+import warnings
+from collections.abc import Iterable
+from numbers import Integral, Real
+from typing import Any, TypeGuard
+
+from sparsepath.errors import InputError, PathWarning
+
+CHOICES = "'min', 'one_se', an integer (that size), a float from 0 up to 1 (within that part of the least)"
+
+
+def is_size(rule: object) -> TypeGuard[int]:
+    """Whether a rule is a number of features."""
+    return isinstance(rule, Integral) and not isinstance(rule, bool)
+
+
+def check_rule(rule: Any) -> None:
+    """Refuse what is no rule, whatever the path.
+
+    >>> check_rule("min"), check_rule(5), check_rule(0.05)
+    (None, None, None)
+    """
+    if isinstance(rule, str):
+        fine = rule in ("min", "one_se")
+    elif is_size(rule):
+        fine = rule >= 0
+    else:
+        share = isinstance(rule, Real) and not isinstance(rule, bool)
+        if share and 1 <= rule < math.inf:
+            raise InputError(
+                f"cannot choose by {rule!r}: a size is an integer, as {round(rule)}; a float is a "
+                "part of the least error, from 0 up to 1, as 0.05 for within 5 %."
+            )
+        fine = share and 0 <= rule < 1
+    if not fine:
+        raise InputError(f"cannot choose by {rule!r}; allowed are {CHOICES}.")
+
+
+def worst_allowed(rule: Any, least: float, se: float) -> float:
+    """The largest error that a rule allows, from the least error and its standard error.
+
+    A number is a part of the least error; the others are "min" and "one_se".
+    """
+    if isinstance(rule, str):
+        limit = least + (se if rule == "one_se" else 0)
+    elif isinstance(rule, Real) and 0 <= float(rule) < math.inf:
+        # copysign: an error below zero (minus a mutual information) is relaxed upwards too
+        limit = (1 + math.copysign(float(rule), least)) * least
+    else:
+        raise InputError(f"cannot choose by {rule!r}; allowed are {CHOICES}.")
+    if math.isnan(limit):
+        raise InputError("no standard error where the error is least; use 'min' or within=.")
+    return limit
+
+
+def nearest(size: int, sizes: Iterable[int], n_features: int, *, quiet: bool = False) -> int:
+    """The size, or with a warning the nearest of the sizes that there are; of two the smaller."""
+    known = tuple(sorted(set(sizes)))
+    if size in known:
+        return size
+    if not 0 <= size <= n_features:
+        raise InputError(f"no model of size {size}; the sizes are {ranges(known)}.")
+    found = min(known, key=lambda other: abs(other - size))
+    if not quiet:
+        warnings.warn(
+            f"the path has no size {size}, only {ranges(known)}; size {found}, the nearest, is "
+            "taken.",
+            PathWarning,
+            stacklevel=4,
+        )
+    return found
+
+
+def ranges(sizes: tuple[int, ...]) -> str:
+    """Write ascending sizes shortly.
+
+    >>> ranges((0, 1, 2, 5))
+    '0-2, 5'
+    """
+    runs: list[list[int]] = []
+    for size in sizes:
+        if runs and size == runs[-1][-1] + 1:
+            runs[-1].append(size)
+        else:
+            runs.append([size])
+    return ", ".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in runs)
