@@ -8,7 +8,7 @@ from typing import Any, TypeGuard
 
 from sparsepath.errors import InputError, PathWarning
 
-CHOICES = "'min', 'one_se', an integer (that size), a float from 0 up to 1 (within that part of the least)"
+CHOICES = "'min', 'one_se', an integer (that size), a float below 1 (within that part of the least)"
 
 
 def is_size(rule: object) -> TypeGuard[int]:
@@ -25,7 +25,7 @@ def check_rule(rule: Any) -> None:
     if isinstance(rule, str):
         fine = rule in ("min", "one_se")
     elif is_size(rule):
-        fine = rule >= 0
+        fine = True
     else:
         share = isinstance(rule, Real) and not isinstance(rule, bool)
         if share and 1 <= rule < math.inf:

@@ -271,7 +271,9 @@ class SparseRLS(PathSelector, CallbackSupportMixin, BaseEstimator):
         if not is_size(size := self.choose) or least <= size <= min(most, n):
             return
         why = f"there are only {n} features"
-        if size < least:
+        if size < 0:
+            why = "sizes go from 0 up"
+        elif size < least:
             why = f"{least} features are forced"
         elif size > most:
             why = f"max_features={self.max_features}"
