@@ -29,6 +29,7 @@ LAYERS = [
     ["selector"],
     ["watching"],
     ["path"],
+    ["choosing"],
     ["steps"],
     ["plots"],
     ["evaluation"],

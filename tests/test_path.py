@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import sparsepath.path
-from sparsepath.errors import FileError, InputError
+from sparsepath.errors import FileError, InputError, PathWarning
 from sparsepath.path import SelectionPath
 from sparsepath.steps import Exchange, Move, Step
 
@@ -147,14 +147,17 @@ class TestChoose:
             (0.049, 3),
             (np.float64(0.25), 1),
             (np.float32(0.25), 1),
-            (1.25, 0),
-            (100.0, 0),
         ],
     )
     def test_rules(self, rule, size):
         chosen = self.path.choose(rule)
         assert chosen == size
         assert type(chosen) is int
+
+    @pytest.mark.parametrize("rule", [1.0, 5.0, 100.0])
+    def test_a_size_with_a_point_is_no_fraction(self, rule):
+        with pytest.raises(InputError, match=f"a size is an integer, as {rule:.0f}; a float"):
+            self.path.choose(rule)
 
     def test_keywords_are_the_same(self):
         assert self.path.choose(size=4) == 4
@@ -196,7 +199,7 @@ class TestChoose:
         path = curve([INF, 2.0, INF, 1.0, INF], [NAN, NAN, NAN, 0.5, NAN])
         assert path.choose("min") == 3
         assert path.choose("one_se") == 3
-        assert path.choose(1.0) == 1
+        assert path.choose(within=1.0) == 1
         assert curve([INF, INF]).choose("min") == 0
 
     def test_errors_below_zero_are_relaxed_upwards(self):
@@ -204,7 +207,7 @@ class TestChoose:
         assert path.choose("min") == 3
         assert path.choose(0.05) == 2
         assert path.choose(0.5) == 1
-        assert path.choose(1.0) == 0
+        assert path.choose(within=1.0) == 0
 
 
 class TestMoves:
@@ -405,8 +408,11 @@ def test_a_path_that_did_not_come_to_its_end_settles_for_the_nearest_size():
     steps = [Step((), 3.0, 1.0), Step((0,), 2.0, 1.0), Step((0, 1), 1.0, 0.1)]
     ended = SelectionPath(steps, n_features=9)
     assert ended.settle(2) == 2
-    with pytest.raises(InputError, match="no model of size 5"):
-        ended.settle(5)
+    with pytest.warns(PathWarning, match="no size 5, only 0-2; size 2, the nearest"):
+        assert ended.settle(5) == 2
+    with pytest.raises(InputError, match="no model of size 10"):
+        ended.settle(10)
     for told in ({"complete": False, "stopped": "interrupted"}, {"stopped": "asked to"}):
         path = SelectionPath(steps, n_features=9, **told)
-        assert [path.settle(rule) for rule in (5, 1, "min", "one_se", 1.5)] == [2, 1, 2, 2, 1]
+        assert not path.complete
+        assert [path.settle(rule) for rule in (5, 1, "min", "one_se", 0.99)] == [2, 1, 2, 2, 2]

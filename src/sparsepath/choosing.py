@@ -1,43 +1,113 @@
-"""Choosing a size from a curve of errors: one rule for paths, surfaces and resamples."""
+"""Which size of a path to use: the rules of ``choose``, for one path and for several."""
 
 import math
-import numbers
-from typing import Any
+import warnings
+from collections.abc import Callable, Iterable
+from numbers import Integral, Real
+from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.errors import InputError
+from sparsepath.errors import InputError, PathWarning
 
-CHOICES = "'min', 'one_se', an integer (that size), a float >= 0 (within that part of the least)"
-
-
-def is_number(value: Any) -> bool:
-    """Whether a value is a real number; True and False are none."""
-    return isinstance(value, numbers.Real) and value is not True and value is not False
+CHOICES = "'min', 'one_se', an integer (that size), a float below 1 (within that part of the least)"
 
 
-def places(rule: Any, errors: NDArray[np.float64], allowance: Any) -> NDArray[np.intp]:
-    """Which size each row of errors chooses: the first whose error is within reach of the least.
+def is_size(rule: object) -> TypeGuard[int]:
+    """Whether a rule is a number of features."""
+    return isinstance(rule, Integral) and not isinstance(rule, bool)
+
+
+def check_rule(rule: Any) -> None:
+    """Refuse what is no rule, whatever the path.
+
+    >>> check_rule("min"), check_rule(5), check_rule(0.05)
+    (None, None, None)
+    """
+    if isinstance(rule, str):
+        fine = rule in ("min", "one_se")
+    elif is_size(rule):
+        fine = True
+    else:
+        share = isinstance(rule, Real) and not isinstance(rule, bool)
+        if share and 1 <= rule < math.inf:
+            raise InputError(
+                f"cannot choose by {rule!r}: a size is an integer, as {round(rule)}; a float is a "
+                "part of the least error, from 0 up to 1, as 0.05 for within 5 %."
+            )
+        fine = share and 0 <= rule < 1
+    if not fine:
+        raise InputError(f"cannot choose by {rule!r}; allowed are {CHOICES}.")
+
+
+def worst_allowed(rule: Any, least: Any, se: Any) -> Any:
+    """The largest error that a rule allows, from the least error and the standard error it allows.
+
+    A number is a part of the least error; the others are "min" and "one_se". Numbers or arrays.
+    """
+    if isinstance(rule, str):
+        limit = least + (se if rule == "one_se" else 0)
+    elif isinstance(rule, Real) and 0 <= float(rule) < math.inf:
+        # abs: an error below zero (minus a mutual information) is relaxed upwards too
+        limit = least + float(rule) * np.abs(least)
+    else:
+        raise InputError(f"cannot choose by {rule!r}; allowed are {CHOICES}.")
+    if np.isnan(limit).any():
+        raise InputError("no standard error where the error is least; use 'min' or within=.")
+    return limit
+
+
+def places(
+    rule: Any,
+    errors: NDArray[np.float64],
+    allowance: Callable[[NDArray[np.intp]], NDArray[np.float64]],
+) -> NDArray[np.intp]:
+    """Which size each row of errors chooses: the first whose error a rule allows.
 
     Parameters
     ----------
     rule : "min", "one_se" or float
-        How far above the least an error may be: not at all, by the allowance, by this part of it.
+        As for ``SelectionPath.choose``.
     errors : array of shape (B, K)
         By ascending size.
     allowance : callable
-        Given the places of the least, what ``"one_se"`` allows: an array of shape (B, K).
+        Given where the least error of each row is, how far above it "one_se" goes: B x K.
     """
     best = errors.argmin(1)  # the first of equals: the smallest
     least = errors[np.arange(len(errors)), best][:, None]
-    if rule == "one_se":
-        limit = least + allowance(best)
-    elif rule == "min":
-        limit = least
-    elif is_number(rule) and 0 <= float(rule) < math.inf:
-        # an error below zero (minus a mutual information) is relaxed upwards too
-        limit = least + float(rule) * np.abs(least)
-    else:
-        raise InputError(f"cannot choose by {rule!r}; allowed are {CHOICES}.")
-    return (errors <= limit).argmax(1)
+    se = allowance(best) if isinstance(rule, str) and rule == "one_se" else 0.0
+    return (errors <= worst_allowed(rule, least, se)).argmax(1)
+
+
+def nearest(size: int, sizes: Iterable[int], n_features: int, *, quiet: bool = False) -> int:
+    """The size, or with a warning the nearest of the sizes that there are; of two the smaller."""
+    known = tuple(sorted(set(sizes)))
+    if size in known:
+        return size
+    if not 0 <= size <= n_features:
+        raise InputError(f"no model of size {size}; the sizes are {ranges(known)}.")
+    found = min(known, key=lambda other: abs(other - size))
+    if not quiet:
+        warnings.warn(
+            f"the path has no size {size}, only {ranges(known)}; size {found}, the nearest, is "
+            "taken.",
+            PathWarning,
+            stacklevel=4,
+        )
+    return found
+
+
+def ranges(sizes: tuple[int, ...]) -> str:
+    """Write ascending sizes shortly.
+
+    >>> ranges((0, 1, 2, 5))
+    '0-2, 5'
+    """
+    runs: list[list[int]] = []
+    for size in sizes:
+        if runs and size == runs[-1][-1] + 1:
+            runs[-1].append(size)
+        else:
+            runs.append([size])
+    return ", ".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in runs)

@@ -3,7 +3,6 @@
 import copy
 import json
 import math
-import numbers
 import operator
 import platform
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.choosing import CHOICES, places
+from sparsepath.choosing import CHOICES, check_rule, is_size, nearest, places, ranges
 from sparsepath.errors import FileError, InputError
 from sparsepath.files import replacing
 from sparsepath.steps import Exchange, FloatArray, Move, Step, number
@@ -27,6 +26,9 @@ if TYPE_CHECKING:
 
 SCHEMA: dict[str, Any] = {"schema": "sparsepath/selection-path", "schema_version": 1}
 ERROR_KINDS = ("training", "selection", "honest")
+INTERRUPTED = "interrupted"
+ASKED = "asked to"
+CUT = (INTERRUPTED, ASKED)  # why a search ended before its end
 Rule: TypeAlias = str | float | None
 
 
@@ -36,11 +38,13 @@ class SelectionPath:
     Parameters
     ----------
     steps : mapping of size to Step, or iterable of Step
-        One per size; the empty model, size 0, is normally one of them. Kept in order of size.
+        One per size; the empty model, size 0, is normally one of them, unless there are features
+        that every model must have. Kept in order of size.
     n_features, feature_names : int, sequence of str
         The columns that were on offer; they are called ``x0, x1, ...`` if not named.
     moves, start : iterable of Move, iterable of int
-        What the search did, in order, and the subset it started from (all, if it goes backward).
+        What the search did, in order, and the subset it started from: the features that every
+        model must have, or all if it goes backward.
     criterion, error_kind : str, {"training", "selection", "honest"}
         What ``error`` measures; and whether on the training data, by the search itself, so that it
         flatters what was selected, or on data that the search never saw.
@@ -49,7 +53,8 @@ class SelectionPath:
     data, versions : mapping
         Of what data (``n_samples``, ``n_features``, ``fingerprint``); by which software.
     complete, stopped : bool, str
-        Whether the search came to its end; what ended it, as ``"max_features"``, ``"interrupted"``.
+        Whether the search came to its end; what ended it, as ``"max_features"``. It did not if
+        it was ``"interrupted"`` or a callback stopped it (``"asked to"``).
     validation : str
         How parts of the data were left out of the whole procedure for the honest errors, as
         ``"10-fold"``; empty if they were not, and there are none.
@@ -96,8 +101,8 @@ class SelectionPath:
         self.parameters: dict[str, Any] = _plain(parameters or {})
         self.data: dict[str, Any] = _plain(data or {})
         self.versions: dict[str, str] = dict(_versions() if versions is None else versions)
-        self.seed, self.complete, self.stopped = _plain(seed), complete, stopped
-        self.validation = validation
+        self.seed, self.stopped, self.validation = _plain(seed), stopped, validation
+        self.complete = complete and stopped not in CUT
         if not self.steps or len(set(self.sizes)) < len(self):
             raise InputError(f"steps must hold one Step per size, not sizes {list(self.sizes)}.")
         if error_kind not in ERROR_KINDS:
@@ -119,7 +124,7 @@ class SelectionPath:
     def __repr__(self) -> str:
         best, stopped = self.choose("min"), f", stopped: {self.stopped}" if self.stopped else ""
         return (
-            f"<SelectionPath {self.method!r}: sizes {_ranges(self.sizes)} of {self.n_features} "
+            f"<SelectionPath {self.method!r}: sizes {ranges(self.sizes)} of {self.n_features} "
             f"features, least {self.error_label} {self.error(best):.6g} at size {best}{stopped}>"
         )
 
@@ -173,7 +178,7 @@ class SelectionPath:
     def step(self, size: int) -> Step:
         """The model of this size."""
         if size not in (sizes := self.sizes):
-            raise InputError(f"no model of size {size}; the sizes are {_ranges(sizes)}.")
+            raise InputError(f"no model of size {size}; the sizes are {ranges(sizes)}.")
         return self.steps[sizes.index(size)]
 
     def subset(self, size: int) -> tuple[int, ...]:
@@ -224,16 +229,14 @@ class SelectionPath:
         if len(given) != 1:
             raise InputError(f"choose takes one of rule, size= and within=; rules are {CHOICES}.")
         [value] = given
-        number = isinstance(value, numbers.Real) and not isinstance(value, bool)
-        if number and isinstance(value, numbers.Integral) and within is None:
-            return len(self.subset(int(value)))
-        if size is not None or (within is not None and not number):
+        if (size is not None and not is_size(size)) or isinstance(within, str | bool):
             raise InputError(f"cannot choose by {value!r}; allowed are {CHOICES}.")
-        value = float(value) if number else value
+        if within is None:
+            check_rule(value)
+            if is_size(value):
+                return len(self.subset(int(value)))
         sizes, errors, allowance = self._choosable()
-        if value == "one_se" and np.isnan(allowance[errors.argmin()]):
-            raise InputError("no standard error where the error is least; use 'min' or within=.")
-        return sizes[int(places(value, errors[None], lambda _: allowance[None])[0])]
+        return sizes[int(places(value, errors[None], lambda best: allowance[None])[0])]
 
     def _choosable(self) -> tuple[tuple[int, ...], FloatArray, FloatArray]:
         """The sizes to choose from, their errors, and how much above the least one_se allows."""
@@ -248,11 +251,14 @@ class SelectionPath:
         )
 
     def settle(self, rule: Any) -> int:
-        """As ``choose``; if the search did not come to its end, for a size the nearest there is."""
-        ended = self.complete and self.stopped != "asked to"
-        if ended or isinstance(rule, bool) or not isinstance(rule, numbers.Integral):
+        """As ``choose``, but for a size that the path has not the nearest there is.
+
+        With a warning, unless the search did not come to its end; a size that no path can have is
+        refused.
+        """
+        if not is_size(rule):
             return self.choose(rule)
-        return min(self.sizes, key=lambda size: abs(size - int(rule)))
+        return nearest(int(rule), self.sizes, self.n_features, quiet=not self.complete)
 
     def matrix(self) -> NDArray[np.bool_]:
         """The feature selection path (FSP): sizes x features, true where selected."""
@@ -480,12 +486,6 @@ def _plain(value: Any) -> Any:
 def _without(subset: tuple[int, ...], other: Iterable[int]) -> tuple[int, ...]:
     gone = set(other)
     return tuple(i for i in subset if i not in gone)
-
-
-def _ranges(sizes: tuple[int, ...]) -> str:
-    """Write ascending sizes shortly: ``(0, 1, 2, 5)`` is ``"0-2, 5"``."""
-    runs = np.split(sizes, np.flatnonzero(np.diff(sizes) > 1) + 1)
-    return ", ".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in runs)
 
 
 @cache

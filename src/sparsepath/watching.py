@@ -5,12 +5,11 @@ from collections.abc import Callable
 from typing import Any
 
 from sparsepath.errors import PathWarning
-from sparsepath.path import SelectionPath
+from sparsepath.path import ASKED, CUT, INTERRUPTED, SelectionPath
+
+__all__ = ["ASKED", "CUT", "INTERRUPTED", "Callback", "is_watched", "tell", "warn_if_interrupted"]
 
 Callback = Callable[[SelectionPath], object] | None
-INTERRUPTED = "interrupted"
-ASKED = "asked to"
-CUT = (INTERRUPTED, ASKED)  # why a procedure ended before its end
 
 
 def is_watched(estimator: Any) -> bool:

@@ -223,4 +223,4 @@ def test_places_by_rule():
     assert places(1.0, errors, none).tolist() == [1, 0]
     assert places("one_se", errors, lambda best: np.full(errors.shape, 2.5)).tolist() == [0, 0]
     with pytest.raises(InputError, match="cannot choose"):
-        places("best", errors, none)
+        places(None, errors, none)

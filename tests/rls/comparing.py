@@ -159,9 +159,11 @@ def check_choice(
 def check_forward(trail: Trail, judge: Judge, size: int) -> None:
     """A forward path: every step the best addition there is."""
     check_steps(trail, judge)
-    assert sorted(trail.steps) == list(range(len(trail.steps)))
-    before: tuple[int, ...] = ()
-    for k in range(1, size + 1):
+    before: tuple[int, ...] = tuple(trail.start)
+    assert set(before) == set(judge.forced)
+    least = len(before)
+    assert sorted(trail.steps) == list(range(least, least + len(trail.steps)))
+    for k in range(least + 1, size + 1):
         taken = trail.steps[k].subset if k in trail.steps else None
         if taken is None and trail.stopped == "residuals vanished":
             return
@@ -230,7 +232,7 @@ def check_floating(
             break
         c = len(best[1])
         gain[c] = before - best[2]
-        if epsilon is not None and c > forced:
+        if epsilon is not None:
             slack = judge.near(before)
             if gain[c] < epsilon - slack:
                 assert trail.stopped == "epsilon"
@@ -239,7 +241,7 @@ def check_floating(
                 break
         assert replay.next_is("add"), f"{replay.subset}: an addition was due"
         check_choice(moves, replay.make(), judge)
-        while c > max(forced, 0):
+        while c > forced:
             removals = {
                 i: tuple(j for j in replay.subset if j != i) for i in judge.removals(replay.subset)
             }

@@ -427,6 +427,7 @@ def test_the_cache_agrees_with_evaluating_everybody(kind, loss):
 
 
 def test_the_bounds_spare_most_evaluations():
+    from sparsepath.rls.constraints import Constraints
     from sparsepath.rls.finders import BoundFinder
     from sparsepath.rls.losses import Loss
     from sparsepath.rls.search import Trail, forward
@@ -436,11 +437,11 @@ def test_the_bounds_spare_most_evaluations():
     for form in ("gram", "pass"):
         finder = BoundFinder(form)
         state = State(design_of(case.X), case.Y, 1.0, Loss("squared"), finder)
-        forward(state, Trail(), size=10, candidates=range(150))
+        forward(state, Trail(), Constraints(range(150), state.design.constant, most=10))
         assert 10 <= finder.evaluated < 600  # of 1455
 
 
-def test_weight_zero_is_as_good_as_absent_but_for_the_standard_error():
+def test_weight_zero_is_as_good_as_absent():
     case = make("tall", m=30, n=6, seed=4, weighted=True)
     keep = case.sw > 0
     assert not keep.all()
@@ -449,6 +450,7 @@ def test_weight_zero_is_as_good_as_absent_but_for_the_standard_error():
     assert subsets(whole) == subsets(less)
     for k, step in whole.steps.items():
         assert_allclose(step.error, less.steps[k].error, rtol=1e-12)
+        assert_allclose(step.error_se, less.steps[k].error_se, rtol=1e-9)
         assert_allclose(step.coef, less.steps[k].coef, rtol=1e-9)
 
 

@@ -161,7 +161,7 @@ def test_hardly_any_samples(m, alpha, search_name):
     X, y = rng.standard_normal((m, 3)), rng.standard_normal(m)
     model = SparseRLSRegressor(alpha=alpha, search=search_name, choose="min")
     if alpha == 0 and search_name == "backward" and m < 4:  # it cannot begin with all of them
-        with pytest.raises(InputError, match=r"collinear|size"):
+        with pytest.raises(InputError, match="more than the samples can tell apart"):
             quiet(model, X, y)
         return
     quiet(model, X, y)
@@ -184,7 +184,7 @@ def test_weights_that_leave_few_samples():
             assert_allclose(error, judge.error_of(subset), rtol=1e-8)
         if alpha == 0:
             assert max(model.path_.sizes) == 3
-            assert told
+        assert told == []
 
 
 # --- vanishing residuals --------------------------------------------------------------------------
@@ -396,7 +396,7 @@ def test_nearly_collinear_columns_against_exact_arithmetic(noise, alpha, form):
 
 def test_backward_from_collinear_columns_says_so():
     case = make("duplicate", m=20, n=5, seed=16)
-    with pytest.raises(InputError, match="collinear"):
+    with pytest.warns(PathWarning, match="begins without .* collinear"):
         SparseRLSRegressor(search="backward", alpha=0.0).fit(case.X, case.Y[:, 0])
 
 

@@ -130,7 +130,7 @@ def _judged(Y: Array, F: Array, sw: Array, loss: str) -> tuple[float, float]:
     if np.isnan(F).any():
         return UNDEFINED
     each, value = losses(Y, F, sw, loss)
-    m = len(Y)
+    m = np.count_nonzero(sw)  # a sample of weight zero is none
     spread = np.linalg.norm(_shares(Y, sw, loss) * (each - value))
     return value, float(spread * np.sqrt(m / (m - 1)))
 
@@ -240,8 +240,7 @@ def _without(subset: Subset, i: int) -> Subset:
 class Search:
     """A criterion on subsets, the features it may use, and the rule for ties.
 
-    ``forced`` features enter first, in that order, and never leave; ``forbidden`` and constant ones
-    are never chosen.
+    ``forced`` features are in every subset of a path; ``forbidden`` and constant ones in none.
     """
 
     X: Array
@@ -265,9 +264,7 @@ class Search:
         return self.error(X, self.Y, self.alpha, self.fit_intercept, self.sw, self.loss)
 
     def additions(self, subset: Subset) -> list[int]:
-        """The forced feature that is next, else all that may enter."""
-        if len(subset) < len(self.forced):
-            return [self.forced[len(subset)]]
+        """All that may enter."""
         free = [i for i in self.eligible if i not in subset]
         if self.alpha > 0:
             return free
@@ -305,12 +302,12 @@ def wrapper_forward(
 ) -> Path:
     """Forward selection with a black box ("Linear Time Feature Selection", Algorithm 1).
 
-    Options are those of `Search`: fit_intercept, sw, forced, forbidden, error. Sizes 0 to k, fewer
-    if nothing is left to enter or the criterion is not defined any more.
+    Options are those of `Search`: fit_intercept, sw, forced, forbidden, error. Sizes from the
+    forced features to k, fewer if nothing is left to enter or the criterion is undefined.
     """
     search = Search(X, Y, alpha, loss, **options)
-    path: Path = [((), *search.score(()))]
-    while len(path) <= k and (step := search.best_addition(path[-1][0])):
+    path: Path = [(search.forced, *search.score(search.forced))]
+    while len(path[-1][0]) < k and (step := search.best_addition(path[-1][0])):
         path.append(step[1:])
     return path
 
@@ -323,9 +320,9 @@ def forward_with_swaps(
     Ties: the lowest feature to drop, then the lowest to add.
     """
     search = Search(X, Y, alpha, loss, **options)
-    path: Path = [((), *search.score(()))]
-    while len(path) <= k and (step := search.best_addition(path[-1][0])):
-        exchange = search.best_exchange(step[1]) if len(path) > len(search.forced) else None
+    path: Path = [(search.forced, *search.score(search.forced))]
+    while len(path[-1][0]) < k and (step := search.best_addition(path[-1][0])):
+        exchange = search.best_exchange(step[1])
         while exchange and exchange[2] < step[2] - _slack(step[2], search.empty):
             step = exchange
             exchange = search.best_exchange(step[1])
@@ -365,9 +362,9 @@ def floating_rls(
         raise ValueError("epsilon must be positive, or adding and dropping may go on for ever")
     search = Search(X, Y, alpha, loss, **options)
     max_size = X.shape[1] if max_size is None else max_size
-    S: Subset = ()
-    e, gain = {0: search.empty}, {}
-    best = {0: (S, search.empty)}
+    S = search.forced
+    e, gain = {len(S): search.score(S)[0]}, {}
+    best = {len(S): (S, e[len(S)])}
     moves: list[tuple[str, int, float]] = []
 
     def make(kind: str, feature: int, value: float) -> None:
@@ -381,7 +378,7 @@ def floating_rls(
         b, larger, value, _ = step
         c = len(larger)
         gain[c] = e[c - 1] - value
-        if gain[c] < epsilon and c > len(search.forced):
+        if gain[c] < epsilon:
             break
         S = larger
         make("add", b, value)

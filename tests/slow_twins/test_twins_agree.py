@@ -243,7 +243,7 @@ def test_forced_forbidden_constant_and_ties():
     case = make("tall", m=12, n=5, seed=1)
     X = np.column_stack([np.ones(12), case.X, case.X])  # columns 6.. repeat 1..5
     path = rls.wrapper_forward(X, case.Y, 9, 1.0, forced=(9, 3), forbidden=(1, 2))
-    assert path[2][0] == (9, 3)
+    assert path[0][0] == (9, 3)
     assert sorted(path[-1][0]) == [3, 4, 5, 6, 7, 8, 9, 10]
     first = rls.wrapper_forward(X, case.Y, 1, 1.0)[1][0][0]
     assert 1 <= first <= 5

@@ -157,7 +157,7 @@ def choose(option: str, given: str) -> str | int | float:
         fraction = float(given)
     except ValueError:
         fraction = math.nan
-    if not 0 <= fraction < math.inf:
+    if not 0 <= fraction < 1:
         raise InputError(
             f"{option} {given} must be one_se, min, a number of features such as 4, or a fraction "
             "of the least error such as 0.05."

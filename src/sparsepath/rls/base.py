@@ -1,6 +1,7 @@
 """What the estimators of sparse least squares share: parameters, search, choice of a size."""
 
 import copy
+import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Integral, Real
 from pathlib import Path
@@ -13,6 +14,7 @@ from sklearn.callback import CallbackSupportMixin
 from sklearn.model_selection import check_cv
 from sklearn.utils.validation import check_is_fitted
 
+from sparsepath.choosing import check_rule, is_size
 from sparsepath.data.blocks import Floats
 from sparsepath.data.door import (
     check_features,
@@ -21,13 +23,13 @@ from sparsepath.data.door import (
 )
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
-from sparsepath.path import SelectionPath
+from sparsepath.path import CUT, SelectionPath
 from sparsepath.rls.alphas import alpha_grid, loo_errors
+from sparsepath.rls.constraints import parents_of
 from sparsepath.rls.design import Design
 from sparsepath.rls.groups import members_of
-from sparsepath.rls.hierarchy import complete, parents_of
 from sparsepath.rls.losses import Loss
-from sparsepath.rls.paths import Task, finish, make_design, make_sums, run
+from sparsepath.rls.paths import Task, constraints_of, finish, make_design, make_sums, run, so_far
 from sparsepath.rls.search import SEARCHES, Trail
 from sparsepath.rls.surface import Surface
 from sparsepath.rls.update import Costs
@@ -107,6 +109,7 @@ class SparseRLS(PathSelector, CallbackSupportMixin, BaseEstimator):
         self, X: Any, Y: Floats, weights: Floats, labels: ArrayLike, groups: ArrayLike | None
     ) -> Self:
         names = getattr(self, "feature_names_in_", None)
+        check_rule(self.choose)
         with Threads(self.n_threads) as threads:
             design = make_design(
                 X,
@@ -118,8 +121,9 @@ class SparseRLS(PathSelector, CallbackSupportMixin, BaseEstimator):
             task = self._task(X, labels, groups, names, design)
             alphas = self._alphas(design, Y)
             sums = make_sums(design, Y, task)
-            moves = task.size * len(alphas) if self.search == "forward" else None
-            context = self._init_callback_context(max_subtasks=moves)
+            moves = (task.size - len(task.forced)) * len(alphas)
+            count = moves if self.search == "forward" else None
+            context = self._init_callback_context(max_subtasks=count)
             context.call_on_fit_task_begin(estimator=self, X=X, y=labels)
             self.paths_: dict[float, SelectionPath] = {}
             for alpha in alphas:
@@ -128,7 +132,7 @@ class SparseRLS(PathSelector, CallbackSupportMixin, BaseEstimator):
                 watch = self._watch(context, design, task, about)
                 trail = run(design, Y, alpha, task, watch=watch, checkpoint=checkpoint, sums=sums)
                 self.paths_[alpha] = finish(trail, design, task, names=names, **about)
-                if trail.stopped in ("interrupted", "asked to"):
+                if trail.stopped in CUT:
                     break
         self._settle(self.paths_)
         context.call_on_fit_task_end(estimator=self, X=X, y=labels)
@@ -136,13 +140,7 @@ class SparseRLS(PathSelector, CallbackSupportMixin, BaseEstimator):
 
     def _settle(self, paths: dict[float, SelectionPath]) -> None:
         """Take the best penalty and size, and the model that goes with them."""
-        rule = self.choose
-        cut = any(not path.complete or path.stopped == "asked to" for path in paths.values())
-        if cut and _is_count(rule):
-            # The size asked for may not have been reached; what was found is not thrown away.
-            found = sorted({size for path in paths.values() for size in path.sizes})
-            rule = min(found, key=lambda size: abs(size - int(self.choose)))
-        self.alpha_, size = Surface(paths).choose(rule)
+        self.alpha_, size = Surface(paths).settle(self.choose)
         self.path_ = paths[self.alpha_]
         self._take(size)
 
@@ -197,19 +195,18 @@ class SparseRLS(PathSelector, CallbackSupportMixin, BaseEstimator):
             raise InputError(f"search={self.search!r}; use one of {', '.join(SEARCHES)}.")
         if self.epsilon is not None and not 0 <= self.epsilon < np.inf:
             raise InputError(f"epsilon={self.epsilon!r}; give a finite number, zero or more.")
-        forced, start, forbidden, parents = self._columns(names, design)
-        candidates = tuple(i for i in range(n) if i not in set(forbidden))
+        forced, start, forbidden = self._columns(names, design)
         splits = None
         if not (isinstance(self.cv, str) and self.cv == "loo"):
             splits = self._splits(X, labels, groups)
-        return Task(
+        task = Task(
             search=self.search,
-            size=self._size(len(forced), len(start), candidates, design),
+            most=self._most(),
             loss=self.loss,
-            candidates=candidates,
+            candidates=tuple(i for i in range(n) if i not in set(forbidden)),
             forced=tuple(forced),
-            start=tuple(start),
-            parents=parents,
+            start=tuple(i for i in start if i not in set(forced)),
+            parents=parents_of(self.parents, names, n),
             epsilon=self.epsilon,
             groups=self._groups(n),
             costs=self._costs(n),
@@ -217,12 +214,14 @@ class SparseRLS(PathSelector, CallbackSupportMixin, BaseEstimator):
             splits=splits,
             pooled=self.pooled,
             memory=self.memory_budget,
+            names=None if names is None else tuple(names),
         )
+        return self._sized(task, design)
 
     def _columns(
         self, names: NDArray[Any] | None, design: Design
-    ) -> tuple[list[int], list[int], list[int], dict[int, tuple[int, ...]]]:
-        """The columns with which something special is to be done, checked."""
+    ) -> tuple[list[int], list[int], list[int]]:
+        """The columns that are forced, started from and forbidden, checked."""
         n = design.n_features
 
         def named(columns: Iterable[int]) -> str:
@@ -231,18 +230,54 @@ class SparseRLS(PathSelector, CallbackSupportMixin, BaseEstimator):
         forced = column_indices(self.forced, names, n, "forced")
         start = column_indices(self.start, names, n, "start")
         forbidden = column_indices(self.forbidden, names, n, "forbidden")
-        parents = parents_of(self.parents, names, n)
         for what, columns in (("forced", forced), ("in the start set", start)):
             if both := set(columns) & set(forbidden):
                 raise InputError(f"column {named(both)} is both {what} and forbidden.")
             if constant := [i for i in columns if design.constant[i]]:
                 raise InputError(f"column {named(constant)} is constant and cannot be {what}.")
-        given = {*forced, *start}
-        if alone := given - set(complete(given, parents)):
+        return forced, start, forbidden
+
+    def _most(self) -> float:
+        """The largest size that a path may have."""
+        if self.max_features is None:
+            return np.inf
+        if not _is_count(self.max_features):
             raise InputError(
-                f"column {named(alone)} is forced or in the start set, but not all its parents are."
+                f"max_features={self.max_features!r}; give a whole number from 0 up, or None."
             )
-        return forced, [i for i in start if i not in set(forced)], forbidden, parents
+        return int(self.max_features)
+
+    def _sized(self, task: Task, design: Design) -> Task:
+        """The task with the size to which the search goes; refused if no path can be so."""
+        sets = constraints_of(dataclasses.replace(task, search="backward"), design)
+        down = task.backward
+        sets.check(task.start, task.named, down=down)
+        least = len(sets.in_order(task.forced))
+        usable = int(np.count_nonzero(~design.constant[list(task.candidates)]))
+        self._check_choice(least, task.most, design.n_features)
+        if down:
+            size = least
+        elif self.max_features is None:
+            # With a sample left out there must be more samples than coefficients.
+            counted = int(np.count_nonzero(design.weights))
+            given = len(sets.in_order((*task.forced, *task.start)))
+            size = max(given, min(usable, counted - 1 - int(self.fit_intercept)))
+        else:
+            size = int(min(task.most, usable))
+        return dataclasses.replace(task, size=size)
+
+    def _check_choice(self, least: int, most: float, n: int) -> None:
+        """Refuse a size that no path can have; one that the path then has not is another matter."""
+        if not is_size(size := self.choose) or least <= size <= min(most, n):
+            return
+        why = f"there are only {n} features"
+        if size < 0:
+            why = "sizes go from 0 up"
+        elif size < least:
+            why = f"{least} features are forced"
+        elif size > most:
+            why = f"max_features={self.max_features}"
+        raise InputError(f"choose={size!r} is a size that no path can have: {why}.")
 
     def _groups(self, n: int) -> tuple[tuple[int, ...], ...]:
         if self.feature_groups is None:
@@ -272,26 +307,6 @@ class SparseRLS(PathSelector, CallbackSupportMixin, BaseEstimator):
             return list(self._drawn[1])
         splitter = check_cv(self.cv, labels, classifier=isinstance(self, ClassifierMixin))
         return list(splitter.split(X, labels, groups))
-
-    def _size(self, n_forced: int, n_start: int, candidates: Sequence[int], design: Design) -> int:
-        """The size to which the search goes."""
-        usable = int(np.count_nonzero(~design.constant[list(candidates)]))
-        if self.search == "backward":
-            return n_forced
-        n_given = n_forced + n_start
-        if self.max_features is None:
-            # With a sample left out there must be more samples than coefficients.
-            return max(n_given, min(usable, design.n_samples - 1 - int(self.fit_intercept)))
-        if not _is_count(self.max_features):
-            raise InputError(
-                f"max_features={self.max_features!r}; give a whole number from 0 up, or None."
-            )
-        if self.max_features < n_given:
-            which = "forced features" if not n_start else "features that are forced or started from"
-            raise InputError(
-                f"max_features={self.max_features} is less than the {n_given} {which}."
-            )
-        return min(int(self.max_features), usable)
 
     def _alphas(self, design: Design, Y: Floats) -> list[float]:
         """The penalties to search with."""
@@ -342,16 +357,8 @@ class SparseRLS(PathSelector, CallbackSupportMixin, BaseEstimator):
             return None
 
         def watch(trail: Trail) -> bool:
-            path = SelectionPath(
-                trail.steps,
-                n_features=design.n_features,
-                moves=trail.moves,
-                start=trail.start,
-                feature_names=getattr(self, "feature_names_in_", None),
-                criterion=task.criterion,
-                complete=False,
-                **about,
-            )
+            names = getattr(self, "feature_names_in_", None)
+            path = so_far(trail, design, task, names=names, complete=False, **about)
 
             def state() -> Any:
                 so_far = copy.copy(self)

@@ -79,13 +79,10 @@ class Grouped(Wrapped[State | FoldModel]):
     groups : list of lists of int
         The columns of each group. Constant columns, and with alpha = 0 columns that are collinear
         with those before them, are left out of their group.
-    size : int
-        The largest number of columns: a group that does not fit is not a candidate.
     """
 
-    def __init__(self, model: State | FoldModel, groups: Sequence[list[int]], size: int) -> None:
+    def __init__(self, model: State | FoldModel, groups: Sequence[list[int]]) -> None:
         super().__init__(model)
-        self.size = size
         constant = model.design.constant
         self.groups = [[i for i in group if not constant[i]] for group in groups]
         self.home = {i: g for g, group in enumerate(self.groups) for i in group}
@@ -100,11 +97,10 @@ class Grouped(Wrapped[State | FoldModel]):
             groups = [g for g in sorted(inside) if allowed.issuperset(self._held(g))]
             errors = [self._error_without(self._held(g)) for g in groups]
         else:
-            room = self.size - len(self.chosen)
             groups = [
                 g
                 for g, group in enumerate(self.groups)
-                if g not in inside and 0 < len(group) <= room and allowed.issuperset(group)
+                if group and g not in inside and allowed.issuperset(group)
             ]
             errors = [self._error_with(self.groups[g]) for g in groups]
         firsts = np.array([self.groups[g][0] for g in groups], dtype=np.intp)

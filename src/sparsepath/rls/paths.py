@@ -1,9 +1,8 @@
 """Selection paths of regularised least squares: the data checked, a search run, a path returned."""
 
 import hashlib
-import json
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,16 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.data.blocks import Floats, row_blocks
+from sparsepath.data.door import some_of
 from sparsepath.data.threads import Threads
-from sparsepath.errors import FileError, InputError, PathWarning
-from sparsepath.files import replacing
-from sparsepath.path import SelectionPath
+from sparsepath.errors import InputError, PathWarning
+from sparsepath.path import CUT, SelectionPath
+from sparsepath.rls.checkpoint import Checkpoint
+from sparsepath.rls.constraints import Constraints
 from sparsepath.rls.design import Design
 from sparsepath.rls.finders import BoundFinder, CacheFinder, EveryFinder, Follower
 from sparsepath.rls.fold_losses import FoldLossModel
 from sparsepath.rls.folds import FoldModel, Split, SplitSums
 from sparsepath.rls.groups import Grouped
-from sparsepath.rls.hierarchy import Hierarchy, Kept, complete
 from sparsepath.rls.losses import Loss
 from sparsepath.rls.pairs import LeavePairOut, PairModel, RankModel
 from sparsepath.rls.queries import DisagreementModel, QuerySums, with_order
@@ -34,12 +34,16 @@ from sparsepath.steps import Move
 FORMS = ("auto", "gram", "pass", "cache", "blocks")
 CACHE_FROM = 1 << 20  # numbers in X from which the compiled cache search pays for its start
 RESERVED = 128  # features for which there is room from the start
-CHECKPOINT_SECONDS = 2.0
 
 STOPPED = {
     "no candidate left": "every feature left is constant, collinear with the chosen ones, or "
     "would let a sample decide its own prediction",
+    "no group fits": "no group of columns fits into what is left of max_features",
+    "held back": "every feature left comes after one, or is in a group with one, that cannot be "
+    "chosen",
     "residuals vanished": "the chosen features already fit the target exactly",
+    "target vanished": "the target varies so little that its squares are zero; give it in a "
+    "smaller unit",
     "nothing to drop": "no feature can be dropped",
     "interrupted": "it was interrupted",
 }
@@ -47,10 +51,15 @@ STOPPED = {
 
 @dataclass(frozen=True)
 class Task:
-    """What is asked of a search; the same for every penalty."""
+    """What is asked of a search; the same for every penalty.
+
+    ``size`` is the one to which the search goes, and ``most`` the largest that a backward path may
+    have; ``names`` are for messages.
+    """
 
     search: str = "forward"
     size: int = 1
+    most: float = np.inf
     loss: str = "squared"
     candidates: tuple[int, ...] = ()
     forced: tuple[int, ...] = ()
@@ -65,6 +74,16 @@ class Task:
     rules: tuple[Rule, ...] = ()
     form: str = "auto"
     memory: float | None = None
+    names: tuple[str, ...] | None = None
+
+    @property
+    def backward(self) -> bool:
+        return self.search == "backward"
+
+    def named(self, columns: Iterable[int]) -> str:
+        """Columns in a message."""
+        listed = sorted(columns)
+        return some_of(listed if self.names is None else [self.names[i] for i in listed])
 
     def name(self) -> str:
         """A short name for what decides the moves: equal moves, equal name."""
@@ -148,11 +167,10 @@ def make_model(
         model = FoldLossModel(design, Y, alpha, task.splits, task.pooled, Loss(task.loss), sums)
     model.costs = task.costs
     if not task.groups:
-        return Hierarchy(model, task.parents) if task.parents else model
+        return model
     if isinstance(model, LeavePairOut):
         raise InputError("leaving out pairs goes with single columns, not with feature_groups.")
-    grouped = Grouped(model, [list(group) for group in task.groups], task.size)
-    return Hierarchy(grouped, task.parents, task.groups) if task.parents else grouped
+    return Grouped(model, [list(group) for group in task.groups])
 
 
 def _left_out_singly(design: Design, Y: Floats, alpha: float, task: Task) -> State | LeavePairOut:
@@ -162,7 +180,7 @@ def _left_out_singly(design: Design, Y: Floats, alpha: float, task: Task) -> Sta
     if task.loss == "auc":
         return PairModel(design, Y, alpha)
     finder = _finder(design, Y.shape[1], task)
-    if isinstance(finder, Follower) and task.search != "backward":
+    if isinstance(finder, Follower) and not task.backward:
         finder.prepare(design)
     state = State(design, Y, alpha, Loss(task.loss), finder)
     state.reserve(min(task.size, RESERVED))
@@ -209,7 +227,11 @@ def run(
     """Search; what was found so far is returned even if the search is interrupted."""
     if task.search not in SEARCHES:
         raise InputError(f"search={task.search!r}; use one of {', '.join(SEARCHES)}.")
-    keeper = Checkpoint(checkpoint, design, Y, alpha, task) if checkpoint is not None else None
+    keeper = None
+    if checkpoint is not None:
+        data = fingerprint(design, Y, design.checksum())
+        problem = {"data": data, "alpha": alpha, "task": task.name()}
+        keeper = Checkpoint(checkpoint, problem, design.n_features)
     earlier = keeper.read() if keeper is not None else []
 
     def watch_all(trail: Trail) -> object:
@@ -217,32 +239,19 @@ def run(
             keeper.write(trail)
         return watch(trail) if watch is not None else False
 
-    trail = Trail(watch_all, _rules(design, Y, alpha, task))
+    sets = constraints_of(task, design)
+    rules = _rules(design, Y, alpha, task)
+    trail = Trail(watch_all, rules, sets.admits, backward=task.backward)
     try:
         model = make_model(design, Y, alpha, task, sums)
-        if task.search == "backward":
-            for feature in _full(design, task):
-                if feature not in model.chosen:
-                    model.apply_update(Update("add", feature, np.nan))
-            trail.start = tuple(model.chosen)
-            trail.note(model)
-        else:
-            trail.note(model)
-            for feature in (*task.forced, *task.start):
-                _force(model, trail, feature)
-        for move in earlier[len(trail.moves) :]:
-            if (move.feature in model.chosen) == (move.action == "add"):
-                continue  # it came or went with its group
-            update = Update(move.action, move.feature, move.error)
-            model.apply_update(update)
-            trail.note(model, update, seconds=move.seconds)
-        options: dict[str, Any] = {"epsilon": task.epsilon} if task.search == "floating" else {}
-        keep = Kept(model, task.forced) if isinstance(model, Hierarchy) else task.forced
-        SEARCHES[task.search](
-            model, trail, size=task.size, candidates=task.candidates, keep=keep, **options
-        )
+        ended = _begin(model, trail, sets, design, task)
+        if keeper is not None:
+            keeper.check(earlier, trail.start)
+        if not (ended or _make_again(model, trail, earlier, exchanges=task.search == "swap")):
+            options = {"epsilon": task.epsilon} if task.search == "floating" else {}
+            SEARCHES[task.search](model, trail, sets, **options)
     except KeyboardInterrupt:
-        if not trail.steps:
+        if not trail.steps and trail.passed is None:
             raise
         trail.stopped = "interrupted"
     finally:
@@ -251,17 +260,107 @@ def run(
     return trail
 
 
-def _full(design: Design, task: Task) -> list[int]:
-    """Where a backward search begins: with all candidates, or with the start set."""
-    begin = {*task.forced, *task.start} if task.start else set(task.candidates)
-    live = (i for i in task.candidates if i in begin and not design.constant[i])
-    return complete(live, task.parents)
+def constraints_of(task: Task, design: Design) -> Constraints:
+    """What the sets on the path must hold to."""
+    return Constraints(
+        task.candidates,
+        design.constant,
+        forced=task.forced,
+        groups=task.groups,
+        parents=task.parents,
+        costs=task.costs,
+        most=task.most if task.backward else task.size,
+    )
+
+
+def _begin(model: Model, trail: Trail, sets: Constraints, design: Design, task: Task) -> bool:
+    """Bring the model to where the search begins; return whether that was the end already.
+
+    The forced features are in every model, so they come before the first step. Then come the start
+    set, whose columns are moves like others, or, going backward, all that the search begins with.
+    A column of these that is collinear with those before it is left out.
+    """
+    down = task.backward
+    tried: set[frozenset[int]] = set()
+    lost: list[int] = []
+
+    def put_in(features: Iterable[int], noted: bool) -> bool:
+        for feature in sets.in_order(features):
+            unit = sets.units([feature])
+            if unit in tried:
+                continue
+            tried.add(unit)
+            update = Update("add", feature, np.nan)
+            if not sets.has_parents(model.chosen, feature) or not _adds(model, update):
+                lost.append(feature)
+            elif noted and trail.note(model, update, whole=False):
+                return True
+        return False
+
+    put_in(task.forced, noted=False)
+    if lost := [i for i in task.forced if i not in model.chosen]:
+        raise InputError(
+            f"forced: column {task.named(lost)} is collinear with the other forced columns; force "
+            "fewer of them or use a larger alpha."
+        )
+    if not down:
+        trail.begin(model)
+    given = task.candidates if down and not task.start else (*task.forced, *task.start)
+    ended = put_in(given, noted=not down)
+    if lost:
+        _tell_lost(model, lost, design, task)
+    if down:
+        trail.begin(model)
+    trail.set_out(model)
+    return ended
+
+
+def _adds(model: Model, update: Update) -> bool:
+    """Make an addition, unless it is collinear with what is there; return whether it was made."""
+    before = len(model.chosen)
+    try:
+        model.apply_update(update)
+    except InputError:
+        return False
+    return len(model.chosen) > before
+
+
+def _tell_lost(model: Model, lost: list[int], design: Design, task: Task) -> None:
+    """Say which columns the search begins without, or that it cannot begin."""
+    counted = design.weights > 0
+    trains = [int(counted[np.asarray(train)].sum()) for train, _ in task.splits or ()]
+    room = min(trains, default=int(counted.sum()) - 1) - int(design.fit_intercept)
+    if task.backward and len(model.chosen) >= room:
+        raise InputError(
+            f"search='backward' begins with all columns, and {len(model.chosen) + len(lost)} are "
+            f"more than the samples can tell apart, which is {room}: use a larger alpha, another "
+            "search, or start= with fewer columns."
+        )
+    what = "the search" if task.backward else "the start set"
+    warnings.warn(
+        f"{what} begins without {task.named(lost)}: collinear with the columns before.",
+        PathWarning,
+        stacklevel=4,
+    )
+
+
+def _make_again(model: Model, trail: Trail, earlier: list[Move], *, exchanges: bool) -> bool:
+    """Make the moves of an earlier run; return whether a rule or the watcher ends them."""
+    for move in earlier[len(trail.moves) :]:
+        if (move.feature in model.chosen) == (move.action == "add"):
+            continue  # it came or went with its group
+        update = Update(move.action, move.feature, move.error)
+        model.apply_update(update)
+        half = exchanges and move.action == "drop"
+        if trail.note(model, update, seconds=move.seconds, whole=not half):
+            return True
+    return False
 
 
 def _rules(design: Design, Y: Floats, alpha: float, task: Task) -> list[Rule]:
     """The rules, told of the problem."""
     judging = any(isinstance(rule, StopRule) and rule.judges_additions for rule in task.rules)
-    if judging and task.search == "backward":
+    if judging and task.backward:
         raise InputError("MaxT judges additions, and search='backward' makes none.")
     if judging and (task.groups or task.queries is not None):
         raise InputError(
@@ -271,38 +370,45 @@ def _rules(design: Design, Y: Floats, alpha: float, task: Task) -> list[Rule]:
     return [begun(rule, design, Y, alpha) for rule in task.rules]
 
 
-def _force(model: Model, trail: Trail, feature: int) -> None:
-    if feature in model.chosen:  # it came with its group
-        return
-    update = Update("add", feature, np.nan)
-    model.apply_update(update)
-    trail.note(model, update)
-
-
 def finish(
     trail: Trail, design: Design, task: Task, *, names: Sequence[str] | None, **about: Any
 ) -> SelectionPath:
     """The selection path of a trail, with a warning if it ends before its time."""
-    reason = STOPPED.get(trail.stopped)
-    if reason is not None:
-        warnings.warn(
-            f"the path ends at size {max(trail.steps)}: {reason}.", PathWarning, stacklevel=3
-        )
-    return SelectionPath(
-        trail.steps,
-        n_features=design.n_features,
-        moves=trail.moves,
-        start=trail.start,
-        feature_names=names,
-        criterion=task.criterion,
+    path = so_far(
+        trail,
+        design,
+        task,
+        names=names,
         error_kind="selection",
         data={
             "n_samples": design.n_samples,
             "n_features": design.n_features,
             "fingerprint": fingerprint(design),
         },
-        complete=trail.stopped != "interrupted",
+        complete=trail.stopped not in CUT,
         stopped=trail.stopped,
+        **about,
+    )
+    reason = STOPPED.get(trail.stopped)
+    if trail.passed is not None:
+        reason = "the search ended before it came down to max_features and the budget"
+    if reason is not None:
+        end = path.sizes[0 if task.backward else -1]
+        warnings.warn(f"the path ends at size {end}: {reason}.", PathWarning, stacklevel=3)
+    return path
+
+
+def so_far(
+    trail: Trail, design: Design, task: Task, *, names: Sequence[str] | None, **about: Any
+) -> SelectionPath:
+    """The path as it stands; if no set was met yet that may be on it, the last one met."""
+    return SelectionPath(
+        trail.steps or [step for step in [trail.passed] if step is not None],
+        n_features=design.n_features,
+        moves=trail.moves,
+        start=trail.start,
+        feature_names=names,
+        criterion=task.criterion,
         **about,
     )
 
@@ -314,67 +420,3 @@ def fingerprint(design: Design, *more: Any) -> str:
     for array in (design.means, design.squares, design.weights, *more):
         digest.update(np.ascontiguousarray(array).tobytes())
     return digest.hexdigest()
-
-
-class Checkpoint:
-    """A file that lets a long search go on where it stopped.
-
-    It holds the moves and what the problem was. Going on means making the same moves again, which
-    needs no search, and everything computed from there on is the same to the last bit.
-    """
-
-    def __init__(
-        self, path: str | Path, design: Design, Y: Floats, alpha: float, task: Task
-    ) -> None:
-        self.path = Path(path)
-        self._problem = {
-            "schema": "sparsepath/checkpoint",
-            "schema_version": 1,
-            "data": fingerprint(design, Y, design.checksum()),
-            "alpha": alpha,
-            "task": task.name(),
-        }
-        self._written = 0.0
-        self._n_features = design.n_features
-        self._begin = set(_full(design, task)) if task.search == "backward" else set()
-
-    def _make_sense(self, moves: list[Move]) -> bool:
-        """Whether columns that there are come in before they go out."""
-        chosen = set(self._begin)
-        for move in moves:
-            known = isinstance(move.feature, int) and 0 <= move.feature < self._n_features
-            if not known or (move.feature in chosen) != (move.action == "drop"):
-                return False
-            if move.action not in ("add", "drop"):
-                return False
-            chosen ^= {move.feature}
-        return True
-
-    def write(self, trail: Trail, now: bool = False) -> None:
-        """Write the moves so far, unless that was done a moment ago."""
-        elapsed = trail.seconds()
-        if not now and elapsed - self._written < CHECKPOINT_SECONDS:
-            return
-        self._written = elapsed
-        moves = [[m.action, m.feature, m.error, m.seconds] for m in trail.moves]
-        with replacing(self.path) as stream:
-            json.dump({**self._problem, "moves": moves}, stream)
-
-    def read(self) -> list[Move]:
-        """The moves that an earlier run on the same problem has written; none if there is none."""
-        if not self.path.exists():
-            return []
-        try:
-            record = json.loads(self.path.read_text("utf-8"))
-            moves = [Move(*move) for move in record.pop("moves")]
-            if not self._make_sense(moves):
-                raise ValueError
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise FileError(
-                f"{self.path} is not a readable checkpoint; delete it to start afresh."
-            ) from error
-        if record != self._problem:
-            raise FileError(
-                f"{self.path} belongs to other data or parameters; delete it or name another file."
-            )
-        return moves

@@ -1,20 +1,23 @@
 """Searches over sets of features: which change comes next, and when to stop.
 
-A search asks its model two questions, ``find_best_update`` and ``apply_update``, and tells a
-``Trail`` about every change. The trail keeps the best set of each size, the moves and the clock,
-and says when to stop. What is fitted and how it is judged is the model's business: exact
-leave-one-out (``state.py``) and folds (``folds.py``) are searched by the same code.
+A search asks its model two questions, ``find_best_update`` and ``apply_update``, its constraints
+(``constraints.py``) which features may enter and leave, and tells a ``Trail`` about every change.
+The trail keeps the best set of each size, the moves and the clock, and says when to stop. What is
+fitted and how it is judged is the model's business: exact leave-one-out (``state.py``) and folds
+(``folds.py``) are searched by the same code.
 """
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Protocol
 
 import numpy as np
 
 from sparsepath.data.blocks import Floats
+from sparsepath.rls.constraints import Constraints
 from sparsepath.rls.stopping import Rule, asked_before
-from sparsepath.rls.update import Costs, Update, limit
+from sparsepath.rls.update import TIE_FLOOR, Costs, Update, limit
 from sparsepath.steps import Move, Step
 
 
@@ -47,74 +50,122 @@ class Trail:
     Parameters
     ----------
     watch : callable, optional
-        Called with the trail after every move; a true value stops the search.
+        Called with the trail after every update; a true value stops the search.
     rules : sequence of callables
-        Asked after every move; the first that gives a reason stops the search.
+        Asked after every whole update; the first that gives a reason stops the search.
+    admits : callable, optional
+        Whether a set may be on the path; default: every set.
+    backward : bool
+        Whether sizes go down.
 
     Attributes
     ----------
     steps : dict of size to Step
     moves : list of Move
+        Column by column.
+    updates : list of Update
+        As they were made; a group of columns is one, an exchange two.
+    errors : list of float
+        The criterion where the search set out and after every whole update: after an exchange,
+        not in the middle of it.
     start : tuple of int
-        The features the model began with.
+        The features the model began with: those that are forced, or all if it goes backward.
     size : int
         The size of the model now.
     first_error : float
-        The criterion where the search began.
+        The criterion of the start.
+    passed : Step or None
+        The last model that may not be on the path, as long as none was met that may.
     stopped : str
         Why the search ended.
     """
 
     def __init__(
-        self, watch: Callable[["Trail"], object] | None = None, rules: Sequence[Rule] = ()
+        self,
+        watch: Callable[["Trail"], object] | None = None,
+        rules: Sequence[Rule] = (),
+        admits: Callable[[Sequence[int]], bool] | None = None,
+        backward: bool = False,
     ) -> None:
         self.steps: dict[int, Step] = {}
         self.moves: list[Move] = []
+        self.updates: list[Update] = []
+        self.errors: list[float] = []
         self.start: tuple[int, ...] = ()
         self.stopped = ""
         self.size = 0
-        self._chosen: list[int] = []
         self.first_error = np.inf
+        self.passed: Step | None = None
+        self.backward = backward
+        self._chosen: list[int] = []
         self._watch = watch
         self._rules = rules
+        self._admits = admits
         self._started = time.perf_counter()
 
     def seconds(self) -> float:
-        """Time since the search began."""
+        """Time since the search began, that of an earlier run included."""
         return time.perf_counter() - self._started
 
-    def note(
-        self, model: Model, update: Update | None = None, seconds: float | None = None
-    ) -> bool:
-        """Record where the model is now; return whether the search should stop."""
-        self.size = size = len(model.chosen)
-        if not self.steps:
-            self.first_error = model.error
-        if update is not None:
-            seconds = self.seconds() if seconds is None else seconds
-            for i in self._chosen:
-                if i not in model.chosen:
-                    self.moves.append(Move("drop", i, model.error, seconds))
-            for i in model.chosen:
-                if i not in self._chosen:
-                    self.moves.append(Move("add", i, model.error, seconds))
+    def begin(self, model: Model) -> None:
+        """Record the model that the search begins with."""
+        self.start, self.first_error = tuple(model.chosen), model.error
         self._chosen = list(model.chosen)
+        self._record(model)
+
+    def set_out(self, model: Model) -> None:
+        """From here on the search decides, and rules count."""
+        self.errors = [model.error] if self.steps else []
+
+    def note(
+        self, model: Model, update: Update, *, seconds: float | None = None, whole: bool = True
+    ) -> bool:
+        """Record where the model is after an update; return whether the search should stop.
+
+        ``whole`` is false in the middle of an exchange and while a start set is put together: then
+        no rule is asked. ``seconds`` are those of an earlier run that made the same update.
+        """
+        if seconds is None:
+            seconds = self.seconds()
+        else:
+            self._started = min(self._started, time.perf_counter() - seconds)
+        now, before = set(model.chosen), set(self._chosen)
+        moves = [Move("drop", i, model.error, seconds) for i in self._chosen if i not in now]
+        moves += [Move("add", i, model.error, seconds) for i in model.chosen if i not in before]
+        self.moves += moves
+        self.updates.append(Update(update.action, update.feature, model.error, len(moves)))
+        self._chosen = list(model.chosen)
+        self._record(model)
+        asked = whole and bool(self.steps)
+        if asked:
+            self.errors.append(model.error)
+        if self._watch is not None and self._watch(self):
+            self.stopped = "asked to"
+        elif asked:
+            self.stopped = next(filter(None, (rule(self) for rule in self._rules)), "")
+        else:
+            self.stopped = ""
+        return bool(self.stopped)
+
+    def _record(self, model: Model) -> None:
+        """Keep the model if it is the best of its size and may be on the path."""
+        self.size = size = len(model.chosen)
+        may = self._admits is None or self._admits(model.chosen)
         known = self.steps.get(size)
+        if not may and self.steps:
+            return
         if known is None or limit(model.error, model.empty_error) < known.error:
-            self.steps[size] = Step(
+            step = Step(
                 tuple(model.chosen),
                 model.error,
                 model.standard_error(),
                 model.coef(),
                 model.intercept(),
             )
-        if update is None:
-            return False
-        if self._watch is not None and self._watch(self):
-            self.stopped = "asked to"
-        else:
-            self.stopped = next(filter(None, (rule(self) for rule in self._rules)), "")
-        return bool(self.stopped)
+            if may:
+                self.steps[size], self.passed = step, None
+            else:
+                self.passed = step
 
     def refuses(self, model: Model, update: Update, candidates: Sequence[int]) -> bool:
         """Whether a rule ends the search before this addition."""
@@ -122,13 +173,18 @@ class Trail:
         self.stopped = next(filter(None, said), "")
         return bool(self.stopped)
 
+    def history(self) -> Iterator[tuple[Update, frozenset[int], frozenset[int]]]:
+        """Every update, with the columns before and after it."""
+        after, moves = frozenset(self.start), iter(self.moves)
+        for update in self.updates:
+            before, after = after, after ^ {m.feature for m in islice(moves, update.count)}
+            yield update, before, after
 
-def forward(
-    model: Model, trail: Trail, *, size: int, candidates: Sequence[int], keep: Sequence[int] = ()
-) -> None:
-    """Add the best feature until the model has ``size`` of them (paper 000, Algorithm 3)."""
-    while len(model.chosen) < size:
-        update = _addition(model, trail, candidates)
+
+def forward(model: Model, trail: Trail, sets: Constraints) -> None:
+    """Add the best feature until the model has as many as it may have (paper 000, Algorithm 3)."""
+    while len(model.chosen) < sets.most:
+        update = _addition(model, trail, sets)
         if update is None:
             return
         model.apply_update(update)
@@ -138,41 +194,36 @@ def forward(
 
 
 def floating(
-    model: Model,
-    trail: Trail,
-    *,
-    size: int,
-    candidates: Sequence[int],
-    keep: Sequence[int] = (),
-    epsilon: float | None = None,
+    model: Model, trail: Trail, sets: Constraints, *, epsilon: float | None = None
 ) -> None:
     """Add the best feature, then drop while that costs less than half of what the step gained.
 
     Paper 002, Algorithm 1, which stops when an addition gains less than ``epsilon``. Without
-    ``epsilon`` the search goes on to ``size``; beyond the minimum, where additions no longer gain
-    anything, a feature is dropped only if that beats the best set known of the smaller size.
+    ``epsilon`` the search goes on as far as it may; beyond the minimum, where additions no longer
+    gain anything, a feature is dropped only if that beats the best set known of the smaller size.
     """
-    gains, made = _so_far(trail)
+    gains, made = _so_far(trail, sets)
     while True:
-        while len(model.chosen) > len(keep) + 1:
+        while leaving := sets.leaving(model.chosen):
             k = len(model.chosen)
             gain = gains.get(k, 0.0)
             below = model.error + 0.5 * gain if gain > 0 else np.inf
-            removal = model.find_best_update("drop", _without(model.chosen, keep), below)
-            if removal is None or (frozenset(model.chosen), removal.feature) in made:
+            removal = model.find_best_update("drop", leaving, below)
+            if removal is None:
                 break
+            both = sets.units(model.chosen), sets.without(model.chosen, removal.feature)
             smaller = trail.steps.get(k - removal.count)
-            if not _worthwhile(removal, model, gain, smaller):
+            if both in made or not _worthwhile(removal, model, gain, smaller):
                 break
-            made.add((frozenset(model.chosen), removal.feature))
+            made.add(both)
             model.apply_update(removal)
             if trail.note(model, removal):
                 return
-        if len(model.chosen) >= size:
+        if len(model.chosen) >= sets.most:
             trail.stopped = "max_features"
             return
         before = model.error
-        update = _addition(model, trail, candidates)
+        update = _addition(model, trail, sets)
         if update is None:
             return
         if epsilon is not None and before - update.error < epsilon:
@@ -184,21 +235,23 @@ def floating(
             return
 
 
-def _so_far(trail: Trail) -> tuple[dict[int, float], set[tuple[frozenset[int], int]]]:
-    """From the moves so far: what the last addition to each size gained, and the removals made.
+Units = frozenset[int]
+
+
+def _so_far(trail: Trail, sets: Constraints) -> tuple[dict[int, float], set[tuple[Units, Units]]]:
+    """From the updates so far: what the last addition to each size gained, and the removals made.
 
     A removal is not made twice from the same set, even if rounding makes it look worth while.
     """
     gains: dict[int, float] = {}
-    made: set[tuple[frozenset[int], int]] = set()
-    chosen, before = frozenset(trail.start), trail.first_error
-    for move in trail.moves:
-        if move.action == "add":
-            gains[len(chosen) + 1] = before - move.error
+    made: set[tuple[Units, Units]] = set()
+    error = trail.first_error
+    for update, before, after in trail.history():
+        if update.action == "add":
+            gains[len(after)] = error - update.error
         else:
-            made.add((chosen, move.feature))
-        chosen ^= {move.feature}
-        before = move.error
+            made.add((sets.units(before), sets.units(after)))
+        error = update.error
     return gains, made
 
 
@@ -210,16 +263,14 @@ def _worthwhile(removal: Update, model: Model, gain: float, smaller: Step | None
     return better and (gain <= 0 or loss <= 0.5 * gain)
 
 
-def backward(
-    model: Model, trail: Trail, *, size: int, candidates: Sequence[int], keep: Sequence[int] = ()
-) -> None:
-    """Drop the feature that is missed least, from all candidates down to ``size``.
+def backward(model: Model, trail: Trail, sets: Constraints) -> None:
+    """Drop the feature that is missed least, from all candidates down to the forced ones.
 
     Every removal keeps to the sets that came before, so small models are as good as the larger
     ones they come from; starting from all features costs one addition each.
     """
-    while len(model.chosen) > size:
-        update = model.find_best_update("drop", _without(model.chosen, keep))
+    while leaving := sets.leaving(model.chosen):
+        update = model.find_best_update("drop", leaving)
         if update is None:
             trail.stopped = "nothing to drop"
             return
@@ -229,83 +280,98 @@ def backward(
     trail.stopped = "min_features"
 
 
-def with_swaps(
-    model: Model, trail: Trail, *, size: int, candidates: Sequence[int], keep: Sequence[int] = ()
-) -> None:
+def with_swaps(model: Model, trail: Trail, sets: Constraints) -> None:
     """Add the best feature, then exchange one chosen for one other feature while that helps."""
-    halfway = bool(trail.moves) and trail.moves[-1].action == "drop"
-    if halfway and _complete(model, trail, candidates):
+    met = _met(trail, sets)
+    halfway = bool(trail.updates) and trail.updates[-1].action == "drop"
+    if halfway and _complete(model, trail, sets, met):
         return
     while True:
-        if _swap(model, trail, candidates, keep):
+        if _exchange(model, trail, sets, met):
             return
-        if len(model.chosen) >= size:
+        if len(model.chosen) >= sets.most:
             trail.stopped = "max_features"
             return
-        update = _addition(model, trail, candidates)
+        update = _addition(model, trail, sets)
         if update is None:
             return
         model.apply_update(update)
+        met = {sets.units(model.chosen)}
         if trail.note(model, update):
             return
 
 
-def _swap(model: Model, trail: Trail, candidates: Sequence[int], keep: Sequence[int]) -> bool:
+def _exchange(model: Model, trail: Trail, sets: Constraints, met: set[Units]) -> bool:
     """Make the best exchange while there is one that helps; return whether to stop.
 
+    It must lower the criterion by more than rounding does, and lead to a set that was not ``met``
+    since the last addition (before that, sets had fewer units), so that there is an end.
     Exchanges are tried on copies, so that the model is the same whatever was tried.
     """
-    while True:
-        best: tuple[int, Update] | None = None
-        least = model.error * (1 - SWAP_GAIN)
-        for feature in sorted(_without(model.chosen, keep)):
-            trial = model.duplicate()
-            trial.apply_update(Update("drop", feature, np.nan))
-            others = [i for i in candidates if i != feature]
+
+    def clearly_below(error: float) -> float:
+        return error * (1 - SWAP_GAIN) - TIE_FLOOR * model.empty_error
+
+    while not model.vanished:
+        best: tuple[Update, Update, Model, list[int]] | None = None
+        least = clearly_below(model.error)
+        for feature in sets.first_of_each(sets.leaving(model.chosen)):
+            trial, drop = model.duplicate(), Update("drop", feature, np.nan)
+            trial.apply_update(drop)
+            others = sets.entering(trial.chosen, but=[feature])
             update = trial.find_best_update("add", others)
-            if update is not None and update.error < least:
-                best, least = (feature, update), update.error * (1 - SWAP_GAIN)
+            if update is None or not update.error < least:
+                continue
+            if sets.with_feature(trial.chosen, update.feature) not in met:
+                best, least = (drop, update, trial, others), clearly_below(update.error)
         if best is None:
             return False
-        drop = Update("drop", best[0], np.nan)
-        model.apply_update(drop)
-        if trail.note(model, drop) or _complete(model, trail, candidates):
+        drop, update, trial, others = best
+        if trail.refuses(trial, update, others):
             return True
+        model.apply_update(drop)
+        if trail.note(model, drop, whole=False) or _complete(model, trail, sets, met):
+            return True
+    return False
 
 
-def _complete(model: Model, trail: Trail, candidates: Sequence[int]) -> bool:
+def _complete(model: Model, trail: Trail, sets: Constraints, met: set[Units]) -> bool:
     """Make the second half of an exchange, after the drop; return whether to stop."""
-    leaving = trail.moves[-1].feature
-    update = model.find_best_update("add", [i for i in candidates if i != leaving])
+    others = sets.entering(model.chosen, but=[trail.updates[-1].feature])
+    update = model.find_best_update("add", others)
     if update is None:
         return False
     model.apply_update(update)
+    met.add(sets.units(model.chosen))
     return trail.note(model, update)
 
 
-def _addition(model: Model, trail: Trail, candidates: Sequence[int]) -> Update | None:
+def _met(trail: Trail, sets: Constraints) -> set[Units]:
+    """From the updates so far: the sets met since the last addition that was no exchange."""
+    met, halfway = {sets.units(trail.start)}, False
+    for update, _, after in trail.history():
+        if update.action == "add":
+            met = {*(met if halfway else ()), sets.units(after)}
+        halfway = update.action == "drop"
+    return met
+
+
+def _addition(model: Model, trail: Trail, sets: Constraints) -> Update | None:
     """The best addition, or None with the reason noted."""
     if model.vanished:
-        trail.stopped = "residuals vanished"
+        trail.stopped = "residuals vanished" if model.empty_error > 0 else "target vanished"
         return None
-    affordable = (
-        candidates if model.costs is None else model.costs.affordable(model.chosen, candidates)
-    )
-    update = model.find_best_update("add", affordable)
+    entering = sets.entering(model.chosen)
+    update = model.find_best_update("add", entering)
     if update is None:
-        spent = len(affordable) < len(candidates)
-        trail.stopped = "budget" if spent else "no candidate left"
-    elif trail.refuses(model, update, affordable):
+        trail.stopped = sets.obstacle(model.chosen)
+    elif trail.refuses(model, update, entering):
         return None
     return update
 
 
-def _without(features: Iterable[int], others: Iterable[int]) -> list[int]:
-    return [i for i in features if i not in set(others)]
-
-
 SWAP_GAIN = 1e-9  # relative gain that makes an exchange worth while
-SEARCHES = {
+SEARCHES: dict[str, Callable[..., None]] = {
     "forward": forward,
     "floating": floating,
     "backward": backward,

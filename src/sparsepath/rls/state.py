@@ -145,9 +145,10 @@ class State:
         """Standard error of ``error`` as a mean over samples.
 
         From sums about the error before, which is near; unless the difference of the two is so
-        much larger than what is left that little would be known of it.
+        much larger than what is left that little would be known of it. Samples of weight zero are
+        none.
         """
-        m = self.design.n_samples
+        m = int(np.count_nonzero(self.design.weights))
         step = self.error - self._about
         moved = step**2 * self._squared_weights
         total = self._around - 2 * step * self._slope + moved

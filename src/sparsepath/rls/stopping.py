@@ -1,8 +1,13 @@
 """Rules that end a search; ``a | b`` ends it when either says so, ``a & b`` when both do.
 
 A search stops when any of its rules says so. A rule is any function of the trail so far that
-returns why to stop, or nothing. The error of the empty model (or, going backward, of the full one)
-is where a trail begins. ``MaxT`` is asked before an addition is made, the others after each move.
+returns why to stop, or nothing. A trail begins with the error of the empty model, or of the forced
+features and the start set, or, going backward, of the largest model that may be on the path.
+
+``MaxT`` is asked before an addition is made, also if it is the second half of an exchange; the
+others after each update: one feature or one group that came or went, or one exchange as a whole.
+When a search goes on from a checkpoint these are asked again as the updates are made again, so that
+it ends where it had ended; the clock of ``TimeLimit`` goes on from that of the earlier run.
 """
 
 from collections.abc import Callable, Sequence
@@ -99,7 +104,8 @@ class AnyOf(StopRule):
 class AllOf(StopRule):
     """Stop when two rules say so at the same time.
 
-    If one of them judges additions, both are asked before each addition.
+    If one of them judges additions, both are asked before each addition; one that does not has
+    nothing to say before the first update.
     """
 
     one: Rule
@@ -120,13 +126,15 @@ class AllOf(StopRule):
         self, trail: "Trail", model: "Model", update: Update, candidates: Sequence[int]
     ) -> str | None:
         """What both say, if both say something."""
-        if not (self.judges_additions and trail.moves):
+        if not self.judges_additions:
             return None
-        said = [
-            asked_before(rule, trail, model, update, candidates) if _judges(rule) else rule(trail)
-            for rule in (self.one, self.other)
-        ]
-        return _both(*said)
+
+        def said(rule: Rule) -> str | None:
+            if _judges(rule):
+                return asked_before(rule, trail, model, update, candidates)
+            return rule(trail) if trail.moves else None
+
+        return _both(said(self.one), said(self.other))
 
 
 def _both(one: str | None, other: str | None) -> str | None:
@@ -137,8 +145,9 @@ def _both(one: str | None, other: str | None) -> str | None:
 class Tolerance(StopRule):
     """Stop when the best error of the newest size is not better by this fraction.
 
-    Compared with the size before: with ``Tolerance(0.01)`` a feature must lower the criterion by
-    one per cent of what it was.
+    Compared with the next smaller size on the path: with ``Tolerance(0.01)`` a feature, or a group
+    that enters as one, must lower the criterion by one per cent of what it was. A backward search
+    stops at the first removal of one that had done so.
     """
 
     fraction: float
@@ -148,16 +157,22 @@ class Tolerance(StopRule):
             raise InputError(f"Tolerance({self.fraction!r}); give a fraction from 0 up to 1.")
 
     def __call__(self, trail: "Trail") -> str | None:
-        size = max(trail.steps)
-        if trail.size < size or size - 1 not in trail.steps:
+        sizes = sorted(trail.steps)
+        newest = sizes[0 if trail.backward else -1]
+        if trail.size != newest or len(sizes) < 2:
             return None
-        before, now = trail.steps[size - 1].error, trail.steps[size].error
-        return "tolerance" if before - now < self.fraction * before else None
+        smaller, larger = sizes[:2] if trail.backward else sizes[-2:]
+        before, now = trail.steps[smaller].error, trail.steps[larger].error
+        lowered = not before - now < self.fraction * before
+        return "tolerance" if lowered == trail.backward else None
 
 
 @dataclass(frozen=True)
 class Patience(StopRule):
-    """Stop when this many moves in a row have not brought a new least error."""
+    """Stop when this many updates in a row have not brought a new least error.
+
+    An update is one feature or one group of columns that came or went, or one exchange.
+    """
 
     moves: int
 
@@ -166,7 +181,7 @@ class Patience(StopRule):
             raise InputError(f"Patience({self.moves!r}); give a whole number from 1 up.")
 
     def __call__(self, trail: "Trail") -> str | None:
-        errors = [trail.first_error, *(move.error for move in trail.moves)]
+        errors = trail.errors
         since = len(errors) - 1 - errors.index(min(errors))
         return "patience" if since >= self.moves else None
 

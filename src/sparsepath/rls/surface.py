@@ -2,10 +2,9 @@
 
 import math
 from collections.abc import Mapping
-from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from sparsepath.choosing import CHOICES
+from sparsepath.choosing import check_rule, is_size, nearest, worst_allowed
 from sparsepath.errors import InputError
 from sparsepath.path import SelectionPath
 
@@ -64,8 +63,8 @@ class Surface:
         error at it.
         """
         points = [p for p in self.points if not math.isnan(p.error)]
-        number = not isinstance(rule, bool) and isinstance(rule, Real)
-        if number and isinstance(rule, Integral):
+        check_rule(rule)
+        if is_size(rule):
             there = [point for point in points if point.size == rule]
             if not there:  # the path knows what to say
                 next(iter(self.paths.values())).step(int(rule))
@@ -74,19 +73,24 @@ class Surface:
         least = min(points, key=lambda p: (p.error, p.size, -p.alpha))
         if rule == "min":
             return least.alpha, least.size
-        if rule == "one_se":
-            limit = least.error + least.error_se
-        elif number and 0 <= float(rule) < math.inf:
-            limit = (1 + math.copysign(float(rule), least.error)) * least.error
-        else:
-            raise InputError(f"cannot choose by {rule!r}; allowed are {CHOICES}.")
-        if math.isnan(limit):
-            raise InputError("no standard error where the error is least; use 'min' or within=.")
+        limit = worst_allowed(rule, least.error, least.error_se)
         best = min(
             (point for point in points if point.error <= limit),
             key=lambda p: (p.size, p.error, -p.alpha),
         )
         return best.alpha, best.size
+
+    def settle(self, rule: Any) -> tuple[float, int]:
+        """As ``choose``, but for a size that no path has the nearest there is; see the path's."""
+        if is_size(rule):
+            paths = self.paths.values()
+            rule = nearest(
+                int(rule),
+                [size for path in paths for size in path.sizes],
+                max(path.n_features for path in paths),
+                quiet=not all(path.complete for path in paths),
+            )
+        return self.choose(rule)
 
     def to_frame(self, backend: Literal["pandas", "polars", "pyarrow"] = "pandas") -> Any:
         """One row per penalty and size: alpha, size, error, error_se, features."""

@@ -1,6 +1,5 @@
 """Changes of the chosen set, and how the best of several is picked."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -49,11 +48,6 @@ class Costs:
         gain = now - errors
         cost = self.of[features]
         return -np.where(gain > 0, gain / cost, gain * cost)
-
-    def affordable(self, chosen: list[int], candidates: Iterable[int]) -> list[int]:
-        """The candidates for which there is money left."""
-        left = self.budget - self.of[chosen].sum()
-        return [i for i in candidates if self.of[i] <= left * (1 + TIE)]
 
 
 def limit(least: float, empty_error: float) -> float:

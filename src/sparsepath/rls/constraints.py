@@ -1,0 +1,267 @@
+"""What a chosen set may be, and so which features may enter it and leave it.
+
+Every search asks here, and only here. What enters and leaves as one is a *unit*: a group of columns
+without the constant ones, or a single column. A set may be on a path if
+
+    it holds every forced unit, and none with a forbidden column;
+    its units are whole, and with a feature it holds the parents of that feature;
+    it has at most ``most`` columns and costs at most the budget.
+
+A search that grows never leaves these sets, and neither does the first half of an exchange, since a
+removal can only break the first two lines. A backward search begins above ``most`` and
+the budget; what it passes through until it meets them is no part of its path (``admits``).
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsepath.data.door import column_indices
+from sparsepath.errors import InputError
+from sparsepath.rls.update import TIE, Costs
+
+Column = int | str
+Parents = Mapping[int, tuple[int, ...]]
+
+
+def parents_of(
+    given: Mapping[Column, Sequence[Column]] | None, names: Iterable[str] | None, n: int
+) -> dict[int, tuple[int, ...]]:
+    """The parents of every child, by index; they may be given by name.
+
+    >>> parents_of({"ab": ["a", "b"]}, ["a", "b", "ab"], 3)
+    {2: (0, 1)}
+    """
+    if given is None:
+        return {}
+    names = None if names is None else list(names)
+    children = column_indices(list(given), names, n, "parents")  # type: ignore[arg-type]
+    found: dict[int, tuple[int, ...]] = {}
+    for child, parents in zip(children, given.values(), strict=True):
+        if isinstance(parents, str):
+            raise InputError(f"parents: give a list of columns for each child, not {parents!r}.")
+        found[child] = tuple(column_indices(list(parents), names, n, "parents"))  # type: ignore[arg-type]
+    for child in found:
+        above, seen = list(found[child]), set()
+        while above:
+            parent = above.pop()
+            if parent == child:
+                raise InputError(f"parents: column {child} comes after itself.")
+            if parent not in seen:
+                seen.add(parent)
+                above += found.get(parent, ())
+    return found
+
+
+class Constraints:
+    """Which sets of features may be on a path.
+
+    Parameters
+    ----------
+    candidates : sequence of int
+        The columns that are not forbidden.
+    constant : array of bool
+        For every column, whether it is constant and so is never chosen.
+    forced : sequence of int
+        Columns that are in every set.
+    groups : sequence of tuples of int
+        Columns that enter and leave as one.
+    parents : mapping of int to tuple of int
+        For every child its parents; they need not wait for each other within a group.
+    costs : Costs, optional
+        What columns cost, and the budget.
+    most : float
+        The largest number of columns.
+
+    Examples
+    --------
+    >>> sets = Constraints(range(4), np.zeros(4, bool), groups=[(0, 1), (2,), (3,)],
+    ...     parents={3: (0,)}, most=3)
+    >>> sets.entering([]), sets.entering([0, 1]), sets.leaving([0, 1, 3])
+    ([0, 1, 2], [2, 3], [3])
+    """
+
+    def __init__(
+        self,
+        candidates: Sequence[int],
+        constant: NDArray[np.bool_],
+        *,
+        forced: Sequence[int] = (),
+        groups: Sequence[tuple[int, ...]] = (),
+        parents: Parents | None = None,
+        costs: Costs | None = None,
+        most: float = np.inf,
+    ) -> None:
+        n = len(constant)
+        live = [i for i in range(n) if not constant[i]]
+        grouped = {i for group in groups for i in group}
+        units = [tuple(i for i in group if not constant[i]) for group in groups]
+        units += [(i,) for i in live if i not in grouped]
+        self._units = [unit for unit in units if unit]
+        self._unit = np.full(n, len(self._units), dtype=np.intp)  # of a constant column: no unit
+        for place, unit in enumerate(self._units):
+            self._unit[list(unit)] = place
+        allowed = np.zeros(n, dtype=bool)
+        allowed[list(candidates)] = True
+        self.costs, self.most = costs, most
+        self._open = np.array([allowed[list(unit)].all() for unit in self._units], dtype=bool)
+        self._partly = np.array([allowed[list(unit)].any() for unit in self._units], dtype=bool)
+        self._counts = np.array([len(unit) for unit in self._units], dtype=np.intp)
+        self._prices = np.array([self.cost(unit) for unit in self._units], dtype=np.float64)
+        self._above = {}
+        for place, unit in enumerate(self._units):
+            above = {p for i in unit for p in (parents or {}).get(i, ())} - set(unit)
+            if above:
+                self._above[place] = above
+        self.forced = tuple(forced)
+        self._kept = {int(self._unit[i]) for i in forced}
+
+    # Which moves there are ----------------------------------------------------------------------
+
+    def entering(self, chosen: Sequence[int], but: Iterable[int] = ()) -> list[int]:
+        """The columns whose units may enter; not those of the features ``but``."""
+        free = self._ready(chosen)
+        free[self._places(but)] = False
+        free &= self._fitting(chosen) & self._affordable(chosen)
+        return self._columns(free)
+
+    def leaving(self, chosen: Sequence[int]) -> list[int]:
+        """The chosen columns whose units may leave: not forced, and no child rests on them."""
+        kept = set(self._kept)
+        for place in self.units(chosen) & self._above.keys():
+            kept.update(self._places(self._above[place]).tolist())
+        return [
+            i for i, place in zip(chosen, self._places(chosen), strict=True) if place not in kept
+        ]
+
+    def obstacle(self, chosen: Sequence[int]) -> str:
+        """Why the model has found nothing to add."""
+        ready = self._ready(chosen)
+        fitting, affordable = self._fitting(chosen), self._affordable(chosen)
+        if (ready & fitting & ~affordable).any():
+            return "budget"
+        if (ready & ~fitting).any():
+            return "no group fits"
+        inside = np.zeros(len(self._units), dtype=bool)
+        inside[self._places(chosen)] = True
+        if not ready.any() and (self._partly & ~inside).any():
+            return "held back"
+        return "no candidate left"
+
+    def admits(self, chosen: Sequence[int]) -> bool:
+        """Whether a set is small and cheap enough."""
+        return len(chosen) <= self.most and self.cost(chosen) <= self._limit
+
+    # Sets of units ------------------------------------------------------------------------------
+
+    def units(self, features: Iterable[int]) -> frozenset[int]:
+        """What stands for a set: two sets of the same units are the same."""
+        return frozenset(self._places(features).tolist())
+
+    def with_feature(self, chosen: Iterable[int], feature: int) -> frozenset[int]:
+        """The units after the unit of a feature has entered."""
+        return self.units(chosen) | self.units([feature])
+
+    def without(self, chosen: Iterable[int], feature: int) -> frozenset[int]:
+        """The units after the unit of a feature has left."""
+        return self.units(chosen) - self.units([feature])
+
+    def first_of_each(self, features: Iterable[int]) -> list[int]:
+        """One column, the lowest, of every unit among the features; ascending."""
+        found: dict[int, int] = {}
+        for i in sorted(features):
+            found.setdefault(int(self._unit[i]), i)
+        return list(found.values())
+
+    def in_order(self, features: Iterable[int]) -> list[int]:
+        """The features with all that come with them, each unit after its parents.
+
+        Features that lack a parent, or whose unit has a forbidden column, are left out.
+        """
+        found: dict[int, None] = {}
+        left = [u for u in dict.fromkeys(self._places(features).tolist()) if u < len(self._units)]
+        left = [place for place in left if self._open[place]]
+        while True:
+            waiting = []
+            for place in left:
+                if self._above.get(place, set()) <= found.keys():
+                    found.update(dict.fromkeys(self._units[place]))
+                else:
+                    waiting.append(place)
+            if len(waiting) == len(left):
+                return list(found)
+            left = waiting
+
+    def has_parents(self, chosen: Iterable[int], feature: int) -> bool:
+        """Whether the parents of the unit of a feature are in."""
+        return self._above.get(int(self._unit[feature]), set()) <= set(chosen)
+
+    def cost(self, features: Iterable[int]) -> float:
+        """What columns cost together."""
+        return 0.0 if self.costs is None else float(self.costs.of[list(features)].sum())
+
+    def check(
+        self, start: Sequence[int], named: Callable[[Iterable[int]], str], *, down: bool
+    ) -> None:
+        """Refuse forced columns and start sets that no path can have, before any search.
+
+        ``down``: the search goes from the start set down, so that only the forced columns must be
+        few and cheap enough.
+        """
+        for given, what in (
+            (self.forced, "forced"),
+            ((*self.forced, *start), "forced or started from"),
+        ):
+            asked = set(given).union(*(self._units[u] for u in self.units(given)))
+            closed = [u for u in self.units(given) if not self._open[u]]
+            if closed:
+                mates = [i for u in closed for i in self._units[u]]
+                raise InputError(
+                    f"the columns {named(mates)} enter as one group; one of them is {what} and "
+                    "another forbidden."
+                )
+            if alone := asked - set(self.in_order(given)):
+                raise InputError(f"column {named(alone)} is {what}, but not all its parents are.")
+            if down and what != "forced":
+                continue
+            if len(asked) > self.most:
+                groups = " (with the columns of their groups)" if len(asked) > len(given) else ""
+                raise InputError(
+                    f"max_features={self.most} is less than the {len(asked)} features that are "
+                    f"{what}{groups}."
+                )
+            if self.cost(asked) > self._limit:
+                assert self.costs is not None
+                raise InputError(
+                    f"budget={self.costs.budget!r} is less than the {self.cost(asked):.6g} that "
+                    f"the features cost that are {what}: {named(asked)}."
+                )
+
+    # Small parts --------------------------------------------------------------------------------
+
+    @property
+    def _limit(self) -> float:
+        """What a set may cost, rounding included."""
+        return np.inf if self.costs is None else self.costs.budget * (1 + TIE)
+
+    def _places(self, features: Iterable[int]) -> NDArray[np.intp]:
+        return self._unit[np.fromiter(features, dtype=np.intp)]
+
+    def _ready(self, chosen: Sequence[int]) -> NDArray[np.bool_]:
+        """The units outside that may be chosen and have their parents in."""
+        free = self._open.copy()
+        free[self._places(chosen)] = False
+        there = set(chosen)
+        for place, above in self._above.items():
+            free[place] &= above <= there
+        return free
+
+    def _fitting(self, chosen: Sequence[int]) -> NDArray[np.bool_]:
+        return self._counts <= self.most - len(chosen)
+
+    def _affordable(self, chosen: Sequence[int]) -> NDArray[np.bool_]:
+        return self.cost(chosen) + self._prices <= self._limit
+
+    def _columns(self, free: NDArray[np.bool_]) -> list[int]:
+        return np.flatnonzero(np.append(free, False)[self._unit]).tolist()
