@@ -201,11 +201,19 @@ class SelectionPath:
         return self.sizes[int(np.argmax(self.errors <= limit))]
 
     def settle(self, rule: Any) -> int:
-        """As ``choose``; if the search did not come to its end, for a size the nearest there is."""
-        ended = self.complete and self.stopped != "asked to"
-        if ended or isinstance(rule, bool) or not isinstance(rule, numbers.Integral):
+        """As ``choose``, with what there is if the search did not come to its end.
+
+        Then for a size it is the nearest, and for ``"one_se"``, where no standard error is known
+        yet, the size of least error.
+        """
+        if self.complete or isinstance(rule, bool):
             return self.choose(rule)
-        return min(self.sizes, key=lambda size: abs(size - int(rule)))
+        if isinstance(rule, numbers.Integral):
+            return min(self.sizes, key=lambda size: abs(size - int(rule)))
+        if isinstance(rule, str) and rule == "one_se":
+            least = self.choose("min")
+            return least if math.isnan(self.error_se(least)) else self.choose(rule)
+        return self.choose(rule)
 
     def matrix(self) -> NDArray[np.bool_]:
         """The feature selection path (FSP): sizes x features, true where selected."""

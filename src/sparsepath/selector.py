@@ -10,6 +10,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from sparsepath.path import SelectionPath
+from sparsepath.running.record import Given
 
 
 class PathSelector(SelectorMixin):
@@ -30,6 +31,14 @@ class PathSelector(SelectorMixin):
     @abstractmethod
     def _take(self, size: int) -> None:
         """Use the model of this size from now on."""
+
+    def _settle_on(self, path: SelectionPath, given: Given) -> int:
+        """The size to use, on a path that came to its end.
+
+        The one place where a size is settled on, unless the method itself says which it means.
+        ``given`` holds the arguments of the fit, for a choice that looks at the data again.
+        """
+        return path.settle(getattr(self, "choose", "min"))
 
     def at_size(self, size: int) -> Self:
         """A copy of this fitted estimator that uses the model of another size on its path.

@@ -21,9 +21,9 @@ from sparsepath import (
     OPELMClassifier,
     OPELMRegressor,
 )
+from sparsepath.data.columns import standardise
 from sparsepath.data.synthetic import functional, xor_like
 from sparsepath.elm import selectors
-from sparsepath.elm.network import standardise
 from sparsepath.elm.subsets import POOLS
 from sparsepath.errors import InputError, PathWarning
 
@@ -181,8 +181,8 @@ def test_the_swap_search_has_other_draws_of_the_neurons(monkeypatch):
         given.extend([pool, *others])
         return real(pool, others, *rest)
 
-    real = selectors.search
-    monkeypatch.setattr(selectors, "search", search)
+    real = selectors.Search
+    monkeypatch.setattr(selectors, "Search", search)
     problem = xor_like(60, random_state=0)
     ELMFSRegressor(2, strategy="swap", random_state=0, **QUICK).fit(problem.X, problem.y)
     assert len(given) == POOLS
@@ -324,6 +324,6 @@ def test_lars_tells_and_can_be_ended(how):
     full = LarsSelector().fit(problem.X, problem.y).path_
     assert [path.sizes[-1] for path in told] == [1, 2, 3]
     assert model.path_.subsets == full.subsets[:4] == told[-1].subsets
-    assert (model.path_.stopped, model.path_.complete) == (how, how == "asked to")
+    assert (model.path_.stopped, model.path_.complete) == (how, False)
     assert len(model.selected_) == 3
     assert "callback" not in model.path_.parameters
