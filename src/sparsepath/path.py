@@ -10,13 +10,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.errors import FileError, InputError
 from sparsepath.files import replacing
+from sparsepath.frames import Make, make_frame
 from sparsepath.steps import Exchange, FloatArray, Move, Step, number
 
 if TYPE_CHECKING:
@@ -257,13 +258,12 @@ class SelectionPath:
                 raise InputError(f"{move} does not fit the subset before it, {tuple(subset)}.")
             yield tuple(subset)
 
-    def to_frame(self, backend: Literal["pandas", "polars", "pyarrow"] = "pandas") -> Any:
+    def to_frame(self, backend: Make = None) -> Any:
         """One row per size: size, error, error_se, error_kind, entered, left, features.
 
-        ``entered`` and ``left`` are against the size before; names are joined by commas.
+        ``entered`` and ``left`` are against the size before; names are joined by commas. The frame
+        is of ``backend`` ("pandas", "polars" or "pyarrow"), or of the first that is installed.
         """
-        import narwhals
-
         def joined(subset: Iterable[int]) -> str:
             return ", ".join(self.feature_names[i] for i in subset)
 
@@ -277,10 +277,7 @@ class SelectionPath:
             "left": [joined(_without(old, new)) for old, new in pairs],
             "features": [joined(subset) for subset in self.subsets],
         }
-        try:
-            return narwhals.from_dict(columns, backend=backend).to_native()
-        except (ImportError, ValueError) as error:
-            raise InputError(f"{backend!r} is missing: take pandas, polars or pyarrow.") from error
+        return make_frame(columns, backend)
 
     def evaluate(
         self,
