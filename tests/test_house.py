@@ -32,6 +32,7 @@ LAYERS = [
     ["evaluation"],
     ["data"],
     ["files"],
+    ["frames"],
     ["errors"],
 ]
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
