@@ -4,25 +4,42 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+LOWEST := .venv-lowest
+INSTALLED := $(VENV)/.installed
 READY := $(VENV)/.ready
+PIP := -m pip install --quiet --disable-pip-version-check
+QUICK := tests/test_house.py tests/test_readme.py tests/test_path.py tests/test_scales.py \
+         tests/rls/test_surface.py tests/cli/test_select.py
 export MPLBACKEND := Agg
 
-.PHONY: help demo test check docs bench papers clean
+.PHONY: help demo quick test check lowest bench papers clean
 
 help:
 	@echo "make demo    install, then select features on bundled data; writes demo-result/"
 	@echo "make test    install, then lint, type checks, tests, doctests"
+	@echo "make quick   lint and some of the tests, in less than a minute"
+	@echo "make lowest  these tests with the oldest versions of other packages that are allowed;"
+	@echo "             with Python 3.11, for which they were made: make lowest PYTHON=python3.11"
 	@echo "make bench   ratios against rivals and against the speed of the hardware"
 	@echo "make papers  the experiments of the papers (data from SPARSEPATH_DATA)"
 	@echo "make clean   remove what the above made"
 
-$(READY): pyproject.toml
+$(INSTALLED): pyproject.toml
 	@./tools/bootstrap "$(PYTHON)" "$(VENV)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
-	@touch $(READY)
+	@$(BIN)/python $(PIP) --editable .
+	@touch $@
 
-demo: $(READY)
+$(READY): $(INSTALLED)
+	@$(BIN)/python $(PIP) --editable ".[dev]"
+	@touch $@
+
+demo: $(INSTALLED)
 	@$(BIN)/sparsepath demo --out demo-result
+
+quick: $(READY)
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check --quiet .
+	@$(BIN)/python -m pytest -q -n auto $(QUICK)
 
 check: $(READY)
 	@$(BIN)/ruff check .
@@ -32,8 +49,17 @@ check: $(READY)
 test: check
 	@$(BIN)/python -m pytest -q -n auto
 
+$(LOWEST)/.ready: pyproject.toml tools/lowest.py
+	@./tools/bootstrap "$(PYTHON)" "$(LOWEST)"
+	@$(LOWEST)/bin/python tools/lowest.py > $(LOWEST)/constraints.txt
+	@$(LOWEST)/bin/python $(PIP) --constraint $(LOWEST)/constraints.txt --editable ".[test]"
+	@touch $@
+
+lowest: $(LOWEST)/.ready
+	@$(LOWEST)/bin/python -m pytest -q -n auto $(QUICK)
+
 $(VENV)/.bench: $(READY)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev,bench]"
+	@$(BIN)/python $(PIP) --editable ".[dev,bench]"
 	@touch $@
 
 bench: $(VENV)/.bench
@@ -43,4 +69,4 @@ papers: $(READY)
 	@for script in experiments/[a-z]*.py; do $(BIN)/python $$script || exit 1; done
 
 clean:
-	rm -rf $(VENV) demo-result build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(LOWEST) demo-result build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -28,11 +28,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
 from slow_twins import elm as twin
 from sparsepath import ELMFSRegressor, MutualInfoSelector
+from sparsepath.data.columns import standardise
 from sparsepath.data.paper_sets import diabetes, load
 from sparsepath.data.synthetic import functional, xor_like
 from sparsepath.data.threads import Threads
 from sparsepath.elm.compiled import squash
-from sparsepath.elm.network import Pool, Target, draw_neurons, standardise
+from sparsepath.elm.network import Pool, Target, draw_neurons
 from sparsepath.elm.scaling import Best, restart
 from sparsepath.errors import FileError
 from sparsepath.information.kraskov import Estimator, standard_rows

@@ -19,14 +19,12 @@ LAYERS = [
     ["cli"],
     ["report"],
     ["comparison"],
-    ["honest"],
-    ["rls"],
-    ["grafting"],
-    ["rbf"],
-    ["lars"],
-    ["elm"],
-    ["information"],
+    ["information"],  # its regressor predicts by an extreme learning machine
+    ["rls", "grafting", "rbf", "lars", "elm"],
+    ["least_angle"],
     ["selector"],
+    ["running"],
+    ["judging"],
     ["watching"],
     ["path"],
     ["choosing"],
@@ -35,6 +33,7 @@ LAYERS = [
     ["evaluation"],
     ["data"],
     ["files"],
+    ["frames"],
     ["errors"],
 ]
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}

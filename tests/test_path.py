@@ -412,7 +412,10 @@ def test_a_path_that_did_not_come_to_its_end_settles_for_the_nearest_size():
         assert ended.settle(5) == 2
     with pytest.raises(InputError, match="no model of size 10"):
         ended.settle(10)
-    for told in ({"complete": False, "stopped": "interrupted"}, {"stopped": "asked to"}):
+    for told in (
+        {"complete": False, "stopped": "interrupted"},
+        {"complete": False, "stopped": "asked to"},
+    ):
         path = SelectionPath(steps, n_features=9, **told)
         assert not path.complete
         assert [path.settle(rule) for rule in (5, 1, "min", "one_se", 0.99)] == [2, 1, 2, 2, 2]

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sparsepath.errors import InputError
+from sparsepath.frames import Make, make_frame
 from sparsepath.path import SelectionPath
 
 if TYPE_CHECKING:
@@ -31,16 +32,14 @@ class Comparison:
         """What the judged errors are, and of which kind."""
         return next(iter(self.judged.values())).error_label
 
-    def to_frame(self, backend: Any = "pandas") -> Any:
+    def to_frame(self, backend: Make = None) -> Any:
         """One row per size and method: size, method, features, error, error_se, error_kind.
 
         Parameters
         ----------
-        backend : {"pandas", "polars", "pyarrow"}
-            Of which make.
+        backend : {"pandas", "polars", "pyarrow"}, optional
+            Of which make; by default the first that is installed.
         """
-        import narwhals
-
         rows = [
             (size, name, ", ".join(path.names(size)), path.error(size), path.error_se(size))
             for name, path in self.judged.items()
@@ -56,7 +55,7 @@ class Comparison:
             )
         )
         columns["error_kind"] = [kind] * len(rows)
-        return narwhals.from_dict(columns, backend=backend).to_native()
+        return make_frame(columns, backend)
 
     def plot(self, curves: tuple[str, ...] | None = None) -> "Figure":
         """Draw which features each method selects (FSP), error curves (SET), and judged errors.

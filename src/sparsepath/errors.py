@@ -1,5 +1,10 @@
 """Exceptions and warnings that say what was given, what is allowed and what to try."""
 
+import sys
+import warnings
+
+INNER = ("sparsepath", "sklearn", "joblib", "contextlib")  # not the user's lines
+
 
 class SparsepathError(Exception):
     """Base of every error that sparsepath raises on purpose."""
@@ -15,3 +20,14 @@ class FileError(SparsepathError, OSError):
 
 class PathWarning(UserWarning):
     """A selection path ended early or is less exact than asked; the message says where and why."""
+
+
+def warn_user(message: str, category: type[Warning] = PathWarning) -> None:
+    """Warn at the line of the user's program that led here: the first outside of the libraries.
+
+    A warning that points at a line of ours says nothing, and Python shows it once for all callers.
+    """
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] in INNER:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level + 1)

@@ -1,27 +1,33 @@
 """Least angle regression as a selection path: a thin layer over scikit-learn."""
 
-import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import solve_triangular
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils.validation import check_is_fitted
 
 from sparsepath.data.blocks import Floats
-from sparsepath.data.door import check_features, refuse_constant
-from sparsepath.elm.estimators import check_count, check_one_target, lars_entries
-from sparsepath.elm.network import Target, standardise
+from sparsepath.data.columns import standardise
+from sparsepath.data.door import check_count, check_features, check_one_target, refuse_constant
 from sparsepath.errors import InputError
-from sparsepath.path import SelectionPath
+from sparsepath.least_angle import lars_entries
+from sparsepath.running import (
+    Callback,
+    CallbackSupportMixin,
+    Found,
+    Given,
+    Run,
+    Trail,
+    fitting,
+)
 from sparsepath.selector import PathSelector
-from sparsepath.steps import Move, Step
-from sparsepath.watching import ASKED, INTERRUPTED, Callback, is_watched, tell, warn_if_interrupted
+from sparsepath.steps import Step
 
 FIRST, MORE = 32, 4  # columns that are asked for at first, and by what they grow
+ROOM = 1e-10  # 1 - leverage below which a sample decides its own prediction
 
 
 class LarsSelector(RegressorMixin, PathSelector, CallbackSupportMixin, BaseEstimator):
@@ -39,6 +45,10 @@ class LarsSelector(RegressorMixin, PathSelector, CallbackSupportMixin, BaseEstim
     choose : {"one_se", "min"}, int or float, default="one_se"
         Which size to use for prediction: the smallest within one standard error of the least error,
         that of the least error, a given size, or the smallest within a fraction of the least error.
+    validation : "auto", int, splitter, list of splits or None, default="auto"
+        How parts of the data are left out of the whole procedure for honest errors, by which the
+        size is then chosen: a number of folds ("auto": ten), a splitter of scikit-learn's, or rows.
+        With None there are none, and the size is chosen by the criterion of the search.
     callback : callable, optional
         Called after every feature with the path so far; a true value stops the search, as Ctrl-C
         does.
@@ -67,10 +77,12 @@ class LarsSelector(RegressorMixin, PathSelector, CallbackSupportMixin, BaseEstim
         max_features: int | None = None,
         *,
         choose: str | int | float = "one_se",
+        validation: Any = "auto",
         callback: Callback = None,
     ) -> None:
         self.max_features = max_features
         self.choose = choose
+        self.validation = validation
         self.callback = callback
 
     def __sklearn_tags__(self) -> Any:
@@ -78,7 +90,7 @@ class LarsSelector(RegressorMixin, PathSelector, CallbackSupportMixin, BaseEstim
         tags.input_tags.sparse = True
         return tags
 
-    @with_callbacks
+    @fitting
     def fit(self, X: Any, y: ArrayLike) -> Self:
         """Follow least angle regression and settle on a size.
 
@@ -89,6 +101,7 @@ class LarsSelector(RegressorMixin, PathSelector, CallbackSupportMixin, BaseEstim
         y : array of shape (n_samples,)
             The target.
         """
+        given = Given.of(X, y)
         X = check_features(self, X, reset=True)
         Y = check_one_target(y, X.shape[0])
         refuse_constant(Y, np.ones(len(Y)))
@@ -97,53 +110,20 @@ class LarsSelector(RegressorMixin, PathSelector, CallbackSupportMixin, BaseEstim
         most = min(len(usable), len(Y) - 2)
         if self.max_features is not None:
             most = min(most, check_count(self.max_features, "max_features", least=0))
-        model = _LeastSquares(XT, centre, scale, Target(Y), most)
-        context = self._init_callback_context(max_subtasks=most)
-        context.call_on_fit_task_begin(estimator=self, X=X, y=y)
-        watch = self._watch(context, model) if is_watched(self) else None
-        stopped = ""
-        try:
-            for column in _entering(XT[usable].T, model.target.rows[0], most):
+        model, trail = _LeastSquares(XT, centre, scale, Y[:, 0], most), Trail()
+
+        def found() -> Found | None:
+            return Found.on(trail) if trail.moves or most == 0 else None
+
+        with Run(self, given, X, method="lars", found=found, subtasks=most) as run:
+            trail.offer(model.step())
+            for column in _entering(XT[usable].T, model.y, most):
                 model.add(int(usable[column]))
-                if watch is not None and watch():
-                    stopped = ASKED
+                step = model.step()
+                trail.offer(step, [trail.move("add", step.subset[-1], step.error)])
+                if run.tell():
                     break
-        except KeyboardInterrupt:
-            if not model.order:
-                raise
-            stopped = INTERRUPTED
-        self._settle(model, stopped, complete=stopped != INTERRUPTED)
-        warn_if_interrupted(self.path_)
-        context.call_on_fit_task_end(estimator=self, X=X, y=y)
-        return self
-
-    def _settle(self, model: "_LeastSquares", stopped: str, complete: bool) -> None:
-        """Make the path, and take the model of the size that is asked for."""
-        told = self.get_params(deep=False)
-        del told["callback"]
-        steps = list(model.steps)
-        self.path_ = SelectionPath(
-            steps,
-            n_features=self.n_features_in_,
-            moves=[Move("add", step.subset[-1], step.error, 0.0) for step in steps[1:]],
-            feature_names=getattr(self, "feature_names_in_", None),
-            method="lars",
-            parameters=told,
-            data={"n_samples": model.target.n, "n_features": self.n_features_in_},
-            complete=complete,
-            stopped=stopped,
-        )
-        self._take(self.path_.settle(self.choose))
-
-    def _watch(self, context: Any, model: "_LeastSquares") -> Callable[[], bool]:
-        """What is called after every feature: scikit-learn's callbacks and the plain one."""
-
-        def watch() -> bool:
-            state = copy.copy(self)
-            state._settle(model, "", complete=False)
-            return tell(self, context, state.path_, lambda: state)
-
-        return watch
+        return run.settle()
 
     def _take(self, size: int) -> None:
         step = self.path_.step(size)
@@ -183,14 +163,14 @@ class _LeastSquares:
     rounding.
     """
 
-    def __init__(
-        self, XT: Floats, centre: Floats, scale: Floats, target: Target, most: int
-    ) -> None:
-        self.XT, self.centre, self.scale, self.target = XT, centre, scale, target
-        self.Q, self.R, self.z = np.empty((most, target.n)), np.zeros((most, most)), np.empty(most)
-        self.E, self.p = target.rows[0].copy(), np.full(target.n, 1.0 - 1.0 / target.n)
+    def __init__(self, XT: Floats, centre: Floats, scale: Floats, y: Floats, most: int) -> None:
+        n = len(y)
+        self.XT, self.centre, self.scale = XT, centre, scale
+        self.mean = y.mean()
+        self.y = y - self.mean
+        self.Q, self.R, self.z = np.empty((most, n)), np.zeros((most, most)), np.empty(most)
+        self.e, self.p = self.y.copy(), np.full(n, 1.0 - 1.0 / n)  # residuals, 1 - leverages
         self.order: list[int] = []
-        self.steps = [self._step()]
 
     def add(self, column: int) -> None:
         """Let a column enter."""
@@ -202,23 +182,20 @@ class _LeastSquares:
             self.R[:k, k] += along
         self.R[k, k] = np.linalg.norm(q)
         q /= self.R[k, k]
-        self.Q[k], self.z[k] = q, q @ self.target.centred[:, 0]
-        self.E -= self.z[k] * q
+        self.Q[k], self.z[k] = q, q @ self.y
+        self.e -= self.z[k] * q
         self.p -= np.square(q)
         self.order.append(column)
-        self.steps.append(self._step())
 
-    def _step(self) -> Step:
+    def step(self) -> Step:
+        """The model of the columns so far, with its leave-one-out error."""
         k, subset = len(self.order), self.order
-        loo = self.target.judge(self.E[None], self.p)
+        squares = np.square(self.e / np.maximum(self.p, ROOM))
+        error, se = np.inf, np.nan  # a sample that decides its own prediction is not left out
+        if self.p.min() > ROOM:
+            error, se = squares.mean(), squares.std(ddof=1) / np.sqrt(len(squares))
         coef = np.empty((0, 1))
         if k:
             coef = solve_triangular(self.R[:k, :k], self.z[:k, None]) / self.scale[subset, None]
-        return Step(
-            tuple(subset),
-            loo.criterion,
-            loo.standard_error,
-            coef,
-            self.target.mean - self.centre[subset] @ coef,
-            float(np.square(self.E).mean()),
-        )
+        intercept = self.mean - self.centre[subset] @ coef
+        return Step(tuple(subset), error, se, coef, intercept, np.square(self.e).mean())

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from sparsepath.choosing import CHOICES, check_rule, is_size, nearest, places, ranges
 from sparsepath.errors import FileError, InputError
 from sparsepath.files import replacing
+from sparsepath.frames import Make, make_frame
 from sparsepath.steps import Exchange, FloatArray, Move, Step, number
 
 if TYPE_CHECKING:
@@ -47,7 +48,9 @@ class SelectionPath:
         model must have, or all if it goes backward.
     criterion, error_kind : str, {"training", "selection", "honest"}
         What ``error`` measures; and whether on the training data, by the search itself, so that it
-        flatters what was selected, or on data that the search never saw.
+        flatters what was selected, or on data that the search never saw. All methods err on one
+        scale: a "squared error" is the mean per sample in the squared units of the target, summed
+        over targets, with neither a factor of a half nor penalties in it.
     method, parameters, seed
         What was asked. A parameter that JSON cannot hold is kept as its ``repr``.
     data, versions : mapping
@@ -205,6 +208,30 @@ class SelectionPath:
         """Standard error of the honest error at this size; NaN if unknown."""
         return self.step(size).honest_error_se
 
+    def rmse(self, size: int) -> float:
+        """Root of the squared error at this size: what it errs in the units of the target."""
+        self._check_squared()
+        return math.sqrt(self.error(size))
+
+    def r2(self, size: int) -> float:
+        """R2 at this size: the part of the empty model's squared error that is gone.
+
+        Both errors are of the path's kind, so that after leave-one-out it is the R2 of predictions
+        for samples that were left out (also called Q2), and below zero if the mean does better.
+        """
+        self._check_squared()
+        here = self.error(size)
+        if 0 not in self.sizes:
+            raise InputError("R2 needs the error of the empty model, and the path has no size 0.")
+        return 1.0 - here / self.error(0) if self.error(0) else math.nan
+
+    def _check_squared(self) -> None:
+        if "squared error" not in self.criterion:
+            raise InputError(
+                f"R2 and RMSE are of squared errors; the errors of this path are {self.criterion}. "
+                "evaluate() measures the squared error of any regressor on its subsets."
+            )
+
     def coef(self, size: int) -> FloatArray | None:
         """Coefficients, size x n_targets, in order of entry; None if the model has none."""
         return self.step(size).coef
@@ -251,14 +278,18 @@ class SelectionPath:
         )
 
     def settle(self, rule: Any) -> int:
-        """As ``choose``, but for a size that the path has not the nearest there is.
+        """As ``choose``, with what there is.
 
-        With a warning, unless the search did not come to its end; a size that no path can have is
-        refused.
+        For a size that the path has not it is the nearest, with a warning unless the search did
+        not come to its end; for ``"one_se"``, where a search that was cut has no standard error
+        yet, the size of least error.
         """
-        if not is_size(rule):
-            return self.choose(rule)
-        return nearest(int(rule), self.sizes, self.n_features, quiet=not self.complete)
+        if is_size(rule):
+            return nearest(int(rule), self.sizes, self.n_features, quiet=not self.complete)
+        if not self.complete and isinstance(rule, str) and rule == "one_se":
+            least = self.choose("min")
+            return least if math.isnan(self.error_se(least)) else self.choose(rule)
+        return self.choose(rule)
 
     def matrix(self) -> NDArray[np.bool_]:
         """The feature selection path (FSP): sizes x features, true where selected."""
@@ -284,15 +315,14 @@ class SelectionPath:
                 raise InputError(f"{move} does not fit the subset before it, {tuple(subset)}.")
             yield tuple(subset)
 
-    def to_frame(self, backend: Literal["pandas", "polars", "pyarrow"] = "pandas") -> Any:
+    def to_frame(self, backend: Make = None) -> Any:
         """One row per size: size, error, error_se, error_kind, entered, left, features.
 
         With validation also honest_error and honest_error_se.
 
-        ``entered`` and ``left`` are against the size before; names are joined by commas.
+        ``entered`` and ``left`` are against the size before; names are joined by commas. The frame
+        is of ``backend`` ("pandas", "polars" or "pyarrow"), or of the first that is installed.
         """
-        import narwhals
-
         def joined(subset: Iterable[int]) -> str:
             return ", ".join(self.feature_names[i] for i in subset)
 
@@ -307,10 +337,7 @@ class SelectionPath:
             "left": [joined(_without(old, new)) for old, new in pairs],
             "features": [joined(subset) for subset in self.subsets],
         }
-        try:
-            return narwhals.from_dict(columns, backend=backend).to_native()
-        except (ImportError, ValueError) as error:
-            raise InputError(f"{backend!r} is missing: take pandas, polars or pyarrow.") from error
+        return make_frame(columns, backend)
 
     def _honest_columns(self) -> dict[str, list[float]]:
         return {
@@ -349,11 +376,12 @@ class SelectionPath:
         cv: Any = None,
         selector: Any = None,
     ) -> "SelectionPath":
-        """Refit an estimator on the subset of every size: a path of errors on one scale.
+        """Refit an estimator on the subset of every size: a path of errors of one kind.
 
-        The errors of methods are of different kinds: leave-one-out squared error here, minus mutual
-        information there. This measures all alike: by the mean squared error, summed over targets,
-        or for a classifier the error rate. ``error_kind`` of the path returned says on what.
+        The errors of methods are of different kinds: leave-one-out squared error here, that on the
+        training data or minus mutual information there. This measures all alike: by the mean
+        squared error, summed over targets, or for a classifier the error rate. ``error_kind`` of
+        the path returned says on what.
 
         Parameters
         ----------

@@ -9,7 +9,9 @@ from numpy.typing import NDArray
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from sparsepath.judging.honest import Honest
 from sparsepath.path import SelectionPath
+from sparsepath.running.record import Given
 
 
 class PathSelector(SelectorMixin):
@@ -21,15 +23,28 @@ class PathSelector(SelectorMixin):
     selected_ : array of int
         The columns in use.
     n_features_in_ : int
+    honest_ : Honest or None
+        The size in use and its error on data that the whole procedure never saw; None if
+        ``validation`` is.
     """
 
     path_: SelectionPath
     selected_: NDArray[np.intp]
     n_features_in_: int
+    honest_: Honest | None
+    _n_folds = 10  # of the default validation
 
     @abstractmethod
     def _take(self, size: int) -> None:
         """Use the model of this size from now on."""
+
+    def _settle_on(self, path: SelectionPath, given: Given) -> int:
+        """The size to use, on a path that came to its end.
+
+        The one place where a size is settled on, unless the method itself says which it means.
+        ``given`` holds the arguments of the fit, for a choice that looks at the data again.
+        """
+        return path.settle(getattr(self, "choose", "min"))
 
     def at_size(self, size: int) -> Self:
         """A copy of this fitted estimator that uses the model of another size on its path.
@@ -43,6 +58,9 @@ class PathSelector(SelectorMixin):
         self.path_.step(size)  # raises if there is none
         other = copy.copy(self)
         other._take(size)
+        honest = getattr(self, "honest_", None)
+        if honest is not None:
+            other.honest_ = honest.at(self.path_, size)
         return other
 
     def _get_support_mask(self) -> NDArray[np.bool_]:

@@ -26,7 +26,7 @@ class Step:
     """The best model found of one size, which is the number of columns in ``subset``."""
 
     subset: tuple[int, ...]  # columns in order of entry
-    error: float  # the criterion as a mean per sample; lower is better; may be infinite
+    error: float  # what the path's criterion names, per sample; lower is better; may be infinite
     error_se: float = math.nan  # standard error of ``error``; NaN if unknown
     coef: FloatArray | None = None  # size x n_targets, in the units of the data
     intercept: FloatArray | None = None  # n_targets
@@ -53,7 +53,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Move:
-    """One move of a search: the feature, the criterion after it, seconds since the start."""
+    """One move of a search: the feature, the error after it, seconds since the start."""
 
     action: Literal["add", "drop"]
     feature: int

@@ -273,14 +273,14 @@ def test_ranking_within_queries(run: Run, tmp_path: Path) -> None:
     given = ("select", file, "--target", "grade", "--method", "rank-rls", "--drop", "query")
     done = run("select", *given[1:6], "--groups", "query", "--out", tmp_path / "out")
     assert done.code == 0, done.err
-    assert "leave-query-out squared pairwise error" in done.out
+    assert "leave-query-out pairwise squared error" in done.out
     model = joblib.load(tmp_path / "out" / "model.joblib")
     alone = SparseRankRLS(4, standardize=True).fit(X, grade, groups=query)
     assert model.path_.subsets == alone.path_.subsets
     np.testing.assert_allclose(model.coef_, alone.coef_)
     done = run("select", *given[1:6], "--groups", "query", "--loss", "disagreement", "--cv", 3)
     assert "3-fold ranking error" in done.out
-    assert "leave-pair-out squared pairwise error" in run(*given, "--search", "floating").out
+    assert "leave-pair-out pairwise squared error" in run(*given, "--search", "floating").out
     refused(run(*given, "--weights", "a"), "rank-rls has no option --weights")
 
 

@@ -21,9 +21,9 @@ from sparsepath import (
     OPELMClassifier,
     OPELMRegressor,
 )
+from sparsepath.data.columns import standardise
 from sparsepath.data.synthetic import functional, xor_like
 from sparsepath.elm import selectors
-from sparsepath.elm.network import standardise
 from sparsepath.elm.subsets import POOLS
 from sparsepath.errors import InputError, PathWarning
 
@@ -181,8 +181,8 @@ def test_the_swap_search_has_other_draws_of_the_neurons(monkeypatch):
         given.extend([pool, *others])
         return real(pool, others, *rest)
 
-    real = selectors.search
-    monkeypatch.setattr(selectors, "search", search)
+    real = selectors.Search
+    monkeypatch.setattr(selectors, "Search", search)
     problem = xor_like(60, random_state=0)
     ELMFSRegressor(2, strategy="swap", random_state=0, **QUICK).fit(problem.X, problem.y)
     assert len(given) == POOLS

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from problems import Case, problems
 from slow_twins import elm as twin
+from sparsepath.data.columns import standardise
 from sparsepath.elm import compiled, descent
 from sparsepath.elm.network import (
     Fit,
@@ -20,7 +21,6 @@ from sparsepath.elm.network import (
     Space,
     Target,
     draw_neurons,
-    standardise,
 )
 from sparsepath.elm.polish import press_gradient
 from sparsepath.elm.scaling import Best, restart

@@ -50,7 +50,7 @@ def by_hand(net, x, f=0.0):
     return f + net.output_bias
 
 
-@pytest.mark.parametrize("loss", [Logistic(), Squared()], ids=lambda loss: loss.name)
+@pytest.mark.parametrize("loss", [Logistic(), Squared()], ids=lambda loss: type(loss).__name__)
 def test_derivatives_by_finite_differences(small, loss):
     X, Y, net = small
     s = np.full(40, 1 / 40)

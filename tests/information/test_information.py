@@ -15,7 +15,9 @@ from sparsepath.errors import InputError, PathWarning
 from sparsepath.information import compiled
 from sparsepath.information.kraskov import Estimator, standard_rows
 from sparsepath.information.neighbors import choose_neighbors
-from sparsepath.information.search import Trail, forward_backward
+from sparsepath.information.search import forward_backward
+from sparsepath.running import Trail
+from sparsepath.steps import Step
 
 
 def drawn(n: int, d: int, seed: int, ties: bool, q: int = 1):
@@ -175,8 +177,9 @@ def test_a_climb_ends_where_a_step_changes_nothing():
     XT, YT = np.repeat(X.T, 3, axis=0), Y.T.copy()  # a copy adds nothing and takes nothing away
     with Threads(1) as threads:
         trail = Trail()
-        estimator = Impatient(XT, YT, 3, 1, threads)
-        forward_backward(estimator, [0, 1, 2], 3, trail, 4, np.random.default_rng(0))
+        trail.offer(Step((), 0.0))
+        estimator, rng = Impatient(XT, YT, 3, 1, threads), np.random.default_rng(0)
+        forward_backward(estimator, [0, 1, 2], 3, trail, lambda: False, 4, rng)
     assert [step.error for step in trail.steps.values()][1:] == [trail.steps[1].error] * 3
 
 

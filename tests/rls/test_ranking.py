@@ -153,7 +153,7 @@ def test_the_estimator_is_the_twins_path(loss, groups):
     coef = rls.rank_rls(X[:, model.selected_], y, 0.5, given)
     assert_allclose(model.coef_[model.selected_], coef, rtol=1e-8)
     left_out = "leave-query-out" if groups else "leave-pair-out"
-    kind = {"squared": "squared pairwise", "disagreement": "ranking"}[loss]
+    kind = {"squared": "pairwise squared", "disagreement": "ranking"}[loss]
     assert model.path_.criterion == f"{left_out} {kind} error"
 
 

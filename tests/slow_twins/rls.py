@@ -481,7 +481,7 @@ def _pair_losses(y: Array, scores: Array, D: Array, loss: str, blur: float) -> A
     """What each pair costs; NaN if it does not count."""
     true, given = D @ y, D @ scores
     if loss == "squared":
-        return (true - given) ** 2
+        return (true - given) ** 2 / 2
     given = given * np.sign(true)
     costs = np.where(given > blur, 0.0, np.where(given < -blur, 1.0, 0.5))
     return np.where(true == 0, np.nan, costs)
@@ -497,7 +497,7 @@ def rank_leave_pair_out(
 ) -> tuple[float, float]:
     """Mean over all pairs of what the fit to the pairs among the other samples makes of the pair.
 
-    ``loss``: "squared", ((y_i - y_j) - (x_i - x_j) w)^2; or "disagreement", one for the wrong
+    ``loss``: "squared", ((y_i - y_j) - (x_i - x_j) w)^2 / 2; or "disagreement", one for the wrong
     order and a half for none, of pairs with y_i != y_j. A pair counts the product of its weights.
     The standard error is that of a mean over pairs to first order, from each sample's own sum.
     """

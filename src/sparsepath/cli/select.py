@@ -188,7 +188,7 @@ def search(
         notes = _fit(model, table.X, problem.y, extras)
     if watch.shown:
         model.set_params(callback=None)  # it is no part of the model
-    rule = _usual_rule(model.path_) if rule is None else rule
+    rule = _usual_rule(model) if rule is None else rule
     _name(model, table.names, rule)
     settled, more = _settled(model, rule)
     return Outcome(settled, table, task, rule, [*notes, *more], method)
@@ -315,14 +315,22 @@ def _name(model: Any, names: list[str], rule: str | int | float) -> None:
                 path.parameters[key] = [names[i] for i in path.parameters[key]]
 
 
-def _usual_rule(path: SelectionPath) -> str:
-    """What settles on a size if nothing is asked for."""
+def _usual_rule(model: Any) -> str:
+    """What settles on a size if nothing is asked for.
+
+    A method that has no rule to choose a size by has settled on one itself, by what it minimises.
+    """
+    path: SelectionPath = model.path_
+    if "choose" not in model.get_params(deep=False):
+        return "own"
     unknown = math.isnan(path.error_se(path.choose("min")))
     return "min" if unknown or path.error_kind == "training" else "one_se"
 
 
 def _settled(model: Any, rule: str | int | float) -> tuple[Any, list[str]]:
     """The model of the size that the rule asks for, and of the penalty if there are several."""
+    if rule == "own":
+        return model, []
     size, notes = _settle(model.path_, rule)
     if len(getattr(model, "paths_", ())) < 2:
         return model.at_size(size), notes

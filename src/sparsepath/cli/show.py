@@ -32,6 +32,7 @@ NAMES = 12  # features in the sentence
 WIDE = 160  # columns of a table that goes to a file
 RULES = {
     "min": "the least error on the path",
+    "own": "the model with which the method ended",
     "one_se": "the smallest set within one standard error of the least error",
 }
 

@@ -1,18 +1,16 @@
 """Extreme learning machines as scikit-learn estimators: plain, and optimally pruned."""
 
-import warnings
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import lars_path
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from sparsepath.data.blocks import Floats
-from sparsepath.data.door import check_features, check_labels, check_target
+from sparsepath.data.columns import standardise
+from sparsepath.data.door import check_count, check_features, check_labels, check_target
 from sparsepath.elm.network import (
     Fit,
     Indices,
@@ -21,21 +19,14 @@ from sparsepath.elm.network import (
     Space,
     Target,
     draw_neurons,
-    standardise,
 )
 from sparsepath.errors import InputError
+from sparsepath.least_angle import lars_entries
 
 
 def seed_of(random_state: Any) -> np.random.SeedSequence:
     """The seed that a scikit-learn ``random_state`` stands for."""
     return np.random.SeedSequence(int(check_random_state(random_state).randint(2**31 - 1)))
-
-
-def check_count(value: Any, name: str, least: int = 1) -> int:
-    """A parameter that must be a whole number from ``least`` up."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise InputError(f"{name}={value!r}; give a whole number from {least} up.")
-    return int(value)
 
 
 def check_ridge(value: Any) -> float:
@@ -57,18 +48,6 @@ def check_classes(y: Any, n_samples: int) -> tuple[NDArray[Any], Indices, Floats
         raise InputError(f"y has only one class ({labels[0]!r}); a classifier needs at least two.")
     coded = np.where(codes[:, None] == np.arange(len(classes)), 1.0, -1.0)
     return classes, codes.astype(np.intp), coded[:, 1:] if len(classes) == 2 else coded
-
-
-def check_one_target(y: Any, n_samples: int) -> Floats:
-    """The target of an estimator that takes a single one, n x 1."""
-    from sklearn.utils.validation import column_or_1d
-
-    Y, plain = check_target(y, n_samples)
-    if Y.shape[1] != 1:
-        raise InputError(f"y has {Y.shape[1]} targets; this estimator takes one.")
-    if not plain:
-        column_or_1d(y, warn=True)  # says that a vector was expected
-    return Y
 
 
 class _ELM(BaseEstimator):
@@ -336,20 +315,3 @@ def _lars_order(H: Floats, rows: Floats) -> Indices:
     orders = [lars_entries(columns, y, len(live)).tolist() for y in rows]
     merged = [order[k] for k in range(len(live)) for order in orders if k < len(order)]
     return live[list(dict.fromkeys(merged)) or [0]]
-
-
-def lars_entries(X: Floats, y: Floats, most: int) -> Indices:
-    """The first columns to enter, at most so many; one that depends on others is passed over.
-
-    scikit-learn lets an iteration pass without an entry when a coefficient changes its sign, as if
-    it were to be dropped (the rule of the lasso), so a number of iterations is no number of
-    columns: iterations are doubled until there are enough columns, or no more come.
-    """
-    active: list[int] = []
-    iterations, before = most, -1
-    while before < len(active) < most:
-        iterations, before = 2 * iterations, len(active)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            active = lars_path(X, y, method="lar", max_iter=iterations)[1]
-    return np.array(active[:most], dtype=np.intp)

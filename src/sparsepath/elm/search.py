@@ -12,7 +12,6 @@ from sparsepath.elm.polish import polish
 from sparsepath.elm.scaling import Best, Candidate, restart
 from sparsepath.elm.subsets import SwapSearch, best_prefix
 from sparsepath.steps import Step
-from sparsepath.watching import ASKED, INTERRUPTED
 
 STRATEGIES = ("both", "scaling", "swap")
 BATCH = 10  # restarts between two calls of the watcher
@@ -20,7 +19,7 @@ NEAR, RIVALS = 1.25, 3  # subsets whose score is that near the best are polished
 FIRST_ROUNDS = 5  # of polishing all of them, before one is chosen
 CLEARLY = 0.9  # of the error of the best by score: less takes its place
 
-Watch = Callable[[Best], bool]
+Watch = Callable[[], bool]
 
 
 @dataclass(frozen=True)
@@ -40,34 +39,17 @@ class Plan:
         return restarts + (self.size + 1 if self.strategy != "scaling" else 0)
 
 
-def search(
-    pool: Pool,
-    others: Sequence[Pool],
-    plan: Plan,
-    seeds: Sequence[np.random.SeedSequence],
-    threads: Threads,
-    watch: Watch | None = None,
-) -> tuple[Best, str]:
-    """The best scaled machine of each size, and what stopped the search, if something did.
+class Search:
+    """The best scaled machine of each size; ``machines()`` gives those so far at any time.
 
     ``scaling`` is the paper: restarts only. ``swap`` looks for subsets with common scalings, then
     polishes the scalings of the best few subsets of each size. ``both`` lets the subsets that the
     restarts found join the swap search, whose yardstick is the same for all and steadier than the
     luck of one machine, and polishes their machines too. The best subset by that yardstick stays
     unless another, polished, is clearly better.
+
+    ``watch`` is asked now and then whether to end.
     """
-    run = _Run(pool, others, plan, threads, watch)
-    try:
-        run.all(seeds)
-    except KeyboardInterrupt:
-        if not run.machines().at:
-            raise
-        run.stopped = INTERRUPTED
-    return run.machines(), run.stopped
-
-
-class _Run:
-    """One search; ``machines()`` gives the best so far, so that it can end at any time."""
 
     def __init__(
         self,
@@ -75,31 +57,31 @@ class _Run:
         others: Sequence[Pool],
         plan: Plan,
         threads: Threads,
-        watch: Watch | None,
+        watch: Watch | None = None,
     ) -> None:
         self.pool, self.others, self.plan = pool, others, plan
         self.threads, self.watch = threads, watch
         self.machines: Callable[[], Best] = Best
-        self.stopped = ""
+        self.ended = False
 
     def tell(self) -> bool:
         """Report what there is; whether the search is to end."""
-        if self.watch is not None and self.watch(self.machines()):
-            self.stopped = ASKED
-        return bool(self.stopped)
+        self.ended = self.watch is not None and self.watch()
+        return self.ended
 
-    def all(self, seeds: Sequence[np.random.SeedSequence]) -> None:
+    def run(self, seeds: Sequence[np.random.SeedSequence]) -> None:
+        """All of the search, with one seed per restart."""
         best = Best()
         if self.plan.strategy != "swap":
             best = self.restarts(seeds)
-        if self.plan.strategy == "scaling" or self.stopped:
+        if self.plan.strategy == "scaling" or self.ended:
             return
         features = np.flatnonzero(self.pool.XT.any(1)).tolist()
         swaps = SwapSearch(self.pool, self.others, features, self.plan.size, self.threads)
         starts = [candidate.subset for candidate in best.at.values()]
         self.machines = lambda: _settled(self.pool, swaps.best, best)
         swaps.run(starts, lambda _: self.tell())
-        if not self.stopped:
+        if not self.ended:
             polished = self.polished(swaps, best)
             self.machines = lambda: polished
             self.tell()

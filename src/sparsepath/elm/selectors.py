@@ -1,52 +1,30 @@
 """ELM-FS as scikit-learn estimators: selection paths for nonlinear problems."""
 
-import copy
-import hashlib
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils.validation import check_is_fitted
 
 from sparsepath.data.blocks import Floats
-from sparsepath.data.door import check_features, check_target, refuse_constant
+from sparsepath.data.columns import standardise
+from sparsepath.data.door import check_count, check_features, check_target, refuse_constant
 from sparsepath.data.threads import Threads
 from sparsepath.elm.estimators import (
     check_classes,
-    check_count,
     check_ridge,
     seed_of,
     winners,
 )
-from sparsepath.elm.network import Neurons, Pool, Target, draw_neurons, standardise
+from sparsepath.elm.network import Neurons, Pool, Target, draw_neurons
 from sparsepath.elm.scaling import RULES, Best
-from sparsepath.elm.search import STRATEGIES, Plan, Watch, models, search
+from sparsepath.elm.search import STRATEGIES, Plan, Search, models
 from sparsepath.elm.subsets import POOLS
 from sparsepath.errors import InputError
-from sparsepath.path import SelectionPath
+from sparsepath.running import Callback, CallbackSupportMixin, Found, Given, Run, fitting
+from sparsepath.running import seed_of as whole_seed_of
 from sparsepath.selector import PathSelector
-from sparsepath.watching import INTERRUPTED, is_watched, tell, warn_if_interrupted
-
-
-@dataclass(frozen=True, eq=False)
-class _Data:
-    """What a search is about: the pool of neurons on the data, and how to get back to raw units."""
-
-    pool: Pool
-    centre: Floats
-    scale: Floats
-
-    @property
-    def told(self) -> dict[str, Any]:
-        d, n = self.pool.XT.shape
-        digest = hashlib.blake2b(digest_size=12)
-        for array in (self.centre, self.scale, self.pool.XT[:, 0], self.pool.XT[:, -1]):
-            digest.update(np.ascontiguousarray(array).tobytes())
-        return {"n_samples": n, "n_features": d, "fingerprint": digest.hexdigest()}
 
 
 class _ELMFS(PathSelector, CallbackSupportMixin, BaseEstimator):
@@ -65,7 +43,7 @@ class _ELMFS(PathSelector, CallbackSupportMixin, BaseEstimator):
         n_levels: int = 10,
         random_state: Any = None,
         n_threads: int | None = None,
-        callback: Callable[[SelectionPath], object] | None = None,
+        callback: Callback = None,
     ) -> None:
         self.max_features = max_features
         self.choose = choose
@@ -86,28 +64,42 @@ class _ELMFS(PathSelector, CallbackSupportMixin, BaseEstimator):
 
     # Fitting ------------------------------------------------------------------------------------
 
-    def _fit(self, X: Any, y: Any, target: Target) -> Self:
+    def _fit(self, given: Given, X: Any, target: Target) -> Self:
         XT, centre, scale = standardise(X)
         plan = self._plan(XT)
-        for_neurons, for_restarts, for_others = seed_of(self.random_state).spawn(3)
+        seed = whole_seed_of(self.random_state)
+        for_neurons, for_restarts, for_others = seed_of(seed).spawn(3)
         ridge, n_neurons = check_ridge(self.ridge), check_count(self.n_neurons, "n_neurons")
 
         def drawn(seed: np.random.SeedSequence) -> Neurons:
             return draw_neurons(n_neurons, len(XT), "tanh", np.random.default_rng(seed))
 
-        data = _Data(Pool(XT, target, drawn(for_neurons), ridge), centre, scale)
-        others = [data.pool.drawn(drawn(seed), ridge) for seed in for_others.spawn(POOLS - 1)]
-        context = self._init_callback_context(max_subtasks=plan.n_reports)
-        context.call_on_fit_task_begin(estimator=self, X=X, y=y)
-        with Threads(self.n_threads) as threads:
-            seeds = for_restarts.spawn(plan.n_restarts)
-            best, stopped = search(
-                data.pool, others, plan, seeds, threads, self._watch(context, data)
-            )
-        self._settle(best, data, stopped, complete=stopped != INTERRUPTED)
-        warn_if_interrupted(self.path_)
-        context.call_on_fit_task_end(estimator=self, X=X, y=y)
-        return self
+        pool = Pool(XT, target, drawn(for_neurons), ridge)
+        others = [pool.drawn(drawn(seed), ridge) for seed in for_others.spawn(POOLS - 1)]
+        search: Search | None = None
+
+        def found() -> Found | None:
+            best = Best() if search is None else search.machines()
+            if not best.at and plan.size:
+                return None
+            steps, machines = models(pool, best, centre, scale)
+            scalings = {size: best.at[size].scaling for size in sorted(best.at)}
+            fitted = {"_machines": machines, "scalings_": scalings}
+            return Found(steps, criterion=self._criterion(), fitted=fitted)
+
+        run = Run(
+            self,
+            given,
+            X,
+            method="elm-fs",
+            found=found,
+            subtasks=plan.n_reports,
+            seed=seed,
+        )
+        with Threads(self.n_threads) as threads, run:
+            search = Search(pool, others, plan, threads, lambda: run.tell("best subsets so far"))
+            search.run(for_restarts.spawn(plan.n_restarts))
+        return run.settle()
 
     def _plan(self, XT: Floats) -> Plan:
         if self.strategy not in STRATEGIES:
@@ -126,44 +118,12 @@ class _ELMFS(PathSelector, CallbackSupportMixin, BaseEstimator):
             size=size,
         )
 
-    def _settle(self, best: Best, data: _Data, stopped: str, complete: bool = True) -> None:
-        """Make the path, and take the model of the size that is asked for."""
-        steps, self._machines = models(data.pool, best, data.centre, data.scale)
-        self.scalings_ = {size: best.at[size].scaling for size in sorted(best.at)}
-        told = self.get_params(deep=False)
-        skipped = ("callback", "n_threads", "random_state")
-        self.path_ = SelectionPath(
-            steps,
-            n_features=self.n_features_in_,
-            feature_names=getattr(self, "feature_names_in_", None),
-            criterion=self._criterion(),
-            method="elm-fs",
-            parameters={name: value for name, value in told.items() if name not in skipped},
-            seed=self.random_state if isinstance(self.random_state, int) else None,
-            data=data.told,
-            complete=complete,
-            stopped=stopped,
-        )
-        self._take(self.path_.settle(self.choose))
-
     def _criterion(self) -> str:
         return "leave-one-out squared error"
 
     def _take(self, size: int) -> None:
         self.selected_ = np.array(self.path_.subset(size), dtype=np.intp)
         self._machine = self._machines[size]
-
-    def _watch(self, context: Any, data: _Data) -> Watch | None:
-        """What is called now and then: scikit-learn's callbacks and the plain one."""
-        if not is_watched(self):
-            return None
-
-        def watch(best: Best) -> bool:
-            state = copy.copy(self)
-            state._settle(best, data, "", complete=False)
-            return tell(self, context, state.path_, lambda: state, "best subsets so far")
-
-        return watch
 
     # Using --------------------------------------------------------------------------------------
 
@@ -241,7 +201,7 @@ class ELMFSRegressor(RegressorMixin, _ELMFS):
         tags.target_tags.single_output = True
         return tags
 
-    @with_callbacks
+    @fitting
     def fit(self, X: Any, y: ArrayLike) -> Self:
         """Search for the path and settle on a size.
 
@@ -252,10 +212,11 @@ class ELMFSRegressor(RegressorMixin, _ELMFS):
         y : array of shape (n_samples,) or (n_samples, n_targets)
             The target.
         """
+        given = Given.of(X, y)
         X = check_features(self, X, reset=True)
         Y, self._one_target = check_target(y, X.shape[0])
         refuse_constant(Y, np.ones(len(Y)))
-        return self._fit(X, y, Target(Y))
+        return self._fit(given, X, Target(Y))
 
     def predict(self, X: Any) -> Floats:
         """Predicted targets, of the shape that y had."""
@@ -308,7 +269,7 @@ class ELMFSClassifier(ClassifierMixin, _ELMFS):
         loss: str = "zero_one",
         random_state: Any = None,
         n_threads: int | None = None,
-        callback: Callable[[SelectionPath], object] | None = None,
+        callback: Callback = None,
     ) -> None:
         super().__init__(
             max_features,
@@ -325,7 +286,7 @@ class ELMFSClassifier(ClassifierMixin, _ELMFS):
         )
         self.loss = loss
 
-    @with_callbacks
+    @fitting
     def fit(self, X: Any, y: ArrayLike) -> Self:
         """Search for the path and settle on a size.
 
@@ -338,9 +299,10 @@ class ELMFSClassifier(ClassifierMixin, _ELMFS):
         """
         if self.loss not in ("zero_one", "squared"):
             raise InputError(f"loss={self.loss!r}; use one of zero_one, squared.")
+        given = Given.of(X, y)
         X = check_features(self, X, reset=True)
         self.classes_, codes, Y = check_classes(y, X.shape[0])
-        return self._fit(X, y, Target(Y, codes if self.loss == "zero_one" else None))
+        return self._fit(given, X, Target(Y, codes if self.loss == "zero_one" else None))
 
     def _criterion(self) -> str:
         return f"leave-one-out {self.loss.replace('_', '-')} error"

@@ -33,10 +33,17 @@ from sparsepath.data.blocks import Floats
 
 
 class Loss(Protocol):
-    """A convex loss of outputs F (m x K) and targets Y (m x K); every answer is per sample."""
+    """A convex loss of outputs F (m x K) and targets Y (m x K); every answer is per sample.
+
+    Paths show an error that methods share, not the loss: ``error_factor`` times it, which is
+    called ``error_name``.
+    """
 
     @property
-    def name(self) -> str: ...
+    def error_name(self) -> str: ...
+
+    @property
+    def error_factor(self) -> float: ...
 
     def value(self, F: Floats, Y: Floats) -> Floats:
         """L, of shape (m,)."""
@@ -66,7 +73,8 @@ class Expansion(NamedTuple):
 class Logistic:
     """log(1 + exp(-y f)) for y = +-1: the binomial negative log likelihood, BNLL."""
 
-    name: str = "logistic"
+    error_name: str = "log loss"
+    error_factor: float = 1.0
 
     def value(self, F: Floats, Y: Floats) -> Floats:
         rho = (Y * F)[:, 0]
@@ -106,7 +114,8 @@ class Logistic:
 class Squared:
     """(f - y)^2 / 2."""
 
-    name: str = "squared"
+    error_name: str = "squared error"
+    error_factor: float = 2.0
 
     def value(self, F: Floats, Y: Floats) -> Floats:
         return 0.5 * ((F - Y) ** 2)[:, 0]
@@ -129,7 +138,11 @@ class Huber:
     """(f - y)^2 / 2 up to |f - y| = delta, a straight line beyond."""
 
     delta: float = 1.35
-    name: str = "huber"
+    error_factor: float = 1.0
+
+    @property
+    def error_name(self) -> str:
+        return f"Huber loss (delta {self.delta:g})"
 
     def value(self, F: Floats, Y: Floats) -> Floats:
         r = np.abs(F - Y)[:, 0]
@@ -155,7 +168,8 @@ class Huber:
 class Softmax:
     """log sum_k exp(f_k) - f_y for Y with one 1 per row, that of the sample's class."""
 
-    name: str = "multinomial"
+    error_name: str = "log loss"
+    error_factor: float = 1.0
 
     def value(self, F: Floats, Y: Floats) -> Floats:
         # From the sample's own class, so that a loss far below 1 keeps its digits.

@@ -93,17 +93,17 @@ class _GraftingCV(LinearGrafting):
     ) -> None:
         """The path, with the mean errors of the splits so far, and the model that it gives.
 
-        Before the first split is done there are only the losses on the training data.
+        Before the first split is done there are only the errors on the training data.
         """
         self.l1s_ = l1s[: len(fits)]
         self.cv_errors_ = np.array(errors).reshape(len(errors), len(fits)).T
-        losses = np.array([fit.solution.loss for fit in fits])
-        means = self.cv_errors_.mean(1) if errors else losses
+        trained = np.array([problem.error(fit.solution.loss) for fit in fits])
+        means = self.cv_errors_.mean(1) if errors else trained
         ses = np.full(len(means), np.nan)
         if len(errors) > 1:
             ses = self.cv_errors_.std(1, ddof=1) / np.sqrt(len(errors))
         steps = [
-            problem.step(fit.final, error=mean, error_se=se, train_error=fit.solution.loss)
+            problem.step(fit.final, error=mean, error_se=se)
             for fit, mean, se in zip(fits, means, ses, strict=True)
         ]
         self.path_ = selection_path(
@@ -114,7 +114,7 @@ class _GraftingCV(LinearGrafting):
             feature_names=getattr(self, "feature_names_in_", None),
             criterion=f"{len(errors)}-split {self._error_name(loss)}"
             if errors
-            else f"mean {loss.name} loss",
+            else loss.error_name,
             error_kind="selection" if errors else "training",
             method="grafting-cv",
             parameters=self._parameters(),
@@ -151,14 +151,14 @@ class _GraftingCV(LinearGrafting):
             setattr(self, name, value)
 
     def _error_name(self, loss: Loss) -> str:
-        return f"{loss.name} loss" if self._error == "loss" else "zero-one error"
+        return loss.error_name if self._error == "loss" else "zero-one error"
 
 
 class GraftingRegressorCV(RegressorFace, _GraftingCV):
     """Grafting regression with l1, and so the number of features, chosen by cross-validation.
 
     A path over l1 is fitted to all data and to every training part; each model is judged by the
-    mean loss of its l1 on the test parts.
+    mean squared error of its l1 on the test parts (or by the mean Huber loss).
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ class GraftingRegressorCV(RegressorFace, _GraftingCV):
     n_jobs : int, optional
         Splits that run at the same time; results do not depend on it.
     callback : callable, optional
-        Called with the path so far after every l1 on all data (errors: the training loss), then
+        Called with the path so far after every l1 on all data (errors: on these data), then
         after every split (errors: the mean of the splits so far). A true value ends the work, and
         what was found is kept: ``path_.stopped`` is then "asked to", after Ctrl-C "interrupted".
 
@@ -188,6 +188,7 @@ class GraftingRegressorCV(RegressorFace, _GraftingCV):
     l1_, l1s_ : float, array
         The l1 in use; all that were tried, from the largest down.
     cv_errors_ : array of shape (n_l1s, n_splits)
+        On the scale of the path: mean squared errors of the test parts.
     selected_, coef_, intercept_, history_, criterion_, kkt_violation_, dual_gap_
         Of the model in use, as for ``GraftingRegressor``.
 
@@ -281,7 +282,7 @@ class GraftingClassifierCV(ClassifierFace, _GraftingCV):
     l1s, n_l1s, least, cv, choose, n_jobs, callback
         As for ``GraftingRegressorCV``.
     error : {"loss", "zero_one"}, default="loss"
-        What the test parts measure: the mean loss, or the error rate.
+        What the test parts measure: the mean log loss, or the error rate.
     l2, l0, feature_costs, l1_factors, l2_factors, class_weight
         As for ``GraftingClassifier``.
     fit_intercept, standardize, steps, selection, stop, update, max_features, tol

@@ -63,18 +63,27 @@ class _Grafting(LinearGrafting):
         """A copy with the model of least criterion so far."""
         state = copy.copy(self)
         state.path_, state.history_ = path, list(record.history)
-        state._take(path.choose("min"))
-        state.criterion_ = path.error(len(state.selected_))
+        state._criteria = _criteria(record)
+        state._take(len(record.best.features))
         return state
 
     def _keep(self, problem: Problem, fit: Fit) -> None:
         self.path_ = self._path(problem, fit.record)
         self.history_ = fit.record.history
-        self.criterion_ = fit.criterion
+        self._criteria = _criteria(fit.record)
         self.kkt_violation_ = fit.solution.violation
         self.dual_gap_ = fit.solution.gap
         self.n_iter_ = max(1, problem.engine.steps)
         self._take(len(fit.selected))
+
+    def _take(self, size: int) -> None:
+        super()._take(size)
+        self.criterion_ = self._criteria[size]
+
+
+def _criteria(record: Record) -> dict[int, float]:
+    """What was minimised, penalties included, by the best model of every size."""
+    return {size: model.criterion for size, model in record.models.items()}
 
 
 class GraftingRegressor(RegressorFace, _Grafting):
@@ -127,7 +136,8 @@ class GraftingRegressor(RegressorFace, _Grafting):
     Attributes
     ----------
     path_ : SelectionPath
-        The best model of every size on the way, judged by the criterion itself.
+        The best model of every size on the way, by the criterion. Its errors are those on the
+        training data, without penalties: mean squared errors (not halves), or Huber losses.
     selected_ : array of int
         The columns in use, in order of entry.
     coef_, intercept_ : array, float
@@ -135,7 +145,7 @@ class GraftingRegressor(RegressorFace, _Grafting):
     history_ : list of Graft
         Every step: feature, criterion after it, gradient before it, undone steps included.
     criterion_ : float
-        The criterion at the end, L0 included.
+        The criterion of the model in use, L0 included; of another with ``at_size``.
     kkt_violation_ : float
         The largest violation of optimality over free and zero weights (L0 left out), relative to
         the largest gradient of the empty model.
@@ -235,7 +245,8 @@ class GraftingClassifier(ClassifierFace, _Grafting):
     classes_ : array
         The class labels.
     path_, selected_, coef_, intercept_, history_, criterion_, kkt_violation_, dual_gap_, n_iter_
-        As for ``GraftingRegressor``; ``coef_`` has one row per class, a single one for two.
+        As for ``GraftingRegressor``; the errors of the path are mean log losses, and ``coef_`` has
+        one row per class, a single one for two.
 
     Examples
     --------

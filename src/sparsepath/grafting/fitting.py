@@ -69,7 +69,7 @@ class Fit:
 
     @property
     def final(self) -> Model:
-        return min(self.record.models.values(), key=lambda model: model.criterion)
+        return self.record.best
 
 
 class Problem:
@@ -91,7 +91,7 @@ class Problem:
             X, Y, weights = X[counted], Y[counted], weights[counted]
         s = weights / weights.sum()
         self.design = Design(X, s, threads, fit_intercept=fit_intercept, standardize=standardize)
-        self.Y = Y
+        self.Y, self.loss = Y, loss
         self.engine: Engine = make_engine(self.design, Y, loss)
         self.null = (self.engine.W.copy(), self.engine.b.copy(), self.engine.F.copy())
         self.null_gradient = self.engine.gradient()
@@ -225,12 +225,21 @@ class Problem:
             digest.update(np.ascontiguousarray(array).tobytes())
         return digest.hexdigest()
 
-    def step(self, model: Model, **errors: float) -> Step:
-        """The model in the units of the data, as a path keeps it."""
+    def error(self, mean_loss: float) -> float:
+        """A mean loss as the error that paths show, on the scale of other methods."""
+        return self.loss.error_factor * mean_loss
+
+    def step(self, model: Model, error: float | None = None, error_se: float = np.nan) -> Step:
+        """The model in the units of the data, as a path keeps it; without more its training error.
+
+        The error of training is that of the model's own loss, without penalties.
+        """
         rows = list(model.features)
         coef = model.W / self.design.scales[rows][:, None]
         intercept = model.b - self.design.means[rows] @ coef
-        return Step(model.features, coef=coef, intercept=intercept, **errors)
+        trained = self.error(model.loss)
+        shown = trained if error is None else error
+        return Step(model.features, shown, error_se, coef, intercept, trained)
 
     def selection_path(
         self,
@@ -240,17 +249,13 @@ class Problem:
         method: str,
         parameters: Mapping[str, Any],
     ) -> SelectionPath:
-        """The path of one fit: the best model of each size by the criterion itself."""
-        steps = [
-            self.step(model, error=model.criterion, train_error=model.loss)
-            for model in record.models.values()
-        ]
+        """The path of one fit: the best model of each size by the criterion, and its error."""
         return SelectionPath(
-            steps,
+            [self.step(model) for model in record.models.values()],
             n_features=self.design.n,
-            moves=list(record.moves),
+            moves=[replace(move, error=self.error(move.error)) for move in record.moves],
             feature_names=names,
-            criterion="grafting criterion",
+            criterion=self.loss.error_name,
             error_kind="training",
             method=method,
             parameters=parameters,
@@ -284,11 +289,11 @@ def _record(rounds: list[Round], null: Model) -> tuple[Record, list[int]]:
         sizes = dict(zip(done.support, done.gradients, strict=True))
         for j in features:
             if j not in support:
-                record.move("drop", j, done.criterion, step=number)
+                record.move("drop", j, done.criterion, done.loss, step=number)
         features = [j for j in features if j in support]
         for j in sorted(support.difference(features), key=lambda j: (-sizes[j], j)):
             features.append(j)
-            record.move("add", j, done.criterion, float(sizes[j]), step=number)
+            record.move("add", j, done.criterion, done.loss, float(sizes[j]), step=number)
         place = {j: i for i, j in enumerate(done.support)}
         rows = [place[j] for j in features]
         record.note(Model(tuple(features), done.W[rows], done.b, done.criterion, done.loss))

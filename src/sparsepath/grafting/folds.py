@@ -102,7 +102,7 @@ def _errors(task: Task, split: tuple[Any, Any], halt: threading.Event) -> list[f
         used = np.flatnonzero(V.any(1))
         F = np.asarray(rows[:, used] @ V[used]) + b
         if task.error == "loss":
-            each = task.loss.value(F, Y)
+            each = task.loss.error_factor * task.loss.value(F, Y)
         elif F.shape[1] == 1:
             each = ((F > 0) != (Y > 0))[:, 0].astype(float)
         else:

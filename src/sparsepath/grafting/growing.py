@@ -66,7 +66,10 @@ class NetworkGraft:
 
 @dataclass(eq=False)
 class Grown:
-    """What the procedure leaves; ``networks`` holds the best network per number of features."""
+    """What the procedure leaves; ``networks`` holds the best network per number of features.
+
+    With each its features, criterion and mean loss; the errors of the moves are mean losses.
+    """
 
     network: HiddenLayer
     criterion: float
@@ -176,15 +179,16 @@ def grow(
             network = trial
             used = set(network.used.tolist())
             seconds = time.perf_counter() - begun
+            mean = mean_loss(network)
             for j in [j for j in order if j not in used]:
                 order.remove(j)
-                grown.moves.append(Move("drop", j, here, seconds))
+                grown.moves.append(Move("drop", j, mean, seconds))
             for j in sorted(used.difference(order)):
                 order.append(j)
-                grown.moves.append(Move("add", j, here, seconds))
+                grown.moves.append(Move("add", j, mean, seconds))
             known = grown.networks.get(len(order))
             if known is None or here < known[2]:
-                grown.networks[len(order)] = (tuple(order), network, here, mean_loss(network))
+                grown.networks[len(order)] = (tuple(order), network, here, mean)
             if watch is not None and watch(grown):
                 grown.stopped = ASKED
                 break

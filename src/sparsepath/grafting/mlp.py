@@ -54,12 +54,13 @@ class MLPGraftingRegressor(RegressorFace, MLPGrafting):
         are those of the standardised features.
     n_hidden_ : int
     path_ : SelectionPath
-        The best network per number of features on the way, judged by the criterion itself.
+        The best network per number of features on the way, by the criterion. Its errors are mean
+        squared errors on the training data, in the squared units of the target.
     selected_ : array of int
         The columns in use, in order of entry.
     history_ : list of NetworkGraft
     criterion_, loss_ : float
-        The criterion, L0 included, and its loss term.
+        The criterion, L0 included, and its loss term (half squares of the standardised target).
     tol_ : float
         The tolerance of the network that was kept.
 
@@ -82,6 +83,9 @@ class MLPGraftingRegressor(RegressorFace, MLPGrafting):
         self._y_mean = float(s @ Y[:, 0])
         self._y_scale = float(np.sqrt(s @ (Y[:, 0] - self._y_mean) ** 2))
         return (Y - self._y_mean) / self._y_scale
+
+    def _squared_unit(self) -> float:
+        return self._y_scale**2
 
     @with_callbacks
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:

@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -148,6 +149,9 @@ class MLPGrafting(PathSelector, CallbackSupportMixin, BaseEstimator):
         with Threads(self.n_threads) as threads:
             design = Design(X, s, threads, standardize=self.standardize)
 
+            self._error_name = loss.error_name
+            self._error_factor = loss.error_factor * self._squared_unit()
+
             def watch(grown: Grown) -> bool:
                 path = self._path(grown, design)
                 return tell(self, context, path, lambda: self._so_far(grown, design))
@@ -169,19 +173,24 @@ class MLPGrafting(PathSelector, CallbackSupportMixin, BaseEstimator):
     def _scaled(self, Y: Floats, s: Floats) -> Floats:
         return Y
 
+    def _squared_unit(self) -> float:
+        """What the square of a scaled target is worth in the squared units of the target."""
+        return 1.0
+
     def _path(self, grown: Grown, design: Design) -> SelectionPath:
         skipped = ("callback", "n_threads")
         given = self.get_params(deep=False)
         parameters = {name: value for name, value in given.items() if name not in skipped}
+        factor = self._error_factor
         return SelectionPath(
             [
-                Step(order, error=criterion, train_error=loss)
-                for order, _, criterion, loss in grown.networks.values()
+                Step(order, error=factor * loss, train_error=factor * loss)
+                for order, _, _, loss in grown.networks.values()
             ],
             n_features=design.n,
-            moves=list(grown.moves),
+            moves=[replace(move, error=factor * move.error) for move in grown.moves],
             feature_names=getattr(self, "feature_names_in_", None),
-            criterion="grafting criterion",
+            criterion=self._error_name,
             error_kind="training",
             method="mlp-grafting",
             parameters=parameters,

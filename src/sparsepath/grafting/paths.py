@@ -29,13 +29,13 @@ class GraftingPath:
     coefs, intercepts : arrays of shape (L, K, n) and (L, K)
         In the units of the data; K is 1 but for three classes and more.
     criteria, losses : arrays of shape (L,)
-        The criterion (L0 included) and its loss term.
+        The criterion (L0 included) and its loss term, which has half squares.
     kkt_violations, dual_gaps : arrays of shape (L,)
         The certificates, as on the estimators.
     n_selected : array of shape (L,)
     path : SelectionPath
-        One model per size: the one with the least l1. Its errors are the mean loss on the training
-        data. If a callback or Ctrl-C ended the path early, its ``stopped`` says so, and all arrays
+        One model per size: the one with the least l1. Its errors are those on the training data:
+        mean squared errors, log losses or Huber losses. If a callback or Ctrl-C ended the path early, its ``stopped`` says so, and all arrays
         end there.
     fits : list
         For every l1 the solver's own record, with the history.
@@ -116,7 +116,7 @@ def selection_path(
     return SelectionPath(
         best,
         n_features=problem.design.n,
-        moves=path_moves(fits, [fit.solution.loss for fit in fits], seconds),
+        moves=path_moves(fits, [problem.error(fit.solution.loss) for fit in fits], seconds),
         data=problem.about(),
         **about,
     )
@@ -242,13 +242,10 @@ def grafting_path(
             return selection_path(
                 problem,
                 fits,
-                [
-                    problem.step(fit.final, error=fit.solution.loss, train_error=fit.solution.loss)
-                    for fit in fits
-                ],
+                [problem.step(fit.final) for fit in fits],
                 time.perf_counter() - begun,
                 feature_names=getattr(face, "feature_names_in_", None),
-                criterion=f"mean {loss_term.name} loss",
+                criterion=loss_term.error_name,
                 error_kind="training",
                 method="grafting-path",
                 parameters={**face._parameters(), "l1": values[: len(fits)]},

@@ -69,13 +69,21 @@ class Model:
 
 @dataclass(eq=False)
 class Record:
-    """What a procedure leaves: best model per size, moves, history, and why it ended."""
+    """What a procedure leaves: best model per size, moves, history, and why it ended.
+
+    The errors of the moves are mean losses.
+    """
 
     models: dict[int, Model] = field(default_factory=dict)
     moves: list[Move] = field(default_factory=list)
     history: list[Graft] = field(default_factory=list)
     stopped: str = ""
     _start: float = field(default_factory=time.perf_counter)
+
+    @property
+    def best(self) -> Model:
+        """The model of least criterion."""
+        return min(self.models.values(), key=lambda model: model.criterion)
 
     def note(self, model: Model) -> None:
         """Keep the model if it is the best of its size so far."""
@@ -88,12 +96,13 @@ class Record:
         action: Literal["add", "drop"],
         feature: int,
         criterion: float,
+        loss: float,
         gradient: float = np.nan,
         step: int | None = None,
     ) -> None:
-        """Write down that a feature came in or left."""
+        """Write down that a feature came in or left, and the criterion and its loss after it."""
         seconds = time.perf_counter() - self._start
-        self.moves.append(Move(action, feature, criterion, seconds))
+        self.moves.append(Move(action, feature, loss, seconds))
         number = self.history[-1].step if step is None else step
         self.history.append(Graft(number, action, feature, criterion, gradient))
 
@@ -201,11 +210,12 @@ def graft(
             here = there
             tried[:] = False
             last = float(np.sqrt((engine.W[j] ** 2).sum()))
-            record.move("add", j, here, float(sizes[j]), step)
+            loss = engine.loss_term()
+            record.move("add", j, here, loss, float(sizes[j]), step)
             free.append(j)
             for i in [i for i in free if not engine.W[i].any()]:
                 free.remove(i)
-                record.move("drop", i, here)
+                record.move("drop", i, here, loss)
             record.note(_model(engine, free, here))
             before = None
             if watch is not None and watch(record):

@@ -1,58 +1,33 @@
 """Searches guided by mutual information: forward (MI-FW), forward and backward (MI-FWBW)."""
 
-import time
 from collections.abc import Callable
 
 import numpy as np
 
 from sparsepath.information.kraskov import Estimator
-from sparsepath.steps import Move, Step
-from sparsepath.watching import ASKED
+from sparsepath.running import Trail
+from sparsepath.steps import Step
 
 SEARCHES = ("forward", "forward-backward")
+Tell = Callable[[], bool]  # asked after every step; whether to end there
 
 
-class Trail:
-    """Best subset of each size so far, the moves, and the clock.
-
-    The error of a subset is minus its mutual information.
-    """
-
-    def __init__(self, watch: Callable[["Trail"], bool] | None = None) -> None:
-        self.steps: dict[int, Step] = {0: Step((), 0.0, 0.0)}
-        self.moves: list[Move] = []
-        self.stopped = ""
-        self._watch = watch
-        self._started = time.perf_counter()
-
-    def offer(self, subset: tuple[int, ...], estimator: Estimator) -> None:
-        """Keep the subset if none of its size is known that is as good."""
-        found = estimator.of(subset)
-        known = self.steps.get(len(subset))
-        if known is None or -found.value < known.error:
-            self.steps[len(subset)] = Step(subset, -found.value, found.standard_error)
-
-    def added(self, feature: int, error: float) -> None:
-        seconds = time.perf_counter() - self._started
-        self.moves.append(Move("add", feature, error, seconds))
-
-    def stop(self) -> bool:
-        """Whether the watcher wants an end."""
-        if self._watch is not None and self._watch(self):
-            self.stopped = ASKED
-        return bool(self.stopped)
+def _step(subset: tuple[int, ...], estimator: Estimator) -> Step:
+    """The error of a subset is minus its mutual information."""
+    found = estimator.of(subset)
+    return Step(subset, -found.value, found.standard_error)
 
 
-def forward(estimator: Estimator, features: list[int], most: int, trail: Trail) -> None:
+def forward(estimator: Estimator, features: list[int], most: int, trail: Trail, tell: Tell) -> None:
     """Add the feature with which the subset says most about the target, until all are in."""
     subset: tuple[int, ...] = ()
     while len(subset) < most:
         left = [i for i in features if i not in subset]
         values = [found.value for found in estimator.additions(subset, left)]
         subset = (*subset, left[int(np.argmax(values))])
-        trail.offer(subset, estimator)
-        trail.added(subset[-1], trail.steps[len(subset)].error)
-        if trail.stop():
+        step = _step(subset, estimator)
+        trail.offer(step, [trail.move("add", subset[-1], step.error)])
+        if tell():
             return
 
 
@@ -61,6 +36,7 @@ def forward_backward(
     features: list[int],
     most: int,
     trail: Trail,
+    tell: Tell,
     n_restarts: int,
     random: np.random.Generator,
 ) -> None:
@@ -74,7 +50,7 @@ def forward_backward(
         drawn = random.permutation(len(features))[:size]
         subset = tuple(sorted(features[i] for i in drawn))
         if subset:
-            trail.offer(subset, estimator)
+            trail.offer(_step(subset, estimator))
         while True:
             here = estimator.of(subset).value
             neighbours = [(i,) for i in subset]  # drops, then additions, each by column
@@ -85,9 +61,9 @@ def forward_backward(
             moves += [(*subset, i) for i in left]
             for move in moves:
                 if move:
-                    trail.offer(tuple(sorted(move)), estimator)
+                    trail.offer(_step(tuple(sorted(move)), estimator))
             if not values or max(values) <= here:
                 break
             subset = tuple(sorted(moves[int(np.argmax(values))]))
-        if trail.stop():
+        if tell():
             return

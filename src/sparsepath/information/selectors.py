@@ -1,13 +1,10 @@
 """Selection by mutual information as a scikit-learn transformer."""
 
-import copy
-from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
-from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
 
 from sparsepath.data.door import check_features, check_target
@@ -20,10 +17,19 @@ from sparsepath.information.kraskov import (
     standard_rows,
 )
 from sparsepath.information.neighbors import choose_neighbors
-from sparsepath.information.search import SEARCHES, Trail, forward, forward_backward
-from sparsepath.path import SelectionPath
+from sparsepath.information.search import SEARCHES, forward, forward_backward
+from sparsepath.running import (
+    Callback,
+    CallbackSupportMixin,
+    Found,
+    Given,
+    Run,
+    Trail,
+    fitting,
+    seed_of,
+)
 from sparsepath.selector import PathSelector
-from sparsepath.watching import INTERRUPTED, is_watched, tell, warn_if_interrupted
+from sparsepath.steps import Step
 
 METHODS = {"forward": "mi-forward", "forward-backward": "mi-forward-backward"}
 
@@ -92,7 +98,7 @@ class MutualInfoSelector(PathSelector, CallbackSupportMixin, BaseEstimator):
         n_restarts: int = 100,
         random_state: Any = None,
         n_threads: int | None = None,
-        callback: Callable[[SelectionPath], object] | None = None,
+        callback: Callback = None,
     ) -> None:
         self.max_features = max_features
         self.choose = choose
@@ -112,7 +118,7 @@ class MutualInfoSelector(PathSelector, CallbackSupportMixin, BaseEstimator):
         tags.target_tags.single_output = True
         return tags
 
-    @with_callbacks
+    @fitting
     def fit(self, X: Any, y: ArrayLike) -> Self:
         """Search for the path and settle on a size.
 
@@ -123,39 +129,49 @@ class MutualInfoSelector(PathSelector, CallbackSupportMixin, BaseEstimator):
         y : array of shape (n_samples,) or (n_samples, n_targets)
             Several targets are taken together.
         """
+        given = Given.of(X, y)
         X = check_features(self, X, reset=True)
         Y, _ = check_target(y, X.shape[0])
         XT = standard_rows(X if isinstance(X, np.ndarray) else X.toarray())
         YT = standard_rows(Y)
         features = np.flatnonzero(np.ptp(XT, axis=1) > 0).tolist()
         most, n_restarts = self._check(len(features))
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        random = np.random.default_rng(seed)
-        context = self._init_callback_context(
-            max_subtasks=most if self.search == "forward" else n_restarts
+        seed = seed_of(self.random_state)
+        random = np.random.default_rng(int(check_random_state(seed).randint(2**31 - 1)))
+        trail = Trail()
+
+        def found() -> Found | None:
+            if len(trail.steps) < 2 and most:
+                return None
+            known = {"n_neighbors": self.n_neighbors_}
+            return Found.on(trail, criterion="minus mutual information", parameters=known)
+
+        run = Run(
+            self,
+            given,
+            X,
+            method=METHODS[self.search],
+            found=found,
+            subtasks=most if self.search == "forward" else n_restarts,
+            seed=seed,
         )
-        context.call_on_fit_task_begin(estimator=self, X=X, y=y)
-        trail = Trail(self._watch(context))
-        with Threads(self.n_threads) as threads:
+        with Threads(self.n_threads) as threads, run:
             if isinstance(self.n_neighbors, str):
                 k = choose_neighbors(XT, YT, threads, random).n_neighbors
             else:
                 k = check_neighbors(self.n_neighbors, XT.shape[1])
             self.n_neighbors_ = k
             estimator = Estimator(XT, YT, k, self.variant, threads)
-            try:
-                if self.search == "forward":
-                    forward(estimator, features, most, trail)
-                else:
-                    forward_backward(estimator, features, most, trail, n_restarts, random)
-            except KeyboardInterrupt:
-                if len(trail.steps) == 1:
-                    raise
-                trail.stopped = INTERRUPTED
-        self._settle(trail, complete=trail.stopped != INTERRUPTED)
-        warn_if_interrupted(self.path_)
-        context.call_on_fit_task_end(estimator=self, X=X, y=y)
-        return self
+            trail.offer(Step((), 0.0, 0.0))
+
+            def tell() -> bool:
+                return run.tell(f"{len(trail.steps)} sizes")
+
+            if self.search == "forward":
+                forward(estimator, features, most, trail, tell)
+            else:
+                forward_backward(estimator, features, most, trail, tell, n_restarts, random)
+        return run.settle()
 
     def _check(self, usable: int) -> tuple[int, int]:
         if self.search not in SEARCHES:
@@ -174,35 +190,5 @@ class MutualInfoSelector(PathSelector, CallbackSupportMixin, BaseEstimator):
         most = usable if self.max_features is None else min(usable, int(self.max_features))
         return most, int(self.n_restarts)
 
-    def _settle(self, trail: Trail, complete: bool) -> None:
-        told = self.get_params(deep=False)
-        skipped = ("callback", "n_threads", "random_state")
-        parameters = {name: value for name, value in told.items() if name not in skipped}
-        self.path_ = SelectionPath(
-            trail.steps,
-            n_features=self.n_features_in_,
-            moves=trail.moves,
-            feature_names=getattr(self, "feature_names_in_", None),
-            criterion="minus mutual information",
-            method=METHODS[self.search],
-            parameters={**parameters, "n_neighbors": self.n_neighbors_},
-            seed=self.random_state if isinstance(self.random_state, int) else None,
-            complete=complete,
-            stopped=trail.stopped,
-        )
-        self._take(self.path_.settle(self.choose))
-
     def _take(self, size: int) -> None:
         self.selected_ = np.array(self.path_.subset(size), dtype=np.intp)
-
-    def _watch(self, context: Any) -> Callable[[Trail], bool] | None:
-        """What is called after every step: scikit-learn's callbacks and the plain one."""
-        if not is_watched(self):
-            return None
-
-        def watch(trail: Trail) -> bool:
-            state = copy.copy(self)
-            state._settle(trail, complete=False)
-            return tell(self, context, state.path_, lambda: state, f"{len(trail.steps)} sizes")
-
-        return watch

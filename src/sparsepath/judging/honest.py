@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sparsepath.errors import InputError
+from sparsepath.frames import Make, make_frame
 from sparsepath.judging.correction import SHARED, corrected
 from sparsepath.judging.left_out import LeftOut, left_out
 from sparsepath.judging.null import LEVEL as P_LEVEL
@@ -60,6 +61,12 @@ class Honest:
         """Whether a permutation test was made and found nothing that noise would not give."""
         return self.p_value is not None and self.p_value > P_LEVEL
 
+    def at(self, path: SelectionPath, size: int) -> "Honest | None":
+        """The record of another size of the path; None if it has no honest error."""
+        if math.isnan(path.honest_error(size)):
+            return None
+        return at(path, size, self.measure, self.p_value)
+
     def sentence(self) -> str:
         """What is told of the error, in one sentence."""
         low, high = self.interval
@@ -105,16 +112,14 @@ class HonestError:
         told = f"{n} feature{'' if n == 1 else 's'}. {self.chosen.sentence()}"
         return told if self.null is None else f"{told} {self.null.sentence()}"
 
-    def to_frame(self, backend: str | None = None) -> Any:
+    def to_frame(self, backend: Make = None) -> Any:
         """One row per size: size, honest_error, honest_error_se."""
-        from sparsepath.judging.frames import frame
-
         columns = {
             "size": list(self.sizes),
             "honest_error": self.errors.tolist(),
             "honest_error_se": self.errors_se.tolist(),
         }
-        return frame(columns, backend)
+        return make_frame(columns, backend)
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the honest error against size."""

@@ -12,7 +12,6 @@ Samples are left out once or, by repeated splits, several times (then the mean c
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -21,10 +20,9 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils import _safe_indexing
 
 from sparsepath.errors import InputError, PathWarning
+from sparsepath.judging.folds import Rows, parts_of
 from sparsepath.judging.yardsticks import YARDSTICKS, Floats, Truth, Yardstick, balancing
 
-Rows = NDArray[np.intp]
-SEED = 0  # of the shuffle of the default folds
 QUIET = {"validation": None, "callback": None, "checkpoint": None, "choose": "min"}
 
 
@@ -111,7 +109,7 @@ def left_out(
     X, y : array, sparse matrix or data frame; array
         As given to ``fit``.
     validation : int, splitter or list of splits
-        A number of folds: shuffled with a fixed seed, stratified for classes, whole ``groups``.
+        A number of folds: dealt by a fixed seed, stratified by y, with whole ``groups``.
     sizes : sequence of int, optional
         The sizes wanted; default: all that any part reaches.
     fit_params : mapping, optional
@@ -121,12 +119,14 @@ def left_out(
     told : callable, optional
         Called with the number of parts done and of all; a true value ends the work there.
     """
-    y = y if hasattr(y, "iloc") else np.asarray(y)
+    X, y = by_rows(X), by_rows(y)
     n, given = len(y), dict(fit_params or {})
     classes = is_classifier(estimator)
     yardstick = yardstick_of(estimator)
-    truth = Truth.of(y, is_class=classes, query=given.get("queries"))
-    splits, label = splits_of(validation, X, y, groups, classes)
+    query = groups if yardstick.name == YARDSTICKS["ranking"].name else None
+    truth = Truth.of(y, is_class=classes, query=query)
+    found = parts_of(validation, X, y, groups, given.get("sample_weight"))
+    splits, clusters = found.splits, found.clusters.copy()
     quiet = quiet_copy(estimator)
     parts = []
     for done, (train, test) in enumerate(splits):
@@ -136,20 +136,18 @@ def left_out(
     if sizes is None:
         reached = max(max(outputs) for _, outputs in parts)
         sizes = sorted({size for _, outputs in parts for size in outputs if size <= reached})
-    losses, counts, clusters = np.zeros((n, len(sizes))), np.zeros(n), np.arange(n)
+    losses, counts = np.zeros((n, len(sizes))), np.zeros(n)
     for part, (test, outputs) in enumerate(parts):
-        columns = {size: yardstick.losses(truth[test], found) for size, found in outputs.items()}
+        columns = {size: yardstick.losses(truth[test], out) for size, out in outputs.items()}
         chosen = np.column_stack([columns[at_most(size, columns)] for size in sizes])
         seen = ~np.isnan(chosen[:, 0])
         losses[test[seen]] += chosen[seen]
         counts[test[seen]] += 1
         if yardstick.by_part:
             clusters[test] = n + part
-    if groups is not None:
-        clusters = np.unique(np.asarray(groups), return_inverse=True)[1]
     losses = np.where(counts[:, None] > 0, losses / np.maximum(counts, 1)[:, None], np.nan)
     weights = _weights(given.get("sample_weight"), truth, yardstick, counts > 0)
-    return LeftOut(tuple(sizes), losses, weights, clusters, label, yardstick.name)
+    return LeftOut(tuple(sizes), losses, weights, clusters, found.label, yardstick.name)
 
 
 def yardstick_of(estimator: Any) -> Yardstick:
@@ -158,54 +156,6 @@ def yardstick_of(estimator: Any) -> Yardstick:
     if name is None:
         name = "zero_one" if is_classifier(estimator) else "squared"
     return YARDSTICKS[name]
-
-
-def splits_of(
-    validation: Any, X: Any, y: Any, groups: Any, classes: bool
-) -> tuple[list[tuple[Rows, Rows]], str]:
-    """The parts to train on and to leave out, and what this is called."""
-    from sklearn import model_selection as parts
-
-    n = len(y)
-    if isinstance(validation, Integral) and validation is not True and validation is not False:
-        if validation < 2:
-            raise InputError(f"validation={validation!r}; give two folds or more, or None.")
-        if groups is not None:
-            most = min(int(validation), len(np.unique(groups)))
-            if most < 2:
-                raise InputError("groups has one group only: nothing can be left out.")
-            splitter: Any = parts.GroupKFold(most)
-            label = f"{most}-fold by groups"
-        else:
-            most = min(int(validation), n)
-            if classes:
-                counts = np.unique(np.asarray(y), return_counts=True)[1]
-                most = max(2, min(most, int(counts.max())))
-            kind = parts.StratifiedKFold if classes else parts.KFold
-            splitter = kind(most, shuffle=True, random_state=SEED)
-            label = f"{most}-fold"
-    elif hasattr(validation, "get_n_splits"):
-        splitter = validation
-        label = _label(validation, X, y, groups)
-    elif isinstance(validation, str) or not hasattr(validation, "__iter__"):
-        raise InputError(
-            f"validation={validation!r}; give a number of folds, a scikit-learn splitter, a list "
-            "of (train, test) rows, or None."
-        )
-    else:
-        drawn = [(np.asarray(train), np.asarray(test)) for train, test in validation]
-        return drawn, f"{len(drawn)} given splits"
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # a class with fewer members than folds
-        return list(splitter.split(X, y, groups)), label
-
-
-def _label(splitter: Any, X: Any, y: Any, groups: Any) -> str:
-    name, number = type(splitter).__name__, splitter.get_n_splits(X, y, groups)
-    plain = {"KFold", "StratifiedKFold"}
-    if name in plain:
-        return f"{number}-fold"
-    return {"LeaveOneOut": "leave-one-out"}.get(name, f"{number} splits of {name}")
 
 
 def quiet_copy(estimator: Any) -> Any:
@@ -252,6 +202,13 @@ def fitted(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PathWarning)
         return model.fit(X, y, **{name: cut(value) for name, value in given.items()})
+
+
+def by_rows(data: Any) -> Any:
+    """Data whose rows can be taken: lists as arrays, sparse matrices by rows."""
+    if hasattr(data, "tocsr"):
+        return data.tocsr()
+    return np.asarray(data) if not hasattr(data, "shape") else data
 
 
 def rows_of(data: Any, rows: Rows | None) -> Any:

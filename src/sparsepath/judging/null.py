@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sparsepath.errors import InputError
-from sparsepath.judging.left_out import at_most, fitted, quiet_copy, rows_of
+from sparsepath.frames import Make, make_frame
+from sparsepath.judging.left_out import at_most, by_rows, fitted, quiet_copy, rows_of
 from sparsepath.judging.yardsticks import Floats
 
 if TYPE_CHECKING:
@@ -74,10 +75,8 @@ class Null:
             return f"There is something: {told}."
         return f"Nothing here that the search does not find in noise: {told}."
 
-    def to_frame(self, backend: str | None = None) -> Any:
+    def to_frame(self, backend: Make = None) -> Any:
         """One row per size: size, error, null_median, null_least, p_value."""
-        from sparsepath.judging.frames import frame
-
         columns = {
             "size": list(self.sizes),
             "error": self.errors.tolist(),
@@ -85,7 +84,7 @@ class Null:
             "null_least": self.null_errors.min(0).tolist(),
             "p_value": self.p_values.tolist(),
         }
-        return frame(columns, backend)
+        return make_frame(columns, backend)
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the errors on the data above those on shuffled targets."""
@@ -134,7 +133,7 @@ def permutation_null(
     """
     if not isinstance(n_permutations, int) or n_permutations < 1:
         raise InputError(f"n_permutations={n_permutations!r}; give a whole number from 1 up.")
-    quiet = quiet_copy(estimator)
+    quiet, y = quiet_copy(estimator), by_rows(y)
     first = fitted(quiet, X, y, fit_params)
     sizes = tuple(size for size in first.path_.sizes if size) or (0,)
     rng = np.random.default_rng(random_state)

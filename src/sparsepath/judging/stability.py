@@ -27,7 +27,8 @@ from scipy.stats import hypergeom
 from sklearn.base import is_classifier
 
 from sparsepath.errors import InputError
-from sparsepath.judging.left_out import at_most, fitted, quiet_copy, rows_of
+from sparsepath.frames import Make, make_frame
+from sparsepath.judging.left_out import at_most, by_rows, fitted, quiet_copy, rows_of
 from sparsepath.judging.yardsticks import Floats
 
 if TYPE_CHECKING:
@@ -111,12 +112,10 @@ class Stability:
             f"chosen most often: {told or 'nothing'}."
         )
 
-    def to_frame(self, backend: str | None = None) -> Any:
+    def to_frame(self, backend: Make = None) -> Any:
         """One row per size and feature that was ever chosen: size, feature, frequency."""
-        from sparsepath.judging.frames import frame
-
         rows, columns = np.nonzero(self.frequencies)
-        return frame(
+        return make_frame(
             {
                 "size": [self.sizes[k] for k in rows],
                 "feature": [self.feature_names[i] for i in columns],
@@ -178,7 +177,7 @@ def stability(
     """
     if not isinstance(n_halves, int) or n_halves < 2 or n_halves % 2:
         raise InputError(f"n_halves={n_halves!r}; give an even number from 2 up.")
-    quiet = quiet_copy(estimator)
+    quiet, X, y = quiet_copy(estimator), by_rows(X), by_rows(y)
     rng = np.random.default_rng(random_state)
     labels = np.asarray(y) if is_classifier(estimator) else None
     paths: list[Any] = []

@@ -1,12 +1,10 @@
-"""What the room's estimators ask of their arguments, and what they say of their data."""
+"""What the room's estimators ask of their arguments."""
 
-import hashlib
 import warnings
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.exceptions import DataConversionWarning
 
 from sparsepath.data.blocks import Floats
@@ -55,23 +53,6 @@ def whole(value: Any, name: str, least: int) -> int:
     if number is None or number < least:
         raise InputError(f"{name}={value!r}; give a whole number from {least} up.")
     return number
-
-
-def fingerprint(X: Floats, y: NDArray[Any]) -> str:
-    """A short name for the data: equal data, equal name."""
-    digest = hashlib.blake2b(digest_size=12)
-    for array in (X, y):
-        digest.update(np.ascontiguousarray(array).tobytes())
-    return digest.hexdigest()
-
-
-def seed_of(random_state: Any) -> int:
-    """A whole number that stands for the random state."""
-    from sklearn.utils import check_random_state
-
-    if isinstance(random_state, Integral):
-        return int(random_state)
-    return int(check_random_state(random_state).randint(2**31 - 1))
 
 
 def mean_se(values: Floats, weights: Floats | None = None) -> float:

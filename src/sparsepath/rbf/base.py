@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.callback import CallbackSupportMixin
 from sklearn.utils.validation import check_is_fitted
 
 from sparsepath.data.blocks import Floats
 from sparsepath.data.door import check_features, check_labels
 from sparsepath.errors import InputError
 from sparsepath.path import SelectionPath
-from sparsepath.rbf.arguments import dense, one_target, positive, seed_of, whole
+from sparsepath.rbf.arguments import dense, one_target, positive, whole
 from sparsepath.rbf.model import Model, Options, Training
+from sparsepath.running import CallbackSupportMixin, seed_of
 from sparsepath.selector import PathSelector
 
 if TYPE_CHECKING:

@@ -1,25 +1,21 @@
 """RBF networks that select inputs and basis functions, as scikit-learn estimators."""
 
-import copy
-import warnings
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.callback import with_callbacks
 
 from sparsepath.data.blocks import Floats
 from sparsepath.data.door import check_features
 from sparsepath.data.threads import Threads
-from sparsepath.errors import PathWarning
-from sparsepath.path import SelectionPath
-from sparsepath.rbf.arguments import dense, fingerprint, mean_se, positive, weights_of
+from sparsepath.errors import warn_user
+from sparsepath.rbf.arguments import dense, mean_se, positive, weights_of
 from sparsepath.rbf.base import _Regression, _SparseRBF, _TwoClasses, renumbered
 from sparsepath.rbf.centres import place_centres
-from sparsepath.rbf.model import Scaling, Training, empty_model, train
+from sparsepath.rbf.model import Scaling, Trainer, Training, empty_model
+from sparsepath.running import Callback, Found, Given, Run, fitting
 from sparsepath.steps import Step
-from sparsepath.watching import Callback, is_watched, tell, warn_if_interrupted
 
 
 class _OneFit(_SparseRBF):
@@ -54,7 +50,7 @@ class _OneFit(_SparseRBF):
         self.random_state = random_state
         self.callback = callback
 
-    @with_callbacks
+    @fitting
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the network.
 
@@ -68,7 +64,8 @@ class _OneFit(_SparseRBF):
             How much each squared error counts, and each sample in the standardisation; only ratios
             matter.
         """
-        X = dense(check_features(self, X, reset=True))
+        given = Given.of(X, y, sample_weight=sample_weight)
+        X = whole = dense(check_features(self, X, reset=True))
         weights = weights_of(sample_weight, len(X))
         y = self._target(y, len(X), weights)
         counted = np.arange(len(X)) if weights is None else np.flatnonzero(weights)
@@ -76,79 +73,60 @@ class _OneFit(_SparseRBF):
             X, y, weights = X[counted], y[counted], weights[counted]
         r, t = positive(self.r, "r"), positive(self.t, "t")
         options = self._options()
-        context = self._init_callback_context(max_subtasks=None)
-        context.call_on_fit_task_begin(estimator=self, X=X, y=y)
 
-        def settle(estimator: Self, training: Training, complete: bool) -> None:
+        def found() -> Found | None:
+            training = trainer.so_far()
+            if training is None:
+                return None
             if rows is not None:
                 training = renumbered(training, counted[rows])
-            estimator._set_model(training, r, t)
-            estimator._set_path(training, X, y, weights, options.seed, complete)
-
-        def told(training: Training) -> bool:
-            if not is_watched(self):
-                return False
-            state = copy.copy(self)
-            settle(state, training, complete=False)
-            state.converged_ = False
-            name = f"mu = {training.solution.mu:.1e}"
-            return tell(self, context, state.path_, lambda: state, name)
+            return self._found(training, X, y, weights, (r, t))
 
         with Threads(1):
             places, rows = place_centres(X, self.centres, self.placing, options.seed, weights)
-            training = train(X, y, places, r, t, options, weights, told)
-        settle(self, training, complete=not training.solution.stopped)
-        self._warn(training, X, y, weights)
-        context.call_on_fit_task_end(estimator=self, X=X, y=y)
+            trainer = Trainer(X, y, places, r, t, options, weights)
+            run = Run(self, given, whole, method="sparse-rbf", found=found, seed=options.seed)
+            with run:
+                trainer.run(lambda solution: run.check(f"mu = {solution.mu:.1e}"))
+            run.settle()
+        if not run.stopped:
+            self._warn(self._of_size[len(self.selected_)][1], X, y, weights)
         return self
 
-    def _set_path(
+    def _found(
         self,
         training: Training,
         X: Floats,
         y: Floats,
         weights: Floats | None,
-        seed: int,
-        complete: bool,
-    ) -> None:
+        budgets: tuple[float, float],
+    ) -> Found:
         """The path of this fit: the empty model and the network."""
-        budgets = self.r_, self.t_
         mean = float(np.average(y, weights=weights))
         steps = {0: _step((), (y - mean) ** 2, weights)}
-        self._of_size = {0: (budgets, replace(training, model=empty_model(mean)))}
-        if len(self.selected_):
-            subset = tuple(int(i) for i in self.selected_)
+        of_size = {0: (budgets, replace(training, model=empty_model(mean)))}
+        subset = tuple(training.model.columns.tolist())
+        if subset:
             squares = (y - training.model.predict(X)) ** 2
             steps[len(subset)] = _step(subset, squares, weights)
-            self._of_size[len(subset)] = (budgets, training)
-        parameters = self.get_params(deep=False)
-        del parameters["callback"]
-        self.path_ = SelectionPath(
+            of_size[len(subset)] = (budgets, training)
+        return Found(
             steps,
-            n_features=self.n_features_in_,
-            feature_names=getattr(self, "feature_names_in_", None),
             criterion="squared error",
             error_kind="training",
-            method="sparse-rbf",
-            parameters=parameters,
-            seed=seed,
-            data={"n_samples": len(X), "n_features": X.shape[1], "fingerprint": fingerprint(X, y)},
-            complete=complete,
-            stopped=training.solution.stopped,
+            fitted={"_of_size": of_size},
+            size=len(subset),
         )
 
     def _warn(self, training: Training, X: Floats, y: Floats, weights: Floats | None) -> None:
         """Say what a reader of the fit should know."""
         solution = training.solution
-        warn_if_interrupted(self.path_)
-        if not solution.converged and not solution.stopped:
+        if not solution.converged:
             last = solution.stages[-1]
-            warnings.warn(
+            warn_user(
                 f"the fit is not finished: at mu={last.mu:.1e} the objective could still fall by "
                 f"about {last.decrement:.1e}; raise max_iter, or use solver='direct' with "
                 "schedule='robust'.",
-                PathWarning,
-                stacklevel=3,
             )
         slack = {
             name: 1.0 - float(used) / budget
@@ -159,20 +137,16 @@ class _OneFit(_SparseRBF):
         }
         loose = [f"{name} (by {part:.0%})" for name, part in slack.items() if part > 0.05]
         if loose and solution.converged:
-            warnings.warn(
+            warn_user(
                 f"the budget {' and '.join(loose)} is not used up: a larger one changes nothing.",
-                PathWarning,
-                stacklevel=3,
             )
         error = np.average((y - training.model.predict(X)) ** 2, weights=weights)
         error /= Scaling.of(X, y, weights).y_scale ** 2
         if len(training.dropped) and error > 1.2 * solution.error + 0.01:
-            warnings.warn(
+            warn_user(
                 f"inputs {training.dropped.tolist()} have little weight, but leaving them out "
                 f"raises the training error from {solution.error:.3g} to {error:.3g} of the "
                 "variance; lower relevance to keep them.",
-                PathWarning,
-                stacklevel=3,
             )
 
 

@@ -1,32 +1,21 @@
 """LS-SVM with forward selection of inputs, as a scikit-learn estimator."""
 
-import copy
-import time
 from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
-from sklearn.callback import CallbackSupportMixin, with_callbacks
 
 from sparsepath.data.blocks import Floats
 from sparsepath.data.door import check_features
 from sparsepath.data.threads import Threads
-from sparsepath.path import SelectionPath
-from sparsepath.rbf.arguments import dense, fingerprint, one_target, whole
+from sparsepath.rbf.arguments import dense, one_target, whole
 from sparsepath.rbf.kernel_machine import _KernelMachine, grid, left_out
 from sparsepath.rbf.lssvm import LSSVM, Block, best_addition, gaussian_kernel
+from sparsepath.running import Callback, CallbackSupportMixin, Found, Given, Run, Trail, fitting
 from sparsepath.selector import PathSelector
-from sparsepath.steps import Move, Step
-from sparsepath.watching import (
-    ASKED,
-    INTERRUPTED,
-    Callback,
-    is_watched,
-    tell,
-    warn_if_interrupted,
-)
+from sparsepath.steps import Step
 
 GAMMAS = np.logspace(0, 4, 5)
 SIGMA2S = np.logspace(0, 3, 4)  # an addition changes the mean squared distance by 2
@@ -97,7 +86,7 @@ class LSSVMForwardRegressor(RegressorMixin, PathSelector, CallbackSupportMixin, 
         self.standardize = standardize
         self.callback = callback
 
-    @with_callbacks
+    @fitting
     def fit(self, X: Any, y: ArrayLike) -> Self:
         """Search for the path and settle on a size.
 
@@ -108,6 +97,7 @@ class LSSVMForwardRegressor(RegressorMixin, PathSelector, CallbackSupportMixin, 
         y : array of shape (n_samples,)
             The target.
         """
+        given = Given.of(X, y)
         X = dense(check_features(self, X, reset=True))
         y = one_target(y, len(X))
         size = self.n_features_in_
@@ -118,65 +108,33 @@ class LSSVMForwardRegressor(RegressorMixin, PathSelector, CallbackSupportMixin, 
         blocks = left_out(self.cv, X, y, classifier=False)
         Z, target = self._scaled(X, None), y[:, None]
         usable = np.flatnonzero(np.ptp(Z, axis=0) > 0).tolist()
-        context = self._init_callback_context(max_subtasks=min(size, len(usable)))
-        context.call_on_fit_task_begin(estimator=self, X=X, y=y)
-        began = time.perf_counter()
-        steps = [_step((), _mean_residuals(y, blocks))]
-        moves: list[Move] = []
-        self.parameters_: dict[int, tuple[float, float]] = {}
         self._all, self._target = Z, target
         self._all_mean, self._all_scale = self._mean, self._scale
-        data = {"n_samples": len(X), "n_features": X.shape[1], "fingerprint": fingerprint(X, y)}
-        told = {name: given for name, given in self.get_params().items() if name != "callback"}
+        trail, most = Trail(), min(size, len(usable))
+        criterion = f"{'leave-one-out' if blocks is None else 'k-fold'} squared error"
 
-        def settle(model: Self, stopped: str = "", complete: bool = True) -> Self:
-            """Give a model the path so far, and take the machine of the size that is asked for."""
-            model.path_ = SelectionPath(
-                list(steps),
-                n_features=self.n_features_in_,
-                moves=list(moves),
-                feature_names=getattr(self, "feature_names_in_", None),
-                criterion=f"{'leave-one-out' if blocks is None else 'k-fold'} squared error",
-                method="lssvm-forward",
-                parameters=told,
-                data=data,
-                complete=complete,
-                stopped=stopped,
-            )
-            model._take(model.path_.settle(self.choose))
-            return model
-
-        def watch() -> bool:
-            state = settle(copy.copy(self), complete=False)
-            return tell(self, context, state.path_, lambda: state)
+        def found() -> Found | None:
+            if most and not trail.moves:
+                return None
+            parameters = {k: pair for k, pair in trail.models.items() if k}
+            return Found.on(trail, criterion=criterion, fitted={"parameters_": parameters})
 
         subset: tuple[int, ...] = ()
         near = np.zeros((len(Z), len(Z)))
-        stopped = ""
-        try:
-            with Threads(1):
-                while usable and len(subset) < size:
-                    added = best_addition(Z, target, near, usable, gammas, sigma2s, blocks)
-                    near += (Z[:, added.feature, None] - Z[:, added.feature]) ** 2
-                    usable.remove(added.feature)
-                    subset += (added.feature,)
-                    self.parameters_[len(subset)] = (added.gamma, added.sigma2)
-                    step = _step(subset, added.residuals[:, 0])
-                    steps.append(step)
-                    seconds = time.perf_counter() - began
-                    moves.append(Move("add", added.feature, step.error, seconds))
-                    if is_watched(self) and watch():
-                        stopped = ASKED
-                        break
-        except KeyboardInterrupt:
-            if not moves:
-                raise
-            stopped = INTERRUPTED
-            del steps[len(moves) + 1 :]
-        settle(self, stopped, complete=stopped != INTERRUPTED)
-        warn_if_interrupted(self.path_)
-        context.call_on_fit_task_end(estimator=self, X=X, y=y)
-        return self
+        run = Run(self, given, X, method="lssvm-forward", found=found, subtasks=most)
+        with Threads(1), run:
+            trail.offer(_step((), _mean_residuals(y, blocks)))
+            while len(subset) < most:
+                added = best_addition(Z, target, near, usable, gammas, sigma2s, blocks)
+                near += (Z[:, added.feature, None] - Z[:, added.feature]) ** 2
+                usable.remove(added.feature)
+                subset += (added.feature,)
+                step = _step(subset, added.residuals[:, 0])
+                move = trail.move("add", added.feature, step.error)
+                trail.offer(step, [move], model=(added.gamma, added.sigma2))
+                if run.tell():
+                    break
+        return run.settle()
 
     def _take(self, size: int) -> None:
         """The model of a size."""

@@ -13,7 +13,8 @@ from sparsepath.data.threads import Threads
 from sparsepath.rbf.arguments import mean_se
 from sparsepath.rbf.base import renumbered
 from sparsepath.rbf.centres import place_centres
-from sparsepath.rbf.model import Options, Training, empty_model, train
+from sparsepath.rbf.model import Options, empty_model, train
+from sparsepath.running import Trail
 from sparsepath.steps import Step
 
 Split = tuple[NDArray[np.intp], NDArray[np.intp]]
@@ -84,10 +85,8 @@ class Follower:
         self.data, self.splits, self.places, self.samples, self.rs = (
             data, splits, places, samples, rs,
         )  # fmt: skip
-        self.ts: list[float] = []
-        self.found: list[Any] = []  # for every t: splits x r x 4
-        self.steps: dict[int, Step] = {}
-        self.fits: dict[int, tuple[tuple[float, float], Training]] = {}
+        self.done: list[tuple[float, Floats]] = []  # every t with its results, splits x r x 4
+        self.trail = Trail()  # with ((r, t), Training) of every size
 
     def take(self, t: float, found: Any) -> None:
         """The results of all splits for a t."""
@@ -100,22 +99,18 @@ class Follower:
             fit = train(X, y, self.places, r, t, data.options, weights)
         if self.samples is not None:
             fit = renumbered(fit, self.samples)
-        if not self.ts:
+        if not self.done:
             # If nothing predicts, the mean does: the empty model, with the smallest budgets.
             empty = np.array([self._empty(*split) for split in self.splits])
-            self.steps[0] = Step((), float(empty.mean()), mean_se(empty))
             mean = float(np.average(y, weights=weights))
-            self.fits[0] = ((r, t), replace(fit, model=empty_model(mean)))
-        self.ts.append(t)
-        self.found.append(values)
-        subset = tuple(int(i) for i in fit.model.columns)
-        size = len(subset)
-        if size and (size not in self.steps or errors.mean() < self.steps[size].error):
+            model = replace(fit, model=empty_model(mean))
+            step = Step((), float(empty.mean()), mean_se(empty))
+            self.trail.offer(step, model=((r, t), model))
+        if subset := tuple(fit.model.columns.tolist()):
             off = np.average((y - fit.model.predict(X)) ** 2, weights=weights)
-            self.steps[size] = Step(
-                subset, float(errors.mean()), mean_se(errors), train_error=float(off)
-            )
-            self.fits[size] = ((r, t), fit)
+            step = Step(subset, float(errors.mean()), mean_se(errors), train_error=float(off))
+            self.trail.offer(step, model=((r, t), fit))
+        self.done.append((t, values))
 
     def _empty(self, train_rows: NDArray[np.intp], test_rows: NDArray[np.intp]) -> float:
         _, y, weights = self.data.of(train_rows)

@@ -95,7 +95,7 @@ class _KernelMachine(BaseEstimator):
         for sigma2 in sorted(sigma2s, reverse=True):
             K = np.exp(D / -sigma2)
             for gamma, e in zip(gammas, self._cv(K, Y, gammas, blocks, weights), strict=True):
-                error = float(np.average((e * e).mean(axis=1), weights=weights))
+                error = float(np.average((e * e).sum(axis=1), weights=weights))
                 tried.append({"gamma": gamma, "sigma2": sigma2, "mean_test_error": error})
                 if error < best[0]:
                     best = (error, gamma, sigma2)

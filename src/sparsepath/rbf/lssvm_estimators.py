@@ -77,7 +77,7 @@ class LSSVMRegressor(_SeveralTargets, _LSSVM):
     gamma_, sigma2_ : float
         In use.
     cv_error_ : float
-        Mean squared cross-validation error, in squared units of the target.
+        Mean squared cross-validation error, in squared units of the target, summed over targets.
     cv_residuals_ : array, of the shape of y
         Residual of every sample when it (or its fold) is left out.
     cv_results_ : list of dict

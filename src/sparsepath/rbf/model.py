@@ -17,7 +17,6 @@ training error: centres are taken back, the largest first, until it does; and if
 for want of an input, the coefficients are found again.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -29,7 +28,6 @@ from sparsepath.rbf.barrier import Budget, Point, start
 from sparsepath.rbf.network import Network, gaussians
 from sparsepath.rbf.primal_dual import Solution, Told, solve
 from sparsepath.rbf.printed import solve_printed
-from sparsepath.watching import ASKED, INTERRUPTED
 
 CAP = 0.01
 PRUNED = 1.01  # training error after pruning, over that before, at most
@@ -43,15 +41,17 @@ class Scaling:
     scale: Floats
     y_mean: float
     y_scale: float
+    varies: NDArray[np.bool_]  # inputs that are not constant, to rounding
 
     @classmethod
     def of(cls, X: Floats, y: Floats, weights: Floats | None = None) -> "Scaling":
         mean, y_mean = np.average(X, axis=0, weights=weights), np.average(y, weights=weights)
         scale = np.sqrt(np.average((X - mean) ** 2, axis=0, weights=weights))
         # What varies by rounding alone is constant.
-        scale[scale <= 1e-13 * np.abs(X).max(axis=0, initial=0.0)] = 1.0
+        varies = scale > 1e-13 * np.abs(X).max(axis=0, initial=0.0)
         y_scale = float(np.sqrt(np.average((y - y_mean) ** 2, weights=weights)))
-        return cls(mean, scale, float(y_mean), y_scale if y_scale > 0 else 1.0)
+        scale = np.where(varies, scale, 1.0)
+        return cls(mean, scale, float(y_mean), y_scale if y_scale > 0 else 1.0, varies)
 
     def inputs(self, X: Floats) -> Floats:
         return (X - self.mean) / self.scale
@@ -149,94 +149,98 @@ def random_start(budget: Budget, n_alpha: int, n_inputs: int, rng: np.random.Gen
     return Point.of(s, alpha, x.w, x.left_r, x.left_t)
 
 
-class _AskedToEndError(Exception):
-    """Ends a fit because whoever is told asks for it."""
+class Trainer:
+    """Scales, solves and prunes; ``so_far`` gives what there is of it at any time.
 
-
-class _Kept:
-    """Keeps the solution so far, passes it on, and ends the fit if that is the answer."""
-
-    def __init__(self, told: Callable[[Solution], object]) -> None:
-        self.told = told
-        self.last: Solution | None = None
-
-    def __call__(self, solution: Solution) -> None:
-        self.last = solution
-        if self.told(solution):
-            raise _AskedToEndError
-
-
-def solve_network(
-    network: Network, r: float, t: float, options: Options, told: Told = None
-) -> Solution:
-    """The solution asked for, the best J of ``n_init`` starts.
-
-    With ``told``, which may ask to stop by a true answer, that and Ctrl-C end the work with the
-    solution so far: the best start that is finished, else the last stage that is.
+    ``centres`` are in the units of the data, sample weights above zero.
     """
-    budget = Budget(r, t, 1.0 / network.n_centres, 1.0 / network.n_inputs)
-    n, d = network.n_centres + 1, network.n_inputs
-    rng = np.random.default_rng(options.seed)
-    best: Solution | None = None
-    kept = None if told is None else _Kept(told)
-    try:
+
+    def __init__(
+        self,
+        X: Floats,
+        y: Floats,
+        centres: Floats,
+        r: float,
+        t: float,
+        options: Options,
+        weights: Floats | None = None,
+    ) -> None:
+        self.scaling = Scaling.of(X, y, weights)
+        self.centres, self.weights = centres, weights
+        self.r, self.t, self.options = r, t, options
+        self.Z, self.C = self.scaling.inputs(X), self.scaling.inputs(centres)
+        self.target = self.scaling.target(y)
+        self.network = Network(self.Z, self.target, self.C, weights)
+        self._best: Solution | None = None  # of the starts that are finished
+        self._last: Solution | None = None  # of the start under way
+
+    def so_far(self) -> Training | None:
+        """The best start that is finished, else the last stage that is."""
+        if self._best is not None:
+            return self.pruned(self._best)
+        return None if self._last is None else self.pruned(replace(self._last, converged=False))
+
+    def run(self, told: Told = None) -> Training:
+        """The best J of ``n_init`` starts; ``told`` is called after every stage but the last."""
+        network, options = self.network, self.options
+        budget = Budget(self.r, self.t, 1.0 / network.n_centres, 1.0 / network.n_inputs)
+        n, d = network.n_centres + 1, network.n_inputs
+        rng = np.random.default_rng(options.seed)
+
+        def staged(solution: Solution) -> None:
+            self._last = solution
+            if told is not None:
+                told(solution)
+
         for i in range(options.n_init):
             if options.schedule == "paper":
                 x = random_start(budget, n, d, rng)
                 found = solve_printed(
-                    network, r, t, x, solver=options.solver, mu_min=options.mu_min, told=kept
+                    network,
+                    self.r,
+                    self.t,
+                    x,
+                    solver=options.solver,
+                    mu_min=options.mu_min,
+                    told=staged,
                 )
             else:
                 # The first start, alpha = 0, is not drawn; its J was the best or nearly so.
                 x = start(budget, n, d) if i == 0 else random_start(budget, n, d, rng)
                 method = solve if options.solver == "direct" else solve_alternating
                 found = method(
-                    network, r, t, x=x, mu_min=options.mu_min, most=options.max_iter, told=kept
+                    network,
+                    self.r,
+                    self.t,
+                    x=x,
+                    mu_min=options.mu_min,
+                    most=options.max_iter,
+                    told=staged,
                 )
-            if best is None or found.J < best.J:
-                best = found
-    except (KeyboardInterrupt, _AskedToEndError) as cut:
-        why = ASKED if isinstance(cut, _AskedToEndError) else INTERRUPTED
-        if best is not None and kept is not None:
-            return replace(best, stopped=why)
-        if kept is None or kept.last is None:
-            raise
-        return replace(kept.last, converged=False, stopped=why)
-    assert best is not None
-    return best
+            if self._best is None or found.J < self._best.J:
+                self._best = found
+        assert self._best is not None
+        return self.pruned(self._best)
 
-
-def train(
-    X: Floats,
-    y: Floats,
-    centres: Floats,
-    r: float,
-    t: float,
-    options: Options,
-    weights: Floats | None = None,
-    told: Callable[[Training], object] | None = None,
-) -> Training:
-    """Scale, solve, prune. ``centres`` are in the units of the data, sample weights above zero.
-
-    ``told`` gets the model after every stage but the last; see ``solve_network``.
-    """
-    scaling = Scaling.of(X, y, weights)
-    Z, C = scaling.inputs(X), scaling.inputs(centres)
-    target = scaling.target(y)
-
-    def pruned(solution: Solution) -> Training:
+    def pruned(self, solution: Solution) -> Training:
+        """The network of what a solution needs."""
+        network, scaling, centres = self.network, self.scaling, self.centres
         limit = PRUNED * solution.error + solution.mu
         network.place(solution.w)
-        kept = needed_alpha(network, solution, r, limit)
+        kept = needed_alpha(network, solution, self.r, limit)
         alpha = np.where(kept, solution.alpha, 0.0)
-        used = nonzero_weights(solution.w, t)
-        relevant = used & (solution.w >= options.relevance * solution.w.max())
+        # The weight of a constant input changes nothing, so it may be anything.
+        used = nonzero_weights(solution.w, self.t) & scaling.varies
+        largest = solution.w.max(where=scaling.varies, initial=0.0)
+        relevant = used & (solution.w >= self.options.relevance * largest)
         rows = np.flatnonzero(kept[1:])
         if len(rows) and not relevant.all():
-            part = Network(Z[:, relevant], target, C[np.ix_(rows, relevant)], weights)
+            part = Network(
+                self.Z[:, relevant], self.target, self.C[np.ix_(rows, relevant)], self.weights
+            )
             part.place(solution.w[relevant])
             if part.error(alpha[np.append(0, 1 + rows)]) > limit:
-                again = _refit(part, solution.w[relevant], r)
+                again = _refit(part, solution.w[relevant], self.r)
                 alpha[1 + rows], alpha[0] = again[1:], again[0]
         columns = np.flatnonzero(relevant)
         columns = columns[np.argsort(-solution.w[columns], kind="stable")]
@@ -251,9 +255,18 @@ def train(
         )
         return Training(model, solution, np.flatnonzero(used & ~relevant))
 
-    network = Network(Z, target, C, weights)
-    watch = None if told is None else lambda solution: told(pruned(solution))
-    return pruned(solve_network(network, r, t, options, watch))
+
+def train(
+    X: Floats,
+    y: Floats,
+    centres: Floats,
+    r: float,
+    t: float,
+    options: Options,
+    weights: Floats | None = None,
+) -> Training:
+    """All the work of a ``Trainer``."""
+    return Trainer(X, y, centres, r, t, options, weights).run()
 
 
 def _refit(network: Network, w: Floats, r: float) -> Floats:

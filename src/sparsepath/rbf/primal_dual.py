@@ -74,7 +74,6 @@ class Solution:
     gap: float
     converged: bool
     stages: list[Stage] = field(default_factory=list)
-    stopped: str = ""  # why it ended before its end, if it did
 
     @property
     def iterations(self) -> int:

@@ -1,27 +1,23 @@
 """Both budgets by cross-validation, as scikit-learn estimators."""
 
-import copy
-import warnings
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike
 from sklearn.base import is_classifier
-from sklearn.callback import with_callbacks
 from sklearn.model_selection import check_cv
 from sklearn.utils.validation import check_is_fitted
 
 from sparsepath.data.blocks import Floats
 from sparsepath.data.door import check_features
 from sparsepath.data.threads import Threads
-from sparsepath.errors import InputError, PathWarning
-from sparsepath.path import SelectionPath
-from sparsepath.rbf.arguments import dense, fingerprint, positive, weights_of, whole
+from sparsepath.errors import InputError, warn_user
+from sparsepath.rbf.arguments import dense, positive, weights_of, whole
 from sparsepath.rbf.base import _Regression, _SparseRBF, _TwoClasses
 from sparsepath.rbf.centres import place_centres
 from sparsepath.rbf.grid import Data, Follower, default_budgets, fold
-from sparsepath.watching import ASKED, INTERRUPTED, Callback, tell, warn_if_interrupted
+from sparsepath.running import Callback, Found, Given, Run, fitting
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,6 +27,10 @@ WORTH_WORKERS = 1e7  # fits times squared samples: some seconds, which starting 
 
 class _Search(_SparseRBF):
     """A search over a grid of (r, t)."""
+
+    cv_results_: dict[str, Any]
+    rs_: Floats
+    ts_: Floats
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class _Search(_SparseRBF):
         self.random_state = random_state
         self.callback = callback
 
-    @with_callbacks
+    @fitting
     def fit(
         self,
         X: Any,
@@ -88,6 +88,7 @@ class _Search(_SparseRBF):
         groups : array of shape (n_samples,), optional
             For a ``cv`` that splits by groups.
         """
+        given = Given.of(X, y, sample_weight=sample_weight, groups=groups)
         X = dense(check_features(self, X, reset=True))
         weights = weights_of(sample_weight, len(X))
         labels, y = y, self._target(y, len(X), weights)
@@ -101,66 +102,48 @@ class _Search(_SparseRBF):
             places, rows = place_centres(part[0], self.centres, self.placing, options.seed, part[2])
         rs, ts = self._grid(len(places))
         samples = None if rows is None else counted[rows]
-        context = self._init_callback_context(max_subtasks=len(ts))
-        context.call_on_fit_task_begin(estimator=self, X=X, y=y)
         follow = Follower(data, splits, places, samples, rs)
         work = len(rs) * len(ts) * len(splits) * len(X) ** 2
         # One task per t and split: small enough to share out, large enough to pay for the way.
         done = Parallel(n_jobs=self.n_jobs if work > WORTH_WORKERS else 1, return_as="generator")(
             delayed(fold)(data, split, rs, float(t)) for t in ts for split in splits
         )
-        stopped = ""
+        run = Run(
+            self,
+            given,
+            X,
+            method="sparse-rbf",
+            found=lambda: self._found(follow),
+            subtasks=len(ts),
+            seed=options.seed,
+        )
         try:
-            for t in ts:
-                follow.take(float(t), [next(done) for _ in splits])
-                left = len(ts) - len(follow.ts)
-                if self._told(context, self._path(follow, left == 0), follow) and left:
-                    stopped = ASKED
-                    break
-        except KeyboardInterrupt:
-            if not follow.ts:
-                raise
-            stopped = INTERRUPTED
+            with run:
+                for t in ts:
+                    follow.take(float(t), [next(done) for _ in splits])
+                    if run.tell(f"t = {t:.3g}"):
+                        break
         finally:
             done.close()
-        self._settle(self._path(follow, not stopped, stopped), follow)
-        warn_if_interrupted(self.path_)
-        context.call_on_fit_task_end(estimator=self, X=X, y=y)
+        run.settle()
+        unconverged = int(self.cv_results_["n_unconverged"].sum())
+        if unconverged:
+            warn_user(
+                f"{unconverged} of {len(rs) * len(self.ts_) * len(splits)} fits are not finished; "
+                "see cv_results_['n_unconverged'], raise max_iter, or use solver='direct'."
+            )
         return self
 
-    def _told(self, context: Any, path: SelectionPath, follow: Follower) -> bool:
-        """Tell the plain callback and scikit-learn's; whether one of them asks to stop."""
-
-        def state() -> Any:
-            so_far = copy.copy(self)
-            so_far._settle(path, follow)
-            return so_far
-
-        return tell(self, context, path, state, f"t = {follow.ts[-1]:.3g}")
-
-    def _path(self, follow: Follower, complete: bool, stopped: str = "") -> SelectionPath:
-        X, y = follow.data.X, follow.data.y
-        parameters = self.get_params(deep=False)
-        del parameters["callback"]
-        return SelectionPath(
-            dict(sorted(follow.steps.items())),
-            n_features=self.n_features_in_,
-            feature_names=getattr(self, "feature_names_in_", None),
-            criterion=f"{len(follow.splits)}-split squared error",
-            method="sparse-rbf",
-            parameters=parameters,
-            seed=follow.data.options.seed,
-            data={"n_samples": len(X), "n_features": X.shape[1], "fingerprint": fingerprint(X, y)},
-            complete=complete,
-            stopped=stopped,
-        )
-
-    def _settle(self, path: SelectionPath, follow: Follower) -> None:
-        """The fitted attributes of a search, finished or not."""
-        self.rs_, self.ts_ = follow.rs, np.array(follow.ts)
-        self._report(np.array(follow.found).transpose(1, 2, 0, 3))
-        self.path_, self._of_size = path, dict(follow.fits)
-        self._take(path.settle(self.choose))
+    def _found(self, follow: Follower) -> Found | None:
+        """The path over the t that are done, and the table of their errors."""
+        if not follow.done:
+            return None
+        ts = np.array([t for t, _ in follow.done])
+        table = _table(np.array([values for _, values in follow.done]), follow.rs, ts)
+        of_size = follow.trail.models
+        fitted = {"rs_": follow.rs, "ts_": ts, "cv_results_": table, "_of_size": of_size}
+        criterion = f"{len(follow.splits)}-split squared error"
+        return Found.on(follow.trail, criterion=criterion, fitted=fitted)
 
     def _grid(self, n_centres: int) -> tuple[Floats, Floats]:
         counts = [whole(v, n, 1) if np.ndim(v) == 0 else 1 for n, v in self._given()]
@@ -178,34 +161,6 @@ class _Search(_SparseRBF):
 
     def _given(self) -> tuple[tuple[str, Any], tuple[str, Any]]:
         return ("rs", self.rs), ("ts", self.ts)
-
-    def _report(self, found: Floats) -> None:
-        """cv_results_ of errors, inputs, centres and convergence: splits x r x t x 4."""
-        n_splits, n_r, n_t, _ = found.shape
-        flat = found.reshape(n_splits, n_r * n_t, 4)
-        r, t = np.repeat(self.rs_, n_t), np.tile(self.ts_, n_r)
-        scores = -flat[..., 0]
-        mean = scores.mean(axis=0)
-        self.cv_results_: dict[str, Any] = {
-            "param_r": r,
-            "param_t": t,
-            "params": [{"r": float(a), "t": float(b)} for a, b in zip(r, t, strict=True)],
-            **{f"split{i}_test_score": scores[i] for i in range(n_splits)},
-            "mean_test_score": mean,
-            "std_test_score": scores.std(axis=0),
-            "rank_test_score": 1 + (mean[:, None] < mean).sum(axis=1),
-            "mean_n_inputs": flat[..., 1].mean(axis=0),
-            "mean_n_centres": flat[..., 2].mean(axis=0),
-            "n_unconverged": (flat[..., 3] == 0).sum(axis=0),
-        }
-        unconverged = int(self.cv_results_["n_unconverged"].sum())
-        if unconverged:
-            warnings.warn(
-                f"{unconverged} of {n_splits * n_r * n_t} fits are not finished; see "
-                "cv_results_['n_unconverged'], raise max_iter, or use solver='direct'.",
-                PathWarning,
-                stacklevel=3,
-            )
 
     def plot_surface(self, what: str = "error", ax: "Axes | None" = None) -> "Axes":
         """Draw the cross-validation error, or the inputs or centres in use, over both budgets.
@@ -316,3 +271,24 @@ class SparseRBFClassifierCV(_TwoClasses, _Search):
     >>> sorted(model.selected_[:2].tolist())                     # the two of largest weight
     [0, 1]
     """
+
+
+def _table(found: Floats, rs: Floats, ts: Floats) -> dict[str, Any]:
+    """cv_results_ of errors, inputs, centres and convergence: t x splits x r x 4."""
+    n_t, n_splits, n_r, _ = found.shape
+    flat = found.transpose(1, 2, 0, 3).reshape(n_splits, n_r * n_t, 4)
+    r, t = np.repeat(rs, n_t), np.tile(ts, n_r)
+    scores = -flat[..., 0]
+    mean = scores.mean(axis=0)
+    return {
+        "param_r": r,
+        "param_t": t,
+        "params": [{"r": float(a), "t": float(b)} for a, b in zip(r, t, strict=True)],
+        **{f"split{i}_test_score": scores[i] for i in range(n_splits)},
+        "mean_test_score": mean,
+        "std_test_score": scores.std(axis=0),
+        "rank_test_score": 1 + (mean[:, None] < mean).sum(axis=1),
+        "mean_n_inputs": flat[..., 1].mean(axis=0),
+        "mean_n_centres": flat[..., 2].mean(axis=0),
+        "n_unconverged": (flat[..., 3] == 0).sum(axis=0),
+    }

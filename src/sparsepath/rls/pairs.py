@@ -7,7 +7,7 @@ g of ``state.py``, leaving out rows B = {i, j} gives the residuals
 
 For the area (``PairModel``) i is a positive sample, j a negative one, and the pair is wrong if
 f_i < f_j, half wrong if they are equal. For ranking (``RankModel``) all pairs count, by
-(e_i - e_j)^2 or by their order. Adding a feature changes P to P - zz'/pivot and r to r - z tau,
+(e_i - e_j)^2 / 2 or by their order. Adding a feature changes P to P - zz'/pivot and r to r - z tau,
 dropping one changes them to P + qq' and r - q tau, so that every candidate costs one evaluation of
 all pairs and no fit. P is kept as an m x m matrix: for up to some thousands of samples.
 """
@@ -274,8 +274,10 @@ class RankModel(LeavePairOut):
     alpha : float
         The penalty beside the sum over all pairs.
     loss : {"squared", "disagreement"}
-        The mean over pairs of (e_i - e_j)^2, or the share of pairs with different targets that
-        are put in the wrong order; one that the scores do not tell apart counts half.
+        The mean over pairs of (e_i - e_j)^2 / 2, which for independent errors is their variance:
+        the scale of a squared error per sample (of the empty model it is the variance of y, with
+        m - 1); or the share of pairs with different targets that are put in the wrong order, where
+        one that the scores do not tell apart counts half.
     """
 
     _instead = "splits (cv=10)"
@@ -314,7 +316,7 @@ class RankModel(LeavePairOut):
         gap = first - second
         np.fill_diagonal(gap, 0.0)
         if self.loss == "squared":
-            return np.asarray(gap * gap)
+            return np.asarray(0.5 * gap * gap)
         gap = self._above * (self._y[:, None] - self._y - gap)
         return disorder(gap, self._blur)
 

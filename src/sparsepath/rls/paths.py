@@ -114,7 +114,7 @@ class Task:
             single = all(len(np.unique(queries[test])) == 1 for _, test in self.splits)
             left_out = queries.any() and single and len(self.splits) > 1
             how = "leave-query-out" if left_out else f"{len(self.splits)}-fold"
-        return f"{how} {'squared pairwise' if self.loss == 'squared' else 'ranking'} error"
+        return f"{how} {'pairwise squared' if self.loss == 'squared' else 'ranking'} error"
 
 
 def make_design(

@@ -13,8 +13,10 @@ their query and weigh u_i U_q, without intercept. A part of the rows (a training
 has the pairs that lie in it, so each query is centred and weighed *within the part*: a query that
 is left out as a whole, the usual case, leaves those of the others as they were. All that
 ``folds.py`` needs of a part are its sums of products; with these instead of sums over samples it
-gives the exact pairwise criterion, a mean over pairs: the pairs of a part weigh
-(U_q^2 - sum_i u_i^2) / 2.
+gives the exact pairwise criterion: half the mean of (d_i - d_j)^2 over pairs, so that it is on the
+scale of a squared error per sample (half the mean squared difference of two draws is their
+variance). Twice the pairs of a part, both orders, weigh U_q^2 - sum_i u_i^2, by which the sum above
+is divided.
 """
 
 from collections.abc import Sequence
@@ -44,9 +46,9 @@ def constant_within(design: Design, queries: Codes) -> NDArray[np.bool_]:
 
 
 def pairs_weigh(weights: Floats, queries: Codes) -> float:
-    """The weight of all pairs of samples of the same query."""
+    """The weight of all ordered pairs of samples of the same query: i, j and j, i are two."""
     total = np.bincount(queries, weights) if len(queries) else np.zeros(1)
-    return float((total @ total - weights @ weights) / 2)
+    return float(total @ total - weights @ weights)
 
 
 class QuerySums(SplitSums):

@@ -42,9 +42,10 @@ class SparseRankRLS(RegressorMixin, SparseRLS):
         within the test part are judged by the fit to the pairs within the training part; a number
         gives folds of whole queries.
     loss : {"squared", "disagreement"}, default="squared"
-        What a pair costs: the square of what the difference of the scores is off, or one if the
-        scores are in the wrong order and a half if they are equal; for the latter pairs with
-        equal targets do not count. The squared loss is the faster one.
+        What a pair costs: half the square of what the difference of the scores is off, the scale
+        of a squared error per sample (two samples err twice the square of one); or one if the
+        scores are in the wrong order and a half if they are equal, and then pairs with equal
+        targets do not count. The squared loss is the faster one.
     feature_groups, feature_costs, budget, stop, epsilon
         As for ``SparseRLSRegressor``.
     pooled : bool, default=False

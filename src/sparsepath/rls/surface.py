@@ -2,10 +2,10 @@
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sparsepath.choosing import check_rule, is_size, nearest, worst_allowed
-from sparsepath.errors import InputError
+from sparsepath.frames import Make, make_frame
 from sparsepath.path import SelectionPath
 
 if TYPE_CHECKING:
@@ -92,19 +92,17 @@ class Surface:
             )
         return self.choose(rule)
 
-    def to_frame(self, backend: Literal["pandas", "polars", "pyarrow"] = "pandas") -> Any:
-        """One row per penalty and size: alpha, size, error, error_se, features."""
-        import narwhals
+    def to_frame(self, backend: Make = None) -> Any:
+        """One row per penalty and size: alpha, size, error, error_se, features.
 
+        The frame is of ``backend`` ("pandas", "polars" or "pyarrow"), or of the first installed.
+        """
         points = self.points
         columns: dict[str, list[Any]] = {
             name: [getattr(point, name) for point in points] for name in Point._fields
         }
         columns["features"] = [", ".join(self.paths[p.alpha].names(p.size)) for p in points]
-        try:
-            return narwhals.from_dict(columns, backend=backend).to_native()
-        except (ImportError, ValueError) as error:
-            raise InputError(f"{backend!r} is missing: take pandas, polars or pyarrow.") from error
+        return make_frame(columns, backend)
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the error against the size, a line for every penalty."""

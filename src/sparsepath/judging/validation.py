@@ -1,0 +1,85 @@
+"""The last part of every fit: honest errors for its path, and the size chosen by them."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from sparsepath.errors import InputError, warn_user
+from sparsepath.judging.honest import Honest, attach, told
+from sparsepath.judging.left_out import left_out
+from sparsepath.path import SelectionPath
+
+AUTO = "auto"
+FEWEST = 8  # cases below which folds say nothing
+BY_DEFAULT = True  # whether "auto" means folds; the tests of the searches do without
+
+
+def validated(
+    estimator: Any,
+    path: SelectionPath,
+    rule: Any,
+    X: Any,
+    y: Any,
+    more: Mapping[str, Any],
+    told_of: Callable[[int, int], object] | None = None,
+) -> tuple[SelectionPath, Honest | None]:
+    """The path with honest errors, and the record of the size to use; None if there are none.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Its ``validation`` says how; ``"auto"`` is as many folds as its ``_n_folds``.
+    path : SelectionPath
+        Of all data.
+    rule : str, int or float
+        How the size is chosen.
+    X, y, more
+        The arguments of its fit, as given.
+    told_of : callable, optional
+        Called with the number of folds done and of all; a true value ends it.
+    """
+    validation = getattr(estimator, "validation", None)
+    if isinstance(validation, str) and validation == AUTO:
+        few = len(np.asarray(y)) < FEWEST
+        validation = None if few or not BY_DEFAULT else estimator._n_folds
+        if validation is not None and has_fixed_splits(estimator):
+            warn_user(
+                "cv is a list of rows, which cannot be repeated on parts of the data: there is no "
+                "honest error, and the size is chosen by the criterion. Give a number of folds or "
+                "a splitter, or validation=None."
+            )
+            validation = None
+    if validation is None:
+        return path, None
+    if has_fixed_splits(estimator):
+        raise InputError(
+            "validation repeats the search on parts of the data, for which cv must be a number of "
+            "folds or a splitter, not a list of rows."
+        )
+    groups = more.get("groups")
+    try:
+        found = left_out(
+            estimator,
+            X,
+            y,
+            validation,
+            sizes=path.sizes,
+            fit_params=more,
+            groups=groups,
+            told=told_of,
+        )
+    except KeyboardInterrupt:
+        warn_user(
+            "the validation was interrupted: there is no honest error, and the size is chosen by "
+            "the criterion of the search."
+        )
+        return path, None
+    judged = attach(path, found)
+    return judged, told(found, judged, rule)
+
+
+def has_fixed_splits(estimator: Any) -> bool:
+    """Whether the splits of the search's own cross-validation are rows of these very data."""
+    cv = getattr(estimator, "cv", None)
+    return hasattr(cv, "__iter__") and not isinstance(cv, str)

@@ -1,0 +1,18 @@
+"""One run for every fit: what a search leaves, who is told, how it ends, which size is used."""
+
+from sparsepath.running.callbacks import Callback, CallbackSupportMixin, fitting
+from sparsepath.running.record import Given, seed_of
+from sparsepath.running.run import Found, Run
+from sparsepath.running.trail import Stop, Trail
+
+__all__ = [
+    "Callback",
+    "CallbackSupportMixin",
+    "Found",
+    "Given",
+    "Run",
+    "Stop",
+    "Trail",
+    "fitting",
+    "seed_of",
+]

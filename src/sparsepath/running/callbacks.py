@@ -1,0 +1,82 @@
+"""scikit-learn's callbacks where it has them (from 1.9), and fits that leave all or nothing.
+
+The only module that imports ``sklearn.callback``. Without it there is no ``set_callbacks``, and all
+else is the same: the plain ``callback`` of every estimator needs nothing of scikit-learn.
+"""
+
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from sparsepath.path import SelectionPath
+
+try:
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+except ImportError:  # before scikit-learn 1.9
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Nothing: this scikit-learn has no callbacks."""
+
+    def with_callbacks(method: Any) -> Any:
+        """The method itself: this scikit-learn has no callbacks."""
+        return method
+
+
+__all__ = ["Callback", "CallbackSupportMixin", "begin", "fitting", "listeners", "tell_listeners"]
+
+Callback = Callable[[SelectionPath], object] | None
+Fit = TypeVar("Fit", bound=Callable[..., Any])
+
+
+def fitting(fit: Fit) -> Fit:
+    """Decorate a ``fit``: one that ends in an exception leaves the estimator as it was before.
+
+    So nobody meets half a model, such as the columns of the new data with the coefficients of the
+    old, after an error or after Ctrl-C. If the new model was there, it stays: a warning that was
+    made an exception does not take it away. scikit-learn's callbacks are torn down in any case.
+    """
+    managed = with_callbacks(fit)
+
+    @functools.wraps(fit)
+    def all_or_nothing(estimator: Any, *given: Any, **named: Any) -> Any:
+        before = dict(vars(estimator))
+        try:
+            return managed(estimator, *given, **named)
+        except BaseException:
+            now = vars(estimator)
+            if now.get("path_") is before.get("path_"):
+                now.clear()
+                now.update(before)
+            raise
+
+    return all_or_nothing  # type: ignore[return-value]
+
+
+def begin(estimator: Any, subtasks: int | None, X: Any, y: Any) -> Any:
+    """scikit-learn's context of a fit that begins; None if this scikit-learn has none."""
+    if not hasattr(estimator, "_init_callback_context"):
+        return None
+    context = estimator._init_callback_context(max_subtasks=subtasks)
+    context.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
+    return context
+
+
+def listeners(estimator: Any) -> bool:
+    """Whether there are callbacks of scikit-learn's kind."""
+    return bool(getattr(estimator, "_skl_callbacks", None))
+
+
+def tell_listeners(estimator: Any, context: Any, name: str, state: Any) -> bool:
+    """Tell scikit-learn's callbacks of a step; whether one of them asks for the end.
+
+    ``state`` is a copy of the estimator as if the fit had ended here.
+    """
+    step = context.subcontext(task_name=name)
+    step.call_on_fit_task_begin(estimator=estimator)
+    given = estimator.get_params(deep=False)
+    fitted = {
+        name: value
+        for name, value in vars(state).items()
+        if name not in given and not name.startswith(("_skl", "_callback", "_parent"))
+    }
+    return bool(step.call_on_fit_task_end(estimator=estimator, reconstruction_attributes=fitted))

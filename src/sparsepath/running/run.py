@@ -1,0 +1,239 @@
+"""The life of a fit: begin, search, tell, be stopped, settle on a size, warn.
+
+An estimator's ``fit`` checks its arguments, makes what its search needs, and then::
+
+    with Run(self, given, X, method="lars", found=found) as run:
+        for column in entering:
+            trail.offer(step, [trail.move("add", column, step.error)])
+            if run.tell():
+                break
+    return run.settle()
+
+``found()`` says what there is so far, or None if there is nothing worth keeping; it is asked only
+when somebody wants to know. A search is ended from outside in two ways, a true answer of a callback
+and Ctrl-C, and both end the ``with`` block and nothing else: what was found so far is settled on as
+if it were all. Nothing below has to catch an interrupt; it has to leave what it found where
+``found`` can see it.
+"""
+
+import copy
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import TracebackType
+from typing import Any, Self
+
+from sparsepath.errors import warn_user
+from sparsepath.judging.honest import Honest
+from sparsepath.judging.validation import validated
+from sparsepath.path import SelectionPath
+from sparsepath.running.callbacks import begin, listeners, tell_listeners
+from sparsepath.running.record import Given, data_of, parameters_of
+from sparsepath.running.trail import Stop, Trail
+from sparsepath.steps import Move, Step
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What a search has found so far.
+
+    Attributes
+    ----------
+    steps, moves, start, criterion, error_kind
+        As for ``SelectionPath``.
+    fitted : dict
+        Fitted attributes of the estimator, private ones too, that go with the path.
+    parameters : dict
+        What the path is to say of parameters that were settled by the data.
+    size : int, optional
+        The size that the method itself means; None: the estimator's ``choose`` decides.
+    stopped : str
+        Why the search came to its end, if it did and says so.
+    """
+
+    steps: Mapping[int, Step] | Iterable[Step]
+    moves: Iterable[Move] = ()
+    start: Iterable[int] = ()
+    criterion: str = "leave-one-out squared error"
+    error_kind: str = "selection"
+    fitted: Mapping[str, Any] = field(default_factory=dict)
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    size: int | None = None
+    stopped: str = ""
+
+    @classmethod
+    def on(cls, trail: Trail, **more: Any) -> "Found":
+        """What a trail holds."""
+        return cls(trail.steps, trail.moves, stopped=trail.stopped, **more)
+
+
+class _AskedToStopError(Exception):
+    """Ends a search that cannot be told otherwise."""
+
+
+class Run:
+    """One fit of an estimator; see the module.
+
+    Parameters
+    ----------
+    estimator : estimator
+        The one that is being fitted. Its ``_settle_on(path, given)`` chooses a size of a whole
+        path, and ``_take(size)`` uses the model of a size.
+    given : Given
+        The arguments of its fit.
+    X : array or sparse matrix
+        The features, checked.
+    method : str
+        The name of the method, for the path.
+    found : callable
+        What there is so far; None: nothing to keep yet.
+    subtasks : int, optional
+        The most times that it will tell, if that is known.
+    seed : int, optional
+        The seed in use.
+
+    Attributes
+    ----------
+    stopped : str
+        ``Stop.ASKED`` or ``Stop.INTERRUPTED`` if the search was ended from outside.
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        given: Given,
+        X: Any,
+        *,
+        method: str,
+        found: Callable[[], Found | None],
+        subtasks: int | None = None,
+        seed: int | None = None,
+    ) -> None:
+        self.estimator, self.given, self.X = estimator, given, X
+        self.method, self.found, self.seed = method, found, seed
+        self.stopped = ""
+        self._subtasks = subtasks
+        self._context: Any = None
+
+    def __enter__(self) -> Self:
+        self._context = begin(self.estimator, self._subtasks, self.X, self.given.y)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool:
+        if isinstance(error, _AskedToStopError):
+            return True
+        if isinstance(error, KeyboardInterrupt) and self.found() is not None:
+            self.stopped = Stop.INTERRUPTED
+            return True
+        return False
+
+    @property
+    def watched(self) -> bool:
+        """Whether anybody wants to be told."""
+        return self.estimator.callback is not None or listeners(self.estimator)
+
+    @cached_property
+    def _about(self) -> dict[str, Any]:
+        return {
+            "n_features": self.X.shape[1],
+            "feature_names": getattr(self.estimator, "feature_names_in_", None),
+            "method": self.method,
+            "seed": self.seed,
+            "data": data_of(self.X, self.given),
+        }
+
+    def path(self, found: Found, *, ended: bool) -> SelectionPath:
+        """The selection path of what was found; the search has ended or goes on.
+
+        It is complete if the search came to its end by itself.
+        """
+        stopped = (self.stopped or found.stopped) if ended else ""
+        return SelectionPath(
+            found.steps,
+            moves=found.moves,
+            start=found.start,
+            criterion=found.criterion,
+            error_kind=found.error_kind,
+            parameters={**parameters_of(self.estimator), **found.parameters},
+            complete=ended and not self.stopped,
+            stopped=str(stopped),
+            **self._about,
+        )
+
+    def tell(self, name: str = "") -> bool:
+        """Pass on the path so far; whether the search is to end here.
+
+        ``name`` says what was done, for scikit-learn's callbacks; default: the number of moves.
+        """
+        if not self.watched or (found := self.found()) is None:
+            return False
+        path = self.path(found, ended=False)
+        stop = self.estimator.callback is not None and bool(self.estimator.callback(path))
+        if listeners(self.estimator):
+            state = self._fitted(path, found, self._size(path, found))
+            name = name or f"{len(path.moves)} moves"
+            stop |= tell_listeners(self.estimator, self._context, name, state)
+        if stop:
+            self.stopped = Stop.ASKED
+        return stop
+
+    def check(self, name: str = "") -> None:
+        """As ``tell``, for a search that takes no answer: if it is to end, it ends here."""
+        if self.tell(name):
+            raise _AskedToStopError
+
+    def settle(self) -> Any:
+        """Make the path, settle on a size, and give the estimator all of it at once."""
+        found = self.found()
+        if found is None:
+            raise RuntimeError("the search has ended with nothing found")
+        path, estimator = self.path(found, ended=True), self.estimator
+        path, honest = self._validated(path, found)
+        size = self._size(path, found) if honest is None else honest.size
+        state = self._fitted(path, found, size)
+        if hasattr(estimator, "validation"):
+            state.honest_ = honest
+        vars(estimator).update(vars(state))
+        if self._context is not None:
+            self._context.call_on_fit_task_end(estimator=estimator, X=self.X, y=self.given.y)
+        self.warn(path)
+        return estimator
+
+    def _validated(
+        self, path: SelectionPath, found: Found
+    ) -> tuple[SelectionPath, Honest | None]:
+        """The path with honest errors, if it is whole and they are wanted."""
+        if not path.complete:
+            return path, None
+        rule = getattr(self.estimator, "choose", "min") if found.size is None else found.size
+        given, callback = self.given, getattr(self.estimator, "callback", None)
+
+        def asked(done: int, of: int) -> object:
+            return callback is not None and callback(path)
+
+        return validated(self.estimator, path, rule, given.X, given.y, given.more, asked)
+
+    def warn(self, path: SelectionPath) -> None:
+        """Say that Ctrl-C ended the work, since the caller gets an answer all the same."""
+        if self.stopped == Stop.INTERRUPTED:
+            warn_user(f"the path ends at size {path.sizes[-1]}: it was interrupted.")
+
+    def _size(self, path: SelectionPath, found: Found) -> int:
+        """The size to use; a path that is not whole is no case for a second look at the data."""
+        if found.size is not None:
+            return found.size
+        if path.complete:
+            return self.estimator._settle_on(path, self.given)
+        return path.settle(getattr(self.estimator, "choose", "min"))
+
+    def _fitted(self, path: SelectionPath, found: Found, size: int) -> Any:
+        """A copy of the estimator with the model of a size."""
+        state = copy.copy(self.estimator)
+        vars(state).update(found.fitted, path_=path)
+        state._take(size)
+        return state

@@ -1,0 +1,82 @@
+"""Every public selector with data that suits it: the tests here know no method by name.
+
+``QUICK`` makes the fits short and nothing else; a selector without an entry runs by its defaults.
+"""
+
+import inspect
+
+import numpy as np
+from sklearn.base import is_classifier
+
+import sparsepath
+from sparsepath.selector import PathSelector
+
+SELECTORS = {
+    name: kind
+    for name in sparsepath.__all__
+    if inspect.isclass(kind := getattr(sparsepath, name)) and issubclass(kind, PathSelector)
+}
+NAMES = sorted(SELECTORS)
+
+_ELM = {"n_restarts": 4, "n_neurons": 12, "random_state": 0}
+_RBF = {"centres": 12, "mu_min": 1e-4}
+_GRID = {**_RBF, "rs": [4.0, 10.0], "ts": [0.05, 0.5, 2.0], "cv": 3}
+_GRAFT = {"l1": 0.02, "l0": 1e-4}
+_L1S = {"n_l1s": 6, "cv": 3}
+_MLP = {"max_connections": 5, "max_iter": 60, "tol": 1e-4}
+QUICK = {
+    "ELMFSClassifier": _ELM,
+    "ELMFSRegressor": _ELM,
+    "GraftingClassifier": _GRAFT,
+    "GraftingClassifierCV": _L1S,
+    "GraftingRegressor": _GRAFT,
+    "GraftingRegressorCV": _L1S,
+    "LSSVMForwardRegressor": {"gamma": [10.0, 100.0], "sigma2": [3.0, 30.0]},
+    "MLPGraftingClassifier": _MLP,
+    "MLPGraftingRegressor": _MLP,
+    "SparseRBFClassifier": {**_RBF, "r": 4.0, "t": 0.05},
+    "SparseRBFClassifierCV": _GRID,
+    "SparseRBFRegressor": {**_RBF, "r": 4.0, "t": 0.05},
+    "SparseRBFRegressorCV": _GRID,
+}
+
+rng = np.random.default_rng(7)
+X = rng.standard_normal((48, 6))
+NUMBERS = 2 * X[:, 0] - 1.5 * X[:, 2] + X[:, 4] * X[:, 0] + 0.3 * rng.standard_normal(48)
+LABELS = np.where(np.median(NUMBERS) < NUMBERS, "yes", "no")
+NEW = rng.standard_normal((9, 6))
+
+
+def make(name, **more):
+    """The selector with quick parameters."""
+    return SELECTORS[name](**{**QUICK.get(name, {}), **more})
+
+
+def takes(name, parameter):
+    """Whether the constructor has the parameter."""
+    return parameter in inspect.signature(SELECTORS[name]).parameters
+
+
+def fit_takes(name, parameter):
+    """Whether ``fit`` has the parameter."""
+    return parameter in inspect.signature(SELECTORS[name].fit).parameters
+
+
+def target(name):
+    """A target that suits the selector."""
+    return LABELS if is_classifier(SELECTORS[name]()) else NUMBERS
+
+
+def answers(model, rows=NEW):
+    """What a fitted selector makes of samples: scores, predictions, or the columns it takes."""
+    for method in ("decision_function", "predict"):
+        if hasattr(model, method):
+            return getattr(model, method)(rows)
+    rows = rows.toarray() if hasattr(rows, "toarray") else np.asarray(rows)
+    return rows[:, model.get_support(indices=True)]
+
+
+def plain(path, digits=12):
+    """Subsets and errors of a path; the last digits of a convex solver may move."""
+    each = [(step.error, step.train_error) for step in path.steps]
+    return path.subsets, [tuple(f"{value:.{digits}g}" for value in pair) for pair in each]

@@ -1,0 +1,93 @@
+"""What every selector makes of its data: sparse or dense, weighted, constant, doubled, threaded."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.utils import get_tags
+
+from contract.every import LABELS, NAMES, NEW, X, answers, fit_takes, make, plain, takes, target
+
+every = pytest.mark.parametrize("name", NAMES)
+
+
+def agree(one, other, rows=NEW):
+    """The same subsets, and errors and answers equal to rounding."""
+    assert one.path_.subsets == other.path_.subsets
+    assert one.path_.errors == pytest.approx(other.path_.errors, rel=1e-6, abs=1e-9)
+    assert answers(one, rows) == pytest.approx(answers(other, rows), rel=1e-5, abs=1e-6)
+
+
+@every
+@pytest.mark.parametrize("kind", [sp.csr_array, sp.csc_array])
+def test_sparse_data_give_what_dense_data_give(name, kind):
+    if not get_tags(make(name)).input_tags.sparse:
+        pytest.skip("it takes dense data only")
+    gaps = np.where(np.abs(X) < 0.5, 0.0, X)
+    dense = make(name).fit(gaps, target(name))
+    sparse = make(name).fit(kind(gaps), target(name))
+    agree(dense, sparse)
+    assert answers(sparse, kind(NEW)) == pytest.approx(answers(dense), rel=1e-5, abs=1e-6)
+    assert dense.path_.data == sparse.path_.data
+
+
+@every
+def test_single_precision_is_read_as_it_is(name):
+    rounded = X.astype(np.float32)
+    agree(
+        make(name).fit(rounded, target(name)),
+        make(name).fit(rounded.astype(np.float64), target(name)),
+    )
+
+
+@every
+def test_a_weight_of_zero_is_an_absent_row(name):
+    if not fit_takes(name, "sample_weight"):
+        pytest.skip("it takes no weights")
+    y, n = target(name), 5
+    junk = 3 * np.random.default_rng(0).standard_normal((n, 6))
+    more = LABELS[:n] if y is LABELS else 100 * junk[:, 0]
+    w = np.append(np.ones(len(X)), np.zeros(n))
+    apart, together = {}, {}
+    if takes(name, "cv") and make(name).get_params()["cv"] != "loo":
+        order = np.random.default_rng(1).permutation(len(X))
+        parts = np.array_split(order, 3)
+        extra = len(X) + np.arange(n)
+        splits = [(np.setdiff1d(order, part), part) for part in parts]
+        apart["cv"] = splits
+        together["cv"] = [(np.append(a, extra[:3]), np.append(b, extra[3:])) for a, b in splits]
+    agree(
+        make(name, **apart).fit(X, y),
+        make(name, **together).fit(np.vstack([X, junk]), np.append(y, more), sample_weight=w),
+    )
+
+
+@every
+@pytest.mark.parametrize("value", [0.0, 0.1, -1e6 / 3])
+def test_a_constant_column_is_never_selected(name, value):
+    columns = np.insert(X, 3, value, axis=1)
+    model = make(name).fit(columns, target(name))
+    used = set().union(*model.path_.subsets, (move.feature for move in model.path_.moves))
+    assert 3 not in used
+    assert used
+
+
+@every
+def test_columns_that_are_equal_do_no_harm(name):
+    doubled = np.column_stack([X, X[:, [0, 2]]])
+    model = make(name).fit(doubled, target(name))
+    assert np.isfinite(model.path_.errors).all()
+    for size in model.path_.sizes:
+        shown = answers(model.at_size(size), np.column_stack([NEW, NEW[:, [0, 2]]]))
+        assert np.isfinite(np.asarray(shown, dtype=float)).all()
+
+
+@every
+@pytest.mark.parametrize("workers", ["n_threads", "n_jobs"])
+def test_results_do_not_depend_on_the_workers(name, workers):
+    if not takes(name, workers):
+        pytest.skip("it has no such parameter")
+    one = make(name, **{workers: 1}).fit(X, target(name))
+    two = make(name, **{workers: 2}).fit(X, target(name))
+    assert plain(one.path_, 17) == plain(two.path_, 17)
+    assert (answers(one) == answers(two)).all()
+    assert one.path_.parameters == two.path_.parameters
