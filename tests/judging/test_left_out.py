@@ -59,7 +59,8 @@ def test_losses_are_those_of_an_outer_loop(splitter):
 def test_wide_data_agree_with_an_outer_loop():
     X, y = problem(40, 300, relevant=2)
     splits = list(KFold(10, shuffle=True, random_state=0).split(X))
-    found = honest_error(SparseRLSRegressor(10, standardize=True), X, y)
+    model = SparseRLSRegressor(10, standardize=True)
+    found = honest_error(model, X, y, validation=splits)
     expected = twin.nested_losses(searched(10, 1.0), X, y, splits, range(11), 1.0)
     np.testing.assert_allclose(found.errors, expected.mean(0), rtol=1e-8)
     assert found.chosen.size == twin.paired_choice(expected)
@@ -123,8 +124,8 @@ def test_classes_by_error_rate(n_classes):
         np.digitize(X[:, 1] + 0.3 * rng.standard_normal(90), [-0.3, 0.5][: n_classes - 1])
     ]
     model = LogisticRegression()
-    found = left_out(model, X, y, 5)
     folds = StratifiedKFold(5, shuffle=True, random_state=0)
+    found = left_out(model, X, y, folds)
     expected = cross_val_predict(model, X, y, cv=folds) != y
     np.testing.assert_array_equal(found.losses[:, 0], expected)
     assert found.sizes == (6,)

@@ -1,0 +1,92 @@
+"""Default folds: stratified, whole cases, and the same whatever the order of the rows."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from sparsepath import InputError
+from sparsepath.judging.folds import parts_of
+
+
+def folds_by_row(parts, n):
+    fold = np.full(n, -1)
+    for number, (train, test) in enumerate(parts.splits):
+        assert not set(train) & set(test)
+        fold[test] = number
+    return fold
+
+
+def problem(seed, n=37, p=6, classes=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, p))
+    y = rng.integers(0, classes, n) if classes else rng.standard_normal(n)
+    return X, y
+
+
+@given(st.integers(0, 1000), st.integers(2, 10), st.sampled_from([0, 2, 3]))
+@settings(max_examples=40, deadline=None)
+def test_the_order_of_rows_and_units_change_nothing(seed, k, classes):
+    X, y = problem(seed, classes=classes)
+    fold = folds_by_row(parts_of(k, X, y), len(y))
+    assert set(fold) == set(range(k))
+    order = np.random.default_rng(seed + 1).permutation(len(y))
+    other = folds_by_row(parts_of(k, X[order], y[order]), len(y))
+    np.testing.assert_array_equal(other, fold[order])
+    scaled = folds_by_row(parts_of(k, X * 1e3 + 7, y * 2 + (0 if classes else 5)), len(y))
+    np.testing.assert_array_equal(scaled, fold)
+    for make in (sparse.csr_array, sparse.csc_matrix):
+        np.testing.assert_array_equal(folds_by_row(parts_of(k, make(X), y), len(y)), fold)
+
+
+@given(st.integers(0, 1000), st.sampled_from([0, 2]))
+@settings(max_examples=30, deadline=None)
+def test_weights_are_repetitions(seed, classes):
+    X, y = problem(seed, classes=classes)
+    w = np.random.default_rng(seed).integers(0, 4, len(y))
+    w[:3] = 1
+    weighted = parts_of(5, X, y, weights=w)
+    fold = folds_by_row(weighted, len(y))
+    assert (fold[w == 0] == -1).all()
+    rows = np.repeat(np.arange(len(y)), w)
+    repeated = parts_of(5, X[rows], y[rows])
+    np.testing.assert_array_equal(folds_by_row(repeated, len(rows)), fold[rows])
+    assert len(np.unique(repeated.clusters)) == (w > 0).sum()
+
+
+def test_copies_stay_together():
+    X, y = problem(0)
+    X, y = np.vstack([X, X[:10]]), np.r_[y, y[:10]]
+    fold = folds_by_row(parts_of(5, X, y), len(y))
+    np.testing.assert_array_equal(fold[:10], fold[37:])
+
+
+@pytest.mark.parametrize("classes", [0, 3])
+def test_every_fold_has_its_share(classes):
+    X, y = problem(1, n=100, classes=classes)
+    fold = folds_by_row(parts_of(5, X, y), 100)
+    assert np.bincount(fold).tolist() == [20] * 5
+    cut = y if classes else np.digitize(y, np.quantile(y, [0.25, 0.5, 0.75]))
+    for part in np.unique(cut):
+        shares = np.bincount(fold[cut == part], minlength=5)
+        assert shares.max() - shares.min() <= 2
+
+
+def test_labels_of_any_kind_and_several_targets():
+    X, y = problem(2, classes=2)
+    text = np.array(["no", "yes"])[y]
+    np.testing.assert_array_equal(
+        folds_by_row(parts_of(4, X, text), 37), folds_by_row(parts_of(4, X, y), 37)
+    )
+    Y = np.column_stack([y, X[:, 0]])
+    assert set(folds_by_row(parts_of(4, X, Y), 37)) == {0, 1, 2, 3}
+
+
+def test_fewer_cases_than_folds():
+    X, y = problem(3, n=4)
+    assert len(parts_of(10, X, y).splits) == 4
+    with pytest.raises(InputError, match="the same"):
+        parts_of(10, np.ones((5, 2)), np.ones(5))
+    with pytest.raises(InputError, match="one group"):
+        parts_of(10, X, y, groups=np.zeros(4))
