@@ -32,7 +32,7 @@ class SparseRLSRegressor(RegressorMixin, SparseRLS):
         The largest size on the path; None: as many as there are, or as samples allow.
     choose : {"one_se", "min"}, int or float, default="one_se"
         Which size to use for prediction: the smallest within one standard error of the least error,
-        that of the least error, a given size (the nearest, with a warning, if the path has no such),
+        that of the least error, a given size (with a warning the nearest, if there is no such one),
         or the smallest within a fraction, below one, of the least error.
     alpha : float, list of float or "loo", default=1.0
         The ridge penalty, zero or more; with 0, ordinary least squares, features that are collinear
