@@ -90,6 +90,19 @@ def test_options_reach_the_estimator(run: Run, files, tmp_path: Path) -> None:
     assert model.callback is None
 
 
+def test_forced_features_are_used_whatever_is_chosen(run: Run, files) -> None:
+    forced = ["select", files["csv"], "--target", "progression", "--force", "age,sex"]
+    done = run(*forced, "--choose", 0.95, "--quiet")
+    assert done.out.startswith("Use 2 of 10 features: age, sex. Leave-one-out squared error")
+    assert "below" not in done.out
+    done = run(*forced, "--choose", 3)
+    assert "Use 3 of 10 features: age, sex, bmi." in done.out
+    assert "below the forced features alone" in done.out
+    done = run(*forced, "--choose", 1)
+    assert "the path has no size 1; size 2, the next larger, is taken" in done.err
+    assert run(*forced, "--choose", "5.0").code == 2
+
+
 @pytest.mark.parametrize("name", [name for name in METHODS if name.endswith("-rls")])
 def test_every_search_runs(run: Run, files, name) -> None:
     done = run("select", files["csv"], "--target", "progression", "--method", name, "--json")

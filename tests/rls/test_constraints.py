@@ -240,7 +240,7 @@ def test_a_forced_column_brings_its_group_and_none_of_it_leaves(search):
     assert path.sizes[0] == 4
     assert max(path.sizes) <= 6
     assert all({0, 1, 2, 3} <= set(subset) for subset in [*path.subsets, *path.replay()])
-    with pytest.raises(InputError, match="max_features=2 is less than the 4 features .* groups"):
+    with pytest.raises(InputError, match=r"max_features=2 is less than the 4 features .* groups"):
         SparseRLSRegressor(2, **options).fit(X, y)
     with pytest.raises(InputError, match="'0', '1', '2', '3' enter as one group"):
         SparseRLSRegressor(6, forbidden=[1], **options).fit(X, y)

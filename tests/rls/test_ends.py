@@ -109,11 +109,18 @@ def test_tolerance_backward_keeps_what_helps():
     assert set(path.subset(3)) == {0, 1, 2}
 
 
-def test_a_start_set_is_not_counted_against_patience():
-    X, rng = noise(100, 8)
-    y = X[:, 0] + 0.1 * rng.standard_normal(100)
-    path = SparseRLSRegressor(start=[5, 6, 7], stop=Patience(1), choose="min").fit(X, y).path_
-    assert {0, 5, 6, 7} <= set(path.subsets[-1])
+def test_rules_count_from_the_start_set_on():
+    X, rng = noise(40, 8)
+    y = X[:, :3].sum(1) + rng.standard_normal(40)
+    told = []
+    options = {"start": [4, 5, 6], "choose": "min"}
+    path = (
+        SparseRLSRegressor(stop=lambda trail: told.append(list(trail.errors)), **options)
+        .fit(X, y)
+        .path_
+    )
+    assert told[0] == [path.moves[2].error, path.moves[3].error]
+    assert len(told) == len(path.moves) - 3
 
 
 @pytest.mark.parametrize("search", SEARCHES)
@@ -251,7 +258,7 @@ def test_backward_leaves_copies_out_by_name(cv):
     forward = {"alpha": 0.0, "cv": cv, "choose": "min", "max_features": 3}
     with pytest.warns(PathWarning, match="start set begins without 'e'"):
         SparseRLSRegressor(start=["a", "e"], **forward).fit(frame, y)
-    with pytest.raises(InputError, match="forced: column 'e' is collinear .* larger alpha"):
+    with pytest.raises(InputError, match=r"forced: column 'e' is collinear .* larger alpha"):
         SparseRLSRegressor(forced=["a", "e"], **options).fit(frame, y)
 
 
@@ -259,7 +266,7 @@ def test_backward_from_more_columns_than_samples_says_what_to_do():
     X, rng = noise(10, 20)
     y = rng.standard_normal(10)
     for cv in ("loo", 3):
-        with pytest.raises(InputError, match="20 are more than the samples .* larger alpha"):
+        with pytest.raises(InputError, match=r"20 are more than the samples .* larger alpha"):
             SparseRLSRegressor(search="backward", alpha=0.0, cv=cv).fit(X, y)
     SparseRLSRegressor(search="backward", alpha=0.1).fit(X, y)
     some = {"search": "backward", "alpha": 0.0, "start": range(5)}

@@ -344,7 +344,7 @@ def test_choose_rules(diabetes):
     assert len(models[0].selected_) == 0
     assert_allclose(models[0].predict(X[:3]), y.mean())
     assert models["min"].path_.error(path.choose("min")) == path.errors.min()
-    with pytest.raises(InputError, match="size 11"):
+    with pytest.raises(InputError, match="choose=11 is a size that no path can have"):
         SparseRLSRegressor(choose=11).fit(X, y)
     with pytest.raises(InputError, match="most"):
         SparseRLSRegressor(choose="most").fit(X, y)

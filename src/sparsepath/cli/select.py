@@ -363,8 +363,16 @@ def _settle(path: SelectionPath, rule: str | int | float) -> tuple[int, list[str
     return size, [f"the path has no size {rule}; size {size}, the next {which}, is taken."]
 
 
-def gain(path: SelectionPath, size: int) -> float:
-    """By what part of the empty model's error a size lowers the error; NaN if that is unknown."""
-    if 0 not in path.sizes or not 0 < path.error(0) < math.inf:
-        return math.nan
-    return 1 - path.error(size) / path.error(0)
+def gain(path: SelectionPath, size: int) -> tuple[float, str]:
+    """By what part of the smallest model's error a size lowers the error, and what that model is.
+
+    The empty model, or that of the features that were forced; NaN if there is neither.
+    """
+    least, what = path.sizes[0], "the empty model"
+    if least and path.parameters.get("forced"):
+        what = "the forced features alone"
+    elif least:
+        return math.nan, ""
+    if size == least or not 0 < path.error(least) < math.inf:
+        return math.nan, ""
+    return 1 - path.error(size) / path.error(least), what

@@ -204,11 +204,11 @@ def sentence(outcome: Outcome) -> str:
         words = [f"Use none of the {n} features.", f"{criterion} {brief(error)}{within}."]
     else:
         names = listed(path.names(size), NAMES)
-        fall = gain(path, size)
+        fall, what = gain(path, size)
         against = ""
         if not math.isnan(fall):
             way = "below" if fall >= 0 else "above"
-            against = f", {abs(fall):.1%}".replace("%", " %") + f" {way} the empty model"
+            against = f", {abs(fall):.1%}".replace("%", " %") + f" {way} {what}"
         words = [
             f"Use {size} of {n} feature{'s' if n > 1 else ''}: {names}.",
             f"{criterion} {brief(error)}{within}{against}.",

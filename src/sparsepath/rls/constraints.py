@@ -94,26 +94,29 @@ class Constraints:
         most: float = np.inf,
     ) -> None:
         n = len(constant)
-        live = [i for i in range(n) if not constant[i]]
-        grouped = {i for group in groups for i in group}
-        units = [tuple(i for i in group if not constant[i]) for group in groups]
-        units += [(i,) for i in live if i not in grouped]
-        self._units = [unit for unit in units if unit]
-        self._unit = np.full(n, len(self._units), dtype=np.intp)  # of a constant column: no unit
-        for place, unit in enumerate(self._units):
-            self._unit[list(unit)] = place
+        label = np.arange(n)
+        for group in groups:
+            label[list(group)] = group[0]
+        live = np.flatnonzero(~np.asarray(constant, dtype=bool))
+        names, places = np.unique(label[live], return_inverse=True)
+        count = len(names)
+        self._unit = np.full(n, count, dtype=np.intp)  # of a constant column: no unit
+        self._unit[live] = places
+        self._columns_by_unit = live[np.argsort(places, kind="stable")]
+        self._counts = np.bincount(places, minlength=count)
+        self._ends = np.cumsum(self._counts)
         allowed = np.zeros(n, dtype=bool)
         allowed[list(candidates)] = True
+        numbers = np.bincount(places, weights=allowed[live], minlength=count)
+        self._open, self._partly = numbers == self._counts, numbers > 0
         self.costs, self.most = costs, most
-        self._open = np.array([allowed[list(unit)].all() for unit in self._units], dtype=bool)
-        self._partly = np.array([allowed[list(unit)].any() for unit in self._units], dtype=bool)
-        self._counts = np.array([len(unit) for unit in self._units], dtype=np.intp)
-        self._prices = np.array([self.cost(unit) for unit in self._units], dtype=np.float64)
-        self._above = {}
-        for place, unit in enumerate(self._units):
-            above = {p for i in unit for p in (parents or {}).get(i, ())} - set(unit)
-            if above:
-                self._above[place] = above
+        prices = np.zeros(n) if costs is None else costs.of
+        self._prices = np.bincount(places, weights=prices[live], minlength=count)
+        self._above: dict[int, set[int]] = {}
+        for child, above in (parents or {}).items():
+            outside = {p for p in above if label[p] != label[child]}
+            if outside and self._unit[child] < count:
+                self._above.setdefault(int(self._unit[child]), set()).update(outside)
         self.forced = tuple(forced)
         self._kept = {int(self._unit[i]) for i in forced}
 
@@ -143,7 +146,7 @@ class Constraints:
             return "budget"
         if (ready & ~fitting).any():
             return "no group fits"
-        inside = np.zeros(len(self._units), dtype=bool)
+        inside = np.zeros(len(self._open), dtype=bool)
         inside[self._places(chosen)] = True
         if not ready.any() and (self._partly & ~inside).any():
             return "held back"
@@ -180,13 +183,13 @@ class Constraints:
         Features that lack a parent, or whose unit has a forbidden column, are left out.
         """
         found: dict[int, None] = {}
-        left = [u for u in dict.fromkeys(self._places(features).tolist()) if u < len(self._units)]
-        left = [place for place in left if self._open[place]]
+        places = dict.fromkeys(self._places(features).tolist())
+        left = [place for place in places if place < len(self._open) and self._open[place]]
         while True:
             waiting = []
             for place in left:
                 if self._above.get(place, set()) <= found.keys():
-                    found.update(dict.fromkeys(self._units[place]))
+                    found.update(dict.fromkeys(self._members(place)))
                 else:
                     waiting.append(place)
             if len(waiting) == len(left):
@@ -213,10 +216,10 @@ class Constraints:
             (self.forced, "forced"),
             ((*self.forced, *start), "forced or started from"),
         ):
-            asked = set(given).union(*(self._units[u] for u in self.units(given)))
+            asked = set(given).union(*(self._members(u) for u in self.units(given)))
             closed = [u for u in self.units(given) if not self._open[u]]
             if closed:
-                mates = [i for u in closed for i in self._units[u]]
+                mates = [i for u in closed for i in self._members(u)]
                 raise InputError(
                     f"the columns {named(mates)} enter as one group; one of them is {what} and "
                     "another forbidden."
@@ -244,6 +247,11 @@ class Constraints:
     def _limit(self) -> float:
         """What a set may cost, rounding included."""
         return np.inf if self.costs is None else self.costs.budget * (1 + TIE)
+
+    def _members(self, place: int) -> list[int]:
+        """The columns of a unit, ascending."""
+        end = self._ends[place]
+        return self._columns_by_unit[end - self._counts[place] : end].tolist()
 
     def _places(self, features: Iterable[int]) -> NDArray[np.intp]:
         return self._unit[np.fromiter(features, dtype=np.intp)]

@@ -29,10 +29,11 @@ class SparseRLSRegressor(RegressorMixin, SparseRLS):
     Parameters
     ----------
     max_features : int or None, default=None
-        The size to which the path goes; None: as many as there are, or as samples allow.
+        The largest size on the path; None: as many as there are, or as samples allow.
     choose : {"one_se", "min"}, int or float, default="one_se"
         Which size to use for prediction: the smallest within one standard error of the least error,
-        that of the least error, a given size, or the smallest within a fraction of the least error.
+        that of the least error, a given size (with a warning the nearest, if there is no such one),
+        or the smallest within a fraction, below one, of the least error.
     alpha : float, list of float or "loo", default=1.0
         The ridge penalty, zero or more; with 0, ordinary least squares, features that are collinear
         with the chosen ones are passed over. A list: a path for each, and ``choose`` is over all
@@ -50,7 +51,8 @@ class SparseRLSRegressor(RegressorMixin, SparseRLS):
     standardize : bool, default=False
         Penalise as if all columns had unit variance; coefficients stay in the units of the data.
     forced, forbidden : list of int or str, optional
-        Columns, by index or name, that every model must have, or none may have.
+        Columns, by index or name, that every model must have, or none may have. The path begins
+        with the forced ones.
     start : list of int or str, optional
         Columns to start from, which searches that drop may drop again; a backward search starts
         from these alone.
@@ -79,7 +81,8 @@ class SparseRLSRegressor(RegressorMixin, SparseRLS):
     callback : callable, optional
         Called after every move with the path so far; a true value stops the search.
     checkpoint : path, optional
-        A file in which progress is kept, and from which an interrupted search goes on.
+        A file in which progress is kept, and from which an interrupted search goes on. A search
+        that a rule in ``stop`` has ended ends there again.
 
     Attributes
     ----------

@@ -391,7 +391,7 @@ def finish(
     )
     reason = STOPPED.get(trail.stopped)
     if trail.passed is not None:
-        reason = "the search ended before it came down to max_features and the budget"
+        reason = f"{reason or 'it was stopped'} before it came down to max_features and the budget"
     if reason is not None:
         end = path.sizes[0 if task.backward else -1]
         warnings.warn(f"the path ends at size {end}: {reason}.", PathWarning, stacklevel=3)
