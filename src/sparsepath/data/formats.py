@@ -43,6 +43,7 @@ _DAMAGE: tuple[type[Exception], ...] = (
     zipfile.BadZipFile,
     zlib.error,
 )
+_OBSCURE = (OverflowError, LookupError, SyntaxError, tokenize.TokenError, struct.error)
 _UNNAMED = ("Unnamed: 0", "__index_level_0__")  # what pandas calls an index without a name
 CELL = 40  # characters of a value that a message quotes
 
@@ -50,14 +51,14 @@ CELL = 40  # characters of a value that a message quotes
 class Columns(NamedTuple):
     """A dense file as it is, unchecked: its columns, and the arrays beside them in an npz file.
 
-    ``layout`` says what the columns are known by, ``index`` which of them is an index that was
+    ``layout`` says what the columns are known by, ``unnamed`` which of them is an index that was
     written without a name.
     """
 
     features: dict[str, Array]
     beside: dict[str, Array]
     layout: Layout
-    index: str | None = None
+    unnamed: str | None = None
 
 
 def read_columns(
@@ -133,8 +134,11 @@ def reading(path: Path, kind: str) -> Iterator[None]:
         raise
     except _DAMAGE as error:
         reason = reason_of(error)
-        if isinstance(error, OSError) and error.errno == errno.EINVAL:
-            reason = "it is damaged, or another kind of file"  # a place that the file has not
+        place = isinstance(error, OSError) and error.errno == errno.EINVAL  # one it has not
+        if place or isinstance(error, _OBSCURE):
+            reason = "it is damaged, or another kind of file"
+        elif "mmap length" in reason:
+            reason = "its header claims more numbers than the file holds"
         raise FileError(f"cannot read {path} as {kind}: {reason}.") from error
 
 
@@ -148,11 +152,17 @@ def reason_of(error: Exception) -> str:
 
 
 def memory() -> int:
-    """The bytes of memory of this machine, or a large number where it does not tell."""
+    """The bytes of memory that this process may use; a large number where nothing tells."""
+    known = [1 << 62]
     try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):
-        return 1 << 62
+        known.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+        import resource  # not on Windows
+
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        known += [limit] if limit != resource.RLIM_INFINITY else []
+    except (ImportError, AttributeError, ValueError, OSError):
+        pass
+    return min(known)
 
 
 def _read_csv(path: Path, delimiter: str | None, decimal: str) -> Columns:

@@ -26,7 +26,6 @@ from numpy.typing import ArrayLike, NDArray
 from sparsepath.data.formats import (
     Array,
     file_format,
-    listed,
     named_columns,
     read_columns,
     reading,
