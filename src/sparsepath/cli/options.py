@@ -122,7 +122,7 @@ def rows(option: str, given: str) -> tuple[str, str, str]:
     (('split', '=', 'train'), ('split', '!=', 'train'))
     """
     column, sign, value = given.partition("=")
-    if column.endswith("!"):
+    if sign and column.endswith("!"):
         column, sign = column[:-1], "!="
     if not (column.strip() and sign):
         raise InputError(

@@ -203,7 +203,10 @@ def sentence(outcome: Outcome) -> str:
     error, se = path.error(size), path.error_se(size)
     within = "" if math.isnan(se) else f" (+- {brief(se, of=error)})"
     if size == 0:
-        words = [f"Use none of the {n} feature{'s' * (n != 1)}.", f"{criterion} {brief(error)}{within}."]
+        words = [
+            f"Use none of the {n} feature{'s' * (n != 1)}.",
+            f"{criterion} {brief(error)}{within}.",
+        ]
     else:
         names = ", ".join(path.names(size))
         fall = gain(path, size)
