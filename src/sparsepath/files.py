@@ -1,13 +1,22 @@
-"""Writing files so that an existing one is never damaged: write beside, then rename."""
+"""Writing files so that an existing one is never damaged: write beside, then rename.
+
+What is being written is called ``.name.host-pid-random.part``. A process that is killed leaves it
+behind; the next one that writes to the same folder takes it away.
+"""
 
 import os
+import platform
+import re
+import shutil
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
 from sparsepath.errors import FileError
+
+_PART = re.compile(r"\..+\.(?P<host>[^.]*)-(?P<pid>\d+)-[^.]*\.part")
 
 
 @contextmanager
@@ -25,7 +34,7 @@ def replacing(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[Any]
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(
-            dir=target.parent, prefix=f".{target.name}.", suffix=".part"
+            dir=target.parent, prefix=_prefix(target.name), suffix=".part"
         )
     except OSError as error:
         raise FileError(f"cannot write {target}: {error.strerror or error}.") from error
@@ -39,6 +48,83 @@ def replacing(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[Any]
         raise FileError(f"cannot write {target}: {error.strerror or error}.") from error
     finally:
         beside.unlink(missing_ok=True)
+
+
+@contextmanager
+def replacing_together(folder: str | os.PathLike[str], names: Iterable[str]) -> Iterator[Path]:
+    """A folder to write several files to; they take their places only when all are written.
+
+    Parameters
+    ----------
+    folder : path
+        Where they are to be. It is made if it is missing.
+    names : iterable of str
+        The files, in the order in which they are put in place.
+    """
+    target = Path(folder)
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+        sweep(target)
+        stage = Path(tempfile.mkdtemp(dir=target, prefix=_prefix("result"), suffix=".part"))
+    except OSError as error:
+        raise FileError(f"cannot write to {target}: {error.strerror or error}.") from error
+    try:
+        yield stage
+        names = list(names)
+        for name in names:
+            if (target / name).is_dir():
+                raise FileError(f"cannot write {target / name}: it is a folder.")
+        for name in names:
+            os.replace(stage / name, target / name)
+    except FileError as error:
+        text = str(error).replace(str(stage), str(target))  # the stage is no name for a user
+        raise FileError(text) from error
+    except OSError as error:
+        raise FileError(f"cannot write to {target}: {error.strerror or error}.") from error
+    finally:
+        shutil.rmtree(stage, ignore_errors=True)
+
+
+def sweep(folder: Path) -> None:
+    """Take away what processes of this machine that are no more have left half written."""
+    host = _host()
+    for name in os.listdir(folder):
+        found = _PART.fullmatch(name)
+        if found and found["host"] == host and not _runs(int(found["pid"])):
+            with suppress(OSError):
+                if (folder / name).is_dir():
+                    shutil.rmtree(folder / name)
+                else:
+                    (folder / name).unlink()
+
+
+def same_file(one: Path, other: Path) -> bool:
+    """Whether two names, through links too, mean one file that is there."""
+    try:
+        return one.samefile(other)
+    except OSError:
+        return False
+
+
+def _prefix(name: str) -> str:
+    return f".{name}.{_host()}-{os.getpid()}-"
+
+
+def _host() -> str:
+    return re.sub(r"[^A-Za-z0-9]", "", platform.node())
+
+
+def _runs(pid: int) -> bool:
+    """Whether there is such a process; where that cannot be asked, there may be."""
+    if os.name != "posix":
+        return True
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True
+    return True
 
 
 def _umask() -> int:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.choosing import CHOICES, check_rule, is_size, nearest, places, ranges
+from sparsepath.data.names import NumberedNames
 from sparsepath.errors import FileError, InputError
 from sparsepath.files import replacing
 from sparsepath.frames import Make, make_frame
@@ -42,7 +43,8 @@ class SelectionPath:
         One per size; the empty model, size 0, is normally one of them, unless there are features
         that every model must have. Kept in order of size.
     n_features, feature_names : int, sequence of str
-        The columns that were on offer; they are called ``x0, x1, ...`` if not named.
+        The columns that were on offer; they are called ``x0, x1, ...`` if not named, and such
+        names are made when asked for.
     moves, start : iterable of Move, iterable of int
         What the search did, in order, and the subset it started from: the features that every
         model must have, or all if it goes backward.
@@ -95,11 +97,10 @@ class SelectionPath:
             if any(size != len(step.subset) for size, step in steps.items()):
                 raise InputError("each key of steps must be the number of features of its Step.")
             steps = steps.values()
-        names = (f"x{i}" for i in range(n_features)) if feature_names is None else feature_names
         self.steps: tuple[Step, ...] = tuple(sorted(steps, key=lambda step: len(step.subset)))
         self.n_features = operator.index(n_features)
         self.moves, self.start = tuple(moves), tuple(map(operator.index, start))
-        self.feature_names = tuple(map(str, names))
+        self.feature_names: Sequence[str] = _names(feature_names, self.n_features)
         self.criterion, self.error_kind, self.method = criterion, error_kind, method
         self.parameters: dict[str, Any] = _plain(parameters or {})
         self.data: dict[str, Any] = _plain(data or {})
@@ -293,7 +294,10 @@ class SelectionPath:
 
     def matrix(self) -> NDArray[np.bool_]:
         """The feature selection path (FSP): sizes x features, true where selected."""
-        return np.array([np.isin(np.arange(self.n_features), subset) for subset in self.subsets])
+        matrix = np.zeros((len(self), self.n_features), dtype=bool)
+        for row, subset in zip(matrix, self.subsets, strict=True):
+            row[list(subset)] = True
+        return matrix
 
     def entering_together(self) -> list[Exchange]:
         """Where features came in together while others left, as the two inputs of an XOR do."""
@@ -436,10 +440,16 @@ class SelectionPath:
         return plots.plot(*self._curve(), self.matrix(), self.feature_names)
 
     def to_dict(self) -> dict[str, Any]:
-        """All of the path as standard JSON values, floats exact; ``coef`` has a list per target."""
+        """All of the path as standard JSON values, floats exact; ``coef`` has a list per target.
+
+        ``feature_names`` is None if the features have none, and are called ``x0``, ``x1``, ...
+        """
         steps = [{**vars(s), "coef": None if s.coef is None else s.coef.T} for s in self.steps]
         moves = [vars(move) for move in self.moves]
-        return {**SCHEMA, **_plain({**vars(self), "steps": steps, "moves": moves})}
+        names = self.feature_names
+        plain = isinstance(names, NumberedNames) and names.plain
+        made = {"steps": steps, "moves": moves, "feature_names": None if plain else list(names)}
+        return {**SCHEMA, **_plain({**vars(self), **made})}
 
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> "SelectionPath":
@@ -456,7 +466,7 @@ class SelectionPath:
             ]
             rest["moves"] = [Move(**{**m, "error": number(m["error"])}) for m in rest["moves"]]
             return cls(**rest)
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
             raise InputError(f"the selection path is damaged: {error}") from error
 
     def save(self, path: str | Path) -> None:
@@ -471,7 +481,7 @@ class SelectionPath:
             return cls.from_dict(json.loads(Path(path).read_text(encoding="utf-8")))
         except OSError as error:
             raise FileError(f"cannot read {path}: {error.strerror or error}.") from error
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             reason = error if isinstance(error, InputError) else "not JSON, or only half written."
             raise FileError(f"cannot read {path}: {reason}") from error
 
@@ -510,6 +520,12 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
     return [_plain(item) for item in value] if isinstance(value, list | tuple) else repr(value)
+
+
+def _names(given: Sequence[str] | None, n_features: int) -> Sequence[str]:
+    if given is None:
+        return NumberedNames(n_features)
+    return given if isinstance(given, NumberedNames) else tuple(map(str, given))
 
 
 def _without(subset: tuple[int, ...], other: Iterable[int]) -> tuple[int, ...]:

@@ -7,7 +7,7 @@ import pytest
 
 from .conftest import Run, program, refused
 
-GOOD = "a,b,y\n" + "".join(f"{i},{i * i % 7},{(i * 5) % 11}.5\n" for i in range(20))
+GOOD = "a,b,y\n" + "".join(f"{i}.5,{i * i % 7},{(i * 5) % 11}.5\n" for i in range(20))
 
 
 @pytest.fixture

@@ -69,7 +69,8 @@ def test_a_reader_that_leaves_is_no_error(files: dict[str, Path]) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to a child")
-def test_interrupt_keeps_the_path_so_far(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_interrupt_keeps_the_path_so_far(tmp_path: Path, sent: signal.Signals, code: int) -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(3000, 500))
     np.savez(tmp_path / "long.npz", X=X, y=X @ rng.normal(size=500))
@@ -83,11 +84,11 @@ def test_interrupt_keeps_the_path_so_far(tmp_path: Path) -> None:
             if keep.exists() or process.poll() is not None:
                 break
             time.sleep(0.1)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(sent)
         stdout, stderr = process.communicate(timeout=60)
     finally:
         process.kill()
-    assert process.returncode == 130, stderr
+    assert process.returncode == code, stderr
     assert "interrupted" in stderr
     assert "Traceback" not in stderr
     path = SelectionPath.load(out / "path.json")

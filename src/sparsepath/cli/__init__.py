@@ -1,5 +1,5 @@
 """The command line: ``sparsepath select``, ``predict`` and ``demo``."""
 
-from sparsepath.cli.app import main
+from sparsepath.cli.program import main
 
 __all__ = ["main"]

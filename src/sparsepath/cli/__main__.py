@@ -2,7 +2,7 @@
 
 import sys
 
-from sparsepath.cli.app import main
+from sparsepath.cli.program import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -1,9 +1,6 @@
 """The commands and their options. Heavy imports wait until a command runs."""
 
-import io
-import os
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,13 +8,10 @@ from typing import Annotated, Any
 import typer
 
 from sparsepath.cli import options
-from sparsepath.cli.methods import METHODS, help_text
+from sparsepath.cli.methods import CALLED_HERE, METHODS, help_text
 from sparsepath.cli.say import say
-from sparsepath.errors import SparsepathError
 
 INTERRUPTED = 130
-# What typer raises for bad usage; newer versions of typer carry their own copy of click.
-_UsageError: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
 
 app = typer.Typer(
     name="sparsepath",
@@ -30,9 +24,10 @@ app = typer.Typer(
 
 _DATA = "CSV, Parquet, svmlight, npy or npz file"
 _COLUMNS = "A,B"
+_ROWS = "Rows to use, such as split=train or split!=test."
 
 
-class _InterruptError(Exception):
+class InterruptError(Exception):
     """Ctrl-C before there was anything to keep."""
 
 
@@ -42,37 +37,7 @@ def _stoppable() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt as error:
-        raise _InterruptError from error
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return the exit code.
-
-    0 if all went well, 2 with one sentence on stderr if the input or an option cannot be used, 130
-    after Ctrl-C.
-    """
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper) and "utf" not in stream.encoding.lower():
-            stream.reconfigure(errors="replace")  # a name that it cannot show is no reason to fail
-    try:
-        code = app(args=arguments, prog_name="sparsepath", standalone_mode=False)
-        sys.stdout.flush()
-        return code if isinstance(code, int) else 0
-    except BrokenPipeError:  # whoever read our output has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    except SparsepathError as error:
-        return _refuse(str(error))
-    except _UsageError as error:
-        return _refuse(f"{error.format_message().rstrip('.')}; see sparsepath --help.")
-    except (_InterruptError, typer.Abort, KeyboardInterrupt):
-        say("Interrupted.")
-        return INTERRUPTED
-
-
-def _refuse(message: str) -> int:
-    say(f"Error: {' '.join(message.split())}")
-    return 2
+        raise InterruptError from error
 
 
 def _show_version(wanted: bool) -> None:
@@ -223,8 +188,16 @@ def select(
     ] = None,
     rows: Annotated[
         str | None,
-        typer.Option(metavar="COL=VALUE", help="Rows to use, such as split=train."),
+        typer.Option(metavar="COL=VALUE", help=_ROWS),
     ] = None,
+    keep_index: Annotated[
+        bool,
+        typer.Option(
+            "--keep-index",
+            help="Take columns that only number the rows (a first column without a name, or one "
+            "that counts 0, 1, 2, ...) as features.",
+        ),
+    ] = False,
     weights: Annotated[
         str | None, typer.Option(metavar="COL", help="Column of sample weights.")
     ] = None,
@@ -256,7 +229,7 @@ def select(
     For every number of features the best set found and its error, as a table; then a
     recommendation.
     """
-    method = options.one_of("--method", method, METHODS)
+    method = options.one_of("--method", method, METHODS, CALLED_HERE)
     asked = options.one_of("--task", task, options.TASKS)
     typed = {
         "max-features": (max_features, options.count),
@@ -299,7 +272,10 @@ def select(
 
     if out is not None:
         results.check_folder(out)
-    problem = job.read(job.Source(data, target, dropped, wanted, weights, groups))
+        results.refuse_inputs([data], (out / name for name in results.FILES))
+    kept = [name for option in ("force", "forbid", "start") for name in given.get(option, ())]
+    source = job.Source(data, target, dropped, wanted, weights, groups, keep_index or kept)
+    problem = job.read(source)
     outcome = job.search(problem, given, method=method, asked=asked, quiet=quiet or json)
     _report(outcome, out, as_json=json, quiet=quiet)
 
@@ -348,16 +324,30 @@ def predict(
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write to this .csv, .parquet or .npy file.")
     ] = None,
+    target: Annotated[
+        str | None,
+        typer.Option(metavar="COL", help="Column of the true values: print the error too."),
+    ] = None,
+    rows: Annotated[str | None, typer.Option(metavar="COL=VALUE", help=_ROWS)] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", help="Print what was asked for, and no word more.")
+    ] = False,
 ) -> None:
     """Predict with a saved model.
 
     CSV goes to stdout unless a file is named.
     """
-    from sparsepath.cli import predict as job
+    wanted = None if rows is None else options.rows("--rows", rows)
 
-    columns = job.predict(job.load_model(model), data)
-    job.write(columns, out, json)
+    from sparsepath.cli import predict as job
+    from sparsepath.cli import results
+
+    if out is not None:
+        beside = model.parent / "path.json"
+        results.refuse_inputs([data, model, beside], [out])
+    found = job.predict(job.load_model(model), job.Asked(data, wanted, target))
+    job.write(found, out, json, quiet)
 
 
 @app.command()
@@ -372,6 +362,7 @@ def demo(
     from sparsepath.cli import results, show
 
     results.check_folder(out)
+    job.refuse_others(out)
     outcome = job.solve(out)
     files = job.write_demo(outcome, out)
     show.show(outcome)

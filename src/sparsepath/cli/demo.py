@@ -4,12 +4,14 @@ import base64
 from html import escape
 from pathlib import Path
 
-from sparsepath.cli.results import picture, write_results
+import numpy as np
+
+from sparsepath.cli.results import FILES, MORE_FILES, picture, write_results
 from sparsepath.cli.select import Outcome, Problem, search
 from sparsepath.cli.show import heading, rows, sentence
 from sparsepath.data.paper_sets import diabetes
-from sparsepath.data.readers import Table, write_table
-from sparsepath.files import replacing
+from sparsepath.data.readers import Table, read_table, write_table
+from sparsepath.errors import FileError, SparsepathError
 
 TARGET = "progression"
 IN_PAGE = (5.2, 3.4)  # inches of a picture, so that its letters are as large as the text
@@ -41,6 +43,34 @@ tr.chosen td { background: #e8f3fa; font-weight: 600; }
 """
 
 
+MARK = '<meta name="generator" content="sparsepath demo">'
+
+
+def refuse_others(folder: Path) -> None:
+    """Refuse a folder that has files of these names which no demo has written."""
+    there = [name for name in (*FILES, *MORE_FILES) if (folder / name).exists()]
+    page = folder / "index.html"
+    if there and not (page.is_file() and MARK in page.read_text("utf-8", "replace")):
+        raise FileError(
+            f"cannot write to {folder}: it has {there[0]}, which no demo wrote; name another "
+            "folder with --out."
+        )
+    data = folder / "diabetes.csv"
+    if data.is_file() and not _is_the_data(data):
+        raise FileError(
+            f"cannot write {data}: it is not as the demo wrote it; name another folder with --out."
+        )
+
+
+def _is_the_data(file: Path) -> bool:
+    expected = diabetes()
+    try:
+        found = read_table(file, target=TARGET)
+    except SparsepathError:
+        return False
+    return np.array_equal(found.X, expected.X) and np.array_equal(np.asarray(found.y), expected.y)
+
+
 def solve(folder: Path, quiet: bool = False) -> Outcome:
     """Write the diabetes data as a file, and select from it."""
     data = diabetes()
@@ -52,10 +82,7 @@ def solve(folder: Path, quiet: bool = False) -> Outcome:
 
 def write_demo(outcome: Outcome, folder: Path) -> dict[str, Path]:
     """All that ``sparsepath select --out`` writes, and a page that shows it."""
-    text = page(outcome)
-    files = write_results(outcome, folder)
-    with replacing(folder / "index.html") as stream:
-        stream.write(text)
+    files = write_results(outcome, folder, {"index.html": page(outcome).encode()})
     more = {name: folder / name for name in ("index.html", "diabetes.csv")}
     return {**files, **more}
 
@@ -87,6 +114,7 @@ def page(outcome: Outcome) -> str:
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
+{MARK}
 <title>Which few features: {escape(Path(outcome.table.source).name)}</title>
 <style>{_STYLE}</style>
 </head>

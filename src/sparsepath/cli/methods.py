@@ -77,6 +77,8 @@ class Method:
         from them.
     two_classes : bool
         Whether classes are two at most.
+    memory : callable, optional
+        From rows and columns to the bytes that it needs at once, if more than the data take.
     """
 
     help: str
@@ -92,6 +94,7 @@ class Method:
     unit: str = "features"
     calls: Callable[[Mapping[str, Any], int], int] | None = None
     two_classes: bool = False
+    memory: Callable[[int, int], float] | None = None
 
     def check(self, name: str, task: str, given: Mapping[str, Any], classes: int = 2) -> None:
         """Refuse what the method does not have."""
@@ -232,6 +235,11 @@ def _elm_fs_calls(options: Mapping[str, Any], size: int) -> int:
     ).n_reports
 
 
+def _as_dense(rows: int, columns: int) -> float:
+    """Sparse data become a table of float64."""
+    return 8.0 * rows * columns
+
+
 def _has(options: str) -> frozenset[str]:
     return frozenset(options.split())
 
@@ -248,6 +256,32 @@ _FORWARD = _has(
 )
 _MI = _has("max-features choose seed threads")
 _OP_ELM = "mutual information selects, OP-ELM on the selected columns predicts"
+
+CALLED_HERE = {
+    **dict.fromkeys(
+        ("lasso", "l1", "lassocv", "logistic"),
+        "an L1 penalty is called grafting here; lars is least angle regression",
+    ),
+    **dict.fromkeys(
+        ("elastic-net", "elasticnet", "enet"), "called grafting here, with --l2 for the ridge part"
+    ),
+    **dict.fromkeys(
+        ("rfe", "rfecv", "backward", "sbs", "elimination"),
+        "dropping one feature at a time is called backward-rls here",
+    ),
+    **dict.fromkeys(
+        ("forward", "sfs", "sequential", "ridge", "rls", "omp", "greedy"),
+        "adding one feature at a time is called greedy-rls here",
+    ),
+    **dict.fromkeys(
+        ("stepwise", "floating", "sffs", "sfbs"), "called floating-rls here, or swap-rls"
+    ),
+    **dict.fromkeys(("mrmr", "mi", "mutual-info", "jmi"), "called mi-forward here"),
+    **dict.fromkeys(("svm", "svr", "kernel"), "a kernel machine is called lssvm-forward here"),
+    **dict.fromkeys(("elm", "elmfs"), "called elm-fs here"),
+    **dict.fromkeys(("mlp", "neural-network"), "called mlp-grafting here"),
+}
+"""What methods are called elsewhere, and here."""
 
 METHODS: dict[str, Method] = {
     "greedy-rls": Method(
@@ -324,6 +358,8 @@ METHODS: dict[str, Method] = {
         unit="budgets",
         calls=_rbf_calls,
         two_classes=True,
+        # A Hessian over centres and inputs, and its factor.
+        memory=lambda rows, columns: 16.0 * (rows + columns) ** 2 + 8.0 * rows * columns,
     ),
     "lssvm-forward": Method(
         "Add one input at a time to a kernel machine; regression, some hundred rows.",
@@ -333,6 +369,7 @@ METHODS: dict[str, Method] = {
         {},
         "four factorisations of rows x rows numbers for every input that is left",
         work=lambda rows, columns, sizes: 4.0 * rows**3 * columns * sizes,
+        memory=_as_dense,
     ),
     "elm-fs": Method(
         "Random networks; finds features that are good only together.",
@@ -344,6 +381,7 @@ METHODS: dict[str, Method] = {
         work=lambda rows, columns, sizes: 5e4 * rows * columns * sizes,
         unit="parts",
         calls=_elm_fs_calls,
+        memory=_as_dense,
     ),
     "mi-forward": Method(
         "Add one feature at a time by joint mutual information; regression.",
@@ -354,6 +392,7 @@ METHODS: dict[str, Method] = {
         "distances between all rows for every feature that is left",
         model=_OP_ELM,
         work=lambda rows, columns, sizes: 5.0 * rows**2 * columns * sizes,
+        memory=_as_dense,
     ),
     "mi-forward-backward": Method(
         "Add and drop by joint mutual information, from random starts; regression.",
@@ -366,6 +405,7 @@ METHODS: dict[str, Method] = {
         work=lambda rows, columns, sizes: 50.0 * rows**2 * columns * sizes,
         unit="climbs",
         calls=lambda options, size: int(options.get("restarts", 100)),
+        memory=_as_dense,
     ),
     "lars": Method(
         "Least angle regression: features in their order of entry; regression.",

@@ -3,7 +3,7 @@
 import csv
 import difflib
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from sparsepath.errors import InputError
 
@@ -13,8 +13,10 @@ SEARCHES = ("forward", "floating", "backward", "swap")
 STRATEGIES = ("both", "scaling", "swap")
 
 
-def one_of(option: str, given: str, allowed: Iterable[str]) -> str:
-    """The value itself if it is allowed; a near miss is pointed out.
+def one_of(
+    option: str, given: str, allowed: Iterable[str], others: Mapping[str, str] | None = None
+) -> str:
+    """The value itself if it is allowed; a near miss, or a name used elsewhere, is pointed out.
 
     >>> one_of("--loss", "zero_one", LOSSES)
     'zero-one'
@@ -23,8 +25,10 @@ def one_of(option: str, given: str, allowed: Iterable[str]) -> str:
     plain = given.strip().lower().replace("_", "-")
     if plain in allowed:
         return plain
+    elsewhere = (others or {}).get(plain)
     close = difflib.get_close_matches(plain, allowed, n=1)
     hint = f" (did you mean {close[0]}?)" if close else ""
+    hint = f" ({elsewhere})" if elsewhere else hint
     raise InputError(f"{option} {given} is not known{hint}; use one of {', '.join(allowed)}.")
 
 
@@ -111,16 +115,20 @@ def names(option: str, given: str) -> list[str]:
     return found
 
 
-def rows(option: str, given: str) -> tuple[str, str]:
-    """A column and the value that the rows must have in it.
+def rows(option: str, given: str) -> tuple[str, str, str]:
+    """A column and the value that the rows must have in it, or must not have.
 
-    >>> rows("--rows", "split=train")
-    ('split', 'train')
+    >>> rows("--rows", "split=train"), rows("--rows", "split!=train")
+    (('split', '=', 'train'), ('split', '!=', 'train'))
     """
     column, sign, value = given.partition("=")
+    if sign and column.endswith("!"):
+        column, sign = column[:-1], "!="
     if not (column.strip() and sign):
-        raise InputError(f"{option} {given!r} must be a column and a value, as in split=train.")
-    return column.strip(), value.strip()
+        raise InputError(
+            f"{option} {given!r} must be a column and a value, as in split=train or split!=train."
+        )
+    return column.strip(), sign, value.strip()
 
 
 def alpha(option: str, given: str) -> str | float | list[float]:

@@ -1,25 +1,51 @@
 """The job of ``sparsepath predict``: a saved model on another file."""
 
 import csv
+import hashlib
 import io
 import json
+import os
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsepath.cli import figures
 from sparsepath.cli.options import listed
+from sparsepath.cli.results import CHECKSUM, MODEL
+from sparsepath.cli.say import say
 from sparsepath.cli.select import is_sparse
 from sparsepath.data.formats import read_columns
+from sparsepath.data.layout import NUMBERS, Layout, same_columns
+from sparsepath.data.names import NumberedNames
+from sparsepath.data.picking import Rows, checked_target, find_column, rows_where
 from sparsepath.data.readers import read_table, write_table
 from sparsepath.errors import FileError, InputError
 
 Array = NDArray[Any]
-NUMBERS = 1 << 24  # in one block of rows
+NUMBERS_AT_ONCE = 1 << 24  # in one block of rows
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Of which file, of which rows, and by which column the predictions are to be judged."""
+
+    path: Path
+    rows: Rows | None = None
+    target: str | None = None
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """Predictions as columns, and their error if there is a target to judge them by."""
+
+    columns: dict[str, Array]
+    error: dict[str, float]
 
 
 def load_model(path: Path) -> Any:
@@ -27,11 +53,19 @@ def load_model(path: Path) -> Any:
     import joblib
 
     if path.is_dir():
-        inside = path / "model.joblib"
+        inside = path / MODEL
         hint = f"; did you mean {inside}?" if inside.is_file() else "."
         raise FileError(f"cannot load {path}: it is a folder, not a model{hint}")
     try:
-        model = joblib.load(path)
+        content = path.read_bytes()
+        if not _is_known(path, content):
+            say(
+                f"Note: loading {path} runs whatever code is in it, and it is not known to be a "
+                "model that you wrote; load only files that you trust."
+            )
+        model = joblib.load(io.BytesIO(content))
+    except FileError:
+        raise
     except OSError as error:
         raise FileError(f"cannot load {path}: {error.strerror or error}.") from error
     except Exception as error:  # a file that is no pickle can raise nearly anything
@@ -43,22 +77,56 @@ def load_model(path: Path) -> Any:
     return model
 
 
-def predict(model: Any, path: Path) -> dict[str, Array]:
+def _is_known(path: Path, content: bytes) -> bool:
+    """Whether the path beside it names this very file as its model, and both are this user's.
+
+    A path that names another one is of another run: then which features and which coefficients
+    are wanted is anybody's guess.
+    """
+    beside = path.parent / "path.json"
+    try:
+        expected = json.loads(beside.read_text("utf-8"))["data"][CHECKSUM]
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+        return False
+    if hashlib.sha256(content).hexdigest() == expected:
+        return not hasattr(os, "getuid") or {path.stat().st_uid, beside.stat().st_uid} == {
+            os.getuid()
+        }
+    if path.name == MODEL:
+        raise FileError(
+            f"cannot use {path}: {beside} is of another run, so that one of the two is not what "
+            "it seems; run select again, or move the model to a folder of its own."
+        )
+    return False
+
+
+def predict(model: Any, asked: Asked) -> Predicted:
     """Predictions as columns: ``prediction``, or for a classifier ``label`` and ``score``.
 
     With more than two classes there is a score for each, ``score_A`` and so on. Only the columns
     that the model uses need be there, in any order.
     """
-    names = [str(name) for name in getattr(model, "feature_names_in_", ())]
-    names = names or [f"x{i}" for i in range(model.n_features_in_)]
+    given = getattr(model, "feature_names_in_", None)
+    names: Sequence[str] = NumberedNames(model.n_features_in_)
+    names = names if given is None else [str(name) for name in given]
     used = np.asarray(getattr(model, "selected_", np.arange(len(names))), dtype=np.intp)
-    read = _sparse_blocks if is_sparse(path) else _dense_blocks
+    read = _sparse_blocks if is_sparse(asked.path) else _dense_blocks
+    y, blocks = read(asked, Layout.of_model(model), names, used)
     parts: list[dict[str, Array]] = []
     with warnings.catch_warnings():
         # The columns are put in the order of the names, but arrays do not carry names.
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
-        parts.extend(_columns(model, X) for X in read(path, names, used))
-    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+        parts.extend(_columns(model, X) for X in blocks)
+    columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    if y is None:
+        return Predicted(columns, {})
+    if y.dtype.kind in "biuf" and "label" in columns and columns["label"].dtype.kind not in "biuf":
+        y = y.astype(str)
+    if (y.dtype.kind in "biuf") != (next(iter(columns.values())).dtype.kind in "biuf"):
+        raise InputError(
+            f"{asked.path}: target {asked.target!r} is text, and the model predicts numbers."
+        )
+    return Predicted(columns, figures.on_rows(model, columns, y))
 
 
 def _columns(model: Any, X: Any) -> dict[str, Array]:
@@ -76,52 +144,73 @@ def _columns(model: Any, X: Any) -> dict[str, Array]:
     return columns
 
 
-def _sparse_blocks(path: Path, names: Sequence[str], used: NDArray[np.intp]) -> Iterator[Any]:
+def _sparse_blocks(
+    asked: Asked, layout: Layout, names: Sequence[str], used: NDArray[np.intp]
+) -> tuple[Array | None, Iterator[Any]]:
     """The columns in use of an svmlight file, all else zero; what the file lacks is zero."""
     from scipy.sparse import csr_array
 
-    table = read_table(path)
-    place = {names[i]: i for i in used}
-    moved = np.array([place.get(name, -1) for name in table.names], dtype=np.intp)
+    table = read_table(asked.path, target=asked.target, rows=asked.rows)
+    file = table.layout or Layout(NUMBERS, len(table.names))
+    called = same_columns(asked.path, layout, [names[i] for i in used], file, table.names)
+    places = [table.names.index(name) if name in table.names else -1 for name in called]
+    there = sorted((place, i) for place, i in zip(places, used.tolist(), strict=True) if place >= 0)
+    from_, to = np.array(there, dtype=np.intp).reshape(-1, 2).T
     entries = table.X.tocoo()
-    columns = moved[entries.col]
-    keep = columns >= 0
-    yield csr_array(
-        (entries.data[keep], (entries.row[keep], columns[keep])),
+    at = np.minimum(np.searchsorted(from_, entries.col), max(len(from_) - 1, 0))
+    keep = from_[at] == entries.col if len(from_) else np.zeros(entries.nnz, dtype=bool)
+    X = csr_array(
+        (entries.data[keep], (entries.row[keep], to[at[keep]])),
         shape=(entries.shape[0], len(names)),
     )
+    return (table.y if asked.target is not None else None), iter([X])
 
 
-def _dense_blocks(path: Path, names: Sequence[str], used: NDArray[np.intp]) -> Iterator[Any]:
+def _dense_blocks(
+    asked: Asked, layout: Layout, names: Sequence[str], used: NDArray[np.intp]
+) -> tuple[Array | None, Iterator[Any]]:
     """The columns in use of a table, all else zero, some rows at a time."""
-    columns = read_columns(path).features
-    by_place = list(columns) == [f"x{j}" for j in range(len(columns))]
-    # Columns without names go by their place, which means something in the same layout only.
-    needed = names if by_place else [names[i] for i in used]
-    missing = [name for name in needed if name not in columns]
-    if missing:
-        _refuse_missing(path, missing, list(columns), by_place)
-    chosen = {i: columns[names[i]] for i in used}
-    _refuse_unusable(path, {names[i]: values for i, values in chosen.items()})
-    rows = len(next(iter(columns.values())))
-    block = max(NUMBERS // len(names), 1)
-    for first in range(0, rows, block):
-        X = np.zeros((min(block, rows - first), len(names)), order="F")
-        for i, values in chosen.items():
-            X[:, i] = values[first : first + block]
-        yield X
+    path = asked.path
+    columns, beside, file, _ = read_columns(path)
+    known = list(columns)
+    every = beside | columns
+    keep: Any = slice(None)
+    n_rows = len(next(iter(columns.values())))
+
+    def column(key: str) -> tuple[str, Array]:
+        name = find_column(path, key, known, beside)
+        if len(every[name]) != n_rows:
+            raise InputError(f"{path}: array {name!r} has {len(every[name])} rows, not {n_rows}.")
+        return name, every[name]
+
+    if asked.rows is not None:
+        name, values = column(str(asked.rows[0]))
+        keep = rows_where(path, name, values, asked.rows)
+    y = None
+    if asked.target is not None:
+        name, values = column(asked.target)
+        y = checked_target(path, name, values[keep])
+    called = same_columns(path, layout, [names[i] for i in used], file, known)
+    if missing := [name for name in called if name not in columns]:
+        _refuse_missing(path, missing, known)
+    chosen = {i: columns[name][keep] for i, name in zip(used.tolist(), called, strict=True)}
+    _refuse_unusable(path, dict(zip(called, chosen.values(), strict=True)))
+    n = int(np.arange(n_rows)[keep].size)
+    block = max(NUMBERS_AT_ONCE // len(names), 1)
+
+    def blocks() -> Iterator[Any]:
+        for first in range(0, n, block):
+            X = np.zeros((min(block, n - first), len(names)), order="F")
+            for i, values in chosen.items():
+                X[:, i] = values[first : first + block]
+            yield X
+
+    return y, blocks()
 
 
-def _refuse_missing(
-    path: Path, missing: Sequence[str], columns: Sequence[str], by_place: bool
-) -> None:
+def _refuse_missing(path: Path, missing: Sequence[str], columns: Sequence[str]) -> None:
     import difflib
 
-    if by_place:
-        raise InputError(
-            f"{path} has {len(columns)} columns without names, and the model needs column "
-            f"{missing[-1]}; lay the file out as the one it was fitted to."
-        )
     lower = {name.lower(): name for name in columns}
     close = difflib.get_close_matches(missing[0].lower(), lower, n=1)
     hint = f" (is {lower[close[0]]!r} meant?)" if close else ""
@@ -145,14 +234,17 @@ def _refuse_unusable(path: Path, columns: dict[str, Array]) -> None:
             )
 
 
-def write(columns: dict[str, Array], out: Path | None, as_json: bool) -> None:
-    """Predictions to a file, or to stdout as CSV or as a JSON document."""
+def write(found: Predicted, out: Path | None, as_json: bool, quiet: bool) -> None:
+    """Predictions to a file, or to stdout as CSV or as a JSON document; their error in words."""
+    columns = found.columns
+    rows = len(next(iter(columns.values())))
     if out is not None:
         write_table(out, columns)
-        if not as_json:
-            print(f"Written: {out} ({len(next(iter(columns.values()))):,} rows)")
+        if not (as_json or quiet):
+            print(f"Written: {out} ({rows:,} rows)")
     if as_json:
-        print(json.dumps({name: _plain(values) for name, values in columns.items()}))
+        error = {"error": found.error} if found.error else {}
+        print(json.dumps({name: _plain(values) for name, values in columns.items()} | error))
     elif out is None:
         text = io.StringIO(newline="")
         writer = csv.writer(text, lineterminator="\n")
@@ -160,6 +252,12 @@ def write(columns: dict[str, Array], out: Path | None, as_json: bool) -> None:
         writer.writerows(zip(*map(_plain, columns.values()), strict=True))
         sys.stdout.flush()
         sys.stdout.buffer.write(text.getvalue().encode())  # UTF-8, whatever the terminal is
+    if found.error and not as_json:
+        sys.stdout.flush()
+        say(
+            f"On {rows:,} rows: {figures.said(found.error)}"
+            + ("." if quiet else " (honest if the search has not seen these rows).")
+        )
 
 
 def _plain(values: Array) -> list[Any]:

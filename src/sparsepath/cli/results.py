@@ -1,17 +1,18 @@
 """The files that a selection leaves: the path, its pictures, the fitted model."""
 
+import hashlib
 import io
 import json
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from sparsepath.cli.select import Outcome
 from sparsepath.data.readers import write_table
 from sparsepath.errors import FileError
-from sparsepath.files import replacing
+from sparsepath.files import replacing_together, same_file
 
 FILES = {
     "path.json": "the whole path, for SelectionPath.load",
@@ -20,6 +21,8 @@ FILES = {
     "curve.png": "error against number of features",
     "model.joblib": "the fitted model, for sparsepath predict",
 }
+MODEL = "model.joblib"
+CHECKSUM = "model_sha256"  # in the data of a path: of the model file beside it
 MORE_FILES = {
     "index.html": "all of it on one page, to open in a browser",
     "diabetes.csv": "the data",
@@ -38,24 +41,44 @@ def check_folder(folder: Path) -> None:
         raise FileError(f"cannot write to {folder}: no permission.")
 
 
-def write_results(outcome: Outcome, folder: Path) -> dict[str, Path]:
-    """Write all of ``FILES``; each takes the place of an older one only when it is whole."""
+def refuse_inputs(inputs: Iterable[Path], outputs: Iterable[Path]) -> None:
+    """Refuse to write over what is being read."""
+    inputs = list(inputs)
+    for output in outputs:
+        for given in inputs:
+            if same_file(output, given):
+                raise FileError(
+                    f"cannot write {output}: it is the file that is read ({given}); name another "
+                    "with --out."
+                )
+
+
+def write_results(
+    outcome: Outcome, folder: Path, more: Mapping[str, bytes] | None = None
+) -> dict[str, Path]:
+    """Write all of ``FILES``, and more; they take the places of older ones when all are whole.
+
+    The path is put in place first and the model last, and the path holds the checksum of its
+    model: whatever stops a process between the two, ``predict`` sees that they do not belong
+    together.
+    """
     path = outcome.path
-    # All is made before the first file is touched, so that a failure leaves an old result whole.
-    made = {
-        "path.png": picture(path.plot_path),
-        "curve.png": picture(path.plot_curve),
-        "model.joblib": _model(outcome.model),
-    }
-    frame = path.to_frame("pyarrow")
-    path.save(folder / "path.json")
-    write_table(
-        folder / "path.csv",
-        {name: frame.column(name).to_numpy() for name in frame.column_names},
-    )
-    for name, content in made.items():
-        with replacing(folder / name, "wb") as stream:
-            stream.write(content)
+    model = _model(outcome.model)
+    path.data[CHECKSUM] = hashlib.sha256(model).hexdigest()
+    names = list(FILES)
+    names[1:1] = more or {}
+    with replacing_together(folder, names) as stage:
+        path.save(stage / "path.json")
+        frame = path.to_frame("pyarrow")
+        columns = {name: frame.column(name).to_numpy() for name in frame.column_names}
+        write_table(stage / "path.csv", columns)
+        made = {
+            "path.png": picture(path.plot_path),
+            "curve.png": picture(path.plot_curve),
+            MODEL: model,
+        }
+        for name, content in {**made, **(more or {})}.items():
+            (stage / name).write_bytes(content)
     return {name: folder / name for name in FILES}
 
 
@@ -92,7 +115,7 @@ def document(outcome: Outcome, files: dict[str, Path]) -> str:
             "n_samples": m,
             "n_features": n,
             "task": outcome.task.name,
-            "notes": outcome.notes,
+            "notes": [*outcome.said, *outcome.notes],
             "chosen": {
                 "size": size,
                 "rule": outcome.rule,
@@ -101,6 +124,7 @@ def document(outcome: Outcome, files: dict[str, Path]) -> str:
                 "columns": step.subset,
                 "error": step.error if math.isfinite(step.error) else None,
                 "error_se": step.error_se if math.isfinite(step.error_se) else None,
+                **outcome.figures,
             },
             "path": path.to_dict(),
             "files": {name: str(file) for name, file in files.items()},

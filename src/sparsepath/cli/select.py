@@ -3,19 +3,21 @@
 import math
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsepath.cli import figures, screening
 from sparsepath.cli.methods import METHODS, PARAMETERS, Method
 from sparsepath.cli.progress import Watch
 from sparsepath.cli.say import say
 from sparsepath.cli.tasks import Task, find_task
 from sparsepath.data.door import column_indices
-from sparsepath.data.formats import read_columns
+from sparsepath.data.formats import memory, read_columns
+from sparsepath.data.picking import Rows
 from sparsepath.data.readers import Table, read_table
 from sparsepath.errors import InputError
 from sparsepath.path import SelectionPath
@@ -33,9 +35,10 @@ class Source:
     path: Path
     target: str | None = None
     drop: list[str] = field(default_factory=list)
-    rows: tuple[str, str] | None = None
+    rows: Rows | None = None
     weights: str | None = None
     groups: str | None = None
+    keep_index: bool | list[str] = False  # or the columns to keep, whatever they are
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,8 @@ class Outcome:
     rule: str | int | float
     notes: list[str]
     method: str = "greedy-rls"
+    said: list[str] = field(default_factory=list)  # notes on the data, before the search
+    figures: dict[str, float] = field(default_factory=dict)  # the error as people know it
 
     @property
     def path(self) -> SelectionPath:
@@ -86,8 +91,8 @@ def read(source: Source) -> Problem:
             f"{source.path}: svmlight files have no columns for --weights or --groups."
         )
     if source.target is None and not sparse:
-        columns, more = read_columns(source.path)
-        known = [*more, *columns]
+        columns = read_columns(source.path)
+        known = [*columns.beside, *columns.features]
         some = ", ".join(known if len(known) <= 12 else [*known[:6], "...", *known[-5:]])
         raise InputError(
             f"say which column to predict with --target; {source.path} has the columns {some}."
@@ -96,26 +101,46 @@ def read(source: Source) -> Problem:
         raise InputError(
             f"column {source.target!r} is the target; --weights and --groups need another."
         )
-    left_out = [*source.drop, *beside]
-    table = read_table(source.path, target=source.target, drop=left_out, rows=source.rows)
-
-    def extra(name: str | None) -> NDArray[Any] | None:
-        if name is None:
-            return None
-        others = [*left_out, *([source.target] if source.target is not None else [])]
-        return read_table(
-            source.path,
-            target=name,
-            drop=[other for other in others if other != name],
-            rows=source.rows,
-        ).y
-
-    problem = Problem(table, extra(source.weights), extra(source.groups))
+    table = read_table(
+        source.path,
+        target=source.target,
+        drop=source.drop,
+        rows=source.rows,
+        beside=beside,
+        keep_index=source.keep_index,
+    )
+    extra = list(table.beside.values())
+    if table.target in table.beside:
+        raise InputError(
+            f"column {table.target!r} is the target; --weights and --groups need another."
+        )
+    problem = Problem(
+        _without_empty(table) if sparse else table,
+        extra[0] if source.weights is not None else None,
+        extra[-1] if source.groups is not None else None,
+    )
     if problem.weights is not None and problem.weights.dtype.kind not in "biuf":
         raise InputError(f"{source.path}: --weights {source.weights} is text; it must be numbers.")
     if len(problem.y) < 2:
         raise InputError(f"{source.path} has one row only; selection needs at least two.")
     return problem
+
+
+def _without_empty(table: Table) -> Table:
+    """A sparse table without columns that have no entry: nothing can come of them.
+
+    Numbers in a file may be as large as one likes, so there may be far more of these than of all
+    else; the names of the others tell which they are.
+    """
+    from scipy.sparse import csr_array
+
+    X = table.X
+    some = np.unique(X.indices)
+    if len(some) == X.shape[1] or not len(some):
+        return table
+    columns = np.searchsorted(some, X.indices).astype(X.indices.dtype)
+    X = csr_array((X.data, columns, X.indptr), shape=(X.shape[0], len(some)))
+    return replace(table, X=X, names=[table.names[j] for j in some.tolist()])
 
 
 def is_sparse(path: Path) -> bool:
@@ -150,13 +175,15 @@ def search(
     table, entry = problem.table, METHODS[method]
     if entry.ranks and asked == "auto" and problem.y.dtype.kind in "biuf":
         asked = "regression"  # grades are few whole numbers, and yet no classes
-    task = find_task(problem.y, asked, f"{table.source}: target {table.target!r}")
+    label = f"{table.source}: target {table.target!r}"
+    task = find_task(problem.y, asked, label, labels=is_sparse(Path(table.source)))
     if asked == "auto" and task.name not in entry.tasks and problem.y.dtype.kind in "biuf":
         raise InputError(
             f"{method} does regression only, and the target, {task.why}, is taken for classes; "
             "--task regression takes it as it is."
         )
     entry.check(method, task.name, given, len(np.unique(problem.y)))
+    _refuse_memory(table, method, entry)
     options = dict(given)
     rule = options.pop("choose", None)
     steps = _steps(table, entry, options)
@@ -176,6 +203,9 @@ def search(
     extras = {name: value for name, value in extras.items() if value is not None}
     alphas = options.get("alpha")
     searches = len(alphas) if isinstance(alphas, list) else 1
+    said = screening.look(table, task)
+    for line in said:  # whoever is quiet wants to know it all the more
+        say(line)
     if not quiet and not {"r", "t"} <= options.keys():  # one fit is quick
         _say_cost(table, entry, steps * searches)
     total: int | None = steps
@@ -189,9 +219,26 @@ def search(
     if watch.shown:
         model.set_params(callback=None)  # it is no part of the model
     rule = _usual_rule(model) if rule is None else rule
-    _name(model, table.names, rule)
+    _name(model, table, rule)
     settled, more = _settled(model, rule)
-    return Outcome(settled, table, task, rule, [*notes, *more], method)
+    size = len(settled.selected_)
+    if task.name == "classification":
+        known = figures.of_classes(settled, table.X, problem.y, extras, size)
+    else:
+        known = {} if entry.ranks else figures.of_numbers(settled.path_, size)
+    return Outcome(settled, table, task, rule, [*notes, *more], method, said, known)
+
+
+def _refuse_memory(table: Table, method: str, entry: Method) -> None:
+    """Say what a method needs before it asks for it, if this machine has less."""
+    rows, columns = table.X.shape
+    needed = 0.0 if entry.memory is None else entry.memory(rows, columns)
+    if needed > memory():
+        raise InputError(
+            f"{method} needs about {needed / 1e9:.3g} GB of memory for {rows:,} rows and "
+            f"{columns:,} columns, and there are {memory() / 1e9:.3g} GB; leave columns out with "
+            "--drop, or use greedy-rls, which needs little more than the data."
+        )
 
 
 def _most(table: Table) -> int:
@@ -298,11 +345,12 @@ def _from_sklearn(error: BaseException) -> bool:
     return trace is not None and trace.tb_frame.f_globals["__name__"].startswith("sklearn.")
 
 
-def _name(model: Any, names: list[str], rule: str | int | float) -> None:
-    """Give the model and its paths the names of the columns.
+def _name(model: Any, table: Table, rule: str | int | float) -> None:
+    """Give the model and its paths the names of the columns, and how the file told them apart.
 
     Arrays have no names, and a frame made to carry them would be a second copy of the data.
     """
+    names = table.names
     model.feature_names_in_ = np.array(names, dtype=object)
     if "choose" in model.get_params(deep=False):
         model.set_params(choose=rule)
@@ -310,6 +358,8 @@ def _name(model: Any, names: list[str], rule: str | int | float) -> None:
     for path in paths.values():
         path.feature_names = tuple(names)
         path.parameters["choose"] = rule
+        if table.layout is not None:
+            path.data["layout"] = table.layout.to_dict()
         for key in ("forced", "forbidden", "start"):
             if path.parameters.get(key):
                 path.parameters[key] = [names[i] for i in path.parameters[key]]

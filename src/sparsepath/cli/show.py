@@ -11,9 +11,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from sparsepath.cli.figures import said as figures_said
 from sparsepath.cli.methods import METHODS
-from sparsepath.cli.options import listed
 from sparsepath.cli.select import Outcome, gain
+from sparsepath.data.layout import NUMBERS
 from sparsepath.path import SelectionPath
 
 KINDS = {
@@ -28,7 +29,7 @@ FOLLOWED = (
 )
 WHERE = {"training": " on the training data", "honest": " on data that the search never saw"}
 FIRST, AROUND, WHOLE = 5, 2, 24  # rows of the table: at the top, about a mark, when all are shown
-NAMES = 12  # features in the sentence
+FALLING = 1e-3  # part of an error by which the next step lowers it, if it is to count as falling
 WIDE = 160  # columns of a table that goes to a file
 RULES = {
     "min": "the least error on the path",
@@ -53,6 +54,8 @@ def heading(outcome: Outcome) -> list[str]:
     path, model, table = outcome.path, outcome.model, outcome.table
     m, n = table.X.shape
     task = outcome.task
+    columns = 0 if table.layout is None or table.layout.kind != NUMBERS else table.layout.columns
+    of = f" (of {columns:,} columns; the others are empty)" if columns > n else ""
     how = [path.method if path.method in METHODS else outcome.method]
     said = METHODS[outcome.method].model
     if said:
@@ -69,7 +72,7 @@ def heading(outcome: Outcome) -> list[str]:
         penalised = hasattr(model, "alpha_") or hasattr(model, "l2")
         how.append(f"columns standardised{' for the penalty' * penalised}")
     return [
-        f"{table.source}: {m:,} rows, {n:,} features, target {table.target!r}.",
+        f"{table.source}: {m:,} rows, {n:,} features{of}, target {table.target!r}.",
         f"Task: {task.name} (the target is {task.why}; --task {task.other} changes that).",
         f"Method: {', '.join(how)}.",
         f"Error: {path.criterion}, {FOLLOWED if said else KINDS[path.error_kind]}.",
@@ -201,9 +204,12 @@ def sentence(outcome: Outcome) -> str:
     error, se = path.error(size), path.error_se(size)
     within = "" if math.isnan(se) else f" (+- {brief(se, of=error)})"
     if size == 0:
-        words = [f"Use none of the {n} features.", f"{criterion} {brief(error)}{within}."]
+        words = [
+            f"Use none of the {n} feature{'s' * (n != 1)}.",
+            f"{criterion} {brief(error)}{within}.",
+        ]
     else:
-        names = listed(path.names(size), NAMES)
+        names = ", ".join(path.names(size))
         fall, what = gain(path, size)
         against = ""
         if not math.isnan(fall):
@@ -213,6 +219,8 @@ def sentence(outcome: Outcome) -> str:
             f"Use {size} of {n} feature{'s' if n > 1 else ''}: {names}.",
             f"{criterion} {brief(error)}{within}{against}.",
         ]
+    if outcome.figures:
+        words[1] = f"{words[1][:-1]}; in the same way {figures_said(outcome.figures)}."
     if isinstance(outcome.rule, str):
         words.append(f"This is {RULES[outcome.rule]}")
     elif isinstance(outcome.rule, int):
@@ -234,11 +242,20 @@ def sentence(outcome: Outcome) -> str:
         words[-1] += "."
     else:
         words[-1] += f"; the least is {brief(path.error(best))} at size {best}."
-    if best == path.sizes[-1] < n and path.stopped == "max_features":
+    most = min(n, outcome.table.X.shape[0] - 2)  # rows leave room for no more
+    if size and best == path.sizes[-1] < most and path.stopped == "max_features" and _falls(path):
         words.append(
             "The error was still falling where the path ends: try a larger --max-features."
         )
     return " ".join(words)
+
+
+def _falls(path: SelectionPath) -> bool:
+    """Whether the last step lowered the error by more than a trifle."""
+    if len(path) < 2:
+        return False
+    before, last = path.errors[-2:]
+    return bool(before - last > FALLING * abs(last))
 
 
 def show(outcome: Outcome) -> None:

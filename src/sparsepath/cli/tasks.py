@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsepath.data.formats import CELL, shortened
 from sparsepath.errors import InputError
 
 MOST_CLASSES = 20
@@ -12,17 +13,18 @@ ROWS_PER_CLASS = 10
 
 
 class Task(NamedTuple):
-    """The task and what the target is that led to it."""
+    """The task, what the target is that led to it, and what speaks against it."""
 
     name: str
     why: str
+    doubt: str = ""
 
     @property
     def other(self) -> str:
         return "regression" if self.name == "classification" else "classification"
 
 
-def find_task(y: NDArray[Any], asked: str, label: str) -> Task:
+def find_task(y: NDArray[Any], asked: str, label: str, labels: bool = False) -> Task:
     """The task for a target.
 
     If it is asked for as "auto": text and true/false are classes; so are whole numbers if there
@@ -37,9 +39,11 @@ def find_task(y: NDArray[Any], asked: str, label: str) -> Task:
         What the user wants.
     label : str
         What to call the target in messages.
+    labels : bool
+        Whether the target is likely to be labels of classes, as in svmlight files.
 
     >>> find_task(np.array(["no", "yes", "no"]), "auto", "y")
-    Task(name='classification', why='text with 2 different values')
+    Task(name='classification', why='text with 2 different values', doubt='')
     >>> find_task(np.arange(50) % 3, "auto", "y").name, find_task(np.arange(50), "auto", "y").name
     ('classification', 'regression')
     """
@@ -47,7 +51,8 @@ def find_task(y: NDArray[Any], asked: str, label: str) -> Task:
     count, text = len(values), y.dtype.kind not in "biuf"
     if count == 1:
         raise InputError(
-            f"{label} is {values[0]} in every row, so there is nothing to select features for."
+            f"{label} is {str(values[0])[:CELL]} in every row, so there is nothing to select "
+            "features for."
         )
     whole = not text and (y.dtype.kind != "f" or bool((values == np.round(values)).all()))
     kind = "text" if text else "true/false" if y.dtype.kind == "b" else "whole numbers"
@@ -58,7 +63,7 @@ def find_task(y: NDArray[Any], asked: str, label: str) -> Task:
     if asked == "auto":
         task = "classification" if text or (whole and few) else "regression"
     if task == "regression" and text:
-        some = ", ".join(repr(str(value)) for value in values[:3])
+        some = ", ".join(shortened(value) for value in values[:3])
         raise InputError(f"{label} is text ({some}), which needs --task classification.")
     if task == "classification":
         if not (text or whole):
@@ -71,4 +76,11 @@ def find_task(y: NDArray[Any], asked: str, label: str) -> Task:
                 f"{label} is {why} in {len(y)} rows, too many for classes; name another column, "
                 "or make it numbers for --task regression."
             )
-    return Task(task, why)
+    often = count * (2 if labels else ROWS_PER_CLASS) <= len(y)
+    doubt = ""
+    if asked == "auto" and task == "regression" and whole and often:
+        doubt = (
+            f"the target's {count} different whole numbers are taken as quantities (regression); "
+            "if they are labels of classes, use --task classification."
+        )
+    return Task(task, why, doubt)

@@ -1,8 +1,11 @@
 """Files of each format as named columns, unchecked; ``readers.py`` makes tables of them."""
 
 import csv
+import errno
 import io
 import os
+import struct
+import tokenize
 import zipfile
 import zlib
 from collections import Counter
@@ -14,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsepath.data.layout import NAMES, PLACES, Layout
 from sparsepath.errors import FileError, InputError, SparsepathError
 
 Array = NDArray[Any]
@@ -29,17 +33,32 @@ _DAMAGE: tuple[type[Exception], ...] = (
     ValueError,
     TypeError,
     EOFError,
-    NotImplementedError,
+    MemoryError,
+    OverflowError,
+    LookupError,
+    RuntimeError,
+    SyntaxError,  # the header of an npy file is Python
+    tokenize.TokenError,
+    struct.error,
     zipfile.BadZipFile,
     zlib.error,
 )
+_OBSCURE = (OverflowError, LookupError, SyntaxError, tokenize.TokenError, struct.error)
+_UNNAMED = ("Unnamed: 0", "__index_level_0__")  # what pandas calls an index without a name
+CELL = 40  # characters of a value that a message quotes
 
 
 class Columns(NamedTuple):
-    """A dense file as it is, unchecked: its columns, and the arrays beside them in an npz file."""
+    """A dense file as it is, unchecked: its columns, and the arrays beside them in an npz file.
+
+    ``layout`` says what the columns are known by, ``unnamed`` which of them is an index that was
+    written without a name.
+    """
 
     features: dict[str, Array]
     beside: dict[str, Array]
+    layout: Layout
+    unnamed: str | None = None
 
 
 def read_columns(
@@ -53,9 +72,9 @@ def read_columns(
     kind = file_format(path)
     with reading(path, kind):
         if kind == "CSV":
-            columns = Columns(_read_csv(path, delimiter, decimal), {})
+            columns = _read_csv(path, delimiter, decimal)
         elif kind == "Parquet":
-            columns = Columns(_read_parquet(path), {})
+            columns = _read_parquet(path)
         elif kind == "NumPy":
             columns = _read_numpy(path)
         else:
@@ -114,16 +133,39 @@ def reading(path: Path, kind: str) -> Iterator[None]:
     except SparsepathError:
         raise
     except _DAMAGE as error:
-        raise FileError(f"cannot read {path} as {kind}: {reason_of(error)}.") from error
+        reason = reason_of(error)
+        place = isinstance(error, OSError) and error.errno == errno.EINVAL  # one it has not
+        if place or isinstance(error, _OBSCURE):
+            reason = "it is damaged, or another kind of file"
+        elif "mmap length" in reason:
+            reason = "its header claims more numbers than the file holds"
+        raise FileError(f"cannot read {path} as {kind}: {reason}.") from error
 
 
 def reason_of(error: Exception) -> str:
     """The first line of an error message, without its full stop."""
+    if isinstance(error, MemoryError):
+        return "it needs more memory than there is"
     text = (isinstance(error, OSError) and error.strerror) or str(error) or type(error).__name__
-    return text.strip().splitlines()[0].rstrip(".")
+    line = text.strip().splitlines()[0].rstrip(".")
+    return line if len(line) <= 5 * CELL else f"{line[: 5 * CELL]}..."
 
 
-def _read_csv(path: Path, delimiter: str | None, decimal: str) -> dict[str, Array]:
+def memory() -> int:
+    """The bytes of memory that this process may use; a large number where nothing tells."""
+    known = [1 << 62]
+    try:
+        known.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+        import resource  # not on Windows
+
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        known += [limit] if limit != resource.RLIM_INFINITY else []
+    except (ImportError, AttributeError, ValueError, OSError):
+        pass
+    return min(known)
+
+
+def _read_csv(path: Path, delimiter: str | None, decimal: str) -> Columns:
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
 
@@ -153,8 +195,11 @@ def _read_csv(path: Path, delimiter: str | None, decimal: str) -> dict[str, Arra
             decimal_point=decimal,
         ),
     )
-    names = [(has_names and name) or f"x{j}" for j, name in enumerate(table.column_names)]
-    return _from_arrow(path, table.rename_columns(names))
+    given = table.column_names
+    names = [(has_names and name) or f"x{j}" for j, name in enumerate(given)]
+    index = names[0] if has_names and given[0] in ("", *_UNNAMED) else None
+    layout = Layout(NAMES if has_names else PLACES, len(names))
+    return Columns(_from_arrow(path, table.rename_columns(names)), {}, layout, index)
 
 
 def _guess_delimiter(line: str) -> str:
@@ -184,11 +229,13 @@ def _is_data(fields: Sequence[str], decimal: str) -> bool:
         return False
 
 
-def _read_parquet(path: Path) -> dict[str, Array]:
+def _read_parquet(path: Path) -> Columns:
     import pyarrow.parquet
 
     with pyarrow.parquet.ParquetFile(path) as file:
-        return _from_arrow(path, file.read())
+        columns = _from_arrow(path, file.read())
+    index = next((name for name in _UNNAMED if name in columns), None)
+    return Columns(columns, {}, Layout(NAMES, len(columns)), index)
 
 
 def _from_arrow(path: Path, table: Any) -> dict[str, Array]:
@@ -212,11 +259,9 @@ def _from_arrow(path: Path, table: Any) -> dict[str, Array]:
 
 def _read_numpy(path: Path) -> Columns:
     try:
-        with path.open("rb") as stream:
-            loaded = np.load(stream, allow_pickle=False)
-            arrays = {"X": loaded} if isinstance(loaded, np.ndarray) else dict(loaded)
+        arrays = _arrays(path)
     except ValueError as error:
-        if "pickle" not in str(error):
+        if "pickle" not in str(error) and "Python objects" not in str(error):
             raise
         raise FileError(
             f"cannot read {path}: not a plain array; pickled objects are refused, because reading "
@@ -231,21 +276,46 @@ def _read_numpy(path: Path) -> Columns:
     X = arrays.pop(tables[0])
     X = np.asfortranarray(X, dtype=X.dtype.newbyteorder("="))
     beside = {name: array for name, array in arrays.items() if array.ndim > 0}
-    return Columns({f"x{j}": X[:, j] for j in range(X.shape[1])}, beside)
+    columns = {f"x{j}": X[:, j] for j in range(X.shape[1])}
+    return Columns(columns, beside, Layout(PLACES, X.shape[1]))
 
 
-def listed(names: Sequence[str], limit: int = 5) -> str:
+def _arrays(path: Path) -> dict[str, Array]:
+    """The arrays of a file; one whose header claims more than the file has is refused unread."""
+    with path.open("rb") as stream:
+        if stream.read(2) != b"PK":
+            return {"X": np.load(path, mmap_mode="r", allow_pickle=False)}
+        with zipfile.ZipFile(stream) as pack:
+            unpacked = sum(entry.file_size for entry in pack.infolist())
+        if unpacked > memory():
+            raise FileError(
+                f"cannot read {path}: it unpacks to {unpacked / 1e9:.3g} GB, and this machine has "
+                f"{memory() / 1e9:.3g} GB of memory."
+            )
+        stream.seek(0)
+        return dict(np.load(stream, allow_pickle=False))
+
+
+def shortened(value: object, limit: int = CELL) -> str:
+    """A value in quotes, cut if it is long.
+
+    >>> shortened("n.d."), shortened("abcdefgh", 5)
+    ("'n.d.'", "'abcde...'")
+    """
+    text = value if isinstance(value, str) else str(value)
+    return repr(text if len(text) <= limit else f"{text[:limit]}...")
+
+
+def listed(names: Sequence[str], limit: int = 5, total: int | None = None) -> str:
     """Names in quotes, the first few of many.
 
     >>> listed(list("abcdefgh"))
     "'a', 'b', 'c', 'd', 'e' and 3 more"
     """
-    more = f" and {len(names) - limit} more" if len(names) > limit else ""
-    return ", ".join(map(repr, names[:limit])) + more
+    total = len(names) if total is None else total
+    more = f" and {total - limit} more" if total > limit else ""
+    return ", ".join(shortened(name, 2 * CELL) for name in names[:limit]) + more
 
 
 def named_columns(names: Sequence[str]) -> str:
     return f"column{'s' if len(names) > 1 else ''} {listed(names)}"
-
-
-# Checks

@@ -90,7 +90,7 @@ def load(name: str) -> PaperSet:
             f"data set {name!r} needs {_file(name)}, and {where}; set the environment variable "
             f"{VARIABLE} to the folder that has it."
         )
-    columns, beside = read_columns(folder / _file(name))
+    columns, beside, *_ = read_columns(folder / _file(name))
     split: Array | None = None
     if name == "mnist":
         y, split = beside["y"], np.array(["train", "test"])[beside["split"]]

@@ -14,11 +14,9 @@ A table comes out ready for use or not at all: text, dates, missing and infinite
 features are an :class:`~sparsepath.errors.InputError` that names the columns.
 """
 
-import difflib
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -28,19 +26,27 @@ from numpy.typing import ArrayLike, NDArray
 from sparsepath.data.formats import (
     Array,
     file_format,
-    listed,
     named_columns,
     read_columns,
     reading,
     reason_of,
+    shortened,
     stack_columns,
+)
+from sparsepath.data.layout import NUMBERS, Layout
+from sparsepath.data.names import NumberedNames
+from sparsepath.data.picking import (
+    Key,
+    Rows,
+    checked_target,
+    find_column,
+    rows_where,
+    several,
 )
 from sparsepath.errors import FileError, InputError
 from sparsepath.files import replacing
 
-Key = str | int
-"""A column: its name, or its position (negative from the end)."""
-
+COUNTED = 10  # rows from which on a column that counts them is no accident
 _SVMLIGHT_TARGET = "y"
 
 
@@ -54,19 +60,28 @@ class Table:
         The features: integers if all columns are, float32 if all are, otherwise float64.
     y : ndarray of shape (m,), or (m, T) for several targets, or None
         The target: numbers, booleans or strings.
-    names : list of str
+    names : sequence of str
         The names of the n features.
     target : str, tuple of str or None
         The name of the target, or the names of several.
     source : str
         The file.
+    beside : dict of str to ndarray of shape (m,)
+        The columns that were asked for beside the features.
+    index : list of str
+        Columns left out because they only number the rows.
+    layout : Layout or None
+        What the columns of the file are known by.
     """
 
     X: Any
     y: Array | None
-    names: list[str]
+    names: Sequence[str]
     target: str | tuple[str, ...] | None
     source: str
+    beside: dict[str, Array] = field(default_factory=dict)
+    index: list[str] = field(default_factory=list)
+    layout: Layout | None = None
 
 
 def read_table(
@@ -74,7 +89,9 @@ def read_table(
     *,
     target: Key | Sequence[Key] | None = None,
     drop: Sequence[Key] = (),
-    rows: tuple[Key, object] | None = None,
+    rows: Rows | None = None,
+    beside: Sequence[Key] = (),
+    keep_index: bool | Sequence[str] = True,
     delimiter: str | None = None,
     decimal: str = ".",
     n_features: int | None = None,
@@ -92,9 +109,15 @@ def read_table(
         column is a feature. An svmlight file carries its target itself, named ``"y"``.
     drop : sequence of str or int
         Columns to leave out.
-    rows : (column, value) or None
-        Keep the rows where the column has this value, and leave that column out, for example
-        ``("split", "train")``.
+    rows : (column, value), (column, "!=", value) or None
+        Keep the rows where the column has this value, or any other, and leave that column out, for
+        example ``("split", "train")``.
+    beside : sequence of str or int
+        Columns to return apart from the features, such as sample weights: ``Table.beside``.
+    keep_index : bool or sequence of str
+        Whether columns that only number the rows are features: a first column without a name, as
+        pandas and R write it, and one that counts 0, 1, 2, ... or 1, 2, 3, ... in ten rows or more;
+        or the names of such columns to keep. ``Table.index`` has those that were left out.
     delimiter : str or None
         What separates the columns of a CSV file; None finds out which of , ; and tab.
     decimal : str
@@ -122,14 +145,14 @@ def read_table(
     """
     path = Path(path)
     if file_format(path) == "svmlight":
-        return _sparse_table(path, target, drop, rows, n_features)
-    features, beside = read_columns(path, delimiter=delimiter, decimal=decimal)
+        return _sparse_table(path, target, drop, rows, beside, n_features)
+    features, arrays, layout, unnamed = read_columns(path, delimiter=delimiter, decimal=decimal)
     names = list(features)
-    every = beside | features
+    every = arrays | features
     n_rows = len(features[names[0]]) if names else 0
 
     def column(key: Key) -> tuple[str, Array]:
-        name = _find(path, key, names, beside)
+        name = find_column(path, key, names, arrays)
         if len(every[name]) != n_rows:
             raise InputError(
                 f"{path}: array {name!r} has {len(every[name])} rows, the features have {n_rows}."
@@ -137,24 +160,49 @@ def read_table(
         return name, every[name]
 
     keep: Any = slice(None)
-    left_out = {_find(path, key, names, beside) for key in _several(drop)}
+    left_out = {find_column(path, key, names, arrays) for key in several(drop)}
     if rows is not None:
         name, values = column(rows[0])
-        keep = _rows_equal(path, name, values, rows[1])
+        keep = rows_where(path, name, values, rows)
         left_out.add(name)
+    extra = dict(column(key) for key in several(beside))
+    left_out.update(extra)
     y: Array | None = None
     target_name: str | tuple[str, ...] | None = None
     if target is not None:
-        found = [column(key) for key in _several(target)]
+        found = [column(key) for key in several(target)]
         left_out.update(name for name, _ in found)
-        checked = [_checked_target(path, name, values[keep]) for name, values in found]
+        checked = [checked_target(path, name, values[keep]) for name, values in found]
         if isinstance(target, str | int | np.integer):
             y, target_name = checked[0], found[0][0]
+            place = names.index(target_name) if target_name in features else None
+            layout = Layout(layout.kind, layout.columns, target=place)
         else:
             y, target_name = _side_by_side(path, checked), tuple(name for name, _ in found)
+    index = []
+    if keep_index is not True:
+        kept = {*left_out, *(() if isinstance(keep_index, bool) else keep_index)}
+        offered = {name: values for name, values in features.items() if name not in kept}
+        index = [n for n, values in offered.items() if n == unnamed or _counts_rows(values)]
+        left_out.update(index)
     used = {name: values[keep] for name, values in features.items() if name not in left_out}
-    _check_features(path, used)
-    return Table(stack_columns(used), y, list(used), target_name, str(path))
+    row_numbers = np.arange(1, n_rows + 1)[keep]
+    _check_features(path, used, row_numbers, decimal)
+    beside_features = {
+        name: checked_target(path, name, values[keep]) for name, values in extra.items()
+    }
+    X = stack_columns(used)
+    return Table(X, y, list(used), target_name, str(path), beside_features, index, layout)
+
+
+def _counts_rows(values: Array) -> bool:
+    """Whether a column is 0, 1, 2, ... or 1, 2, 3, ... in order, in rows enough to be sure."""
+    if len(values) < COUNTED or values.dtype.kind not in "iuf" or values[0] not in (0, 1):
+        return False
+    start = values[0]
+    return bool((values[:COUNTED] == start + np.arange(COUNTED)).all()) and bool(
+        (values == start + np.arange(len(values))).all()
+    )
 
 
 def write_table(path: str | os.PathLike[str], columns: Mapping[str, ArrayLike]) -> None:
@@ -212,7 +260,8 @@ def _sparse_table(
     path: Path,
     target: Key | Sequence[Key] | None,
     drop: Sequence[Key],
-    rows: tuple[Key, object] | None,
+    rows: Rows | None,
+    beside: Sequence[Key],
     n_features: int | None,
 ) -> Table:
     from scipy.sparse import csr_array
@@ -223,6 +272,8 @@ def _sparse_table(
             f"{path}: svmlight files carry their own target, called {_SVMLIGHT_TARGET!r}; "
             f"target={target!r} cannot be chosen."
         )
+    if len(several(beside)):
+        raise InputError(f"{path}: svmlight files have features and a target, nothing beside.")
     with reading(path, "svmlight"):
         X, y = load_svmlight_file(str(path), zero_based=True)
     X = csr_array(X)
@@ -233,88 +284,30 @@ def _sparse_table(
     if n_features is not None:
         if n_features < width:
             raise InputError(f"{path} has {width} features, more than n_features={n_features}.")
-        X.resize((len(y), first + n_features))
-    names = [f"x{j}" for j in range(X.shape[1])]
-    keep = np.ones(len(y), dtype=bool)
-    left_out = {_find(path, key, names[first:]) for key in _several(drop)}
+        width = n_features
+    every = NumberedNames(width, first)
+    left_out = {every.index(find_column(path, key, every)) + first for key in several(drop)}
     if rows is not None:
-        name = _find(path, rows[0], names[first:])
-        keep = _rows_equal(path, name, X[:, [names.index(name)]].toarray().ravel(), rows[1])
-        left_out.add(name)
-    columns = [j for j in range(first, X.shape[1]) if names[j] not in left_out]
-    if not keep.all() or len(columns) < X.shape[1]:
-        X = X[keep][:, columns]
-    names = [names[j] for j in columns]
+        name = find_column(path, rows[0], every)
+        number = every.index(name) + first
+        values = np.zeros(len(y))
+        at = X.indices == number
+        values[np.repeat(np.arange(len(y)), np.diff(X.indptr))[at]] = X.data[at]
+        keep = rows_where(path, name, values, rows)
+        X, y = X[keep], y[keep]
+        left_out.add(number)
+    names = NumberedNames(width, first, left_out)
+    # Columns are renumbered entry by entry: there may be far more columns than entries.
+    gone = np.array(sorted(left_out), dtype=X.indices.dtype)
+    if len(gone):
+        X.data[np.isin(X.indices, gone)] = 0
+        X.eliminate_zeros()
+    columns = X.indices - first - np.searchsorted(gone, X.indices).astype(X.indices.dtype)
+    X = csr_array((X.data, columns, X.indptr), shape=(len(y), len(names)))
     _check_sparse(path, X, names)
-    return Table(
-        X, _checked_target(path, _SVMLIGHT_TARGET, y[keep]), names, _SVMLIGHT_TARGET, str(path)
-    )
-
-
-# Columns by name, position or value
-
-
-def _several(keys: Key | Sequence[Key]) -> Sequence[Key]:
-    return [keys] if isinstance(keys, str | int | np.integer) else keys
-
-
-def _find(path: Path, key: Key, names: Sequence[str], beside: Iterable[str] = ()) -> str:
-    """The name of a column given by name or by position."""
-    known = [*beside, *names]
-    if isinstance(key, str) and key in known:
-        return key
-    try:
-        return names[int(key)]
-    except IndexError:
-        raise InputError(f"{path} has {len(names)} columns, so there is no number {key}.") from None
-    except ValueError:
-        lower = {name.lower(): name for name in known}
-        close = difflib.get_close_matches(str(key).lower(), lower, n=3)
-        hint = f" (did you mean {' or '.join(repr(lower[c]) for c in close)}?)" if close else ""
-        raise InputError(f"{path}: no column {key!r}{hint} among {listed(known)}.") from None
-
-
-def _rows_equal(path: Path, name: str, values: Array, wanted: object) -> NDArray[np.bool_]:
-    """Where a column has a value, which may be given as text."""
-    text = str(wanted)
-    keep = np.zeros(len(values), dtype=bool)
-    if values.ndim != 1:
-        raise InputError(f"{path}: {name!r} has {values.ndim} dimensions; rows needs a 1-D array.")
-    if values.dtype.kind in "iuf":
-        with suppress(ValueError):
-            keep = values == float(text)
-    elif values.dtype.kind == "b":
-        keep = values == {"true": True, "1": True, "false": False, "0": False}.get(text.lower())
-    else:
-        keep = values.astype(str) == text
-    if not keep.any():
-        some = list(dict.fromkeys(str(value) for value in values))
-        raise InputError(f"{path}: no row has {name!r} equal to {text!r}; it has {listed(some)}.")
-    return keep
-
-
-def _checked_target(path: Path, name: str, values: Array) -> Array:
-    """A target of numbers, booleans or strings, with nothing missing, as an array of its own."""
-    kind = values.dtype.kind
-    if kind in "biuf":
-        bad = 0 if kind != "f" else np.count_nonzero(~np.isfinite(values))
-        values = np.array(values, dtype=values.dtype.newbyteorder("="))
-    elif kind in "US":
-        bad = 0
-        values = values.astype(str)
-    elif kind == "O" and all(value is None or isinstance(value, str) for value in values.flat):
-        bad = sum(value is None for value in values.flat)
-        values = values.astype(str)
-    else:
-        raise InputError(
-            f"{path}: target {name!r} must be numbers or text, not {values.flat[0]!r}."
-        )
-    if bad:
-        raise InputError(
-            f"{path}: target {name!r} is missing or infinite in {bad} of {len(values)} rows; leave "
-            f"those rows out."
-        )
-    return values
+    layout = Layout(NUMBERS, width, first)
+    target_values = checked_target(path, _SVMLIGHT_TARGET, y)
+    return Table(X, target_values, names, _SVMLIGHT_TARGET, str(path), layout=layout)
 
 
 def _side_by_side(path: Path, targets: list[Array]) -> Array:
@@ -325,13 +318,30 @@ def _side_by_side(path: Path, targets: list[Array]) -> Array:
     return np.column_stack(targets)
 
 
-def _check_features(path: Path, columns: Mapping[str, Array]) -> None:
+def _check_features(
+    path: Path, columns: Mapping[str, Array], row_numbers: NDArray[np.intp], decimal: str
+) -> None:
     text = [name for name, values in columns.items() if values.dtype.kind not in "biuf"]
     floats = {name: values for name, values in columns.items() if values.dtype.kind == "f"}
     missing = [name for name, values in floats.items() if np.isnan(values).any()]
     infinite = [name for name, values in floats.items() if np.isinf(values).any()]
-    example = next((str(v) for name in text for v in columns[name] if v is not None), "")
+    example = _example(columns[text[0]], row_numbers, decimal) if text else ""
     _refuse(path, len(columns), text, example, missing, infinite)
+
+
+def _example(values: Array, row_numbers: NDArray[np.intp], decimal: str) -> str:
+    """The first value that is no number, or else the first there is, and its row."""
+
+    def is_number(value: object) -> bool:
+        try:
+            float(str(value).replace(decimal, "."))
+        except ValueError:
+            return False
+        return True
+
+    there = [i for i, value in enumerate(values) if value is not None]
+    i = next((i for i in there if not is_number(values[i])), there[0] if there else 0)
+    return f"such as {shortened(values[i])} in row {row_numbers[i]}"
 
 
 def _check_sparse(path: Path, X: Any, names: Sequence[str]) -> None:
@@ -353,7 +363,7 @@ def _refuse(
         raise InputError(f"{path}: no feature column is left beside the target.")
     wrong = []
     if text:
-        wrong.append(f"text or dates (such as {example!r}) in {named_columns(text)}")
+        wrong.append(f"text or dates ({example}) in {named_columns(text)}")
     if missing:
         wrong.append(f"missing values in {named_columns(missing)}")
     if infinite:

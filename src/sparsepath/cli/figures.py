@@ -1,0 +1,93 @@
+"""Errors as people know them, beside the criterion of the search and of the same kind."""
+
+import math
+import warnings
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsepath.errors import InputError
+from sparsepath.path import SelectionPath
+
+PAIRS = 5e7  # pairs of rows times features up to which the area under the curve takes a second
+
+
+def of_numbers(path: SelectionPath, size: int) -> dict[str, float]:
+    """RMSE and R2 of a squared error: its root, and one minus its part of the empty model's."""
+    error = path.error(size)
+    if "squared error" not in path.criterion or not 0 <= error < math.inf:
+        return {}
+    found = {"rmse": math.sqrt(error)}
+    if size and 0 in path.sizes and 0 < path.error(0) < math.inf:
+        found["r2"] = 1 - error / path.error(0)
+    return found
+
+
+def of_classes(
+    model: Any, X: Any, y: NDArray[Any], extras: Mapping[str, Any], size: int
+) -> dict[str, float]:
+    """Error rate, and for two classes the area under the curve, of the model in use.
+
+    Ridge regression on the chosen columns alone, all of them forced, is that model, and its own
+    criterion at that size is the loss in question over the same splits: exact, and as cheap as a
+    table of the chosen columns.
+    """
+    from sparsepath.rls import SparseRLSClassifier
+
+    if not isinstance(model, SparseRLSClassifier) or not size or not model.path_.complete:
+        return {}
+    columns = X[:, model.selected_]
+    losses = {"error_rate": "zero_one"}
+    if len(model.classes_) == 2 and X.shape[0] ** 2 * size <= PAIRS:
+        losses["auc"] = "auc"
+    asked = {
+        "alpha": model.alpha_,
+        "cv": model.cv,
+        "standardize": model.standardize,
+        "fit_intercept": model.fit_intercept,
+        "n_threads": model.n_threads,
+    }
+    found = {}
+    for figure, loss in losses.items():
+        if loss == model.loss:
+            continue
+        twin = SparseRLSClassifier(size, choose=size, loss=loss, forced=range(size), **asked)
+        # A fold may lack a class, and Ctrl-C may come: then there is no such figure.
+        with warnings.catch_warnings(), suppress(InputError):
+            warnings.simplefilter("ignore")
+            error = twin.fit(columns, y, **extras).path_.error(size)
+            found[figure] = 1 - error if figure == "auc" else error
+    return {name: value for name, value in found.items() if math.isfinite(value)}
+
+
+def on_rows(model: Any, columns: Mapping[str, NDArray[Any]], y: NDArray[Any]) -> dict[str, float]:
+    """The same of predictions, by the true values."""
+    if "label" not in columns:
+        off = np.asarray(y, dtype=np.float64) - columns["prediction"]
+        error, spread = float(np.mean(off * off)), float(np.var(np.asarray(y, dtype=np.float64)))
+        found = {"rmse": math.sqrt(error)}
+        return {**found, "r2": 1 - error / spread} if spread > 0 else found
+    found = {"error_rate": float(np.mean(columns["label"] != y))}
+    if "score" in columns and len(np.unique(y)) == 2:
+        from sklearn.metrics import roc_auc_score
+
+        found["auc"] = float(roc_auc_score(y == model.classes_[1], columns["score"]))
+    return found
+
+
+def said(found: Mapping[str, float]) -> str:
+    """In words.
+
+    >>> said({"rmse": 56.0314, "r2": 0.473}), said({"error_rate": 0.2919, "auc": 0.7812})
+    ('RMSE 56.03, R2 0.473', 'error rate 29.2 %, AUC 0.781')
+    """
+    forms = {
+        "rmse": lambda v: f"RMSE {v:.4g}",
+        "r2": lambda v: f"R2 {v:.3f}",
+        "error_rate": lambda v: f"error rate {100 * v:.3g} %",
+        "auc": lambda v: f"AUC {v:.3f}",
+    }
+    return ", ".join(forms[name](value) for name, value in found.items())

@@ -1,0 +1,93 @@
+"""The command line as a process: exit codes, signals, and output that nobody takes."""
+
+import errno
+import io
+import os
+import signal
+import sys
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import typer
+
+from sparsepath.cli.app import INTERRUPTED, InterruptError, app
+from sparsepath.cli.say import say
+from sparsepath.errors import SparsepathError
+
+TERMINATED = 143
+LONGEST = 2000  # characters of a message; what is quoted in it is cut before
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+# What typer raises for bad usage; newer versions of typer carry their own copy of click.
+_UsageError: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return the exit code.
+
+    0 if all went well, 2 with one sentence on stderr if the input or an option cannot be used, 130
+    after Ctrl-C, 143 after SIGTERM.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and "utf" not in stream.encoding.lower():
+            stream.reconfigure(errors="replace")  # a name that it cannot show is no reason to fail
+    with Signals() as signals:
+        code = _run(arguments)
+        return TERMINATED if code == INTERRUPTED and signals.terminated else code
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    try:
+        code = app(args=arguments, prog_name="sparsepath", standalone_mode=False)
+        sys.stdout.flush()
+        return code if isinstance(code, int) else 0
+    except BrokenPipeError:  # whoever read our output has seen enough
+        _forget_output()
+        return 0
+    except SparsepathError as error:
+        return _refuse(str(error))
+    except OSError as error:
+        if error.errno not in NO_ROOM:
+            raise
+        _forget_output()
+        return _refuse(f"cannot write the output: {error.strerror}.")
+    except MemoryError as error:
+        return _refuse(f"there is not enough memory ({str(error).rstrip('.') or 'all is in use'}).")
+    except _UsageError as error:
+        return _refuse(f"{error.format_message().rstrip('.')}; see sparsepath --help.")
+    except (InterruptError, typer.Abort, KeyboardInterrupt):
+        say("Interrupted.")
+        return INTERRUPTED
+
+
+def _forget_output() -> None:
+    """What stdout did not take is not tried again at the end of the process."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _refuse(message: str) -> int:
+    message = " ".join(message.split())
+    if len(message) > LONGEST:
+        message = f"{message[: LONGEST // 2]} ... {message[-LONGEST // 2 :]}"
+    say(f"Error: {message}")
+    return 2
+
+
+class Signals:
+    """SIGTERM, as batch systems and ``timeout`` send it, means the same as Ctrl-C."""
+
+    terminated = False
+
+    def __enter__(self) -> "Signals":
+        self._before: Any = None
+        if threading.current_thread() is threading.main_thread():
+            self._before = signal.signal(signal.SIGTERM, self._stop)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._before is not None:
+            signal.signal(signal.SIGTERM, self._before)
+
+    def _stop(self, *_: object) -> None:
+        self.terminated = True
+        raise KeyboardInterrupt

@@ -1,0 +1,159 @@
+"""How the columns of a file are told apart, and which column of one file is which of another.
+
+Named columns (CSV, Parquet) go by their names. Columns of arrays have places, and are called x0,
+x1, ... after them. Columns of svmlight files have numbers, counted from 0 or from 1, and are called
+x0 or x1, ... after these. A model that was fitted to one file must never take the neighbour of a
+column in another, so what is not the same beyond doubt is refused.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from sparsepath.data.names import NumberedNames
+from sparsepath.errors import InputError
+
+NAMES, PLACES, NUMBERS = "names", "places", "numbers"
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The columns of a file.
+
+    Attributes
+    ----------
+    kind : {"names", "places", "numbers"}
+        What a column is known by.
+    columns : int
+        How many there are; of an svmlight file the features, up to the last that has an entry.
+    first : int
+        The number of the first column: 1 for svmlight files that count from 1.
+    target : int or None
+        The place of the target, if it is one of the columns.
+    """
+
+    kind: str
+    columns: int
+    first: int = 0
+    target: int | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values."""
+        return asdict(self)
+
+    @classmethod
+    def of_model(cls, model: Any) -> "Layout":
+        """The layout of the file that a model was fitted to, as far as the model tells."""
+        record = getattr(getattr(model, "path_", None), "data", {}).get("layout")
+        if isinstance(record, Mapping):
+            return cls(**record)
+        named = getattr(model, "feature_names_in_", None) is not None
+        return cls(NAMES if named else PLACES, int(model.n_features_in_))
+
+    @property
+    def ends(self) -> tuple[str, str]:
+        """The names of the first and the last feature of columns without names."""
+        first, last = self.first, self.first + self.columns - 1
+        return (
+            f"x{first + (self.target == 0)}",
+            f"x{last - (self.target == self.columns - 1 and last > first)}",
+        )
+
+
+def same_columns(
+    path: Path, model: Layout, used: Sequence[str], file: Layout, known: Sequence[str]
+) -> list[str]:
+    """What the columns that a model uses are called in another file.
+
+    Parameters
+    ----------
+    path : Path
+        The file, for messages.
+    model, file : Layout
+        Of the file that the model was fitted to, and of this one.
+    used, known : sequence of str
+        The names of the columns that the model uses, and of those in the file.
+    """
+    if file.kind == NAMES:
+        if model.kind != NAMES:
+            _check_names(path, model, known)
+        return list(used)
+    if model.kind == NAMES:
+        some = ", ".join(map(repr, used[:3]))
+        raise InputError(
+            f"{path} has columns without names, and the model knows its columns by name"
+            + (f" ({some}{', ...' * (len(used) > 3)})" if used else "")
+            + "; give a file that has names."
+        )
+    if file.kind == PLACES:
+        return _at_places(path, model, used, file)
+    return _by_number(path, model, used, file)
+
+
+def _check_names(path: Path, model: Layout, known: Sequence[str]) -> None:
+    """Names x0, x1, ... of another file mean the same columns if they begin and end alike."""
+    absent = [name for name in model.ends if name not in known]
+    if absent:
+        raise InputError(
+            f"{path} lacks the column {absent[0]!r}: the model was fitted to {_said(model)}, so "
+            "the names must be those."
+        )
+
+
+def _at_places(path: Path, model: Layout, used: Sequence[str], file: Layout) -> list[str]:
+    features = model.columns - (model.target is not None)
+    if model.kind == NUMBERS:
+        same = file.columns == model.columns
+    else:
+        last = model.target == model.columns - 1
+        same = file.columns == model.columns or (last and file.columns == features)
+    if not same:
+        or_less = ""
+        if model.target is not None and model.target == features:
+            or_less = f", or {features} without the target"
+        raise InputError(
+            f"{path} has {file.columns} columns without names, and {model.columns}{or_less} are "
+            f"expected: the model was fitted to {_said(model)}."
+        )
+    return [f"x{int(name[1:]) - model.first}" for name in used]
+
+
+def _by_number(path: Path, model: Layout, used: Sequence[str], file: Layout) -> list[str]:
+    last = file.first + file.columns - 1  # the largest number that occurs
+    if model.kind == NUMBERS:
+        if model.first == 1 and file.first == 0:
+            raise InputError(
+                f"{path} counts its columns from 0, and the model was fitted to {_said(model)}; "
+                "write the file counted from 1."
+            )
+        if model.first == 0 and file.first == 1 and last >= model.columns:
+            raise InputError(
+                f"{path} has no column 0 and has a column {last}, so that it seems to count from "
+                f"1, and the model was fitted to {_said(model)}; write the file counted from 0."
+            )
+        return list(used)
+    features = model.columns - (model.target is not None)
+    if model.target in (None, features):
+        if file.first == 0 and last < features:
+            return list(used)
+        if file.first == 1 and last == features:
+            return [f"x{int(name[1:]) + 1}" for name in used]
+    raise InputError(
+        f"{path}: its columns {file.first} to {last} cannot be matched beyond doubt, as the model "
+        f"was fitted to {_said(model)}; give a file laid out like that one."
+    )
+
+
+def _said(layout: Layout) -> str:
+    if layout.kind == NUMBERS:
+        first, last = layout.ends
+        return f"an svmlight file counted from {layout.first} (columns {first} to {last})"
+    where = "" if layout.target is None else f", the target in column x{layout.target}"
+    plural = "s" * (layout.columns != 1)
+    return f"a file of {layout.columns} column{plural} without names{where}"
+
+
+def numbered(layout: Layout) -> NumberedNames:
+    """The names of all columns that have none."""
+    return NumberedNames(layout.columns, layout.first)

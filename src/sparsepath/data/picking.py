@@ -1,0 +1,103 @@
+"""Columns of a file found by name or position, rows by value; what a target may be."""
+
+import difflib
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsepath.data.formats import Array, listed, shortened
+from sparsepath.errors import InputError
+
+Key = str | int
+"""A column: its name, or its position (negative from the end)."""
+
+Rows = tuple[Key, object] | tuple[Key, str, object]
+"""Rows where a column has a value: (column, value), or (column, "!=", value) for all others."""
+
+
+def several(keys: Key | Sequence[Key]) -> Sequence[Key]:
+    """A list of keys, of which there may be one."""
+    return [keys] if isinstance(keys, str | int | np.integer) else keys
+
+
+def find_column(path: Path, key: Key, names: Sequence[str], beside: Iterable[str] = ()) -> str:
+    """The name of a column given by name or by position."""
+    beside = list(beside)
+    if isinstance(key, str) and (key in beside or key in names):
+        return key
+    try:
+        return names[int(key)]
+    except IndexError:
+        raise InputError(f"{path} has {len(names)} columns, so there is no number {key}.") from None
+    except ValueError:
+        known = [*beside, *names[:10_000]]
+        lower = {name.lower(): name for name in known}
+        close = difflib.get_close_matches(str(key).lower(), lower, n=3)
+        hint = f" (did you mean {' or '.join(repr(lower[c]) for c in close)}?)" if close else ""
+        total = len(beside) + len(names)
+        raise InputError(
+            f"{path}: no column {shortened(key)}{hint} among {listed(known, total=total)}."
+        ) from None
+
+
+def column_of(rows: Rows) -> Key:
+    """The column by which rows are picked."""
+    return rows[0]
+
+
+def rows_where(path: Path, name: str, values: Array, rows: Rows) -> NDArray[np.bool_]:
+    """Where a column has a value, or any other; the value may be given as text."""
+    if len(rows) == 3 and rows[1] not in ("=", "!="):
+        raise InputError(f"{path}: rows={rows!r}: the middle must be '=' or '!='.")
+    unequal = len(rows) == 3 and rows[1] == "!="
+    text = str(rows[-1])
+    equal = np.zeros(len(values), dtype=bool)
+    if values.ndim != 1:
+        raise InputError(f"{path}: {name!r} has {values.ndim} dimensions; rows needs a 1-D array.")
+    if values.dtype.kind in "iuf":
+        with suppress(ValueError):
+            equal = values == float(text)
+    elif values.dtype.kind == "b":
+        equal = values == {"true": True, "1": True, "false": False, "0": False}.get(text.lower())
+    else:
+        equal = np.array([_as_text(value) == text for value in values], dtype=bool)
+    keep = ~equal if unequal else equal
+    if not keep.any():
+        if unequal:
+            raise InputError(f"{path}: every row has {name!r} equal to {shortened(text)}.")
+        some = list(dict.fromkeys(_as_text(value) for value in values))
+        raise InputError(
+            f"{path}: no row has {name!r} equal to {shortened(text)}; it has {listed(some)}."
+        )
+    return keep
+
+
+def _as_text(value: object) -> str:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+
+
+def checked_target(path: Path, name: str, values: Array) -> Array:
+    """A target of numbers, booleans or strings, with nothing missing, as an array of its own."""
+    kind = values.dtype.kind
+    if kind in "biuf":
+        bad = 0 if kind != "f" else np.count_nonzero(~np.isfinite(values))
+        values = np.array(values, dtype=values.dtype.newbyteorder("="))
+    elif kind in "US":
+        bad = 0
+        values = values.astype(str) if kind == "U" else np.char.decode(values, errors="replace")
+    elif kind == "O" and all(value is None or isinstance(value, str) for value in values.flat):
+        bad = sum(value is None for value in values.flat)
+        values = values.astype(str)
+    else:
+        raise InputError(
+            f"{path}: target {name!r} must be numbers or text, not {shortened(values.flat[0])}."
+        )
+    if bad:
+        raise InputError(
+            f"{path}: target {name!r} is missing or infinite in {bad} of {len(values)} rows; leave "
+            f"those rows out."
+        )
+    return values

@@ -1,0 +1,284 @@
+"""Columns that are no features, labels that are no numbers, and errors as people know them."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.datasets import dump_svmlight_file, load_diabetes
+from sklearn.linear_model import Ridge
+
+from sparsepath.data import readers
+from sparsepath.data.readers import read_table, write_table
+
+from .conftest import Run, refused
+
+RNG = np.random.default_rng(0)
+N = 60
+Y = RNG.normal(size=N)
+A, B = Y + RNG.normal(size=N), RNG.normal(size=N)
+
+
+def table(folder: Path, columns: dict, name: str = "data.csv") -> Path:
+    write_table(folder / name, columns)
+    return folder / name
+
+
+def unnamed(folder: Path, values: object = range(N)) -> Path:
+    file = folder / "pandas.csv"
+    rows = [f"{i},{a},{y}" for i, a, y in zip(values, np.sort(A), np.sort(Y), strict=True)]
+    file.write_text("\n".join([",a,y", *rows]) + "\n")
+    return file
+
+
+# Indices
+
+
+def test_an_index_without_a_name_is_left_out(run: Run, tmp_path: Path) -> None:
+    file = unnamed(tmp_path)
+    done = run("select", file, "--target", "y", "--quiet")
+    assert done.err == (
+        "Note: column 'x0' only numbers the rows and is left out; --keep-index takes it as a "
+        "feature.\n"
+    )
+    assert done.out.startswith("Use 1 of 1 feature: a.")
+    found = json.loads(run("select", file, "--target", "y", "--json").out)
+    assert found["n_features"] == 1
+    assert "'x0' only numbers the rows" in found["notes"][0]
+    kept = run("select", file, "--target", "y", "--keep-index", "--quiet")
+    assert "Use 2 of 2 features: a, x0." in kept.out
+    forced = run("select", file, "--target", "y", "--force", "x0", "--quiet")
+    assert "x0" in forced.out
+    assert "x0" in run("select", file, "--target", "x0", "--json").out
+    assert run("select", file, "--target", "y", "--drop", "x0", "--quiet").err == ""
+
+
+def test_row_names_without_a_name(run: Run, tmp_path: Path) -> None:
+    file = unnamed(tmp_path, [f"car {i}" for i in range(N)])
+    done = run("select", file, "--target", "y", "--quiet")
+    assert done.code == 0
+    assert "'x0'" in done.err
+
+
+@pytest.mark.parametrize("start", [0, 1])
+@pytest.mark.parametrize("ending", ["csv", "parquet", "npy"])
+def test_a_column_that_counts_rows(run: Run, tmp_path: Path, start: int, ending: str) -> None:
+    count = np.arange(N) + start
+    file = table(tmp_path, {"week": count, "a": A, "y": Y}, f"data.{ending}")
+    done = run("select", file, "--target", 2, "--json")
+    record = json.loads(done.out)
+    assert record["n_features"] == 1
+    assert "only numbers the rows" in done.err
+    out = tmp_path / "out"
+    run("select", file, "--target", 2, "--out", out)
+    assert run("predict", out / "model.joblib", file).code == 0
+
+
+def test_what_does_not_count_rows(tmp_path: Path) -> None:
+    columns = {
+        "a": A,
+        "shuffled": RNG.permutation(N),
+        "from two": np.arange(N) + 2,
+        "missing": np.where(np.arange(N) == 50, 0, np.arange(N)),
+        "y": Y,
+    }
+    file = table(tmp_path, columns)
+    assert read_table(file, target="y", keep_index=False).index == []
+    short = table(tmp_path, {"count": [1, 2, 3], "y": [3, 1, 2]}, "short.csv")
+    assert read_table(short, target="y", keep_index=False).names == ["count"]
+
+
+def test_in_python_an_index_is_kept_unless_asked(tmp_path: Path) -> None:
+    file = unnamed(tmp_path)
+    assert read_table(file, target="y").names == ["x0", "a"]
+    found = read_table(file, target="y", keep_index=False)
+    assert (found.names, found.index) == (["a"], ["x0"])
+    assert read_table(file, target="y", keep_index=["x0"]).names == ["x0", "a"]
+
+
+# Leaks and ids
+
+
+@pytest.mark.parametrize("kind", ["numbers", "classes"])
+def test_a_column_that_is_the_target(run: Run, tmp_path: Path, kind: str) -> None:
+    y = Y if kind == "numbers" else np.where(Y > 0, "yes", "no")
+    leak = 2 * Y + 1 if kind == "numbers" else np.where(Y > 0, -3.5, 4.0)
+    near = Y + 0.01 * B
+    file = table(tmp_path, {"a": A, "leak, 2": leak, "near": near, "none": 0 * A + 0.1, "y": y})
+    done = run("select", file, "--target", "y", "--quiet")
+    assert done.code == 0
+    assert done.err == (
+        "Warning: column 'leak, 2' is the target 'y' up to a linear map (correlation 1): if it is "
+        'not known before the target is, leave it out by --drop "leak, 2"\n'
+    )
+    assert "of 4 features: leak, 2" in done.out, "told, not taken away"
+    assert run("select", file, "--target", "y", "--quiet", "--drop", '"leak, 2"').err == ""
+
+
+def test_a_leak_in_a_sparse_file(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "leak.svm"
+    X = np.column_stack([A, B, 3 * Y, 0 * A + 2])
+    X[::3, 1] = 0
+    dump_svmlight_file(X, Y, str(file), zero_based=False)
+    assert "Warning: column 'x3' is the target" in run("select", file, "--quiet").err
+
+
+def test_ids(run: Run, tmp_path: Path) -> None:
+    columns = {
+        "customer_id": RNG.permutation(10**6)[:N],
+        "order": RNG.permutation(N) + 500,
+        "income": RNG.permutation(10**6)[:N],
+        "age": RNG.integers(20, 60, N),
+        "a": A,
+        "y": Y,
+    }
+    done = run("select", table(tmp_path, columns), "--target", "y", "--quiet")
+    assert done.err == (
+        "Note: columns 'customer_id', 'order' hold whole numbers that are all different; if these "
+        "are ids, leave them out by --drop.\n"
+    )
+
+
+def test_real_data_bring_no_note(run: Run, files: dict[str, Path]) -> None:
+    for kind, target in (("csv", "progression"), ("iris", "kind")):
+        assert run("select", files[kind], "--target", target, "--quiet").err == ""
+
+
+# Labels, and numbers that cannot be squared
+
+
+def test_labels_of_many_classes_are_pointed_out(run: Run, tmp_path: Path) -> None:
+    X, labels = RNG.normal(size=(1000, 3)), RNG.integers(1, 40, 1000)
+    dump_svmlight_file(X, labels, str(tmp_path / "labels.svm"), zero_based=False)
+    write_table(tmp_path / "labels.csv", {"a": X[:, 0], "y": labels})
+    words = "39 different whole numbers are taken as quantities (regression)"
+    for file in ("labels.svm", "labels.csv"):
+        options = ["select", tmp_path / file, "--target", "y", "--max-features", 1, "--quiet"]
+        assert words in run(*options).err
+        assert run(*options, "--task", "regression").err == ""
+        assert run(*options, "--task", "classification").err == ""
+
+
+@pytest.mark.parametrize(("scale", "words"), [(1e300, "up to"), (1e-200, "varies by")])
+def test_a_target_whose_squares_are_no_numbers(run: Run, tmp_path, scale, words) -> None:
+    file = table(tmp_path, {"a": A, "y": Y * scale})
+    refused(run("select", file, "--target", "y"), "target 'y'", words, "power of ten")
+
+
+def test_a_feature_whose_squares_are_no_numbers(run: Run, tmp_path: Path) -> None:
+    file = table(tmp_path, {"a": A * 1e300, "y": Y})
+    refused(run("select", file, "--target", "y"), "column 'a'", "squares")
+
+
+# The sentence
+
+
+def test_nothing_to_use_is_not_still_falling(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "flat.csv").write_text("a,b,y\n1,1,0\n1,1,1\n1,1,2\n")
+    done = run("select", tmp_path / "flat.csv", "--target", "y", "--quiet")
+    assert done.out.startswith("Use none of the 2 features.")
+    assert "falling" not in done.out
+    X = RNG.normal(size=(300, 8))
+    np.savez(tmp_path / "trifle.npz", X=X, y=X @ np.r_[1, 1, 1, 1, 1, 1e-3, 0, 0])
+    done = run("select", tmp_path / "trifle.npz", "--target", "y", "--quiet", "--max-features", 7)
+    assert "falling" not in done.out
+    done = run("select", tmp_path / "trifle.npz", "--target", "y", "--quiet", "--max-features", 3)
+    assert "still falling" in done.out
+
+
+def test_all_chosen_features_are_named(run: Run, tmp_path: Path) -> None:
+    X = RNG.normal(size=(200, 30))
+    np.savez(tmp_path / "many.npz", X=X, y=X.sum(1))
+    done = run("select", tmp_path / "many.npz", "--target", "y", "--quiet", "--choose", 30)
+    assert all(f"x{j}" in done.out.replace(",", " ").replace(".", " ").split() for j in range(30))
+    assert "more" not in done.out
+
+
+def test_methods_by_their_other_names(run: Run, files: dict[str, Path]) -> None:
+    for given, here in (("lasso", "grafting"), ("RFE", "backward-rls"), ("stepwise", "floating")):
+        done = run("select", files["csv"], "--target", "progression", "--method", given)
+        refused(done, f"--method {given} is not known (", f"called {here}")
+        assert "did you mean" not in done.err
+        assert f"{here}" in done.err.split("); use one of")[0]
+
+
+# Errors as people know them
+
+
+def test_rmse_and_r2(run: Run, files: dict[str, Path]) -> None:
+    done = run("select", files["csv"], "--target", "progression", "--json")
+    chosen = json.loads(done.out)["chosen"]
+    X, y = load_diabetes(return_X_y=True, scaled=False)
+    Z = X[:, chosen["columns"]] / X[:, chosen["columns"]].std(axis=0)
+    off = [y[i] - fit(Z, y, i).predict(Z[[i]])[0] for i in range(len(y))]
+    empty = [y[i] - np.delete(y, i).mean() for i in range(len(y))]
+    assert chosen["rmse"] == pytest.approx(np.sqrt(np.mean(np.square(off))), rel=1e-9)
+    assert chosen["r2"] == pytest.approx(1 - np.sum(np.square(off)) / np.sum(np.square(empty)))
+    words = run("select", files["csv"], "--target", "progression", "--quiet").out
+    assert f"in the same way RMSE {chosen['rmse']:.4g}, R2 {chosen['r2']:.3f}." in words
+
+
+def fit(Z: np.ndarray, y: np.ndarray, *without: int) -> Ridge:
+    return Ridge(alpha=1.0).fit(np.delete(Z, without, axis=0), np.delete(y, without))
+
+
+def test_error_rate_and_auc(run: Run, tmp_path: Path) -> None:
+    m = 40
+    X = RNG.normal(size=(m, 6))
+    y = np.where(X[:, 0] + X[:, 3] + RNG.normal(size=m) > 0.3, "yes", "no")
+    columns = {f"c{j}": X[:, j] for j in range(6)}
+    file = table(tmp_path, {**columns, "y": y})
+    chosen = json.loads(run("select", file, "--target", "y", "--json").out)["chosen"]
+    Z = X[:, chosen["columns"]] / X[:, chosen["columns"]].std(axis=0)
+    code = np.where(y == "yes", 1.0, -1.0)
+    wrong = [(fit(Z, code, i).predict(Z[[i]])[0] > 0) != (code[i] > 0) for i in range(m)]
+    assert chosen["error_rate"] == pytest.approx(np.mean(wrong))
+    right = []
+    for i in np.flatnonzero(code > 0):
+        for j in np.flatnonzero(code < 0):
+            of_i, of_j = fit(Z, code, i, j).predict(Z[[i, j]])
+            right.append(of_i > of_j)
+    assert chosen["auc"] == pytest.approx(np.mean(right))
+    words = run("select", file, "--target", "y", "--quiet").out
+    assert f"in the same way error rate {100 * chosen['error_rate']:.3g} %, AUC" in words
+    zero_one = json.loads(run("select", file, "--target", "y", "--loss", "zero-one", "--json").out)
+    assert "error_rate" not in zero_one["chosen"], "it is the criterion"
+
+
+# Reading
+
+
+def test_the_file_is_read_once(run: Run, tmp_path: Path, monkeypatch) -> None:
+    file = table(tmp_path, {"a": A, "b": B, "w": np.abs(B) + 1, "g": np.arange(N) % 5, "y": Y})
+    calls = []
+    real = readers.read_columns
+    monkeypatch.setattr(readers, "read_columns", lambda *a, **k: calls.append(a) or real(*a, **k))
+    done = run("select", file, "--target", "y", "--weights", "w", "--groups", "g", "--json")
+    assert json.loads(done.out)["n_features"] == 2
+    assert len(calls) == 1
+    refused(run("select", file, "--target", "y", "--weights", "-1"), "'y' is the target")
+
+
+def test_rows_that_are_not(run: Run, tmp_path: Path) -> None:
+    part = np.array(["train", "test", "other"])[np.arange(N) % 3]
+    file = table(tmp_path, {"a": A, "part": part, "y": Y})
+    done = run("select", file, "--target", "y", "--rows", "part!=test", "--json")
+    assert json.loads(done.out)["n_samples"] == np.count_nonzero(part != "test")
+    refused(run("select", file, "--target", "y", "--rows", "part!"), "split!=train")
+    one = table(tmp_path, {"a": A, "part": np.full(N, "test"), "y": Y}, "one.csv")
+    refused(run("select", one, "--target", "y", "--rows", "part!=test"), "every row has 'part'")
+
+
+def test_the_example_is_what_is_wrong(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "cell.csv"
+    file.write_text("age,split,y\n59.0,a,1\n,a,1\n60,b,2\nn.d.,a,3\n61,a,4\n")
+    words = "text or dates (such as 'n.d.' in row 4) in column 'age'"
+    refused(run("select", file, "--target", "y", "--drop", "split"), words)
+    refused(run("select", file, "--target", "y", "--rows", "split=a"), words)
+    file.write_text("age,y\n1,1\n" + "z" * 10_000 + ",2\n")
+    done = run("select", file, "--target", "y")
+    refused(done, "'zzzzz")
+    assert len(done.err) < 500 + 2 * len(str(file))
+    file.write_text("a" * 10_000 + ",y\nu,1\nv,2\n")
+    done = run("select", file, "--target", "y")
+    assert len(done.err) < 500 + 2 * len(str(file))
