@@ -11,7 +11,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from sparsepath.data.names import NumberedNames
 from sparsepath.errors import InputError
 
 NAMES, PLACES, NUMBERS = "names", "places", "numbers"
@@ -152,8 +151,3 @@ def _said(layout: Layout) -> str:
     where = "" if layout.target is None else f", the target in column x{layout.target}"
     plural = "s" * (layout.columns != 1)
     return f"a file of {layout.columns} column{plural} without names{where}"
-
-
-def numbered(layout: Layout) -> NumberedNames:
-    """The names of all columns that have none."""
-    return NumberedNames(layout.columns, layout.first)

@@ -43,11 +43,6 @@ def find_column(path: Path, key: Key, names: Sequence[str], beside: Iterable[str
         ) from None
 
 
-def column_of(rows: Rows) -> Key:
-    """The column by which rows are picked."""
-    return rows[0]
-
-
 def rows_where(path: Path, name: str, values: Array, rows: Rows) -> NDArray[np.bool_]:
     """Where a column has a value, or any other; the value may be given as text."""
     if len(rows) == 3 and rows[1] not in ("=", "!="):
