@@ -30,6 +30,15 @@ if TYPE_CHECKING:
         grafting_path,
     )
     from sparsepath.information import MutualInfoSelector, mutual_information
+    from sparsepath.judging import (
+        Honest,
+        HonestError,
+        Null,
+        Stability,
+        honest_error,
+        permutation_null,
+        stability,
+    )
     from sparsepath.lars import LarsSelector
     from sparsepath.path import SelectionPath
     from sparsepath.rbf import (
@@ -65,6 +74,8 @@ _HOMES = {
     "GraftingPath": "grafting",
     "GraftingRegressor": "grafting",
     "GraftingRegressorCV": "grafting",
+    "Honest": "judging",
+    "HonestError": "judging",
     "InputError": "errors",
     "LSSVMClassifier": "rbf",
     "LSSVMForwardRegressor": "rbf",
@@ -74,6 +85,7 @@ _HOMES = {
     "MLPGraftingRegressor": "grafting",
     "Move": "steps",
     "MutualInfoSelector": "information",
+    "Null": "judging",
     "OPELMClassifier": "elm",
     "OPELMRegressor": "elm",
     "PathWarning": "errors",
@@ -89,6 +101,7 @@ _HOMES = {
     "SparseRLSRegressor": "rls",
     "SparseRankRLS": "rls",
     "SparsepathError": "errors",
+    "Stability": "judging",
     "Step": "steps",
     "compare": "comparison",
     "grafting_path": "grafting",
@@ -112,6 +125,8 @@ __all__ = [
     "GraftingPath",
     "GraftingRegressor",
     "GraftingRegressorCV",
+    "Honest",
+    "HonestError",
     "InputError",
     "LSSVMClassifier",
     "LSSVMForwardRegressor",
@@ -121,6 +136,7 @@ __all__ = [
     "MLPGraftingRegressor",
     "Move",
     "MutualInfoSelector",
+    "Null",
     "OPELMClassifier",
     "OPELMRegressor",
     "PathWarning",
@@ -136,11 +152,15 @@ __all__ = [
     "SparseRLSRegressor",
     "SparseRankRLS",
     "SparsepathError",
+    "Stability",
     "Step",
     "compare",
     "grafting_path",
+    "honest_error",
     "mutual_information",
+    "permutation_null",
     "rls_state",
+    "stability",
 ]
 
 try:
