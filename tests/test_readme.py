@@ -61,8 +61,11 @@ for frame in (path, Surface({1.0: path}), Comparison({"a": path}, {"a": path})):
 
 def test_links_are_not_to_files_beside_it():
     """On the page of a package index there is nothing beside it."""
-    assert [link for link in re.findall(r"\]\(([^)]*)\)", README.read_text("utf-8"))
-            if not link.startswith("https://")] == []
+    assert [
+        link
+        for link in re.findall(r"\]\(([^)]*)\)", README.read_text("utf-8"))
+        if not link.startswith("https://")
+    ] == []
 
 
 def test_pages_that_it_names_are_there():

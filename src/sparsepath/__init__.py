@@ -29,7 +29,11 @@ if TYPE_CHECKING:
         MLPGraftingRegressor,
         grafting_path,
     )
-    from sparsepath.information import MutualInfoSelector, mutual_information
+    from sparsepath.information import (
+        MutualInfoRegressor,
+        MutualInfoSelector,
+        mutual_information,
+    )
     from sparsepath.lars import LarsSelector
     from sparsepath.path import SelectionPath
     from sparsepath.rbf import (
@@ -73,6 +77,7 @@ _HOMES = {
     "MLPGraftingClassifier": "grafting",
     "MLPGraftingRegressor": "grafting",
     "Move": "steps",
+    "MutualInfoRegressor": "information",
     "MutualInfoSelector": "information",
     "OPELMClassifier": "elm",
     "OPELMRegressor": "elm",
@@ -117,6 +122,7 @@ __all__ = [
     "MLPGraftingClassifier",
     "MLPGraftingRegressor",
     "Move",
+    "MutualInfoRegressor",
     "MutualInfoSelector",
     "OPELMClassifier",
     "OPELMRegressor",

@@ -272,6 +272,7 @@ class SelectionPath:
         ``entered`` and ``left`` are against the size before; names are joined by commas. The frame
         is of ``backend`` ("pandas", "polars" or "pyarrow"), or of the first that is installed.
         """
+
         def joined(subset: Iterable[int]) -> str:
             return ", ".join(self.feature_names[i] for i in subset)
 
