@@ -101,7 +101,7 @@ def sparsepath_path(X, y, l1s, tol):
             X, y[:, None], np.ones(len(y)), Logistic(), threads,
             fit_intercept=False, standardize=False,
         )  # fmt: skip
-        fits, _ = problem.path(l1s.tolist(), Penalty.of(X.shape[1], 1.0), Options(tol=tol))
+        fits = problem.path(l1s.tolist(), Penalty.of(X.shape[1], 1.0), Options(tol=tol))
     return [fit.solution.W[:, 0] for fit in fits]
 
 

@@ -1,5 +1,13 @@
 """Callbacks of scikit-learn's kind for the tests of all rooms."""
 
+from importlib.util import find_spec
+
+import pytest
+
+listened = pytest.mark.skipif(
+    find_spec("sklearn.callback") is None, reason="scikit-learn has callbacks from 1.9"
+)
+
 
 class Listener:
     """A callback of scikit-learn's kind that writes down what it is told."""

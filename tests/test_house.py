@@ -103,6 +103,21 @@ def test_there_is_no_attic():
         assert not {"utils", "helpers", "misc", "common"} & set(file.with_suffix("").parts[-2:])
 
 
+# What is done in one place only: who may write it. Greedy RLS still has a run of its own.
+ONCE = {
+    r"except \(?[^:]*KeyboardInterrupt|raise KeyboardInterrupt": {"running", "cli", "rls"},
+    r"(?m)^(?!\s*>>>).*\bSelectionPath\($": {"running", "path", "rls"},
+    r"sklearn\.callback import": {"running"},
+}
+
+
+@pytest.mark.parametrize("pattern", ONCE)
+def test_the_life_of_a_fit_is_written_once(pattern):
+    for file in MODULES:
+        if re.search(pattern, file.read_text("utf-8")):
+            assert room_of(dotted(file)) in ONCE[pattern], file
+
+
 def modules_after(program):
     """The top-level modules that a fresh interpreter has loaded after the program."""
     tell = "\nimport sys\nprint(*sorted({name.split('.')[0] for name in sys.modules}))"

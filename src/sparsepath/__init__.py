@@ -29,7 +29,11 @@ if TYPE_CHECKING:
         MLPGraftingRegressor,
         grafting_path,
     )
-    from sparsepath.information import MutualInfoSelector, mutual_information
+    from sparsepath.information import (
+        MutualInfoRegressor,
+        MutualInfoSelector,
+        mutual_information,
+    )
     from sparsepath.judging import (
         Honest,
         HonestError,
@@ -84,6 +88,7 @@ _HOMES = {
     "MLPGraftingClassifier": "grafting",
     "MLPGraftingRegressor": "grafting",
     "Move": "steps",
+    "MutualInfoRegressor": "information",
     "MutualInfoSelector": "information",
     "Null": "judging",
     "OPELMClassifier": "elm",
@@ -135,6 +140,7 @@ __all__ = [
     "MLPGraftingClassifier",
     "MLPGraftingRegressor",
     "Move",
+    "MutualInfoRegressor",
     "MutualInfoSelector",
     "Null",
     "OPELMClassifier",

@@ -7,6 +7,7 @@ from pathlib import Path
 import joblib
 import numpy as np
 import pytest
+from sparsepath.cli.judged import MutualInfoRegressor
 
 from sparsepath import (
     GraftingRegressor,
@@ -15,7 +16,6 @@ from sparsepath import (
     SparseRankRLS,
     SparseRLSRegressor,
 )
-from sparsepath.cli.judged import MutualInfoRegressor
 from sparsepath.cli.methods import METHODS, PARAMETERS
 from sparsepath.data.readers import read_table, write_table
 
@@ -250,8 +250,8 @@ def test_mutual_information_is_judged_by_a_machine(run: Run, small, tmp_path: Pa
     assert "Leave-one-out squared error of OP-ELM" in done.out
     model = joblib.load(tmp_path / "model.joblib")
     assert isinstance(model, MutualInfoRegressor)
-    assert model.selector_.path_.criterion == "minus mutual information"
-    assert model.selector_.path_.subsets == model.path_.subsets
+    assert model.mutual_information_.keys() == set(model.path_.sizes)
+    assert type(model).__module__.startswith("sparsepath.information")
     y = read_table(small["numbers"], target="y").y
     left_out = [(y[i] - np.delete(y, i).mean()) ** 2 for i in range(len(y))]
     np.testing.assert_allclose(model.path_.error(0), np.mean(left_out))

@@ -14,6 +14,7 @@ from contract.every import (
     NAMES,
     NEW,
     NUMBERS,
+    SELECTORS,
     X,
     answers,
     make,
@@ -159,6 +160,8 @@ def test_linear_models_are_those_of_the_path(name, fitted):
 @pytest.mark.parametrize("kind", ["pandas", "polars"])
 def test_names_go_in_and_come_out(name, kind, fitted):
     frames = pytest.importorskip(kind)
+    if kind == "polars" and not hasattr(SELECTORS[name], "set_callbacks"):
+        pytest.skip("before 1.9 scikit-learn reads polars by a protocol that polars has given up")
     names = [f"column {letter}" for letter in "abcdef"]
 
     def frame(values):
@@ -215,9 +218,5 @@ def test_a_fit_that_fails_leaves_no_trace(name):
 
 
 def test_a_selector_without_an_entry_runs_by_its_defaults(monkeypatch):
-    monkeypatch.setitem(
-        __import__("contract.every").every.SELECTORS,
-        "Unknown",
-        type("Unknown", (LarsSelector,), {}),
-    )
+    monkeypatch.setitem(SELECTORS, "Unknown", type("Unknown", (LarsSelector,), {}))
     assert make("Unknown").fit(X, target("Unknown")).path_.complete

@@ -5,7 +5,6 @@ import threading
 import time
 import warnings
 
-import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 
@@ -166,7 +165,3 @@ def test_a_search_goes_on_from_its_checkpoint(name, tmp_path):
     assert (resumed.path_.errors == whole.path_.errors).all()
     assert resumed.path_.complete
     assert (answers(resumed) == answers(whole)).all()
-
-
-def test_numbers_are_finite():
-    assert np.isfinite(X).all()

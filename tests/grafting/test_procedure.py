@@ -11,6 +11,7 @@ from sparsepath.grafting.criterion import Logistic, Penalty, Squared
 from sparsepath.grafting.engines import Engine
 from sparsepath.grafting.fitting import Options, Problem
 from sparsepath.grafting.procedure import choose_weight
+from sparsepath.path import SelectionPath
 
 LOSSES = {"logistic": Logistic(), "squared": Squared()}
 
@@ -83,10 +84,10 @@ def test_the_criterion_falls_and_the_path_replays():
     found, whole = run(X, y, "logistic", Penalty.of(12, 0.01, 0.0, 0.001))
     kept = [step.criterion for step in found.record.history if step.action == "add"]
     assert (np.diff(kept) < 0).all()
-    path = whole.selection_path(found.record, names=None, method="grafting", parameters={})
-    *_, last = path.replay()
+    path = whole.found(found.record)
+    *_, last = SelectionPath(path.steps, n_features=12, moves=path.moves).replay()
     assert sorted(last) == sorted(found.selected)
-    assert path.sizes[0] == 0
+    assert 0 in found.record.models
 
 
 def test_single_steps_reach_the_convex_optimum_and_weights_can_leave():
@@ -130,11 +131,12 @@ def test_an_interrupt_keeps_what_was_found(monkeypatch):
 
     plain = Engine.optimise
     monkeypatch.setattr(Engine, "optimise", optimise)
-    found, design = run(X, y, "logistic", penalty)
-    assert found.record.stopped == "interrupted"
+    with Threads(1) as threads:
+        cut = Problem(X, y[:, None], np.ones(len(y)), LOSSES["logistic"], threads)
+        with pytest.raises(KeyboardInterrupt):
+            cut.fit(penalty, Options(steps="single"))
+        found = cut.cut_short(cut.so_far(), penalty, Options(steps="single"))
     assert found.selected == whole.selected[:3]
-    path = design.selection_path(found.record, names=None, method="grafting", parameters={})
-    assert not path.complete
     assert np.flatnonzero(found.solution.W[:, 0]).tolist() == sorted(found.selected)
 
 

@@ -74,7 +74,7 @@ def test_the_path_is_the_same_with_and_without(order, standardize, monkeypatch):
         with Threads(1) as threads:
             task = Problem(X, Y, np.ones(len(X)), loss, threads, standardize=standardize)
             l1s = task.scale * np.geomspace(1, 0.02, 12)
-            fits, _ = task.path(l1s.tolist(), Penalty.of(200, 1.0), Options(tol=1e-10))
+            fits = task.path(l1s.tolist(), Penalty.of(200, 1.0), Options(tol=1e-10))
         found.append([fit.solution for fit in fits])
     for plain, screened in zip(*found, strict=True):
         assert screened.criterion == pytest.approx(plain.criterion, rel=1e-12)
@@ -110,7 +110,7 @@ def test_certificates_along_a_path_do_not_depend_on_what_was_read():
     with Threads(1) as threads:
         task = Problem(np.asfortranarray(X), Y, np.ones(len(X)), loss, threads)
         l1s = (task.scale * np.geomspace(0.6, 0.5, 15)).tolist()
-        fits, _ = task.path(l1s, Penalty.of(task.design.n, 1.0), Options(tol=0.02))
+        fits = task.path(l1s, Penalty.of(task.design.n, 1.0), Options(tol=0.02))
         unread = 0
         for l1, fit in zip(l1s, fits, strict=True):
             found = fit.solution

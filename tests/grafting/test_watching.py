@@ -8,10 +8,9 @@ import textwrap
 
 import numpy as np
 import pytest
-from sklearn.callback import ProgressBar
 from sklearn.datasets import load_iris
 
-from listening import Listener
+from listening import Listener, listened
 from sparsepath import (
     GraftingClassifier,
     GraftingClassifierCV,
@@ -308,6 +307,7 @@ def test_ctrl_c_in_the_second_round_of_the_convex_solver(monkeypatch):
     assert part.kkt_violation_ > 1e-8
 
 
+@listened
 @every
 def test_callbacks_of_scikit_learn(name, data):
     seen, listener = [], Listener()
@@ -324,10 +324,13 @@ def test_callbacks_of_scikit_learn(name, data):
     assert plain(model.path_) == plain(seen[0])
 
 
+@listened
 @every
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_the_progress_bar_of_scikit_learn(name, data, capsys):
     model, X, y = make(name, data)
+    from sklearn.callback import ProgressBar
+
     model.set_callbacks(ProgressBar()).fit(X, y)
     assert type(model).__name__ in capsys.readouterr().out
 

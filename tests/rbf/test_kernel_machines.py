@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from sklearn.model_selection import KFold, LeaveOneOut, ShuffleSplit
 
-from listening import Listener
+from listening import Listener, listened
 from slow_twins import rbf as twin
 from sparsepath import (
     InputError,
@@ -173,6 +173,7 @@ def test_forward_selection_with_folds_and_the_empty_model():
     assert_allclose(model.path_.error(0), np.mean(np.concatenate(e) ** 2))
 
 
+@listened
 def test_forward_selection_tells_and_can_be_ended():
     data = friedman(30, 6, random_state=1)
     given = {"max_features": 4, "gamma": 10.0, "sigma2": 3.0}

@@ -18,7 +18,6 @@ import scipy.sparse as sp
 import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
-from sklearn.callback import ProgressBar
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, cross_val_score, cross_validate
@@ -26,7 +25,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from listening import Listener
+from listening import Listener, listened
 from problems import Case, make
 from rls.comparing import correlated, design_of, judge_of
 from slow_twins import rls
@@ -582,6 +581,7 @@ def test_a_plain_callback_sees_every_move_and_may_stop(search):
     assert plain(stopped.path_)["steps"] == plain(seen[2])["steps"]
 
 
+@listened
 @pytest.mark.parametrize("search", SEARCHES)
 @pytest.mark.parametrize("choose", ["one_se", "min", 4, 0.1])
 def test_callbacks_of_scikit_learn(search, choose):
@@ -600,6 +600,7 @@ def test_callbacks_of_scikit_learn(search, choose):
     assert plain(quiet.path_) == plain(model.path_)
 
 
+@listened
 @pytest.mark.parametrize("search", SEARCHES)
 def test_a_callback_of_scikit_learn_may_stop(search):
     case = correlated(4)
@@ -611,11 +612,14 @@ def test_a_callback_of_scikit_learn_may_stop(search):
     assert model.predict(case.X).shape == (20,)
 
 
+@listened
 @pytest.mark.parametrize("search", SEARCHES)
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_the_progress_bar_of_scikit_learn(search, capsys):
     case = correlated(2)
     model = SparseRLSRegressor(4, alpha=[0.1, 1.0], search=search, choose="min")
+    from sklearn.callback import ProgressBar
+
     model.set_callbacks(ProgressBar()).fit(case.X, case.Y[:, 0])
     assert "SparseRLSRegressor" in capsys.readouterr().out
 

@@ -206,7 +206,7 @@ def _elm_fs(task: str, parameters: Mapping[str, Any]) -> Any:
 
 def _mutual_information(search: str) -> Build:
     def build(task: str, parameters: Mapping[str, Any]) -> Any:
-        from sparsepath.cli.judged import MutualInfoRegressor
+        from sparsepath.information import MutualInfoRegressor
 
         return MutualInfoRegressor(**{"search": search, "random_state": SEED, **parameters})
 

@@ -1,13 +1,11 @@
 """Linear grafting with l1 chosen by cross-validation."""
 
-import copy
 import time
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
-from sklearn.callback import with_callbacks
 from sklearn.model_selection import check_cv
 
 from sparsepath.data.blocks import Floats
@@ -18,15 +16,8 @@ from sparsepath.grafting.criterion import Loss
 from sparsepath.grafting.faces import ClassifierFace, Factors, LinearGrafting, RegressorFace
 from sparsepath.grafting.fitting import Fit, Problem
 from sparsepath.grafting.folds import Task, judge
-from sparsepath.grafting.paths import collect, grid, selection_path
-from sparsepath.watching import (
-    CUT,
-    INTERRUPTED,
-    Callback,
-    is_watched,
-    tell,
-    warn_if_interrupted,
-)
+from sparsepath.grafting.paths import best_of_each_size, grid, path_moves
+from sparsepath.running import Callback, Found, Given, Run, Stop, fitting
 
 ERRORS = ("loss", "zero_one")
 
@@ -44,106 +35,81 @@ class _GraftingCV(LinearGrafting):
     n_jobs: int | None
     callback: Callback
     _error = "loss"
+    _of_size: dict[int, dict[str, Any]]
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Self:
+        given = Given.of(X, y, sample_weight=sample_weight, groups=groups)
         X = check_features(self, X, reset=True)
         Y, weights, loss = self._targets(y, sample_weight, X.shape[0])
         options, penalty = self._options(), self._penalty(1.0)
-        context = self._init_callback_context(max_subtasks=None)
-        context.call_on_fit_task_begin(estimator=self, X=X, y=y)
         splitter = check_cv(self.cv, y, classifier=isinstance(self, ClassifierMixin))
         splits = list(splitter.split(X, y, groups))
         begun = time.perf_counter()
         scale = {"fit_intercept": self.fit_intercept, "standardize": self.standardize}
+        fits: list[Fit] = []
+        errors: list[list[float]] = []
+
+        def found() -> Found | None:
+            seconds = time.perf_counter() - begun
+            return self._found(problem, l1s, list(fits), list(errors), seconds) if fits else None
+
         with Threads(1) as threads:
             problem = Problem(X, Y, weights, loss, threads, **scale)
             l1s = grid(problem, penalty, self.l1s, self.n_l1s, self.least)
+            with Run(self, given, X, method="grafting-cv", found=found) as run:
+                problem.path(l1s.tolist(), penalty, options, watch=run.tell, fits=fits)
+                if not run.stopped:
+                    task = Task(X, Y, weights, loss, l1s, penalty, options, self._error, scale)
+                    judge(task, splits, self.n_jobs, errors, run.tell)
+            return run.settle()
 
-            def keep(fits: list[Fit], errors: list[list[float]], stopped: str) -> None:
-                seconds = time.perf_counter() - begun
-                self._keep(problem, loss, l1s, fits, errors, seconds, stopped)
-
-            def tell_of(fits: list[Fit], errors: list[list[float]]) -> bool:
-                if not is_watched(self):
-                    return False
-                keep(fits, errors, "")
-                return tell(self, context, self.path_, lambda: copy.copy(self))
-
-            fits, cut = problem.path(
-                l1s.tolist(), penalty, options, watch=lambda fits: tell_of(fits, [])
-            )
-            errors: list[list[float]] = []
-            if not cut:
-                task = Task(X, Y, weights, loss, l1s, penalty, options, self._error, scale)
-                cut = judge(task, splits, self.n_jobs, errors, lambda: tell_of(fits, errors))
-            keep(fits, errors, cut or "all l1")
-        warn_if_interrupted(self.path_)
-        context.call_on_fit_task_end(estimator=self, X=X, y=y)
-        return self
-
-    def _keep(
+    def _found(
         self,
         problem: Problem,
-        loss: Loss,
         l1s: Floats,
         fits: list[Fit],
         errors: list[list[float]],
         seconds: float,
-        stopped: str,
-    ) -> None:
-        """The path, with the mean errors of the splits so far, and the model that it gives.
+    ) -> Found:
+        """The path, with the mean errors of the splits so far.
 
         Before the first split is done there are only the errors on the training data.
         """
-        self.l1s_ = l1s[: len(fits)]
-        self.cv_errors_ = np.array(errors).reshape(len(errors), len(fits)).T
+        l1s = l1s[: len(fits)]
+        cv_errors = np.array(errors).reshape(len(errors), len(fits)).T
         trained = np.array([problem.error(fit.solution.loss) for fit in fits])
-        means = self.cv_errors_.mean(1) if errors else trained
+        means = cv_errors.mean(1) if errors else trained
         ses = np.full(len(means), np.nan)
         if len(errors) > 1:
-            ses = self.cv_errors_.std(1, ddof=1) / np.sqrt(len(errors))
-        steps = [
-            problem.step(fit.final, error=mean, error_se=se)
-            for fit, mean, se in zip(fits, means, ses, strict=True)
-        ]
-        self.path_ = selection_path(
-            problem,
-            fits,
-            steps,
-            seconds,
-            feature_names=getattr(self, "feature_names_in_", None),
-            criterion=f"{len(errors)}-split {self._error_name(loss)}"
-            if errors
-            else loss.error_name,
-            error_kind="selection" if errors else "training",
-            method="grafting-cv",
-            parameters=self._parameters(),
-            stopped=stopped,
-            complete=stopped not in ("", INTERRUPTED),
+            ses = cv_errors.std(1, ddof=1) / np.sqrt(len(errors))
+        steps = best_of_each_size(
+            [
+                problem.step(fit.final, error=mean, error_se=se)
+                for fit, mean, se in zip(fits, means, ses, strict=True)
+            ]
         )
-        found = collect(problem, self.l1s_, fits, self.path_)
-        self._of_size: dict[int, dict[str, Any]] = {}
-        for size in self.path_.sizes:
-            same = np.flatnonzero(found.n_selected == size)
+        sizes = np.array([len(fit.selected) for fit in fits])
+        of_size: dict[int, dict[str, Any]] = {}
+        for size in steps:
+            same = np.flatnonzero(sizes == size)
             chosen = int(same[np.argmin(means[same])])
-            self._of_size[size] = {
-                "l1_": float(self.l1s_[chosen]),
-                "criterion_": float(found.criteria[chosen]),
-                "kkt_violation_": float(found.kkt_violations[chosen]),
-                "dual_gap_": float(found.dual_gaps[chosen]),
-                "history_": fits[chosen].record.history,
+            fit = fits[chosen]
+            of_size[size] = {
+                "l1_": float(l1s[chosen]),
+                "criterion_": fit.criterion,
+                "kkt_violation_": fit.solution.violation,
+                "dual_gap_": fit.solution.gap,
+                "history_": fit.record.history,
             }
-        self._take(self._size(cut=stopped in ("", *CUT)))
-
-    def _size(self, *, cut: bool) -> int:
-        """What ``choose`` asks for; after an early end as near to it as there is."""
-        rule = self.choose
-        if cut and isinstance(rule, int | np.integer) and not isinstance(rule, bool):
-            wanted = int(rule)
-            return min(self.path_.sizes, key=lambda size: abs(size - wanted))
-        if cut and rule == "one_se" and np.isnan(self.path_.error_se(self.path_.choose("min"))):
-            rule = "min"
-        return self.path_.choose(rule)
+        name = problem.loss.error_name
+        return Found(
+            steps,
+            path_moves(problem, fits, seconds),
+            criterion=f"{len(errors)}-split {self._error_name(problem.loss)}" if errors else name,
+            error_kind="selection" if errors else "training",
+            fitted={"l1s_": l1s, "cv_errors_": cv_errors, "_of_size": of_size},
+            stopped=Stop.ALL_L1,
+        )
 
     def _take(self, size: int) -> None:
         super()._take(size)
@@ -250,7 +216,7 @@ class GraftingRegressorCV(RegressorFace, _GraftingCV):
         self.n_jobs = n_jobs
         self.callback = callback
 
-    @with_callbacks
+    @fitting
     def fit(
         self,
         X: Any,
@@ -354,7 +320,7 @@ kkt_violation_, dual_gap_
         self.n_jobs = n_jobs
         self.callback = callback
 
-    @with_callbacks
+    @fitting
     def fit(
         self,
         X: Any,

@@ -1,18 +1,15 @@
 """Linear grafting as scikit-learn estimators."""
 
-import copy
 from typing import Any, Self
 
 from numpy.typing import ArrayLike
-from sklearn.callback import with_callbacks
 
 from sparsepath.data.door import check_features
 from sparsepath.data.threads import Threads
 from sparsepath.grafting.faces import ClassifierFace, Factors, LinearGrafting, RegressorFace
 from sparsepath.grafting.fitting import Fit, Problem
 from sparsepath.grafting.procedure import Record
-from sparsepath.path import SelectionPath
-from sparsepath.watching import Callback, is_watched, tell, warn_if_interrupted
+from sparsepath.running import Callback, Found, Given, Run, fitting
 
 
 class _Grafting(LinearGrafting):
@@ -25,11 +22,27 @@ class _Grafting(LinearGrafting):
     callback: Callback
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        given = Given.of(X, y, sample_weight=sample_weight)
         X = check_features(self, X, reset=True)
         Y, weights, loss = self._targets(y, sample_weight, X.shape[0])
         options, penalty = self._options(), self._penalty(self.l1)
-        context = self._init_callback_context(max_subtasks=None)
-        context.call_on_fit_task_begin(estimator=self, X=X, y=y)
+        fit: Fit | None = None
+
+        def found() -> Found | None:
+            record = problem.so_far() if fit is None else fit.record
+            if record is None:
+                return None
+            ways = {"history_": list(record.history), "_criteria": _criteria(record)}
+            if fit is None:
+                return problem.found(record, **ways)
+            return problem.found(
+                record,
+                **ways,
+                kkt_violation_=fit.solution.violation,
+                dual_gap_=fit.solution.gap,
+                n_iter_=max(1, problem.engine.steps),
+            )
+
         with Threads(self.n_threads) as threads:
             problem = Problem(
                 X,
@@ -40,41 +53,11 @@ class _Grafting(LinearGrafting):
                 fit_intercept=self.fit_intercept,
                 standardize=self.standardize,
             )
-
-            def watch(record: Record) -> bool:
-                path = self._path(problem, record)
-                return tell(self, context, path, lambda: self._so_far(path, record))
-
-            fit = problem.fit(penalty, options, watch=watch if is_watched(self) else None)
-            self._keep(problem, fit)
-        warn_if_interrupted(self.path_)
-        context.call_on_fit_task_end(estimator=self, X=X, y=y)
-        return self
-
-    def _path(self, problem: Problem, record: Record) -> SelectionPath:
-        return problem.selection_path(
-            record,
-            names=getattr(self, "feature_names_in_", None),
-            method="grafting",
-            parameters=self._parameters(),
-        )
-
-    def _so_far(self, path: SelectionPath, record: Record) -> Self:
-        """A copy with the model of least criterion so far."""
-        state = copy.copy(self)
-        state.path_, state.history_ = path, list(record.history)
-        state._criteria = _criteria(record)
-        state._take(len(record.best.features))
-        return state
-
-    def _keep(self, problem: Problem, fit: Fit) -> None:
-        self.path_ = self._path(problem, fit.record)
-        self.history_ = fit.record.history
-        self._criteria = _criteria(fit.record)
-        self.kkt_violation_ = fit.solution.violation
-        self.dual_gap_ = fit.solution.gap
-        self.n_iter_ = max(1, problem.engine.steps)
-        self._take(len(fit.selected))
+            with Run(self, given, X, method="grafting", found=found) as run:
+                fit = problem.fit(penalty, options, watch=run.tell)
+            if fit is None and (record := problem.so_far()) is not None:
+                fit = problem.cut_short(record, penalty, options)
+            return run.settle()
 
     def _take(self, size: int) -> None:
         super()._take(size)
@@ -206,7 +189,7 @@ class GraftingRegressor(RegressorFace, _Grafting):
         self.n_threads = n_threads
         self.callback = callback
 
-    @with_callbacks
+    @fitting
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Minimise the criterion.
 
@@ -298,7 +281,7 @@ class GraftingClassifier(ClassifierFace, _Grafting):
         self.n_threads = n_threads
         self.callback = callback
 
-    @with_callbacks
+    @fitting
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Minimise the criterion.
 

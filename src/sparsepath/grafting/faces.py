@@ -1,13 +1,11 @@
 """What the grafting estimators share: checks of parameters and data, the linear model, faces."""
 
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
@@ -20,10 +18,11 @@ from sparsepath.data.door import (
     check_weights,
     refuse_constant,
 )
-from sparsepath.errors import InputError
+from sparsepath.errors import InputError, warn_user
 from sparsepath.grafting.criterion import Huber, Logistic, Loss, Penalty, Softmax, Squared
 from sparsepath.grafting.fitting import Options, check_factors, check_penalties
 from sparsepath.grafting.procedure import SELECTIONS, STOPS, UPDATES
+from sparsepath.running import CallbackSupportMixin
 from sparsepath.selector import PathSelector
 
 Factors = ArrayLike | Mapping[str, float] | None
@@ -87,10 +86,6 @@ class LinearGrafting(PathSelector, CallbackSupportMixin, BaseEstimator):
         }
         return Penalty.of(n, l1, self.l2, self.l0, **factors)
 
-    def _parameters(self) -> dict[str, Any]:
-        skipped = ("callback", "n_jobs", "n_threads")
-        return {k: v for k, v in self.get_params(deep=False).items() if k not in skipped}
-
     def _set_model(self, coef: Floats, intercept: Floats) -> None:
         raise NotImplementedError
 
@@ -126,10 +121,8 @@ class RegressorFace(RegressorMixin):
         if not plain:
             if Y.shape[1] > 1:
                 raise InputError(f"y has {Y.shape[1]} targets; grafting takes one at a time.")
-            warnings.warn(
-                "A column-vector y was passed when a 1d array was expected.",
-                DataConversionWarning,
-                stacklevel=4,
+            warn_user(
+                "A column-vector y was passed when a 1d array was expected.", DataConversionWarning
             )
         weights = check_weights(sample_weight, m)
         refuse_constant(Y, weights)

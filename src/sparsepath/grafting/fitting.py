@@ -1,7 +1,5 @@
 """From checked data to a fitted criterion: one fit, or a path over l1."""
 
-import hashlib
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -12,15 +10,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from sparsepath.data.blocks import Floats
 from sparsepath.data.threads import Threads
-from sparsepath.errors import InputError, PathWarning
+from sparsepath.errors import InputError, warn_user
 from sparsepath.grafting.criterion import Loss, Penalty
 from sparsepath.grafting.design import Design
 from sparsepath.grafting.engines import Engine, Indices, make_engine
 from sparsepath.grafting.procedure import Graft, Model, Record, graft
 from sparsepath.grafting.solver import Round, Solution, gradient_scale, solve
-from sparsepath.path import SelectionPath
+from sparsepath.running import Found, Stop
 from sparsepath.steps import Step
-from sparsepath.watching import ASKED, CUT, INTERRUPTED
 
 WARN = 1e-8  # certificates above this (or ten tolerances) are not what was promised
 
@@ -56,11 +53,6 @@ class Fit:
         if isinstance(self.start, Record):
             return self.start
         return _whole_record(self.solution, self.start)
-
-    @property
-    def stopped(self) -> str:
-        """Why it ended."""
-        return self.start.stopped if isinstance(self.start, Record) else self.solution.cut
 
     @property
     def selected(self) -> list[int]:
@@ -99,6 +91,7 @@ class Problem:
         loss_there = self.engine.loss_term()
         self.null_model = Model((), empty, self.engine.b.copy(), loss_there, loss_there)
         self.scale = gradient_scale(self.engine, self.null_gradient)
+        self._record, self._rounds = Record(), list[Round]()  # of the fit under way
 
     def restart(self) -> None:
         """Back to the empty model."""
@@ -127,13 +120,14 @@ class Problem:
         *,
         likely: Indices | None = None,
         gradient: Floats | None = None,
-        watch: Callable[[Record], bool] | None = None,
+        watch: Callable[[], bool] | None = None,
     ) -> Fit:
         """Minimise from the empty model (one at a time) or from the engine's point (convex).
 
-        ``watch`` is called after every step, or round of the convex solver, with the record so far;
-        a true value ends the work.
+        ``watch`` is called after every step, or round of the convex solver; a true value ends the
+        work. What there is then, or when an exception ends it, is known to ``so_far``.
         """
+        self._record, self._rounds = Record(), []
         if options.single(penalty):
             self.restart()
             record = graft(
@@ -146,10 +140,9 @@ class Problem:
                 update=options.update,
                 max_features=options.max_features,
                 watch=watch,
+                record=self._record,
             )
-            solution = solve(self.engine, penalty, scale=self.scale, tol=options.tol, max_rounds=0)
-            total = solution.loss + penalty.value(solution.W)
-            return Fit(solution, total, record)
+            return self._certified(record, penalty, options)
         if gradient is None and not self.engine.W.any():
             gradient = self.null_gradient
         solution = solve(
@@ -159,19 +152,36 @@ class Problem:
             tol=options.tol,
             likely=likely,
             gradient=gradient,
-            record=True,
-            watch=watch and (lambda rounds: watch(_record(rounds, self.null_model)[0])),
+            rounds=self._rounds,
+            watch=watch,
         )
-        if not solution.converged and not solution.cut:
+        if not solution.converged and not solution.asked:
             bad = max(solution.violation, np.nan_to_num(solution.gap))
             if bad > max(WARN, 10 * options.tol):
-                warnings.warn(
+                warn_user(
                     f"the optimum was reached to {bad:.1e} only, not to tol={options.tol:.1e}; "
-                    "larger penalties, or standardize=True, make the problem easier.",
-                    PathWarning,
-                    stacklevel=4,
+                    "larger penalties, or standardize=True, make the problem easier."
                 )
         return Fit(solution, solution.criterion, self.null_model)
+
+    def so_far(self) -> Record | None:
+        """What the fit under way has found; None if it has found nothing."""
+        if self._rounds:
+            return _record(self._rounds, self.null_model)[0]
+        return self._record if self._record.models else None
+
+    def cut_short(self, record: Record, penalty: Penalty, options: Options) -> Fit:
+        """The fit of which this was found when an exception ended it."""
+        model = record.best
+        W = np.zeros_like(self.engine.W)
+        W[list(model.features)] = model.W
+        self.engine.move_to(W, model.b)
+        return self._certified(record, penalty, options)
+
+    def _certified(self, record: Record, penalty: Penalty, options: Options) -> Fit:
+        """The fit at the engine's point, which is the last one of the record."""
+        solution = solve(self.engine, penalty, scale=self.scale, tol=options.tol, max_rounds=0)
+        return Fit(solution, solution.loss + penalty.value(solution.W), record)
 
     def path(
         self,
@@ -179,20 +189,20 @@ class Problem:
         penalty: Penalty,
         options: Options,
         *,
-        watch: Callable[[list[Fit]], bool] | None = None,
-    ) -> tuple[list[Fit], str]:
-        """Fits for descending l1, and what cut them short; ``penalty.l1`` holds the factors.
+        watch: Callable[[], bool] | None = None,
+        fits: list[Fit] | None = None,
+    ) -> list[Fit]:
+        """Fits for descending l1; ``penalty.l1`` holds the factors.
 
         Each starts from the one before. The sequential strong rule predicts which features can
         enter: those with |g_j| >= (2 l1_new - l1_old) times their factor; the solver's last pass
         over all features checks the prediction and mends it where it was wrong.
 
-        ``watch`` is called with the fits so far after each, and a true value ends the path; so does
-        Ctrl-C, unless there is nothing yet to keep. The second answer is then ``ASKED`` or
-        ``INTERRUPTED``, else empty.
+        ``watch`` is called after each, and a true value ends the path. ``fits`` is an empty list to
+        write to, so that the fits are known if an exception ends the path.
         """
         self.restart()
-        fits: list[Fit] = []
+        fits = [] if fits is None else fits
         gradient: Floats | None = None
         before = l1s[0]
         for l1 in l1s:
@@ -201,29 +211,13 @@ class Problem:
             if gradient is not None:
                 bound = (2.0 * l1 - before) * penalty.l1
                 likely = np.flatnonzero((_sizes(gradient) >= bound) & self.design.usable)
-            try:
-                known = gradient if self.engine.known_gradient.exact else None
-                fit = self.fit(now, options, likely=likely, gradient=known)
-                if fit.stopped in CUT:  # no optimum: only whole fits are kept
-                    raise KeyboardInterrupt
-                fits.append(fit)
-                if watch is not None and watch(fits):
-                    return fits, ASKED
-            except KeyboardInterrupt:
-                if not fits:
-                    raise
-                return fits, INTERRUPTED
+            known = gradient if self.engine.known_gradient.exact else None
+            fits.append(self.fit(now, options, likely=likely, gradient=known))
+            if watch is not None and watch():
+                break
             gradient = None if options.single(now) else fits[-1].solution.gradient
             before = l1
-        return fits, ""
-
-    def fingerprint(self) -> str:
-        """A short name for the data: equal data, equal name."""
-        digest = hashlib.blake2b(digest_size=12)
-        design = self.design
-        for array in (design.means, design.scales, design.s, self.Y, self.null_gradient):
-            digest.update(np.ascontiguousarray(array).tobytes())
-        return digest.hexdigest()
+        return fits
 
     def error(self, mean_loss: float) -> float:
         """A mean loss as the error that paths show, on the scale of other methods."""
@@ -241,35 +235,17 @@ class Problem:
         shown = trained if error is None else error
         return Step(model.features, shown, error_se, coef, intercept, trained)
 
-    def selection_path(
-        self,
-        record: Record,
-        *,
-        names: Sequence[str] | None,
-        method: str,
-        parameters: Mapping[str, Any],
-    ) -> SelectionPath:
+    def found(self, record: Record, **fitted: Any) -> Found:
         """The path of one fit: the best model of each size by the criterion, and its error."""
-        return SelectionPath(
+        return Found(
             [self.step(model) for model in record.models.values()],
-            n_features=self.design.n,
-            moves=[replace(move, error=self.error(move.error)) for move in record.moves],
-            feature_names=names,
+            [replace(move, error=self.error(move.error)) for move in record.moves],
             criterion=self.loss.error_name,
             error_kind="training",
-            method=method,
-            parameters=parameters,
-            data=self.about(),
+            fitted=fitted,
+            size=len(record.best.features),
             stopped=record.stopped,
-            complete=record.stopped not in ("", INTERRUPTED),
         )
-
-    def about(self) -> dict[str, Any]:
-        return {
-            "n_samples": self.design.m,
-            "n_features": self.design.n,
-            "fingerprint": self.fingerprint(),
-        }
 
 
 def _sizes(gradient: Floats) -> Floats:
@@ -303,7 +279,7 @@ def _record(rounds: list[Round], null: Model) -> tuple[Record, list[int]]:
 def _whole_record(solution: Solution, null: Model) -> Record:
     """The rounds, and the solution itself."""
     record, features = _record(solution.rounds, null)
-    record.stopped = solution.cut or ("optimal" if solution.converged else "tolerance not reached")
+    record.stopped = Stop.OPTIMAL if solution.converged else Stop.INEXACT
     used = set(np.flatnonzero(solution.W.any(1)).tolist())
     order = [j for j in features if j in used] + sorted(used.difference(features))
     final = Model(tuple(order), solution.W[order], solution.b, solution.criterion, solution.loss)

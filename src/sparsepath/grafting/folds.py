@@ -13,7 +13,6 @@ from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
 from sparsepath.grafting.criterion import Loss, Penalty
 from sparsepath.grafting.fitting import Options, Problem
-from sparsepath.watching import ASKED, INTERRUPTED
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,9 +35,9 @@ def judge(
     splits: Sequence[tuple[Any, Any]],
     n_jobs: int | None,
     errors: list[list[float]],
-    told: Callable[[], bool],
-) -> str:
-    """Append the errors of the splits, in their order; what cut them short, or nothing.
+    tell: Callable[[], bool],
+) -> None:
+    """Append the errors of the splits, in their order.
 
     Parameters
     ----------
@@ -50,29 +49,21 @@ def judge(
         Splits that run at the same time.
     errors : list
         One list of errors, one per l1, is appended for every split that is done.
-    told : callable
+    tell : callable
         Called after each; a true value ends the work.
     """
     halt = threading.Event()
     work = (delayed(_errors)(task, split, halt) for split in splits)
-    cut = ""
+    done = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(work)
     try:
-        for each in Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(work):
-            if each is None:  # Ctrl-C within it, or it was told to end
-                cut = cut or INTERRUPTED
-            elif not cut:
-                errors.append(each)
-                try:
-                    cut = ASKED if told() else ""
-                except KeyboardInterrupt:
-                    cut = INTERRUPTED
-            if cut:  # those that run end soon, the others do not begin
-                halt.set()
-    except KeyboardInterrupt:
-        cut = INTERRUPTED
+        for each in done:
+            errors.append(each)
+            if tell():
+                break
     finally:
         halt.set()
-    return cut
+        for _ in done:  # those that run end soon, the others do not begin
+            pass
 
 
 def _errors(task: Task, split: tuple[Any, Any], halt: threading.Event) -> list[float] | None:
@@ -90,10 +81,8 @@ def _errors(task: Task, split: tuple[Any, Any], halt: threading.Event) -> list[f
         problem = Problem(
             task.X[train], task.Y[train], task.weights[train], task.loss, threads, **task.scale
         )
-        fits, cut = problem.path(
-            task.l1s.tolist(), task.penalty, task.options, watch=lambda fits: halt.is_set()
-        )
-    if cut:
+        fits = problem.path(task.l1s.tolist(), task.penalty, task.options, watch=halt.is_set)
+    if len(fits) < len(task.l1s):
         return None
     rows, Y = task.X[test], task.Y[test]
     out = []

@@ -26,8 +26,8 @@ from sparsepath.grafting.design import Design
 from sparsepath.grafting.network import HiddenLayer, Network
 from sparsepath.grafting.procedure import FALL, TIE
 from sparsepath.grafting.softmax_network import SoftmaxNetwork
+from sparsepath.running import Stop
 from sparsepath.steps import Move
-from sparsepath.watching import ASKED, INTERRUPTED
 
 L0_PER = ("connection", "feature")
 Action = Literal["add", "drop", "undo"]
@@ -88,12 +88,14 @@ def grow(
     loss: Loss,
     penalty: Penalty,
     growth: Growth,
-    watch: Callable[[Grown], bool] | None = None,
+    watch: Callable[[], bool] | None = None,
+    runs: list[Grown] | None = None,
 ) -> Grown:
     """Grow a network from the empty one.
 
     ``penalty`` has an entry per feature and, if Y has several columns, then one per output.
-    ``watch`` is called after every step that is kept; a true value ends the growth.
+    ``watch`` is called after every step that is kept; a true value ends the growth. What grows is
+    appended to ``runs`` at once, so that it is known if an exception ends the growth.
     """
     begun = time.perf_counter()
     s, n = design.s, design.n
@@ -127,74 +129,69 @@ def grow(
     here = mean_loss(network)
     grown = Grown(network, here, here)
     grown.networks[0] = ((), network, here, here)
+    if runs is not None:
+        runs.append(grown)
     order: list[int] = []
     failed: set[tuple[int, int]] = set()
     last, step, top = 0.0, 0, 0.0
-    try:
-        while True:
-            if (
-                growth.max_connections is not None
-                and network.n_connections >= growth.max_connections
-            ):
-                grown.stopped = "max_connections"
+    while True:
+        if growth.max_connections is not None and network.n_connections >= growth.max_connections:
+            grown.stopped = Stop.MAX_CONNECTIONS
+            break
+        sizes = candidate_gradients(design, network, taken(network), Y, loss)
+        top = max(top, float(sizes.max()))
+        gains = sizes - penalty.l1
+        open_ = np.broadcast_to(usable, gains.shape) & (gains > growth.tol * top)
+        open_[network.places(n)] = False
+        if growth.max_hidden is not None and network.n_hidden >= growth.max_hidden:
+            open_[network.n_hidden :] = False
+        if growth.max_features is not None and len(order) >= growth.max_features:
+            others = np.ones(n, dtype=bool)
+            others[order] = False
+            open_[:, np.flatnonzero(others)] = False
+        for place in failed:
+            open_[place] = False
+        if not open_.any():
+            grown.stopped = Stop.NO_CONNECTION if failed else Stop.OPTIMAL
+            break
+        step += 1
+        row, column = _choose(gains, open_, network, penalty, growth, last, n)
+        size = float(sizes[row, column])
+        wider = network.with_place(row, column, n)
+        task = wider.criterion(taken(wider), Y, s, loss, penalty.l1, penalty.l2)
+        full, convex = task.minimise(growth.tol, growth.max_iter)
+        trial = full.tidy()
+        there = convex + charged(trial)
+        if not there < here - FALL * abs(here):
+            line("undo", network, row, column, there, size)
+            if growth.stop == "first":
+                grown.stopped = Stop.RISES
                 break
-            sizes = candidate_gradients(design, network, taken(network), Y, loss)
-            top = max(top, float(sizes.max()))
-            gains = sizes - penalty.l1
-            open_ = np.broadcast_to(usable, gains.shape) & (gains > growth.tol * top)
-            open_[network.places(n)] = False
-            if growth.max_hidden is not None and network.n_hidden >= growth.max_hidden:
-                open_[network.n_hidden :] = False
-            if growth.max_features is not None and len(order) >= growth.max_features:
-                others = np.ones(n, dtype=bool)
-                others[order] = False
-                open_[:, np.flatnonzero(others)] = False
-            for place in failed:
-                open_[place] = False
-            if not open_.any():
-                grown.stopped = "no connection left lowers C" if failed else "optimal"
-                break
-            step += 1
-            row, column = _choose(gains, open_, network, penalty, growth, last, n)
-            size = float(sizes[row, column])
-            wider = network.with_place(row, column, n)
-            task = wider.criterion(taken(wider), Y, s, loss, penalty.l1, penalty.l2)
-            full, convex = task.minimise(growth.tol, growth.max_iter)
-            trial = full.tidy()
-            there = convex + charged(trial)
-            if not there < here - FALL * abs(here):
-                line("undo", network, row, column, there, size)
-                if growth.stop == "first":
-                    grown.stopped = "C would rise"
-                    break
-                failed.add((row, column))
-                continue
-            last = float(abs((full.weights if column < n else full.place_weights())[-1]))
-            here = there
-            failed.clear()
-            line("add", network, row, column, here, size)
-            rows, where = full.places(n)
-            for i in np.flatnonzero(full.place_weights() == 0).tolist():
-                line("drop", full, int(rows[i]), int(where[i]), here, np.nan)
-            network = trial
-            used = set(network.used.tolist())
-            seconds = time.perf_counter() - begun
-            mean = mean_loss(network)
-            for j in [j for j in order if j not in used]:
-                order.remove(j)
-                grown.moves.append(Move("drop", j, mean, seconds))
-            for j in sorted(used.difference(order)):
-                order.append(j)
-                grown.moves.append(Move("add", j, mean, seconds))
-            known = grown.networks.get(len(order))
-            if known is None or here < known[2]:
-                grown.networks[len(order)] = (tuple(order), network, here, mean)
-            if watch is not None and watch(grown):
-                grown.stopped = ASKED
-                break
-    except KeyboardInterrupt:  # what has grown so far is not thrown away
-        grown.stopped = INTERRUPTED
-    grown.network, grown.criterion, grown.loss = network, here, mean_loss(network)
+            failed.add((row, column))
+            continue
+        last = float(abs((full.weights if column < n else full.place_weights())[-1]))
+        here = there
+        failed.clear()
+        line("add", network, row, column, here, size)
+        rows, where = full.places(n)
+        for i in np.flatnonzero(full.place_weights() == 0).tolist():
+            line("drop", full, int(rows[i]), int(where[i]), here, np.nan)
+        network = trial
+        used = set(network.used.tolist())
+        seconds = time.perf_counter() - begun
+        mean = mean_loss(network)
+        for j in [j for j in order if j not in used]:
+            order.remove(j)
+            grown.moves.append(Move("drop", j, mean, seconds))
+        for j in sorted(used.difference(order)):
+            order.append(j)
+            grown.moves.append(Move("add", j, mean, seconds))
+        known = grown.networks.get(len(order))
+        if known is None or here < known[2]:
+            grown.networks[len(order)] = (tuple(order), network, here, mean)
+        grown.network, grown.criterion, grown.loss = network, here, mean
+        if watch is not None and watch():
+            break
     return grown
 
 

@@ -5,12 +5,11 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.callback import with_callbacks
 
 from sparsepath.data.blocks import Floats
 from sparsepath.grafting.faces import ClassifierFace, Factors, RegressorFace
 from sparsepath.grafting.mlp_base import MLPGrafting
-from sparsepath.watching import Callback
+from sparsepath.running import Callback, fitting
 
 
 class MLPGraftingRegressor(RegressorFace, MLPGrafting):
@@ -87,7 +86,7 @@ class MLPGraftingRegressor(RegressorFace, MLPGrafting):
     def _squared_unit(self) -> float:
         return self._y_scale**2
 
-    @with_callbacks
+    @fitting
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Grow the network.
 
@@ -186,7 +185,7 @@ class MLPGraftingClassifier(ClassifierFace, MLPGrafting):
         )
         self.class_weight = class_weight
 
-    @with_callbacks
+    @fitting
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Grow the network.
 

@@ -1,13 +1,11 @@
 """What the estimators of growing networks share: parameters, growth, the network."""
 
-import copy
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.callback import CallbackSupportMixin
 from sklearn.utils.validation import check_is_fitted
 
 from sparsepath.data.blocks import Floats
@@ -20,17 +18,9 @@ from sparsepath.grafting.faces import Factors
 from sparsepath.grafting.fitting import check_factors, check_penalties
 from sparsepath.grafting.growing import L0_PER, Grown, Growth, grow
 from sparsepath.grafting.procedure import STOPS
-from sparsepath.path import SelectionPath
+from sparsepath.running import Callback, CallbackSupportMixin, Found, Given, Run
 from sparsepath.selector import PathSelector
 from sparsepath.steps import Step
-from sparsepath.watching import (
-    CUT,
-    INTERRUPTED,
-    Callback,
-    is_watched,
-    tell,
-    warn_if_interrupted,
-)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -136,39 +126,33 @@ class MLPGrafting(PathSelector, CallbackSupportMixin, BaseEstimator):
         )
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
-        X = check_features(self, X, reset=True)
+        given = Given.of(X, y, sample_weight=sample_weight)
+        X = whole = check_features(self, X, reset=True)
         Y, weights, loss = self._targets(y, sample_weight, X.shape[0])
         growths, penalty = self._growths(), self._penalty(Y.shape[1])
-        context = self._init_callback_context(max_subtasks=None)
-        context.call_on_fit_task_begin(estimator=self, X=X, y=y)
         counted = weights > 0
         if not counted.all():
             X, Y, weights = X[counted], Y[counted], weights[counted]
         s = weights / weights.sum()
         Y = self._scaled(Y, s)
+        factor = loss.error_factor * self._squared_unit()
+        runs: list[Grown] = []
+
+        def found() -> Found | None:
+            if not runs:
+                return None
+            best = int(np.argmin([grown.criterion for grown in runs]))
+            grown, tol = runs[best], growths[best].tol
+            return self._found(grown, design, loss.error_name, factor, tol)
+
         with Threads(self.n_threads) as threads:
             design = Design(X, s, threads, standardize=self.standardize)
-
-            self._error_name = loss.error_name
-            self._error_factor = loss.error_factor * self._squared_unit()
-
-            def watch(grown: Grown) -> bool:
-                path = self._path(grown, design)
-                return tell(self, context, path, lambda: self._so_far(grown, design))
-
-            runs: list[Grown] = []
-            for growth in growths:
-                self.tol_ = growth.tol
-                told = watch if is_watched(self) else None
-                runs.append(grow(design, Y, loss, penalty, growth, told))
-                if runs[-1].stopped in CUT:
-                    break
-        best = int(np.argmin([run.criterion for run in runs]))
-        self.tol_ = growths[best].tol
-        self._keep(runs[best], design)
-        warn_if_interrupted(self.path_)
-        context.call_on_fit_task_end(estimator=self, X=X, y=y)
-        return self
+            with Run(self, given, whole, method="mlp-grafting", found=found) as run:
+                for growth in growths:
+                    grow(design, Y, loss, penalty, growth, run.tell, runs)
+                    if run.stopped:
+                        break
+        return run.settle()
 
     def _scaled(self, Y: Floats, s: Floats) -> Floats:
         return Y
@@ -177,40 +161,28 @@ class MLPGrafting(PathSelector, CallbackSupportMixin, BaseEstimator):
         """What the square of a scaled target is worth in the squared units of the target."""
         return 1.0
 
-    def _path(self, grown: Grown, design: Design) -> SelectionPath:
-        skipped = ("callback", "n_threads")
-        given = self.get_params(deep=False)
-        parameters = {name: value for name, value in given.items() if name not in skipped}
-        factor = self._error_factor
-        return SelectionPath(
+    def _found(self, grown: Grown, design: Design, error: str, factor: float, tol: float) -> Found:
+        """The path of a network that has grown, its errors a factor times its losses."""
+        networks = dict(grown.networks)
+        return Found(
             [
                 Step(order, error=factor * loss, train_error=factor * loss)
-                for order, _, _, loss in grown.networks.values()
+                for order, _, _, loss in networks.values()
             ],
-            n_features=design.n,
-            moves=[replace(move, error=factor * move.error) for move in grown.moves],
-            feature_names=getattr(self, "feature_names_in_", None),
-            criterion=self._error_name,
+            [replace(move, error=factor * move.error) for move in grown.moves],
+            criterion=error,
             error_kind="training",
-            method="mlp-grafting",
-            parameters=parameters,
-            data={"n_samples": design.m, "n_features": design.n},
+            fitted={
+                "history_": list(grown.history),
+                "n_iter_": max(1, len(grown.history)),
+                "tol_": tol,
+                "_networks": networks,
+                "_all_means": design.means,
+                "_all_scales": design.scales,
+            },
+            size=min(networks, key=lambda size: networks[size][2]),
             stopped=grown.stopped,
-            complete=grown.stopped not in ("", INTERRUPTED),
         )
-
-    def _so_far(self, grown: Grown, design: Design) -> Self:
-        state = copy.copy(self)
-        state._keep(grown, design)
-        return state
-
-    def _keep(self, grown: Grown, design: Design) -> None:
-        self.path_ = self._path(grown, design)
-        self.history_ = list(grown.history)
-        self.n_iter_ = max(1, len(grown.history))
-        self._networks = dict(grown.networks)
-        self._all_means, self._all_scales = design.means, design.scales
-        self._take(min(grown.networks, key=lambda size: grown.networks[size][2]))
 
     def _take(self, size: int) -> None:
         order, self.network_, self.criterion_, self.loss_ = self._networks[size]

@@ -15,8 +15,8 @@ from sparsepath.grafting.estimators import GraftingClassifier, GraftingRegressor
 from sparsepath.grafting.faces import Factors
 from sparsepath.grafting.fitting import Fit, Options, Problem, check_penalties
 from sparsepath.path import SelectionPath
+from sparsepath.running import Callback, Found, Given, Run, Stop
 from sparsepath.steps import Move, Step
-from sparsepath.watching import INTERRUPTED, Callback, warn_if_interrupted
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,11 +71,12 @@ def grid(
     return problem.largest_l1(penalty) * np.geomspace(1.0, least, int(n_l1s))
 
 
-def path_moves(fits: Sequence[Fit], errors: Sequence[float], seconds: float) -> list[Move]:
+def path_moves(problem: Problem, fits: Sequence[Fit], seconds: float) -> list[Move]:
     """From model to model: what left, then what came in."""
     moves: list[Move] = []
     held: list[int] = []
-    for fit, error in zip(fits, errors, strict=True):
+    for fit in fits:
+        error = problem.error(fit.solution.loss)
         for j in [j for j in held if j not in set(fit.selected)]:
             held.remove(j)
             moves.append(Move("drop", j, float(error), seconds))
@@ -102,24 +103,14 @@ def in_order_of_entry(steps: Sequence[Step]) -> list[Step]:
     return out
 
 
-def selection_path(
-    problem: Problem, fits: Sequence[Fit], steps: Sequence[Step], seconds: float, **about: Any
-) -> SelectionPath:
-    """One model per size out of the fits; ``steps`` are their models with their errors."""
+def best_of_each_size(steps: Sequence[Step]) -> dict[int, Step]:
+    """One model per size: the least error; of equal errors the first, that of the larger l1."""
     best: dict[int, Step] = {}
-    for step in in_order_of_entry(
-        steps
-    ):  # of equal sizes the least error; of equal errors the first, the larger l1
+    for step in in_order_of_entry(steps):
         known = best.get(len(step.subset))
         if known is None or step.error < known.error:
             best[len(step.subset)] = step
-    return SelectionPath(
-        best,
-        n_features=problem.design.n,
-        moves=path_moves(fits, [problem.error(fit.solution.loss) for fit in fits], seconds),
-        data=problem.about(),
-        **about,
-    )
+    return best
 
 
 def collect(problem: Problem, l1s: Floats, fits: list[Fit], path: SelectionPath) -> GraftingPath:
@@ -224,9 +215,10 @@ def grafting_path(
     }
     face: Any
     if loss == "logistic":
-        face = GraftingClassifier(1.0, class_weight=class_weight, **shared)
+        face = GraftingClassifier(1.0, class_weight=class_weight, callback=callback, **shared)
     else:
-        face = GraftingRegressor(1.0, loss=loss, delta=delta, **shared)
+        face = GraftingRegressor(1.0, loss=loss, delta=delta, callback=callback, **shared)
+    given = Given.of(X, y, sample_weight=sample_weight)
     X = check_features(face, X, reset=True)
     Y, weights, loss_term = face._targets(y, sample_weight, X.shape[0])
     options: Options = face._options()
@@ -238,23 +230,22 @@ def grafting_path(
         )
         values = grid(problem, penalty, l1s, n_l1s, least)
 
-        def so_far(fits: list[Fit], stopped: str = "") -> SelectionPath:
-            return selection_path(
-                problem,
-                fits,
-                [problem.step(fit.final) for fit in fits],
-                time.perf_counter() - begun,
-                feature_names=getattr(face, "feature_names_in_", None),
+        fits: list[Fit] = []
+
+        def found() -> Found | None:
+            if not fits:
+                return None
+            return Found(
+                best_of_each_size([problem.step(fit.final) for fit in fits]),
+                path_moves(problem, fits, time.perf_counter() - begun),
                 criterion=loss_term.error_name,
                 error_kind="training",
-                method="grafting-path",
-                parameters={**face._parameters(), "l1": values[: len(fits)]},
-                stopped=stopped,
-                complete=stopped not in ("", INTERRUPTED),
+                parameters={"l1": values[: len(fits)]},
+                stopped=Stop.ALL_L1,
             )
 
-        watch = None if callback is None else lambda fits: bool(callback(so_far(fits)))
-        fits, cut = problem.path(values.tolist(), penalty, options, watch=watch)
-        path = so_far(fits, cut or "all l1")
-        warn_if_interrupted(path)
+        with Run(face, given, X, method="grafting-path", found=found) as run:
+            problem.path(values.tolist(), penalty, options, watch=run.tell, fits=fits)
+        path = run.path()
+        run.warn(path)
         return collect(problem, values[: len(fits)], fits, path)

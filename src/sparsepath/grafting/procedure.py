@@ -32,8 +32,8 @@ import numpy as np
 from sparsepath.data.blocks import Floats
 from sparsepath.grafting.criterion import Penalty
 from sparsepath.grafting.engines import Engine, Indices
+from sparsepath.running import Stop
 from sparsepath.steps import Move
-from sparsepath.watching import ASKED, INTERRUPTED
 
 SELECTIONS = ("auto", "gradient", "bound")
 STOPS = ("first", "exhaust")
@@ -144,7 +144,8 @@ def graft(
     stop: str = "first",
     update: str = "all",
     max_features: int | None = None,
-    watch: Callable[[Record], bool] | None = None,
+    watch: Callable[[], bool] | None = None,
+    record: Record | None = None,
 ) -> Record:
     """Run the procedure from the empty model; the engine is left at the last model.
 
@@ -163,69 +164,62 @@ def graft(
     max_features : int, optional
         The procedure ends when this many features are in use.
     watch : callable, optional
-        Called with the record after every step that is kept; a true value ends the procedure.
+        Called after every step that is kept; a true value ends the procedure.
+    record : Record, optional
+        An empty one to write to, so that the models are known if an exception ends the procedure.
     """
     if selection == "auto":
         selection = "gradient" if np.ptp(penalty.l0) == 0.0 else "bound"
     usable = engine.design.usable
     limit = engine.design.n if max_features is None else max_features
-    record = Record()
+    record = Record() if record is None else record
     free: list[int] = []
     tried = np.zeros(engine.design.n, dtype=bool)
     last = 0.0
     here = _criterion(engine, penalty)
     record.note(_model(engine, free, here))
     step = 0
-    before: tuple[Floats, Floats, Floats] | None = None  # where a step that is under way began
     gradient = engine.gradient()
-    try:
-        while True:
-            if len(free) >= limit:
-                record.stopped = "max_features"
-                break
-            sizes = np.sqrt(np.einsum("jk,jk->j", gradient, gradient))
-            open_ = usable & ~tried & (sizes - penalty.l1 > tol * scale)
-            open_[free] = False
-            candidates = np.flatnonzero(open_)
-            if not len(candidates):
-                record.stopped = "no weight left lowers C" if tried.any() else "optimal"
-                break
-            step += 1
-            j = choose_weight(sizes, penalty, candidates, last, selection)
-            before = (engine.W, engine.b, engine.F)
-            engine.move_to(*before)
-            movable = np.array([*free, j] if update == "all" else [j], dtype=np.intp)
-            engine.optimise(movable, penalty, 0.1 * tol * scale)
-            engine.settle_intercept()
-            there = _criterion(engine, penalty)
-            if not there < here - FALL * abs(here):
-                engine.W, engine.b, engine.F = before
-                before = None
-                record.history.append(Graft(step, "undo", j, there, float(sizes[j])))
-                if stop == "first":
-                    record.stopped = "C would rise"
-                    break
-                tried[j] = True
-                continue
-            here = there
-            tried[:] = False
-            last = float(np.sqrt((engine.W[j] ** 2).sum()))
-            loss = engine.loss_term()
-            record.move("add", j, here, loss, float(sizes[j]), step)
-            free.append(j)
-            for i in [i for i in free if not engine.W[i].any()]:
-                free.remove(i)
-                record.move("drop", i, here, loss)
-            record.note(_model(engine, free, here))
-            before = None
-            if watch is not None and watch(record):
-                record.stopped = ASKED
-                break
-            gradient = engine.gradient()
-    except KeyboardInterrupt:  # what was found so far is not thrown away
-        if before is not None:
+    while True:
+        if len(free) >= limit:
+            record.stopped = Stop.MAX_FEATURES
+            break
+        sizes = np.sqrt(np.einsum("jk,jk->j", gradient, gradient))
+        open_ = usable & ~tried & (sizes - penalty.l1 > tol * scale)
+        open_[free] = False
+        candidates = np.flatnonzero(open_)
+        if not len(candidates):
+            record.stopped = Stop.NO_WEIGHT if tried.any() else Stop.OPTIMAL
+            break
+        step += 1
+        j = choose_weight(sizes, penalty, candidates, last, selection)
+        before = (engine.W, engine.b, engine.F)
+        engine.move_to(*before)
+        movable = np.array([*free, j] if update == "all" else [j], dtype=np.intp)
+        engine.optimise(movable, penalty, 0.1 * tol * scale)
+        engine.settle_intercept()
+        there = _criterion(engine, penalty)
+        if not there < here - FALL * abs(here):
             engine.W, engine.b, engine.F = before
-        record.stopped = INTERRUPTED
+            record.history.append(Graft(step, "undo", j, there, float(sizes[j])))
+            if stop == "first":
+                record.stopped = Stop.RISES
+                break
+            tried[j] = True
+            continue
+        here = there
+        tried[:] = False
+        last = float(np.sqrt((engine.W[j] ** 2).sum()))
+        loss = engine.loss_term()
+        record.move("add", j, here, loss, float(sizes[j]), step)
+        free.append(j)
+        for i in [i for i in free if not engine.W[i].any()]:
+            free.remove(i)
+            record.move("drop", i, here, loss)
+        record.note(_model(engine, free, here))
+        if watch is not None and watch():
+            break
+        gradient = engine.gradient()
     return record
 
 

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from sparsepath.data.blocks import Floats
 from sparsepath.grafting.criterion import Penalty, duality_gap, violations
 from sparsepath.grafting.engines import Engine, Indices
-from sparsepath.watching import ASKED, INTERRUPTED
 
 FIRST = 10  # fewest features that enter together, or
 SHARE = 50  # this part of all features if that is more
@@ -55,8 +54,8 @@ class Solution:
     gradient : array of shape (n, K)
         Of the loss term; of a feature that is proven to stay at zero perhaps an older one.
     rounds : list of Round
-    cut : str
-        Why it ended before the optimum, if it did: ``ASKED`` or ``INTERRUPTED``.
+    asked : bool
+        Whether the watcher ended it.
     """
 
     W: Floats
@@ -69,7 +68,7 @@ class Solution:
     converged: bool
     gradient: Floats
     rounds: list[Round] = field(default_factory=list)
-    cut: str = ""
+    asked: bool = False
 
 
 def gradient_scale(engine: Engine, gradient: Floats) -> float:
@@ -87,8 +86,8 @@ def solve(
     allowed: NDArray[np.bool_] | None = None,
     likely: Indices | None = None,
     gradient: Floats | None = None,
-    record: bool = False,
-    watch: Callable[[list[Round]], bool] | None = None,
+    rounds: list[Round] | None = None,
+    watch: Callable[[], bool] | None = None,
     max_rounds: int = MOST_ROUNDS,
 ) -> Solution:
     """Minimise the criterion without L0 from the engine's present point.
@@ -109,19 +108,18 @@ def solve(
         Features to put into the first working set, as a screening rule predicts them.
     gradient : array of shape (n, K), optional
         The gradient at the present point, if it is known.
-    record : bool
-        Keep what every round did.
+    rounds : list, optional
+        An empty one, to which what every round did is written.
     watch : callable, optional
-        Called with the rounds so far after each, if they are kept; a true value ends the work.
+        Called after every round; a true value ends the work.
     max_rounds : int
         Rounds after which the solver gives up.
     """
     usable = engine.design.usable if allowed is None else engine.design.usable & allowed
-    rounds: list[Round] = []
     known = gradient
     start = likely
     previous = np.inf
-    cut = ""
+    asked = False
     for turn in range(max_rounds + 1):
         if known is None:
             engine.settle_intercept()
@@ -146,22 +144,16 @@ def solve(
         room = max(FIRST, engine.design.n // SHARE, engine.greed * int(support.sum()))
         working[_worst(np.where(working, 0.0, left), room)] = True
         goal = PART * scale * max(violation, 1e-3 * tol)
-        try:
-            engine.optimise(np.flatnonzero(working), penalty, goal)
-            if record:
-                rounds.append(_round(engine, penalty, now))
-                if watch is not None and watch(rounds):
-                    cut, max_rounds = ASKED, turn + 1  # the next turn takes the certificates
-        except KeyboardInterrupt:  # what was found so far is not thrown away
-            if not rounds:
-                raise
-            cut, max_rounds = INTERRUPTED, turn + 1
-            _return_to(rounds[-1], engine)
+        engine.optimise(np.flatnonzero(working), penalty, goal)
+        if rounds is not None:
+            rounds.append(_round(engine, penalty, now))
+        if watch is not None and watch():
+            asked, max_rounds = True, turn + 1  # the next turn takes the certificates
     loss = engine.loss_term()
     total = loss + _convex(penalty).value(engine.W)
     return Solution(
         engine.W.copy(), engine.b.copy(), engine.F.copy(), total, loss, violation, gap, good,
-        now, rounds, cut,
+        now, rounds or [], asked,
     )  # fmt: skip
 
 
@@ -185,12 +177,6 @@ def _gap(engine: Engine, penalty: Penalty, gradient: Floats, usable: NDArray[np.
     gap = duality_gap(engine.loss, engine.F, engine.Y, engine.s, convex, engine.W, gradient, usable)
     total = engine.loss_term() + convex.value(engine.W)
     return gap if np.isnan(gap) else max(gap, 0.0) / max(total, 1e-300)
-
-
-def _return_to(done: Round, engine: Engine) -> None:
-    W = np.zeros_like(engine.W)
-    W[list(done.support)] = done.W
-    engine.move_to(W, done.b)
 
 
 def _round(engine: Engine, penalty: Penalty, before: Floats) -> Round:

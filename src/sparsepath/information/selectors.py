@@ -1,5 +1,7 @@
 """Selection by mutual information as a scikit-learn transformer."""
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -7,6 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
+from sparsepath.data.blocks import Floats
 from sparsepath.data.door import check_features, check_target
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
@@ -34,7 +37,104 @@ from sparsepath.steps import Step
 METHODS = {"forward": "mi-forward", "forward-backward": "mi-forward-backward"}
 
 
-class MutualInfoSelector(PathSelector, CallbackSupportMixin, BaseEstimator):
+class MutualInfoSearch(PathSelector, CallbackSupportMixin, BaseEstimator):
+    """The search that is guided by mutual information, whatever is made of its subsets."""
+
+    def __init__(
+        self,
+        max_features: int | None = None,
+        *,
+        choose: str | int | float = "one_se",
+        search: str = "forward",
+        n_neighbors: int | str = 6,
+        variant: int = 1,
+        n_restarts: int = 100,
+        random_state: Any = None,
+        n_threads: int | None = None,
+        callback: Callback = None,
+    ) -> None:
+        self.max_features = max_features
+        self.choose = choose
+        self.search = search
+        self.n_neighbors = n_neighbors
+        self.variant = variant
+        self.n_restarts = n_restarts
+        self.random_state = random_state
+        self.n_threads = n_threads
+        self.callback = callback
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        return tags
+
+    def _search(
+        self, given: Given, X: Any, Y: Floats, seed: int, judged: Callable[[Trail], Found]
+    ) -> Self:
+        """Search for the best subset of each size; ``judged`` makes a path of them."""
+        XT = standard_rows(X if isinstance(X, np.ndarray) else X.toarray())
+        YT = standard_rows(Y)
+        features = np.flatnonzero(np.ptp(XT, axis=1) > 0).tolist()
+        most, n_restarts = self._check(len(features))
+        random = np.random.default_rng(int(check_random_state(seed).randint(2**31 - 1)))
+        trail = Trail()
+
+        def found() -> Found | None:
+            if len(trail.steps) < 2 and most:
+                return None
+            so_far = judged(trail)
+            return replace(so_far, parameters={"n_neighbors": self.n_neighbors_})
+
+        run = Run(
+            self,
+            given,
+            X,
+            method=METHODS[self.search],
+            found=found,
+            subtasks=most if self.search == "forward" else n_restarts,
+            seed=seed,
+        )
+        with Threads(self.n_threads) as threads, run:
+            if isinstance(self.n_neighbors, str):
+                k = choose_neighbors(XT, YT, threads, random).n_neighbors
+            else:
+                k = check_neighbors(self.n_neighbors, XT.shape[1])
+            self.n_neighbors_ = k
+            estimator = Estimator(XT, YT, k, self.variant, threads)
+            trail.offer(Step((), 0.0, 0.0))
+
+            def tell() -> bool:
+                return run.tell(f"{len(trail.steps)} sizes")
+
+            if self.search == "forward":
+                forward(estimator, features, most, trail, tell)
+            else:
+                forward_backward(estimator, features, most, trail, tell, n_restarts, random)
+        return run.settle()
+
+    def _check(self, usable: int) -> tuple[int, int]:
+        if self.search not in SEARCHES:
+            raise InputError(f"search={self.search!r}; use one of {', '.join(SEARCHES)}.")
+        if self.variant not in VARIANTS:
+            raise InputError(f"variant={self.variant!r}; use 1 or 2.")
+        if isinstance(self.n_neighbors, str) and self.n_neighbors != "resampling":
+            raise InputError(
+                f"n_neighbors={self.n_neighbors!r}; give a whole number or 'resampling'."
+            )
+        for name in ("max_features", "n_restarts"):
+            value = getattr(self, name)
+            allowed = isinstance(value, int | np.integer) and not isinstance(value, bool)
+            if value is not None and not (allowed and value >= 0):
+                raise InputError(f"{name}={value!r}; give a whole number from 0 up.")
+        most = usable if self.max_features is None else min(usable, int(self.max_features))
+        return most, int(self.n_restarts)
+
+    def _take(self, size: int) -> None:
+        self.selected_ = np.array(self.path_.subset(size), dtype=np.intp)
+
+
+class MutualInfoSelector(MutualInfoSearch):
     """Choose features by their joint mutual information with the target (MI-FW, MI-FWBW).
 
     Mutual information is that of Kraskov et al. (2004), of all features of the subset together. It
@@ -87,33 +187,8 @@ class MutualInfoSelector(PathSelector, CallbackSupportMixin, BaseEstimator):
     ([0, 1, 2], (400, 3))
     """
 
-    def __init__(
-        self,
-        max_features: int | None = None,
-        *,
-        choose: str | int | float = "one_se",
-        search: str = "forward",
-        n_neighbors: int | str = 6,
-        variant: int = 1,
-        n_restarts: int = 100,
-        random_state: Any = None,
-        n_threads: int | None = None,
-        callback: Callback = None,
-    ) -> None:
-        self.max_features = max_features
-        self.choose = choose
-        self.search = search
-        self.n_neighbors = n_neighbors
-        self.variant = variant
-        self.n_restarts = n_restarts
-        self.random_state = random_state
-        self.n_threads = n_threads
-        self.callback = callback
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.target_tags.required = True
         tags.target_tags.multi_output = True
         tags.target_tags.single_output = True
         return tags
@@ -132,63 +207,8 @@ class MutualInfoSelector(PathSelector, CallbackSupportMixin, BaseEstimator):
         given = Given.of(X, y)
         X = check_features(self, X, reset=True)
         Y, _ = check_target(y, X.shape[0])
-        XT = standard_rows(X if isinstance(X, np.ndarray) else X.toarray())
-        YT = standard_rows(Y)
-        features = np.flatnonzero(np.ptp(XT, axis=1) > 0).tolist()
-        most, n_restarts = self._check(len(features))
-        seed = seed_of(self.random_state)
-        random = np.random.default_rng(int(check_random_state(seed).randint(2**31 - 1)))
-        trail = Trail()
 
-        def found() -> Found | None:
-            if len(trail.steps) < 2 and most:
-                return None
-            known = {"n_neighbors": self.n_neighbors_}
-            return Found.on(trail, criterion="minus mutual information", parameters=known)
+        def judged(trail: Trail) -> Found:
+            return Found.on(trail, criterion="minus mutual information")
 
-        run = Run(
-            self,
-            given,
-            X,
-            method=METHODS[self.search],
-            found=found,
-            subtasks=most if self.search == "forward" else n_restarts,
-            seed=seed,
-        )
-        with Threads(self.n_threads) as threads, run:
-            if isinstance(self.n_neighbors, str):
-                k = choose_neighbors(XT, YT, threads, random).n_neighbors
-            else:
-                k = check_neighbors(self.n_neighbors, XT.shape[1])
-            self.n_neighbors_ = k
-            estimator = Estimator(XT, YT, k, self.variant, threads)
-            trail.offer(Step((), 0.0, 0.0))
-
-            def tell() -> bool:
-                return run.tell(f"{len(trail.steps)} sizes")
-
-            if self.search == "forward":
-                forward(estimator, features, most, trail, tell)
-            else:
-                forward_backward(estimator, features, most, trail, tell, n_restarts, random)
-        return run.settle()
-
-    def _check(self, usable: int) -> tuple[int, int]:
-        if self.search not in SEARCHES:
-            raise InputError(f"search={self.search!r}; use one of {', '.join(SEARCHES)}.")
-        if self.variant not in VARIANTS:
-            raise InputError(f"variant={self.variant!r}; use 1 or 2.")
-        if isinstance(self.n_neighbors, str) and self.n_neighbors != "resampling":
-            raise InputError(
-                f"n_neighbors={self.n_neighbors!r}; give a whole number or 'resampling'."
-            )
-        for name in ("max_features", "n_restarts"):
-            value = getattr(self, name)
-            allowed = isinstance(value, int | np.integer) and not isinstance(value, bool)
-            if value is not None and not (allowed and value >= 0):
-                raise InputError(f"{name}={value!r}; give a whole number from 0 up.")
-        most = usable if self.max_features is None else min(usable, int(self.max_features))
-        return most, int(self.n_restarts)
-
-    def _take(self, size: int) -> None:
-        self.selected_ = np.array(self.path_.subset(size), dtype=np.intp)
+        return self._search(given, X, Y, seed_of(self.random_state), judged)

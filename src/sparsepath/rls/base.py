@@ -10,7 +10,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.callback import CallbackSupportMixin
 from sklearn.model_selection import check_cv
 from sklearn.utils.validation import check_is_fitted
 
@@ -33,6 +32,7 @@ from sparsepath.rls.paths import Task, constraints_of, finish, make_design, make
 from sparsepath.rls.search import SEARCHES, Trail
 from sparsepath.rls.surface import Surface
 from sparsepath.rls.update import Costs
+from sparsepath.running import CallbackSupportMixin
 from sparsepath.selector import PathSelector
 from sparsepath.watching import is_watched, tell
 

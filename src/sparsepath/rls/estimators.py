@@ -5,7 +5,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.callback import with_callbacks
 
 from sparsepath.data.blocks import Floats
 from sparsepath.data.door import (
@@ -17,6 +16,7 @@ from sparsepath.data.door import (
 )
 from sparsepath.errors import InputError
 from sparsepath.rls.base import SparseRLS
+from sparsepath.running import fitting
 
 
 class SparseRLSRegressor(RegressorMixin, SparseRLS):
@@ -120,7 +120,7 @@ class SparseRLSRegressor(RegressorMixin, SparseRLS):
         tags.target_tags.single_output = True
         return tags
 
-    @with_callbacks
+    @fitting
     def fit(
         self,
         X: Any,
@@ -203,7 +203,7 @@ class SparseRLSClassifier(ClassifierMixin, SparseRLS):
         tags.classifier_tags.multi_class = self.loss != "auc"
         return tags
 
-    @with_callbacks
+    @fitting
     def fit(
         self,
         X: Any,

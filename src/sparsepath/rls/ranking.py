@@ -8,7 +8,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
-from sklearn.callback import with_callbacks
 from sklearn.model_selection import GroupKFold, LeaveOneGroupOut
 
 from sparsepath.data.blocks import Floats
@@ -20,6 +19,7 @@ from sparsepath.rls.design import Design
 from sparsepath.rls.paths import Task
 from sparsepath.rls.queries import LOSSES, OrderedPairs, blur_of, constant_within
 from sparsepath.rls.search import Trail
+from sparsepath.running import fitting
 
 
 class SparseRankRLS(RegressorMixin, SparseRLS):
@@ -122,7 +122,7 @@ class SparseRankRLS(RegressorMixin, SparseRLS):
         self.callback = callback
         self.checkpoint = checkpoint
 
-    @with_callbacks
+    @fitting
     def fit(
         self,
         X: Any,

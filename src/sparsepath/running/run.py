@@ -147,11 +147,18 @@ class Run:
             "data": data_of(self.X, self.given),
         }
 
-    def path(self, found: Found, *, ended: bool) -> SelectionPath:
-        """The selection path of what was found; the search has ended or goes on.
+    def path(self) -> SelectionPath:
+        """The selection path, now that the search has ended."""
+        return self._path(self._something(), ended=True)
 
-        It is complete if the search came to its end by itself.
-        """
+    def _something(self) -> Found:
+        found = self.found()
+        if found is None:
+            raise RuntimeError("the search has ended with nothing found")
+        return found
+
+    def _path(self, found: Found, *, ended: bool) -> SelectionPath:
+        """The path of what was found; complete if the search came to its end by itself."""
         stopped = (self.stopped or found.stopped) if ended else ""
         return SelectionPath(
             found.steps,
@@ -172,7 +179,7 @@ class Run:
         """
         if not self.watched or (found := self.found()) is None:
             return False
-        path = self.path(found, ended=False)
+        path = self._path(found, ended=False)
         stop = self.estimator.callback is not None and bool(self.estimator.callback(path))
         if listeners(self.estimator):
             state = self._fitted(path, found, self._size(path, found))
@@ -189,18 +196,14 @@ class Run:
 
     def settle(self) -> Any:
         """Make the path, settle on a size, and give the estimator all of it at once."""
-        found = self.found()
-        if found is None:
-            raise RuntimeError("the search has ended with nothing found")
-        path, estimator = self.path(found, ended=True), self.estimator
-        path, honest = self._validated(path, found)
+        found, estimator = self._something(), self.estimator
+        path, honest = self._validated(self._path(found, ended=True), found)
         size = self._size(path, found) if honest is None else honest.size
         state = self._fitted(path, found, size)
         if hasattr(estimator, "validation"):
             state.honest_ = honest
         vars(estimator).update(vars(state))
-        if self._context is not None:
-            self._context.call_on_fit_task_end(estimator=estimator, X=self.X, y=self.given.y)
+        self._context.call_on_fit_task_end(estimator=estimator, X=self.X, y=self.given.y)
         self.warn(path)
         return estimator
 

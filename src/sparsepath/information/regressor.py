@@ -1,0 +1,116 @@
+"""Subsets by mutual information, predictions by extreme learning machines."""
+
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import RegressorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from sparsepath.data.blocks import Floats
+from sparsepath.data.door import check_features, check_one_target, refuse_constant
+from sparsepath.elm import OPELMRegressor
+from sparsepath.information.selectors import MutualInfoSearch
+from sparsepath.running import Found, Given, Trail, fitting, seed_of
+from sparsepath.steps import Step
+
+CRITERION = "leave-one-out squared error of OP-ELM"
+
+
+class MutualInfoRegressor(RegressorMixin, MutualInfoSearch):
+    """Subsets by mutual information; for each an optimally pruned extreme learning machine.
+
+    Mutual information orders the subsets of one size; it does not predict, and it compares sizes
+    badly. So the machine is fitted to the best subset of every size, and the error on the path is
+    its leave-one-out error. For the empty subset that is the error of the mean.
+
+    Parameters
+    ----------
+    max_features, search, n_neighbors, variant, n_restarts, n_threads
+        As for ``MutualInfoSelector``.
+    choose : {"one_se", "min"}, int or float, default="one_se"
+        Which size to use for prediction: the smallest within one standard error of the least error,
+        that of the least error, a given size, or the smallest within a fraction of the least error.
+    random_state : int, RandomState or None
+        The seed of resampling, restarts and neurons.
+    callback : callable, optional
+        Called after every step or restart with the path so far; a true value stops the search, as
+        Ctrl-C does.
+
+    Attributes
+    ----------
+    path_ : SelectionPath
+        Subsets by mutual information, errors of the machines.
+    mutual_information_ : dict of size to float
+        Of the subset of that size, in nats.
+    selected_ : array of int
+        The columns in use.
+    n_neighbors_ : int
+        The number of neighbours in use.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+
+    Examples
+    --------
+    >>> from sparsepath.data.synthetic import xor_like
+    >>> problem = xor_like(300, random_state=0)
+    >>> model = MutualInfoRegressor(4, choose=3, random_state=0).fit(problem.X, problem.y)
+    >>> sorted(model.selected_.tolist()), bool(model.score(problem.X, problem.y) > 0.8)
+    ([0, 1, 2], True)
+    """
+
+    @fitting
+    def fit(self, X: Any, y: ArrayLike) -> Self:
+        """Search for the path, fit a machine to every subset, and settle on a size.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The features.
+        y : array of shape (n_samples,)
+            The target.
+        """
+        given = Given.of(X, y)
+        X = check_features(self, X, reset=True)
+        Y = check_one_target(y, X.shape[0])
+        refuse_constant(Y, np.ones(len(Y)))
+        seed = seed_of(self.random_state)
+        machines: dict[tuple[int, ...], OPELMRegressor] = {}
+
+        def judged(trail: Trail) -> Found:
+            steps = {}
+            for size, step in trail.steps.items():
+                if size and step.subset not in machines:
+                    machine = OPELMRegressor(random_state=seed)
+                    machines[step.subset] = machine.fit(X[:, sorted(step.subset)], Y[:, 0])
+                steps[size] = _step(step.subset, machines, Y[:, 0])
+            moves = [
+                replace(move, error=steps[size].error)  # of a forward search: one of each size
+                for size, move in enumerate(trail.moves, start=1)
+            ]
+            fitted = {
+                "mutual_information_": {k: -step.error for k, step in trail.steps.items()},
+                "_machines": {k: machines[s.subset] for k, s in steps.items() if k},
+                "_mean": float(Y.mean()),
+            }
+            return Found(steps, moves, criterion=CRITERION, fitted=fitted)
+
+        return self._search(given, X, Y, seed, judged)
+
+    def predict(self, X: Any) -> Floats:
+        """Predicted targets, from the selected columns alone."""
+        check_is_fitted(self)
+        X = check_features(self, X, reset=False)
+        if not len(self.selected_):
+            return np.full(X.shape[0], self._mean)
+        return self._machines[len(self.selected_)].predict(X[:, np.sort(self.selected_)])
+
+
+def _step(
+    subset: tuple[int, ...], machines: dict[tuple[int, ...], OPELMRegressor], y: Floats
+) -> Step:
+    if subset:
+        return Step(subset, machines[subset].loo_error_, machines[subset].loo_error_se_)
+    squares = np.square((y - y.mean()) * len(y) / (len(y) - 1))
+    return Step(subset, squares.mean(), squares.std(ddof=1) / np.sqrt(len(y)))
