@@ -217,6 +217,7 @@ class SparseRLS(PathSelector, CallbackSupportMixin, BaseEstimator):
             splits=splits,
             pooled=self.pooled,
             memory=self.memory_budget,
+            wanted=int(self.choose) if _is_count(self.choose) else 0,
         )
 
     def _columns(

@@ -40,7 +40,7 @@ from sparsepath.rls.cache import Cache
 from sparsepath.rls.design import GRAM_BATCH, Design
 from sparsepath.rls.rows import Rows, Weighed, added
 from sparsepath.rls.state import Change, State, triangular
-from sparsepath.rls.update import Update, limit, pick
+from sparsepath.rls.update import Second, Update, limit, pick
 
 BATCH = 8  # candidates evaluated at once
 EVERY_NUMBERS = 1 << 18  # numbers in the columns evaluated at once, when everybody is
@@ -72,10 +72,7 @@ class EveryFinder:
     def best(self, state: State, allowed: NDArray[np.bool_]) -> Update | None:
         """The best addition among the allowed features, or None."""
         features = np.flatnonzero(allowed)
-        batch = max(BATCH, EVERY_NUMBERS // state.design.n_samples)
-        parts = [features[i : i + batch] for i in range(0, len(features), batch)]
-        errors = np.concatenate([np.zeros(0), *(state.errors_with(part) for part in parts)])
-        return _pick(state, features, errors)
+        return _pick(state, features, _evaluated(state, features))
 
 
 class Follower:
@@ -386,7 +383,12 @@ class CacheFinder(Follower):
         super().__init__("auto", steps)
 
     def best(self, state: State, allowed: NDArray[np.bool_]) -> Update | None:
-        """The best addition among the allowed features, or None."""
+        """The best addition among the allowed features, or None.
+
+        For a loss without a loop over P X, and for several targets, from the columns.
+        """
+        if not (state.loss.cached and state.n_targets == 1):
+            return EveryFinder().best(state, allowed)
         design = state.design
         change, new = self._bring_up(state)
         s_error = 2 * ROUNDING * design.sizes * np.sqrt(design.squares)
@@ -394,7 +396,8 @@ class CacheFinder(Follower):
         known = (s_error <= KNOWN_WELL * pivot) & ~design.constant
         inverse = np.divide(1.0, pivot, where=known, out=np.zeros(len(pivot)))
         tau = self.c[:, 0] * inverse
-        errors = state.sum(lambda rows: rows.cache.score(rows, change, new, tau, inverse))
+        blur = state.blur_with(np.arange(design.n_features))
+        errors = state.sum(lambda rows: rows.cache.score(rows, change, new, tau, inverse, blur))
         doubtful = np.flatnonzero(allowed & ~known & ~self.collinear)
         for i in range(0, len(doubtful), BATCH):
             batch = doubtful[i : i + BATCH]
@@ -439,5 +442,20 @@ def _centered(
     return design.scales[features, None] * (products - np.outer(design.means[features], sums))
 
 
+def _evaluated(state: State, features: NDArray[np.intp], squared: bool = False) -> Floats:
+    """The criterion with each of some features added, a few columns at a time."""
+    batch = max(BATCH, EVERY_NUMBERS // state.design.n_samples)
+    parts = (features[i : i + batch] for i in range(0, len(features), batch))
+    errors = (state.errors_with(part, squared=squared) for part in parts)
+    return np.concatenate([np.zeros(0), *errors])
+
+
 def _pick(state: State, features: NDArray[np.intp], errors: Floats) -> Update | None:
-    return pick("add", features, errors, state.empty_error, state.values(features, errors))
+    def second(tied: NDArray[np.intp]) -> Second:
+        squared = _evaluated(state, tied, squared=True)
+        return Second(squared, state.values(tied, squared, squared=True), state.empty_squared)
+
+    values = state.values(features, errors)
+    return pick(
+        "add", features, errors, state.empty_error, values, second if state.counts else None
+    )

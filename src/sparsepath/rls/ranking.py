@@ -17,8 +17,9 @@ from sparsepath.errors import InputError
 from sparsepath.path import SelectionPath
 from sparsepath.rls.base import SparseRLS
 from sparsepath.rls.design import Design
+from sparsepath.rls.losses import NO_DECISION
 from sparsepath.rls.paths import Task
-from sparsepath.rls.queries import LOSSES, OrderedPairs, blur_of, constant_within
+from sparsepath.rls.queries import LOSSES, Order, constant_within
 from sparsepath.rls.search import Trail
 
 
@@ -170,7 +171,7 @@ class SparseRankRLS(RegressorMixin, SparseRLS):
     ) -> Task:
         queries = _codes(groups, design.n_samples)
         y = np.asarray(labels)
-        if not len(OrderedPairs.of(y, design.weights, queries).above):
+        if not Order.of(y, design.weights, queries).total > 0:
             raise InputError("y is constant within every query; there is no order to find.")
         design.constant = constant_within(design, queries)
         task = super()._task(X, labels, groups, names, design)
@@ -224,11 +225,11 @@ class SparseRankRLS(RegressorMixin, SparseRLS):
         scores = self._scores(X)
         Y, _ = check_target(y, len(scores))
         weights = check_weights(sample_weight, len(scores))
-        pairs = OrderedPairs.of(Y[:, 0], weights, _codes(groups, len(scores)))
-        if not len(pairs.above):
+        order = Order.of(Y[:, 0], weights, _codes(groups, len(scores)))
+        if not order.total > 0:
             raise InputError("y is constant within every query; there is no order to judge.")
-        wrong = pairs.wrong(scores, blur_of(Y))[0]
-        return float(1 - wrong / pairs.weight.sum())
+        wrong = order.wrong(scores, NO_DECISION * np.ptp(scores, axis=0))[0]
+        return float(1 - wrong / order.total)
 
 
 def _codes(groups: ArrayLike | None, m: int) -> NDArray[np.intp]:

@@ -263,8 +263,10 @@ def _swap(model: Model, trail: Trail, candidates: Sequence[int], keep: Sequence[
             trial.apply_update(Update("drop", feature, np.nan))
             others = [i for i in candidates if i != feature]
             update = trial.find_best_update("add", others)
-            if update is not None and update.error < least:
-                best, least = (feature, update), update.error * (1 - SWAP_GAIN)
+            if update is None or not update.error < least:
+                continue
+            if best is None or update.beats(best[1], SWAP_GAIN):
+                best = feature, update
         if best is None:
             return False
         drop = Update("drop", best[0], np.nan)
