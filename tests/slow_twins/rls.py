@@ -320,7 +320,7 @@ class Search:
     """A criterion on subsets, the features it may use, and the rule for ties.
 
     Ties of a criterion that counts mistakes go to the lowest squared criterion, then to the lowest
-    index. Without mistakes nothing is left to gain, and no feature is added.
+    index. Without mistakes nothing is left to gain, and no feature is added beyond ``wanted``.
 
     ``forced`` features enter first, in that order, and never leave; ``forbidden`` and constant ones
     are never chosen.
@@ -335,6 +335,7 @@ class Search:
     forced: Sequence[int] = ()
     forbidden: Collection[int] = ()
     error: Error = loo_error
+    wanted: int = 0
 
     def __post_init__(self) -> None:
         self.forced = tuple(self.forced)
@@ -375,7 +376,8 @@ class Search:
 
     def settled(self, subset: Subset) -> bool:
         """Whether there are no mistakes left."""
-        return len(subset) >= len(self.forced) and _settled(self.score(subset)[0], self.loss)
+        enough = len(subset) >= max(self.wanted, len(self.forced))
+        return enough and _settled(self.score(subset)[0], self.loss)
 
     def best_addition(self, subset: Subset) -> tuple[Any, Subset, float, float] | None:
         if self.settled(subset):

@@ -7,6 +7,7 @@ chosen ones, contiguous along the samples.
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sparsepath.data.blocks import Floats
 from sparsepath.rls.losses import ROOM
@@ -62,6 +63,26 @@ class Cache:
         shares = np.full(len(new), np.inf)
         shares[rows.live] = score(rows, change != "none", q, *given)[:n]
         return shares
+
+    def squares(
+        self, rows: "Rows", features: NDArray[np.intp], tau: Floats, inverse: Floats
+    ) -> Floats:
+        """The block's share of the squared criterion with each of some features added.
+
+        As P X stands since ``score``; for the losses that count.
+        """
+        from sparsepath.rls.compiled import sum_squares
+
+        out, r = np.empty(len(features)), rows.Y[:, 0] * rows.r[:, 0]
+        places = np.searchsorted(rows.live, features)
+        for i in range(0, len(places), BATCH):
+            part = slice(i, i + BATCH)
+            Z = self._columns[places[part]]
+            if self._pending is not None:
+                q, new = self._pending
+                Z -= np.outer(new[places[part]], q)
+            sum_squares(Z, r, rows.p, rows.share, tau[part], inverse[part], ROOM, out[part])
+        return out
 
     def _count(
         self,

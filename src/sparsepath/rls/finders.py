@@ -30,6 +30,7 @@ themselves.
 """
 
 import copy
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -56,6 +57,7 @@ CREDIT = 12  # passes that may be spent on batches ahead of the steps they save
 ROUNDING = 1e-11  # error of a product of two columns of norm one, with a wide margin
 KNOWN_WELL = 1e-6  # that error over the pivot up to which t may stand in for Z'x
 STEEP = 1e4  # |x| / sqrt(pivot) above which the Gram matrix is not exact enough for x
+NEAR = 1e-6  # squares in P X, relative, that are near enough to be worth an evaluation
 STEEP_CACHE = 1e2  # the same where P X is kept and has to stay as good as new
 
 
@@ -406,7 +408,17 @@ class CacheFinder(Follower):
         features = np.flatnonzero(allowed & ~self.collinear)
         order = np.argsort(errors[features], kind="stable")
         self.hopeful = features[order[: 2 * GRAM_BATCH]]
-        return _pick(state, features, errors[features])
+
+        def hopeless(tied: NDArray[np.intp]) -> NDArray[np.bool_]:
+            """Those of many equal counts that P X shows to be far from the least square."""
+            if len(tied) <= BATCH or state.costs is not None:
+                return np.zeros(len(tied), dtype=bool)
+            given = tied, tau[tied], inverse[tied]
+            squares = state.sum(lambda rows: rows.cache.squares(rows, *given))
+            squares[~known[tied]] = 0.0
+            return squares > (1 + NEAR) * squares.min(initial=np.inf, where=known[tied])
+
+        return _pick(state, features, errors[features], hopeless)
 
     def catch_up(self, state: State) -> None:
         """P X is brought up when it is needed."""
@@ -450,9 +462,18 @@ def _evaluated(state: State, features: NDArray[np.intp], squared: bool = False) 
     return np.concatenate([np.zeros(0), *errors])
 
 
-def _pick(state: State, features: NDArray[np.intp], errors: Floats) -> Update | None:
+def _pick(
+    state: State,
+    features: NDArray[np.intp],
+    errors: Floats,
+    hopeless: Callable[[NDArray[np.intp]], NDArray[np.bool_]] | None = None,
+) -> Update | None:
+    """The best addition; of equal counts those that are not hopeless are told apart."""
+
     def second(tied: NDArray[np.intp]) -> Second:
-        squared = _evaluated(state, tied, squared=True)
+        left = np.ones(len(tied), dtype=bool) if hopeless is None else ~hopeless(tied)
+        squared = np.full(len(tied), np.inf)
+        squared[left] = _evaluated(state, tied[left], squared=True)
         return Second(squared, state.values(tied, squared, squared=True), state.empty_squared)
 
     values = state.values(features, errors)

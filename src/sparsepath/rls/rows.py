@@ -87,6 +87,8 @@ class Rows:
     ----------
     is_compiled : bool
         Whether there are compiled loops for all that happens to a candidate: for one target.
+    share : array of shape (m,)
+        What the square of r / p weighs in the squared criterion.
     cache : Cache
         P X in memory, for a search that keeps it.
     """
@@ -115,7 +117,7 @@ class Rows:
         g = self.g
         self.r = np.asfortranarray(g[:, None] * (self.Y - y_mean))
         self._plain = g * g / total_weight if self.loss.name == "balanced" else self.v
-        self._share = per_weight(g, self._plain)
+        self.share = per_weight(g, self._plain)
         self.p = 1.0 - g * g / total_weight if fit_intercept else np.ones(len(g))
         self._Z = np.empty((len(g), 8), order="F")
         self.size = 0
@@ -235,7 +237,7 @@ class Rows:
             from sparsepath.rls.compiled import sum_squares
 
             inverse, steps = 1.0 / pivots, np.ascontiguousarray(tau[:, 0])
-            sum_squares(W.T, self.r[:, 0], self.p, self._share, steps, inverse, ROOM, out)
+            sum_squares(W.T, self.r[:, 0], self.p, self.share, steps, inverse, ROOM, out)
             return out
         full = np.zeros(len(pivots), dtype=bool)
         for i in range(0, len(self.g), STRIP):
@@ -343,7 +345,7 @@ class Rows:
             from sparsepath.rls.compiled import measure
 
             r, u = self.r[:, 0], self.u[:, 0]
-            given = (r, self.p, self._share, self.g, self.v, about, ROOM)
+            given = (r, self.p, self.share, self.g, self.v, about, ROOM)
             sums = measure(*given, self._losses, u)
             self.weighed = Weighed(*np.array(sums[5:])[:, None])
         elif self.is_compiled and self.loss.counts:
