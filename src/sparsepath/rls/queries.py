@@ -172,7 +172,8 @@ class Order(NamedTuple):
         first = np.unique(level[begins])
         for some in np.split(sums, first[1:]):
             total += float(some[1:] @ np.cumsum(some)[:-1])
-        return cls(rows, np.append(begins[1:], len(rows)), depth.astype(np.intp), w, total)
+        ends = np.append(begins[1:], len(rows))[: len(begins)]
+        return cls(rows, ends, depth.astype(np.intp), w, total)
 
     def wrong(self, scores: Floats, blur: Floats) -> Floats:
         """The weight of pairs in the wrong order, half of those that are not told apart.

@@ -1,5 +1,6 @@
 """Ranking on a few features: least squares on pairs of samples, as a scikit-learn estimator."""
 
+import copy
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -222,14 +223,16 @@ class SparseRankRLS(RegressorMixin, SparseRLS):
         groups : array of shape (n_samples,), optional
             The query of every sample; pairs of different queries do not count.
         """
-        scores = self._scores(X)
+        centred = copy.copy(self)
+        centred.intercept_ = 0.0  # beside it small scores would be lost
+        scores = centred._scores(X)
         Y, _ = check_target(y, len(scores))
         weights = check_weights(sample_weight, len(scores))
-        order = Order.of(Y[:, 0], weights, _codes(groups, len(scores)))
-        if not order.total > 0:
+        wanted = Order.of(Y[:, 0], weights, _codes(groups, len(scores)))
+        if not wanted.total > 0:
             raise InputError("y is constant within every query; there is no order to judge.")
-        wrong = order.wrong(scores, NO_DECISION * np.ptp(scores, axis=0))[0]
-        return float(1 - wrong / order.total)
+        wrong = wanted.wrong(scores, NO_DECISION * np.ptp(scores, axis=0))[0]
+        return float(1 - wrong / wanted.total)
 
 
 def _codes(groups: ArrayLike | None, m: int) -> NDArray[np.intp]:
