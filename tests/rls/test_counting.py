@@ -47,7 +47,8 @@ def churn(seed=0, m=200):
     age = rng.integers(18, 63, m)
     spend = rng.exponential(100, m)
     X = np.column_stack([np.arange(1000, 1000 + m), rng.integers(1e4, 1e5, m), age, spend])
-    return X.astype(float), np.where(age > 50, "yes", "no")
+    leaves = rng.random(m) < np.where(age > 45, 0.4, 0.02)  # so few that "no" is the best guess
+    return X.astype(float), np.where(leaves, "yes", "no")
 
 
 def expression(seed=0, m=72, n=400):
@@ -76,9 +77,10 @@ def labelled(seed, m=24, n=7, coarse=False):
 @pytest.mark.parametrize("loss", COUNTING)
 def test_what_decides_comes_before_identifiers(loss, cv):
     X, y = churn()
-    model = SparseRLSClassifier(4, loss=loss, cv=cv, standardize=True).fit(X, y)
-    assert model.path_.subset(1) == (2,)
-    assert 2 in model.selected_
+    path = SparseRLSClassifier(4, loss=loss, cv=cv, standardize=True).fit(X, y).path_
+    assert path.subset(1) == (2,)
+    if loss == "zero_one":
+        assert path.error(1) == pytest.approx(np.mean(y == "yes"))  # a tie with the empty model
 
 
 @examples(30)
@@ -119,7 +121,9 @@ def test_ties_are_settled_alike_in_all_forms_and_on_any_number_of_threads():
                 for threads in (1, 3):
                     with Threads(threads) as crew:
                         design = make_design(X, np.ones(60), crew, n_blocks=3)
-                        task = Task(how, 0 if how == "backward" else 6, loss, tuple(range(20)), form=form)
+                        task = Task(
+                            how, 0 if how == "backward" else 6, loss, tuple(range(20)), form=form
+                        )
                         trails.append(run(design, Y, 1.0, task))
             moves = [[(m.action, m.feature, m.error) for m in trail.moves] for trail in trails]
             assert moves[0] == moves[1]
@@ -199,11 +203,17 @@ def test_without_mistakes_the_path_ends(loss, cv):
 
 
 def test_a_floating_search_without_mistakes_still_drops():
-    X = np.array([[1, 0, 1], [1, 1, 2], [2, 0, 2], [0, 1, 1], [-1, 0, -1.1], [-1, -1, -2]])
-    y = np.array([1, 1, 1, 1, -1, -1])
-    back = SparseRLSClassifier(loss="zero_one", search="backward", choose="min").fit(X, y).path_
-    assert min(back.sizes) == 0  # going backward has not to do with the rule
-    assert back.stopped == "min_features"
+    rng = np.random.default_rng(4)
+    X = rng.standard_normal((10, 5))
+    y = np.where(X[:, 0] + X[:, 1] > 0, 1.0, -1.0)
+    X[:, 2] = X[:, 0] + X[:, 1] + 0.6 * rng.standard_normal(10)
+    trail = search(design_of(X), y[:, None], 1.0, 5, loss="zero_one", search="floating")
+    assert [move.action for move in trail.moves] == ["add", "add", "add", "drop"]
+    assert trail.moves[-2].error == trail.moves[-1].error == 0
+    assert trail.stopped == "no mistakes left"
+    check_floating(trail, Judge(X, y[:, None], 1.0, "zero_one"), 5)
+    back = search(design_of(X), y[:, None], 1.0, 0, loss="zero_one", search="backward")
+    assert min(back.steps) == 0  # a backward search goes on
 
 
 def test_ranking_without_mistakes_ends():
