@@ -31,6 +31,7 @@ from sparsepath.rls.losses import LOSSES, Loss
 from sparsepath.rls.paths import Task, make_design, run
 from sparsepath.rls.queries import Order
 from sparsepath.rls.state import State
+from sparsepath.rls.update import Update
 
 CHECKS = {
     "forward": check_forward,
@@ -178,6 +179,17 @@ def test_costs_and_groups_against_refits(cv):
             best = max(left, key=lambda g: (worth(g, "zero_one"), worth(g, "squared")))
             chosen = chosen + best
             assert path.path_.subset(len(chosen)) == tuple(chosen)
+
+
+def test_equal_exchanges_are_settled_by_squares():
+    """What a swap search asks of the best additions after different drops."""
+    known = Update("add", 1, 0.25, squared=0.8)
+    assert Update("add", 2, 0.25 * (1 + 1e-12), squared=0.7).beats(known, 1e-9)
+    assert Update("add", 2, 0.2, squared=0.9).beats(known, 1e-9)
+    assert not Update("add", 2, 0.3, squared=0.1).beats(known, 1e-9)
+    assert not Update("add", 2, 0.25, squared=0.8).beats(known, 1e-9)
+    assert not Update("add", 2, 0.25).beats(Update("add", 1, 0.25), 1e-9)  # nothing was counted
+    assert Update("add", 2, 0.0, squared=0.7).beats(Update("add", 1, 0.0, squared=0.8), 1e-9)
 
 
 # --- the end of the path --------------------------------------------------------------------------
