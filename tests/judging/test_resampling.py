@@ -12,7 +12,7 @@ from sparsepath.judging import correction, permutation_null, stability
 from sparsepath.judging.honest import attach, honest_error, told
 from sparsepath.judging.left_out import LeftOut
 from sparsepath.judging.null import p_values, shuffled
-from sparsepath.judging.stability import nogueira, split_in_two
+from sparsepath.judging.halves import nogueira, split_in_two
 from sparsepath.path import SelectionPath
 from sparsepath.steps import Step
 

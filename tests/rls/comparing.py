@@ -87,6 +87,7 @@ class Judge(rls.Search):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         self._known: dict[tuple[int, ...], tuple[float, float]] = {}
+        self._squares: dict[tuple[int, ...], float] = {}
         super().__init__(*args, **options)
         counted = self.X[self.sw > 0] if self.sw is not None else self.X
         if self.fit_intercept:  # what varies only where the weight is zero does not vary
@@ -102,12 +103,24 @@ class Judge(rls.Search):
             self._known[key] = super().score(key)
         return self._known[key]
 
+    def squared(self, subset: Iterable[int]) -> float:
+        key = tuple(sorted(subset))
+        if key not in self._squares:
+            self._squares[key] = super().squared(key)
+        return self._squares[key]
+
     def error_of(self, subset: Iterable[int]) -> float:
         return self.score(subset)[0]
 
     def near(self, value: float) -> float:
         """How far from ``value`` another error may lie and be called equal."""
         return TIE * value + 10 * ATOL * self.empty
+
+    def settles(self, taken: Iterable[int], best: Iterable[int]) -> bool:
+        """Whether the squared criterion lets one of two sets be taken whose counts are equal."""
+        least = self.squared(best)
+        slack = TIE * least + 10 * ATOL * self.empty_squared
+        return not self.counts or self.squared(taken) <= least + slack
 
 
 def judge_of(case: Case, loss: str = "squared", **options: Any) -> Judge:
@@ -154,6 +167,7 @@ def check_choice(
         return
     value = judge.error_of(taken)
     assert value <= best[2] + judge.near(best[2]), f"{taken} ({value!r}) taken for {best[1:3]}"
+    assert judge.settles(taken, best[1]), f"{taken} taken for {best[1]}, whose squares are less"
 
 
 def check_forward(trail: Trail, judge: Judge, size: int) -> None:
@@ -166,6 +180,10 @@ def check_forward(trail: Trail, judge: Judge, size: int) -> None:
     for k in range(least + 1, size + 1):
         taken = trail.steps[k].subset if k in trail.steps else None
         if taken is None and trail.stopped == "residuals vanished":
+            return
+        if judge.settled(before):
+            assert taken is None
+            assert trail.stopped == "no mistakes left"
             return
         if taken is not None:
             assert taken[:-1] == before
@@ -230,6 +248,10 @@ def check_floating(
         best = judge.best(moves)
         if best is None or (not replay.moves and trail.stopped == "residuals vanished"):
             break
+        if judge.settled(replay.subset):
+            assert not replay.moves
+            assert trail.stopped == "no mistakes left"
+            break
         c = len(best[1])
         gain[c] = before - best[2]
         if epsilon is not None:
@@ -289,6 +311,10 @@ def check_swaps(trail: Trail, judge: Judge, size: int, rtol: float = RTOL) -> in
     while len(replay.subset) < size:
         moves = {i: (*replay.subset, i) for i in judge.additions(replay.subset)}
         if not replay.moves and trail.stopped == "residuals vanished":
+            break
+        if judge.settled(replay.subset):
+            assert not replay.moves
+            assert trail.stopped == "no mistakes left"
             break
         taken = replay.make() if replay.next_is("add") else None
         check_choice(moves, taken, judge)

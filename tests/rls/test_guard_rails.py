@@ -80,9 +80,9 @@ def exact_loo(X, y, alpha, subset):
 def test_least_squares_up_to_the_last_sample(loss, form, fit_intercept):
     """With alpha = 0 there is leave-one-out as long as there are more samples than coefficients."""
     case = make("wide", m=8, n=12, alpha=0.0, seed=1, classification=True)
-    judge = judge_of(case, loss, fit_intercept=fit_intercept)
+    judge = judge_of(case, loss, fit_intercept=fit_intercept, wanted=12)
     design = design_of(case.X, None, "three", fit_intercept=fit_intercept)
-    trail = search(design, case.Y, 0.0, 12, loss=loss, form=form)
+    trail = search(design, case.Y, 0.0, 12, loss=loss, form=form, wanted=12)
     most = 7 - fit_intercept
     assert sorted(trail.steps) == list(range(most + 1))
     assert trail.stopped == "no candidate left"

@@ -21,7 +21,9 @@ Subset = tuple[int, ...]
 Path = list[tuple[Subset, float, float]]  # per step: subset in order of entry, value, its s.e.
 Error = Callable[..., tuple[float, float]]
 
-NO_DECISION = 1e-10  # scores closer than this do not decide
+NO_DECISION = 1e-10  # scores closer than this, over the reach of the model, do not decide
+LABEL_ROUNDING = 4e-15  # nor do scores that are smaller than this beside labels of +-1
+COUNTING = ("zero_one", "balanced", "auc", "disagreement")  # what counts mistakes has ties
 DEPENDENT = 1e-10  # what is left of a dependent column, relative to the column
 UNDEFINED = (np.inf, np.nan)
 
@@ -80,6 +82,15 @@ def independent(X: Array, fit_intercept: bool = True, sw: Array | None = None) -
     return True
 
 
+def reach(X: Array, alpha: float, fit_intercept: bool, sw: Array) -> float:
+    """How large scores can be beside the target: the sum of q / (q + alpha), but one at most.
+
+    q is the squared norm of a column, less its mean if there is an intercept.
+    """
+    q = (_centred(X, fit_intercept, sw)[0] ** 2).sum(axis=0)
+    return min(1.0, float(sum(x / (x + alpha) for x in q if x > 0)))
+
+
 def _held_out(
     X: Array, Y: Array, test: Array, train: Array, alpha: float, fit_intercept: bool, sw: Array
 ) -> Array:
@@ -105,8 +116,10 @@ def _shares(Y: Array, sw: Array, loss: str) -> Array:
     return np.divide(sw, present * total, out=np.zeros(len(sw)), where=total > 0)
 
 
-def losses(Y: Array, F: Array, sw: Array | None, loss: str) -> tuple[Array, float]:
-    """Loss of each sample and the weighted mean."""
+def losses(
+    Y: Array, F: Array, sw: Array | None, loss: str, far: float = 1.0
+) -> tuple[Array, float]:
+    """Loss of each sample and the weighted mean; ``far`` is the reach of the model."""
     if loss == "squared":
         each = ((Y - F) ** 2).sum(axis=1)
     elif loss == "absolute":
@@ -119,17 +132,17 @@ def losses(Y: Array, F: Array, sw: Array | None, loss: str) -> tuple[Array, floa
             rivals = F.copy()
             rivals[rows, true] = -np.inf
             margin = F[rows, true] - rivals.max(axis=1)
-        each = np.where(margin > NO_DECISION, 0.0, 1.0)
+        each = np.where(margin > NO_DECISION * far + LABEL_ROUNDING, 0.0, 1.0)
     else:
         raise ValueError(f"unknown loss {loss!r}")
     return each, float(_shares(Y, _ones(Y, sw), loss) @ each)
 
 
-def _judged(Y: Array, F: Array, sw: Array, loss: str) -> tuple[float, float]:
+def _judged(Y: Array, F: Array, sw: Array, loss: str, far: float = 1.0) -> tuple[float, float]:
     """Mean loss of the predictions and its standard error."""
     if np.isnan(F).any():
         return UNDEFINED
-    each, value = losses(Y, F, sw, loss)
+    each, value = losses(Y, F, sw, loss, far)
     m = np.count_nonzero(sw)  # a sample of weight zero is none
     spread = np.linalg.norm(_shares(Y, sw, loss) * (each - value))
     return value, float(spread * np.sqrt(m / (m - 1)))
@@ -154,8 +167,8 @@ def loo_error(
     loss: str = "squared",
 ) -> tuple[float, float]:
     """Leave-one-out error by m refits, and its standard error."""
-    F = loo_predictions(X, Y, alpha, fit_intercept, sw)
-    return _judged(Y, F, _ones(X, sw), loss)
+    F, sw = loo_predictions(X, Y, alpha, fit_intercept, sw), _ones(X, sw)
+    return _judged(Y, F, sw, loss, reach(X, alpha, fit_intercept, sw))
 
 
 def kfold_error(splits: Iterable[tuple[Any, Any]], pooled: bool = False) -> Error:
@@ -180,9 +193,12 @@ def kfold_error(splits: Iterable[tuple[Any, Any]], pooled: bool = False) -> Erro
         if any(np.isnan(f).any() for f in F):
             return UNDEFINED
         tests = [test for _, test in weighty]
-        means = [losses(Y[t], f, sw[t], loss)[1] for t, f in zip(tests, F, strict=True)]
+        far = reach(X, alpha, fit_intercept, sw)
+        means = [losses(Y[t], f, sw[t], loss, far)[1] for t, f in zip(tests, F, strict=True)]
         every = np.concatenate(tests)
-        value = losses(Y[every], np.vstack(F), sw[every], loss)[1] if pooled else np.mean(means)
+        value = np.mean(means)
+        if pooled:
+            value = losses(Y[every], np.vstack(F), sw[every], loss, far)[1]
         count = len(means)
         return float(value), float(np.std(means, ddof=1) / count**0.5) if count > 1 else np.nan
 
@@ -199,37 +215,100 @@ def auc_leave_pair_out(
 ) -> tuple[float, float]:
     """Share of (positive, negative) pairs put in the wrong order by the fit without both.
 
-    Equal scores are half wrong. A pair counts the product of its two weights. No standard error
-    (NaN).
+    Equal scores are half wrong. A pair counts the product of its two weights. ``loss="squared"``:
+    what the difference of the two scores is off, squared, instead. The standard error takes the
+    positive samples, and the negative ones, as drawn at random (DeLong): each has a mean over its
+    pairs, and the squares of what weight times that is off add up.
     """
     sw, rows, y = _ones(X, sw), np.arange(len(X)), np.ravel(Y)
-    wrong = total = 0.0
-    for pair in ([p, q] for p in rows[y > 0] for q in rows[y <= 0]):
-        train = np.delete(rows, pair)
-        positive, negative = _held_out(X, y[:, None], pair, train, alpha, fit_intercept, sw)[:, 0]
-        if np.isnan(positive):
-            return UNDEFINED
-        weight = sw[pair].prod()
-        total += weight
-        gap = positive - negative
-        wrong += weight * (1.0 if gap < -NO_DECISION else 0.5 if gap <= NO_DECISION else 0.0)
-    return float(wrong / total), np.nan
+    positive, negative = rows[(y > 0) & (sw > 0)], rows[(y <= 0) & (sw > 0)]
+    blur = 2 * NO_DECISION * reach(X, alpha, fit_intercept, sw)
+    costs = np.zeros((len(positive), len(negative)))
+    for a, p in enumerate(positive):
+        for b, q in enumerate(negative):
+            train = np.delete(rows, [p, q])
+            if alpha == 0 and not independent(X[train], fit_intercept, sw[train]):
+                return UNDEFINED
+            coef, _, _ = _fit(X[train], y[train, None], alpha, fit_intercept, sw[train])
+            gap = ((X[p] - X[q]) @ coef)[0]
+            costs[a, b] = 1.0 if gap < -blur else 0.5 if gap <= blur else 0.0
+            if loss == "squared":
+                costs[a, b] = (y[p] - y[q] - gap) ** 2
+    v, w = sw[positive] / sw[positive].sum(), sw[negative] / sw[negative].sum()
+    value = float(v @ costs @ w)
+    if min(costs.shape) < 2:
+        return value, np.nan
+    off = [v * (costs @ w - value), w * (v @ costs - value)]
+    return value, float(np.sqrt(sum(len(o) / (len(o) - 1) * (o @ o) for o in off)))
+
+
+def auc_kfold_error(splits: Iterable[tuple[Any, Any]]) -> Error:
+    """Mean over splits of the share of (positive, negative) pairs of the test part in wrong order.
+
+    Test parts without such a pair are left out. ``loss="squared"`` is that of `kfold_error`, on
+    the same splits.
+    """
+    splits = [(np.asarray(train), np.asarray(test)) for train, test in splits]
+
+    def error(
+        X: Array,
+        Y: Array,
+        alpha: float,
+        fit_intercept: bool = True,
+        sw: Array | None = None,
+        loss: str = "auc",
+    ) -> tuple[float, float]:
+        y, sw = np.ravel(Y), _ones(X, sw)
+        counted = [(a, b) for a, b in splits if len(np.unique(y[b][sw[b] > 0])) == 2]
+        if loss == "squared":
+            return kfold_error(counted)(X, Y, alpha, fit_intercept, sw)
+        blur, means = 2 * NO_DECISION * reach(X, alpha, fit_intercept, sw), []
+        for train, test in counted:
+            coef, _, _ = _fit(X[train], y[train, None], alpha, fit_intercept, sw[train])
+            scores = (X[test] @ coef)[:, 0]
+            gap = scores[y[test] > 0][:, None] - scores[y[test] <= 0]
+            costs = np.where(gap > blur, 0.0, np.where(gap < -blur, 1.0, 0.5))
+            v, w = sw[test][y[test] > 0], sw[test][y[test] <= 0]
+            means.append(v @ costs @ w / (v.sum() * w.sum()))
+        count = len(means)
+        se = np.std(means, ddof=1) / count**0.5 if count > 1 else np.nan
+        return float(np.mean(means)), float(se)
+
+    return error
 
 
 # --- searches -------------------------------------------------------------------------------------
 
 
-def _lowest(values: Mapping[Any, tuple[float, float]], empty: float) -> Any:
-    """Key of the lowest value, the lowest key among equals; None if there is no finite value."""
+def _lowest(
+    values: Mapping[Any, tuple[float, float]],
+    empty: float,
+    squared: Callable[[Any], float] | None = None,
+    empty_squared: float = 0.0,
+) -> Any:
+    """Key of the lowest value; None if there is no finite value.
+
+    Among equals the one with the lowest ``squared``, if given, and then the lowest key.
+    """
     least = min((value for value, _ in values.values()), default=np.inf)
     if not np.isfinite(least):
         return None
-    return min(key for key, (value, _) in values.items() if value <= least + _slack(least, empty))
+    tied = [key for key, (value, _) in values.items() if value <= least + _slack(least, empty)]
+    if squared is not None and len(tied) > 1:
+        seconds = {key: squared(key) for key in tied}
+        least = min(seconds.values())
+        tied = [key for key in tied if seconds[key] <= least + _slack(least, empty_squared)]
+    return min(tied)
 
 
 def _slack(value: float, empty: float) -> float:
     """How far above ``value`` another one still equals it; ``empty``: error of the empty model."""
     return 1e-9 * value + 1e-13 * empty
+
+
+def _settled(value: float, loss: str) -> bool:
+    """Whether there are no mistakes left to be counted."""
+    return loss in COUNTING and value == 0
 
 
 def _without(subset: Subset, i: int) -> Subset:
@@ -239,6 +318,9 @@ def _without(subset: Subset, i: int) -> Subset:
 @dataclass(eq=False)
 class Search:
     """A criterion on subsets, the features it may use, and the rule for ties.
+
+    Ties of a criterion that counts mistakes go to the lowest squared criterion, then to the lowest
+    index. Without mistakes nothing is left to gain, and no feature is added beyond ``wanted``.
 
     ``forced`` features are in every subset of a path; ``forbidden`` and constant ones in none.
     """
@@ -252,12 +334,20 @@ class Search:
     forced: Sequence[int] = ()
     forbidden: Collection[int] = ()
     error: Error = loo_error
+    wanted: int = 0
 
     def __post_init__(self) -> None:
         self.forced = tuple(self.forced)
         varies = self.X.max(axis=0) > self.X.min(axis=0)
         self.eligible = [i for i in np.flatnonzero(varies).tolist() if i not in self.forbidden]
+        self.counts = self.loss in COUNTING
         self.empty, _ = self.score(())
+        self.empty_squared = self.squared(())
+
+    def squared(self, subset: Subset) -> float:
+        """The squared criterion, which settles ties of counts."""
+        X = self.X[:, list(subset)]
+        return self.error(X, self.Y, self.alpha, self.fit_intercept, self.sw, "squared")[0]
 
     def score(self, subset: Subset) -> tuple[float, float]:
         X = self.X[:, list(subset)]
@@ -277,10 +367,18 @@ class Search:
     def best(self, moves: Mapping[Any, Subset]) -> tuple[Any, Subset, float, float] | None:
         """The best of the moves (move -> subset after it): move, subset, value, standard error."""
         values = {move: self.score(subset) for move, subset in moves.items()}
-        move = _lowest(values, self.empty)
+        second = (lambda move: self.squared(moves[move])) if self.counts else None
+        move = _lowest(values, self.empty, second, self.empty_squared)
         return None if move is None else (move, moves[move], *values[move])
 
+    def settled(self, subset: Subset) -> bool:
+        """Whether there are no mistakes left."""
+        enough = len(subset) >= max(self.wanted, len(self.forced))
+        return enough and _settled(self.score(subset)[0], self.loss)
+
     def best_addition(self, subset: Subset) -> tuple[Any, Subset, float, float] | None:
+        if self.settled(subset):
+            return None
         return self.best({i: (*subset, i) for i in self.additions(subset)})
 
     def best_removal(self, subset: Subset) -> tuple[Any, Subset, float, float] | None:
@@ -408,15 +506,16 @@ def low_rank_lssvm(
         Gv = G @ v
         return G - np.outer(Gv, Gv) / (1 + v @ Gv)
 
-    def judged(G: Array) -> tuple[float, float]:
+    def judged(G: Array, loss: str = loss) -> tuple[float, float]:
         return _judged(y[:, None], (y - (G @ y) / np.diag(G))[:, None], one, loss)
 
     G = np.eye(m) / alpha
     path: Path = [((), *judged(G))]
-    while len(path) <= min(k, n):
+    while len(path) <= min(k, n) and not _settled(path[-1][1], loss):
         S = path[-1][0]
         values = {i: judged(updated(G, X[:, i])) for i in range(n) if i not in S}
-        b = _lowest(values, path[0][1])
+        second = {i: judged(updated(G, X[:, i]), "squared")[0] for i in values}
+        b = _lowest(values, path[0][1], second.get if loss in COUNTING else None)
         G = updated(G, X[:, b])
         path.append(((*S, b), *values[b]))
     return path, X[:, list(path[-1][0])].T @ G @ y
@@ -432,18 +531,19 @@ def greedy_rls(
     m, n = X.shape
     y, one = np.ravel(y), np.ones(m)
 
-    def judged(a: Array, d: Array) -> tuple[float, float]:
+    def judged(a: Array, d: Array, loss: str = loss) -> tuple[float, float]:
         return _judged(y[:, None], (y - a / d)[:, None], one, loss)
 
     a, d, C = y / alpha, one / alpha, X / alpha
     path: Path = [((), *judged(a, d))]
-    while len(path) <= min(k, n):
-        S, values = path[-1][0], {}
+    while len(path) <= min(k, n) and not _settled(path[-1][1], loss):
+        S, values, second = path[-1][0], {}, {}
         for i in (i for i in range(n) if i not in S):
             v = X[:, i]
             u = C[:, i] / (1 + v @ C[:, i])
             values[i] = judged(a - u * (v @ a), d - u * C[:, i])
-        b = _lowest(values, path[0][1])
+            second[i] = judged(a - u * (v @ a), d - u * C[:, i], "squared")[0]
+        b = _lowest(values, path[0][1], second.get if loss in COUNTING else None)
         v = X[:, b]
         u = C[:, b] / (1 + v @ C[:, b])
         a, d, C = a - u * (v @ a), d - u * C[:, b], C - np.outer(u, v @ C)
@@ -502,7 +602,8 @@ def rank_leave_pair_out(
     The standard error is that of a mean over pairs to first order, from each sample's own sum.
     """
     y, sw, m = np.ravel(Y), _ones(X, sw), len(X)
-    blur = NO_DECISION * np.ptp(y)
+    D, weight = _all_pairs(m, None, sw)
+    blur = NO_DECISION * np.ptp(y) * reach(D @ X, alpha, False, weight)
     costs = np.full((m, m), np.nan)
     for i, j in combinations(range(m), 2):
         rest = np.delete(np.arange(m), [i, j])
@@ -539,10 +640,12 @@ def rank_kfold_error(
         y, sw = np.ravel(Y), _ones(X, sw)
         query = np.zeros(len(X)) if groups is None else np.asarray(groups)
         means, totals = [], []
+        D, weight = _all_pairs(len(X), query, sw)
+        blur = NO_DECISION * np.ptp(y) * reach(D @ X, alpha, False, weight)
         for train, test in splits:
             D, weight = _all_pairs(len(test), query[test], sw[test])
             w = rank_rls(X[train], y[train], alpha, query[train], sw[train])
-            costs = _pair_losses(y[test], X[test] @ w, D, loss, NO_DECISION * np.ptp(y))
+            costs = _pair_losses(y[test], X[test] @ w, D, loss, blur)
             counts = (weight > 0) & ~np.isnan(costs)
             if counts.any():
                 totals.append(weight[counts].sum())

@@ -2,12 +2,12 @@
 
 ``left_out.py`` repeats a procedure with parts of the data left out and keeps every loss;
 ``correction.py`` corrects the error of a chosen size for the choice; ``honest.py`` puts both into
-a record. ``null.py`` repeats the search on shuffled targets, ``stability.py`` on halves.
+a record. ``null.py`` repeats the search on shuffled targets, ``halves.py`` on halves.
 """
 
 from sparsepath.judging.honest import Honest, HonestError, honest_error
 from sparsepath.judging.null import Null, permutation_null
-from sparsepath.judging.stability import Stability, stability
+from sparsepath.judging.halves import Stability, stability
 
 __all__ = [
     "Honest",

@@ -13,7 +13,7 @@ from sparsepath.judging.correction import SHARED, corrected
 from sparsepath.judging.left_out import LeftOut, left_out
 from sparsepath.judging.null import LEVEL as P_LEVEL
 from sparsepath.judging.null import Null, permutation_null
-from sparsepath.judging.stability import Z90
+from sparsepath.judging.halves import Z90
 from sparsepath.path import SelectionPath
 
 if TYPE_CHECKING:

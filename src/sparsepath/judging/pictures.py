@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from sparsepath.judging.null import Null
-    from sparsepath.judging.stability import Stability
+    from sparsepath.judging.halves import Stability
 
 MOST = 30  # features shown
 

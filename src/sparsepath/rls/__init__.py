@@ -3,14 +3,16 @@
 from sparsepath.rls.estimators import SparseRLSClassifier, SparseRLSRegressor
 from sparsepath.rls.kernels import SparseKernelRLSClassifier, SparseKernelRLSRegressor
 from sparsepath.rls.ranking import SparseRankRLS
-from sparsepath.rls.shortcuts import rls_state
+from sparsepath.rls.shortcuts import RLSState, rls_state
 from sparsepath.rls.stopping import MaxT, PastOneSE, Patience, TimeLimit, Tolerance
 from sparsepath.rls.surface import Surface
+from sparsepath.rls.update import Update
 
 __all__ = [
     "MaxT",
     "PastOneSE",
     "Patience",
+    "RLSState",
     "SparseKernelRLSClassifier",
     "SparseKernelRLSRegressor",
     "SparseRLSClassifier",
@@ -19,5 +21,6 @@ __all__ = [
     "Surface",
     "TimeLimit",
     "Tolerance",
+    "Update",
     "rls_state",
 ]

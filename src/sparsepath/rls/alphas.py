@@ -16,7 +16,7 @@ from scipy.linalg import eigh
 from sparsepath.data.blocks import Floats
 from sparsepath.errors import InputError
 from sparsepath.rls.design import Design
-from sparsepath.rls.losses import ROOM, Loss
+from sparsepath.rls.losses import ROOM, Loss, reach_of
 
 LARGEST = 20000  # the smaller side of X up to which an eigendecomposition is reasonable
 ROWS_AT_ONCE = 2048
@@ -49,13 +49,14 @@ def loo_errors(design: Design, Y: Floats, alphas: Floats, loss: Loss) -> Floats:
         turned += Q.T @ y[rows]
     shrink = squares / (squares + alphas[:, None])
     errors = np.zeros(len(alphas))
+    blur = [loss.blur(reach_of(design.squares, alpha).sum()) for alpha in alphas]
     for rows, Q in basis():
         leverage = (Q * Q) @ shrink.T
         for i, d in enumerate(shrink):
             r = y[rows] - Q @ (d[:, None] * turned)
             p = p0[rows] - leverage[:, i]
             errors[i] += loss.weighted(
-                list(r.T.copy()), np.maximum(p, ROOM), g[rows, 0], v[rows], Y[rows]
+                list(r.T.copy()), np.maximum(p, ROOM), g[rows, 0], v[rows], Y[rows], blur[i]
             ).sum()
             if p.min() <= ROOM:
                 errors[i] = np.inf

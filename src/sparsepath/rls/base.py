@@ -215,6 +215,7 @@ class SparseRLS(PathSelector, CallbackSupportMixin, BaseEstimator):
             pooled=self.pooled,
             memory=self.memory_budget,
             names=None if names is None else tuple(names),
+            wanted=int(self.choose) if is_size(self.choose) else 0,
         )
         return self._sized(task, design)
 

@@ -7,9 +7,10 @@ chosen ones, contiguous along the samples.
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sparsepath.data.blocks import Floats
-from sparsepath.rls.losses import NO_DECISION, ROOM
+from sparsepath.rls.losses import ROOM
 
 if TYPE_CHECKING:
     from sparsepath.rls.rows import Rows
@@ -46,38 +47,75 @@ class Cache:
             rows.project(np.asfortranarray(t[part].T))
             np.multiply(rows.W.T, signs, out=self._columns[i : i + len(part)])
 
-    def score(self, rows: "Rows", change: str, new: Floats, tau: Floats, inverse: Floats) -> Floats:
+    def score(
+        self, rows: "Rows", change: str, new: Floats, tau: Floats, inverse: Floats, blur: Floats
+    ) -> Floats:
         """Bring P X up to the last change and return the block's share with each feature added.
 
-        ``new`` holds the products of the columns with the column of Z that came or went.
+        ``new`` holds the products of the columns with the column of Z that came or went. The loss
+        is one that says it is ``cached``.
         """
         n = len(rows.live)
-        given = np.zeros((3, len(self._columns)))
-        given[:, :n] = np.take([new, tau, inverse], rows.live, axis=1)
+        given = np.zeros((4, len(self._columns)))
+        given[:, :n] = np.take([new, tau, inverse, blur], rows.live, axis=1)
         q = rows.Z[:, -1] if change == "add" else rows.released
         score = self._count if rows.loss.counts else self._sum
         shares = np.full(len(new), np.inf)
         shares[rows.live] = score(rows, change != "none", q, *given)[:n]
         return shares
 
+    def squares(
+        self, rows: "Rows", features: NDArray[np.intp], tau: Floats, inverse: Floats
+    ) -> Floats:
+        """The block's share of the squared criterion with each of some features added.
+
+        As P X stands since ``score``; for the losses that count.
+        """
+        from sparsepath.rls.compiled import sum_squares
+
+        out, r = np.empty(len(features)), rows.Y[:, 0] * rows.r[:, 0]
+        places = np.searchsorted(rows.live, features)
+        for i in range(0, len(places), BATCH):
+            part = slice(i, i + BATCH)
+            Z = self._columns[places[part]]
+            if self._pending is not None:
+                q, new = self._pending
+                Z -= np.outer(new[places[part]], q)
+            sum_squares(Z, r, rows.p, rows.share, tau[part], inverse[part], ROOM, out[part])
+        return out
+
     def _count(
-        self, rows: "Rows", changed: bool, q: Floats, new: Floats, tau: Floats, inverse: Floats
+        self,
+        rows: "Rows",
+        changed: bool,
+        q: Floats,
+        new: Floats,
+        tau: Floats,
+        inverse: Floats,
+        blur: Floats,
     ) -> Floats:
         from sparsepath.rls.compiled import count_wrong, count_wrong_writing
 
         out, signs = np.empty(len(new)), rows.Y[:, 0]
-        q, r, g = signs * q, signs * rows.r[:, 0], (1.0 - NO_DECISION) * rows.g
+        q, r, g = signs * q, signs * rows.r[:, 0], rows.g
         earlier = (q, np.zeros(len(new))) if self._pending is None else self._pending
         # Every other change is left to be made with the next: writing takes as long as reading.
         write = changed and self._pending is not None
         count = count_wrong_writing if write else count_wrong
-        count(self._columns, *earlier, q, new, r, rows.p, g, rows.v, tau, inverse, ROOM, out)
+        count(self._columns, *earlier, q, new, r, rows.p, g, rows.v, tau, inverse, blur, ROOM, out)
         if changed:
             self._pending = None if write else (q, new)
         return out
 
     def _sum(
-        self, rows: "Rows", changed: bool, q: Floats, new: Floats, tau: Floats, inverse: Floats
+        self,
+        rows: "Rows",
+        changed: bool,
+        q: Floats,
+        new: Floats,
+        tau: Floats,
+        inverse: Floats,
+        blur: Floats,
     ) -> Floats:
         from sparsepath.rls.compiled import sum_absolute
 

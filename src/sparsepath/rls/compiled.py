@@ -22,8 +22,8 @@ def _counting(write: bool) -> Callable[..., None]:
     """The loop that counts, which keeps the changes of the cache or not: to write takes as long."""
 
     @njit(nogil=True, cache=True, fastmath=FAST)
-    def count(cache, q0, new0, q, new, r, p, g, v, tau, inverse, room, out):  # type: ignore[no-untyped-def]
-        """Weight v of the samples with r - z tau >= g (p - z^2 inverse); see the module.
+    def count(cache, q0, new0, q, new, r, p, g, v, tau, inverse, blur, room, out):  # type: ignore[no-untyped-def]
+        """Weight v of the samples with r - z tau >= g (p - z^2 inverse - blur); see the module.
 
         The signs of the target are in z, q and r already. ``AT_ONCE`` features at a time, so that
         the vectors are loaded once for all; their number is a multiple of it. Two changes are made
@@ -43,6 +43,7 @@ def _counting(write: bool) -> Callable[..., None]:
                 b1, b2, b3 = new[i], new[i + 1], new[i + 2]
                 t1, t2, t3 = tau[i], tau[i + 1], tau[i + 2]
                 w1, w2, w3 = inverse[i], inverse[i + 1], inverse[i + 2]
+                l1, l2, l3 = -blur[i], -blur[i + 1], -blur[i + 2]
                 wrong1 = wrong2 = wrong3 = full1 = full2 = full3 = 0.0
                 for j in range(z1.size):
                     x1 = (z1[j] - c1 * qs0[j]) - b1 * qs[j]
@@ -53,9 +54,9 @@ def _counting(write: bool) -> Callable[..., None]:
                         z2[j] = x2
                         z3[j] = x3
                     s1, s2, s3 = w1 * x1, w2 * x2, w3 * x3
-                    wrong1 += vs[j] if most[j] + x1 * (gs[j] * s1 - t1) >= 0.0 else 0.0
-                    wrong2 += vs[j] if most[j] + x2 * (gs[j] * s2 - t2) >= 0.0 else 0.0
-                    wrong3 += vs[j] if most[j] + x3 * (gs[j] * s3 - t3) >= 0.0 else 0.0
+                    wrong1 += vs[j] if most[j] + x1 * (gs[j] * s1 - t1) >= gs[j] * l1 else 0.0
+                    wrong2 += vs[j] if most[j] + x2 * (gs[j] * s2 - t2) >= gs[j] * l2 else 0.0
+                    wrong3 += vs[j] if most[j] + x3 * (gs[j] * s3 - t3) >= gs[j] * l3 else 0.0
                     full1 += 1.0 if ps[j] - x1 * s1 <= room else 0.0
                     full2 += 1.0 if ps[j] - x2 * s2 <= room else 0.0
                     full3 += 1.0 if ps[j] - x3 * s3 <= room else 0.0
@@ -140,11 +141,11 @@ def measure(r, p, share, g, v, about, room, losses, u):  # type: ignore[no-untyp
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)
-def measure_wrong(y, r, p, g, v, about, room, losses):  # type: ignore[no-untyped-def]
-    """Losses v where y r >= g p, else zero, of every sample; return ``measure``'s first sums."""
+def measure_wrong(y, r, p, g, v, about, blur, room, losses):  # type: ignore[no-untyped-def]
+    """Losses v where y r >= g (p - blur), else zero; return ``measure``'s first sums."""
     total = tight = squares = around = slope = 0.0
     for j in range(r.size):
-        loss = v[j] if y[j] * r[j] >= g[j] * p[j] else 0.0
+        loss = v[j] if y[j] * r[j] - g[j] * p[j] >= -blur * g[j] else 0.0
         off = loss - about * v[j]
         losses[j] = loss
         total += loss

@@ -16,6 +16,7 @@ from sparsepath.data.door import (
 )
 from sparsepath.errors import InputError
 from sparsepath.rls.base import SparseRLS
+from sparsepath.rls.losses import class_targets
 from sparsepath.running import fitting
 
 
@@ -238,10 +239,7 @@ class SparseRLSClassifier(ClassifierMixin, SparseRLS):
                 "Only binary classification is supported with loss='auc', and y has "
                 f"{len(self.classes_)} classes; use loss='balanced'."
             )
-        if len(self.classes_) == 2:
-            Y = np.where(codes == 1, 1.0, -1.0)[:, None]
-        else:
-            Y = np.where(codes[:, None] == np.arange(len(self.classes_)), 1.0, -1.0)
+        Y = class_targets(codes, len(self.classes_))
         return self._fit(X, Y, weights, labels, groups)
 
     def _set_model(self, coef: Floats, intercept: Floats) -> None:

@@ -30,6 +30,7 @@ themselves.
 """
 
 import copy
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -40,7 +41,7 @@ from sparsepath.rls.cache import Cache
 from sparsepath.rls.design import GRAM_BATCH, Design
 from sparsepath.rls.rows import Rows, Weighed, added
 from sparsepath.rls.state import Change, State, triangular
-from sparsepath.rls.update import Update, limit, pick
+from sparsepath.rls.update import Second, Update, limit, pick
 
 BATCH = 8  # candidates evaluated at once
 EVERY_NUMBERS = 1 << 18  # numbers in the columns evaluated at once, when everybody is
@@ -56,6 +57,7 @@ CREDIT = 12  # passes that may be spent on batches ahead of the steps they save
 ROUNDING = 1e-11  # error of a product of two columns of norm one, with a wide margin
 KNOWN_WELL = 1e-6  # that error over the pivot up to which t may stand in for Z'x
 STEEP = 1e4  # |x| / sqrt(pivot) above which the Gram matrix is not exact enough for x
+NEAR = 1e-6  # squares in P X, relative, that are near enough to be worth an evaluation
 STEEP_CACHE = 1e2  # the same where P X is kept and has to stay as good as new
 
 
@@ -72,10 +74,7 @@ class EveryFinder:
     def best(self, state: State, allowed: NDArray[np.bool_]) -> Update | None:
         """The best addition among the allowed features, or None."""
         features = np.flatnonzero(allowed)
-        batch = max(BATCH, EVERY_NUMBERS // state.design.n_samples)
-        parts = [features[i : i + batch] for i in range(0, len(features), batch)]
-        errors = np.concatenate([np.zeros(0), *(state.errors_with(part) for part in parts)])
-        return _pick(state, features, errors)
+        return _pick(state, features, _evaluated(state, features))
 
 
 class Follower:
@@ -386,7 +385,12 @@ class CacheFinder(Follower):
         super().__init__("auto", steps)
 
     def best(self, state: State, allowed: NDArray[np.bool_]) -> Update | None:
-        """The best addition among the allowed features, or None."""
+        """The best addition among the allowed features, or None.
+
+        For a loss without a loop over P X, and for several targets, from the columns.
+        """
+        if not (state.loss.cached and state.n_targets == 1):
+            return EveryFinder().best(state, allowed)
         design = state.design
         change, new = self._bring_up(state)
         s_error = 2 * ROUNDING * design.sizes * np.sqrt(design.squares)
@@ -394,7 +398,8 @@ class CacheFinder(Follower):
         known = (s_error <= KNOWN_WELL * pivot) & ~design.constant
         inverse = np.divide(1.0, pivot, where=known, out=np.zeros(len(pivot)))
         tau = self.c[:, 0] * inverse
-        errors = state.sum(lambda rows: rows.cache.score(rows, change, new, tau, inverse))
+        blur = state.blur_with(np.arange(design.n_features))
+        errors = state.sum(lambda rows: rows.cache.score(rows, change, new, tau, inverse, blur))
         doubtful = np.flatnonzero(allowed & ~known & ~self.collinear)
         for i in range(0, len(doubtful), BATCH):
             batch = doubtful[i : i + BATCH]
@@ -403,7 +408,17 @@ class CacheFinder(Follower):
         features = np.flatnonzero(allowed & ~self.collinear)
         order = np.argsort(errors[features], kind="stable")
         self.hopeful = features[order[: 2 * GRAM_BATCH]]
-        return _pick(state, features, errors[features])
+
+        def hopeless(tied: NDArray[np.intp]) -> NDArray[np.bool_]:
+            """Those of many equal counts that P X shows to be far from the least square."""
+            if len(tied) <= BATCH or state.costs is not None:
+                return np.zeros(len(tied), dtype=bool)
+            given = tied, tau[tied], inverse[tied]
+            squares = state.sum(lambda rows: rows.cache.squares(rows, *given))
+            squares[~known[tied]] = 0.0
+            return squares > (1 + NEAR) * squares.min(initial=np.inf, where=known[tied])
+
+        return _pick(state, features, errors[features], hopeless)
 
     def catch_up(self, state: State) -> None:
         """P X is brought up when it is needed."""
@@ -439,5 +454,29 @@ def _centered(
     return design.scales[features, None] * (products - np.outer(design.means[features], sums))
 
 
-def _pick(state: State, features: NDArray[np.intp], errors: Floats) -> Update | None:
-    return pick("add", features, errors, state.empty_error, state.values(features, errors))
+def _evaluated(state: State, features: NDArray[np.intp], squared: bool = False) -> Floats:
+    """The criterion with each of some features added, a few columns at a time."""
+    batch = max(BATCH, EVERY_NUMBERS // state.design.n_samples)
+    parts = (features[i : i + batch] for i in range(0, len(features), batch))
+    errors = (state.errors_with(part, squared=squared) for part in parts)
+    return np.concatenate([np.zeros(0), *errors])
+
+
+def _pick(
+    state: State,
+    features: NDArray[np.intp],
+    errors: Floats,
+    hopeless: Callable[[NDArray[np.intp]], NDArray[np.bool_]] | None = None,
+) -> Update | None:
+    """The best addition; of equal counts those that are not hopeless are told apart."""
+
+    def second(tied: NDArray[np.intp]) -> Second:
+        left = np.ones(len(tied), dtype=bool) if hopeless is None else ~hopeless(tied)
+        squared = np.full(len(tied), np.inf)
+        squared[left] = _evaluated(state, tied[left], squared=True)
+        return Second(squared, state.values(tied, squared, squared=True), state.empty_squared)
+
+    values = state.values(features, errors)
+    return pick(
+        "add", features, errors, state.empty_error, values, second if state.counts else None
+    )

@@ -3,7 +3,8 @@
 A count of mistakes does not follow from sums of products: every candidate's predictions are needed.
 They are at hand if d_i, what is left of column i on the test rows (``folds.py``), is kept for all
 columns: candidate i changes the residuals e to e - omega_i d_i, and choosing b changes d_i to
-d_i - u_i d_b. The training side is that of ``FoldModel``.
+d_i - u_i d_b. The training side is that of ``FoldModel``, and so is the squared criterion, which
+settles ties of counts and follows from sums of products.
 """
 
 from collections.abc import Sequence
@@ -14,7 +15,7 @@ import numpy as np
 from sparsepath.data.blocks import Floats
 from sparsepath.rls.design import Design
 from sparsepath.rls.folds import COLLINEAR, FoldModel, Split, SplitSums
-from sparsepath.rls.losses import Loss
+from sparsepath.rls.losses import Loss, reach_of
 
 NUMBERS = 1 << 18  # candidates' residuals judged at once
 
@@ -44,6 +45,10 @@ class FoldLossModel(FoldModel):
         self.loss, self._Y = loss, Y
         super().__init__(design, Y, alpha, splits, pooled, sums)
 
+    @property
+    def counts(self) -> bool:  # type: ignore[override]
+        return self.loss.counts
+
     def _reset(self) -> None:
         super()._reset()
         design, sums = self.design, self.sums
@@ -56,19 +61,25 @@ class FoldLossModel(FoldModel):
             self._v = np.split(v, np.cumsum([len(test) for test in tests])[:-1])
         else:
             self._v = [self.loss.sample_weights(self._Y[test], w[test]) for test in tests]
-        self._e = [
-            self._Y[test] - sums.y_mean - nu for test, nu in zip(tests, self._nu, strict=True)
-        ]
+        self._e0 = self._empty_residuals()
+        self._e = list(self._e0)
+        self._reach = reach_of(sums.squares[-1], self.alpha)
         self._d = [
             np.asfortranarray(design.rows(test) - mu)
             for test, mu in zip(tests, self._mu, strict=True)
         ]
         self._x: list[list[Floats]] = [[] for _ in tests]
 
+    def _empty_residuals(self) -> list[Floats]:
+        """What the training means leave of the target on the test rows of every split."""
+        centre = zip(self.sums.pairs, self._nu, strict=True)
+        return [self._Y[test] - self.sums.y_mean - nu for (_, test), nu in centre]
+
     @property
     def fold_errors(self) -> Floats:
         """The mean loss on each test part (if pooled: its share of the criterion)."""
-        return np.array([self._judge(f, e[:, :, None])[0] for f, e in enumerate(self._e)])
+        reach = self._reach[self.chosen].sum(keepdims=True)
+        return np.array([self._judge(f, e[:, :, None], reach)[0] for f, e in enumerate(self._e)])
 
     @property
     def error(self) -> float:
@@ -97,12 +108,13 @@ class FoldLossModel(FoldModel):
         fine = pivots > COLLINEAR * self._size
         omega = self.c / np.where(fine, pivots, 1.0)[:, :, None]
         errors = np.zeros(pivots.shape)
+        reach = self._reach[self.chosen].sum() + self._reach
         for f, (e, d) in enumerate(zip(self._e, self._d, strict=True)):
             batch = max(1, NUMBERS // max(1, len(d)))
             for i in range(0, d.shape[1], batch):
                 part = slice(i, i + batch)
                 left = e[:, :, None] - d[:, None, part] * omega[f, part].T
-                errors[f, part] = self._judge(f, left)
+                errors[f, part] = self._judge(f, left, reach[part])
         total = errors.sum(0) if self.pooled else errors.mean(0)
         return np.where(fine.all(0), total, np.inf)
 
@@ -110,10 +122,10 @@ class FoldLossModel(FoldModel):
         """The criterion with each chosen feature dropped, in the order of ``chosen``."""
         W = self._coefficients_without()
         errors = np.zeros((len(self._e), len(self.chosen)))
-        for f, (_, test) in enumerate(self.sums.pairs):
-            y = self._Y[test] - self.sums.y_mean - self._nu[f]
+        reach = self._reach[self.chosen]
+        for f, y in enumerate(self._e0):
             predicted = np.einsum("ij,jbt->itb", np.column_stack(self._x[f]), W[f])
-            errors[f] = self._judge(f, y[:, :, None] - predicted)
+            errors[f] = self._judge(f, y[:, :, None] - predicted, reach.sum() - reach)
         return errors.sum(0) if self.pooled else errors.mean(0)
 
     def add(self, b: int) -> None:
@@ -126,10 +138,13 @@ class FoldLossModel(FoldModel):
             self._d[f] -= np.outer(d_b, self._u[f])
             self._x[f].append(column[test] - self._mu[f, b])
 
-    def _judge(self, f: int, residuals: Floats) -> Floats:
-        """Sums of v * loss over the test rows of split f, for residuals rows x T x models."""
+    def _judge(self, f: int, residuals: Floats, reach: Floats) -> Floats:
+        """Sums of v * loss over the test rows of split f, for residuals rows x T x models.
+
+        ``reach`` is that of each model; see ``losses.py``.
+        """
         test = self.sums.pairs[f][1]
         g, v = self._g[f], self._v[f]
         parts = [g[:, None] * residuals[:, t] for t in range(residuals.shape[1])]
         p = np.ones((len(test), residuals.shape[2]))
-        return self.loss.weighted(parts, p, g, v, self._Y[test]).sum(0)
+        return self.loss.weighted(parts, p, g, v, self._Y[test], self.loss.blur(reach)).sum(0)

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from sparsepath.data.blocks import Floats
 from sparsepath.errors import InputError
 from sparsepath.rls.design import Design
-from sparsepath.rls.update import Costs, Update, pick
+from sparsepath.rls.update import Costs, Second, Update, pick
 
 COLLINEAR = 1e-12  # part of a column's square that is left, from which it counts as nothing
 VANISHED = 1e-13  # part of the target's squares that is no more than rounding in such sums
@@ -58,6 +58,8 @@ class FoldModel:
         The sums of products, if they are known: they serve every penalty.
     """
 
+    counts = False  # whether mistakes are counted, so that the squared criterion settles ties
+
     def __init__(
         self,
         design: Design,
@@ -71,7 +73,7 @@ class FoldModel:
         self.costs: Costs | None = None
         self.sums = SplitSums(design, Y, splits) if sums is None else sums
         self._reset()
-        self.empty_error = self.error
+        self.empty_error, self.empty_squared = self.error, self.squared_error
 
     def _reset(self) -> None:
         """The empty model."""
@@ -114,6 +116,11 @@ class FoldModel:
 
     @property
     def error(self) -> float:
+        return self.squared_error
+
+    @property
+    def squared_error(self) -> float:
+        """The squared criterion, whatever the loss."""
         return float((self.sse / self._share).sum())
 
     @property
@@ -139,10 +146,26 @@ class FoldModel:
             which = np.flatnonzero(allowed)
             errors = self.errors_with()[which]
             worth = None if self.costs is None else self.costs.worth(which, errors, self.error)
-            return pick("add", which, errors, self.empty_error, worth)
+            tell = self._squared_with if self.counts else None
+            return pick("add", which, errors, self.empty_error, worth, tell)
         which = np.array(self.chosen, dtype=np.intp)
         keep = slice(None) if features is None else np.isin(which, list(features))
-        return pick("drop", which[keep], self.errors_without()[keep], self.empty_error)
+        errors = self.errors_without()[keep]
+        tell = self._squared_without if self.counts else None
+        return pick("drop", which[keep], errors, self.empty_error, second=tell)
+
+    def _squared_with(self, features: NDArray[np.intp]) -> Second:
+        """The squared criterion with each of some features added, from the sums at hand."""
+        errors = FoldModel.errors_with(self)[features]
+        costs, now = self.costs, self.squared_error
+        worth = errors if costs is None else costs.worth(features, errors, now)
+        return Second(errors, worth, self.empty_squared)
+
+    def _squared_without(self, features: NDArray[np.intp]) -> Second:
+        """The squared criterion with each of some features dropped."""
+        places = [self.chosen.index(i) for i in features]
+        errors = FoldModel.errors_without(self)[places]
+        return Second(errors, errors, self.empty_squared)
 
     def apply_update(self, update: Update) -> None:
         """Add or drop a feature."""

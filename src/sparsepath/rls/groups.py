@@ -13,12 +13,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
+from sparsepath.data.blocks import Floats
 from sparsepath.errors import InputError
 from sparsepath.rls.folds import FoldModel
 from sparsepath.rls.state import COLLINEAR, State
-from sparsepath.rls.update import Costs, Update, pick
+from sparsepath.rls.update import Costs, Second, Update, pick
 from sparsepath.rls.wrapped import Wrapped
 
 
@@ -39,8 +40,8 @@ def members_of(groups: ArrayLike, n: int) -> list[list[int]]:
     return list(found.values())
 
 
-def error_with_all(state: State, features: Sequence[int]) -> float:
-    """The criterion after adding all of these features at once."""
+def error_with_all(state: State, features: Sequence[int], squared: bool = False) -> float:
+    """The criterion (or the squared one) after adding all of these features at once."""
     which = np.asarray(features, dtype=np.intp)
     T, _, products = state.candidates.project(state, which)
     B = state.solve(T)
@@ -52,11 +53,12 @@ def error_with_all(state: State, features: Sequence[int]) -> float:
     values, vectors = np.linalg.eigh(S / np.sqrt(np.outer(np.diag(S), np.diag(S))))
     keep = values > COLLINEAR
     G = vectors[:, keep] / np.sqrt(values[keep]) / np.sqrt(np.diag(S))[:, None]
-    return float(sum(state.each(lambda rows: rows.score_all(G, G @ (G.T @ C)))))
+    blur = state.blur_of([*state.chosen, *features])
+    return float(sum(state.each(lambda rows: rows.score_all(G, G @ (G.T @ C), blur, squared))))
 
 
-def error_without_all(state: State, features: Sequence[int]) -> float:
-    """The criterion after dropping all of these features at once.
+def error_without_all(state: State, features: Sequence[int], squared: bool = False) -> float:
+    """The criterion (or the squared one) after dropping all of these features at once.
 
     With N = X_S A^-1 and A^-1_bb the block of the features, P gets N_b (A^-1_bb)^-1 N_b' back.
     """
@@ -66,7 +68,8 @@ def error_without_all(state: State, features: Sequence[int]) -> float:
     L = np.linalg.cholesky(A[np.ix_(places, places)])
     Q = np.linalg.solve(L, inverse[places]).T
     tau = -np.linalg.solve(L, state.solve(state.a)[places])
-    return float(sum(state.each(lambda rows: rows.score_without_all(Q, tau))))
+    blur = state.blur_of([i for i in state.chosen if i not in set(features)])
+    return float(sum(state.each(lambda rows: rows.score_without_all(Q, tau, blur, squared))))
 
 
 class Grouped(Wrapped[State | FoldModel]):
@@ -95,22 +98,23 @@ class Grouped(Wrapped[State | FoldModel]):
         allowed = set(self.home if features is None else features)
         if action == "drop":
             groups = [g for g in sorted(inside) if allowed.issuperset(self._held(g))]
-            errors = [self._error_without(self._held(g)) for g in groups]
         else:
             groups = [
                 g
                 for g, group in enumerate(self.groups)
                 if group and g not in inside and allowed.issuperset(group)
             ]
-            errors = [self._error_with(self.groups[g]) for g in groups]
         firsts = np.array([self.groups[g][0] for g in groups], dtype=np.intp)
-        values = np.array(errors, dtype=np.float64)
-        worth = None
-        if action == "add" and self.costs is not None:
-            total = [self.costs.of[self.groups[g]].sum() for g in groups]
-            priced = Costs(np.array(total))
-            worth = priced.worth(np.arange(len(groups)), values, self.error)
-        best = pick(action, firsts, values, self.empty_error, worth)
+        errors = self._errors(action, firsts)
+        values = self._values(action, firsts, errors)
+
+        def second(tied: NDArray[np.intp]) -> Second:
+            squared = self._errors(action, tied, squared=True)
+            values = self._values(action, tied, squared, squared=True)
+            return Second(squared, values, self.model.empty_squared)
+
+        tell = second if self.model.counts else None
+        best = pick(action, firsts, errors, self.empty_error, values, tell)
         if best is None:
             return None
         group = self.home[best.feature]
@@ -128,6 +132,25 @@ class Grouped(Wrapped[State | FoldModel]):
             if i not in self.chosen and self._adds_something(i):
                 self.model.add(i)
 
+    def _errors(self, action: str, firsts: NDArray[np.intp], squared: bool = False) -> Floats:
+        """The criterion after each of some groups, named by their first columns, came or went."""
+        groups = [self.home[i] for i in firsts.tolist()]
+        if action == "drop":
+            errors = [self._error_without(self._held(g), squared) for g in groups]
+        else:
+            errors = [self._error_with(self.groups[g], squared) for g in groups]
+        return np.array(errors, dtype=np.float64)
+
+    def _values(
+        self, action: str, firsts: NDArray[np.intp], errors: Floats, squared: bool = False
+    ) -> Floats:
+        """What groups are compared by: the criterion, or what it gains per cost of the group."""
+        if action == "drop" or self.costs is None:
+            return errors
+        total = [self.costs.of[self.groups[self.home[i]]].sum() for i in firsts.tolist()]
+        now = self.model.squared_error if squared else self.error
+        return Costs(np.array(total)).worth(np.arange(len(firsts)), errors, now)
+
     def _held(self, group: int) -> list[int]:
         return [i for i in self.chosen if self.home[i] == group]
 
@@ -136,17 +159,17 @@ class Grouped(Wrapped[State | FoldModel]):
             return bool(np.isfinite(self.model.errors_with([column])[0]))
         return bool(np.isfinite(self.model.errors_with()[column]))
 
-    def _error_with(self, group: list[int]) -> float:
+    def _error_with(self, group: list[int], squared: bool) -> float:
         if isinstance(self.model, State):
-            return error_with_all(self.model, group)
+            return error_with_all(self.model, group, squared)
         trial = self.duplicate()
         trial.apply_update(Update("add", group[0], np.nan))
-        return trial.error
+        return trial.model.squared_error if squared else trial.error
 
-    def _error_without(self, columns: list[int]) -> float:
+    def _error_without(self, columns: list[int], squared: bool) -> float:
         if isinstance(self.model, FoldModel):
             trial = self.model.duplicate()
             for i in columns:
                 trial.drop(i)
-            return trial.error
-        return error_without_all(self.model, columns)
+            return trial.squared_error if squared else trial.error
+        return error_without_all(self.model, columns, squared)

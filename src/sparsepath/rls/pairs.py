@@ -7,15 +7,29 @@ g of ``state.py``, leaving out rows B = {i, j} gives the residuals
 
 For the area (``PairModel``) i is a positive sample, j a negative one, and the pair is wrong if
 f_i < f_j, half wrong if they are equal. For ranking (``RankModel``) all pairs count, by
-(e_i - e_j)^2 / 2 or by their order. Adding a feature changes P to P - zz'/pivot and r to r - z tau,
-dropping one changes them to P + qq' and r - q tau, so that every candidate costs one evaluation of
-all pairs and no fit. P is kept as an m x m matrix: for up to some thousands of samples.
+(e_i - e_j)^2 / 2 or by their order; equal counts are told apart by the mean of the former. Adding a
+feature changes P to P - zz'/pivot and r to r - z tau, dropping one changes them to P + qq' and
+r - q tau, so that every candidate costs one evaluation of all pairs and no fit.
+
+Order. Scores may be tiny beside y, and y - e would lose them. So what is kept is H = P0 - P and
+F = Hy, the fitted values but for the constant term, with rows times g throughout, and
+h = diag H. With an intercept and y centred, u the sum of all weights,
+
+    g_B f_B  =  P_BB^-1 (P_BB y_B - r_B)  =  P_BB^-1 (F_B - H_BB y_B - g_B (g_i y_i + g_j y_j) / u),
+
+and with a = F_i - h_i y_i - H_ij y_j, b = F_j - h_j y_j - H_ij y_i, the adjugate of P_BB gives
+
+    det (f_i - f_j)  =  (P_jj a - P_ij b) / g_i - (P_ii b - P_ij a) / g_j
+                        - (g_i y_i + g_j y_j) / u (h_i - h_j + H_ij (g_j / g_i - g_i / g_j)),
+
+in which the terms that do not depend on the features have cancelled: all that is left is of the
+size of the scores. H is kept as an m x m matrix: for up to some thousands of samples.
 """
 
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,12 +37,13 @@ from numpy.typing import NDArray
 from sparsepath.data.blocks import Floats
 from sparsepath.errors import InputError
 from sparsepath.rls.design import Design
-from sparsepath.rls.losses import NO_DECISION, ROOM, disorder
+from sparsepath.rls.losses import NO_DECISION, ROOM, reach_of
 from sparsepath.rls.state import COLLINEAR, OFF_CENTRE, VANISHED
-from sparsepath.rls.update import Costs, Update, pick
+from sparsepath.rls.update import Costs, Second, Update, pick
 
 MOST_SAMPLES = 10000
 FEWEST_RANKED = 4  # with a pair left out there must be another
+ROUNDING = 1e-14  # what a removal may leave of scores, over the reach of the model before it
 
 
 class LeavePairOut(ABC):
@@ -56,39 +71,45 @@ class LeavePairOut(ABC):
         self.costs: Costs | None = None
         w = design.weights
         counted = np.flatnonzero(w > 0)
+        counted = counted[np.argsort(-Y[counted, 0], kind="stable")]
         self._g = np.sqrt(w[counted])
-        self._y = Y[counted, 0]
         self.y_mean = (w @ Y) / design.total if design.fit_intercept else np.zeros(1)
+        self._y = Y[counted, 0] - self.y_mean[0]
         self._X = design.rows(counted) * self._g[:, None]
+        self._share = 1.0 / design.total if design.fit_intercept else 0.0
+        self._reach = reach_of(design.squares, self.alpha)
+        self._spread = float(np.ptp(self._y))
         self._prepare()
         self._reset()
-        self.empty_error = self.error
+        self.empty_error, self.empty_squared = self.error, self.squared_error
 
     @abstractmethod
     def _prepare(self) -> None:
-        """Settle which pairs there are."""
+        """Settle which pairs there are; samples are in the order of y, the largest first."""
+
+    @property
+    @abstractmethod
+    def counts(self) -> bool:
+        """Whether mistakes are counted, so that the squared criterion settles ties."""
+
+    @property
+    @abstractmethod
+    def _span(self) -> tuple[int, int]:
+        """The pairs i, j that are left out have i below the first number, j from the second on."""
 
     @abstractmethod
-    def _pair_losses(self, z: Floats, inverse: float, tau: float) -> NDArray[Any] | None:
-        """What every pair costs after r - z tau, P - zz' inverse; None if one leaves no room."""
-
-    @abstractmethod
-    def _mean(self, losses: NDArray[Any]) -> float:
-        """The criterion."""
+    def _weight(self, squared: bool) -> float:
+        """The weight of the pairs that count."""
 
     @abstractmethod
     def standard_error(self) -> float:
         """Of the criterion."""
 
     def _reset(self) -> None:
-        g, m = self._g, len(self._g)
-        self._P = np.eye(m)
-        if self.design.fit_intercept:
-            self._P -= np.outer(g, g) / self.design.total
-        self._r = g * (self._y - self.y_mean[0])
+        m = len(self._g)
+        self._H, self._F = np.zeros((m, m)), np.zeros(m)
         self._C = self._X.copy()
         self.chosen: list[int] = []
-        self._first = float(self._r @ self._r)
         self._measure()
 
     # What a search asks -------------------------------------------------------------------------
@@ -100,7 +121,9 @@ class LeavePairOut(ABC):
         if action == "drop":
             which = np.array(self.chosen, dtype=np.intp)
             keep = np.ones(len(which), bool) if features is None else np.isin(which, list(features))
-            return pick("drop", which[keep], self.errors_without()[keep], self.empty_error)
+            errors = self.errors_without()[keep]
+            tell = self._squared_without if self.counts else None
+            return pick("drop", which[keep], errors, self.empty_error, second=tell)
         allowed = ~self.design.constant
         if features is not None:
             allowed = allowed & np.isin(np.arange(len(allowed)), list(features))
@@ -108,7 +131,19 @@ class LeavePairOut(ABC):
         which = np.flatnonzero(allowed)
         errors = self.errors_with(which)
         worth = None if self.costs is None else self.costs.worth(which, errors, self.error)
-        return pick("add", which, errors, self.empty_error, worth)
+        tell = self._squared_with if self.counts else None
+        return pick("add", which, errors, self.empty_error, worth, tell)
+
+    def _squared_with(self, features: NDArray[np.intp]) -> Second:
+        errors = self.errors_with(features, squared=True)
+        costs, now = self.costs, self.squared_error
+        worth = errors if costs is None else costs.worth(features, errors, now)
+        return Second(errors, worth, self.empty_squared)
+
+    def _squared_without(self, features: NDArray[np.intp]) -> Second:
+        places = [self.chosen.index(i) for i in features]
+        errors = self.errors_without(squared=True)[places]
+        return Second(errors, errors, self.empty_squared)
 
     def apply_update(self, update: Update) -> None:
         """Add or drop a feature."""
@@ -117,23 +152,29 @@ class LeavePairOut(ABC):
         else:
             self.drop(update.feature)
 
-    def errors_with(self, features: NDArray[np.intp]) -> Floats:
-        """The criterion with each of some features added; infinite where it cannot be said."""
+    def errors_with(self, features: NDArray[np.intp], squared: bool = False) -> Floats:
+        """The criterion with each of some features added; infinite where it cannot be said.
+
+        ``squared`` asks for the squared criterion, whatever the loss.
+        """
         Z = self._C[:, features]
         pivots = np.einsum("ij,ij->j", self._X[:, features], Z) + self.alpha
         usable = self._usable(features, pivots)
         pivots = np.where(usable, pivots, 1.0)
         tau = self._X[:, features].T @ self._r / pivots
-        return np.where(usable, self._judge(Z, 1.0 / pivots, tau), np.inf)
+        reach = self._reach[self.chosen].sum() + self._reach[features]
+        errors = self._judge(Z, 1.0 / pivots, tau, reach, squared)
+        return np.where(usable, errors, np.inf)
 
-    def errors_without(self) -> Floats:
+    def errors_without(self, squared: bool = False) -> Floats:
         """The criterion with each chosen feature dropped, in the order of ``chosen``."""
         XS = self._X[:, self.chosen]
         inverse = np.linalg.inv(XS.T @ XS + self.alpha * np.eye(XS.shape[1]))
         scale = np.sqrt(np.diag(inverse))
-        y = self._g * (self._y - self.y_mean[0])
-        tau = -(inverse @ (XS.T @ y)) / scale
-        return self._judge(XS @ inverse / scale, np.full(len(tau), -1.0), tau)
+        tau = -(inverse @ (XS.T @ (self._g * self._y))) / scale
+        reach = self._reach[self.chosen]
+        Q, minus = XS @ inverse / scale, np.full(len(tau), -1.0)
+        return self._judge(Q, minus, tau, reach.sum() - reach, squared)
 
     def add(self, b: int) -> None:
         """Add a feature."""
@@ -141,8 +182,8 @@ class LeavePairOut(ABC):
         pivot = float(self._X[:, b] @ z) + self.alpha
         if b in self.chosen or not self._usable(np.array([b]), np.array([pivot]))[0]:
             raise InputError(f"feature {b} is chosen already or collinear with the chosen ones.")
-        self._r = self._r - z * (self._X[:, b] @ self._r / pivot)
-        self._P -= np.outer(z, z / pivot)
+        self._F = self._F + z * (self._X[:, b] @ self._r / pivot)
+        self._H += np.outer(z, z / pivot)
         self._C -= np.outer(z, (z @ self._X) / pivot)
         self.chosen.append(int(b))
         self._measure()
@@ -159,7 +200,7 @@ class LeavePairOut(ABC):
     def duplicate(self) -> Self:
         """A copy to try changes on."""
         other = copy.copy(self)
-        other._P, other._C, other.chosen = self._P.copy(), self._C.copy(), list(self.chosen)
+        other._H, other._C, other.chosen = self._H.copy(), self._C.copy(), list(self.chosen)
         return other
 
     @property
@@ -171,7 +212,7 @@ class LeavePairOut(ABC):
         """Coefficients of the chosen features in the units of the data, |S| x 1."""
         XS = self._X[:, self.chosen]
         A = XS.T @ XS + self._final_alpha * np.eye(XS.shape[1])
-        w = np.linalg.solve(A, XS.T @ (self._g * (self._y - self.y_mean[0])))
+        w = np.linalg.solve(A, XS.T @ (self._g * self._y))
         return (self.design.scales[self.chosen] * w)[:, None]
 
     def intercept(self) -> Floats:
@@ -179,41 +220,59 @@ class LeavePairOut(ABC):
         return self.y_mean - self.design.means[self.chosen] @ self.coef()
 
     @property
+    def _r(self) -> Floats:
+        return self._g * self._y - self._F
+
+    @property
     def vanished(self) -> bool:
         """Whether nothing is left of the residuals but rounding."""
-        return bool(self._r @ self._r <= VANISHED**2 * self._first)
+        y = self._g * self._y
+        return bool(self._r @ self._r <= VANISHED**2 * (y @ y))
+
+    @property
+    def squared_error(self) -> float:
+        """The squared criterion, whatever the loss."""
+        nothing = np.zeros(len(self._g))
+        return self._sum(nothing, 0.0, 0.0, 0.0, squared=True) / self._weight(True)
 
     def _measure(self) -> None:
-        losses = self._pair_losses(np.zeros(len(self._r)), 1.0, 0.0)
-        self._losses = losses
-        self.error = np.inf if losses is None else self._mean(losses)
+        """The criterion of the model as it stands, and what every sample has in it."""
+        nothing = np.zeros(len(self._g))
+        self._own, reach = np.zeros(len(self._g)), self._reach[self.chosen].sum()
+        total = self._sum(nothing, 0.0, 0.0, reach, not self.counts, self._own)
+        self.error = total / self._weight(not self.counts)
 
-    def _judge(self, Z: Floats, inverse: Floats, tau: Floats) -> Floats:
+    def _judge(
+        self, Z: Floats, inverse: Floats, tau: Floats, reach: Floats, squared: bool
+    ) -> Floats:
         """The criterion after each of some changes r - z tau, P - zz' inverse."""
-        out = np.full(len(tau), np.inf)
-        for i in range(len(tau)):
-            losses = self._pair_losses(Z[:, i], inverse[i], tau[i])
-            if losses is not None:
-                out[i] = self._mean(losses)
-        return out
+        squared = squared or not self.counts
 
-    def _residuals(
+        def work(i: int) -> float:
+            return self._sum(Z[:, i].copy(), inverse[i], tau[i], reach[i], squared)
+
+        numbers = len(tau) * len(self._g) ** 2
+        totals = self.design.threads.map(work, range(len(tau)), numbers)
+        return np.array(totals, dtype=np.float64) / self._weight(squared)
+
+    def _sum(
         self,
-        rows: NDArray[np.intp],
-        columns: NDArray[np.intp],
         z: Floats,
         inverse: float,
         tau: float,
-    ) -> tuple[Floats, Floats, Floats]:
-        """Residuals of both samples of every pair rows x columns, and the determinants of P_BB."""
-        r = self._r - z * tau
-        p = np.diag(self._P) - z * z * inverse
-        cross = self._P[np.ix_(rows, columns)] - np.outer(z[rows] * inverse, z[columns])
-        det = np.outer(p[rows], p[columns]) - cross**2
-        room = np.where(det > ROOM, det, 1.0)
-        first = (p[columns] * r[rows, None] - cross * r[columns]) / room / self._g[rows, None]
-        second = (p[rows, None] * r[columns] - cross * r[rows, None]) / room / self._g[columns]
-        return first, second, det
+        reach: float,
+        squared: bool,
+        own: Floats | None = None,
+    ) -> float:
+        """The sum over pairs after a change; scores are told apart as far as ``reach`` allows."""
+        from sparsepath.rls.compiled_pairs import sum_pairs
+
+        before = self._reach[self.chosen].sum()
+        blur = self._spread * (NO_DECISION * min(reach, 1.0) + ROUNDING * min(before, 1.0))
+        h = np.diag(self._H) + z * z * inverse
+        given = (h, self._F + z * tau, self._y, self._g, self._share, *self._span, blur, ROOM)
+        loop = sum_pairs[squared, own is not None]
+        return float(loop(self._H, z, inverse, *given, np.zeros(0) if own is None else own))
 
     def _usable(self, features: NDArray[np.intp], pivots: Floats) -> NDArray[np.bool_]:
         squares, sizes = self.design.squares[features], self.design.sizes[features]
@@ -228,35 +287,34 @@ class PairModel(LeavePairOut):
     """
 
     _instead = "loss='balanced'"
-
-    def __init__(self, design: Design, Y: Floats, alpha: float) -> None:
-        assert Y.shape[1] == 1
-        super().__init__(design, Y, alpha)
+    counts = True
 
     def _prepare(self) -> None:
-        self._positive = np.flatnonzero(self._y > 0)
-        self._negative = np.flatnonzero(self._y <= 0)
+        self._n_positive = int(np.count_nonzero(self._y == self._y[0]))
 
-    def _pair_losses(self, z: Floats, inverse: float, tau: float) -> NDArray[Any] | None:
-        """How wrongly each pair is ranked, positives x negatives; None if one leaves no room."""
-        pos, neg = self._positive, self._negative
-        e_pos, e_neg, det = self._residuals(pos, neg, z, inverse, tau)
-        if det.min() <= ROOM:
-            return None
-        f_pos, f_neg = self._y[pos, None] - e_pos, self._y[neg] - e_neg
-        return disorder(f_pos - f_neg, NO_DECISION)
+    @property
+    def _span(self) -> tuple[int, int]:
+        return self._n_positive, self._n_positive
 
-    def _mean(self, losses: NDArray[Any]) -> float:
-        w = self._g**2
-        a, b = w[self._positive], w[self._negative]
-        return float(a @ losses @ b / (a.sum() * b.sum()))
+    def _weight(self, squared: bool) -> float:
+        positive, negative = self._classes(self._g**2)
+        return float(positive.sum() * negative.sum())
+
+    def _classes(self, v: Floats) -> tuple[Floats, Floats]:
+        return v[: self._n_positive], v[self._n_positive :]
 
     def standard_error(self) -> float:
-        """Of the area, over positive and negative samples (DeLong)."""
-        if self._losses is None or min(self._losses.shape) < 2:
+        """Of the area, over positive and negative samples (DeLong), each with its weight."""
+        if not np.isfinite(self.error):
             return float("nan")
-        a, b = self._losses.mean(1), self._losses.mean(0)
-        return float(np.sqrt(a.var(ddof=1) / len(a) + b.var(ddof=1) / len(b)))
+        total = 0.0
+        weights, own = self._classes(self._g**2), self._classes(self._own)
+        for w, sums, others in zip(weights, own, weights[::-1], strict=True):
+            if len(w) < 2:
+                return float("nan")
+            off = w / w.sum() * (sums / others.sum() - self.error)
+            total += float(off @ off) * len(w) / (len(w) - 1)
+        return float(np.sqrt(total))
 
 
 class RankModel(LeavePairOut):
@@ -289,9 +347,12 @@ class RankModel(LeavePairOut):
                 f"Found {m} samples; leaving out pairs needs at least {FEWEST_RANKED}."
             )
         self.loss = loss
-        self._blur = NO_DECISION * float(np.ptp(Y))
         self._of_all = float(alpha) / m
         super().__init__(design, Y, alpha / (m - 2))
+
+    @property
+    def counts(self) -> bool:
+        return self.loss != "squared"
 
     @property
     def _final_alpha(self) -> float:
@@ -299,34 +360,29 @@ class RankModel(LeavePairOut):
 
     def _prepare(self) -> None:
         m = len(self._y)
-        self._everyone = np.arange(m)
-        above = np.sign(self._y[:, None] - self._y)
-        counts = above != 0 if self.loss == "disagreement" else ~np.eye(m, dtype=bool)
-        self._above, self._counts = above, counts.astype(np.float64)
-        if not counts.any():
+        _, level, count = np.unique(self._y, return_inverse=True, return_counts=True)
+        self._partners = m - count[level].astype(np.float64)  # with a target of their own
+        if not self._partners.any():
             raise InputError("y has no two different values; there is no order to find.")
 
-    def _pair_losses(self, z: Floats, inverse: float, tau: float) -> NDArray[Any] | None:
-        """What each pair costs, m x m."""
-        everyone = self._everyone
-        first, second, det = self._residuals(everyone, everyone, z, inverse, tau)
-        np.fill_diagonal(det, np.inf)
-        if det.min() <= ROOM:
-            return None
-        gap = first - second
-        np.fill_diagonal(gap, 0.0)
-        if self.loss == "squared":
-            return np.asarray(0.5 * gap * gap)
-        gap = self._above * (self._y[:, None] - self._y - gap)
-        return disorder(gap, self._blur)
+    @property
+    def _span(self) -> tuple[int, int]:
+        return len(self._y), 0
 
-    def _mean(self, losses: NDArray[Any]) -> float:
-        return float((self._counts * losses).sum() / self._counts.sum())
+    def _weight(self, squared: bool) -> float:
+        ordered = self._pairs(squared).sum()  # i, j and j, i are two, which halves the squares
+        return float(ordered if squared else ordered / 2)
+
+    def _pairs(self, squared: bool) -> Floats:
+        """The number of pairs of every sample that count."""
+        m = len(self._y)
+        return np.full(m, m - 1.0) if squared else self._partners
 
     def standard_error(self) -> float:
         """Of a mean over pairs: its first-order part is a mean over samples (Hoeffding)."""
-        if self._losses is None:
+        if not np.isfinite(self.error):
             return float("nan")
-        m = len(self._y)
-        off = 2 * (self._counts * (self._losses - self.error)).sum(1) / self._counts.sum()
+        m, squared = len(self._y), not self.counts
+        mean = self.error * (2 if squared else 1)
+        off = (self._own - mean * self._pairs(squared)) / self._weight(squared)
         return float(np.sqrt(off @ off * m / (m - 1)))

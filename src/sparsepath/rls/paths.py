@@ -22,12 +22,12 @@ from sparsepath.rls.finders import BoundFinder, CacheFinder, EveryFinder, Follow
 from sparsepath.rls.fold_losses import FoldLossModel
 from sparsepath.rls.folds import FoldModel, Split, SplitSums
 from sparsepath.rls.groups import Grouped
-from sparsepath.rls.losses import Loss
+from sparsepath.rls.losses import COUNTING, Loss
 from sparsepath.rls.pairs import LeavePairOut, PairModel, RankModel
 from sparsepath.rls.queries import DisagreementModel, QuerySums, with_order
 from sparsepath.rls.search import SEARCHES, Model, Trail
 from sparsepath.rls.state import Finder, State
-from sparsepath.rls.stopping import Rule, StopRule, begun
+from sparsepath.rls.stopping import NoMistakes, Rule, StopRule, begun
 from sparsepath.rls.update import Costs, Update
 from sparsepath.steps import Move
 
@@ -75,6 +75,7 @@ class Task:
     form: str = "auto"
     memory: float | None = None
     names: tuple[str, ...] | None = None
+    wanted: int = 0  # a size that was asked for: the search goes on to it, whatever the error
 
     @property
     def backward(self) -> bool:
@@ -199,7 +200,7 @@ def _finder(design: Design, n_targets: int, task: Task) -> Finder:
     numbers = design.n_samples * design.n_features
     fits = 8 * numbers <= (default_memory() if task.memory is None else task.memory)
     worth = form == "cache" or numbers >= CACHE_FROM
-    if n_targets == 1 and fits and worth and form != "blocks":
+    if n_targets == 1 and Loss(task.loss).cached and fits and worth and form != "blocks":
         return CacheFinder(task.size)
     return EveryFinder()
 
@@ -367,7 +368,8 @@ def _rules(design: Design, Y: Floats, alpha: float, task: Task) -> list[Rule]:
             "MaxT tests single columns by their squared error over samples: use it "
             "without feature_groups, and not for ranking."
         )
-    return [begun(rule, design, Y, alpha) for rule in task.rules]
+    rules = [begun(rule, design, Y, alpha) for rule in task.rules]
+    return [*rules, NoMistakes(task.wanted)] if task.loss in COUNTING else rules
 
 
 def finish(

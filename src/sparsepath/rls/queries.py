@@ -30,9 +30,8 @@ from sparsepath.data.blocks import Floats
 from sparsepath.rls.design import CONSTANT, Design
 from sparsepath.rls.fold_losses import FoldLossModel
 from sparsepath.rls.folds import ROWS_AT_ONCE, Split, SplitSums
-from sparsepath.rls.losses import NO_DECISION, Loss, disorder
+from sparsepath.rls.losses import NO_DECISION, SQUARED
 
-PAIRS_AT_ONCE = 1 << 18
 LOSSES = ("squared", "disagreement")
 
 Codes = NDArray[np.intp]
@@ -128,42 +127,68 @@ class QuerySums(SplitSums):
             yield some, rows
 
 
-class OrderedPairs(NamedTuple):
-    """Pairs of rows of the same query: the one that belongs above, the one below, weights."""
+class Order(NamedTuple):
+    r"""The order that the rows of each query belong in.
 
-    above: Codes
-    below: Codes
-    weight: Floats
+    The weight of the pairs in the wrong order is had by sorting. With y_i > y_j for a pair,
+
+        sum u_i u_j ([s_i < s_j] + [s_i = s_j] / 2)
+            =  sum u_i u_j [s_i < s_j] / 2  +  sum u_i u_j [s_i <= s_j] / 2,
+
+    and each of the two sums is taken in the order of the scores: what has come so far is kept by
+    target in a tree of sums, so that a row asks for the weight of those above it in log time.
+
+    Parameters
+    ----------
+    rows : array of int
+        The rows of some weight, those of a query together.
+    ends : array of int
+        Where each query ends.
+    depth : array of int
+        The place of a row's target among those of its query, zero for the largest.
+    weights : array of float
+        Of these rows.
+    total : float
+        The weight of all pairs with different targets.
+    """
+
+    rows: Codes
+    ends: Codes
+    depth: Codes
+    weights: Floats
+    total: float
 
     @classmethod
-    def of(cls, y: Floats, weights: Floats, queries: Codes) -> "OrderedPairs":
-        """All pairs with different targets and some weight."""
-        above, below = [np.zeros(0, np.intp)], [np.zeros(0, np.intp)]
-        for query in np.unique(queries):
-            rows = np.flatnonzero((queries == query) & (weights > 0))
-            i, j = np.nonzero(y[rows, None] > y[rows])
-            above.append(rows[i])
-            below.append(rows[j])
-        i, j = np.concatenate(above), np.concatenate(below)
-        return cls(i, j, weights[i] * weights[j])
+    def of(cls, y: Floats, weights: Floats, queries: Codes) -> "Order":
+        """The order by the target y."""
+        rows = np.lexsort((-y, queries))
+        rows = rows[weights[rows] > 0]
+        y, w, query = y[rows], weights[rows], queries[rows]
+        new_query = np.append(True, query[1:] != query[:-1])[: len(rows)]
+        new_level = new_query | np.append(True, y[1:] != y[:-1])[: len(rows)]
+        begins = np.flatnonzero(new_query)
+        level = np.cumsum(new_level) - 1
+        depth = level - np.repeat(level[begins], np.diff(np.append(begins, len(rows))))
+        total = 0.0
+        sums = np.bincount(level, w) if len(rows) else np.zeros(0)
+        first = np.unique(level[begins])
+        for some in np.split(sums, first[1:]):
+            total += float(some[1:] @ np.cumsum(some)[:-1])
+        ends = np.append(begins[1:], len(rows))[: len(begins)]
+        return cls(rows, ends, depth.astype(np.intp), w, total)
 
-    def wrong(self, scores: Floats, blur: float) -> Floats:
-        """The weight of pairs in the wrong order, half of those closer than ``blur``.
+    def wrong(self, scores: Floats, blur: Floats) -> Floats:
+        """The weight of pairs in the wrong order, half of those that are not told apart.
 
-        ``scores`` is rows x models.
+        ``scores`` is rows x models, and scores of a model that differ by no more than its ``blur``
+        are not told apart.
         """
-        total = np.zeros(scores.shape[1])
-        step = max(1, PAIRS_AT_ONCE // max(1, scores.shape[1]))
-        for k in range(0, len(self.above), step):
-            some = slice(k, k + step)
-            gap = scores[self.above[some]] - scores[self.below[some]]
-            total += self.weight[some] @ disorder(gap, blur)
-        return total
+        from sparsepath.rls.compiled_pairs import sum_disorder
 
-
-def blur_of(Y: Floats) -> float:
-    """How close two scores may be and yet not be told apart."""
-    return NO_DECISION * float(np.ptp(Y))
+        out = np.empty(scores.shape[1])
+        given = np.ascontiguousarray(scores[self.rows].T)
+        sum_disorder(given, self.ends, self.depth, self.weights, blur, out)
+        return out
 
 
 class DisagreementModel(FoldLossModel):
@@ -192,27 +217,37 @@ class DisagreementModel(FoldLossModel):
         sums: SplitSums,
         queries: Codes,
     ) -> None:
-        self._blur = blur_of(Y)
-        self._pairs = [
-            OrderedPairs.of(Y[test, 0], design.weights[test], queries[test])
-            for _, test in sums.pairs
+        self._blur = NO_DECISION * float(np.ptp(Y))
+        self._orders = [
+            Order.of(Y[test, 0], design.weights[test], queries[test]) for _, test in sums.pairs
         ]
-        super().__init__(design, Y, alpha, sums.pairs, pooled, Loss("squared"), sums)
+        super().__init__(design, Y, alpha, sums.pairs, pooled, SQUARED, sums)
+
+    counts = True
 
     def _reset(self) -> None:
         super()._reset()
-        total = sum(pairs.weight.sum() for pairs in self._pairs)
-        self._v = [p.weight / (total if self.pooled else p.weight.sum()) for p in self._pairs]
+        total = sum(order.total for order in self._orders)
+        self._v = [
+            np.array([order.total / total if self.pooled else 1.0]) for order in self._orders
+        ]
 
-    def _judge(self, f: int, residuals: Floats) -> Floats:
-        """The share of wrong pairs in the test rows of split f, for residuals rows x 1 x models."""
-        test = self.sums.pairs[f][1]
-        pairs = self._pairs[f]._replace(weight=self._v[f])
-        return pairs.wrong(self._Y[test] - residuals[:, 0], self._blur)
+    def _empty_residuals(self) -> list[Floats]:
+        """Zeros: neither the target nor the constant term has a part in the order of scores.
+
+        What is taken off them is the scores to the last digit, however small these are.
+        """
+        return [np.zeros((len(test), 1)) for _, test in self.sums.pairs]
+
+    def _judge(self, f: int, residuals: Floats, reach: Floats) -> Floats:
+        """The share of wrong pairs in the test rows of split f; residuals are minus the scores."""
+        order = self._orders[f]
+        wrong = order.wrong(-residuals[:, 0], self._blur * np.minimum(reach, 1.0))
+        return wrong * (self._v[f][0] / order.total)
 
 
 def with_order(design: Design, Y: Floats, splits: Sequence[Split], queries: Codes) -> list[Split]:
     """The splits whose test part has a pair with different targets."""
     everyone, w = np.arange(design.n_samples), design.weights
     pairs = [(everyone[np.asarray(a)], everyone[np.asarray(b)]) for a, b in splits]
-    return [(a, b) for a, b in pairs if len(OrderedPairs.of(Y[b, 0], w[b], queries[b]).above)]
+    return [(a, b) for a, b in pairs if Order.of(Y[b, 0], w[b], queries[b]).total > 0]

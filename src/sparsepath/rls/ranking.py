@@ -1,5 +1,6 @@
 """Ranking on a few features: least squares on pairs of samples, as a scikit-learn estimator."""
 
+import copy
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -16,8 +17,9 @@ from sparsepath.errors import InputError
 from sparsepath.path import SelectionPath
 from sparsepath.rls.base import SparseRLS
 from sparsepath.rls.design import Design
+from sparsepath.rls.losses import NO_DECISION
 from sparsepath.rls.paths import Task
-from sparsepath.rls.queries import LOSSES, OrderedPairs, blur_of, constant_within
+from sparsepath.rls.queries import LOSSES, Order, constant_within
 from sparsepath.rls.search import Trail
 from sparsepath.running import fitting
 
@@ -171,7 +173,7 @@ class SparseRankRLS(RegressorMixin, SparseRLS):
     ) -> Task:
         queries = _codes(groups, design.n_samples)
         y = np.asarray(labels)
-        if not len(OrderedPairs.of(y, design.weights, queries).above):
+        if not Order.of(y, design.weights, queries).total > 0:
             raise InputError("y is constant within every query; there is no order to find.")
         design.constant = constant_within(design, queries)
         task = super()._task(X, labels, groups, names, design)
@@ -222,14 +224,16 @@ class SparseRankRLS(RegressorMixin, SparseRLS):
         groups : array of shape (n_samples,), optional
             The query of every sample; pairs of different queries do not count.
         """
-        scores = self._scores(X)
+        centred = copy.copy(self)
+        centred.intercept_ = 0.0  # beside it small scores would be lost
+        scores = centred._scores(X)
         Y, _ = check_target(y, len(scores))
         weights = check_weights(sample_weight, len(scores))
-        pairs = OrderedPairs.of(Y[:, 0], weights, _codes(groups, len(scores)))
-        if not len(pairs.above):
+        wanted = Order.of(Y[:, 0], weights, _codes(groups, len(scores)))
+        if not wanted.total > 0:
             raise InputError("y is constant within every query; there is no order to judge.")
-        wrong = pairs.wrong(scores, blur_of(Y))[0]
-        return float(1 - wrong / pairs.weight.sum())
+        wrong = wanted.wrong(scores, NO_DECISION * np.ptp(scores, axis=0))[0]
+        return float(1 - wrong / wanted.total)
 
 
 def _codes(groups: ArrayLike | None, m: int) -> NDArray[np.intp]:

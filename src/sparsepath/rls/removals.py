@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from sparsepath.data.blocks import Floats
 from sparsepath.rls.rows import Rows
-from sparsepath.rls.update import Update, limit, pick
+from sparsepath.rls.update import Second, Update, limit, pick
 
 if TYPE_CHECKING:
     from sparsepath.rls.state import State
@@ -46,8 +46,15 @@ def best_removal(
     directions, tau = state.removals()
     places = np.flatnonzero(allowed)
     if state.loss.name != "squared" or len(places) <= BATCH:
-        errors = removal_errors(state, directions[:, places], tau[places])
-        return pick("drop", chosen[places], errors, state.empty_error)
+
+        def second(tied: NDArray[np.intp]) -> Second:
+            where = np.array([state.chosen.index(i) for i in tied], dtype=np.intp)
+            squared = removal_errors(state, directions, tau, where, squared=True)
+            return Second(squared, squared, state.empty_squared)
+
+        errors = removal_errors(state, directions, tau, places)
+        tell = second if state.counts else None
+        return pick("drop", chosen[places], errors, state.empty_error, second=tell)
 
     step = np.abs(tau).max(0)
     low, squares = _lower(state, directions, tau)
@@ -68,7 +75,7 @@ def best_removal(
             continue
         places = places[np.argsort(bounds[places], kind="stable")]
         batch, places = np.split(places, [BATCH if len(errors) else FIRST_BATCH])
-        values = removal_errors(state, directions[:, batch], tau[batch])
+        values = removal_errors(state, directions, tau, batch)
         found, errors = np.append(found, batch), np.append(errors, values)
     # Above the limit, one that was not evaluated may be better still.
     if errors.min(initial=np.inf) > limit(below, state.empty_error):
@@ -76,13 +83,23 @@ def best_removal(
     return pick("drop", chosen[found], errors, state.empty_error)
 
 
-def removal_errors(state: "State", directions: Floats, tau: Floats) -> Floats:
-    """The criterion after each of some removals, from the rows themselves."""
-    errors = np.zeros(len(tau))
-    for i in range(0, len(tau), EVERY_BATCH):
-        some, steps = directions[:, i : i + EVERY_BATCH], tau[i : i + EVERY_BATCH]
-        answers = state.each(partial(Rows.score_without, directions=some, tau=steps))
-        errors[i : i + EVERY_BATCH] = np.sum(answers, axis=0)
+def removal_errors(
+    state: "State",
+    directions: Floats,
+    tau: Floats,
+    places: NDArray[np.intp],
+    squared: bool = False,
+) -> Floats:
+    """The criterion after each of the removals at some places, from the rows themselves."""
+    errors = np.zeros(len(places))
+    blur = state.blur_without(places)
+    for i in range(0, len(places), EVERY_BATCH):
+        batch = slice(i, i + EVERY_BATCH)
+        some, steps = directions[:, places[batch]], tau[places[batch]]
+        work = partial(
+            Rows.score_without, directions=some, tau=steps, blur=blur[batch], squared=squared
+        )
+        errors[batch] = np.sum(state.each(work), axis=0)
     return errors
 
 

@@ -9,13 +9,13 @@ those of ``state.py``; W holds the candidates at hand, z in its derivation.
 import copy
 from collections.abc import Iterable
 from functools import cache, reduce
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.data.blocks import Floats, RowBlock, products
-from sparsepath.rls.losses import NO_DECISION, ROOM, Loss, per_weight
+from sparsepath.rls.losses import ROOM, SQUARED, Loss, per_weight
 
 if TYPE_CHECKING:
     from sparsepath.rls.cache import Cache
@@ -87,6 +87,8 @@ class Rows:
     ----------
     is_compiled : bool
         Whether there are compiled loops for all that happens to a candidate: for one target.
+    share : array of shape (m,)
+        What the square of r / p weighs in the squared criterion.
     cache : Cache
         P X in memory, for a search that keeps it.
     """
@@ -109,12 +111,13 @@ class Rows:
         self._large = compiled
         self.is_compiled = compiled and Y.shape[1] == 1
         self._squared = self.is_compiled and loss.name == "squared"
-        self._share = per_weight(g, v)
 
     def begin(self, y_mean: Floats, total_weight: float, fit_intercept: bool) -> None:
         """The empty model: r = P0 y, p = 1 less the intercept's share, no columns in Z."""
         g = self.g
         self.r = np.asfortranarray(g[:, None] * (self.Y - y_mean))
+        self._plain = g * g / total_weight if self.loss.name == "balanced" else self.v
+        self.share = per_weight(g, self._plain)
         self.p = 1.0 - g * g / total_weight if fit_intercept else np.ones(len(g))
         self._Z = np.empty((len(g), 8), order="F")
         self.size = 0
@@ -213,26 +216,28 @@ class Rows:
             W[part].T[...] -= t.T @ self.Z[part].T  # so that the product is in the order of W
         return np.einsum("ij,ij->j", W, W), W.T @ self.r
 
-    def score_held(self, pivots: Floats, tau: Floats) -> Floats:
+    def score_held(
+        self, pivots: Floats, tau: Floats, blur: Any = 0.0, squared: bool = False
+    ) -> Floats:
         """This block's share of the criterion with the candidate held added."""
-        return self._score(self.held[:, None], pivots, tau)
+        return self._score(self.held[:, None], pivots, tau, blur, squared)
 
-    def score(self, pivots: Floats, tau: Floats) -> Floats:
+    def score(self, pivots: Floats, tau: Floats, blur: Any = 0.0, squared: bool = False) -> Floats:
         """This block's share of the criterion with each candidate of W added."""
-        return self._score(self.W, pivots, tau)
+        return self._score(self.W, pivots, tau, blur, squared)
 
-    def _score(self, W: Floats, pivots: Floats, tau: Floats) -> Floats:
+    def _score(self, W: Floats, pivots: Floats, tau: Floats, blur: Any, squared: bool) -> Floats:
         """This block's share of the criterion with each column of W added.
 
         Adding z changes r to r - z tau and p to p - z^2 / pivot (tau is c x T). Infinite where a
-        leverage reaches one.
+        leverage reaches one. ``squared`` asks for the squared criterion, whatever the loss.
         """
         out = np.zeros(len(pivots))
-        if self._squared:
+        if self._squared or (squared and self.is_compiled):
             from sparsepath.rls.compiled import sum_squares
 
             inverse, steps = 1.0 / pivots, np.ascontiguousarray(tau[:, 0])
-            sum_squares(W.T, self.r[:, 0], self.p, self._share, steps, inverse, ROOM, out)
+            sum_squares(W.T, self.r[:, 0], self.p, self.share, steps, inverse, ROOM, out)
             return out
         full = np.zeros(len(pivots), dtype=bool)
         for i in range(0, len(self.g), STRIP):
@@ -250,33 +255,44 @@ class Rows:
                 e = z * -coefficients
                 e += r[part, None]
                 residuals.append(e)
-            out += self.loss.total(residuals, p, *self._given(part))
+            loss, vectors = self._given(part, squared)
+            out += loss.total(residuals, p, *vectors, blur)
         out[full] = np.inf
         return out
 
-    def _given(self, part: slice) -> tuple[Floats, Floats, Floats]:
-        return self.g[part], self.v[part], self.Y[part]
+    def _given(self, part: slice, squared: bool) -> tuple[Loss, tuple[Floats, Floats, Floats]]:
+        loss, v = (SQUARED, self._plain) if squared else (self.loss, self.v)
+        return loss, (self.g[part], v[part], self.Y[part])
 
-    def score_without(self, directions: Floats, tau: Floats) -> Floats:
+    def score_without(
+        self, directions: Floats, tau: Floats, blur: Any = 0.0, squared: bool = False
+    ) -> Floats:
         """This block's share of the criterion with each of some features dropped."""
         self.W = self._room(len(tau))
         np.matmul(directions.T, self.Z.T, out=self.W.T)
-        return self.score(np.full(len(tau), -1.0), tau)
+        return self.score(np.full(len(tau), -1.0), tau, blur, squared)
 
-    def score_all(self, G: Floats, tau: Floats) -> float:
+    def score_all(self, G: Floats, tau: Floats, blur: float = 0.0, squared: bool = False) -> float:
         """This block's share of the criterion with all candidates of W added at once."""
         p = self.p - np.square(self.W @ G).sum(1)
-        return self._score_one(p, self.r - self.W @ tau)
+        return self._score_one(p, self.r - self.W @ tau, blur, squared)
 
-    def score_without_all(self, directions: Floats, tau: Floats) -> float:
+    def score_without_all(
+        self, directions: Floats, tau: Floats, blur: float = 0.0, squared: bool = False
+    ) -> float:
         """This block's share of the criterion with several features dropped at once."""
         q = self.Z @ directions
-        return self._score_one(self.p + np.square(q).sum(1), self.r - q @ tau)
+        return self._score_one(self.p + np.square(q).sum(1), self.r - q @ tau, blur, squared)
 
-    def _score_one(self, p: Floats, r: Floats) -> float:
+    def score_squared(self) -> float:
+        """This block's share of the squared criterion of the model as it stands."""
+        return self._score_one(self.p, self.r, 0.0, True)
+
+    def _score_one(self, p: Floats, r: Floats, blur: float, squared: bool) -> float:
         if p.min() <= ROOM:
             return np.inf
-        return float(self.loss.weighted(list(r.T.copy()), p, *self._given(slice(None))).sum())
+        loss, vectors = self._given(slice(None), squared)
+        return float(loss.weighted(list(r.T.copy()), p, *vectors, blur).sum())
 
     # Updates ------------------------------------------------------------------------------------
 
@@ -322,27 +338,28 @@ class Rows:
 
     # Sums the driver asks for -------------------------------------------------------------------
 
-    def criterion(self, about: float) -> "Measured":
+    def criterion(self, about: float, blur: float = 0.0) -> "Measured":
         """Sums over the rows of the model as it stands; for the squared loss, also of u."""
         sums: tuple[float, ...] | None = None
         if self._squared:
             from sparsepath.rls.compiled import measure
 
             r, u = self.r[:, 0], self.u[:, 0]
-            given = (r, self.p, self._share, self.g, self.v, about, ROOM)
+            given = (r, self.p, self.share, self.g, self.v, about, ROOM)
             sums = measure(*given, self._losses, u)
             self.weighed = Weighed(*np.array(sums[5:])[:, None])
         elif self.is_compiled and self.loss.counts:
             from sparsepath.rls.compiled import measure_wrong
 
-            y, r, g = self.Y[:, 0], self.r[:, 0], (1.0 - NO_DECISION) * self.g
-            sums = measure_wrong(y, r, self.p, g, self.v, about, ROOM, self._losses)
+            y, r = self.Y[:, 0], self.r[:, 0]
+            sums = measure_wrong(y, r, self.p, self.g, self.v, about, blur, ROOM, self._losses)
         if sums is not None:
             total, tight, squared, around, slope = sums[:5]
             return Measured(total, tight, np.array([squared]), around, slope)
         residuals = list(self.r.T.copy())
         p = np.maximum(self.p, ROOM)
-        self._losses = self.loss.weighted(residuals, p, *self._given(slice(None)))
+        loss, vectors = self._given(slice(None), False)
+        self._losses = loss.weighted(residuals, p, *vectors, blur)
         if self.loss.name == "squared":
             self._weigh()
         off = self._losses - about * self.v

@@ -322,8 +322,10 @@ def _exchange(model: Model, trail: Trail, sets: Constraints, met: set[Units]) ->
             update = trial.find_best_update("add", others)
             if update is None or not update.error < least:
                 continue
-            if sets.with_feature(trial.chosen, update.feature) not in met:
-                best, least = (drop, update, trial, others), clearly_below(update.error)
+            if sets.with_feature(trial.chosen, update.feature) in met:
+                continue
+            if best is None or update.beats(best[1], SWAP_GAIN):
+                best = drop, update, trial, others
         if best is None:
             return False
         drop, update, trial, others = best

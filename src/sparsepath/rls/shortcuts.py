@@ -1,16 +1,116 @@
-"""The short-cuts of paper 002 for searches of one's own."""
+"""The short-cuts for searches of one's own: the best change of a set, and making it."""
 
-from collections.abc import Iterator
+import copy
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Self
 
+import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
-from sparsepath.data.door import check_features, check_target, check_weights
+from sparsepath.data.blocks import Floats
+from sparsepath.data.door import (
+    check_features,
+    check_labels,
+    check_target,
+    check_weights,
+    column_indices,
+)
 from sparsepath.data.threads import Threads
-from sparsepath.rls.paths import Task, make_design, make_model
-from sparsepath.rls.state import State
+from sparsepath.errors import InputError
+from sparsepath.path import SelectionPath
+from sparsepath.rls.design import Design
+from sparsepath.rls.losses import COUNTING, LOSSES, class_targets
+from sparsepath.rls.paths import Task, finish, make_design, make_model
+from sparsepath.rls.search import Model, Trail
+from sparsepath.rls.update import Update
+from sparsepath.rls.wrapped import Wrapped
+
+
+class RLSState(Wrapped[Model]):
+    """A model that grows and shrinks feature by feature; ``rls_state`` makes one.
+
+    Attributes
+    ----------
+    chosen : list of int
+        The features in the model, in order of entry.
+    error : float
+        Its exact criterion; ``standard_error()``, ``coef()`` and ``intercept()`` go with it.
+    """
+
+    def __init__(
+        self, model: Model, design: Design, task: Task, names: Any, about: dict[str, Any]
+    ) -> None:
+        super().__init__(model)
+        self._design, self._task, self._names, self._about = design, task, names, about
+        self._trail = Trail()
+        self._trail.begin(model)
+
+    def find_best_update(
+        self,
+        action: str = "add",
+        features: Iterable[int] | Iterable[str] | None = None,
+        below: float = np.inf,
+    ) -> Update | None:
+        """The best single addition or removal, judged by the criterion after it.
+
+        Parameters
+        ----------
+        action : {"add", "drop"}
+            What to do with a feature.
+        features : iterable of int or str, optional
+            Those that may be added (default: all that are not chosen and not constant) or dropped
+            (default: all chosen), by number or by name.
+        below : float
+            Removals that leave the criterion higher than this are of no interest: None may be the
+            answer if there are no others, and is found sooner.
+
+        Returns
+        -------
+        Update or None
+            None if nothing can be added or dropped. Ties go to the lowest index, ties of counts
+            to the least squared criterion first.
+        """
+        self._check_action(action)
+        which = None if features is None else self._columns(list(features))
+        return self.model.find_best_update(action, which, below)
+
+    def apply_update(self, update: Update) -> None:
+        """Make a change that ``find_best_update`` proposed, or an ``Update`` of your own."""
+        self._check_action(update.action)
+        (feature,) = self._columns([update.feature])
+        made = Update(update.action, feature)
+        self.model.apply_update(made)
+        self._trail.note(self.model, made)
+
+    def add(self, feature: int | str) -> None:
+        """Add a feature, by number or by name."""
+        (column,) = self._columns([feature])
+        self.apply_update(Update("add", column))
+
+    def drop(self, feature: int | str) -> None:
+        """Take a chosen feature out again."""
+        (column,) = self._columns([feature])
+        self.apply_update(Update("drop", column))
+
+    def path(self) -> SelectionPath:
+        """The best set of each size that this state has been at, as a selection path."""
+        return finish(self._trail, self._design, self._task, names=self._names, **self._about)
+
+    def duplicate(self) -> Self:
+        """A copy to try changes on."""
+        other = super().duplicate()
+        other._trail = copy.copy(self._trail)
+        other._trail.steps, other._trail.moves = dict(self._trail.steps), list(self._trail.moves)
+        return other
+
+    def _columns(self, given: list[Any]) -> list[int]:
+        return column_indices(given, self._names, self._design.n_features, "features")
+
+    def _check_action(self, action: str) -> None:
+        if action not in ("add", "drop"):
+            raise InputError(f"action={action!r}; use 'add' or 'drop'.")
 
 
 @contextmanager
@@ -24,7 +124,7 @@ def rls_state(
     standardize: bool = False,
     sample_weight: ArrayLike | None = None,
     n_threads: int | None = None,
-) -> Iterator[State]:
+) -> Iterator[RLSState]:
     """The empty model, ready for ``find_best_update`` and ``apply_update``; use it in a ``with``.
 
     Parameters
@@ -32,17 +132,18 @@ def rls_state(
     X : array, sparse matrix or data frame of shape (n_samples, n_features)
         Features.
     y : array of shape (n_samples,) or (n_samples, n_targets)
-        Targets; +1 and -1 for the losses that count mistakes.
+        Targets; for the losses that count mistakes class labels of any kind. Two classes are
+        coded -1 and +1, the larger label is +1; more have a target each, +1 for their samples.
     alpha, loss, fit_intercept, standardize, n_threads
-        As for ``SparseRLSRegressor``; ``loss`` may also be "zero_one" or "balanced".
+        As for ``SparseRLSRegressor``; ``loss`` may also be "zero_one", "balanced" or "auc".
     sample_weight : array of shape (n_samples,), optional
         Weights.
 
     Yields
     ------
-    State
-        Its ``chosen`` features and ``error`` (leave-one-out, exact) are always up to date, as
-        are ``coef()`` and ``intercept()``.
+    RLSState
+        Its ``chosen`` features and ``error`` (leave-one-out, for "auc" leave-pair-out; exact) are
+        always up to date, as are ``coef()`` and ``intercept()``.
 
     Examples
     --------
@@ -54,13 +155,42 @@ def rls_state(
     >>> update.feature, state.chosen
     (2, [2])
     """
-    X = check_features(BaseEstimator(), X, reset=True)
-    Y, _ = check_target(y, X.shape[0])
+    known = (*LOSSES, "auc")
+    if loss not in known:
+        raise InputError(f"loss={loss!r}; use one of {', '.join(known)}.")
+    if not 0 <= alpha < np.inf:
+        raise InputError(f"alpha={alpha!r}; the penalty must be a finite number, zero or more.")
+    door = BaseEstimator()
+    X = check_features(door, X, reset=True)
     weights = check_weights(sample_weight, X.shape[0])
+    Y = _coded(y, weights, loss) if loss in COUNTING else check_target(y, X.shape[0])[0]
+    parameters = {
+        "alpha": alpha,
+        "loss": loss,
+        "fit_intercept": fit_intercept,
+        "standardize": standardize,
+    }
     with Threads(n_threads) as threads:
         design = make_design(
             X, weights, threads, fit_intercept=fit_intercept, standardize=standardize
         )
-        state = make_model(design, Y, alpha, Task(loss=loss))
-        assert isinstance(state, State)
-        yield state
+        task = Task(loss=loss)
+        model = make_model(design, Y, alpha, task)
+        about = {"method": "rls-state", "parameters": parameters}
+        yield RLSState(model, design, task, getattr(door, "feature_names_in_", None), about)
+
+
+def _coded(y: Any, weights: Floats, loss: str) -> Floats:
+    """Class labels as targets +-1."""
+    if np.ndim(y) > 1 and np.shape(y)[1] > 1:
+        raise InputError(
+            f"loss={loss!r} counts mistakes: give y as one class label for each sample; it has "
+            f"{np.shape(y)[1]} columns."
+        )
+    labels = check_labels(y, len(weights))
+    classes, codes = np.unique(labels, return_inverse=True)
+    counted = len(np.unique(codes[weights > 0]))
+    if counted < 2 or (loss == "auc" and len(classes) > 2):
+        needed = "two classes" if loss == "auc" else "at least two classes"
+        raise InputError(f"loss={loss!r} needs {needed}; y has {counted}.")
+    return class_targets(codes, len(classes))

@@ -35,7 +35,7 @@ from sparsepath.data.blocks import COMPILED_FROM, Floats
 from sparsepath.errors import InputError
 from sparsepath.rls.candidates import Candidates
 from sparsepath.rls.design import Design
-from sparsepath.rls.losses import Loss
+from sparsepath.rls.losses import Loss, reach_of
 from sparsepath.rls.removals import best_removal, removal_errors
 from sparsepath.rls.rows import Measured, Rows, Weighed, added
 from sparsepath.rls.update import Costs, Update
@@ -124,11 +124,13 @@ class State:
         self.a = np.zeros((0, self.n_targets))
         self.history: list[Change] = []
         self.candidates = Candidates()
+        self._reach = reach_of(design.squares, self.alpha)
         self._squared_weights = float(v @ v)
         self.error = 0.0
-        self._measure()
+        self._measure([])
         self.target_squares = float(self.residual_squares.sum())
         self.empty_error = self.error
+        self.empty_squared = self.squared_error if self.counts else self.error
 
     # The model ----------------------------------------------------------------------------------
 
@@ -155,6 +157,29 @@ class State:
         if not total > CANCELLED * moved:
             total = sum(self.each(lambda rows: rows.deviation(self.error)))
         return float(np.sqrt(total * m / (m - 1)))
+
+    @property
+    def counts(self) -> bool:
+        """Whether mistakes are counted, so that the squared criterion settles ties."""
+        return self.loss.counts
+
+    @property
+    def squared_error(self) -> float:
+        """The squared criterion, whatever the loss."""
+        return float(sum(self.each(lambda rows: rows.score_squared())))
+
+    def blur_with(self, features: NDArray[np.intp]) -> Floats:
+        """How close scores may be and decide nothing, with each of some features added."""
+        return np.asarray(self.loss.blur(self._reach[self.chosen].sum() + self._reach[features]))
+
+    def blur_without(self, places: NDArray[np.intp]) -> Floats:
+        """The same with the feature at each of some places of ``chosen`` dropped."""
+        reach = self._reach[self.chosen]
+        return np.asarray(self.loss.blur(reach.sum() - reach[places]))
+
+    def blur_of(self, features: Sequence[int]) -> float:
+        """The same for a model of these features."""
+        return float(self.loss.blur(self._reach[list(features)].sum()))
 
     def weighed(self) -> Weighed:
         """Sums over all rows with u = r / p^2; for the squared loss."""
@@ -187,7 +212,8 @@ class State:
         Returns
         -------
         Update or None
-            None if nothing can be added or dropped. Ties go to the lowest index.
+            None if nothing can be added or dropped. Ties go to the lowest index, ties of counts
+            to the least squared criterion first.
         """
         if action == "add":
             allowed = ~self.design.constant
@@ -211,9 +237,12 @@ class State:
         else:
             self.drop(update.feature)
 
-    def values(self, features: NDArray[np.intp], errors: Floats) -> Floats:
+    def values(self, features: NDArray[np.intp], errors: Floats, squared: bool = False) -> Floats:
         """What additions are compared by: the criterion, or what it gains per cost."""
-        return errors if self.costs is None else self.costs.worth(features, errors, self.error)
+        if self.costs is None:
+            return errors
+        now = self.squared_error if squared else self.error
+        return self.costs.worth(features, errors, now)
 
     def duplicate(self) -> "State":
         """A copy to try changes on."""
@@ -228,13 +257,17 @@ class State:
     # Judging and making changes -----------------------------------------------------------------
 
     def errors_with(
-        self, features: Sequence[int] | NDArray[np.intp], overlaps: Floats | None = None
+        self,
+        features: Sequence[int] | NDArray[np.intp],
+        overlaps: Floats | None = None,
+        squared: bool = False,
     ) -> Floats:
         """The criterion after adding each of these features, one at a time.
 
         Infinite where that cannot be said: the feature is collinear with the chosen ones, or a
         sample's prediction would rest on that sample alone. ``overlaps`` is Z'x of the features,
-        where it is known; a single one without is held ready to be added.
+        where it is known; a single one without is held ready to be added. ``squared`` asks for
+        the squared criterion, whatever the loss.
         """
         which = np.asarray(features, dtype=np.intp)
         hold = len(which) == 1 and overlaps is None
@@ -252,7 +285,10 @@ class State:
         pivots = np.where(usable, pivots, 1.0)
         tau = np.where(usable[:, None], c / pivots[:, None], 0.0)
         score = Rows.score_held if hold else Rows.score
-        parts = self.each(lambda rows: score(rows, pivots, tau), vectors=3 + len(which))
+        blur = self.blur_with(which)
+        parts = self.each(
+            lambda rows: score(rows, pivots, tau, blur, squared), vectors=3 + len(which)
+        )
         errors = added(parts)
         return np.where(usable, errors, np.inf)
 
@@ -267,7 +303,7 @@ class State:
             raise InputError(f"feature {feature} is collinear with the chosen ones.")
         c = held.products + self.alpha * (b @ self.solve(self.a))
         root = np.sqrt(pivot)
-        self._measure(lambda rows: rows.adopt(root, c / pivot))
+        self._measure([*self.chosen, feature], lambda rows: rows.adopt(root, c / pivot))
         k = len(self.chosen)
         R = np.zeros((k + 1, k + 1), order="F")
         R[:k, :k] = self.R
@@ -284,7 +320,7 @@ class State:
 
     def errors_without(self) -> Floats:
         """The criterion after dropping each chosen feature, in the order of ``chosen``."""
-        return removal_errors(self, *self.removals())
+        return removal_errors(self, *self.removals(), np.arange(len(self.chosen)))
 
     def removals(self) -> tuple[Floats, Floats]:
         """For every chosen feature, q in terms of the columns of Z, and tau = -q'y."""
@@ -301,7 +337,8 @@ class State:
         place = self.chosen.index(feature)
         Q, R = qr_delete(np.eye(k), self.R, place, which="col")
         a = Q.T @ self.a
-        self._measure(lambda rows: rows.release(Q, place, a[-1]))
+        others = [i for i in self.chosen if i != feature]
+        self._measure(others, lambda rows: rows.release(Q, place, a[-1]))
         self.R = np.asfortranarray(R[: k - 1])
         self.a = a[: k - 1]
         del self.chosen[place]
@@ -336,14 +373,17 @@ class State:
         """R^-1 b, or R^-T b."""
         return triangular(self.R, b, transposed) if len(self.R) else np.zeros_like(b)
 
-    def _measure(self, first: Callable[[Rows], None] | None = None) -> None:
-        """The criterion of the model as it stands, after something is done to every block."""
+    def _measure(
+        self, features: Sequence[int], first: Callable[[Rows], None] | None = None
+    ) -> None:
+        """The criterion of the model of these features, after something is done to every block."""
         about = self.error if np.isfinite(self.error) else 0.0
+        blur = self.blur_of(features)
 
         def work(rows: Rows) -> Measured:
             if first is not None:
                 first(rows)
-            return rows.criterion(about)
+            return rows.criterion(about, blur)
 
         answers = self.each(work, vectors=12 * self.n_targets)
         self.error = float(sum(a.total for a in answers))

@@ -142,6 +142,28 @@ def _both(one: str | None, other: str | None) -> str | None:
 
 
 @dataclass(frozen=True)
+class NoMistakes(StopRule):
+    """End a search that counts mistakes when there are none left: no addition could gain.
+
+    It is asked before an addition, so that a floating search may still drop what is not needed.
+
+    Parameters
+    ----------
+    size : int
+        Up to this size, which was asked for, the search goes on nevertheless.
+    """
+
+    size: int = 0
+
+    def before(
+        self, trail: "Trail", model: "Model", update: Update, candidates: Sequence[int]
+    ) -> str | None:
+        """Whether the error is zero."""
+        done = model.error == 0 and len(model.chosen) >= self.size
+        return "no mistakes left" if done else None
+
+
+@dataclass(frozen=True)
 class Tolerance(StopRule):
     """Stop when the best error of the newest size is not better by this fraction.
 

@@ -1,13 +1,15 @@
 """Changes of the chosen set, and how the best of several is picked."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.data.blocks import Floats
 
-TIE = 1e-10  # criteria closer than this (relative) are equal: the lowest index wins
+TIE = 1e-10  # criteria closer than this (relative) are equal
 TIE_FLOOR = 1e-14  # the same relative to the empty model's criterion
 
 
@@ -17,12 +19,33 @@ class Update:
 
     A group of columns that comes or goes as one is named by its first column; ``count`` is the
     number of its columns.
+
+    Parameters
+    ----------
+    action : {"add", "drop"}
+        What is done with the feature.
+    feature : int
+        Its column.
+    error : float
+        The criterion after the change; not needed to make one.
+    count : int
+        The number of columns that come or go.
+    squared : float
+        Where mistakes are counted: the squared criterion after the change, which settles ties.
     """
 
     action: str
     feature: int
-    error: float
+    error: float = np.nan
     count: int = 1
+    squared: float = field(default=np.nan, compare=False)
+
+    def beats(self, other: "Update", gain: float) -> bool:
+        """Whether it is better by the fraction ``gain``; equal counts are settled by squares."""
+        if self.error < other.error * (1 - gain):
+            return True
+        tied = self.error <= other.error * (1 + gain)
+        return tied and self.squared < other.squared * (1 - gain)
 
 
 @dataclass(frozen=True)
@@ -55,20 +78,37 @@ def limit(least: float, empty_error: float) -> float:
     return float(least + TIE * abs(least) + TIE_FLOOR * empty_error)
 
 
+class Second(NamedTuple):
+    """The squared criterion of some updates, what they are compared by, and the empty model's."""
+
+    errors: Floats
+    values: Floats
+    empty_error: float
+
+
 def pick(
     action: str,
     features: NDArray[np.intp],
     errors: Floats,
     empty_error: float,
     values: Floats | None = None,
+    second: Callable[[NDArray[np.intp]], Second] | None = None,
 ) -> Update | None:
     """The update with the least value (default: the criterion), ties to the lowest index.
 
-    None if there is none with a finite criterion.
+    Before that, ties go to the least value of a second criterion, if there is one: it is asked
+    for the tied features only. None if there is no update with a finite criterion.
     """
     values = errors if values is None else values
     least = values.min(initial=np.inf)
     if not np.isfinite(least):
         return None
-    feature = int(features[values <= limit(least, empty_error)].min())
-    return Update(action, feature, float(errors[features == feature][0]))
+    best = np.flatnonzero(values <= limit(least, empty_error))
+    squared = np.full(len(best), np.nan)
+    if second is not None:
+        squared, ranks, floor = second(features[best])
+        tied = ranks <= limit(ranks.min(), floor)
+        best, squared = best[tied], squared[tied]
+    place = int(np.argmin(features[best]))
+    i = best[place]
+    return Update(action, int(features[i]), float(errors[i]), squared=float(squared[place]))
