@@ -277,7 +277,7 @@ def test_choices_and_scores_are_scikit_learns(name):
         scores = -cross_val_score(Ridge(2.0), X, y, cv=splits, scoring="neg_mean_squared_error")
         assert_allclose(model.path_.error(size), scores.mean(), rtol=1e-9)
         if len(splits) > 1:
-            se = scores.std(ddof=1) / np.sqrt(len(splits))
+            se = rls._se_of_parts(scores, [test for _, test in splits], np.ones(40))
             assert_allclose(model.path_.error_se(size), se, rtol=1e-7)
         else:
             assert np.isnan(model.path_.error_se(size))

@@ -13,8 +13,9 @@ import numpy as np
 
 from sparsepath.data.blocks import Floats
 from sparsepath.rls.design import Design
-from sparsepath.rls.folds import COLLINEAR, FoldModel, Split, SplitSums
+from sparsepath.rls.folds import COLLINEAR, FoldModel, SplitSums
 from sparsepath.rls.losses import Loss
+from sparsepath.rls.splits import Split, standard_error
 
 NUMBERS = 1 << 18  # candidates' residuals judged at once
 
@@ -76,12 +77,9 @@ class FoldLossModel(FoldModel):
         return float(errors.sum() if self.pooled else errors.mean())
 
     def standard_error(self) -> float:
-        """Standard error of the mean over splits; NaN for a single one."""
+        """Standard error of the mean over splits (see ``splits.py``); NaN for a single one."""
         shares = np.array([v.sum() for v in self._v])
-        errors = self.fold_errors / shares
-        if len(errors) < 2:
-            return float("nan")
-        return float(errors.std(ddof=1) / np.sqrt(len(errors)))
+        return standard_error(self.fold_errors / shares, self.sums.overlap)
 
     def duplicate(self) -> Self:
         """A copy to try changes on."""

@@ -29,13 +29,13 @@ from numpy.typing import NDArray
 from sparsepath.data.blocks import Floats
 from sparsepath.errors import InputError
 from sparsepath.rls.design import Design
+from sparsepath.rls.splits import Split, overlap, standard_error
 from sparsepath.rls.update import Costs, Update, pick
 
 COLLINEAR = 1e-12  # part of a column's square that is left, from which it counts as nothing
 VANISHED = 1e-13  # part of the target's squares that is no more than rounding in such sums
 GRAM_NUMBERS = 1 << 25  # numbers in the Gram matrices of all parts that are always affordable
 ROWS_AT_ONCE = 4096
-Split = tuple[NDArray[np.intp], NDArray[np.intp]]
 
 
 class FoldModel:
@@ -121,11 +121,8 @@ class FoldModel:
         return bool(self.sse.sum() <= VANISHED * self._sse0.sum())
 
     def standard_error(self) -> float:
-        """Standard error of the mean over splits; NaN for a single one."""
-        errors = self.fold_errors
-        if len(errors) < 2:
-            return float("nan")
-        return float(errors.std(ddof=1) / np.sqrt(len(errors)))
+        """Standard error of the mean over splits (see ``splits.py``); NaN for a single one."""
+        return standard_error(self.fold_errors, self.sums.overlap)
 
     def find_best_update(
         self, action: str = "add", features: Iterable[int] | None = None, below: float = np.inf
@@ -308,6 +305,7 @@ class SplitSums:
         self.n_splits = len(pairs)
         self.pairs = pairs
         tests = [test for _, test in pairs]
+        self.overlap = overlap(tests, w)
         # What is had by subtraction or addition is not summed again.
         self._complement = [_covers([a, b], m) and self._adds_up([a, b]) for a, b in pairs]
         self._partition = _covers(tests, m) and self._adds_up(tests)

@@ -2,30 +2,31 @@
 
 import hashlib
 import json
-import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from sparsepath.data.blocks import Floats, row_blocks
+from sparsepath.data.fingerprint import name_of
 from sparsepath.data.threads import Threads
-from sparsepath.errors import FileError, InputError, PathWarning
+from sparsepath.errors import FileError, InputError, warn_user
 from sparsepath.files import replacing
 from sparsepath.path import SelectionPath
 from sparsepath.rls.design import Design
 from sparsepath.rls.finders import BoundFinder, CacheFinder, EveryFinder, Follower
 from sparsepath.rls.fold_losses import FoldLossModel
-from sparsepath.rls.folds import FoldModel, Split, SplitSums
+from sparsepath.rls.folds import FoldModel, SplitSums
 from sparsepath.rls.groups import Grouped
 from sparsepath.rls.hierarchy import Hierarchy, Kept, complete
 from sparsepath.rls.losses import Loss
 from sparsepath.rls.pairs import LeavePairOut, PairModel, RankModel
-from sparsepath.rls.queries import DisagreementModel, QuerySums, with_order
+from sparsepath.rls.queries import DisagreementModel, QuerySums, pairs_weigh
 from sparsepath.rls.search import SEARCHES, Model, Trail
+from sparsepath.rls.splits import Split, Splits, has_order, label_of, named
 from sparsepath.rls.state import Finder, State
 from sparsepath.rls.stopping import Rule, StopRule, begun
 from sparsepath.rls.update import Costs, Update
@@ -81,21 +82,21 @@ class Task:
 
     @property
     def criterion(self) -> str:
+        """What the errors are: how samples are left out, and what is counted."""
+        what = "AUC" if self.loss == "auc" else self.loss.replace("_", "-")
         if self.queries is not None:
-            return self._ranking_criterion(self.queries)
-        if self.loss == "auc":
-            how = "leave-pair-out" if self.splits is None else f"{len(self.splits)}-fold"
-            return f"{how} AUC error"
-        how = "leave-one-out" if self.splits is None else f"{len(self.splits)}-fold"
-        return f"{how} {self.loss.replace('_', '-')} error"
-
-    def _ranking_criterion(self, queries: NDArray[np.intp]) -> str:
-        how = "leave-pair-out"
+            what = "squared pairwise" if self.loss == "squared" else "ranking"
+        pairwise = self.queries is not None or self.loss == "auc"
+        how = "leave-pair-out" if pairwise else "leave-one-out"
         if self.splits is not None:
+            how = label_of(self.splits)
+        if self.queries is not None and self.splits is not None:
+            how = how.replace(" by groups", "")  # the folds of a ranking keep queries whole anyway
+            queries = self.queries
             single = all(len(np.unique(queries[test])) == 1 for _, test in self.splits)
-            left_out = queries.any() and single and len(self.splits) > 1
-            how = "leave-query-out" if left_out else f"{len(self.splits)}-fold"
-        return f"{how} {'squared pairwise' if self.loss == 'squared' else 'ranking'} error"
+            if queries.any() and single and len(self.splits) > 1:
+                how = "leave-query-out"
+        return named(how, f"{what} error")
 
 
 def make_design(
@@ -121,13 +122,46 @@ def make_sums(design: Design, Y: Floats, task: Task) -> SplitSums | None:
     """The sums of products over the parts of the task's splits, which serve every penalty."""
     if task.splits is None:
         return None
-    queries, splits = task.queries, task.splits
-    if task.loss in ("auc", "disagreement"):
-        one = np.zeros(design.n_samples, dtype=np.intp)
-        splits = with_order(design, Y, splits, one if queries is None else queries)
-    if queries is not None:
-        return QuerySums(design, Y, splits, queries)
+    splits = counted(design, Y, task, quiet=True).splits
+    assert splits is not None
+    if task.queries is not None:
+        return QuerySums(design, Y, splits, task.queries)
     return SplitSums(design, Y, splits)
+
+
+def counted(design: Design, Y: Floats, task: Task, *, quiet: bool = False) -> Task:
+    """The task with those splits only whose test part can be judged; a word if some cannot."""
+    if task.splits is None:
+        return task
+    w, one = design.weights, np.zeros(design.n_samples, dtype=np.intp)
+    queries = one if task.queries is None else task.queries
+    tests = [np.arange(design.n_samples)[np.asarray(test)] for _, test in task.splits]
+    if task.loss == "auc":
+        needed = "samples of both classes"
+        counts = [has_order(Y[test, 0], w[test], queries[test]) for test in tests]
+    elif task.loss == "disagreement":
+        needed = "two samples of the same query with different targets"
+        counts = [has_order(Y[test, 0], w[test], queries[test]) for test in tests]
+    elif task.queries is not None:
+        needed = "two samples of the same query"
+        counts = [pairs_weigh(w[test], queries[test]) > 0 for test in tests]
+    else:
+        needed = "samples of positive weight"
+        counts = [bool(w[test].sum() > 0) for test in tests]
+    if all(counts) and counts:
+        return task
+    if not any(counts):
+        raise InputError(
+            f"cv: none of the {len(counts)} test parts has {needed}; use other splits, shuffled or "
+            "stratified ones for instance."
+        )
+    if not quiet and task.queries is None:  # a query of one sample is no loss
+        warn_user(
+            f"{len(counts) - sum(counts)} of {len(counts)} test parts do not have {needed} and are "
+            "left out; the errors are means over the others."
+        )
+    splits = Splits(tuple(task.splits), label_of(task.splits))
+    return replace(task, splits=splits.only(counts))
 
 
 def make_model(
@@ -280,14 +314,18 @@ def _force(model: Model, trail: Trail, feature: int) -> None:
 
 
 def finish(
-    trail: Trail, design: Design, task: Task, *, names: Sequence[str] | None, **about: Any
+    trail: Trail,
+    design: Design,
+    task: Task,
+    y: ArrayLike,
+    *,
+    names: Sequence[str] | None,
+    **about: Any,
 ) -> SelectionPath:
-    """The selection path of a trail, with a warning if it ends before its time."""
+    """The selection path of a trail for targets y, with a warning if it ends before its time."""
     reason = STOPPED.get(trail.stopped)
     if reason is not None:
-        warnings.warn(
-            f"the path ends at size {max(trail.steps)}: {reason}.", PathWarning, stacklevel=3
-        )
+        warn_user(f"the path ends at size {max(trail.steps)}: {reason}.")
     return SelectionPath(
         trail.steps,
         n_features=design.n_features,
@@ -299,21 +337,12 @@ def finish(
         data={
             "n_samples": design.n_samples,
             "n_features": design.n_features,
-            "fingerprint": fingerprint(design),
+            "fingerprint": name_of(design.n_samples, design.marks, y, design.weights),
         },
         complete=trail.stopped != "interrupted",
         stopped=trail.stopped,
         **about,
     )
-
-
-def fingerprint(design: Design, *more: Any) -> str:
-    """A short name for the data: equal data, equal name."""
-    digest = hashlib.blake2b(digest_size=12)
-    digest.update(repr((design.n_samples, design.n_features, design.fit_intercept)).encode())
-    for array in (design.means, design.squares, design.weights, *more):
-        digest.update(np.ascontiguousarray(array).tobytes())
-    return digest.hexdigest()
 
 
 class Checkpoint:
@@ -330,7 +359,9 @@ class Checkpoint:
         self._problem = {
             "schema": "sparsepath/checkpoint",
             "schema_version": 1,
-            "data": fingerprint(design, Y, design.checksum()),
+            "data": name_of(design.n_samples, design.marks, Y, design.weights),
+            "fit_intercept": design.fit_intercept,
+            "standardize": design.standardize,
             "alpha": alpha,
             "task": task.name(),
         }

@@ -27,8 +27,9 @@ from scipy import sparse
 from sparsepath.data.blocks import Floats
 from sparsepath.rls.design import CONSTANT, Design
 from sparsepath.rls.fold_losses import FoldLossModel
-from sparsepath.rls.folds import ROWS_AT_ONCE, Split, SplitSums
+from sparsepath.rls.folds import ROWS_AT_ONCE, SplitSums
 from sparsepath.rls.losses import NO_DECISION, Loss, disorder
+from sparsepath.rls.splits import Split
 
 PAIRS_AT_ONCE = 1 << 18
 LOSSES = ("squared", "disagreement")
@@ -207,10 +208,3 @@ class DisagreementModel(FoldLossModel):
         test = self.sums.pairs[f][1]
         pairs = self._pairs[f]._replace(weight=self._v[f])
         return pairs.wrong(self._Y[test] - residuals[:, 0], self._blur)
-
-
-def with_order(design: Design, Y: Floats, splits: Sequence[Split], queries: Codes) -> list[Split]:
-    """The splits whose test part has a pair with different targets."""
-    everyone, w = np.arange(design.n_samples), design.weights
-    pairs = [(everyone[np.asarray(a)], everyone[np.asarray(b)]) for a, b in splits]
-    return [(a, b) for a, b in pairs if len(OrderedPairs.of(Y[b, 0], w[b], queries[b]).above)]
