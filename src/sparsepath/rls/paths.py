@@ -124,9 +124,12 @@ def make_sums(design: Design, Y: Floats, task: Task) -> SplitSums | None:
         return None
     splits = counted(design, Y, task, quiet=True).splits
     assert splits is not None
-    if task.queries is not None:
-        return QuerySums(design, Y, splits, task.queries)
-    return SplitSums(design, Y, splits)
+    if task.queries is None:
+        sums = SplitSums(design, Y, splits)
+    else:
+        sums = QuerySums(design, Y, splits, task.queries)
+    sums.memory = default_memory() if task.memory is None else task.memory
+    return sums
 
 
 def counted(design: Design, Y: Floats, task: Task, *, quiet: bool = False) -> Task:

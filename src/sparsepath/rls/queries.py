@@ -61,6 +61,7 @@ class QuerySums(SplitSums):
         Whole numbers from zero: samples with the same number are ranked among each other.
     """
 
+    plain = False
     _needed = "pairs of samples of the same query"
 
     def __init__(self, design: Design, Y: Floats, splits: Sequence[Split], queries: Codes) -> None:
