@@ -35,6 +35,7 @@ from sparsepath.rls.parameters import (
     refuse_extremes,
     rule_for,
     stop_rules,
+    warn_still,
     warn_without_se,
 )
 from sparsepath.rls.paths import Task, counted, finish, make_design, make_sums, run
@@ -131,6 +132,9 @@ class SparseRLS(PathSelector, CallbackSupportMixin, BaseEstimator):
             task = counted(design, Y, self._task(X, labels, groups, names, design))
             alphas = self._alphas(design, Y, task.candidates)
             sums = make_sums(design, Y, task)
+            if sums is not None and self.search != "backward":
+                candidate = np.isin(np.arange(design.n_features), task.candidates)
+                warn_still(candidate & sums.still(min(alphas)), names)
             moves = task.size * len(alphas) if self.search == "forward" else None
             context = self._init_callback_context(max_subtasks=moves)
             context.call_on_fit_task_begin(estimator=self, X=X, y=labels)

@@ -36,6 +36,7 @@ from sparsepath.errors import InputError
 from sparsepath.rls.design import Design
 from sparsepath.rls.fold_rows import STRIP, RowFits, coefficients
 from sparsepath.rls.splits import Split, overlap, standard_error
+from sparsepath.rls.state import OFF_CENTRE
 from sparsepath.rls.update import Costs, Update, pick
 
 COLLINEAR = 1e-12  # part of a column's square that is left, from which it counts as nothing
@@ -43,6 +44,7 @@ FINE = 1e-6  # the same, from which sums of products tell too little
 ROWS_WORK = 1 << 27  # samples * features * splits up to which candidates are judged from the rows
 MANY_PARTS = 48  # from which each part is read by itself rather than all of them from one product
 VANISHED = 1e-13  # part of the target's squares that is no more than rounding in such sums
+STILL = 1e-15  # part of a column's squares in a training part that is rounding alone
 GRAM_NUMBERS = 1 << 25  # numbers in the Gram matrices of all parts that are always affordable
 ROWS_AT_ONCE = 4096
 
@@ -448,6 +450,15 @@ class SplitSums:
         self.x, self.xy = left[:, -1], left[:, :-1].transpose(0, 2, 1)
         self.weight, self.y = right[:, -1, -1], right[:, -1, :-1]
         self.yy = np.einsum("ftt->ft", right[:, :-1, :-1])
+
+    def still(self, alpha: float) -> NDArray[np.bool_]:
+        """Columns that vary, but not in some training part, where no penalty lets them be judged."""
+        design, train = self._design, slice(self.n_splits, 2 * self.n_splits)
+        if not design.fit_intercept:
+            return np.zeros(design.n_features, dtype=bool)
+        left = self.squares[train] - self.x[train] ** 2 / self.weight[train, None]
+        nothing = (left <= STILL * self.squares[train]).any(0)
+        return nothing & ~design.constant & (alpha <= (OFF_CENTRE * design.sizes) ** 2)
 
     # What a part is: rows with their weights (``queries.py`` has another answer) -----------------
 

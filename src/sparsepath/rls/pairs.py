@@ -23,6 +23,8 @@ from numpy.typing import NDArray
 from sparsepath.data.blocks import Floats
 from sparsepath.errors import InputError
 from sparsepath.rls.design import Design
+from sparsepath.rls.fold_losses import KEPT_OF_SPARSE
+from sparsepath.rls.fold_rows import STRIP
 from sparsepath.rls.losses import NO_DECISION, ROOM, disorder
 from sparsepath.rls.state import COLLINEAR, OFF_CENTRE, VANISHED
 from sparsepath.rls.update import Costs, Update, pick
@@ -37,7 +39,7 @@ class LeavePairOut(ABC):
     Parameters
     ----------
     design : Design
-        The data; all features are held in memory, centred.
+        The data; all features are held in memory, centred, unless they are sparse and many.
     Y : array of shape (m, 1)
         The target.
     alpha : float
@@ -59,7 +61,11 @@ class LeavePairOut(ABC):
         self._g = np.sqrt(w[counted])
         self._y = Y[counted, 0]
         self.y_mean = (w @ Y) / design.total if design.fit_intercept else np.zeros(1)
-        self._X = design.rows(counted) * self._g[:, None]
+        self._counted = counted
+        # Kept: the columns and P X. Or, to save memory, neither: they are made from the data.
+        numbers = len(counted) * design.n_features
+        self._keeps = not design.sparse or numbers <= KEPT_OF_SPARSE
+        self._X = design.rows(counted) * self._g[:, None] if self._keeps else None
         self._prepare()
         self._reset()
         self.empty_error = self.error
@@ -86,7 +92,7 @@ class LeavePairOut(ABC):
         if self.design.fit_intercept:
             self._P -= np.outer(g, g) / self.design.total
         self._r = g * (self._y - self.y_mean[0])
-        self._C = self._X.copy()
+        self._C = None if self._X is None else self._X.copy()
         self.chosen: list[int] = []
         self._first = float(self._r @ self._r)
         self._measure()
@@ -117,18 +123,35 @@ class LeavePairOut(ABC):
         else:
             self.drop(update.feature)
 
+    def _columns(self, features: NDArray[np.intp] | list[int]) -> Floats:
+        """Columns as they stand."""
+        if self._X is not None:
+            return self._X[:, features]
+        which = np.asarray(features, dtype=np.intp)
+        return self.design.columns(which)[self._counted] * self._g[:, None]
+
+    def _projected(self, features: NDArray[np.intp], columns: Floats) -> Floats:
+        """P times these columns."""
+        return self._P @ columns if self._C is None else self._C[:, features]
+
     def errors_with(self, features: NDArray[np.intp]) -> Floats:
         """The criterion with each of some features added; infinite where it cannot be said."""
-        Z = self._C[:, features]
-        pivots = np.einsum("ij,ij->j", self._X[:, features], Z) + self.alpha
+        width = len(features) if self._keeps else max(1, STRIP // len(self._g))
+        strips = np.split(features, range(width, len(features), width)) if len(features) else []
+        return np.concatenate([np.zeros(0), *map(self._errors_with, strips)])
+
+    def _errors_with(self, features: NDArray[np.intp]) -> Floats:
+        X = self._columns(features)
+        Z = self._projected(features, X)
+        pivots = np.einsum("ij,ij->j", X, Z) + self.alpha
         usable = self._usable(features, pivots)
         pivots = np.where(usable, pivots, 1.0)
-        tau = self._X[:, features].T @ self._r / pivots
+        tau = X.T @ self._r / pivots
         return np.where(usable, self._judge(Z, 1.0 / pivots, tau), np.inf)
 
     def errors_without(self) -> Floats:
         """The criterion with each chosen feature dropped, in the order of ``chosen``."""
-        XS = self._X[:, self.chosen]
+        XS = self._columns(self.chosen)
         inverse = np.linalg.inv(XS.T @ XS + self.alpha * np.eye(XS.shape[1]))
         scale = np.sqrt(np.diag(inverse))
         y = self._g * (self._y - self.y_mean[0])
@@ -137,13 +160,16 @@ class LeavePairOut(ABC):
 
     def add(self, b: int) -> None:
         """Add a feature."""
-        z = self._C[:, b].copy()
-        pivot = float(self._X[:, b] @ z) + self.alpha
-        if b in self.chosen or not self._usable(np.array([b]), np.array([pivot]))[0]:
+        one = np.array([b])
+        x = self._columns(one)
+        z = self._projected(one, x)[:, 0].copy()
+        pivot = float(x[:, 0] @ z) + self.alpha
+        if b in self.chosen or not self._usable(one, np.array([pivot]))[0]:
             raise InputError(f"feature {b} is chosen already or collinear with the chosen ones.")
-        self._r = self._r - z * (self._X[:, b] @ self._r / pivot)
+        self._r = self._r - z * (x[:, 0] @ self._r / pivot)
         self._P -= np.outer(z, z / pivot)
-        self._C -= np.outer(z, (z @ self._X) / pivot)
+        if self._C is not None:
+            self._C -= np.outer(z, (z @ self._X) / pivot)
         self.chosen.append(int(b))
         self._measure()
 
@@ -159,7 +185,8 @@ class LeavePairOut(ABC):
     def duplicate(self) -> Self:
         """A copy to try changes on."""
         other = copy.copy(self)
-        other._P, other._C, other.chosen = self._P.copy(), self._C.copy(), list(self.chosen)
+        other._P, other.chosen = self._P.copy(), list(self.chosen)
+        other._C = None if self._C is None else self._C.copy()
         return other
 
     @property
@@ -169,7 +196,7 @@ class LeavePairOut(ABC):
 
     def coef(self) -> Floats:
         """Coefficients of the chosen features in the units of the data, |S| x 1."""
-        XS = self._X[:, self.chosen]
+        XS = self._columns(self.chosen)
         A = XS.T @ XS + self._final_alpha * np.eye(XS.shape[1])
         w = np.linalg.solve(A, XS.T @ (self._g * (self._y - self.y_mean[0])))
         return (self.design.scales[self.chosen] * w)[:, None]

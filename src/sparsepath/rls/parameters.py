@@ -70,7 +70,7 @@ def costs_of(feature_costs: Any, n: int) -> Floats:
     except (TypeError, ValueError):
         of = np.full(0, np.nan)
     if of.shape != (n,) or not (np.isfinite(of) & (of > 0)).all():
-        shown = f"shape {of.shape}" if len(of) else repr(feature_costs)
+        shown = f"shape {of.shape}" if of.size and of.ndim else repr(feature_costs)
         raise InputError(
             f"feature_costs must be {n} finite numbers above zero, one per feature; given: {shown}."
         )
@@ -123,9 +123,20 @@ def refuse_extremes(design: Design, Y: Floats, names: NDArray[Any] | None) -> No
     for i in faint:
         tiny[i] = np.any(np.concatenate([b.columns([i])[:, 0] for b in design.blocks])[counted])
     if tiny.any():
+        design.constant = design.constant | tiny
         warn_user(
             f"column {_which(tiny, names)} has numbers whose squares floating point cannot hold "
             "(1e-150 and less) and counts as constant; divide by their size."
+        )
+
+
+def warn_still(still: NDArray[np.bool_], names: NDArray[Any] | None) -> None:
+    """Say which candidates are passed over because of a single training part."""
+    if still.any():
+        warn_user(
+            f"column {_which(still, names)} does not vary in some training part of cv, cannot be "
+            "judged there and so is passed over everywhere; use a penalty alpha above zero, or other "
+            "splits."
         )
 
 

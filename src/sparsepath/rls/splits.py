@@ -163,8 +163,8 @@ def _gather(given: Iterable[Any], m: int, keep: bool) -> tuple[list[Split], bool
     single = True
     everyone = np.arange(m)
     for number, pair in enumerate(given):
-        train, test = _checked(pair, number, everyone)
-        if single and len(test) == 1 and len(train) == m - 1 == len(np.unique(train)):
+        train, test, distinct = _checked(pair, number, everyone)
+        if single and len(test) == 1 and len(train) == m - 1 == distinct:
             alone.append(int(test[0]))
             if keep:
                 pairs.append((train, test))
@@ -179,8 +179,10 @@ def _gather(given: Iterable[Any], m: int, keep: bool) -> tuple[list[Split], bool
     return pairs, single
 
 
-def _checked(pair: Any, number: int, everyone: NDArray[np.intp]) -> Split:
-    """Row numbers of a split, from row numbers or masks."""
+def _checked(
+    pair: Any, number: int, everyone: NDArray[np.intp]
+) -> tuple[NDArray[np.intp], NDArray[np.intp], int]:
+    """Row numbers of a split, from row numbers or masks; how many different rows are trained on."""
     try:
         train, test = pair
     except (TypeError, ValueError):
@@ -214,7 +216,7 @@ def _checked(pair: Any, number: int, everyone: NDArray[np.intp]) -> Split:
             f"cv: {both} rows of the test part of split {number} are in its training part too, so "
             "that their errors would be training errors; keep the parts apart."
         )
-    return parts[0], parts[1]
+    return parts[0], parts[1], int(np.count_nonzero(inside))
 
 
 # Names -------------------------------------------------------------------------------------------
