@@ -298,7 +298,7 @@ class FoldModel:
         )
         self._G = _below(self._G, -v)
         blur = self._size[:, self.chosen] * self._inverse
-        self._rough = self._by_rows and bool(blur.max() >= 1.0 / FINE)
+        self._rough = self._by_rows and bool(FINE * blur.max() >= 1.0)
 
     def _columns(self, b: int) -> tuple[Floats, Floats, Floats]:
         """K_b, D_b of every split, and the column over all rows."""
