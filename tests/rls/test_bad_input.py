@@ -107,7 +107,7 @@ def test_numbers_too_large_to_square(size, cv):
     far = X.copy()
     far[:, 2] *= size
     frame = pd.DataFrame(far, columns=list("abcd"))
-    with pytest.raises(InputError, match="column 'c' .* divide"):
+    with pytest.raises(InputError, match=r"column 'c' .* divide"):
         SparseRLSRegressor(cv=cv).fit(frame, y)
     with pytest.raises(InputError, match="y has numbers"):
         SparseRLSRegressor(cv=cv).fit(X, y * size)
@@ -117,7 +117,7 @@ def test_numbers_too_large_to_square(size, cv):
 def test_numbers_too_small_to_square(size):
     near = X.copy()
     near[:, 2] *= size
-    with pytest.warns(PathWarning, match="column '2' .* counts as constant"):
+    with pytest.warns(PathWarning, match=r"column '2' .* counts as constant"):
         model = SparseRLSRegressor(choose="min", standardize=True).fit(near, y)
     assert 2 not in set().union(*model.path_.subsets)
     with pytest.raises(InputError, match="y has numbers"):
@@ -134,9 +134,9 @@ def test_warnings_point_at_the_line_that_asked():
     exact = X[:, 0] + X[:, 1]
     calls = [
         lambda: SparseRLSRegressor(alpha=0.0, choose="min").fit(X, exact),
-        lambda: make_pipeline(
-            StandardScaler(), SparseRLSRegressor(alpha=0.0, choose="min")
-        ).fit(X, exact),
+        lambda: make_pipeline(StandardScaler(), SparseRLSRegressor(alpha=0.0, choose="min")).fit(
+            X, exact
+        ),
         lambda: cross_val_score(SparseRLSRegressor(alpha=0.0, choose="min"), X, exact, cv=3),
     ]
     for call in calls:

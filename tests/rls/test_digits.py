@@ -10,8 +10,7 @@ from sklearn.model_selection import KFold
 
 from rls.comparing import FORMS, design_of, search, subsets
 from sparsepath import SparseRLSRegressor
-from sparsepath.rls import folds
-
+from sparsepath.rls import folds, split_sums
 
 # --- sparse data with weights ---------------------------------------------------------------------
 
@@ -19,15 +18,14 @@ from sparsepath.rls import folds
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("options", [{"standardize": True, "alpha": 10.0}, {"cv": 4}], ids=str)
 def test_sparse_data_with_weights_are_the_dense_ones(seed, options, monkeypatch):
-    monkeypatch.setattr(folds, "GRAM_NUMBERS", 0)
+    monkeypatch.setattr(split_sums, "GRAM_NUMBERS", 0)
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((60, 4))
     X[:, 0] += 1e7
     y = X[:, 0] - 1e7 + rng.standard_normal(60)
     w = rng.choice([0.5, 1, 2, 3.3], 60)
     dense, sparse = (
-        SparseRLSRegressor(**options).fit(M, y, sample_weight=w).path_
-        for M in (X, sp.csr_array(X))
+        SparseRLSRegressor(**options).fit(M, y, sample_weight=w).path_ for M in (X, sp.csr_array(X))
     )
     assert dense.subsets == sparse.subsets
     assert_allclose(sparse.errors, dense.errors, rtol=1e-8)

@@ -19,7 +19,7 @@ from sparsepath import (
     SparseRLSRegressor,
 )
 from sparsepath.errors import PathWarning
-from sparsepath.rls import fold_losses, folds
+from sparsepath.rls import fold_losses, split_sums
 from sparsepath.rls.splits import label_of, overlap, standard_error
 
 M = 24
@@ -130,7 +130,7 @@ def leave_one_out_in_every_form():
 @pytest.mark.parametrize("loss", ["squared", "absolute"])
 def test_leave_one_out_is_recognised(monkeypatch, loss):
     X, y = data(2)
-    monkeypatch.setattr(folds.SplitSums, "__init__", None)  # it would be called for splits
+    monkeypatch.setattr(split_sums.SplitSums, "__init__", None)  # it would be called for splits
     expected = SparseRLSRegressor(3, loss=loss).fit(X, y).path_
     for cv in leave_one_out_in_every_form():
         path = SparseRLSRegressor(3, cv=cv, loss=loss).fit(X, y).path_
@@ -179,8 +179,8 @@ def test_many_parts_are_read_one_by_one(monkeypatch, loss):
     splits.append((np.r_[np.arange(30), np.arange(30)], np.arange(30, 60)))
     trails = []
     for many, gram in ((99, 0), (2, 0), (99, 1 << 25)):
-        monkeypatch.setattr(folds, "MANY_PARTS", many)
-        monkeypatch.setattr(folds, "GRAM_NUMBERS", gram)
+        monkeypatch.setattr(split_sums, "MANY_PARTS", many)
+        monkeypatch.setattr(split_sums, "GRAM_NUMBERS", gram)
         for X in (case.X, sp.csr_array(case.X)):
             design = design_of(X, case.sw)
             trails.append(search(design, case.Y, 1.0, 3, splits=splits, loss=loss))
@@ -234,9 +234,7 @@ def test_repeats_are_not_independent():
     splits = list(often.split(X))
     error = rls.kfold_error(splits)
     for k in ten.sizes:
-        assert_allclose(
-            ten.error_se(k), error(X[:, ten.subset(k)], y[:, None], 1.0)[1], rtol=1e-7
-        )
+        assert_allclose(ten.error_se(k), error(X[:, ten.subset(k)], y[:, None], 1.0)[1], rtol=1e-7)
 
 
 def test_the_standard_error_is_right_on_average():
@@ -307,7 +305,7 @@ def test_sparse_data_stay_sparse(monkeypatch):
     for module in (fold_losses, pairs):
         monkeypatch.setattr(module, "KEPT_OF_SPARSE", 1000)
         monkeypatch.setattr(module, "STRIP", 60 * 100)
-    monkeypatch.setattr(folds, "GRAM_NUMBERS", 0)
+    monkeypatch.setattr(split_sums, "GRAM_NUMBERS", 0)
     columns, rows, widest = Design.columns, Design.rows, []
 
     def few_columns(self, which):

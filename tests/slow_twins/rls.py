@@ -162,7 +162,8 @@ def kfold_error(splits: Iterable[tuple[Any, Any]], pooled: bool = False) -> Erro
     """Criterion over (train, test) index pairs: the mean over splits of the mean test loss.
 
     ``pooled``: the mean over all test rows of all splits instead. The standard error is that of
-    the mean over splits in both cases (``_se_of_parts``). A split whose test rows weigh nothing is left out.
+    the mean over splits in both cases (``_se_of_parts``). A split whose test rows weigh nothing is
+    left out.
     """
     splits = [(np.asarray(train), np.asarray(test)) for train, test in splits]
 

@@ -55,9 +55,8 @@ def check_features(estimator: Any, X: Any, *, reset: bool) -> Any:
         checked = checked.astype(dtype.newbyteorder("="))
     elif isinstance(checked, np.ndarray) and dtype == np.bool_:
         checked = checked.view(np.uint8)
-    if dtype == np.bool_ and not isinstance(checked, np.ndarray):
-        checked = checked.astype(np.float64)
-    elif dtype.kind == "f" and dtype.itemsize not in (4, 8):
+    sparse_flags = dtype == np.bool_ and not isinstance(checked, np.ndarray)
+    if sparse_flags or (dtype.kind == "f" and dtype.itemsize not in (4, 8)):
         checked = checked.astype(np.float64)
     _refuse_missing(checked, names)
     return checked
@@ -68,8 +67,8 @@ def _refuse_dates(values: Any, name: str) -> None:
     if kind in ("M", "m"):
         what = "dates" if kind == "M" else "lengths of time"
         raise InputError(
-            f"{name} holds {what} ({values.dtype}); turn them into numbers first, for instance days "
-            "since the first."
+            f"{name} holds {what} ({values.dtype}); turn them into numbers first, for instance "
+            "days since the first."
         )
 
 

@@ -3,8 +3,8 @@
 A count of mistakes does not follow from sums of products: every candidate's predictions are needed.
 They are at hand if d_i, what is left of column i on the test rows (``folds.py``), is kept for all
 columns: candidate i changes the residuals e to e - omega_i d_i, and choosing b changes d_i to
-d_i - u_i d_b. Where that would take too much memory, or fill in the zeros of sparse data, only the d of
-the chosen features are kept and those of the others computed for some columns at a time. The
+d_i - u_i d_b. Where that would take too much memory, or fill in the zeros of sparse data, only the
+d of the chosen features are kept and those of the others computed for some columns at a time. The
 training side is that of ``FoldModel``.
 """
 
@@ -16,8 +16,9 @@ import numpy as np
 from sparsepath.data.blocks import Floats
 from sparsepath.rls.design import Design
 from sparsepath.rls.fold_rows import STRIP
-from sparsepath.rls.folds import FoldModel, SplitSums
+from sparsepath.rls.folds import FoldModel
 from sparsepath.rls.losses import Loss
+from sparsepath.rls.split_sums import SplitSums
 from sparsepath.rls.splits import Split, standard_error
 
 NUMBERS = 1 << 18  # candidates' residuals judged at once

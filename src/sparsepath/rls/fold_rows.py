@@ -1,17 +1,18 @@
 r"""Fits to training parts from the rows, where sums of products have lost too many digits.
 
 ``folds.py`` works with sums of products. They are exact to 1e-16 of a column's square, so that what
-is left of a column after regression on others, if that is 1e-6 of the square, is known to ten digits,
-and if it is 1e-14, to two. Columns that are nearly collinear, or nearly constant, within a training
+is left of a column after regression on others is known to ten digits if that is 1e-6 of the square,
+and to two if it is 1e-14. Columns that are nearly collinear, or nearly constant, within a training
 part are therefore looked at in the rows themselves. With the letters of ``state.py``, for the
 training rows of a split, g the roots of the weights,
 
-    [g X_S; sqrt(alpha) I] = [Z; L] R      orthonormal times triangular      a = Z'(g y)
-    candidate x:  [w; l] = [g x; 0] - [Z; L] t     t = Z'(g x), twice        pivot = |w|^2 + |l|^2 + alpha
-    c = w'r + l'(-L a)                             on the test rows:         d = x - (X_S R^-1) t
+    [g X_S; sqrt(alpha) I] = [Z; L] R     orthonormal times triangular      a = Z'(g y)
+    candidate x:  [w; l] = [g x; 0] - [Z; L] t      t = Z'(g x), twice
+    pivot = |w|^2 + |l|^2 + alpha                   c = w'r + l'(-L a)
+    on the test rows  d = x - (X_S R^-1) t
 
-where every column is centred twice with its training mean. Nothing is a difference of large numbers.
-It costs O(m |S|) per candidate and split rather than O(|S|).
+where every column is centred twice with its training mean. Nothing is a difference of large
+numbers. It costs O(m |S|) per candidate and split rather than O(|S|).
 """
 
 from collections.abc import Sequence
@@ -69,9 +70,7 @@ class RowFits:
         X = design.columns(np.array(chosen, dtype=np.intp))
         self.parts = [self._fit(X, Y, *pair) for pair in pairs]
 
-    def _fit(
-        self, X: Floats, Y: Floats, train: NDArray[np.intp], test: NDArray[np.intp]
-    ) -> Part:
+    def _fit(self, X: Floats, Y: Floats, train: NDArray[np.intp], test: NDArray[np.intp]) -> Part:
         x, x_test = self._centred(X, train, test)
         y, y_test = self._centred(Y, train, test)
         Z, L, R = triangular(x, self._alpha)
@@ -83,7 +82,7 @@ class RowFits:
     def _centred(
         self, V: Floats, train: NDArray[np.intp], test: NDArray[np.intp]
     ) -> tuple[Floats, Floats]:
-        """Columns on the training rows, times g, and on the test rows, less their training means."""
+        """Columns on the training rows, times g, and on the test rows, less training means."""
         w = self._design.weights[train]
         inside, outside = V[train], V[test]
         if self._design.fit_intercept:

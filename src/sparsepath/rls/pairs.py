@@ -168,7 +168,7 @@ class LeavePairOut(ABC):
             raise InputError(f"feature {b} is chosen already or collinear with the chosen ones.")
         self._r = self._r - z * (x[:, 0] @ self._r / pivot)
         self._P -= np.outer(z, z / pivot)
-        if self._C is not None:
+        if self._C is not None and self._X is not None:
             self._C -= np.outer(z, (z @ self._X) / pivot)
         self.chosen.append(int(b))
         self._measure()

@@ -29,17 +29,14 @@ def flag(name: str, value: object) -> None:
         raise InputError(f"{name}={value!r}; use True or False.")
 
 
-def number(name: str, value: object, *, least: float = 0.0, finite: bool = True) -> float:
-    """A number that is not too small."""
-    fine = isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
-    if not fine or not float(value) >= least or (finite and np.isinf(float(value))):  # type: ignore[arg-type]
-        kind = "a finite number" if finite else "a number"
-        raise InputError(f"{name}={value!r}; give {kind}, {_from(least)}.")
-    return float(value)  # type: ignore[arg-type]
-
-
-def _from(least: float) -> str:
-    return "zero or more" if least == 0 else f"{least:g} or more"
+def number(name: str, value: Any, *, finite: bool = True) -> float:
+    """A number, zero or more."""
+    if isinstance(value, Real) and not isinstance(value, (bool, np.bool_)):
+        given = float(value)
+        if given >= 0 and not (finite and np.isinf(given)):
+            return given
+    kind = "a finite number" if finite else "a number"
+    raise InputError(f"{name}={value!r}; give {kind}, zero or more.")
 
 
 def function(name: str, value: object) -> None:
@@ -108,8 +105,8 @@ def refuse_extremes(design: Design, Y: Floats, names: NDArray[Any] | None) -> No
     if not np.isfinite(squares) or (varies and squares < SMALL):
         largest = np.abs(Y).max()
         raise InputError(
-            f"y has numbers of the size of {largest:.0e}, whose squares floating point cannot hold; "
-            f"divide it by {largest:.0e}."
+            f"y has numbers of the size of {largest:.0e}, whose squares floating point cannot "
+            f"hold; divide it by {largest:.0e}."
         )
     wide = ~np.isfinite(design.squares) | ~np.isfinite(design.sizes)
     if wide.any():
@@ -120,7 +117,7 @@ def refuse_extremes(design: Design, Y: Floats, names: NDArray[Any] | None) -> No
     faint = np.flatnonzero(design.sizes**2 < SMALL * design.scales**2)
     tiny = np.zeros(design.n_features, dtype=bool)
     counted = design.weights > 0
-    for i in faint:
+    for i in faint.tolist():
         tiny[i] = np.any(np.concatenate([b.columns([i])[:, 0] for b in design.blocks])[counted])
     if tiny.any():
         design.constant = design.constant | tiny
@@ -135,8 +132,8 @@ def warn_still(still: NDArray[np.bool_], names: NDArray[Any] | None) -> None:
     if still.any():
         warn_user(
             f"column {_which(still, names)} does not vary in some training part of cv, cannot be "
-            "judged there and so is passed over everywhere; use a penalty alpha above zero, or other "
-            "splits."
+            "judged there and so is passed over everywhere; use a penalty alpha above zero, or "
+            "other splits."
         )
 
 
@@ -145,7 +142,7 @@ def _which(mask: NDArray[np.bool_], names: NDArray[Any] | None) -> str:
     return some_of(columns if names is None else names[columns])
 
 
-def whole(name: str, value: object, least: int) -> None:
+def whole(name: str, value: Any, least: int) -> None:
     """A whole number that is not too small."""
     fine = isinstance(value, Integral) and not isinstance(value, (bool, np.bool_))
     if not fine or int(value) < least:  # type: ignore[call-overload]

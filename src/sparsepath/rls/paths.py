@@ -19,13 +19,14 @@ from sparsepath.path import SelectionPath
 from sparsepath.rls.design import Design
 from sparsepath.rls.finders import BoundFinder, CacheFinder, EveryFinder, Follower
 from sparsepath.rls.fold_losses import FoldLossModel
-from sparsepath.rls.folds import FoldModel, SplitSums
+from sparsepath.rls.folds import FoldModel
 from sparsepath.rls.groups import Grouped
 from sparsepath.rls.hierarchy import Hierarchy, Kept, complete
 from sparsepath.rls.losses import Loss
 from sparsepath.rls.pairs import LeavePairOut, PairModel, RankModel
 from sparsepath.rls.queries import DisagreementModel, QuerySums, pairs_weigh
 from sparsepath.rls.search import SEARCHES, Model, Trail
+from sparsepath.rls.split_sums import SplitSums
 from sparsepath.rls.splits import Split, Splits, has_order, label_of, named
 from sparsepath.rls.state import Finder, State
 from sparsepath.rls.stopping import Rule, StopRule, begun

@@ -27,8 +27,8 @@ from scipy import sparse
 from sparsepath.data.blocks import Floats
 from sparsepath.rls.design import CONSTANT, Design
 from sparsepath.rls.fold_losses import FoldLossModel
-from sparsepath.rls.folds import ROWS_AT_ONCE, SplitSums
 from sparsepath.rls.losses import NO_DECISION, Loss, disorder
+from sparsepath.rls.split_sums import ROWS_AT_ONCE, SplitSums
 from sparsepath.rls.splits import Split
 
 PAIRS_AT_ONCE = 1 << 18

@@ -12,9 +12,9 @@ it is: y* = fitted values + permuted residuals (Freedman and Lane). Permuting y 
 right for the empty model only: with S chosen it would break the bond of the target with S too, call
 all of that noise, and so make the null distribution too wide and the test too weak.
 
-Which residuals? Sample weights g^2 say how much a sample counts; they need not be inverse variances,
-so what is taken to be exchangeable is the noise e of the target itself, of equal variance for all
-samples. In P's metric the residuals are P(g y); in the units of the target
+Which residuals? Sample weights g^2 say how much a sample counts; they need not be inverse
+variances, so what is taken to be exchangeable is the noise e of the target itself, of equal
+variance for all samples. In P's metric the residuals are P(g y); in the units of the target
 
     (1/g) P g y  =  e - common - (1/g) ZZ'(g e)         common: the error of the constant term
 

@@ -1,17 +1,20 @@
-r"""Splits as they are asked for: checked, named by what they do, and how far they repeat themselves.
+r"""Splits as they are asked for: checked, named by what they do, how far they repeat each other.
 
-The standard error of a mean over splits. Part f has the error E_f, a mean over its test samples with
-shares a_fj (for equal weights one over their number). If the losses of samples were independent with
-variance v (that they share training samples is neglected, here as everywhere), then
+The standard error of a mean over splits. Part f has the error E_f, a mean over its test samples
+with shares a_fj (for equal weights one over their number). If the losses of samples were
+independent with variance v (that they share training samples is neglected, here as everywhere),
 
-    cov(E_f, E_h) = v (AA')_fh        var(mean of E) = v S / F^2        E sum_f (E_f - mean)^2 = v (T - S/F)
+    cov(E_f, E_h) = v (AA')_fh                   with S the sum of all elements of AA',
+    var(mean of E) = v S / F^2                   T its trace
+    expected sum_f (E_f - mean)^2 = v (T - S/F)
 
-with S the sum of all elements of AA' and T its trace, and so, with c = S / T,
+and so, with c = S / T,
 
     se^2 = c / (F (F - c)) sum_f (E_f - mean)^2.
 
-Where no sample is tested twice c = 1 and this is the usual variance over F. Ten repeats of five folds
-have c = 10: they are as good as five folds, not fifty, because they test the same samples ten times.
+Where no sample is tested twice c = 1 and this is the usual variance over F. Ten repeats of five
+folds have c = 10: they are as good as five folds, not fifty, because they test the same samples ten
+times.
 """
 
 from collections.abc import Iterable, Sequence
@@ -88,7 +91,7 @@ def read_splits(
 ) -> Splits | None:
     """The splits that ``cv`` stands for; None for leave-one-out.
 
-    With groups, "loo" leaves out a group at a time and a number means so many folds of whole groups.
+    With groups, "loo" leaves out a group at a time and a number means folds of whole groups.
     Any splits of which each tests one sample, every sample once, on the fit to all others are
     leave-one-out, which has a faster way, unless ``leave_one_out`` is false.
     """
@@ -100,11 +103,9 @@ def read_splits(
         given = splitter.split(X, labels, groups)
         pairs, single = _gather(given, m, keep=not leave_one_out)
     except (TypeError, IndexError, AttributeError) as error:
-        if isinstance(error, InputError):
-            raise
         raise InputError(
-            f"cv={cv!r} cannot be used to split these data ({error}); use 'loo', a number of folds, "
-            "a scikit-learn splitter or a list of pairs of row numbers, train and test."
+            f"cv={cv!r} cannot be used to split these data ({error}); use 'loo', a number of "
+            "folds, a scikit-learn splitter or a list of pairs of row numbers, train and test."
         ) from error
     if single and leave_one_out:
         return None
@@ -128,7 +129,9 @@ def _splitter(
         if cv is None or isinstance(cv, Integral):
             folds = DEFAULT_FOLDS if cv is None else int(cv)
             if folds > count:
-                raise InputError(f"cv={cv!r} is more than the {count} groups; give {count} or less.")
+                raise InputError(
+                    f"cv={cv!r} is more than the {count} groups; give {count} or less."
+                )
             return ms.GroupKFold(folds)
     if isinstance(cv, str):
         return None
@@ -196,8 +199,8 @@ def _checked(
         rows = np.asarray(part)
         if rows.ndim != 1 or (rows.dtype.kind not in "biu" and len(rows)):
             raise InputError(
-                f"cv: the {name} part of split {number} has shape {rows.shape} and type {rows.dtype}; "
-                "give whole row numbers, or True and False for every row."
+                f"cv: the {name} part of split {number} has shape {rows.shape} and type "
+                f"{rows.dtype}; give whole row numbers, or True and False for every row."
             )
         if rows.dtype == np.bool_ and len(rows) != m:
             raise InputError(
@@ -279,10 +282,10 @@ def overlap(tests: Sequence[NDArray[np.intp]], weights: Floats) -> float:
     total, squares = np.zeros(len(weights)), 0.0
     for test in tests:
         rows, place = np.unique(test, return_inverse=True)
-        share = np.bincount(place, weights[test])
-        share /= share.sum()
+        weight: Floats = np.bincount(place, weights[test]).astype(np.float64)
+        share = weight / weight.sum()
         total[rows] += share
-        squares += share @ share
+        squares += float(share @ share)
     return float(total @ total / squares)
 
 
