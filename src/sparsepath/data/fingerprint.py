@@ -2,13 +2,15 @@
 
 Not the bytes in memory are hashed but the numbers: the name is the same for C and Fortran order,
 dense and sparse matrices, float32 and float64 where the numbers are equal, and for any cut into row
-blocks. With h(x) the bits of a number as float64, well mixed (and h(0) = 0, so that zeros need not
-be stored to be counted), and a_i an odd number drawn for row i, column j is marked by
+blocks. With h(x) the bits of a number as float64, the first half (sign, exponent, first digits)
+added to the second by exclusive or, and a_i an odd number drawn for row i, column j is marked by
 
     sum_i a_i h(x_ij)     modulo 2^64,
 
-sums of whole numbers, which do not depend on the order. The marks of all columns, the targets and
-the sample weights then go into one digest. One pass, a few operations per number.
+sums of whole numbers, which do not depend on the order. (The halves are joined because the second
+is zero for most round numbers, and a product keeps as many last zeros as its factor has; h(0) = 0,
+so that zeros need not be stored to be counted.) The marks of all columns, the targets and the
+sample weights then go into one digest. One pass, a few operations per number.
 """
 
 import hashlib
@@ -21,7 +23,7 @@ from numpy.typing import NDArray
 from sparsepath.data.blocks import TILE, RowBlock, SparseBlock, row_blocks
 
 Marks = NDArray[np.uint64]
-MIX = np.uint64(0x9E3779B97F4A7C15)  # odd: 2^64 over the golden ratio
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # odd: 2^64 over the golden ratio
 
 
 def fingerprint(X: Any, y: Any = None, weights: Any = None) -> str:
@@ -82,7 +84,7 @@ def column_marks(blocks: Sequence[RowBlock]) -> Marks:
     start = 0
     for block in blocks:
         m = block.shape[0]
-        a = _mixed(np.arange(start + 1, start + m + 1, dtype=np.uint64)) | np.uint64(1)
+        a = _drawn(start, m)
         if isinstance(block, SparseBlock):
             total += _sparse_marks(block, a)
         else:
@@ -98,7 +100,7 @@ def _dense_marks(block: RowBlock, a: Marks) -> Marks:
     height = max(16, TILE // 4 // max(1, n))
     for i in range(0, m, height):
         rows = np.arange(i, min(m, i + height))
-        out += np.einsum("i,ij->j", a[rows], _mixed(_bits(block.rows(rows))))
+        out += np.einsum("i,ij->j", a[rows], _bits(block.rows(rows)))
     return out
 
 
@@ -108,23 +110,23 @@ def _sparse_marks(block: SparseBlock, a: Marks) -> Marks:
     out = np.zeros(X.shape[1], dtype=np.uint64)
     filled = np.flatnonzero(np.diff(X.indptr))
     if len(filled):
-        h = _mixed(_bits(X.data.astype(np.float64)))
+        h = _bits(X.data.astype(np.float64))
         h *= a[X.indices]
         out[filled] = np.add.reduceat(h, X.indptr[filled])
     return out
 
 
 def _bits(values: NDArray[np.float64]) -> Marks:
-    """The bits of numbers, in their place; minus zero is zero."""
+    """The bits of numbers, halves joined, in their place; minus zero is zero."""
     values += 0.0
-    return values.view(np.uint64)
-
-
-def _mixed(h: Marks) -> Marks:
-    """Whole numbers whose last bits depend on all bits, in their place; zero stays zero."""
-    shifted = h >> np.uint64(32)
-    h ^= shifted
-    h *= MIX
-    np.right_shift(h, np.uint64(29), out=shifted)
-    h ^= shifted
+    h = values.view(np.uint64)
+    h ^= h >> np.uint64(32)
     return h
+
+
+def _drawn(first: int, count: int) -> Marks:
+    """Odd numbers for the rows from ``first`` on, as if drawn at random (SplitMix64)."""
+    a = np.arange(first + 1, first + count + 1, dtype=np.uint64) * GOLDEN
+    a = (a ^ (a >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    a = (a ^ (a >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return (a ^ (a >> np.uint64(31))) | np.uint64(1)

@@ -145,5 +145,5 @@ def _which(mask: NDArray[np.bool_], names: NDArray[Any] | None) -> str:
 def whole(name: str, value: Any, least: int) -> None:
     """A whole number that is not too small."""
     fine = isinstance(value, Integral) and not isinstance(value, (bool, np.bool_))
-    if not fine or int(value) < least:  # type: ignore[call-overload]
+    if not fine or int(value) < least:
         raise InputError(f"{name}={value!r}; give a whole number from {least} up.")

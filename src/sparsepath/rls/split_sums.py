@@ -71,7 +71,7 @@ class SplitSums:
         self.yy = np.einsum("ftt->ft", right[:, :-1, :-1])
 
     def still(self, alpha: float) -> NDArray[np.bool_]:
-        """Columns that vary, but not in some training part, where no penalty helps to judge them."""
+        """Columns that vary, but not in some training part, where no penalty helps to judge."""
         design, train = self._design, slice(self.n_splits, 2 * self.n_splits)
         if not design.fit_intercept:
             return np.zeros(design.n_features, dtype=bool)
