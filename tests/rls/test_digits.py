@@ -162,3 +162,28 @@ def test_the_penalty_by_leave_one_out_does_not_look_at_forbidden_columns():
     assert model.alpha_ == pytest.approx(SparseRLSRegressor(2, alpha="loo").fit(few, y).alpha_)
     everything = SparseRLSRegressor(alpha="loo", forbidden=range(8), choose="min")
     assert everything.fit(X, y).path_.sizes == (0,)
+
+
+def test_the_rows_are_asked_once_the_chosen_columns_blur_everything(monkeypatch):
+    """The largest K_jj (A^-1)_jj, from inverses of the training parts' products."""
+    monkeypatch.setattr(folds, "FINE", 1e-2)
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((60, 12))
+    X[:, 1:] -= np.cumsum(X, axis=1)[:, :-1]  # no column is nearly one of the others, all are
+    y, alpha = rng.standard_normal((60, 1)), 0.1
+    splits = list(KFold(3).split(X))
+    design = design_of(X)
+    model, rough = folds.FoldModel(design, y, alpha, splits), []
+    for b in range(12):
+        if model._rough or model._doubtful[b]:
+            break
+        model.add(b)
+        blur = []
+        for train, _ in splits:
+            A = X[train, : b + 1] - X[train, : b + 1].mean(0)
+            K = ((X[train, : b + 1] - X[:, : b + 1].mean(0)) ** 2).sum(0)
+            blur.append(K * np.diag(np.linalg.inv(A.T @ A + alpha * np.eye(b + 1))))
+        assert model._rough == (np.max(blur) >= 100)
+        rough.append(model._rough)
+    assert rough[-1]
+    assert not rough[0]

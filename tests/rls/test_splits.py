@@ -326,3 +326,16 @@ def test_sparse_data_stay_sparse(monkeypatch):
         widest.clear()
         assert sparse.subsets == dense.subsets
         assert_allclose(sparse.errors, dense.errors, rtol=1e-10)
+
+
+def test_leaving_out_pairs_of_sparse_samples_in_strips(monkeypatch):
+    from sparsepath.rls import pairs
+
+    case = make("collinear", m=24, n=6, seed=11, classification=True)
+    kept = search(design_of(case.X), case.Y, 1.0, 4, search="floating", loss="auc")
+    monkeypatch.setattr(pairs, "KEPT_OF_SPARSE", 0)
+    monkeypatch.setattr(pairs, "STRIP", 48)
+    trail = search(design_of(sp.csr_array(case.X)), case.Y, 1.0, 4, search="floating", loss="auc")
+    assert subsets(trail) == subsets(kept)
+    for k, step in trail.steps.items():
+        assert_allclose(step.error, kept.steps[k].error, rtol=1e-10)
