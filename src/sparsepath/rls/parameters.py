@@ -13,6 +13,7 @@ from sparsepath.errors import InputError, warn_user
 from sparsepath.path import SelectionPath
 from sparsepath.rls.design import Design
 
+LARGEST = np.finfo(np.float64).max
 SMALL = 1e-290  # a sum of squares below which floating point has few digits left
 
 
@@ -31,10 +32,13 @@ def flag(name: str, value: object) -> None:
 
 def number(name: str, value: Any, *, finite: bool = True) -> float:
     """A number, zero or more."""
-    if isinstance(value, Real) and not isinstance(value, (bool, np.bool_)):
-        given = float(value)
-        if given >= 0 and not (finite and np.isinf(given)):
-            return given
+    switch = isinstance(value, (bool, np.bool_))
+    if (
+        not switch
+        and isinstance(value, Real)
+        and 0 <= float(value) <= (LARGEST if finite else np.inf)
+    ):
+        return float(value)
     kind = "a finite number" if finite else "a number"
     raise InputError(f"{name}={value!r}; give {kind}, zero or more.")
 
