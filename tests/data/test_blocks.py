@@ -177,3 +177,20 @@ def test_duplicate_entries_of_a_sparse_matrix_are_added_up():
             for part in parts:
                 check_block(part, part._X.toarray())
     assert csr.nnz == 5  # the matrix that was given is as it was
+
+
+@given(st.integers(0, 2**31))
+def test_spreads_of_sparse_columns_with_offsets_and_weights(seed):
+    """A full column has no implicit zeros; one that is nearly full has few, exactly."""
+    rng = np.random.default_rng(seed)
+    X = 1e8 + rng.standard_normal((40, 4))
+    X[rng.integers(0, 40), 1] = 0.0
+    X[:35, 2] = 0.0
+    w = rng.choice([0.0, 1e-9, 0.1, 0.7, 3.3], 40)
+    w[:2] = 0.3
+    X[w == 0, 3] = 0.0
+    means = (w @ X) / w.sum()
+    for weights in (w, rng.random(40)):
+        block = SparseBlock(sp.csc_array(X))
+        expected = DenseBlock(X).spread(means, weights)
+        assert_allclose(block.spread(means, weights), expected, rtol=1e-12)

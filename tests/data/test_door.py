@@ -7,7 +7,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import BaseEstimator
 
 from sparsepath import InputError, SparseRLSClassifier, SparseRLSRegressor
@@ -344,3 +344,20 @@ def test_some_of():
     assert some_of([]) == ""
     assert some_of("ab") == "'a', 'b'"
     assert some_of(range(6)) == "'0', '1', '2', '3', '4' and 1 more"
+
+
+@pytest.mark.parametrize("kind", [">f8", ">f4", ">i4", ">u2", ">f2"])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_numbers_of_the_other_byte_order(kind, order, monkeypatch):
+    from sparsepath.data import blocks
+
+    monkeypatch.setattr(blocks, "COMPILED_FROM", 1)
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 50, (60, 6)).astype(np.float64)
+    y = X[:, 1] - X[:, 4] + rng.standard_normal(60)
+    given = np.array(X.astype(kind), order=order)
+    assert door(given).dtype.isnative
+    expected = SparseRLSRegressor(4, cv="loo").fit(np.array(X, order=order), y).path_
+    path = SparseRLSRegressor(4, cv="loo").fit(given, y.astype(">f8")).path_
+    assert path.subsets == expected.subsets
+    assert_allclose(path.errors, expected.errors, rtol=1e-12)

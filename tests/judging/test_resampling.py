@@ -9,10 +9,10 @@ from slow_twins import judging as twin
 from sparsepath import InputError, LarsSelector, SparseRLSRegressor
 from sparsepath.choosing import places
 from sparsepath.judging import correction, permutation_null, stability
+from sparsepath.judging.halves import nogueira, split_in_two
 from sparsepath.judging.honest import attach, honest_error, told
 from sparsepath.judging.left_out import LeftOut
 from sparsepath.judging.null import p_values, shuffled
-from sparsepath.judging.halves import nogueira, split_in_two
 from sparsepath.path import SelectionPath
 from sparsepath.steps import Step
 

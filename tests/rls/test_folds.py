@@ -38,7 +38,7 @@ from rls.comparing import (
 )
 from slow_twins import rls
 from sparsepath import InputError, SparseRLSRegressor
-from sparsepath.rls import folds
+from sparsepath.rls import split_sums
 
 SPLITTERS = {
     "kfold": KFold(3),
@@ -71,7 +71,7 @@ def route(name):
     """How the products come about: Gram matrices per part, or products with the data per step."""
     with pytest.MonkeyPatch.context() as patch:
         if name == "products":
-            patch.setattr(folds, "GRAM_NUMBERS", 0)
+            patch.setattr(split_sums, "GRAM_NUMBERS", 0)
         yield
 
 
@@ -215,9 +215,9 @@ def test_both_routes_are_what_they_say():
     case = make("tall", m=20, n=8)
     splits = splits_of("kfold", 20)
     with route("gram"):
-        assert folds.SplitSums(design_of(case.X), case.Y, splits)._gram is not None
+        assert split_sums.SplitSums(design_of(case.X), case.Y, splits)._gram is not None
     with route("products"):
-        assert folds.SplitSums(design_of(case.X), case.Y, splits)._gram is None
+        assert split_sums.SplitSums(design_of(case.X), case.Y, splits)._gram is None
 
 
 @pytest.mark.parametrize("name", ["kfold", "repeated", "part of the rest", "time"])
@@ -277,7 +277,7 @@ def test_choices_and_scores_are_scikit_learns(name):
         scores = -cross_val_score(Ridge(2.0), X, y, cv=splits, scoring="neg_mean_squared_error")
         assert_allclose(model.path_.error(size), scores.mean(), rtol=1e-9)
         if len(splits) > 1:
-            se = scores.std(ddof=1) / np.sqrt(len(splits))
+            se = rls._se_of_parts(scores, [test for _, test in splits], np.ones(40))
             assert_allclose(model.path_.error_se(size), se, rtol=1e-7)
         else:
             assert np.isnan(model.path_.error_se(size))

@@ -386,11 +386,10 @@ def test_nearly_collinear_columns_against_exact_arithmetic(noise, alpha, form):
         expected = exact_loo(X, y, alpha, step.subset)
         # Columns stored with rounding errors of 1e-16 tell their difference with what is left.
         lost = 1e-16 / max(noise, np.sqrt(alpha), 1e-16)
-        rtol = 1e-9 + (100 * lost if form != "splits" else 1e-3 if k == 3 else 0.0)
-        assert_allclose(step.error, expected, rtol=rtol, err_msg=f"size {k}")
+        assert_allclose(step.error, expected, rtol=1e-9 + 100 * lost, err_msg=f"size {k}")
     if 3 not in trail.steps:
         assert trail.stopped == "no candidate left"
-        assert noise <= (1e-5 if form == "splits" else 1e-9)
+        assert noise <= 1e-9
         assert alpha <= 1e-10
 
 

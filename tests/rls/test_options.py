@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose
 from sklearn.base import clone
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics import roc_auc_score
@@ -262,3 +263,39 @@ def test_kernels_given_by_name_and_by_function():
 @pytest.mark.filterwarnings("ignore")
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize("candidates", [None, 12, "given"])
+def test_kernel_models_of_every_size_and_penalty(candidates):
+    from sparsepath import SparseKernelRLSClassifier, SparseKernelRLSRegressor
+
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((30, 2))
+    X[20:] = X[:10]  # equal samples are one candidate
+    y = np.sin(X[:, 0]) + 0.1 * rng.standard_normal(30)
+    w = np.r_[0.0, np.ones(29)]
+    given = X[5:15] + 0.1 if candidates == "given" else candidates
+    for kind, target in ((SparseKernelRLSRegressor, y), (SparseKernelRLSClassifier, y > 0)):
+        model = kind(6, candidates=given, alpha=[1e-3, 1.0], random_state=0, gamma=0.7)
+        model.fit(X, target, sample_weight=w)
+        assert sorted(model.paths_) == [1e-3, 1.0]
+        assert set(model.surface_.to_frame()["alpha"]) == {1e-3, 1.0}
+        if candidates == "given":
+            assert model.candidate_samples_ is None
+        else:
+            assert_allclose(X[model.candidate_samples_], model.candidate_centres_)
+            assert 0 not in model.candidate_samples_
+        for alpha, path in model.paths_.items():
+            for size in path.sizes:
+                other = model.at_size(size, alpha)
+                centres = model.candidate_centres_[list(path.subset(size))]
+                assert_allclose(other.centres_, centres)
+                assert other.alpha_ == alpha
+                distances = np.square(X[:, None] - centres).sum(2)
+                scores = np.exp(-0.7 * distances) @ path.coef(size) + path.intercept(size)
+                got = (other.predict if kind is SparseKernelRLSRegressor else
+                       other.decision_function)(X)  # fmt: skip
+                assert_allclose(got, scores[:, 0], rtol=1e-9, atol=1e-12)
+        assert_allclose(model.centres_, model.candidate_centres_[model.linear_.selected_])
+        with pytest.raises(InputError):
+            model.at_size(99)

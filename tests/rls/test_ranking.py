@@ -26,7 +26,7 @@ from rls.comparing import (
 )
 from slow_twins import rls
 from sparsepath import InputError, SparseRankRLS
-from sparsepath.rls import folds, pairs
+from sparsepath.rls import pairs, split_sums
 from sparsepath.rls.queries import constant_within, pairs_weigh
 
 LOSSES = ("squared", "disagreement")
@@ -127,9 +127,9 @@ def test_splits(seed, loss, how, kind, alpha, pooled, weighted):
     size = 0 if how == "backward" else 3
     twin = rls.rank_kfold_error(splits, groups, pooled)
     judge = RankJudge(X, y[:, None], alpha, loss, sw=weights, error=twin, groups=groups)
-    for numbers in (folds.GRAM_NUMBERS, 0):  # Gram matrices, or products with the data
+    for numbers in (split_sums.GRAM_NUMBERS, 0):  # Gram matrices, or products with the data
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(folds, "GRAM_NUMBERS", numbers)
+            patch.setattr(split_sums, "GRAM_NUMBERS", numbers)
             design = design_of(X, weights, "three")
             design.constant = constant_within(design, codes)
             options = {"loss": loss, "search": how, "splits": splits, "pooled": pooled}

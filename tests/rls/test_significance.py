@@ -142,3 +142,19 @@ def test_where_there_is_no_test():
         SparseRLSRegressor(stop=MaxT(), feature_groups=np.arange(12) // 2).fit(X, y)
     with pytest.raises(InputError, match="not for ranking"):
         SparseRankRLS(stop=MaxT()).fit(X, y)
+
+
+@pytest.mark.parametrize("kind", ["two", "uniform"])
+@pytest.mark.parametrize("signal", [False, True])
+def test_weights_that_are_no_inverse_variances_leave_the_level_alone(kind, signal):
+    level, runs, let_in = 0.2, 150, 0
+    for seed in range(runs):
+        X, y = noise(seed, m=24, n=8)
+        rng = np.random.default_rng(seed + 10**6)
+        w = rng.choice([0.5, 10.0], 24) if kind == "two" else rng.random(24)
+        if signal:
+            y = y + 20 * X[:, 3]
+        model = SparseRLSRegressor(1 + signal, choose="min", stop=MaxT(level, n_permutations=39))
+        let_in += 1 + signal in model.fit(X, y, sample_weight=w).path_.sizes
+    assert let_in <= binom.ppf(0.999, runs, level)
+    assert signal or let_in >= binom.ppf(0.001, runs, level)

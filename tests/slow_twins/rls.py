@@ -175,7 +175,8 @@ def kfold_error(splits: Iterable[tuple[Any, Any]], pooled: bool = False) -> Erro
     """Criterion over (train, test) index pairs: the mean over splits of the mean test loss.
 
     ``pooled``: the mean over all test rows of all splits instead. The standard error is that of
-    the mean over splits in both cases. A split whose test rows weigh nothing is left out.
+    the mean over splits in both cases (``_se_of_parts``). A split whose test rows weigh nothing is
+    left out.
     """
     splits = [(np.asarray(train), np.asarray(test)) for train, test in splits]
 
@@ -199,10 +200,29 @@ def kfold_error(splits: Iterable[tuple[Any, Any]], pooled: bool = False) -> Erro
         value = np.mean(means)
         if pooled:
             value = losses(Y[every], np.vstack(F), sw[every], loss, far)[1]
-        count = len(means)
-        return float(value), float(np.std(means, ddof=1) / count**0.5) if count > 1 else np.nan
+        return float(value), _se_of_parts(np.array(means), tests, sw)
 
     return error
+
+
+def _se_of_parts(means: Array, tests: list[Array], sw: Array) -> float:
+    """Standard error of the mean of test parts that may share samples, losses being independent.
+
+    The shares of the samples in the parts give the covariance of the parts up to a factor, which
+    is estimated by the spread of their means.
+    """
+    count = len(means)
+    share = np.zeros((count, len(sw)))
+    for f, test in enumerate(tests):
+        for j in test:
+            share[f, j] += sw[j] / sw[test].sum()
+    covariance = share @ share.T
+    centring = np.eye(count) - 1 / count
+    expected = np.trace(centring @ covariance)
+    if expected < 1e-9 * np.trace(covariance):
+        return float("nan")
+    factor = ((means - means.mean()) ** 2).sum() / expected
+    return float(np.sqrt(factor * covariance.sum()) / count)
 
 
 def auc_leave_pair_out(
@@ -639,7 +659,7 @@ def rank_kfold_error(
     ) -> tuple[float, float]:
         y, sw = np.ravel(Y), _ones(X, sw)
         query = np.zeros(len(X)) if groups is None else np.asarray(groups)
-        means, totals = [], []
+        means, totals, tests = [], [], []
         D, weight = _all_pairs(len(X), query, sw)
         blur = NO_DECISION * np.ptp(y) * reach(D @ X, alpha, False, weight)
         for train, test in splits:
@@ -650,11 +670,11 @@ def rank_kfold_error(
             if counts.any():
                 totals.append(weight[counts].sum())
                 means.append(weight[counts] @ costs[counts] / totals[-1])
+                tests.append(test)
         if not means:
             return UNDEFINED
         value = np.average(means, weights=totals if pooled else None)
-        count = len(means)
-        return float(value), float(np.std(means, ddof=1) / count**0.5) if count > 1 else np.nan
+        return float(value), _se_of_parts(np.array(means), tests, sw)
 
     return error
 
@@ -676,14 +696,14 @@ def max_t_p_value(
     """Permutation p-value (max-T) of adding a feature, by literal refits on permuted residuals.
 
     The gain of a candidate is the part of the least penalised squared error that its addition takes
-    away. For every permutation the residuals of the chosen features' ridge fit, times the root of
-    their weight, are dealt out anew over the samples of positive weight and added to the fitted
-    values; every candidate is refitted to that.
+    away. For every permutation the residuals of the chosen features' ridge fit, less their mean and
+    divided by the standard deviation that noise of variance one would give them (fitted features
+    take some of it away), are dealt out anew over the samples of positive weight and added to the
+    fitted values; every candidate is refitted to that.
     """
     sw = _ones(X, sw)
     live = np.flatnonzero(sw > 0)
     X, Y, sw = X[live], Y[live], sw[live]
-    root = np.sqrt(sw)[:, None]
 
     def least(features: Sequence[int], T: Array) -> float:
         coef, intercept = ridge(X[:, features], T, alpha, fit_intercept, sw)
@@ -696,9 +716,17 @@ def max_t_p_value(
 
     coef, intercept = ridge(X[:, list(chosen)], Y, alpha, fit_intercept, sw)
     fitted = X[:, list(chosen)] @ coef + intercept
-    residuals = root * (Y - fitted)
+    residuals = Y - fitted
+    if fit_intercept:
+        residuals = residuals - residuals.mean(0)
+    unit = np.eye(len(X))
+    coef, intercept = ridge(X[:, list(chosen)], unit, alpha, fit_intercept, sw)
+    taken = X[:, list(chosen)] @ coef + intercept
+    if fit_intercept:
+        taken = taken - sw / sw.sum()
+    residuals = residuals / np.maximum(np.sqrt(((unit - taken) ** 2).sum(1)), 1e-6)[:, None]
     observed = gain(feature, Y)
     others = [i for i in candidates if i not in chosen and np.ptp(X[:, i]) > 0]
-    largest = [max(gain(i, fitted + residuals[order] / root) for i in others) for order in dealt]
+    largest = [max(gain(i, fitted + residuals[order]) for i in others) for order in dealt]
     reached = sum(value >= observed * (1 - 1e-9) for value in largest)
     return (1 + reached) / (1 + len(largest))

@@ -177,6 +177,11 @@ class SparseBlock:
         self._X = X
 
     @property
+    def matrix(self) -> Any:
+        """The CSC array."""
+        return self._X
+
+    @property
     def shape(self) -> tuple[int, int]:
         return self._X.shape
 
@@ -221,9 +226,25 @@ class SparseBlock:
         off = X.data - np.repeat(means, counts)
         off *= off
         off *= of_entry
-        filled = _sums(off, X.indptr)
+        return _sums(off, X.indptr) + self._empty(w, of_entry) * means**2
+
+    def _empty(self, w: Floats, of_entry: Floats) -> Floats:
+        """The weight of the implicit zeros of every column.
+
+        The whole weight less that of the entries has the rounding error of both, and the mean
+        squared makes a spread of that. So where entries are many the zeros are looked for: a
+        column whose rows of some weight are all filled has none, exactly.
+        """
+        X = self._X
         empty = np.maximum(w.sum() - _sums(of_entry, X.indptr), 0.0)
-        return filled + empty * means**2
+        filled = _sums((of_entry > 0).astype(np.float64), X.indptr)
+        counted = np.count_nonzero(w)
+        empty[filled == counted] = 0.0
+        for i in np.flatnonzero((2 * filled > counted) & (filled < counted)):
+            left = w.copy()
+            left[X.indices[X.indptr[i] : X.indptr[i + 1]]] = 0.0
+            empty[i] = left.sum()
+        return empty
 
 
 def _sums(values: Floats, indptr: NDArray[Any]) -> Floats:

@@ -39,6 +39,7 @@ def check_features(estimator: Any, X: Any, *, reset: bool) -> Any:
     from sklearn.utils.validation import validate_data
 
     _refuse_text(X)
+    _refuse_dates(X, "X")
     checked = validate_data(
         estimator,
         X,
@@ -49,17 +50,26 @@ def check_features(estimator: Any, X: Any, *, reset: bool) -> Any:
         ensure_min_samples=2 if reset else 1,
     )
     names = getattr(estimator, "feature_names_in_", None)
-    if isinstance(checked, np.ndarray):
-        if checked.dtype == np.bool_:
-            checked = checked.view(np.uint8)
-        elif checked.dtype.kind == "f" and checked.itemsize not in (4, 8):
-            checked = checked.astype(np.float64)
-    elif checked.dtype == np.bool_ or (
-        checked.dtype.kind == "f" and checked.dtype.itemsize not in (4, 8)
-    ):
+    dtype = checked.dtype
+    if not dtype.isnative:
+        checked = checked.astype(dtype.newbyteorder("="))
+    elif isinstance(checked, np.ndarray) and dtype == np.bool_:
+        checked = checked.view(np.uint8)
+    sparse_flags = dtype == np.bool_ and not isinstance(checked, np.ndarray)
+    if sparse_flags or (dtype.kind == "f" and dtype.itemsize not in (4, 8)):
         checked = checked.astype(np.float64)
     _refuse_missing(checked, names)
     return checked
+
+
+def _refuse_dates(values: Any, name: str) -> None:
+    kind = getattr(getattr(values, "dtype", None), "kind", "")
+    if kind in ("M", "m"):
+        what = "dates" if kind == "M" else "lengths of time"
+        raise InputError(
+            f"{name} holds {what} ({values.dtype}); turn them into numbers first, for instance "
+            "days since the first."
+        )
 
 
 def _refuse_text(X: Any) -> None:
@@ -67,7 +77,10 @@ def _refuse_text(X: Any) -> None:
         return
     import narwhals as nw
 
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    try:
+        frame = nw.from_native(X, eager_only=True, pass_through=True)
+    except nw.exceptions.DuplicateError as error:
+        raise InputError(f"X has two columns of the same name: {error}") from error
     if not isinstance(frame, nw.DataFrame):
         return
     text = (nw.String, nw.Categorical, nw.Enum, nw.Date, nw.Datetime, nw.Duration, nw.Time)
@@ -109,6 +122,7 @@ def check_target(y: Any, n_samples: int) -> tuple[NDArray[np.float64], bool]:
 
     if y is None:
         raise InputError("This estimator requires y to be passed, but the target y is None.")
+    _refuse_dates(y, "y")
     Y = check_array(
         y,
         ensure_2d=False,
@@ -193,6 +207,8 @@ def column_indices(
     """Columns given by index or by name, as indices in the order given."""
     if given is None:
         return []
+    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
+        raise InputError(f"{what}={given!r}; give a list of columns, such as [{given!r}].")
     known = {name: i for i, name in enumerate(names)} if names is not None else {}
     out: list[int] = []
     for item in given:

@@ -5,9 +5,9 @@
 a record. ``null.py`` repeats the search on shuffled targets, ``halves.py`` on halves.
 """
 
+from sparsepath.judging.halves import Stability, stability
 from sparsepath.judging.honest import Honest, HonestError, honest_error
 from sparsepath.judging.null import Null, permutation_null
-from sparsepath.judging.halves import Stability, stability
 
 __all__ = [
     "Honest",

@@ -10,10 +10,10 @@ import numpy as np
 from sparsepath.errors import InputError
 from sparsepath.frames import Make, make_frame
 from sparsepath.judging.correction import SHARED, corrected
+from sparsepath.judging.halves import Z90
 from sparsepath.judging.left_out import LeftOut, left_out
 from sparsepath.judging.null import LEVEL as P_LEVEL
 from sparsepath.judging.null import Null, permutation_null
-from sparsepath.judging.halves import Z90
 from sparsepath.path import SelectionPath
 
 if TYPE_CHECKING:

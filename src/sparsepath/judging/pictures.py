@@ -9,8 +9,8 @@ from sparsepath.plots import BLUE, GREY, _figure, _label, _size_axis
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from sparsepath.judging.null import Null
     from sparsepath.judging.halves import Stability
+    from sparsepath.judging.null import Null
 
 MOST = 30  # features shown
 

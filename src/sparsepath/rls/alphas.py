@@ -5,12 +5,14 @@ One eigendecomposition serves every penalty. With X = Q S V' and shrinkage d = S
     r = y - Q (d * Q'y)        p = p0 - (Q * Q) d        leave-one-out residual  r_j / p_j
 
 where p0 = 1 less the intercept's share. The smaller of X'X and XX' is decomposed; rows of Q are
-formed a few at a time and never kept.
+formed a few at a time and never kept. "All features" are the candidates: columns that no model may
+have say nothing about the penalty.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from sparsepath.data.blocks import Floats
@@ -22,16 +24,19 @@ LARGEST = 20000  # the smaller side of X up to which an eigendecomposition is re
 ROWS_AT_ONCE = 2048
 
 
-def alpha_grid(design: Design) -> Floats:
-    """Twenty-five penalties from 1e-6 to 1e6 times the mean squared norm of the columns."""
-    live = design.squares[~design.constant]
+def alpha_grid(design: Design, candidates: Sequence[int]) -> Floats:
+    """Twenty-five penalties from 1e-6 to 1e6 times the mean squared norm of the candidates."""
+    live = design.squares[_live(design, candidates)]
     scale = float(live.mean()) if len(live) else 1.0
     return scale * np.logspace(-6, 6, 25)
 
 
-def loo_errors(design: Design, Y: Floats, alphas: Floats, loss: Loss) -> Floats:
-    """The leave-one-out criterion with all features, for every penalty."""
-    m, n = design.n_samples, design.n_features
+def loo_errors(
+    design: Design, Y: Floats, alphas: Floats, loss: Loss, candidates: Sequence[int]
+) -> Floats:
+    """The leave-one-out criterion with all candidates, for every penalty."""
+    which = _live(design, candidates)
+    m, n = design.n_samples, len(which)
     if min(m, n) > LARGEST:
         raise InputError(
             f"alpha='loo' fits all {n} features to {m} samples, and the smaller of the two must "
@@ -43,7 +48,7 @@ def loo_errors(design: Design, Y: Floats, alphas: Floats, loss: Loss) -> Floats:
     y = g * (Y - mean)
     v = loss.sample_weights(Y, w)
     p0 = 1.0 - w / design.total if design.fit_intercept else np.ones(m)
-    squares, basis = _spectrum(design)
+    squares, basis = _spectrum(design, which)
     turned = np.zeros((len(squares), Y.shape[1]))
     for rows, Q in basis():
         turned += Q.T @ y[rows]
@@ -63,23 +68,26 @@ def loo_errors(design: Design, Y: Floats, alphas: Floats, loss: Loss) -> Floats:
     return errors
 
 
-def _spectrum(design: Design):  # type: ignore[no-untyped-def]
-    """Squared singular values of X, and a way to go through the rows of Q."""
-    m, n = design.n_samples, design.n_features
+def _live(design: Design, candidates: Sequence[int]) -> NDArray[np.intp]:
+    which = np.asarray(candidates, dtype=np.intp)
+    return which[~design.constant[which]]
+
+
+def _spectrum(design: Design, which: NDArray[np.intp]):  # type: ignore[no-untyped-def]
+    """Squared singular values of some columns, and a way to go through the rows of Q."""
+    m, n = design.n_samples, len(which)
     wide = m < n
     A = np.zeros((m, m) if wide else (n, n))
     if wide:
         for first in range(0, n, ROWS_AT_ONCE):
-            columns = np.arange(first, min(n, first + ROWS_AT_ONCE))
-            W = np.concatenate([block.columns(columns) for block in design.blocks])
-            W = (W - design.means[columns]) * design.scales[columns]
+            W = design.columns(which[first : first + ROWS_AT_ONCE])
             W *= np.sqrt(design.weights)[:, None]
             A += W @ W.T
     else:
-        for _, X in _rows(design):
+        for _, X in _rows(design, which):
             A += X.T @ X
-    values, vectors = eigh(A)
-    keep = values > values[-1] * max(m, n) * np.finfo(float).eps
+    values, vectors = eigh(A) if len(A) else (np.zeros(0), A)
+    keep = values > values.max(initial=0.0) * max(m, n) * np.finfo(float).eps
     values, vectors = values[keep], vectors[:, keep]
 
     def basis() -> Iterator[tuple[slice, Floats]]:
@@ -87,20 +95,18 @@ def _spectrum(design: Design):  # type: ignore[no-untyped-def]
             yield slice(0, m), vectors
             return
         turn = vectors / np.sqrt(values)
-        for rows, X in _rows(design):
+        for rows, X in _rows(design, which):
             yield rows, X @ turn
 
     return values, basis
 
 
-def _rows(design: Design) -> Iterator[tuple[slice, Floats]]:
-    """The rows as they stand, weighted, centred and scaled, a few at a time."""
-    for block, here in zip(design.blocks, design.slices, strict=True):
-        for first in range(0, block.shape[0], ROWS_AT_ONCE):
-            local = np.arange(first, min(block.shape[0], first + ROWS_AT_ONCE))
-            rows = slice(here.start + local[0], here.start + local[-1] + 1)
-            X = block.rows(local)
-            X -= design.means
-            X *= design.scales
-            X *= np.sqrt(design.weights[rows])[:, None]
-            yield rows, X
+def _rows(design: Design, which: NDArray[np.intp]) -> Iterator[tuple[slice, Floats]]:
+    """Some columns as they stand, weighted, centred and scaled, a few rows at a time."""
+    for first in range(0, design.n_samples, ROWS_AT_ONCE):
+        rows = slice(first, min(design.n_samples, first + ROWS_AT_ONCE))
+        X = design.rows(np.arange(rows.start, rows.stop))
+        if len(which) < design.n_features:
+            X = X[:, which]
+        X *= np.sqrt(design.weights[rows])[:, None]
+        yield rows, X

@@ -10,7 +10,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.model_selection import check_cv
 from sklearn.utils.validation import check_is_fitted
 
 from sparsepath.choosing import check_rule, is_size
@@ -28,8 +27,30 @@ from sparsepath.rls.constraints import parents_of
 from sparsepath.rls.design import Design
 from sparsepath.rls.groups import members_of
 from sparsepath.rls.losses import Loss
-from sparsepath.rls.paths import Task, constraints_of, finish, make_design, make_sums, run, so_far
+from sparsepath.rls.parameters import (
+    costs_of,
+    flag,
+    function,
+    number,
+    one_of,
+    refuse_extremes,
+    rule_for,
+    stop_rules,
+    warn_still,
+    warn_without_se,
+)
+from sparsepath.rls.paths import (
+    Task,
+    constraints_of,
+    counted,
+    finish,
+    make_design,
+    make_sums,
+    run,
+    so_far,
+)
 from sparsepath.rls.search import SEARCHES, Trail
+from sparsepath.rls.splits import Splits, read_splits
 from sparsepath.rls.surface import Surface
 from sparsepath.rls.update import Costs
 from sparsepath.running import CallbackSupportMixin
@@ -108,6 +129,7 @@ class SparseRLS(PathSelector, CallbackSupportMixin, BaseEstimator):
     def _fit(
         self, X: Any, Y: Floats, weights: Floats, labels: ArrayLike, groups: ArrayLike | None
     ) -> Self:
+        self._check_parameters()
         names = getattr(self, "feature_names_in_", None)
         check_rule(self.choose)
         with Threads(self.n_threads) as threads:
@@ -118,9 +140,13 @@ class SparseRLS(PathSelector, CallbackSupportMixin, BaseEstimator):
                 fit_intercept=self.fit_intercept,
                 standardize=self.standardize,
             )
-            task = self._task(X, labels, groups, names, design)
-            alphas = self._alphas(design, Y)
+            refuse_extremes(design, Y, names)
+            task = counted(design, Y, self._task(X, labels, groups, names, design))
+            alphas = self._alphas(design, Y, task.candidates)
             sums = make_sums(design, Y, task)
+            if sums is not None and self.search != "backward":
+                candidate = np.isin(np.arange(design.n_features), task.candidates)
+                warn_still(candidate & sums.still(min(alphas)), names)
             moves = (task.size - len(task.forced)) * len(alphas)
             count = moves if self.search == "forward" else None
             context = self._init_callback_context(max_subtasks=count)
@@ -131,16 +157,17 @@ class SparseRLS(PathSelector, CallbackSupportMixin, BaseEstimator):
                 checkpoint = self._checkpoint(alpha, len(alphas))
                 watch = self._watch(context, design, task, about)
                 trail = run(design, Y, alpha, task, watch=watch, checkpoint=checkpoint, sums=sums)
-                self.paths_[alpha] = finish(trail, design, task, names=names, **about)
+                self.paths_[alpha] = finish(trail, design, task, labels, names=names, **about)
                 if trail.stopped in CUT:
                     break
+        warn_without_se(self.choose, self.paths_, task.criterion)
         self._settle(self.paths_)
         context.call_on_fit_task_end(estimator=self, X=X, y=labels)
         return self
 
     def _settle(self, paths: dict[float, SelectionPath]) -> None:
         """Take the best penalty and size, and the model that goes with them."""
-        self.alpha_, size = Surface(paths).settle(self.choose)
+        self.alpha_, size = Surface(paths).settle(rule_for(self.choose, paths))
         self.path_ = paths[self.alpha_]
         self._take(size)
 
@@ -189,16 +216,8 @@ class SparseRLS(PathSelector, CallbackSupportMixin, BaseEstimator):
         design: Design,
     ) -> Task:
         n = design.n_features
-        if self.loss not in self._losses:
-            raise InputError(f"loss={self.loss!r}; use one of {', '.join(self._losses)}.")
-        if self.search not in SEARCHES:
-            raise InputError(f"search={self.search!r}; use one of {', '.join(SEARCHES)}.")
-        if self.epsilon is not None and not 0 <= self.epsilon < np.inf:
-            raise InputError(f"epsilon={self.epsilon!r}; give a finite number, zero or more.")
         forced, start, forbidden = self._columns(names, design)
-        splits = None
-        if not (isinstance(self.cv, str) and self.cv == "loo"):
-            splits = self._splits(X, labels, groups)
+        splits = self._splits(X, labels, groups, design)
         task = Task(
             search=self.search,
             most=self._most(),
@@ -210,7 +229,7 @@ class SparseRLS(PathSelector, CallbackSupportMixin, BaseEstimator):
             epsilon=self.epsilon,
             groups=self._groups(n),
             costs=self._costs(n),
-            rules=(self.stop,) if callable(self.stop) else tuple(self.stop),
+            rules=stop_rules(self.stop),
             splits=splits,
             pooled=self.pooled,
             memory=self.memory_budget,
@@ -288,38 +307,61 @@ class SparseRLS(PathSelector, CallbackSupportMixin, BaseEstimator):
     def _costs(self, n: int) -> Costs | None:
         if self.feature_costs is None and self.budget is None:
             return None
-        of = np.ones(n) if self.feature_costs is None else np.asarray(self.feature_costs, float)
-        if of.shape != (n,) or not (np.isfinite(of) & (of > 0)).all():
-            raise InputError(
-                f"feature_costs must be {n} finite numbers above zero, one per feature; "
-                f"given: shape {of.shape}."
-            )
-        budget = np.inf if self.budget is None else float(self.budget)
-        if not budget >= 0:
-            raise InputError(f"budget={self.budget!r}; give a number, zero or more.")
-        return Costs(of, budget)
+        budget = np.inf
+        if self.budget is not None:
+            budget = number("budget", self.budget, finite=False)
+        return Costs(costs_of(self.feature_costs, n), budget)
 
-    def _splits(self, X: Any, labels: ArrayLike, groups: ArrayLike | None) -> list[Any]:
-        if isinstance(self.cv, str):
-            raise InputError(f"cv={self.cv!r}; use 'loo', a number of folds, or splits.")
-        if hasattr(self.cv, "__next__"):  # a generator can be used once; what it gave is kept
-            if getattr(self, "_drawn", (None,))[0] is not self.cv:
-                self._drawn = (self.cv, list(self.cv))
-            return list(self._drawn[1])
-        splitter = check_cv(self.cv, labels, classifier=isinstance(self, ClassifierMixin))
-        return list(splitter.split(X, labels, groups))
+    def _splits(
+        self, X: Any, labels: ArrayLike, groups: ArrayLike | None, design: Design
+    ) -> Splits | None:
+        """The splits of ``cv``; None if samples are left out one at a time."""
+        cv = self.cv
+        if hasattr(cv, "__next__"):  # a generator can be used once; what it gave is kept
+            if getattr(self, "_drawn", (None,))[0] is not cv:
+                self._drawn = (cv, list(cv))
+            cv = self._drawn[1]
+        classifier = isinstance(self, ClassifierMixin)
+        plain = self._leaves_out_singly(design.weights)
+        return read_splits(cv, X, labels, groups, classifier=classifier, leave_one_out=plain)
 
-    def _alphas(self, design: Design, Y: Floats) -> list[float]:
+    def _leaves_out_singly(self, weights: Floats) -> bool:
+        """Whether a mean over test parts of one sample is the leave-one-out criterion.
+
+        There the losses are weighed by the samples' weights, which a mean over parts does not do
+        unless it is pooled; and a single sample has no area under a curve.
+        """
+        positive = weights[weights > 0]
+        return self.loss != "auc" and (self.pooled or bool(np.all(positive == positive[0])))
+
+    def _check_parameters(self) -> None:
+        """What can be said of the parameters without the data."""
+        one_of("loss", self.loss, self._losses)
+        one_of("search", self.search, SEARCHES)
+        for name in ("fit_intercept", "standardize", "pooled"):
+            flag(name, getattr(self, name))
+        if self.epsilon is not None:
+            number("epsilon", self.epsilon)
+            if self.search != "floating":
+                raise InputError(
+                    f"epsilon={self.epsilon!r} is for search='floating', and search is "
+                    f"{self.search!r}; leave it out, or use stop=Tolerance(...)."
+                )
+        if getattr(self, "memory_budget", None) is not None:
+            number("memory_budget", self.memory_budget, finite=False)
+        function("callback", self.callback)
+        stop_rules(self.stop)
+
+    def _alphas(self, design: Design, Y: Floats, candidates: Sequence[int]) -> list[float]:
         """The penalties to search with."""
         if isinstance(self.alpha, str):
             if self.alpha != "loo":
                 raise InputError(
                     f"alpha={self.alpha!r}; use a number, a list of numbers, or 'loo'."
                 )
-            grid = alpha_grid(design)
-            errors = loo_errors(
-                design, Y, grid, Loss("squared" if self.loss == "auc" else self.loss)
-            )
+            grid = alpha_grid(design, candidates)
+            loss = Loss("squared" if self.loss == "auc" else self.loss)
+            errors = loo_errors(design, Y, grid, loss, candidates)
             self.alpha_errors_ = dict(zip(grid.tolist(), errors.tolist(), strict=True))
             # Chosen with all features, used with few: of equal penalties the weakest.
             return [float(grid[errors.argmin()])]

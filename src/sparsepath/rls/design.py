@@ -1,14 +1,17 @@
 """The data as regularised least squares sees them: weighted, centred and scaled, implicitly."""
 
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.data.blocks import DenseBlock, Floats, RowBlock, SparseBlock
+from sparsepath.data.fingerprint import column_marks
 from sparsepath.data.threads import Threads
 
+OFFSET = 100.0  # mean over standard deviation from which the mean is not exact enough
 CONSTANT = 1e-26  # squared spread over squared size from which a column counts as constant
 GRAM_BATCH = 48  # columns of the Gram matrix computed at once
 FIRST_GRAM_BATCH = 32  # and at first: few may be chosen at all
@@ -24,6 +27,9 @@ class Design:
     ----------
     means, scales : arrays of shape (n,)
         Weighted means (zero without intercept) and scales (one unless standardised).
+    left : array of shape (n,)
+        The mean of what is left of a column after its mean was taken off: a mean is rounded to
+        1e-16 of itself, which is much of a column whose offset is large. Zero where it is little.
     squares : array of shape (n,)
         Squared norms of the columns as they stand.
     sizes : array of shape (n,)
@@ -42,7 +48,7 @@ class Design:
     ) -> None:
         self.blocks = list(blocks)
         self.threads = threads
-        self.fit_intercept = fit_intercept
+        self.fit_intercept, self.standardize = fit_intercept, standardize
         self.weights = weights
         self.total = float(weights.sum())
         edges = np.cumsum([0] + [block.shape[0] for block in self.blocks])
@@ -58,14 +64,18 @@ class Design:
         self._weights = [None if self.uniform else weights[part] for part in self.slices]
         spread: Floats = sum(  # type: ignore[assignment]
             threads.map(
-                lambda b: b[0].spread(self.means, b[1]),
+                lambda b: _spread(b[0], self.means, b[1]),
                 zip(self.blocks, self._weights, strict=True),
             )
         )
-        raw = spread + self.means**2 * self.total
-        self.constant: NDArray[np.bool_] = (spread <= CONSTANT * raw) | (
-            spread + averages**2 * self.total == 0
-        )
+        self.left = self._second_means(spread)
+        spread -= self.total * self.left**2
+        np.maximum(spread, 0.0, out=spread)
+        with np.errstate(over="ignore"):  # such columns are refused by name
+            raw = spread + self.means**2 * self.total
+            self.constant: NDArray[np.bool_] = (spread <= CONSTANT * raw) | (
+                spread + averages**2 * self.total == 0
+            )
         if not fit_intercept:
             self.constant = raw == 0
         self.scales = np.ones(self.n_features)
@@ -77,10 +87,30 @@ class Design:
         self._gram: dict[int, Floats] = {}
         self.has_whole_gram = False
 
+    def _second_means(self, spread: Floats) -> Floats:
+        """The means of the centred columns, where the first ones were too large to be exact."""
+        left = np.zeros(self.n_features)
+        with np.errstate(over="ignore"):
+            far = self.means**2 * self.total > OFFSET**2 * spread
+        far = np.flatnonzero(far & np.isfinite(spread))
+        for some in np.split(far, range(GRAM_BATCH, len(far), GRAM_BATCH)):
+            for block, part in zip(self.blocks, self.slices, strict=True):
+                left[some] += self.weights[part] @ (block.columns(some) - self.means[some])
+        return left / self.total
+
     def column(self, i: int) -> Floats:
         """Column i over all rows, centred and scaled, not weighted."""
-        x = np.concatenate([block.columns([i])[:, 0] for block in self.blocks])
-        return (x - self.means[i]) * self.scales[i]
+        return self.columns(np.array([i]))[:, 0]
+
+    def columns(self, which: NDArray[np.intp]) -> Floats:
+        """Some columns over all rows, centred and scaled, not weighted."""
+        out = np.empty((self.n_samples, len(which)), order="F")
+        for block, part in zip(self.blocks, self.slices, strict=True):
+            out[part] = block.columns(which)
+        out -= self.means[which]
+        out -= self.left[which]
+        out *= self.scales[which]
+        return out
 
     def rows(self, part: NDArray[np.intp]) -> Floats:
         """Some rows of all columns, centred and scaled, not weighted."""
@@ -89,14 +119,14 @@ class Design:
             inside = (part >= here.start) & (part < here.stop)
             out[inside] = block.rows(part[inside] - here.start)
         out -= self.means
+        out -= self.left
         out *= self.scales
         return out
 
-    def checksum(self) -> Floats:
-        """Products of the columns with a fixed vector: they tell if values change places."""
-        v = np.cos(np.arange(self.n_samples, dtype=np.float64))[:, None]
-        pairs = zip(self.blocks, self.slices, strict=True)
-        return np.sum(self.threads.map(lambda pair: pair[0].dot(v[pair[1]]), pairs), axis=0)
+    @cached_property
+    def marks(self) -> NDArray[np.uint64]:
+        """What tells the columns from others; see ``data/fingerprint.py``."""
+        return column_marks(self.blocks)
 
     def spread(self, part: NDArray[np.intp]) -> Floats:
         """Weighted squared norms of the columns as they stand over some of the rows."""
@@ -146,12 +176,13 @@ class Design:
             batch = [i, *(int(j) for j in hopeful if j != i and j not in self._gram)]
             most = GRAM_BATCH if self._gram else FIRST_GRAM_BATCH
             which = np.array(batch[:most], dtype=np.intp)
-            means, scales = self.means[which], self.scales[which]
+            means, left, scales = self.means[which], self.left[which], self.scales[which]
 
             def products(pair: tuple[RowBlock, slice]) -> tuple[Floats, Floats]:
                 block, part = pair
                 V = block.columns(which)
                 V -= means
+                V -= left
                 if not self.uniform:
                     V *= self.weights[part, None]
                 return block.dot(V), V.sum(0)
@@ -162,3 +193,9 @@ class Design:
             total = self.scales[:, None] * (total - np.outer(self.means, sums)) * scales
             self._gram.update(zip(which.tolist(), total.T, strict=True))
         return self._gram[i]
+
+
+def _spread(block: RowBlock, means: Floats, weights: Floats | None) -> Floats:
+    """The squares of the columns; infinite where they are too large, without a word."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return block.spread(means, weights)

@@ -34,17 +34,19 @@ class SparseRLSRegressor(RegressorMixin, SparseRLS):
     choose : {"one_se", "min"}, int or float, default="one_se"
         Which size to use for prediction: the smallest within one standard error of the least error,
         that of the least error, a given size (with a warning the nearest, if there is no such one),
-        or the smallest within a fraction, below one, of the least error.
+        or the smallest within a fraction, below one, of the least error. A single split has no
+        standard error; "one_se" is then "min", with a warning.
     alpha : float, list of float or "loo", default=1.0
         The ridge penalty, zero or more; with 0, ordinary least squares, features that are collinear
         with the chosen ones are passed over. A list: a path for each, and ``choose`` is over all
         pairs of penalty and size (see ``Surface.choose``). "loo": chosen by leave-one-out with all
-        features.
+        features that are not forbidden.
     search : {"forward", "floating", "backward", "swap"}, default="forward"
         Forward; forward with removals while they cost less than half of what was gained (paper
         002); from all features down; forward with exchanges of one feature for another.
     cv : "loo", int, splitter or list of splits, default="loo"
-        The criterion: exact leave-one-out, or the mean error over the test parts of any splits.
+        The criterion: exact leave-one-out, or the mean error over the test parts of any splits
+        (with ``groups``: leave-one-group-out, folds of whole groups).
     loss : {"squared", "absolute"}, default="squared"
         What a cross-validation residual costs. The squared loss is the fastest by far.
     fit_intercept : bool, default=True
@@ -140,7 +142,8 @@ class SparseRLSRegressor(RegressorMixin, SparseRLS):
         sample_weight : array of shape (n_samples,), optional
             A sample that is left out is left out with its whole weight.
         groups : array of shape (n_samples,), optional
-            For a ``cv`` that splits by groups.
+            Samples that belong together and are left out together: ``cv="loo"`` then leaves out a
+            group at a time, a number means folds of whole groups, and a splitter gets them.
         """
         X = check_features(self, X, reset=True)
         Y, self._one_target = check_target(y, X.shape[0])
@@ -223,7 +226,8 @@ class SparseRLSClassifier(ClassifierMixin, SparseRLS):
         sample_weight : array of shape (n_samples,), optional
             A sample that is left out is left out with its whole weight.
         groups : array of shape (n_samples,), optional
-            For a ``cv`` that splits by groups.
+            Samples that belong together and are left out together: ``cv="loo"`` then leaves out a
+            group at a time, a number means folds of whole groups, and a splitter gets them.
         """
         X = check_features(self, X, reset=True)
         labels = check_labels(y, X.shape[0])

@@ -3,25 +3,32 @@
 A count of mistakes does not follow from sums of products: every candidate's predictions are needed.
 They are at hand if d_i, what is left of column i on the test rows (``folds.py``), is kept for all
 columns: candidate i changes the residuals e to e - omega_i d_i, and choosing b changes d_i to
-d_i - u_i d_b. The training side is that of ``FoldModel``, and so is the squared criterion, which
-settles ties of counts and follows from sums of products.
+d_i - u_i d_b. Where that would take too much memory, or fill in the zeros of sparse data, only the
+d of the chosen features are kept and those of the others computed for some columns at a time. The
+training side is that of ``FoldModel``, and so is the squared criterion, which settles ties of
+counts and follows from sums of products.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sparsepath.data.blocks import Floats
 from sparsepath.rls.design import Design
-from sparsepath.rls.folds import COLLINEAR, FoldModel, Split, SplitSums
+from sparsepath.rls.fold_rows import STRIP
+from sparsepath.rls.folds import FoldModel
 from sparsepath.rls.losses import Loss, reach_of
+from sparsepath.rls.split_sums import SplitSums
+from sparsepath.rls.splits import Split, standard_error
 
 NUMBERS = 1 << 18  # candidates' residuals judged at once
+KEPT_OF_SPARSE = 1 << 22  # numbers of d that are kept if the zeros of the data are implicit
 
 
 class FoldLossModel(FoldModel):
-    """A ``FoldModel`` judged by any loss; it keeps the test rows of every split in memory.
+    """A ``FoldModel`` judged by any loss.
 
     Parameters
     ----------
@@ -42,7 +49,7 @@ class FoldLossModel(FoldModel):
         loss: Loss,
         sums: SplitSums | None = None,
     ) -> None:
-        self.loss, self._Y = loss, Y
+        self.loss = loss
         super().__init__(design, Y, alpha, splits, pooled, sums)
 
     @property
@@ -61,14 +68,19 @@ class FoldLossModel(FoldModel):
             self._v = np.split(v, np.cumsum([len(test) for test in tests])[:-1])
         else:
             self._v = [self.loss.sample_weights(self._Y[test], w[test]) for test in tests]
+        self._reach = reach_of(sums.squares[-1], self.alpha)
         self._e0 = self._empty_residuals()
         self._e = list(self._e0)
-        self._reach = reach_of(sums.squares[-1], self.alpha)
-        self._d = [
-            np.asfortranarray(design.rows(test) - mu)
-            for test, mu in zip(tests, self._mu, strict=True)
-        ]
         self._x: list[list[Floats]] = [[] for _ in tests]
+        self._V = [np.zeros((len(test), 0)) for test in tests]  # d of the chosen features
+        numbers = sum(map(len, tests)) * design.n_features
+        most = min(sums.memory / 8, KEPT_OF_SPARSE if design.sparse else np.inf)
+        self._d: list[Floats] | None = None
+        if numbers <= most:
+            self._d = [
+                np.asfortranarray(design.rows(test) - mu)
+                for test, mu in zip(tests, self._mu, strict=True)
+            ]
 
     def _empty_residuals(self) -> list[Floats]:
         """What the training means leave of the target on the test rows of every split."""
@@ -79,6 +91,9 @@ class FoldLossModel(FoldModel):
     def fold_errors(self) -> Floats:
         """The mean loss on each test part (if pooled: its share of the criterion)."""
         reach = self._reach[self.chosen].sum(keepdims=True)
+        if self._rough:
+            left = enumerate(part.e[:, :, None] for part in self.fits.parts)
+            return np.array([self._from_rows(f, e, reach, False)[0] for f, e in left])
         return np.array([self._judge(f, e[:, :, None], reach)[0] for f, e in enumerate(self._e)])
 
     @property
@@ -87,56 +102,92 @@ class FoldLossModel(FoldModel):
         return float(errors.sum() if self.pooled else errors.mean())
 
     def standard_error(self) -> float:
-        """Standard error of the mean over splits; NaN for a single one."""
+        """Standard error of the mean over splits (see ``splits.py``); NaN for a single one."""
         shares = np.array([v.sum() for v in self._v])
-        errors = self.fold_errors / shares
-        if len(errors) < 2:
-            return float("nan")
-        return float(errors.std(ddof=1) / np.sqrt(len(errors)))
+        return standard_error(self.fold_errors / shares, self.sums.overlap)
 
     def duplicate(self) -> Self:
         """A copy to try changes on."""
         other = super().duplicate()
         other._e = list(self._e)
-        other._d = [d.copy(order="F") for d in self._d]
-        other._x = [list(x) for x in self._x]
+        if self._d is not None:
+            other._d = [d.copy(order="F") for d in self._d]
+        other._x, other._V = list(self._x), list(self._V)
         return other
 
-    def errors_with(self) -> Floats:
-        """The criterion with each feature added; infinite where it is collinear in some split."""
-        pivots = self.s + self.alpha
-        fine = pivots > COLLINEAR * self._size
-        omega = self.c / np.where(fine, pivots, 1.0)[:, :, None]
-        errors = np.zeros(pivots.shape)
-        reach = self._reach[self.chosen].sum() + self._reach
-        for f, (e, d) in enumerate(zip(self._e, self._d, strict=True)):
-            batch = max(1, NUMBERS // max(1, len(d)))
-            for i in range(0, d.shape[1], batch):
-                part = slice(i, i + batch)
-                left = e[:, :, None] - d[:, None, part] * omega[f, part].T
-                errors[f, part] = self._judge(f, left, reach[part])
-        total = errors.sum(0) if self.pooled else errors.mean(0)
-        return np.where(fine.all(0), total, np.inf)
+    def _joined(self, errors: Floats) -> Floats:
+        return np.asarray(errors.sum(0) if self.pooled else errors.mean(0))
 
-    def errors_without(self) -> Floats:
+    def _errors_by_sums(self) -> Floats:
+        """The criterion with each feature added; what it leaves comes from the test rows."""
+        pivots, fine = self._pivots()
+        omega = self.c / pivots[:, :, None]
+        errors = np.zeros(pivots.shape)
+        reach = self._reach_with(np.arange(self.design.n_features))
+        for part, left in self._left_of_columns():
+            for f, d in enumerate(left):
+                step = max(1, NUMBERS // max(1, len(d)))
+                for i in range(0, d.shape[1], step):
+                    some = slice(part.start + i, min(part.start + i + step, part.stop))
+                    after = self._e[f][:, :, None] - d[:, None, i : i + step] * omega[f, some].T
+                    errors[f, some] = self._judge(f, after, reach[some])
+        return np.where(fine, self._joined(errors), np.inf)
+
+    def _reach_with(self, features: NDArray[np.intp]) -> Floats:
+        return np.asarray(self._reach[self.chosen].sum() + self._reach[features])
+
+    def _reach_without(self) -> Floats:
+        reach = self._reach[self.chosen]
+        return np.asarray(reach.sum() - reach)
+
+    def _left_of_columns(self) -> Iterator[tuple[slice, list[Floats]]]:
+        """Columns and what is left of them on the test rows of every split: d, if it is kept.
+
+        If not, it is computed for some columns at a time: d_i = x_i - sum_l u_l,i d_l.
+        """
+        n = self.design.n_features
+        if self._d is not None:
+            yield slice(0, n), self._d
+            return
+        width = max(1, STRIP // self.design.n_samples)
+        for first in range(0, n, width):
+            part = slice(first, min(n, first + width))
+            X = self.design.columns(np.arange(part.start, part.stop))
+            yield (
+                part,
+                [
+                    X[test] - self._mu[f, part] - self._V[f] @ self._U[f, part].T
+                    for f, (_, test) in enumerate(self.sums.pairs)
+                ],
+            )
+
+    def errors_without(self, squared: bool = False) -> Floats:
         """The criterion with each chosen feature dropped, in the order of ``chosen``."""
+        if self._rough or squared:
+            return super().errors_without(squared)
         W = self._coefficients_without()
         errors = np.zeros((len(self._e), len(self.chosen)))
-        reach = self._reach[self.chosen]
+        reach = self._reach_without()
         for f, y in enumerate(self._e0):
             predicted = np.einsum("ij,jbt->itb", np.column_stack(self._x[f]), W[f])
-            errors[f] = self._judge(f, y[:, :, None] - predicted, reach.sum() - reach)
-        return errors.sum(0) if self.pooled else errors.mean(0)
+            errors[f] = self._judge(f, y[:, :, None] - predicted, reach)
+        return self._joined(errors)
 
     def add(self, b: int) -> None:
         """Add a feature."""
+        U = self._U
         super().add(b)
+        if self._U is U:  # the rows are asked from now on
+            return
         column = self.design.column(b)
         for f, (_, test) in enumerate(self.sums.pairs):
-            d_b = self._d[f][:, b].copy()
+            x = column[test] - self._mu[f, b]
+            d_b = x - self._V[f] @ U[f, b]
             self._e[f] = self._e[f] - np.outer(d_b, self._omega[f])
-            self._d[f] -= np.outer(d_b, self._u[f])
-            self._x[f].append(column[test] - self._mu[f, b])
+            if self._d is not None:
+                self._d[f] -= np.outer(d_b, self._u[f])
+            self._V[f] = np.column_stack([self._V[f], d_b])
+            self._x[f] = [*self._x[f], x]
 
     def _judge(self, f: int, residuals: Floats, reach: Floats) -> Floats:
         """Sums of v * loss over the test rows of split f, for residuals rows x T x models.

@@ -17,6 +17,12 @@ where l runs over the features chosen before: O(n |S|) per split and step.
 
 The columns K_b and D_b of a chosen feature come from Gram matrices per split, or, where those
 would be larger than the data, from one product X'V per step, V holding x_b on each part in turn.
+
+Rounding. Sums of products know what is left of a column to 1e-16 of its square, and with
+A = K + alpha I of the chosen features everything is blurred by the largest K_jj (A^-1)_jj. A
+candidate of which less than ``FINE`` of its square is left, and every candidate once that number
+has reached 1 / ``FINE``, is judged from the rows (``fold_rows.py``), unless the data are so large
+that it would take too long.
 """
 
 import copy
@@ -29,13 +35,15 @@ from numpy.typing import NDArray
 from sparsepath.data.blocks import Floats
 from sparsepath.errors import InputError
 from sparsepath.rls.design import Design
+from sparsepath.rls.fold_rows import STRIP, RowFits, coefficients
+from sparsepath.rls.split_sums import SplitSums
+from sparsepath.rls.splits import Split, standard_error
 from sparsepath.rls.update import Costs, Second, Update, pick
 
 COLLINEAR = 1e-12  # part of a column's square that is left, from which it counts as nothing
+FINE = 1e-6  # the same, from which sums of products tell too little
+ROWS_WORK = 1 << 27  # samples * features * splits up to which candidates are judged from the rows
 VANISHED = 1e-13  # part of the target's squares that is no more than rounding in such sums
-GRAM_NUMBERS = 1 << 25  # numbers in the Gram matrices of all parts that are always affordable
-ROWS_AT_ONCE = 4096
-Split = tuple[NDArray[np.intp], NDArray[np.intp]]
 
 
 class FoldModel:
@@ -67,11 +75,14 @@ class FoldModel:
         alpha: float,
         splits: Sequence[Split],
         pooled: bool = False,
-        sums: "SplitSums | None" = None,
+        sums: SplitSums | None = None,
     ) -> None:
         self.design, self.alpha, self.pooled = design, float(alpha), pooled
         self.costs: Costs | None = None
         self.sums = SplitSums(design, Y, splits) if sums is None else sums
+        self._Y = Y
+        work = design.n_samples * design.n_features * self.sums.n_splits
+        self._by_rows = self.sums.plain and work <= ROWS_WORK
         self._reset()
         self.empty_error, self.empty_squared = self.error, self.squared_error
 
@@ -96,8 +107,13 @@ class FoldModel:
         self.c = sums.xy[train] - w[train, None, None] * outer(mu, nu)
         self.dd = sums.squares[test] - 2 * mu * x + w[test, None] * mu**2
         self.ed = sums.xy[test] - outer(mu, y) - outer(x, nu) + w[test, None, None] * outer(mu, nu)
-        self.sse = (sums.yy[test] - 2 * nu * y + w[test, None] * nu**2).sum(1)
-        self._c0, self._ed0, self._sse0 = self.c, self.ed, self.sse
+        self._sse = (sums.yy[test] - 2 * nu * y + w[test, None] * nu**2).sum(1)
+        self._c0, self._ed0, self._sse0 = self.c, self.ed, self._sse
+        self._rough = False  # whether the rows have to be asked about everything
+        self._fits: RowFits | None = None
+        self._dead = self.design.constant
+        self._G = np.zeros((F, 0, 0))  # d_l = sum_j G_lj x_j
+        self._inverse = np.zeros((F, 0))  # the diagonal of A^-1
         self.chosen: list[int] = []
         self._U = np.zeros((F, n, 0))
         self._H = np.zeros((F, n, 0))
@@ -108,6 +124,52 @@ class FoldModel:
         self._all = np.zeros((n, 0))
 
     # What a search asks -------------------------------------------------------------------------
+
+    @property
+    def fits(self) -> RowFits:
+        """The chosen columns fitted to the rows of every training part."""
+        if self._fits is None:
+            design, pairs = self.design, self.sums.pairs
+            self._fits = RowFits(design, self._Y, self.alpha, pairs, self.chosen)
+        return self._fits
+
+    @property
+    def sse(self) -> Floats:
+        """Squared errors on each test part, summed."""
+        if not self._rough:
+            return self._sse
+        parts = enumerate(self.fits.parts)
+        return np.array([self._squares(f, part.e[:, :, None])[0] for f, part in parts])
+
+    def _judge(self, f: int, residuals: Floats, reach: Floats) -> Floats:
+        """What residuals cost on the test rows of split f: rows x T x models to models.
+
+        ``reach`` is that of each model; see ``losses.py``. Squares do not ask for it.
+        """
+        return self._squares(f, residuals)
+
+    def _squares(self, f: int, residuals: Floats) -> Floats:
+        w = self.design.weights[self.sums.pairs[f][1]]
+        return np.asarray(np.einsum("i,itb,itb->b", w, residuals, residuals))
+
+    def _from_rows(self, f: int, residuals: Floats, reach: Floats, squared: bool) -> Floats:
+        """What residuals cost that were computed from the rows."""
+        return self._squares(f, residuals) if squared else self._judge(f, residuals, reach)
+
+    def _reach_with(self, features: NDArray[np.intp]) -> Floats:
+        """The reach of the model with each of some features added."""
+        return np.zeros(len(features))
+
+    def _reach_without(self) -> Floats:
+        """The reach of the model with each chosen feature dropped."""
+        return np.zeros(len(self.chosen))
+
+    def _joined(self, errors: Floats) -> Floats:
+        """The criterion, from what models cost in every split."""
+        return self._joined_squares(errors)
+
+    def _joined_squares(self, errors: Floats) -> Floats:
+        return np.asarray((errors / self._share[:, None]).sum(0))
 
     @property
     def fold_errors(self) -> Floats:
@@ -128,11 +190,8 @@ class FoldModel:
         return bool(self.sse.sum() <= VANISHED * self._sse0.sum())
 
     def standard_error(self) -> float:
-        """Standard error of the mean over splits; NaN for a single one."""
-        errors = self.fold_errors
-        if len(errors) < 2:
-            return float("nan")
-        return float(errors.std(ddof=1) / np.sqrt(len(errors)))
+        """Standard error of the mean over splits (see ``splits.py``); NaN for a single one."""
+        return standard_error(self.fold_errors, self.sums.overlap)
 
     def find_best_update(
         self, action: str = "add", features: Iterable[int] | None = None, below: float = np.inf
@@ -144,7 +203,7 @@ class FoldModel:
                 allowed = allowed & np.isin(np.arange(len(allowed)), list(features))
             allowed[self.chosen] = False
             which = np.flatnonzero(allowed)
-            errors = self.errors_with()[which]
+            errors = self.errors_with(which)[which]
             worth = None if self.costs is None else self.costs.worth(which, errors, self.error)
             tell = self._squared_with if self.counts else None
             return pick("add", which, errors, self.empty_error, worth, tell)
@@ -156,7 +215,7 @@ class FoldModel:
 
     def _squared_with(self, features: NDArray[np.intp]) -> Second:
         """The squared criterion with each of some features added, from the sums at hand."""
-        errors = FoldModel.errors_with(self)[features]
+        errors = self.errors_with(features, squared=True)[features]
         costs, now = self.costs, self.squared_error
         worth = errors if costs is None else costs.worth(features, errors, now)
         return Second(errors, worth, self.empty_squared)
@@ -164,7 +223,7 @@ class FoldModel:
     def _squared_without(self, features: NDArray[np.intp]) -> Second:
         """The squared criterion with each of some features dropped."""
         places = [self.chosen.index(i) for i in features]
-        errors = FoldModel.errors_without(self)[places]
+        errors = self.errors_without(squared=True)[places]
         return Second(errors, errors, self.empty_squared)
 
     def apply_update(self, update: Update) -> None:
@@ -178,19 +237,77 @@ class FoldModel:
         """A copy to try changes on; arrays are shared until they change."""
         return copy.copy(self)
 
-    def errors_with(self) -> Floats:
-        """The criterion with each feature added; infinite where it is collinear in some split."""
+    def errors_with(
+        self, features: NDArray[np.intp] | None = None, squared: bool = False
+    ) -> Floats:
+        """The criterion with each feature added; infinite where it is collinear in some split.
+
+        If only some features are asked for, the others may be left infinite. ``squared`` asks for
+        the squared criterion, whatever the loss.
+        """
+        which = np.arange(len(self._dead)) if features is None else features
+        if self._rough:
+            errors = np.full(len(self._dead), np.inf)
+        else:
+            errors = self._squares_by_sums() if squared else self._errors_by_sums()
+            which = which[self._doubtful[which]]
+        which = which[~self._dead[which] & ~np.isin(which, self.chosen)]
+        if self._by_rows and len(which):
+            errors[which] = self._errors_by_rows(which, squared)
+        return errors
+
+    @property
+    def _doubtful(self) -> NDArray[np.bool_]:
+        """The candidates of which sums of products tell too little."""
+        return np.asarray((self.s + self.alpha <= FINE * self._size).any(0))
+
+    def _errors_by_sums(self) -> Floats:
+        return self._squares_by_sums()
+
+    def _squares_by_sums(self) -> Floats:
+        pivots, fine = self._pivots()
+        omega = self.c / pivots[:, :, None]
+        change = np.einsum("fit,fit->fi", omega, omega * self.dd[:, :, None] - 2 * self.ed)
+        return np.where(fine, self._joined_squares(self._sse[:, None] + change), np.inf)
+
+    def _pivots(self) -> tuple[Floats, NDArray[np.bool_]]:
+        """The pivots of all candidates, one where they are of no use, and where they are of use."""
         pivots = self.s + self.alpha
         fine = pivots > COLLINEAR * self._size
-        omega = self.c / np.where(fine, pivots, 1.0)[:, :, None]
-        change = np.einsum("fit,fit->fi", omega, omega * self.dd[:, :, None] - 2 * self.ed)
-        errors = ((self.sse[:, None] + change) / self._share[:, None]).sum(0)
-        return np.where(fine.all(0), errors, np.inf)
+        return np.where(fine, pivots, 1.0), fine.all(0) & ~self.design.constant
+
+    def _errors_by_rows(self, which: NDArray[np.intp], squared: bool) -> Floats:
+        """The criterion with each of some features added, from the rows."""
+        fits, F = self.fits, self.sums.n_splits
+        joined = self._joined_squares if squared else self._joined
+        out = np.empty(len(which))
+        width = max(1, STRIP // self.design.n_samples)
+        for i in range(0, len(which), width):
+            some = which[i : i + width]
+            X = self.design.columns(some)
+            errors, usable = np.empty((F, len(some))), np.ones(len(some), dtype=bool)
+            for f, part in enumerate(fits.parts):
+                judged = fits.judge(f, some, X)
+                usable &= judged.usable
+                left = part.e[:, :, None] - judged.d[:, None] * judged.omega.T
+                errors[f] = self._from_rows(f, left, self._reach_with(some), squared)
+            out[i : i + width] = np.where(usable, joined(errors), np.inf)
+            # What is collinear stays so while features are only added.
+            self._dead = self._dead.copy()
+            self._dead[some[~usable]] = True
+        return out
 
     def add(self, b: int) -> None:
         """Add a feature."""
         if b in self.chosen:
             raise InputError(f"feature {b} is chosen already.")
+        if self._by_rows and (self._rough or self._doubtful[b]):
+            if not np.isfinite(self.errors_with(np.array([b]))[b]):
+                raise InputError(f"feature {b} is collinear with the chosen ones.")
+            self.chosen = [*self.chosen, int(b)]
+            self._rough, self._fits = True, None
+            return
+        self._fits = None
         K, D, everywhere = self._columns(b)
         U, H = self._U, self._H
         pivot = self.s[:, b] + self.alpha
@@ -206,7 +323,7 @@ class FoldModel:
         e_b = self.ed[:, b].copy()
         c_b = self.c[:, b].copy()
 
-        self.sse = np.maximum(self.sse + (omega * (omega * d_bb[:, None] - 2 * e_b)).sum(1), 0.0)
+        self._sse = np.maximum(self._sse + (omega * (omega * d_bb[:, None] - 2 * e_b)).sum(1), 0.0)
         self.ed = (
             self.ed
             - u[:, :, None] * (e_b - omega * d_bb[:, None])[:, None]
@@ -223,6 +340,13 @@ class FoldModel:
         self._DD = _bordered(self._DD, np.concatenate([d_l, d_bb[:, None]], axis=1))
         self._K = _bordered(self._K, K[:, self.chosen])
         self._D = _bordered(self._D, D[:, self.chosen])
+        v = _times(self._G.transpose(0, 2, 1), u_b)  # x_b is regressed on the chosen ones by v
+        self._inverse = np.concatenate(
+            [self._inverse + v * v / pivot[:, None], 1.0 / pivot[:, None]], axis=1
+        )
+        self._G = _below(self._G, -v)
+        blur = self._size[:, self.chosen] * self._inverse
+        self._rough = self._by_rows and bool(FINE * blur.max() >= 1.0)
 
     def _columns(self, b: int) -> tuple[Floats, Floats, Floats]:
         """K_b, D_b of every split, and the column over all rows."""
@@ -238,12 +362,16 @@ class FoldModel:
             everywhere = everywhere - sums.x[-1] * (sums.x[-1, b] / w[-1])
         return K, D, everywhere
 
-    def errors_without(self) -> Floats:
+    def errors_without(self, squared: bool = False) -> Floats:
         """The criterion with each chosen feature dropped, in the order of ``chosen``.
 
         From the sums over the chosen features alone: dropping b changes the coefficients
         w = A^-1 c to w - (A^-1)_b w_b / (A^-1)_bb, and the test error is quadratic in them.
         """
+        if self._rough:
+            reach, joined = self._reach_without(), self._joined_squares if squared else self._joined
+            left = enumerate(self.fits.without(f) for f in range(self.sums.n_splits))
+            return joined(np.array([self._from_rows(f, e, reach, squared) for f, e in left]))
         W = self._coefficients_without()
         DW = np.einsum("fij,fjbt->fibt", self._D, W) - 2 * self._ed0[:, self.chosen][:, :, None]
         sse = self._sse0[:, None] + np.einsum("fibt,fibt->fb", W, DW)
@@ -275,6 +403,9 @@ class FoldModel:
         S = self.chosen
         if not S:
             return np.zeros((0, self.sums.y.shape[1]))
+        if self._rough:
+            fitted = coefficients(self.design, self._Y, self.alpha, S)
+            return self.design.scales[S, None] * fitted
         A = self._all[S] + self.alpha * np.eye(len(S))
         c = self.sums.xy[-1][S]
         if self.design.fit_intercept:
@@ -292,9 +423,14 @@ def _times(A: Floats, x: Floats) -> Floats:
     return (A @ x[:, :, None])[:, :, 0]
 
 
-def _covers(parts: Sequence[NDArray[np.intp]], m: int) -> bool:
-    """Whether the parts hold each of m rows once."""
-    return sum(map(len, parts)) == m and bool(np.all(np.bincount(np.concatenate(parts)) == 1))
+def _below(A: Floats, last: Floats) -> Floats:
+    """Triangular matrices with one more row, which ends in one, split by split."""
+    F, k = last.shape
+    out = np.zeros((F, k + 1, k + 1))
+    out[:, :k, :k] = A
+    out[:, k, :k] = last
+    out[:, k, k] = 1.0
+    return out
 
 
 def _bordered(A: Floats, last: Floats) -> Floats:
@@ -304,122 +440,3 @@ def _bordered(A: Floats, last: Floats) -> Floats:
     out[:, : k - 1, : k - 1] = A
     out[:, -1] = out[:, :, -1] = last
     return out
-
-
-class SplitSums:
-    """Weighted sums of products over parts of the rows, of columns that are centred over all rows.
-
-    Every array has one entry per part: the F test parts, the F training parts, all rows.
-
-    Attributes
-    ----------
-    weight : array of shape (2F + 1,)
-    x, squares : arrays of shape (2F + 1, n)
-    y, yy : arrays of shape (2F + 1, T)
-    xy : array of shape (2F + 1, n, T)
-    """
-
-    def __init__(self, design: Design, Y: Floats, splits: Sequence[Split]) -> None:
-        self._design = design
-        m, n = design.n_samples, design.n_features
-        w = design.weights
-        everyone = np.arange(m)
-        pairs = [(everyone[np.asarray(a)], everyone[np.asarray(b)]) for a, b in splits]
-        pairs = [(a, b) for a, b in pairs if self._weight(b) > 0]
-        if not pairs or any(self._weight(a) <= 0 for a, _ in pairs):
-            raise InputError(f"cv must yield parts with {self._needed}, train and test.")
-        self.n_splits = len(pairs)
-        self.pairs = pairs
-        tests = [test for _, test in pairs]
-        # What is had by subtraction or addition is not summed again.
-        self._complement = [_covers([a, b], m) and self._adds_up([a, b]) for a, b in pairs]
-        self._partition = _covers(tests, m) and self._adds_up(tests)
-        self._parts = tests + [
-            train for (train, _), known in zip(pairs, self._complement, strict=True) if not known
-        ]
-        if not self._partition:
-            self._parts.append(np.arange(m))
-
-        self.y_mean = (w @ Y) / design.total if design.fit_intercept else np.zeros(Y.shape[1])
-        self._right = np.hstack([Y - self.y_mean, np.ones((m, 1))])
-        self._gram: Floats | None = None
-        if n * n * len(self._parts) <= max(GRAM_NUMBERS, m * n // 2):
-            products = np.stack(design.threads.map(self._products, self._parts))
-            self._gram = products[:, :n, :n]
-            right = self._all_parts(products[:, n:])
-            self.squares = self._all_parts(np.einsum("fii->fi", self._gram))
-            left, right = right[:, :, :n], right[:, :, n:]
-        else:
-            left = self._all_parts(self._dot(self._masked(self._right)))
-            squares = [self._spread(part) for part in self._parts]
-            self.squares = self._all_parts(np.stack(squares))
-            beside = [self._right[p].T @ self._ready(self._right, p) for p in self._parts]
-            right = self._all_parts(np.stack(beside))
-        self.x, self.xy = left[:, -1], left[:, :-1].transpose(0, 2, 1)
-        self.weight, self.y = right[:, -1, -1], right[:, -1, :-1]
-        self.yy = np.einsum("ftt->ft", right[:, :-1, :-1])
-
-    # What a part is: rows with their weights (``queries.py`` has another answer) -----------------
-
-    _needed = "samples of positive weight"
-
-    def _weight(self, part: NDArray[np.intp]) -> float:
-        """What a part counts."""
-        return float(self._design.weights[part].sum())
-
-    def _adds_up(self, parts: Sequence[NDArray[np.intp]]) -> bool:
-        """Whether sums over these parts add up to sums over all rows, which they cover."""
-        return True
-
-    def _ready(self, V: Floats, part: NDArray[np.intp]) -> Floats:
-        """Rows of V such that products with them are the weighted sums over a part."""
-        return self._design.weights[part, None] * V[part]
-
-    def _spread(self, part: NDArray[np.intp]) -> Floats:
-        """The squares of all columns over a part."""
-        return self._design.spread(part)
-
-    def _products(self, part: NDArray[np.intp]) -> Floats:
-        """All products of the columns, the targets and one over a part."""
-        design = self._design
-        out = np.zeros((design.n_features + self._right.shape[1],) * 2)
-        for some in np.split(part, range(ROWS_AT_ONCE, len(part), ROWS_AT_ONCE)):
-            joined = np.hstack([design.rows(some), self._right[some]])
-            joined *= np.sqrt(design.weights[some, None])
-            out += joined.T @ joined
-        return out
-
-    # Sums over all parts ------------------------------------------------------------------------
-
-    def column(self, i: int) -> Floats:
-        """Products of all columns with column i over every part: (2F + 1) x n."""
-        if self._gram is not None:
-            return self._all_parts(self._gram[:, i])
-        x = self._design.column(i)[:, None]
-        return self._all_parts(self._dot(self._masked(x))[:, 0])
-
-    def _all_parts(self, sums: Floats) -> Floats:
-        """Sums over all 2F + 1 parts, from those over the parts that were summed."""
-        F = self.n_splits
-        everywhere = sums[:F].sum(0) if self._partition else sums[-1]
-        summed = iter(sums[F:])
-        trains = [
-            everywhere - test if known else next(summed)
-            for test, known in zip(sums[:F], self._complement, strict=True)
-        ]
-        return np.concatenate([sums[:F], np.stack(trains), everywhere[None]])
-
-    def _masked(self, V: Floats) -> Floats:
-        """V, weighted, on each part in turn and zero elsewhere: m x (parts * columns of V)."""
-        out = np.zeros((len(self._parts), *V.shape))
-        for masked, part in zip(out, self._parts, strict=True):
-            np.add.at(masked, part, self._ready(V, part))
-        return np.concatenate(list(out), axis=1)
-
-    def _dot(self, V: Floats) -> Floats:
-        """X'V as parts x columns of V x n, the columns of X as they stand."""
-        design = self._design
-        pairs = list(zip(design.blocks, design.slices, strict=True))
-        products = sum(design.threads.map(lambda pair: pair[0].dot(V[pair[1]]), pairs))
-        products = design.scales[:, None] * (products - np.outer(design.means, V.sum(0)))
-        return products.T.reshape(len(self._parts), -1, design.n_features)

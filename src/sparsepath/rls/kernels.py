@@ -9,6 +9,7 @@ and every statement about exact cross-validation holds for it as it does for col
 because for given centres the model is linear. Equal samples are one candidate.
 """
 
+import copy
 from collections.abc import Callable, Sequence
 from numbers import Integral
 from pathlib import Path
@@ -26,6 +27,7 @@ from sparsepath.data.door import check_features, check_weights
 from sparsepath.errors import InputError
 from sparsepath.path import SelectionPath
 from sparsepath.rls.estimators import SparseRLSClassifier, SparseRLSRegressor
+from sparsepath.rls.surface import Surface
 
 Kernel = str | Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]
 KERNELS = {"gaussian": "rbf", "polynomial": "polynomial"}
@@ -91,12 +93,12 @@ class _SparseKernelRLS(BaseEstimator):
         sample_weight : array of shape (n_samples,), optional
             A sample that is left out is left out with its whole weight.
         groups : array of shape (n_samples,), optional
-            For a ``cv`` that splits by groups.
+            As for ``SparseRLSRegressor``: samples of a group are left out together.
         """
         X = _dense(check_features(self, X, reset=True))
         weights = check_weights(sample_weight, X.shape[0])
         self.gamma_ = self._gamma(X, weights)
-        candidates = self._candidates(X, weights)
+        candidates, samples = self._candidates(X, weights)
         linear = self._linear(
             self.max_centres,
             choose=self.choose,
@@ -110,13 +112,37 @@ class _SparseKernelRLS(BaseEstimator):
             checkpoint=self.checkpoint,
         )
         columns = self._columns(X, candidates)
-        self.linear_ = linear.fit(columns, y, sample_weight=weights, groups=groups)
-        self.path_ = linear.path_
-        self.alpha_ = linear.alpha_
-        self.centres_ = candidates[linear.selected_]
+        self.candidate_centres_, self.candidate_samples_ = candidates, samples
+        self._take(linear.fit(columns, y, sample_weight=weights, groups=groups))
+        return self
+
+    def _take(self, linear: SparseRLSRegressor | SparseRLSClassifier) -> None:
+        """Use the model of a fit to the candidates' columns."""
+        self.linear_ = linear
+        self.paths_, self.path_, self.alpha_ = linear.paths_, linear.path_, linear.alpha_
+        self.centres_ = self.candidate_centres_[linear.selected_]
         self.coef_ = np.atleast_2d(linear.coef_)[:, linear.selected_]
         self.intercept_ = linear.intercept_
-        return self
+
+    @property
+    def surface_(self) -> Surface:
+        """The errors over penalties and numbers of centres."""
+        return Surface(self.paths_)
+
+    def at_size(self, size: int, alpha: float | None = None) -> Self:
+        """A copy of this fitted estimator that uses the best model of another number of centres.
+
+        Parameters
+        ----------
+        size : int
+            One of the path's ``sizes``.
+        alpha : float, optional
+            Another penalty of ``paths_``.
+        """
+        check_is_fitted(self)
+        other = copy.copy(self)
+        other._take(self.linear_.at_size(size, alpha))
+        return other
 
     def _gamma(self, X: Floats, weights: Floats) -> float:
         if self.gamma == "scale":
@@ -135,23 +161,26 @@ class _SparseKernelRLS(BaseEstimator):
             raise InputError(f"gamma={self.gamma!r}; give a number above zero or 'scale'.")
         return float(self.gamma)
 
-    def _candidates(self, X: Floats, weights: Floats) -> Floats:
-        """The candidate centres: given, all different samples, or some of them."""
+    def _candidates(self, X: Floats, weights: Floats) -> tuple[Floats, NDArray[np.intp] | None]:
+        """The candidate centres, given, all different samples, or some; which samples they are."""
         if self.candidates is None or isinstance(self.candidates, Integral):
-            different = np.unique(X[weights > 0], axis=0)
+            counted = np.flatnonzero(weights > 0)
+            different, first = np.unique(X[counted], axis=0, return_index=True)
+            samples = counted[first]
             if self.candidates is None or int(self.candidates) >= len(different):
-                return different
+                return different, samples
             if int(self.candidates) < 1:
                 raise InputError(f"candidates={self.candidates!r}; give at least one.")
             random = check_random_state(self.random_state)
-            return different[np.sort(random.permutation(len(different))[: int(self.candidates)])]
+            some = np.sort(random.permutation(len(different))[: int(self.candidates)])
+            return different[some], samples[some]
         given = np.asarray(self.candidates, dtype=np.float64)
         if given.ndim != 2 or given.shape[1] != X.shape[1] or not len(given):
             raise InputError(
                 f"candidates has shape {given.shape}; give a number, None, or an array of centres "
                 f"with {X.shape[1]} columns."
             )
-        return given
+        return given, None
 
     def _columns(self, X: Floats, centres: Floats) -> Floats:
         """Kernel values of samples with centres."""
@@ -201,13 +230,20 @@ class SparseKernelRLSRegressor(RegressorMixin, _SparseKernelRLS):
     Attributes
     ----------
     path_ : SelectionPath
-        Best set of centres, error and coefficients for every number of centres.
+        Best set of centres, error and coefficients for every number of centres; its features are
+        the rows of ``candidate_centres_``.
+    candidate_centres_ : array of shape (n_candidates, n_features)
+        What could be chosen.
+    candidate_samples_ : array of shape (n_candidates,) or None
+        The sample (the first of equal ones) that each of them is; None if they were given.
     centres_ : array of shape (n_centres, n_features)
         The centres in use, in order of entry.
     coef_, intercept_ : arrays
         Coefficients of the centres in use, one row per target.
     alpha_, gamma_ : float
         Penalty and kernel width in use.
+    paths_, surface_
+        As for ``SparseRLSRegressor``; ``at_size(size, alpha)`` is the model of any pair.
 
     Examples
     --------
@@ -245,7 +281,9 @@ class SparseKernelRLSClassifier(ClassifierMixin, _SparseKernelRLS):
     ----------
     classes_ : array
         The class labels.
-    path_, centres_, coef_, intercept_, alpha_, gamma_
+    path_, centres_, coef_, intercept_, alpha_, gamma_, paths_, surface_
+        As for ``SparseKernelRLSRegressor``.
+    candidate_centres_, candidate_samples_
         As for ``SparseKernelRLSRegressor``.
 
     Examples

@@ -37,6 +37,8 @@ from numpy.typing import NDArray
 from sparsepath.data.blocks import Floats
 from sparsepath.errors import InputError
 from sparsepath.rls.design import Design
+from sparsepath.rls.fold_losses import KEPT_OF_SPARSE
+from sparsepath.rls.fold_rows import STRIP
 from sparsepath.rls.losses import NO_DECISION, ROOM, reach_of
 from sparsepath.rls.state import COLLINEAR, OFF_CENTRE, VANISHED
 from sparsepath.rls.update import Costs, Second, Update, pick
@@ -52,7 +54,7 @@ class LeavePairOut(ABC):
     Parameters
     ----------
     design : Design
-        The data; all features are held in memory, centred.
+        The data; all features are held in memory, centred, unless they are sparse and many.
     Y : array of shape (m, 1)
         The target.
     alpha : float
@@ -75,7 +77,11 @@ class LeavePairOut(ABC):
         self._g = np.sqrt(w[counted])
         self.y_mean = (w @ Y) / design.total if design.fit_intercept else np.zeros(1)
         self._y = Y[counted, 0] - self.y_mean[0]
-        self._X = design.rows(counted) * self._g[:, None]
+        self._counted = counted
+        # Kept: the columns and P X. Or, to save memory, neither: they are made from the data.
+        numbers = len(counted) * design.n_features
+        self._keeps = not design.sparse or numbers <= KEPT_OF_SPARSE
+        self._X = design.rows(counted) * self._g[:, None] if self._keeps else None
         self._share = 1.0 / design.total if design.fit_intercept else 0.0
         self._reach = reach_of(design.squares, self.alpha)
         self._spread = float(np.ptp(self._y))
@@ -108,7 +114,7 @@ class LeavePairOut(ABC):
     def _reset(self) -> None:
         m = len(self._g)
         self._H, self._F = np.zeros((m, m)), np.zeros(m)
-        self._C = self._X.copy()
+        self._C = None if self._X is None else self._X.copy()
         self.chosen: list[int] = []
         self._measure()
 
@@ -152,23 +158,40 @@ class LeavePairOut(ABC):
         else:
             self.drop(update.feature)
 
+    def _columns(self, features: NDArray[np.intp] | list[int]) -> Floats:
+        """Columns as they stand."""
+        if self._X is not None:
+            return self._X[:, features]
+        which = np.asarray(features, dtype=np.intp)
+        return self.design.columns(which)[self._counted] * self._g[:, None]
+
+    def _projected(self, features: NDArray[np.intp], columns: Floats) -> Floats:
+        """P times these columns."""
+        return columns - self._H @ columns if self._C is None else self._C[:, features]
+
     def errors_with(self, features: NDArray[np.intp], squared: bool = False) -> Floats:
         """The criterion with each of some features added; infinite where it cannot be said.
 
         ``squared`` asks for the squared criterion, whatever the loss.
         """
-        Z = self._C[:, features]
-        pivots = np.einsum("ij,ij->j", self._X[:, features], Z) + self.alpha
+        width = len(features) if self._keeps else max(1, STRIP // len(self._g))
+        strips = np.split(features, range(width, len(features), width)) if len(features) else []
+        return np.concatenate([np.zeros(0), *(self._errors_with(s, squared) for s in strips)])
+
+    def _errors_with(self, features: NDArray[np.intp], squared: bool) -> Floats:
+        X = self._columns(features)
+        Z = self._projected(features, X)
+        pivots = np.einsum("ij,ij->j", X, Z) + self.alpha
         usable = self._usable(features, pivots)
         pivots = np.where(usable, pivots, 1.0)
-        tau = self._X[:, features].T @ self._r / pivots
+        tau = X.T @ self._r / pivots
         reach = self._reach[self.chosen].sum() + self._reach[features]
         errors = self._judge(Z, 1.0 / pivots, tau, reach, squared)
         return np.where(usable, errors, np.inf)
 
     def errors_without(self, squared: bool = False) -> Floats:
         """The criterion with each chosen feature dropped, in the order of ``chosen``."""
-        XS = self._X[:, self.chosen]
+        XS = self._columns(self.chosen)
         inverse = np.linalg.inv(XS.T @ XS + self.alpha * np.eye(XS.shape[1]))
         scale = np.sqrt(np.diag(inverse))
         tau = -(inverse @ (XS.T @ (self._g * self._y))) / scale
@@ -178,13 +201,16 @@ class LeavePairOut(ABC):
 
     def add(self, b: int) -> None:
         """Add a feature."""
-        z = self._C[:, b].copy()
-        pivot = float(self._X[:, b] @ z) + self.alpha
-        if b in self.chosen or not self._usable(np.array([b]), np.array([pivot]))[0]:
+        one = np.array([b])
+        x = self._columns(one)
+        z = self._projected(one, x)[:, 0].copy()
+        pivot = float(x[:, 0] @ z) + self.alpha
+        if b in self.chosen or not self._usable(one, np.array([pivot]))[0]:
             raise InputError(f"feature {b} is chosen already or collinear with the chosen ones.")
-        self._F = self._F + z * (self._X[:, b] @ self._r / pivot)
+        self._F = self._F + z * (x[:, 0] @ self._r / pivot)
         self._H += np.outer(z, z / pivot)
-        self._C -= np.outer(z, (z @ self._X) / pivot)
+        if self._C is not None and self._X is not None:
+            self._C -= np.outer(z, (z @ self._X) / pivot)
         self.chosen.append(int(b))
         self._measure()
 
@@ -200,7 +226,8 @@ class LeavePairOut(ABC):
     def duplicate(self) -> Self:
         """A copy to try changes on."""
         other = copy.copy(self)
-        other._H, other._C, other.chosen = self._H.copy(), self._C.copy(), list(self.chosen)
+        other._H, other.chosen = self._H.copy(), list(self.chosen)
+        other._C = None if self._C is None else self._C.copy()
         return other
 
     @property
@@ -210,7 +237,7 @@ class LeavePairOut(ABC):
 
     def coef(self) -> Floats:
         """Coefficients of the chosen features in the units of the data, |S| x 1."""
-        XS = self._X[:, self.chosen]
+        XS = self._columns(self.chosen)
         A = XS.T @ XS + self._final_alpha * np.eye(XS.shape[1])
         w = np.linalg.solve(A, XS.T @ (self._g * self._y))
         return (self.design.scales[self.chosen] * w)[:, None]

@@ -1,31 +1,33 @@
 """Selection paths of regularised least squares: the data checked, a search run, a path returned."""
 
 import hashlib
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from sparsepath.data.blocks import Floats, row_blocks
 from sparsepath.data.door import some_of
+from sparsepath.data.fingerprint import name_of
 from sparsepath.data.threads import Threads
-from sparsepath.errors import InputError, PathWarning
+from sparsepath.errors import InputError, warn_user
 from sparsepath.path import CUT, SelectionPath
 from sparsepath.rls.checkpoint import Checkpoint
 from sparsepath.rls.constraints import Constraints
 from sparsepath.rls.design import Design
 from sparsepath.rls.finders import BoundFinder, CacheFinder, EveryFinder, Follower
 from sparsepath.rls.fold_losses import FoldLossModel
-from sparsepath.rls.folds import FoldModel, Split, SplitSums
+from sparsepath.rls.folds import FoldModel
 from sparsepath.rls.groups import Grouped
 from sparsepath.rls.losses import COUNTING, Loss
 from sparsepath.rls.pairs import LeavePairOut, PairModel, RankModel
-from sparsepath.rls.queries import DisagreementModel, QuerySums, with_order
+from sparsepath.rls.queries import DisagreementModel, QuerySums, pairs_weigh
 from sparsepath.rls.search import SEARCHES, Model, Trail
+from sparsepath.rls.split_sums import SplitSums
+from sparsepath.rls.splits import Split, Splits, has_order, label_of, named
 from sparsepath.rls.state import Finder, State
 from sparsepath.rls.stopping import NoMistakes, Rule, StopRule, begun
 from sparsepath.rls.update import Costs, Update
@@ -101,21 +103,21 @@ class Task:
 
     @property
     def criterion(self) -> str:
+        """What the errors are: how samples are left out, and what is counted."""
+        what = "AUC" if self.loss == "auc" else self.loss.replace("_", "-")
         if self.queries is not None:
-            return self._ranking_criterion(self.queries)
-        if self.loss == "auc":
-            how = "leave-pair-out" if self.splits is None else f"{len(self.splits)}-fold"
-            return f"{how} AUC error"
-        how = "leave-one-out" if self.splits is None else f"{len(self.splits)}-fold"
-        return f"{how} {self.loss.replace('_', '-')} error"
-
-    def _ranking_criterion(self, queries: NDArray[np.intp]) -> str:
-        how = "leave-pair-out"
+            what = "pairwise squared" if self.loss == "squared" else "ranking"
+        pairwise = self.queries is not None or self.loss == "auc"
+        how = "leave-pair-out" if pairwise else "leave-one-out"
         if self.splits is not None:
+            how = label_of(self.splits)
+        if self.queries is not None and self.splits is not None:
+            how = how.replace(" by groups", "")  # the folds of a ranking keep queries whole anyway
+            queries = self.queries
             single = all(len(np.unique(queries[test])) == 1 for _, test in self.splits)
-            left_out = queries.any() and single and len(self.splits) > 1
-            how = "leave-query-out" if left_out else f"{len(self.splits)}-fold"
-        return f"{how} {'pairwise squared' if self.loss == 'squared' else 'ranking'} error"
+            if queries.any() and single and len(self.splits) > 1:
+                how = "leave-query-out"
+        return named(how, f"{what} error")
 
 
 def make_design(
@@ -141,13 +143,49 @@ def make_sums(design: Design, Y: Floats, task: Task) -> SplitSums | None:
     """The sums of products over the parts of the task's splits, which serve every penalty."""
     if task.splits is None:
         return None
-    queries, splits = task.queries, task.splits
-    if task.loss in ("auc", "disagreement"):
-        one = np.zeros(design.n_samples, dtype=np.intp)
-        splits = with_order(design, Y, splits, one if queries is None else queries)
-    if queries is not None:
-        return QuerySums(design, Y, splits, queries)
-    return SplitSums(design, Y, splits)
+    splits = counted(design, Y, task, quiet=True).splits
+    assert splits is not None
+    if task.queries is None:
+        sums = SplitSums(design, Y, splits)
+    else:
+        sums = QuerySums(design, Y, splits, task.queries)
+    sums.memory = default_memory() if task.memory is None else task.memory
+    return sums
+
+
+def counted(design: Design, Y: Floats, task: Task, *, quiet: bool = False) -> Task:
+    """The task with those splits only whose test part can be judged; a word if some cannot."""
+    if task.splits is None:
+        return task
+    w, one = design.weights, np.zeros(design.n_samples, dtype=np.intp)
+    queries = one if task.queries is None else task.queries
+    tests = [np.arange(design.n_samples)[np.asarray(test)] for _, test in task.splits]
+    if task.loss == "auc":
+        needed = "samples of both classes"
+        counts = [has_order(Y[test, 0], w[test], queries[test]) for test in tests]
+    elif task.loss == "disagreement":
+        needed = "two samples of the same query with different targets"
+        counts = [has_order(Y[test, 0], w[test], queries[test]) for test in tests]
+    elif task.queries is not None:
+        needed = "two samples of the same query"
+        counts = [pairs_weigh(w[test], queries[test]) > 0 for test in tests]
+    else:
+        needed = "samples of positive weight"
+        counts = [bool(w[test].sum() > 0) for test in tests]
+    if all(counts) and counts:
+        return task
+    if not any(counts):
+        raise InputError(
+            f"cv: none of the {len(counts)} test parts has {needed}; use other splits, shuffled or "
+            "stratified ones for instance."
+        )
+    if not quiet and task.queries is None:  # a query of one sample is no loss
+        warn_user(
+            f"{len(counts) - sum(counts)} of {len(counts)} test parts do not have {needed} and are "
+            "left out; the errors are means over the others."
+        )
+    splits = Splits(tuple(task.splits), label_of(task.splits))
+    return replace(task, splits=splits.only(counts))
 
 
 def make_model(
@@ -230,8 +268,13 @@ def run(
         raise InputError(f"search={task.search!r}; use one of {', '.join(SEARCHES)}.")
     keeper = None
     if checkpoint is not None:
-        data = fingerprint(design, Y, design.checksum())
-        problem = {"data": data, "alpha": alpha, "task": task.name()}
+        problem = {
+            "data": name_of(design.n_samples, design.marks, Y, design.weights),
+            "fit_intercept": design.fit_intercept,
+            "standardize": design.standardize,
+            "alpha": alpha,
+            "task": task.name(),
+        }
         keeper = Checkpoint(checkpoint, problem, design.n_features)
     earlier = keeper.read() if keeper is not None else []
 
@@ -338,11 +381,7 @@ def _tell_lost(model: Model, lost: list[int], design: Design, task: Task) -> Non
             "search, or start= with fewer columns."
         )
     what = "the search" if task.backward else "the start set"
-    warnings.warn(
-        f"{what} begins without {task.named(lost)}: collinear with the columns before.",
-        PathWarning,
-        stacklevel=4,
-    )
+    warn_user(f"{what} begins without {task.named(lost)}: collinear with the columns before.")
 
 
 def _make_again(model: Model, trail: Trail, earlier: list[Move], *, exchanges: bool) -> bool:
@@ -373,9 +412,15 @@ def _rules(design: Design, Y: Floats, alpha: float, task: Task) -> list[Rule]:
 
 
 def finish(
-    trail: Trail, design: Design, task: Task, *, names: Sequence[str] | None, **about: Any
+    trail: Trail,
+    design: Design,
+    task: Task,
+    y: ArrayLike,
+    *,
+    names: Sequence[str] | None,
+    **about: Any,
 ) -> SelectionPath:
-    """The selection path of a trail, with a warning if it ends before its time."""
+    """The selection path of a trail for targets y, with a warning if it ends before its time."""
     path = so_far(
         trail,
         design,
@@ -385,7 +430,7 @@ def finish(
         data={
             "n_samples": design.n_samples,
             "n_features": design.n_features,
-            "fingerprint": fingerprint(design),
+            "fingerprint": name_of(design.n_samples, design.marks, y, design.weights),
         },
         complete=trail.stopped not in CUT,
         stopped=trail.stopped,
@@ -396,7 +441,7 @@ def finish(
         reason = f"{reason or 'it was stopped'} before it came down to max_features and the budget"
     if reason is not None:
         end = path.sizes[0 if task.backward else -1]
-        warnings.warn(f"the path ends at size {end}: {reason}.", PathWarning, stacklevel=3)
+        warn_user(f"the path ends at size {end}: {reason}.")
     return path
 
 
@@ -415,10 +460,3 @@ def so_far(
     )
 
 
-def fingerprint(design: Design, *more: Any) -> str:
-    """A short name for the data: equal data, equal name."""
-    digest = hashlib.blake2b(digest_size=12)
-    digest.update(repr((design.n_samples, design.n_features, design.fit_intercept)).encode())
-    for array in (design.means, design.squares, design.weights, *more):
-        digest.update(np.ascontiguousarray(array).tobytes())
-    return digest.hexdigest()

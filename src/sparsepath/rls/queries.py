@@ -29,8 +29,9 @@ from scipy import sparse
 from sparsepath.data.blocks import Floats
 from sparsepath.rls.design import CONSTANT, Design
 from sparsepath.rls.fold_losses import FoldLossModel
-from sparsepath.rls.folds import ROWS_AT_ONCE, Split, SplitSums
 from sparsepath.rls.losses import NO_DECISION, SQUARED
+from sparsepath.rls.split_sums import ROWS_AT_ONCE, SplitSums
+from sparsepath.rls.splits import Split
 
 LOSSES = ("squared", "disagreement")
 
@@ -61,6 +62,7 @@ class QuerySums(SplitSums):
         Whole numbers from zero: samples with the same number are ranked among each other.
     """
 
+    plain = False
     _needed = "pairs of samples of the same query"
 
     def __init__(self, design: Design, Y: Floats, splits: Sequence[Split], queries: Codes) -> None:
@@ -239,15 +241,14 @@ class DisagreementModel(FoldLossModel):
         """
         return [np.zeros((len(test), 1)) for _, test in self.sums.pairs]
 
+    def _from_rows(self, f: int, residuals: Floats, reach: Floats, squared: bool) -> Floats:
+        """As above: what was computed from the rows has the target in it."""
+        if squared:
+            return self._squares(f, residuals)
+        return self._judge(f, residuals - self.fits.parts[f].y[:, :, None], reach)
+
     def _judge(self, f: int, residuals: Floats, reach: Floats) -> Floats:
         """The share of wrong pairs in the test rows of split f; residuals are minus the scores."""
         order = self._orders[f]
         wrong = order.wrong(-residuals[:, 0], self._blur * np.minimum(reach, 1.0))
         return wrong * (self._v[f][0] / order.total)
-
-
-def with_order(design: Design, Y: Floats, splits: Sequence[Split], queries: Codes) -> list[Split]:
-    """The splits whose test part has a pair with different targets."""
-    everyone, w = np.arange(design.n_samples), design.weights
-    pairs = [(everyone[np.asarray(a)], everyone[np.asarray(b)]) for a, b in splits]
-    return [(a, b) for a, b in pairs if Order.of(Y[b, 0], w[b], queries[b]).total > 0]

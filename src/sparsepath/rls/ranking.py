@@ -9,11 +9,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
-from sklearn.model_selection import GroupKFold, LeaveOneGroupOut
 
 from sparsepath.data.blocks import Floats
 from sparsepath.data.door import check_features, check_target, check_weights, refuse_constant
-from sparsepath.errors import InputError
+from sparsepath.errors import InputError, warn_user
 from sparsepath.path import SelectionPath
 from sparsepath.rls.base import SparseRLS
 from sparsepath.rls.design import Design
@@ -153,14 +152,11 @@ class SparseRankRLS(RegressorMixin, SparseRLS):
         return self._fit(X, Y, weights, Y[:, 0], groups)
 
     def _warn_column(self) -> None:
-        import warnings
-
         from sklearn.exceptions import DataConversionWarning
 
-        warnings.warn(
+        warn_user(
             "A column-vector y was passed when a 1d array was expected; it is taken as one.",
             DataConversionWarning,
-            stacklevel=3,
         )
 
     def _task(
@@ -176,23 +172,18 @@ class SparseRankRLS(RegressorMixin, SparseRLS):
         if not Order.of(y, design.weights, queries).total > 0:
             raise InputError("y is constant within every query; there is no order to find.")
         design.constant = constant_within(design, queries)
+        if groups is not None and not queries.any():
+            raise InputError("groups holds one query only; give two or more, or no groups.")
         task = super()._task(X, labels, groups, names, design)
-        splits = task.splits
-        if splits is None and groups is not None:
-            if not queries.any():
-                raise InputError("groups holds one query only; give two or more, or no groups.")
-            splits = list(LeaveOneGroupOut().split(X, labels, queries))
-        return dataclasses.replace(task, splits=splits, queries=queries)
+        return dataclasses.replace(task, queries=queries)
 
-    def _splits(self, X: Any, labels: ArrayLike, groups: ArrayLike | None) -> list[Any]:
-        if groups is not None and isinstance(self.cv, int):
-            return list(GroupKFold(self.cv).split(X, labels, groups))
-        return super()._splits(X, labels, groups)
+    def _leaves_out_singly(self, weights: Floats) -> bool:
+        return False  # a single sample has no order
 
-    def _alphas(self, design: Design, Y: Floats) -> list[float]:
+    def _alphas(self, design: Design, Y: Floats, candidates: Sequence[int]) -> list[float]:
         if isinstance(self.alpha, str):
             raise InputError(f"alpha={self.alpha!r}; use a number or a list of numbers.")
-        return super()._alphas(design, Y)
+        return super()._alphas(design, Y, candidates)
 
     def _about(self, alpha: float, names: Sequence[str] | None) -> dict[str, Any]:
         return {**super()._about(alpha, names), "method": "rank-rls"}

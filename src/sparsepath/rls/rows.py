@@ -82,6 +82,8 @@ class Rows:
         The columns that are not constant: products with the others are not needed.
     compiled : bool
         Whether there is enough to do for compiled loops.
+    left : array of shape (n,)
+        What the columns' means leave of their offsets (``Design.left``).
 
     Attributes
     ----------
@@ -104,18 +106,21 @@ class Rows:
         loss: Loss,
         live: NDArray[np.intp],
         compiled: bool,
+        left: Floats,
     ) -> None:
-        self.block, self.live = block, live
+        self.block, self.live, self._left = block, live, left
         self.Y, self.g, self.v, self.loss = Y, g, v, loss
         self.even = bool(np.all(g == 1.0))
         self._large = compiled
         self.is_compiled = compiled and Y.shape[1] == 1
         self._squared = self.is_compiled and loss.name == "squared"
 
-    def begin(self, y_mean: Floats, total_weight: float, fit_intercept: bool) -> None:
+    def begin(
+        self, y_mean: Floats, y_left: Floats, total_weight: float, fit_intercept: bool
+    ) -> None:
         """The empty model: r = P0 y, p = 1 less the intercept's share, no columns in Z."""
         g = self.g
-        self.r = np.asfortranarray(g[:, None] * (self.Y - y_mean))
+        self.r = np.asfortranarray(g[:, None] * (self.Y - y_mean - y_left))
         self._plain = g * g / total_weight if self.loss.name == "balanced" else self.v
         self.share = per_weight(g, self._plain)
         self.p = 1.0 - g * g / total_weight if fit_intercept else np.ones(len(g))
@@ -184,6 +189,9 @@ class Rows:
     ) -> Floats:
         self.block.columns(features, out)
         out -= means
+        left = self._left[features]
+        if left.any():
+            out -= left
         if not self.even:
             out *= self.g[:, None]
         if not np.all(scales == 1.0):

@@ -7,11 +7,26 @@ candidate x would take the share
 
 of it away: for alpha = 0 the squared partial correlation with the target. Under the hypothesis
 that none of the candidates has to do with the target beyond the chosen features, the residuals
-r = Py can be dealt out anew among the samples, while what the chosen features explain stays where
-it is: y* = (y - r) + permuted r (Freedman and Lane). Permuting y itself would be right for the
-empty model only: with S chosen it would break the bond of the target with S too, call all of that
-noise, and so make the null distribution too wide and the test too weak. With sample weights
-the residuals are permuted as they are in P's metric, times the root of the weight.
+can be dealt out anew among the samples, while what the chosen features explain stays where
+it is: y* = fitted values + permuted residuals (Freedman and Lane). Permuting y itself would be
+right for the empty model only: with S chosen it would break the bond of the target with S too, call
+all of that noise, and so make the null distribution too wide and the test too weak.
+
+Which residuals? Sample weights g^2 say how much a sample counts; they need not be inverse
+variances, so what is taken to be exchangeable is the noise e of the target itself, of equal
+variance for all samples. In P's metric the residuals are P(g y); in the units of the target
+
+    (1/g) P g y  =  e - common - (1/g) ZZ'(g e)         common: the error of the constant term
+
+A constant stays one under permutation and is projected out, so the plain mean of the residuals is
+taken off and nothing need be said of the first two terms: for the empty model the test is exact
+whatever the weights. The third makes residuals of different variance, in units of that of e
+
+    v_j = sum_i ((I - (1/g) ZZ' g)_ji)^2 = 1 - 2 |z_j|^2 + z_j'(Z'WZ) z_j / w_j       W = diag g^2
+
+(z_j row j of Z; 1 - leverage if alpha = 0 and all weigh the same): they are divided by sqrt(v_j)
+before they are dealt out. A test for noise whose variance is one over the weight would permute g
+times the residuals instead, and with weights of other meaning let in far more than the level.
 
 For each permutation the largest g over *all* candidates is kept, so the level holds for the step as
 a whole, however many candidates there are. The p-value of the candidate that the search proposes is
@@ -34,6 +49,7 @@ from sparsepath.data.blocks import Floats
 from sparsepath.rls.design import Design
 
 AT_ONCE = 64  # permutations in one product
+LEAST_SD = 1e-6  # of a residual, over that of the noise: below it nothing is known of the noise
 SAME = 1e-10  # gains closer than this (relative) are equal
 COLLINEAR = 1e-10  # part of a column's square that is left, from which it counts as nothing
 
@@ -102,15 +118,26 @@ def p_value(
     y = g * Y
     y = y - one * (one.T @ y)
     r = project(y)
+    e = _noise(r[counted], g[counted], Z[counted], design.fit_intercept)
     least = shares(y[:, None])[feature, 0] * (1 - SAME)
     reached = total = 0
     for some in _batches(dealt):
         star = np.repeat((y - r)[:, None], len(some), axis=1)
         for k, order in enumerate(some):
-            star[counted, k] += r[counted[order]]
+            star[counted, k] += g[counted] * e[order]
         reached += int(np.count_nonzero(shares(star)[allowed].max(0) >= least))
         total += len(some)
     return (1 + reached) / (1 + total)
+
+
+def _noise(r: Floats, g: Floats, Z: Floats, centre: bool) -> Floats:
+    """The residuals in the units of the target, of equal variance; all weights are positive."""
+    e = r / g
+    if centre:
+        e = e - e.mean(0)
+    WZ = g * Z
+    v = 1.0 - 2.0 * np.square(Z).sum(1) + np.einsum("ij,ij->i", Z @ (WZ.T @ WZ), Z) / g[:, 0] ** 2
+    return e / np.maximum(np.sqrt(np.maximum(v, 0.0)), LEAST_SD)[:, None]
 
 
 def _basis(design: Design, alpha: float, chosen: list[int], g: Floats) -> Floats:

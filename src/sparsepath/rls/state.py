@@ -115,10 +115,11 @@ class State:
         compiled = not design.sparse and design.n_samples * design.n_features >= COMPILED_FROM
         live = np.flatnonzero(~design.constant)
         self.rows = [
-            Rows(block, Y[part], g[part], v[part], loss, live, compiled)
+            Rows(block, Y[part], g[part], v[part], loss, live, compiled, design.left)
             for block, part in zip(design.blocks, design.slices, strict=True)
         ]
-        self.each(lambda rows: rows.begin(self.y_mean, design.total, design.fit_intercept))
+        y_left = (w @ (Y - self.y_mean)) / design.total if design.fit_intercept else self.y_mean
+        self.each(lambda rows: rows.begin(self.y_mean, y_left, design.total, design.fit_intercept))
         self.chosen: list[int] = []
         self.R = np.zeros((0, 0))
         self.a = np.zeros((0, self.n_targets))

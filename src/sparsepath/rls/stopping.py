@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from sparsepath.data.blocks import Floats
 from sparsepath.errors import InputError
 from sparsepath.rls.design import Design
+from sparsepath.rls.parameters import number, whole
 from sparsepath.rls.significance import p_value, permutations
 from sparsepath.rls.update import Update
 
@@ -199,8 +200,7 @@ class Patience(StopRule):
     moves: int
 
     def __post_init__(self) -> None:
-        if self.moves < 1:
-            raise InputError(f"Patience({self.moves!r}); give a whole number from 1 up.")
+        whole("Patience: moves", self.moves, 1)
 
     def __call__(self, trail: "Trail") -> str | None:
         errors = trail.errors
@@ -213,6 +213,9 @@ class TimeLimit(StopRule):
     """Stop after the first move that ends later than this many seconds from the start."""
 
     seconds: float
+
+    def __post_init__(self) -> None:
+        number("TimeLimit: seconds", self.seconds, finite=False)
 
     def __call__(self, trail: "Trail") -> str | None:
         return "time" if trail.moves and trail.moves[-1].seconds >= self.seconds else None

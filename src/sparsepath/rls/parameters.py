@@ -1,0 +1,153 @@
+"""Checks of parameters: what was given, what is allowed, before anything is computed."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsepath.data.blocks import Floats
+from sparsepath.data.door import some_of
+from sparsepath.errors import InputError, warn_user
+from sparsepath.path import SelectionPath
+from sparsepath.rls.design import Design
+
+LARGEST = np.finfo(np.float64).max
+SMALL = 1e-290  # a sum of squares below which floating point has few digits left
+
+
+def one_of(name: str, value: object, allowed: Iterable[str]) -> None:
+    """A word from a list."""
+    known = list(allowed)
+    if not isinstance(value, str) or value not in known:
+        raise InputError(f"{name}={value!r}; use one of {', '.join(known)}.")
+
+
+def flag(name: str, value: object) -> None:
+    """True or False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise InputError(f"{name}={value!r}; use True or False.")
+
+
+def number(name: str, value: Any, *, finite: bool = True) -> float:
+    """A number, zero or more."""
+    switch = isinstance(value, (bool, np.bool_))
+    if (
+        not switch
+        and isinstance(value, Real)
+        and 0 <= float(value) <= (LARGEST if finite else np.inf)
+    ):
+        return float(value)
+    kind = "a finite number" if finite else "a number"
+    raise InputError(f"{name}={value!r}; give {kind}, zero or more.")
+
+
+def function(name: str, value: object) -> None:
+    """Something that can be called, or nothing."""
+    if value is not None and not callable(value):
+        raise InputError(f"{name}={value!r} cannot be called; give a function, or None.")
+
+
+def stop_rules(stop: Any) -> tuple[Callable[..., Any], ...]:
+    """One rule or several."""
+    if callable(stop) and not isinstance(stop, type):
+        return (stop,)
+    rules = None if isinstance(stop, (str, type)) or not isinstance(stop, Iterable) else tuple(stop)
+    if rules is None or not all(callable(rule) and not isinstance(rule, type) for rule in rules):
+        raise InputError(
+            f"stop={stop!r}; give a rule such as Patience(3), a function of the trail, or a list "
+            "of them."
+        )
+    return rules
+
+
+def costs_of(feature_costs: Any, n: int) -> Floats:
+    """What every feature costs: given, or one."""
+    if feature_costs is None:
+        return np.ones(n)
+    try:
+        of = np.asarray(feature_costs, dtype=np.float64)
+    except (TypeError, ValueError):
+        of = np.full(0, np.nan)
+    if of.shape != (n,) or not (np.isfinite(of) & (of > 0)).all():
+        shown = f"shape {of.shape}" if of.size and of.ndim else repr(feature_costs)
+        raise InputError(
+            f"feature_costs must be {n} finite numbers above zero, one per feature; given: {shown}."
+        )
+    return of
+
+
+def rule_for(choose: Any, paths: Mapping[float, SelectionPath]) -> Any:
+    """The rule by which a size is chosen; "min" for "one_se" where no standard error is known."""
+    if isinstance(choose, str) and choose == "one_se" and not _has_se(paths.values()):
+        return "min"
+    return choose
+
+
+def warn_without_se(choose: Any, paths: Mapping[float, SelectionPath], how: str) -> None:
+    """Say that the rule of one standard error could not be used."""
+    if rule_for(choose, paths) != choose:
+        warn_user(
+            f"choose='one_se' needs a standard error, and {how} has none: the size of the least "
+            "error is used instead. Use choose='min', or splits whose test parts differ."
+        )
+
+
+def _has_se(paths: Iterable[SelectionPath]) -> bool:
+    return any(np.isfinite(path.error_se(size)) for path in paths for size in path.sizes)
+
+
+# Numbers that floating point cannot square --------------------------------------------------------
+
+
+def refuse_extremes(design: Design, Y: Floats, names: NDArray[Any] | None) -> None:
+    """Columns or targets whose squares are infinite are refused, those without squares told of."""
+    with np.errstate(over="ignore", under="ignore"):
+        squares = np.square(Y - Y.mean(0)).sum()
+        varies = np.ptp(Y) > 0
+    if not np.isfinite(squares) or (varies and squares < SMALL):
+        largest = np.abs(Y).max()
+        raise InputError(
+            f"y has numbers of the size of {largest:.0e}, whose squares floating point cannot "
+            f"hold; divide it by {largest:.0e}."
+        )
+    wide = ~np.isfinite(design.squares) | ~np.isfinite(design.sizes)
+    if wide.any():
+        raise InputError(
+            f"column {_which(wide, names)} has numbers whose squares floating point cannot hold "
+            "(1e150 and more); divide by their size."
+        )
+    faint = np.flatnonzero(design.sizes**2 < SMALL * design.scales**2)
+    tiny = np.zeros(design.n_features, dtype=bool)
+    counted = design.weights > 0
+    for i in faint.tolist():
+        tiny[i] = np.any(np.concatenate([b.columns([i])[:, 0] for b in design.blocks])[counted])
+    if tiny.any():
+        design.constant = design.constant | tiny
+        warn_user(
+            f"column {_which(tiny, names)} has numbers whose squares floating point cannot hold "
+            "(1e-150 and less) and counts as constant; divide by their size."
+        )
+
+
+def warn_still(still: NDArray[np.bool_], names: NDArray[Any] | None) -> None:
+    """Say which candidates are passed over because of a single training part."""
+    if still.any():
+        warn_user(
+            f"column {_which(still, names)} does not vary in some training part of cv, cannot be "
+            "judged there and so is passed over everywhere; use a penalty alpha above zero, or "
+            "other splits."
+        )
+
+
+def _which(mask: NDArray[np.bool_], names: NDArray[Any] | None) -> str:
+    columns: Sequence[Any] = np.flatnonzero(mask).tolist()
+    return some_of(columns if names is None else names[columns])
+
+
+def whole(name: str, value: Any, least: int) -> None:
+    """A whole number that is not too small."""
+    fine = isinstance(value, Integral) and not isinstance(value, (bool, np.bool_))
+    if not fine or int(value) < least:
+        raise InputError(f"{name}={value!r}; give a whole number from {least} up.")

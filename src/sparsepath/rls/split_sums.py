@@ -1,0 +1,182 @@
+"""Sums of products over the training and test parts of splits, from which ``folds.py`` works."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsepath.data.blocks import Floats
+from sparsepath.errors import InputError
+from sparsepath.rls.design import Design
+from sparsepath.rls.splits import Split, overlap
+from sparsepath.rls.state import OFF_CENTRE
+
+GRAM_NUMBERS = 1 << 25  # numbers in the Gram matrices of all parts that are always affordable
+MANY_PARTS = 48  # from which each part is read by itself rather than all of them from one product
+ROWS_AT_ONCE = 4096
+STILL = 1e-15  # part of a column's squares in a training part that is rounding alone
+
+
+class SplitSums:
+    """Weighted sums of products over parts of the rows, of columns that are centred over all rows.
+
+    Every array has one entry per part: the F test parts, the F training parts, all rows.
+
+    Attributes
+    ----------
+    weight : array of shape (2F + 1,)
+    x, squares : arrays of shape (2F + 1, n)
+    y, yy : arrays of shape (2F + 1, T)
+    xy : array of shape (2F + 1, n, T)
+    """
+
+    def __init__(self, design: Design, Y: Floats, splits: Sequence[Split]) -> None:
+        self._design = design
+        m, n = design.n_samples, design.n_features
+        w = design.weights
+        everyone = np.arange(m)
+        pairs = [(everyone[np.asarray(a)], everyone[np.asarray(b)]) for a, b in splits]
+        pairs = [(a, b) for a, b in pairs if self._weight(b) > 0]
+        if not pairs or any(self._weight(a) <= 0 for a, _ in pairs):
+            raise InputError(f"cv must yield parts with {self._needed}, train and test.")
+        self.n_splits = len(pairs)
+        self.pairs = pairs
+        tests = [test for _, test in pairs]
+        self.overlap = overlap(tests, w)
+        # What is had by subtraction or addition is not summed again.
+        self._complement = [_covers([a, b], m) and self._adds_up([a, b]) for a, b in pairs]
+        self._partition = _covers(tests, m) and self._adds_up(tests)
+        self._parts = tests + [
+            train for (train, _), known in zip(pairs, self._complement, strict=True) if not known
+        ]
+        if not self._partition:
+            self._parts.append(np.arange(m))
+
+        self.y_mean = (w @ Y) / design.total if design.fit_intercept else np.zeros(Y.shape[1])
+        self._right = np.hstack([Y - self.y_mean, np.ones((m, 1))])
+        self._gram: Floats | None = None
+        if n * n * len(self._parts) <= max(GRAM_NUMBERS, m * n // 2):
+            products = np.stack(design.threads.map(self._products, self._parts))
+            self._gram = products[:, :n, :n]
+            right = self._all_parts(products[:, n:])
+            self.squares = self._all_parts(np.einsum("fii->fi", self._gram))
+            left, right = right[:, :, :n], right[:, :, n:]
+        else:
+            left = self._all_parts(self._dot(self._right))
+            self.squares = self._all_parts(self._spreads())
+            beside = [self._right[p].T @ self._ready(self._right, p) for p in self._parts]
+            right = self._all_parts(np.stack(beside))
+        self.x, self.xy = left[:, -1], left[:, :-1].transpose(0, 2, 1)
+        self.weight, self.y = right[:, -1, -1], right[:, -1, :-1]
+        self.yy = np.einsum("ftt->ft", right[:, :-1, :-1])
+
+    def still(self, alpha: float) -> NDArray[np.bool_]:
+        """Columns that vary, but not in some training part, where no penalty helps to judge."""
+        design, train = self._design, slice(self.n_splits, 2 * self.n_splits)
+        if not design.fit_intercept:
+            return np.zeros(design.n_features, dtype=bool)
+        left = self.squares[train] - self.x[train] ** 2 / self.weight[train, None]
+        nothing = (left <= STILL * self.squares[train]).any(0)
+        return nothing & ~design.constant & (alpha <= (OFF_CENTRE * design.sizes) ** 2)
+
+    # What a part is: rows with their weights (``queries.py`` has another answer) -----------------
+
+    memory = np.inf  # bytes that may be used to keep what is left of the test rows
+    plain = True  # whether the rows of a part, with their weights, are all there is to it
+    _needed = "samples of positive weight"
+
+    def _weight(self, part: NDArray[np.intp]) -> float:
+        """What a part counts."""
+        return float(self._design.weights[part].sum())
+
+    def _adds_up(self, parts: Sequence[NDArray[np.intp]]) -> bool:
+        """Whether sums over these parts add up to sums over all rows, which they cover."""
+        return True
+
+    def _ready(self, V: Floats, part: NDArray[np.intp]) -> Floats:
+        """Rows of V such that products with them are the weighted sums over a part."""
+        return self._design.weights[part, None] * V[part]
+
+    def _spread(self, part: NDArray[np.intp]) -> Floats:
+        """The squares of all columns over a part."""
+        return self._design.spread(part)
+
+    def _products(self, part: NDArray[np.intp]) -> Floats:
+        """All products of the columns, the targets and one over a part."""
+        design = self._design
+        out = np.zeros((design.n_features + self._right.shape[1],) * 2)
+        for some in self._batches(part):
+            joined = np.hstack([design.rows(some), self._right[some]])
+            joined *= np.sqrt(design.weights[some, None])
+            out += joined.T @ joined
+        return out
+
+    # Sums over all parts ------------------------------------------------------------------------
+
+    def column(self, i: int) -> Floats:
+        """Products of all columns with column i over every part: (2F + 1) x n."""
+        if self._gram is not None:
+            return self._all_parts(self._gram[:, i])
+        x = self._design.column(i)[:, None]
+        return self._all_parts(self._dot(x)[:, 0])
+
+    def _all_parts(self, sums: Floats) -> Floats:
+        """Sums over all 2F + 1 parts, from those over the parts that were summed."""
+        F = self.n_splits
+        everywhere = sums[:F].sum(0) if self._partition else sums[-1]
+        summed = iter(sums[F:])
+        trains = [
+            everywhere - test if known else next(summed)
+            for test, known in zip(sums[:F], self._complement, strict=True)
+        ]
+        return np.concatenate([sums[:F], np.stack(trains), everywhere[None]])
+
+    def _spreads(self) -> Floats:
+        """The squares of all columns over every part that is summed."""
+        if len(self._parts) < MANY_PARTS:
+            return np.stack([self._spread(part) for part in self._parts])
+        out = np.zeros((len(self._parts), self._design.n_features))
+        for f, part in enumerate(self._parts):
+            for some in self._batches(part):
+                rows = self._design.rows(some)
+                out[f] += self._design.weights[some] @ np.square(rows, out=rows)
+        return out
+
+    def _dot(self, V: Floats) -> Floats:
+        """X'V over every part that is summed: parts x columns of V x n, columns as they stand.
+
+        A few parts are read at once, from one product with V on each of them in turn and zero
+        elsewhere; of many, whose number times the samples would be large, each by itself.
+        """
+        if len(self._parts) < MANY_PARTS:
+            return self._dot_at_once(V)
+        design = self._design
+        out = np.zeros((len(self._parts), V.shape[1], design.n_features))
+        for f, part in enumerate(self._parts):
+            ready = self._ready(V, part)
+            first = 0
+            for some in self._batches(part):
+                out[f] += ready[first : first + len(some)].T @ design.rows(some)
+                first += len(some)
+        return out
+
+    def _batches(self, part: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+        """Some rows of a part at a time, so that they fit into memory with all columns."""
+        height = max(1, ROWS_AT_ONCE * 256 // max(256, self._design.n_features))
+        return np.split(part, range(height, len(part), height))
+
+    def _dot_at_once(self, V: Floats) -> Floats:
+        design = self._design
+        masked = np.zeros((len(self._parts), *V.shape))
+        for there, part in zip(masked, self._parts, strict=True):
+            np.add.at(there, part, self._ready(V, part))
+        V = np.concatenate(list(masked), axis=1)
+        pairs = list(zip(design.blocks, design.slices, strict=True))
+        products = sum(design.threads.map(lambda pair: pair[0].dot(V[pair[1]]), pairs))
+        products = design.scales[:, None] * (products - np.outer(design.means, V.sum(0)))
+        return products.T.reshape(len(self._parts), -1, design.n_features)
+
+
+def _covers(parts: Sequence[NDArray[np.intp]], m: int) -> bool:
+    """Whether the parts hold each of m rows once."""
+    return sum(map(len, parts)) == m and bool(np.all(np.bincount(np.concatenate(parts)) == 1))

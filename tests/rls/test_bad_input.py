@@ -1,0 +1,158 @@
+"""A user's mistake is an InputError that says what was given, never a traceback or silence."""
+
+import re
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from sparsepath import InputError, SparseRankRLS, SparseRLSClassifier, SparseRLSRegressor
+from sparsepath.errors import PathWarning
+from sparsepath.rls import Patience, TimeLimit
+
+rng = np.random.default_rng(0)
+X, y = rng.standard_normal((20, 4)), rng.standard_normal(20)
+DATES = np.array(["2024-01-01"], dtype="datetime64[D]") + np.arange(20)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"search": ["forward"]},
+        {"search": None},
+        {"loss": ["squared"]},
+        {"forced": 1},
+        {"forced": "abc"},
+        {"forbidden": "a"},
+        {"start": 2},
+        {"feature_costs": "cheap"},
+        {"feature_costs": ["a"] * 4},
+        {"feature_costs": 3},
+        {"budget": "much"},
+        {"budget": np.nan},
+        {"budget": True},
+        {"epsilon": "x", "search": "floating"},
+        {"epsilon": 0.1},
+        {"fit_intercept": "no"},
+        {"standardize": "yes"},
+        {"pooled": 2},
+        {"stop": 3},
+        {"stop": "patience"},
+        {"stop": [Patience(2), 3]},
+        {"stop": Patience},
+        {"callback": "print"},
+        {"memory_budget": -5},
+        {"memory_budget": "1 GB"},
+        {"cv": "ten"},
+        {"cv": 1},
+        {"cv": True},
+        {"cv": 21},
+        {"cv": 2.5},
+        {"cv": []},
+        {"cv": [1, 2]},
+        {"cv": [(np.arange(10), np.arange(10, 30))]},
+        {"cv": [(np.arange(10), [-21])]},
+        {"cv": [(np.arange(10.0), np.arange(10, 20.0))]},
+        {"cv": [(np.ones(5, bool), np.arange(10, 20))]},
+        {"cv": [("ab", "cd")]},
+        {"cv": [(np.arange(12), np.arange(10, 20))]},
+        {"cv": [(np.arange(20), np.arange(20))]},
+    ],
+    ids=lambda options: re.sub(r"\s+", " ", str(options))[:50],
+)
+def test_parameters(options):
+    name = next(iter(options))
+    with pytest.raises(InputError, match=name):
+        SparseRLSRegressor(2, **options).fit(X, y)
+
+
+def test_rules_that_make_no_sense():
+    for make in (lambda: Patience(2.5), lambda: Patience("x"), lambda: TimeLimit(-1)):
+        with pytest.raises(InputError, match=r"Patience|TimeLimit"):
+            make()
+    assert Patience(np.int64(2)).moves == 2
+    assert TimeLimit(float("inf")).seconds == float("inf")
+
+
+def test_nothing_is_searched_before_the_parameters_are_found_wrong():
+    seen = []
+    with pytest.raises(InputError):
+        SparseRLSRegressor(stop=[seen.append, 3]).fit(X, y)
+    assert seen == []
+
+
+@pytest.mark.parametrize("dates", [DATES, DATES - DATES[0]])
+def test_dates_are_no_numbers(dates):
+    for estimator in (SparseRLSRegressor(), SparseRLSClassifier()):
+        with pytest.raises(InputError, match="days since"):
+            estimator.fit(np.repeat(dates[:, None], 4, axis=1), y > 0)
+    with pytest.raises(InputError, match="y holds"):
+        SparseRLSRegressor().fit(X, dates)
+    with pytest.raises(InputError, match="y holds"):
+        SparseRankRLS().fit(X, pd.Series(dates))
+
+
+def test_two_columns_of_the_same_name():
+    with pytest.raises(InputError, match="same name"):
+        SparseRLSRegressor().fit(pd.DataFrame(X, columns=list("abca")), y)
+
+
+@pytest.mark.parametrize("size", [1e160, 1e200, 1e300])
+@pytest.mark.parametrize("cv", ["loo", 4])
+def test_numbers_too_large_to_square(size, cv):
+    far = X.copy()
+    far[:, 2] *= size
+    frame = pd.DataFrame(far, columns=list("abcd"))
+    with pytest.raises(InputError, match=r"column 'c' .* divide"):
+        SparseRLSRegressor(cv=cv).fit(frame, y)
+    with pytest.raises(InputError, match="y has numbers"):
+        SparseRLSRegressor(cv=cv).fit(X, y * size)
+
+
+@pytest.mark.parametrize("size", [1e-170, 1e-200])
+def test_numbers_too_small_to_square(size):
+    near = X.copy()
+    near[:, 2] *= size
+    with pytest.warns(PathWarning, match=r"column '2' .* counts as constant"):
+        model = SparseRLSRegressor(choose="min", standardize=True).fit(near, y)
+    assert 2 not in set().union(*model.path_.subsets)
+    with pytest.raises(InputError, match="y has numbers"):
+        SparseRLSRegressor().fit(X, y * size)
+    with warnings.catch_warnings():  # a column of zeros is nothing to talk about
+        warnings.simplefilter("error")
+        SparseRLSRegressor(choose="min").fit(np.c_[X, np.zeros(20)], y)
+
+
+# --- where a warning points -----------------------------------------------------------------------
+
+
+def test_warnings_point_at_the_line_that_asked():
+    exact = X[:, 0] + X[:, 1]
+    calls = [
+        lambda: SparseRLSRegressor(alpha=0.0, choose="min").fit(X, exact),
+        lambda: make_pipeline(StandardScaler(), SparseRLSRegressor(alpha=0.0, choose="min")).fit(
+            X, exact
+        ),
+        lambda: cross_val_score(SparseRLSRegressor(alpha=0.0, choose="min"), X, exact, cv=3),
+    ]
+    for call in calls:
+        with pytest.warns(PathWarning, match="exactly") as told:
+            call()
+        assert {warning.filename for warning in told} == {__file__}
+
+
+def test_a_column_that_stands_still_in_a_training_part_gets_a_word():
+    there = X.copy()
+    there[:, 3] = 0.0
+    there[2, 3] = 1.0  # in the first fold only: the others do not see it vary
+    with pytest.warns(PathWarning, match="column '3' does not vary in some training part"):
+        model = SparseRLSRegressor(3, alpha=0.0, cv=4, choose="min").fit(there, y)
+    assert 3 not in set().union(*model.path_.subsets)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        SparseRLSRegressor(4, alpha=1e-3, cv=4, choose="min").fit(there, y)
+        SparseRLSRegressor(3, alpha=0.0, cv=4, choose="min", forbidden=[3]).fit(there, y)
