@@ -216,7 +216,7 @@ def test_features_that_leave_are_shown_and_markup_in_names_is_text(run: Run, tmp
     assert "leaves" in done.out
     assert "[red]a" in done.out
     done = run("select", file, "--target", "y", "--force", '"b, too",[red]a', "--json")
-    assert json.loads(done.out)["path"]["steps"][2]["subset"] == [1, 0]
+    assert json.loads(done.out)["path"]["steps"][0]["subset"] == [1, 0]
 
 
 def test_no_feature_is_worth_it(run: Run, tmp_path: Path) -> None:

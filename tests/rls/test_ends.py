@@ -1,5 +1,6 @@
 """How searches begin, end and go on: copies, stop rules, checkpoints, and which size is taken."""
 
+import copy
 import warnings
 
 import numpy as np
@@ -13,6 +14,9 @@ from sparsepath import (
     SparseRLSRegressor,
 )
 from sparsepath.rls import MaxT, PastOneSE, Patience, TimeLimit, Tolerance
+from sparsepath.rls.constraints import Constraints
+from sparsepath.rls.search import Trail, with_swaps
+from sparsepath.rls.update import Update
 
 SEARCHES = ("forward", "floating", "backward", "swap")
 
@@ -52,6 +56,48 @@ def test_exchanges_end_where_the_target_is_fitted_exactly(kind, cv):
         whole = [s for s, move in zip(met, path.moves, strict=True) if move.action == "add"]
         assert len(set(whole)) == len(whole)
         assert {i % 4 for i in path.subset(2)} == {0, 1}
+
+
+class Restless:
+    """A model whose criterion falls with every addition, as rounding may make it seem."""
+
+    vanished, empty_error, costs = False, 1.0, None
+
+    def __init__(self):
+        self.chosen, self.error = [], 1.0
+
+    def find_best_update(self, action, features, below=np.inf):
+        return Update("add", features[0], 0.9 * self.error) if features else None
+
+    def apply_update(self, update):
+        if update.action == "add":
+            self.chosen, self.error = [*self.chosen, update.feature], 0.9 * self.error
+        else:
+            self.chosen = [i for i in self.chosen if i != update.feature]
+
+    def duplicate(self):
+        return copy.copy(self)
+
+    def standard_error(self):
+        return 0.0
+
+    def coef(self):
+        return np.zeros((len(self.chosen), 1))
+
+    def intercept(self):
+        return np.zeros(1)
+
+
+def test_no_set_is_met_twice_by_exchanges():
+    def watch(trail):
+        assert len(trail.moves) < 60, "no end in sight"
+
+    model, trail = Restless(), Trail(watch)
+    trail.begin(model)
+    with_swaps(model, trail, Constraints(range(4), np.zeros(4, bool), most=2))
+    whole = [after for update, _, after in trail.history() if update.action == "add"]
+    assert len(set(whole)) == len(whole) > 4
+    assert trail.stopped == "max_features"
 
 
 # --- stop rules -----------------------------------------------------------------------------------
