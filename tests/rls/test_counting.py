@@ -431,6 +431,20 @@ def test_many_ties_in_the_cache_are_told_apart_as_from_the_columns():
     check_forward(trails[0], judge, 4)
 
 
+def test_squares_in_the_cache_follow_additions_and_removals():
+    case = make("tall", m=30, n=14, seed=2, weighted=True, classification=True)
+    finder = CacheFinder()
+    state = State(design_of(case.X, case.sw, "three"), case.Y, 0.7, Loss("balanced"), finder)
+    for action in ("add", "add", "add", "drop", "add", "add"):
+        finder.best(state, ~np.isin(np.arange(14), state.chosen))
+        which = np.array([i for i in range(14) if i not in state.chosen])
+        inverse = 1 / (finder.s + state.alpha)
+        given = which, (finder.c[:, 0] * inverse)[which], inverse[which]
+        squares = state.sum(lambda rows, given=given: rows.cache.squares(rows, *given))
+        assert_allclose(squares, state.errors_with(which, squared=True), rtol=1e-10)
+        state.add(int(which[3])) if action == "add" else state.drop(state.chosen[0])
+
+
 def test_auc_needs_two_classes_in_some_test_part():
     X, y, _ = labelled(0)
     with pytest.raises(InputError, match="cv must yield parts"):
