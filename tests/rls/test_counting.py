@@ -147,11 +147,14 @@ def test_a_search_that_is_taken_up_again_settles_ties_alike(loss, how, tmp_path)
         assert_array_equal(again.errors, whole.errors)
 
 
+@pytest.mark.parametrize("grouped", [True, False])
 @pytest.mark.parametrize("cv", ["loo", "folds"])
-def test_costs_and_groups_against_refits(cv):
+def test_costs_and_groups_against_refits(cv, grouped):
     """The gain per cost, of the count and then of the square; groups as one."""
     groups, labels = [[0, 1], [2], [3, 4, 5], [6]], np.array([0, 0, 1, 2, 2, 2, 3])
-    for seed in range(6):
+    if not grouped:
+        groups, labels = [[i] for i in range(7)], None
+    for seed in range(4):
         X, y, rng = labelled(seed, m=21)
         if seed % 2:  # a rare class: almost everything is a tie
             y = np.where(np.arange(21) < 4, 1.0, -1.0)
