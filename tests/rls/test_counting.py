@@ -147,12 +147,17 @@ def test_a_search_that_is_taken_up_again_settles_ties_alike(loss, how, tmp_path)
         assert_array_equal(again.errors, whole.errors)
 
 
+@pytest.mark.parametrize("grouped", [True, False])
 @pytest.mark.parametrize("cv", ["loo", "folds"])
-def test_costs_and_groups_against_refits(cv):
+def test_costs_and_groups_against_refits(cv, grouped):
     """The gain per cost, of the count and then of the square; groups as one."""
     groups, labels = [[0, 1], [2], [3, 4, 5], [6]], np.array([0, 0, 1, 2, 2, 2, 3])
-    for seed in range(6):
+    if not grouped:
+        groups, labels = [[i] for i in range(7)], None
+    for seed in range(4):
         X, y, rng = labelled(seed, m=21)
+        if seed % 2:  # a rare class: almost everything is a tie
+            y = np.where(np.arange(21) < 4, 1.0, -1.0)
         costs = rng.choice([0.5, 1.0, 2.0], 7)
         splits = KFold(3)
         error = twin.loo_error if cv == "loo" else twin.kfold_error(list(splits.split(X)))
@@ -429,6 +434,20 @@ def test_many_ties_in_the_cache_are_told_apart_as_from_the_columns():
     assert subsets(trails[0]) == subsets(trails[1])
     judge = Judge(case.X, Y, 50.0, "zero_one")
     check_forward(trails[0], judge, 4)
+
+
+def test_squares_in_the_cache_follow_additions_and_removals():
+    case = make("tall", m=30, n=14, seed=2, weighted=True, classification=True)
+    finder = CacheFinder()
+    state = State(design_of(case.X, case.sw, "three"), case.Y, 0.7, Loss("balanced"), finder)
+    for action in ("add", "add", "add", "drop", "add", "add"):
+        finder.best(state, ~np.isin(np.arange(14), state.chosen))
+        which = np.array([i for i in range(14) if i not in state.chosen])
+        inverse = 1 / (finder.s + state.alpha)
+        given = which, (finder.c[:, 0] * inverse)[which], inverse[which]
+        squares = state.sum(lambda rows, given=given: rows.cache.squares(rows, *given))
+        assert_allclose(squares, state.errors_with(which, squared=True), rtol=1e-10)
+        state.add(int(which[3])) if action == "add" else state.drop(state.chosen[0])
 
 
 def test_auc_needs_two_classes_in_some_test_part():
