@@ -418,10 +418,10 @@ def test_penalty_by_leave_one_out_counts_mistakes():
 
 def test_the_grid_of_penalties_is_in_the_scale_of_the_data():
     case = make("tall", 30, 5)
-    grid = alpha_grid(design_of(case.X))
+    grid = alpha_grid(design_of(case.X), range(5))
     squares = ((case.X - case.X.mean(0)) ** 2).sum(0)
     assert_allclose(grid[[0, 12, 24]], squares.mean() * np.array([1e-6, 1.0, 1e6]))
-    assert_allclose(alpha_grid(design_of(10 * case.X)), 100 * grid)
+    assert_allclose(alpha_grid(design_of(10 * case.X), range(5)), 100 * grid)
 
 
 def test_forced_and_forbidden_by_name_and_by_index(diabetes):
