@@ -14,7 +14,7 @@ from sklearn.model_selection import KFold, StratifiedKFold
 
 import sparsepath
 from sparsepath import InputError, SelectionPath, Step, grafting_path
-from sparsepath.cli.judged import MutualInfoRegressor
+from sparsepath.information import MutualInfoRegressor
 
 M, N = 60, 5
 UNIT = 4.0  # a power of two, so that what follows is the same to the last bit

@@ -26,6 +26,7 @@ from typing import Any, Self
 from sparsepath.errors import warn_user
 from sparsepath.path import SelectionPath
 from sparsepath.running.callbacks import begin, listeners, tell_listeners
+from sparsepath.running.predictors import Predictor
 from sparsepath.running.record import Given, data_of, parameters_of
 from sparsepath.running.trail import Stop, Trail
 from sparsepath.steps import Move, Step
@@ -41,6 +42,8 @@ class Found:
         As for ``SelectionPath``.
     fitted : dict
         Fitted attributes of the estimator, private ones too, that go with the path.
+    models : dict of size to Predictor
+        The models of the path; not needed if the steps hold linear ones.
     parameters : dict
         What the path is to say of parameters that were settled by the data.
     size : int, optional
@@ -55,6 +58,7 @@ class Found:
     criterion: str = "leave-one-out squared error"
     error_kind: str = "selection"
     fitted: Mapping[str, Any] = field(default_factory=dict)
+    models: Mapping[int, Predictor] = field(default_factory=dict)
     parameters: Mapping[str, Any] = field(default_factory=dict)
     size: int | None = None
     stopped: str = ""
@@ -217,6 +221,6 @@ class Run:
     def _fitted(self, path: SelectionPath, found: Found, size: int) -> Any:
         """A copy of the estimator with the model of a size."""
         state = copy.copy(self.estimator)
-        vars(state).update(found.fitted, path_=path)
+        vars(state).update(found.fitted, path_=path, _models=dict(found.models))
         state._take(size)
         return state
