@@ -9,7 +9,7 @@ INSTALLED := $(VENV)/.installed
 READY := $(VENV)/.ready
 PIP := -m pip install --quiet --disable-pip-version-check
 QUICK := tests/test_house.py tests/test_readme.py tests/test_path.py tests/test_scales.py \
-         tests/rls/test_surface.py tests/cli/test_select.py
+         tests/rls/test_surface.py tests/cli/test_predict.py
 export MPLBACKEND := Agg
 
 .PHONY: help demo quick test check lowest bench papers clean
@@ -56,7 +56,7 @@ $(LOWEST)/.ready: pyproject.toml tools/lowest.py
 	@touch $@
 
 lowest: $(LOWEST)/.ready
-	@$(LOWEST)/bin/python -m pytest -q -n auto $(QUICK)
+	@$(LOWEST)/bin/python -m pytest -q -n auto -W ignore::DeprecationWarning $(QUICK)
 
 $(VENV)/.bench: $(READY)
 	@$(BIN)/python $(PIP) --editable ".[dev,bench]"

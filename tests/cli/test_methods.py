@@ -8,7 +8,13 @@ import joblib
 import numpy as np
 import pytest
 
-from sparsepath import OPELMRegressor, SelectionPath, SparseRankRLS, SparseRLSRegressor
+from sparsepath import (
+    GraftingRegressor,
+    OPELMRegressor,
+    SelectionPath,
+    SparseRankRLS,
+    SparseRLSRegressor,
+)
 from sparsepath.cli.methods import METHODS, PARAMETERS
 from sparsepath.data.readers import read_table, write_table
 from sparsepath.information import MutualInfoRegressor
@@ -211,6 +217,22 @@ def test_sizes_that_a_path_lacks(run: Run, small, tmp_path: Path) -> None:
     done = run("select", small["numbers"], "--target", "y", *lambdas)
     assert "no size 4" in done.err
     assert "the next smaller" in done.err
+
+
+def test_a_method_without_a_rule_is_taken_at_its_word(run: Run, tmp_path: Path) -> None:
+    """The solver passes a larger set with a lower training error, but a higher criterion."""
+    rng = np.random.default_rng(8)
+    X = rng.standard_normal((40, 6))
+    X[:, 3] = X[:, 0] + X[:, 1] + 0.3 * rng.standard_normal(40)
+    y = X[:, 0] + X[:, 1] + 0.5 * X[:, 4] + 0.3 * rng.standard_normal(40)
+    np.save(tmp_path / "data.npy", np.column_stack([X, y]))
+    own = GraftingRegressor(0.1).fit(X, y)
+    assert len(own.selected_) < own.path_.choose("min")
+    given = ("--target", "6", "--method", "grafting", "--l1", 0.1, "--quiet")
+    done = run("select", tmp_path / "data.npy", *given)
+    assert f"Use {len(own.selected_)} of 6 features" in done.out
+    assert "Squared error on the training data" in done.out
+    assert "the model with which the method ended" in done.out
 
 
 def test_the_seed_decides(run: Run, small) -> None:

@@ -35,8 +35,8 @@ class GraftingPath:
     n_selected : array of shape (L,)
     path : SelectionPath
         One model per size: the one with the least l1. Its errors are those on the training data:
-        mean squared errors, log losses or Huber losses. If a callback or Ctrl-C ended the path early, its ``stopped`` says so, and all arrays
-        end there.
+        mean squared errors, log losses or Huber losses. If a callback or Ctrl-C ended the path
+        early, its ``stopped`` says so, and all arrays end there.
     fits : list
         For every l1 the solver's own record, with the history.
     """
