@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sparsepath.judging.honest import Honest
 from sparsepath.path import SelectionPath
-from sparsepath.running.record import Given
+from sparsepath.running import Given, Linear, Predictor
 
 
 class PathSelector(SelectorMixin):
@@ -20,6 +20,9 @@ class PathSelector(SelectorMixin):
     Attributes
     ----------
     path_ : SelectionPath
+    models_ : dict of size to Predictor
+        The model of every size on the path: small, frozen, as JSON by ``to_dict``. Empty if the
+        selector does not predict.
     selected_ : array of int
         The columns in use.
     n_features_in_ : int
@@ -33,6 +36,15 @@ class PathSelector(SelectorMixin):
     n_features_in_: int
     honest_: Honest | None
     _n_folds = 10  # of the default validation
+
+    @property
+    def models_(self) -> dict[int, Predictor]:
+        """The model of every size on the path; ``predict`` of each gives numbers or scores."""
+        check_is_fitted(self)
+        if known := getattr(self, "_models", None):
+            return dict(known)
+        linear = {len(step.subset): Linear.of(step) for step in self.path_.steps}
+        return {size: model for size, model in linear.items() if model is not None}
 
     @abstractmethod
     def _take(self, size: int) -> None:

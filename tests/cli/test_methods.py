@@ -7,7 +7,6 @@ from pathlib import Path
 import joblib
 import numpy as np
 import pytest
-from sparsepath.cli.judged import MutualInfoRegressor
 
 from sparsepath import (
     GraftingRegressor,
@@ -18,6 +17,7 @@ from sparsepath import (
 )
 from sparsepath.cli.methods import METHODS, PARAMETERS
 from sparsepath.data.readers import read_table, write_table
+from sparsepath.information import MutualInfoRegressor
 
 from .conftest import Done, Run, program, refused
 

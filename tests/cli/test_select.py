@@ -316,8 +316,8 @@ def test_interrupted_searches_keep_the_path(run: Run, files, tmp_path, monkeypat
     [
         ("elm-fs", ["--restarts", 30, "--strategy", "scaling"], "elm.search.restart", 25),
         ("elm-fs", ["--strategy", "swap"], "elm.subsets.judge", 30),
-        ("mi-forward", [], "information.search.Trail.added", 4),
-        ("mi-forward-backward", [], "information.search.Trail.stop", 2),
+        ("mi-forward", [], "information.search._step", 4),
+        ("mi-forward-backward", [], "information.search._step", 20),
     ],
 )
 def test_other_searches_keep_the_path_too(

@@ -23,6 +23,7 @@ from contract.every import (
     target,
 )
 from sparsepath import InputError, LarsSelector, SelectionPath
+from sparsepath.running import Predictor
 
 every = pytest.mark.parametrize("name", NAMES)
 
@@ -154,6 +155,20 @@ def test_linear_models_are_those_of_the_path(name, fitted):
         columns = list(model.path_.subset(size))
         scores = (NEW[:, columns] @ coef + intercept)[:, 0]
         assert answers(model.at_size(size)) == pytest.approx(scores)
+
+
+@every
+def test_every_size_has_a_model_that_can_be_written_down(name, fitted):
+    model = fitted(name)
+    if not hasattr(model, "predict"):
+        assert model.models_ == {}
+        return
+    assert tuple(model.models_) == model.path_.sizes
+    for size, small in model.models_.items():
+        outputs = np.ravel(small.predict(NEW))
+        assert outputs == pytest.approx(answers(model.at_size(size)), rel=1e-12)
+        record = json.loads(json.dumps(small.to_dict(), allow_nan=False))
+        assert (np.ravel(Predictor.from_dict(record).predict(NEW)) == outputs).all()
 
 
 @every

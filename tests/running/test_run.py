@@ -36,7 +36,7 @@ class Counting(PathSelector, CallbackSupportMixin, BaseEstimator):
         given = Given.of(X, y, sample_weight=sample_weight)
 
         def found():
-            return Found.on(trail, fitted={"models_": trail.models}) if trail.steps else None
+            return Found.on(trail, models=trail.models) if trail.steps else None
 
         with Run(self, given, X, method="counting", found=found) as run:
             for size in range(X.shape[1] + 1):

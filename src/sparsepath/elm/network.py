@@ -35,6 +35,7 @@ from scipy.linalg import blas, lapack
 
 from sparsepath.data.blocks import Floats
 from sparsepath.errors import InputError
+from sparsepath.running import Frozen, Predictor
 
 Indices = NDArray[np.intp]
 ACTIVATIONS = ("tanh", "gaussian")
@@ -42,7 +43,7 @@ ROOM = 1e-10  # 1 - leverage at or below this: the sample decides its own predic
 
 
 @dataclass(frozen=True, eq=False)
-class Neurons:
+class Neurons(Frozen):
     """Random neurons, m of them, on d standardised features.
 
     ``tanh``: weights and biases; ``gaussian``: centres (in ``weights``) and widths (in ``biases``),
@@ -295,7 +296,7 @@ class Pool:
 
 
 @dataclass(frozen=True, eq=False)
-class Machine:
+class Machine(Predictor):
     """A fitted machine, ready to predict from the raw features.
 
     ``neurons`` have the scaling in them and see the columns ``features``, standardised by

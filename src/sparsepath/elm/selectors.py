@@ -84,8 +84,8 @@ class _ELMFS(PathSelector, CallbackSupportMixin, BaseEstimator):
                 return None
             steps, machines = models(pool, best, centre, scale)
             scalings = {size: best.at[size].scaling for size in sorted(best.at)}
-            fitted = {"_machines": machines, "scalings_": scalings}
-            return Found(steps, criterion=self._criterion(), fitted=fitted)
+            fitted = {"scalings_": scalings}
+            return Found(steps, criterion=self._criterion(), fitted=fitted, models=machines)
 
         run = Run(
             self,
@@ -123,7 +123,7 @@ class _ELMFS(PathSelector, CallbackSupportMixin, BaseEstimator):
 
     def _take(self, size: int) -> None:
         self.selected_ = np.array(self.path_.subset(size), dtype=np.intp)
-        self._machine = self._machines[size]
+        self._machine = self._models[size]
 
     # Using --------------------------------------------------------------------------------------
 

@@ -83,9 +83,6 @@ class MLPGraftingRegressor(RegressorFace, MLPGrafting):
         self._y_scale = float(np.sqrt(s @ (Y[:, 0] - self._y_mean) ** 2))
         return (Y - self._y_mean) / self._y_scale
 
-    def _squared_unit(self) -> float:
-        return self._y_scale**2
-
     @fitting
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Grow the network.
@@ -100,10 +97,6 @@ class MLPGraftingRegressor(RegressorFace, MLPGrafting):
             The loss term becomes the weighted mean.
         """
         return self._fit(X, y, sample_weight)
-
-    def predict(self, X: Any) -> Floats:
-        """Predicted targets."""
-        return self._scores(X)[:, 0] * self._y_scale + self._y_mean
 
 
 class MLPGraftingClassifier(ClassifierFace, MLPGrafting):

@@ -17,6 +17,7 @@ from sparsepath.grafting.design import Design
 from sparsepath.grafting.faces import Factors
 from sparsepath.grafting.fitting import check_factors, check_penalties
 from sparsepath.grafting.growing import L0_PER, Grown, Growth, grow
+from sparsepath.grafting.network import HiddenLayer, NetworkModel
 from sparsepath.grafting.procedure import STOPS
 from sparsepath.running import Callback, CallbackSupportMixin, Found, Given, Run
 from sparsepath.selector import PathSelector
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 class MLPGrafting(PathSelector, CallbackSupportMixin, BaseEstimator):
     """A network grown by the gradient test; the regressor and the classifier say of what kind."""
+
+    _y_mean, _y_scale = 0.0, 1.0  # of a target that is scaled inside
 
     def __init__(
         self,
@@ -135,7 +138,7 @@ class MLPGrafting(PathSelector, CallbackSupportMixin, BaseEstimator):
             X, Y, weights = X[counted], Y[counted], weights[counted]
         s = weights / weights.sum()
         Y = self._scaled(Y, s)
-        factor = loss.error_factor * self._squared_unit()
+        factor = loss.error_factor * self._y_scale**2
         runs: list[Grown] = []
 
         def found() -> Found | None:
@@ -157,9 +160,10 @@ class MLPGrafting(PathSelector, CallbackSupportMixin, BaseEstimator):
     def _scaled(self, Y: Floats, s: Floats) -> Floats:
         return Y
 
-    def _squared_unit(self) -> float:
-        """What the square of a scaled target is worth in the squared units of the target."""
-        return 1.0
+    def _model(self, network: HiddenLayer, design: Design) -> NetworkModel:
+        used = network.used
+        means, scales = design.means[used], design.scales[used]
+        return NetworkModel(network, means, scales, self._y_scale, self._y_mean)
 
     def _found(self, grown: Grown, design: Design, error: str, factor: float, tol: float) -> Found:
         """The path of a network that has grown, its errors a factor times its losses."""
@@ -177,9 +181,8 @@ class MLPGrafting(PathSelector, CallbackSupportMixin, BaseEstimator):
                 "n_iter_": max(1, len(grown.history)),
                 "tol_": tol,
                 "_networks": networks,
-                "_all_means": design.means,
-                "_all_scales": design.scales,
             },
+            models={size: self._model(net, design) for size, (_, net, *_) in networks.items()},
             size=min(networks, key=lambda size: networks[size][2]),
             stopped=grown.stopped,
         )
@@ -188,16 +191,11 @@ class MLPGrafting(PathSelector, CallbackSupportMixin, BaseEstimator):
         order, self.network_, self.criterion_, self.loss_ = self._networks[size]
         self.n_hidden_ = self.network_.n_hidden
         self.selected_ = np.array(order, dtype=np.intp)
-        used = self.network_.used
-        self._means, self._scales = self._all_means[used], self._all_scales[used]
 
     def _scores(self, X: Any) -> Floats:
         check_is_fitted(self)
         X = check_features(self, X, reset=False)
-        part = X[:, self.network_.used]
-        part = part if isinstance(part, np.ndarray) else part.toarray()
-        Z = (part.astype(np.float64) - self._means) / self._scales
-        return self.network_.scores(Z)
+        return self._models[len(self.selected_)].predict(X)
 
     def plot_network(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the network: which features feed which unit, and how strongly."""

@@ -15,7 +15,7 @@ three classes and more are in :mod:`sparsepath.grafting.softmax_network`.
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,12 +23,13 @@ from numpy.typing import NDArray
 from sparsepath.data.blocks import Floats
 from sparsepath.grafting.criterion import Loss
 from sparsepath.grafting.descent import Descent
+from sparsepath.running import Frozen, Predictor
 
 Ints = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
-class HiddenLayer(ABC):
+class HiddenLayer(Frozen, ABC):
     """Connections (unit, feature) with their weights, and the biases of the units.
 
     While a network grows, a connection has a place in a table: the row is the unit, or beyond the
@@ -96,6 +97,23 @@ class HiddenLayer(ABC):
         self, Z: Floats, Y: Floats, s: Floats, loss: Loss, l1: Floats, l2: Floats
     ) -> Descent[Self]:
         """C of the free parameters; l1 and l2 have one entry per column of the table."""
+
+
+@dataclass(frozen=True, eq=False)
+class NetworkModel(Predictor):
+    """A network on raw columns, and what its outputs are scaled by."""
+
+    network: HiddenLayer
+    means: Floats  # of the columns in use, ascending
+    scales: Floats
+    unit: float = 1.0
+    origin: float = 0.0
+
+    def predict(self, X: Any) -> Floats:
+        part = X[:, self.network.used]
+        part = part if isinstance(part, np.ndarray) else part.toarray()
+        Z = (part.astype(np.float64) - self.means) / self.scales
+        return self.network.scores(Z) * self.unit + self.origin
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ from sparsepath.data.blocks import Floats
 from sparsepath.data.door import check_features, check_one_target, refuse_constant
 from sparsepath.elm import OPELMRegressor
 from sparsepath.information.selectors import MutualInfoSearch
-from sparsepath.running import Found, Given, Trail, fitting, seed_of
+from sparsepath.running import Found, Given, Linear, Predictor, Trail, fitting, seed_of
 from sparsepath.steps import Step
 
 CRITERION = "leave-one-out squared error of OP-ELM"
@@ -76,25 +76,29 @@ class MutualInfoRegressor(RegressorMixin, MutualInfoSearch):
         Y = check_one_target(y, X.shape[0])
         refuse_constant(Y, np.ones(len(Y)))
         seed = seed_of(self.random_state)
-        machines: dict[tuple[int, ...], OPELMRegressor] = {}
+        mean = Linear(np.empty(0, dtype=np.intp), np.empty((0, 1)), Y.mean(0))
+        known: dict[tuple[int, ...], Step] = {(): _empty(Y[:, 0])}
+        machines: dict[tuple[int, ...], Predictor] = {}
 
         def judged(trail: Trail) -> Found:
-            steps = {}
-            for size, step in trail.steps.items():
-                if size and step.subset not in machines:
-                    machine = OPELMRegressor(random_state=seed)
-                    machines[step.subset] = machine.fit(X[:, sorted(step.subset)], Y[:, 0])
-                steps[size] = _step(step.subset, machines, Y[:, 0])
+            for subset in (step.subset for step in trail.steps.values()):
+                if subset not in known:
+                    columns = np.sort(subset)
+                    machine = OPELMRegressor(random_state=seed).fit(X[:, columns], Y[:, 0])
+                    machines[subset] = replace(machine._machine, features=columns)
+                    known[subset] = Step(subset, machine.loo_error_, machine.loo_error_se_)
+            steps = {size: known[step.subset] for size, step in trail.steps.items()}
             moves = [
                 replace(move, error=steps[size].error)  # of a forward search: one of each size
                 for size, move in enumerate(trail.moves, start=1)
             ]
-            fitted = {
-                "mutual_information_": {k: -step.error for k, step in trail.steps.items()},
-                "_machines": {k: machines[s.subset] for k, s in steps.items() if k},
-                "_mean": float(Y.mean()),
-            }
-            return Found(steps, moves, criterion=CRITERION, fitted=fitted)
+            return Found(
+                steps,
+                moves,
+                criterion=CRITERION,
+                fitted={"mutual_information_": {k: -step.error for k, step in trail.steps.items()}},
+                models={k: machines.get(step.subset, mean) for k, step in steps.items()},
+            )
 
         return self._search(given, X, Y, seed, judged)
 
@@ -102,15 +106,10 @@ class MutualInfoRegressor(RegressorMixin, MutualInfoSearch):
         """Predicted targets, from the selected columns alone."""
         check_is_fitted(self)
         X = check_features(self, X, reset=False)
-        if not len(self.selected_):
-            return np.full(X.shape[0], self._mean)
-        return self._machines[len(self.selected_)].predict(X[:, np.sort(self.selected_)])
+        return self._models[len(self.selected_)].predict(X)[:, 0]
 
 
-def _step(
-    subset: tuple[int, ...], machines: dict[tuple[int, ...], OPELMRegressor], y: Floats
-) -> Step:
-    if subset:
-        return Step(subset, machines[subset].loo_error_, machines[subset].loo_error_se_)
+def _empty(y: Floats) -> Step:
+    """The mean, and its leave-one-out error."""
     squares = np.square((y - y.mean()) * len(y) / (len(y) - 1))
-    return Step(subset, squares.mean(), squares.std(ddof=1) / np.sqrt(len(y)))
+    return Step((), squares.mean(), squares.std(ddof=1) / np.sqrt(len(y)))

@@ -115,6 +115,7 @@ class _OneFit(_SparseRBF):
             criterion="squared error",
             error_kind="training",
             fitted={"_of_size": of_size},
+            models={size: fit.model for size, (_, fit) in of_size.items()},
             size=len(subset),
         )
 

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 
 from sparsepath.data.blocks import Floats
 from sparsepath.data.door import check_features
 from sparsepath.data.threads import Threads
 from sparsepath.rbf.arguments import dense, one_target, whole
-from sparsepath.rbf.kernel_machine import _KernelMachine, grid, left_out
+from sparsepath.rbf.kernel_machine import KernelModel, _KernelMachine, grid, left_out
 from sparsepath.rbf.lssvm import LSSVM, Block, best_addition, gaussian_kernel
 from sparsepath.running import Callback, CallbackSupportMixin, Found, Given, Run, Trail, fitting
 from sparsepath.selector import PathSelector
@@ -108,8 +108,8 @@ class LSSVMForwardRegressor(RegressorMixin, PathSelector, CallbackSupportMixin, 
         blocks = left_out(self.cv, X, y, classifier=False)
         Z, target = self._scaled(X, None), y[:, None]
         usable = np.flatnonzero(np.ptp(Z, axis=0) > 0).tolist()
-        self._all, self._target = Z, target
-        self._all_mean, self._all_scale = self._mean, self._scale
+        mean, scale = self._mean, self._scale
+        known: dict[int, KernelModel] = {}
         trail, most = Trail(), min(size, len(usable))
         criterion = f"{'leave-one-out' if blocks is None else 'k-fold'} squared error"
 
@@ -117,7 +117,12 @@ class LSSVMForwardRegressor(RegressorMixin, PathSelector, CallbackSupportMixin, 
             if most and not trail.moves:
                 return None
             parameters = {k: pair for k, pair in trail.models.items() if k}
-            return Found.on(trail, criterion=criterion, fitted={"parameters_": parameters})
+            for k, step in trail.steps.items():
+                if k not in known:
+                    columns = np.array(step.subset, dtype=np.intp)
+                    known[k] = _machine(Z, target, columns, mean, scale, parameters.get(k))
+            fitted = {"parameters_": parameters}
+            return Found.on(trail, criterion=criterion, fitted=fitted, models=dict(known))
 
         subset: tuple[int, ...] = ()
         near = np.zeros((len(Z), len(Z)))
@@ -138,25 +143,35 @@ class LSSVMForwardRegressor(RegressorMixin, PathSelector, CallbackSupportMixin, 
 
     def _take(self, size: int) -> None:
         """The model of a size."""
-        columns = np.array(self.path_.subset(size), dtype=np.intp)
-        self.selected_ = self._columns = columns
-        self._mean, self._scale = self._all_mean[columns], self._all_scale[columns]
-        self._support = np.ascontiguousarray(self._all[:, columns])
-        if size:
-            self.gamma_, self.sigma2_ = self.parameters_[size]
-            with Threads(1):
-                machine = LSSVM(
-                    gaussian_kernel(self._support, self._support, self.sigma2_), self._target
-                )
-                self._dual, self._bias = machine.fit(self.gamma_)
-        else:
-            self.gamma_, self.sigma2_ = np.nan, 1.0
-            self._dual, self._bias = np.zeros_like(self._target), self._target.mean(axis=0)
+        model = self._models[size]
+        self.selected_ = self._columns = model.columns
+        self._mean, self._scale = model.mean, model.scale
+        self._support, self._dual, self._bias = model.support, model.dual, model.bias
+        self.gamma_, self.sigma2_ = self.parameters_.get(size, (np.nan, 1.0))
         self.dual_coef_, self.intercept_ = self._dual[:, 0], float(self._bias[0])
 
     def predict(self, X: Any) -> Floats:
         """Predicted targets; columns that are not selected have no influence."""
         return self._scores(X)[:, 0]
+
+
+def _machine(
+    Z: Floats,
+    target: Floats,
+    columns: NDArray[np.intp],
+    mean: Floats,
+    scale: Floats,
+    parameters: tuple[float, float] | None,
+) -> KernelModel:
+    """The machine on some columns, with its gamma and sigma2; without these the mean."""
+    support = np.ascontiguousarray(Z[:, columns])
+    gamma, sigma2 = parameters or (np.nan, 1.0)
+    dual, bias = np.zeros_like(target), target.mean(axis=0)
+    if parameters is not None:
+        with Threads(1):
+            machine = LSSVM(gaussian_kernel(support, support, sigma2), target)
+            dual, bias = machine.fit(gamma)
+    return KernelModel(columns, mean[columns], scale[columns], support, sigma2, dual, bias)
 
 
 def _step(subset: tuple[int, ...], e: Floats) -> Step:

@@ -1,6 +1,7 @@
 """What the kernel rivals share: values to try, parts to leave out, scaling, tuning, predictions."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
@@ -15,6 +16,7 @@ from sparsepath.data.door import check_features, check_target, check_weights, re
 from sparsepath.errors import InputError
 from sparsepath.rbf.arguments import dense, positive, weights_of
 from sparsepath.rbf.lssvm import Block, gaussian_kernel, residuals, squared_distances
+from sparsepath.running import Predictor
 
 GAMMAS = np.logspace(-1, 6, 15)
 WIDTHS = np.logspace(-1, 4, 11)  # of the mean squared distance of two samples
@@ -53,6 +55,25 @@ def default_widths(Z: Floats, weights: Floats | None = None) -> Floats:
     """Widths sigma2 around the mean squared distance of two samples."""
     off = Z - np.average(Z, axis=0, weights=weights)
     return WIDTHS * max(2.0 * float(np.average((off * off).sum(axis=1), weights=weights)), 1e-12)
+
+
+@dataclass(frozen=True, eq=False)
+class KernelModel(Predictor):
+    """Gaussians on the samples, of some standardised columns."""
+
+    columns: NDArray[np.intp]
+    mean: Floats
+    scale: Floats
+    support: Floats  # samples x columns, standardised
+    sigma2: float
+    dual: Floats  # samples x targets
+    bias: Floats
+
+    def predict(self, X: Any) -> Floats:
+        part = X[:, self.columns]
+        part = part if isinstance(part, np.ndarray) else part.toarray()
+        Z = (part - self.mean) / self.scale
+        return gaussian_kernel(Z, self.support, self.sigma2) @ self.dual + self.bias
 
 
 class _KernelMachine(BaseEstimator):

@@ -28,6 +28,7 @@ from sparsepath.rbf.barrier import Budget, Point, start
 from sparsepath.rbf.network import Network, gaussians
 from sparsepath.rbf.primal_dual import Solution, Told, solve
 from sparsepath.rbf.printed import solve_printed
+from sparsepath.running import Predictor
 
 CAP = 0.01
 PRUNED = 1.01  # training error after pruning, over that before, at most
@@ -74,7 +75,7 @@ class Options:
 
 
 @dataclass(frozen=True)
-class Model:
+class Model(Predictor):
     """A network of the inputs and centres in use, in the units of the data."""
 
     columns: NDArray[np.intp]  # inputs in use, by falling weight

@@ -143,7 +143,8 @@ class _Search(_SparseRBF):
         of_size = follow.trail.models
         fitted = {"rs_": follow.rs, "ts_": ts, "cv_results_": table, "_of_size": of_size}
         criterion = f"{len(follow.splits)}-split squared error"
-        return Found.on(follow.trail, criterion=criterion, fitted=fitted)
+        models = {size: fit.model for size, (_, fit) in of_size.items()}
+        return Found.on(follow.trail, criterion=criterion, fitted=fitted, models=models)
 
     def _grid(self, n_centres: int) -> tuple[Floats, Floats]:
         counts = [whole(v, n, 1) if np.ndim(v) == 0 else 1 for n, v in self._given()]

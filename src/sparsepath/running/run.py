@@ -28,6 +28,7 @@ from sparsepath.judging.honest import Honest
 from sparsepath.judging.validation import validated
 from sparsepath.path import SelectionPath
 from sparsepath.running.callbacks import begin, listeners, tell_listeners
+from sparsepath.running.predictors import Predictor
 from sparsepath.running.record import Given, data_of, parameters_of
 from sparsepath.running.trail import Stop, Trail
 from sparsepath.steps import Move, Step
@@ -43,6 +44,8 @@ class Found:
         As for ``SelectionPath``.
     fitted : dict
         Fitted attributes of the estimator, private ones too, that go with the path.
+    models : dict of size to Predictor
+        The models of the path; not needed if the steps hold linear ones.
     parameters : dict
         What the path is to say of parameters that were settled by the data.
     size : int, optional
@@ -57,6 +60,7 @@ class Found:
     criterion: str = "leave-one-out squared error"
     error_kind: str = "selection"
     fitted: Mapping[str, Any] = field(default_factory=dict)
+    models: Mapping[int, Predictor] = field(default_factory=dict)
     parameters: Mapping[str, Any] = field(default_factory=dict)
     size: int | None = None
     stopped: str = ""
@@ -237,6 +241,6 @@ class Run:
     def _fitted(self, path: SelectionPath, found: Found, size: int) -> Any:
         """A copy of the estimator with the model of a size."""
         state = copy.copy(self.estimator)
-        vars(state).update(found.fitted, path_=path)
+        vars(state).update(found.fitted, path_=path, _models=dict(found.models))
         state._take(size)
         return state
