@@ -123,7 +123,7 @@ def left_out(
     n, given = len(y), dict(fit_params or {})
     classes = is_classifier(estimator)
     yardstick = yardstick_of(estimator)
-    query = groups if yardstick.name == YARDSTICKS["ranking"].name else None
+    query = groups if yardstick in (YARDSTICKS["ranking"], YARDSTICKS["disagreement"]) else None
     truth = Truth.of(y, is_class=classes, query=query)
     found = parts_of(validation, X, y, groups, given.get("sample_weight"))
     splits, clusters = found.splits, found.clusters.copy()

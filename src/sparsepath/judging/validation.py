@@ -40,7 +40,8 @@ def validated(
         Called with the number of folds done and of all; a true value ends it.
     """
     validation = getattr(estimator, "validation", None)
-    if isinstance(validation, str) and validation == AUTO:
+    auto = isinstance(validation, str) and validation == AUTO
+    if auto:
         few = len(np.asarray(y)) < FEWEST
         validation = None if few or not BY_DEFAULT else estimator._n_folds
         if validation is not None and has_fixed_splits(estimator):
@@ -69,6 +70,14 @@ def validated(
             groups=groups,
             told=told_of,
         )
+    except InputError as error:
+        if not auto:
+            raise InputError(f"validation: with a part of the data left out, {error}") from error
+        warn_user(
+            f"there is no honest error, and the size is chosen by the criterion of the search: "
+            f"with a part of the data left out, {error}"
+        )
+        return path, None
     except KeyboardInterrupt:
         warn_user(
             "the validation was interrupted: there is no honest error, and the size is chosen by "

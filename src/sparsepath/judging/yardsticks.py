@@ -12,6 +12,8 @@ auc        share of pairs of one sample of each class in the wrong order, ties h
            two samples, so a part that is left out has one figure for all its samples
 ranking    half the mean of (d_i - d_j)^2 over pairs within a query, d = y - f: the squares about
            the query's mean
+disagreement  share of pairs within a query, with different targets, in the wrong order, ties half;
+           one figure for all samples of a part, as for auc
 """
 
 from collections.abc import Callable
@@ -116,6 +118,18 @@ def ranking(truth: Truth, outputs: Floats) -> Floats:
     return np.where(counts > 1, np.square(off - means) * counts / np.maximum(counts - 1, 1), np.nan)
 
 
+def disagreement(truth: Truth, outputs: Floats) -> Floats:
+    """The share of pairs within a query in the wrong order; NaN if there is no pair."""
+    y, f = truth.values[:, 0], outputs[:, 0]
+    query = np.zeros(len(y), dtype=np.intp) if truth.query is None else truth.query
+    wrong = pairs = 0.0
+    for i in range(len(y)):  # each with those that belong below it
+        below = (query == query[i]) & (y < y[i])
+        pairs += np.count_nonzero(below)
+        wrong += np.count_nonzero(f[below] > f[i]) + 0.5 * np.count_nonzero(f[below] == f[i])
+    return np.full(len(y), wrong / pairs if pairs else np.nan)
+
+
 @dataclass(frozen=True)
 class Yardstick:
     """One way to judge predictions: ``losses`` of samples, and what their mean is called.
@@ -126,7 +140,6 @@ class Yardstick:
 
     name: str
     losses: Callable[[Truth, Floats], Floats] = field(compare=False)
-    is_class: bool | None = None
     by_part: bool = False
     balanced: bool = False
 
@@ -134,11 +147,12 @@ class Yardstick:
 YARDSTICKS = {
     "squared": Yardstick("squared error", squared),
     "absolute": Yardstick("absolute error", absolute),
-    "zero_one": Yardstick("error rate", zero_one, is_class=True),
-    "balanced": Yardstick("balanced error rate", zero_one, is_class=True, balanced=True),
-    "logistic": Yardstick("log loss", logistic, is_class=True),
-    "auc": Yardstick("AUC error", auc, is_class=True, by_part=True),
-    "ranking": Yardstick("squared pairwise error", ranking, is_class=False),
+    "zero_one": Yardstick("error rate", zero_one),
+    "balanced": Yardstick("balanced error rate", zero_one, balanced=True),
+    "logistic": Yardstick("log loss", logistic),
+    "auc": Yardstick("AUC error", auc, by_part=True),
+    "ranking": Yardstick("pairwise squared error", ranking),
+    "disagreement": Yardstick("ranking error", disagreement, by_part=True),
 }
 
 

@@ -21,6 +21,7 @@ from sparsepath.data.door import (
 )
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
+from sparsepath.judging.validation import validated
 from sparsepath.path import CUT, SelectionPath
 from sparsepath.rls.alphas import alpha_grid, loo_errors
 from sparsepath.rls.constraints import parents_of
@@ -53,7 +54,7 @@ from sparsepath.rls.search import SEARCHES, Trail
 from sparsepath.rls.splits import Splits, read_splits
 from sparsepath.rls.surface import Surface
 from sparsepath.rls.update import Costs
-from sparsepath.running import CallbackSupportMixin
+from sparsepath.running import CallbackSupportMixin, Given
 from sparsepath.selector import PathSelector
 from sparsepath.watching import is_watched, tell
 
@@ -75,6 +76,7 @@ class SparseRLS(PathSelector, CallbackSupportMixin, BaseEstimator):
         max_features: int | None = None,
         *,
         choose: str | int | float = "one_se",
+        validation: Any = "auto",
         alpha: float | str | Sequence[float] = 1.0,
         search: str = "forward",
         cv: Any = "loo",
@@ -98,6 +100,7 @@ class SparseRLS(PathSelector, CallbackSupportMixin, BaseEstimator):
     ) -> None:
         self.max_features = max_features
         self.choose = choose
+        self.validation = validation
         self.alpha = alpha
         self.search = search
         self.cv = cv
@@ -126,11 +129,13 @@ class SparseRLS(PathSelector, CallbackSupportMixin, BaseEstimator):
 
     # Fitting ------------------------------------------------------------------------------------
 
-    def _fit(
-        self, X: Any, Y: Floats, weights: Floats, labels: ArrayLike, groups: ArrayLike | None
-    ) -> Self:
+    @property
+    def _yardstick(self) -> str:
+        return self.loss
+
+    def _fit(self, X: Any, Y: Floats, weights: Floats, labels: ArrayLike, given: Given) -> Self:
         self._check_parameters()
-        names = getattr(self, "feature_names_in_", None)
+        names, groups = getattr(self, "feature_names_in_", None), given.more.get("groups")
         check_rule(self.choose)
         with Threads(self.n_threads) as threads:
             design = make_design(
@@ -160,8 +165,10 @@ class SparseRLS(PathSelector, CallbackSupportMixin, BaseEstimator):
                 self.paths_[alpha] = finish(trail, design, task, labels, names=names, **about)
                 if trail.stopped in CUT:
                     break
-        warn_without_se(self.choose, self.paths_, task.criterion)
         self._settle(self.paths_)
+        self._validate(given)
+        if self.honest_ is None:
+            warn_without_se(self.choose, self.paths_, task.criterion)
         context.call_on_fit_task_end(estimator=self, X=X, y=labels)
         return self
 
@@ -170,6 +177,21 @@ class SparseRLS(PathSelector, CallbackSupportMixin, BaseEstimator):
         self.alpha_, size = Surface(paths).settle(rule_for(self.choose, paths))
         self.path_ = paths[self.alpha_]
         self._take(size)
+
+    def _validate(self, given: Given) -> None:
+        """Honest errors for the path in use, and the size that they choose."""
+        self.honest_ = None
+        if all(path.complete for path in self.paths_.values()):
+            path, self.honest_ = validated(
+                self, self.path_, self.choose, given.X, given.y, given.more, self._ask
+            )
+            self.path_ = self.paths_[self.alpha_] = path
+        if self.honest_ is not None:
+            self._take(self.honest_.size)
+
+    def _ask(self, done: int, of: int) -> object:
+        """Whether the callback wants the validation to end."""
+        return self.callback is not None and self.callback(self.path_)
 
     @property
     def surface_(self) -> Surface:

@@ -17,7 +17,7 @@ from sparsepath.data.door import (
 from sparsepath.errors import InputError
 from sparsepath.rls.base import SparseRLS
 from sparsepath.rls.losses import class_targets
-from sparsepath.running import fitting
+from sparsepath.running import Given, fitting
 
 
 class SparseRLSRegressor(RegressorMixin, SparseRLS):
@@ -36,6 +36,10 @@ class SparseRLSRegressor(RegressorMixin, SparseRLS):
         that of the least error, a given size (with a warning the nearest, if there is no such one),
         or the smallest within a fraction, below one, of the least error. A single split has no
         standard error; "one_se" is then "min", with a warning.
+    validation : "auto", int, splitter, list of splits or None, default="auto"
+        How parts of the data are left out of the whole procedure for honest errors, by which the
+        size is then chosen: a number of folds ("auto": ten), a splitter of scikit-learn's, or rows.
+        With None there are none, and the size is chosen by the criterion of the search.
     alpha : float, list of float or "loo", default=1.0
         The ridge penalty, zero or more; with 0, ordinary least squares, features that are collinear
         with the chosen ones are passed over. A list: a path for each, and ``choose`` is over all
@@ -145,11 +149,12 @@ class SparseRLSRegressor(RegressorMixin, SparseRLS):
             Samples that belong together and are left out together: ``cv="loo"`` then leaves out a
             group at a time, a number means folds of whole groups, and a splitter gets them.
         """
+        given = Given.of(X, y, sample_weight=sample_weight, groups=groups)
         X = check_features(self, X, reset=True)
         Y, self._one_target = check_target(y, X.shape[0])
         weights = check_weights(sample_weight, X.shape[0])
         refuse_constant(Y, weights)
-        return self._fit(X, Y, weights, Y if Y.shape[1] > 1 else Y[:, 0], groups)
+        return self._fit(X, Y, weights, Y if Y.shape[1] > 1 else Y[:, 0], given)
 
     def _set_model(self, coef: Floats, intercept: Floats) -> None:
         self.coef_ = coef[0] if self._one_target else coef
@@ -169,7 +174,7 @@ class SparseRLSClassifier(ClassifierMixin, SparseRLS):
 
     Parameters
     ----------
-    max_features, choose, alpha, search, cv, fit_intercept, standardize
+    max_features, choose, validation, alpha, search, cv, fit_intercept, standardize
         As for ``SparseRLSRegressor``.
     forced, forbidden, start, parents
         As for ``SparseRLSRegressor``.
@@ -229,6 +234,7 @@ class SparseRLSClassifier(ClassifierMixin, SparseRLS):
             Samples that belong together and are left out together: ``cv="loo"`` then leaves out a
             group at a time, a number means folds of whole groups, and a splitter gets them.
         """
+        given = Given.of(X, y, sample_weight=sample_weight, groups=groups)
         X = check_features(self, X, reset=True)
         labels = check_labels(y, X.shape[0])
         weights = check_weights(sample_weight, X.shape[0])
@@ -244,7 +250,7 @@ class SparseRLSClassifier(ClassifierMixin, SparseRLS):
                 f"{len(self.classes_)} classes; use loss='balanced'."
             )
         Y = class_targets(codes, len(self.classes_))
-        return self._fit(X, Y, weights, labels, groups)
+        return self._fit(X, Y, weights, labels, given)
 
     def _set_model(self, coef: Floats, intercept: Floats) -> None:
         self.coef_, self.intercept_ = coef, intercept

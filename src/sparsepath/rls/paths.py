@@ -458,5 +458,3 @@ def so_far(
         criterion=task.criterion,
         **about,
     )
-
-

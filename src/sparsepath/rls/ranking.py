@@ -20,7 +20,7 @@ from sparsepath.rls.losses import NO_DECISION
 from sparsepath.rls.paths import Task
 from sparsepath.rls.queries import LOSSES, Order, constant_within
 from sparsepath.rls.search import Trail
-from sparsepath.running import fitting
+from sparsepath.running import Given, fitting
 
 
 class SparseRankRLS(RegressorMixin, SparseRLS):
@@ -32,7 +32,7 @@ class SparseRankRLS(RegressorMixin, SparseRLS):
 
     Parameters
     ----------
-    max_features, choose, search, standardize, forced, forbidden, start, parents
+    max_features, choose, validation, search, standardize, forced, forbidden, start, parents
         As for ``SparseRLSRegressor``.
     alpha : float or list of float, default=1.0
         The penalty, beside the sum over all pairs. A list: a path for each, the best pair of
@@ -83,6 +83,7 @@ class SparseRankRLS(RegressorMixin, SparseRLS):
         max_features: int | None = None,
         *,
         choose: str | int | float = "one_se",
+        validation: Any = "auto",
         alpha: float | Sequence[float] = 1.0,
         search: str = "forward",
         cv: Any = "loo",
@@ -104,6 +105,7 @@ class SparseRankRLS(RegressorMixin, SparseRLS):
     ) -> None:
         self.max_features = max_features
         self.choose = choose
+        self.validation = validation
         self.alpha = alpha
         self.search = search
         self.cv = cv
@@ -141,6 +143,7 @@ class SparseRankRLS(RegressorMixin, SparseRLS):
         groups : array of shape (n_samples,), optional
             The query of every sample: samples of the same query are ranked among each other.
         """
+        given = Given.of(X, y, groups=groups)
         X = check_features(self, X, reset=True)
         Y, plain = check_target(y, X.shape[0])
         if Y.shape[1] > 1:
@@ -149,7 +152,11 @@ class SparseRankRLS(RegressorMixin, SparseRLS):
             self._warn_column()
         weights = np.ones(X.shape[0])
         refuse_constant(Y, weights)
-        return self._fit(X, Y, weights, Y[:, 0], groups)
+        return self._fit(X, Y, weights, Y[:, 0], given)
+
+    @property
+    def _yardstick(self) -> str:
+        return "ranking" if self.loss == "squared" else "disagreement"
 
     def _warn_column(self) -> None:
         from sklearn.exceptions import DataConversionWarning

@@ -211,9 +211,7 @@ class Run:
         self.warn(path)
         return estimator
 
-    def _validated(
-        self, path: SelectionPath, found: Found
-    ) -> tuple[SelectionPath, Honest | None]:
+    def _validated(self, path: SelectionPath, found: Found) -> tuple[SelectionPath, Honest | None]:
         """The path with honest errors, if it is whole and they are wanted."""
         if not path.complete:
             return path, None
