@@ -1,9 +1,14 @@
 """Hypothesis profiles: the usual one repeats itself exactly, ``thorough`` looks much further.
 
 ``pytest --hypothesis-profile=thorough`` draws other and thirty times as many problems each time.
+
+Tests of searches do without the default validation, which repeats each of them ten times; tests of
+validation ask for it.
 """
 
 from hypothesis import HealthCheck, settings
+
+from sparsepath.judging import validation
 
 settings.register_profile(
     "usual",
@@ -16,3 +21,11 @@ settings.register_profile(
     "thorough", parent=settings.get_profile("usual"), derandomize=False, print_blob=True
 )
 settings.load_profile("usual")
+
+
+def pytest_runtest_setup(item):
+    validation.BY_DEFAULT = item.get_closest_marker("validated") is not None
+
+
+def pytest_runtest_teardown(item):
+    validation.BY_DEFAULT = True

@@ -30,6 +30,7 @@ from sparsepath.selector import PathSelector
 class _ELMFS(PathSelector, CallbackSupportMixin, BaseEstimator):
     """What the regressor and the classifier share: parameters, search, choice of a size."""
 
+    _n_folds = 5
     def __init__(
         self,
         max_features: int | None = None,
@@ -43,6 +44,7 @@ class _ELMFS(PathSelector, CallbackSupportMixin, BaseEstimator):
         n_levels: int = 10,
         random_state: Any = None,
         n_threads: int | None = None,
+        validation: Any = "auto",
         callback: Callback = None,
     ) -> None:
         self.max_features = max_features
@@ -55,6 +57,7 @@ class _ELMFS(PathSelector, CallbackSupportMixin, BaseEstimator):
         self.n_levels = n_levels
         self.random_state = random_state
         self.n_threads = n_threads
+        self.validation = validation
         self.callback = callback
 
     def __sklearn_tags__(self) -> Any:
@@ -168,6 +171,10 @@ class ELMFSRegressor(RegressorMixin, _ELMFS):
         The seed of neurons and restarts.
     n_threads : int, optional
         Threads; None: one per core. It changes the speed only.
+    validation : "auto", int, splitter, list of splits or None, default="auto"
+        How parts of the data are left out of the whole procedure for honest errors, by which the
+        size is then chosen: a number of folds ("auto": five), a splitter of scikit-learn's, or
+        rows. With None there are none, and the size is chosen by the criterion of the search.
     callback : callable, optional
         Called now and then with the path so far; a true value stops the search, as Ctrl-C does.
 
@@ -236,7 +243,7 @@ class ELMFSClassifier(ClassifierMixin, _ELMFS):
         As for ``ELMFSRegressor``.
     loss : {"zero_one", "squared"}, default="zero_one"
         The criterion: leave-one-out error rate, or squared error.
-    random_state, n_threads, callback
+    random_state, n_threads, validation, callback
         As for ``ELMFSRegressor``.
 
     Attributes
@@ -269,6 +276,7 @@ class ELMFSClassifier(ClassifierMixin, _ELMFS):
         loss: str = "zero_one",
         random_state: Any = None,
         n_threads: int | None = None,
+        validation: Any = "auto",
         callback: Callback = None,
     ) -> None:
         super().__init__(
@@ -282,6 +290,7 @@ class ELMFSClassifier(ClassifierMixin, _ELMFS):
             n_levels=n_levels,
             random_state=random_state,
             n_threads=n_threads,
+            validation=validation,
             callback=callback,
         )
         self.loss = loss
@@ -303,6 +312,10 @@ class ELMFSClassifier(ClassifierMixin, _ELMFS):
         X = check_features(self, X, reset=True)
         self.classes_, codes, Y = check_classes(y, X.shape[0])
         return self._fit(given, X, Target(Y, codes if self.loss == "zero_one" else None))
+
+    @property
+    def _yardstick(self) -> str:
+        return self.loss
 
     def _criterion(self) -> str:
         return f"leave-one-out {self.loss.replace('_', '-')} error"

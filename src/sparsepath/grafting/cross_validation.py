@@ -142,6 +142,10 @@ class GraftingRegressorCV(RegressorFace, _GraftingCV):
         As for ``GraftingRegressor``.
     n_jobs : int, optional
         Splits that run at the same time; results do not depend on it.
+    validation : "auto", int, splitter, list of splits or None, default="auto"
+        How parts of the data are left out of the whole procedure for honest errors, by which the
+        size is then chosen: a number of folds ("auto": ten), a splitter of scikit-learn's, or rows.
+        With None there are none, and the size is chosen by the criterion of the search.
     callback : callable, optional
         Called with the path so far after every l1 on all data (errors: on these data), then
         after every split (errors: the mean of the splits so far). A true value ends the work, and
@@ -191,6 +195,7 @@ class GraftingRegressorCV(RegressorFace, _GraftingCV):
         max_features: int | None = None,
         tol: float = 1e-9,
         n_jobs: int | None = None,
+        validation: Any = "auto",
         callback: Callback = None,
     ) -> None:
         self.l1s = l1s
@@ -214,6 +219,7 @@ class GraftingRegressorCV(RegressorFace, _GraftingCV):
         self.max_features = max_features
         self.tol = tol
         self.n_jobs = n_jobs
+        self.validation = validation
         self.callback = callback
 
     @fitting
@@ -245,7 +251,7 @@ class GraftingClassifierCV(ClassifierFace, _GraftingCV):
 
     Parameters
     ----------
-    l1s, n_l1s, least, cv, choose, n_jobs, callback
+    l1s, n_l1s, least, cv, choose, n_jobs, validation, callback
         As for ``GraftingRegressorCV``.
     error : {"loss", "zero_one"}, default="loss"
         What the test parts measure: the mean log loss, or the error rate.
@@ -295,6 +301,7 @@ kkt_violation_, dual_gap_
         max_features: int | None = None,
         tol: float = 1e-9,
         n_jobs: int | None = None,
+        validation: Any = "auto",
         callback: Callback = None,
     ) -> None:
         self.l1s = l1s
@@ -318,6 +325,7 @@ kkt_violation_, dual_gap_
         self.max_features = max_features
         self.tol = tol
         self.n_jobs = n_jobs
+        self.validation = validation
         self.callback = callback
 
     @fitting

@@ -111,6 +111,9 @@ class GraftingRegressor(RegressorFace, _Grafting):
         For the certificates.
     n_threads : int, optional
         Threads; None: one per core. It changes the speed only.
+    validation : "auto", int, splitter, list of splits or None, default="auto"
+        How parts of the data are left out of the whole procedure for honest errors: a number of
+        folds ("auto": ten), a splitter of scikit-learn's, or rows. With None there are none.
     callback : callable, optional
         Called with the path so far after every step that is kept, or with ``steps="batch"`` after
         every round; a true value ends the work, and what was found is kept (``path_.stopped`` is
@@ -168,6 +171,7 @@ class GraftingRegressor(RegressorFace, _Grafting):
         max_features: int | None = None,
         tol: float = 1e-9,
         n_threads: int | None = None,
+        validation: Any = "auto",
         callback: Callback = None,
     ) -> None:
         self.l1 = l1
@@ -187,6 +191,7 @@ class GraftingRegressor(RegressorFace, _Grafting):
         self.max_features = max_features
         self.tol = tol
         self.n_threads = n_threads
+        self.validation = validation
         self.callback = callback
 
     @fitting
@@ -220,7 +225,7 @@ class GraftingClassifier(ClassifierFace, _Grafting):
         Factors of the sample weights, as in scikit-learn.
     fit_intercept, standardize, steps, selection, stop, update, max_features, tol
         As for ``GraftingRegressor``.
-    n_threads, callback
+    n_threads, validation, callback
         As for ``GraftingRegressor``.
 
     Attributes
@@ -261,6 +266,7 @@ class GraftingClassifier(ClassifierFace, _Grafting):
         max_features: int | None = None,
         tol: float = 1e-9,
         n_threads: int | None = None,
+        validation: Any = "auto",
         callback: Callback = None,
     ) -> None:
         self.l1 = l1
@@ -279,6 +285,7 @@ class GraftingClassifier(ClassifierFace, _Grafting):
         self.max_features = max_features
         self.tol = tol
         self.n_threads = n_threads
+        self.validation = validation
         self.callback = callback
 
     @fitting

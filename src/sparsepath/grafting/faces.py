@@ -139,6 +139,8 @@ class RegressorFace(RegressorMixin):
 class ClassifierFace(ClassifierMixin):
     """Labels in, classes and probabilities out."""
 
+    _yardstick = "logistic"
+
     class_weight: Any
     classes_: NDArray[Any]
 

@@ -42,6 +42,9 @@ class MLPGraftingRegressor(RegressorFace, MLPGrafting):
         Iterations of each optimisation.
     n_threads : int, optional
         Threads; None: one per core. It changes the speed only.
+    validation : "auto", int, splitter, list of splits or None, default="auto"
+        How parts of the data are left out of the whole procedure for honest errors: a number of
+        folds ("auto": five), a splitter of scikit-learn's, or rows. With None there are none.
     callback : callable, optional
         Called with the path so far after every connection that is kept; a true value ends the
         growth, and what has grown is kept (``path_.stopped`` is then "asked to").
@@ -110,7 +113,7 @@ class MLPGraftingClassifier(ClassifierFace, MLPGrafting):
     ----------
     l1, l2, l0, feature_costs, l1_factors, l2_factors, l0_per, max_hidden, max_connections
         As for ``MLPGraftingRegressor``.
-    max_features, selection, stop, standardize, tol, max_iter, n_threads, callback
+    max_features, selection, stop, standardize, tol, max_iter, n_threads, validation, callback
         As for ``MLPGraftingRegressor``.
     class_weight : dict, "balanced" or None
         Factors of the sample weights, as for ``GraftingClassifier``.
@@ -155,6 +158,7 @@ class MLPGraftingClassifier(ClassifierFace, MLPGrafting):
         tol: float | Sequence[float] = 1e-7,
         max_iter: int = 500,
         n_threads: int | None = None,
+        validation: Any = "auto",
         callback: Callback = None,
     ) -> None:
         super().__init__(
@@ -174,6 +178,7 @@ class MLPGraftingClassifier(ClassifierFace, MLPGrafting):
             tol=tol,
             max_iter=max_iter,
             n_threads=n_threads,
+            validation=validation,
             callback=callback,
         )
         self.class_weight = class_weight

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 class MLPGrafting(PathSelector, CallbackSupportMixin, BaseEstimator):
     """A network grown by the gradient test; the regressor and the classifier say of what kind."""
 
+    _n_folds = 5
     _y_mean, _y_scale = 0.0, 1.0  # of a target that is scaled inside
 
     def __init__(
@@ -51,6 +52,7 @@ class MLPGrafting(PathSelector, CallbackSupportMixin, BaseEstimator):
         tol: float | Sequence[float] = 1e-7,
         max_iter: int = 500,
         n_threads: int | None = None,
+        validation: Any = "auto",
         callback: Callback = None,
     ) -> None:
         self.l1 = l1
@@ -69,6 +71,7 @@ class MLPGrafting(PathSelector, CallbackSupportMixin, BaseEstimator):
         self.tol = tol
         self.max_iter = max_iter
         self.n_threads = n_threads
+        self.validation = validation
         self.callback = callback
 
     def __sklearn_tags__(self) -> Any:

@@ -34,6 +34,10 @@ class MutualInfoRegressor(RegressorMixin, MutualInfoSearch):
         that of the least error, a given size, or the smallest within a fraction of the least error.
     random_state : int, RandomState or None
         The seed of resampling, restarts and neurons.
+    validation : "auto", int, splitter, list of splits or None, default="auto"
+        How parts of the data are left out of the whole procedure for honest errors, by which the
+        size is then chosen: a number of folds ("auto": five), a splitter of scikit-learn's, or
+        rows. With None there are none, and the size is chosen by the criterion of the search.
     callback : callable, optional
         Called after every step or restart with the path so far; a true value stops the search, as
         Ctrl-C does.

@@ -40,6 +40,7 @@ METHODS = {"forward": "mi-forward", "forward-backward": "mi-forward-backward"}
 class MutualInfoSearch(PathSelector, CallbackSupportMixin, BaseEstimator):
     """The search that is guided by mutual information, whatever is made of its subsets."""
 
+    _n_folds = 5
     def __init__(
         self,
         max_features: int | None = None,
@@ -51,6 +52,7 @@ class MutualInfoSearch(PathSelector, CallbackSupportMixin, BaseEstimator):
         n_restarts: int = 100,
         random_state: Any = None,
         n_threads: int | None = None,
+        validation: Any = "auto",
         callback: Callback = None,
     ) -> None:
         self.max_features = max_features
@@ -61,6 +63,7 @@ class MutualInfoSearch(PathSelector, CallbackSupportMixin, BaseEstimator):
         self.n_restarts = n_restarts
         self.random_state = random_state
         self.n_threads = n_threads
+        self.validation = validation
         self.callback = callback
 
     def __sklearn_tags__(self) -> Any:
@@ -163,6 +166,10 @@ class MutualInfoSelector(MutualInfoSearch):
         The seed of resampling and restarts.
     n_threads : int, optional
         Threads; None: one per core. It changes the speed only.
+    validation : "auto", int, splitter, list of splits or None, default="auto"
+        How parts of the data are left out of the whole procedure for honest errors, by which the
+        size is then chosen: a number of folds ("auto": five), a splitter of scikit-learn's, or
+        rows. With None there are none, and the size is chosen by the criterion of the search.
     callback : callable, optional
         Called after every step or restart with the path so far; a true value stops the search, as
         Ctrl-C does.

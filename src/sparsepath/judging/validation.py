@@ -41,6 +41,13 @@ def validated(
     """
     validation = getattr(estimator, "validation", None)
     auto = isinstance(validation, str) and validation == AUTO
+    if validation is not None and not hasattr(estimator, "predict"):
+        if not auto:
+            raise InputError(
+                f"{type(estimator).__name__} predicts nothing that validation could judge; use "
+                "validation=None."
+            )
+        return path, None
     if auto:
         few = len(np.asarray(y)) < FEWEST
         validation = None if few or not BY_DEFAULT else estimator._n_folds

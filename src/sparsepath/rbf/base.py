@@ -27,6 +27,7 @@ SCHEDULES = ("robust", "paper")
 class _SparseRBF(PathSelector, CallbackSupportMixin, BaseEstimator):
     """What the fit at one (r, t) and the search over many share."""
 
+    _n_folds = 5
     path_: SelectionPath
     _of_size: dict[int, tuple[tuple[float, float], Training]]
 
@@ -151,6 +152,8 @@ class _Regression(RegressorMixin):
 
 class _TwoClasses(ClassifierMixin):
     """Two classes, as the targets -1 and +1."""
+
+    _yardstick = "squared"
 
     classes_: NDArray[Any]
 

@@ -35,6 +35,7 @@ class _OneFit(_SparseRBF):
         mu_min: float = 1e-6,
         max_iter: int = 100,
         random_state: Any = 0,
+        validation: Any = "auto",
         callback: Callback = None,
     ) -> None:
         self.r = r
@@ -48,6 +49,7 @@ class _OneFit(_SparseRBF):
         self.mu_min = mu_min
         self.max_iter = max_iter
         self.random_state = random_state
+        self.validation = validation
         self.callback = callback
 
     @fitting
@@ -187,6 +189,9 @@ class SparseRBFRegressor(_Regression, _OneFit):
         Iterations for each value of the barrier parameter.
     random_state : int, RandomState or None, default=0
         For drawn starts and k-means.
+    validation : "auto", int, splitter, list of splits or None, default="auto"
+        How parts of the data are left out of the whole procedure for honest errors: a number of
+        folds ("auto": five), a splitter of scikit-learn's, or rows. With None there are none.
     callback : callable, optional
         Called with the path so far after every value of the barrier parameter but the last; a true
         value ends the fit, and what was found is kept (``path_.stopped`` is then "asked to").
@@ -239,7 +244,7 @@ class SparseRBFClassifier(_TwoClasses, _OneFit):
     ----------
     r, t, solver, schedule, centres, placing, n_init, relevance, mu_min, max_iter
         As for ``SparseRBFRegressor``.
-    random_state, callback
+    random_state, validation, callback
         As for ``SparseRBFRegressor``.
 
     Attributes

@@ -41,6 +41,10 @@ class LSSVMForwardRegressor(RegressorMixin, PathSelector, CallbackSupportMixin, 
         Exact leave-one-out, or folds that cover every sample once.
     standardize : bool, default=True
         Scale inputs to zero mean and unit variance first.
+    validation : "auto", int, splitter, list of splits or None, default="auto"
+        How parts of the data are left out of the whole procedure for honest errors, by which the
+        size is then chosen: a number of folds ("auto": five), a splitter of scikit-learn's, or
+        rows. With None there are none, and the size is chosen by the criterion of the search.
     callback : callable, optional
         Called with the path so far after every input; a true value ends the search there. Ctrl-C
         ends it too, with a warning, once an input is in.
@@ -67,6 +71,7 @@ class LSSVMForwardRegressor(RegressorMixin, PathSelector, CallbackSupportMixin, 
     [0, 1, 2, 3, 4]
     """
 
+    _n_folds = 5
     def __init__(
         self,
         max_features: int | None = None,
@@ -76,6 +81,7 @@ class LSSVMForwardRegressor(RegressorMixin, PathSelector, CallbackSupportMixin, 
         sigma2: float | str | Sequence[float] = "tune",
         cv: Any = "loo",
         standardize: bool = True,
+        validation: Any = "auto",
         callback: Callback = None,
     ) -> None:
         self.max_features = max_features
@@ -84,6 +90,7 @@ class LSSVMForwardRegressor(RegressorMixin, PathSelector, CallbackSupportMixin, 
         self.sigma2 = sigma2
         self.cv = cv
         self.standardize = standardize
+        self.validation = validation
         self.callback = callback
 
     @fitting

@@ -49,6 +49,7 @@ class _Search(_SparseRBF):
         mu_min: float = 1e-6,
         max_iter: int = 100,
         random_state: Any = 0,
+        validation: Any = "auto",
         callback: Callback = None,
     ) -> None:
         self.rs = rs
@@ -65,6 +66,7 @@ class _Search(_SparseRBF):
         self.mu_min = mu_min
         self.max_iter = max_iter
         self.random_state = random_state
+        self.validation = validation
         self.callback = callback
 
     @fitting
@@ -210,6 +212,10 @@ class SparseRBFRegressorCV(_Regression, _Search):
         search of a few seconds starts none.
     solver, schedule, centres, placing, n_init, relevance, mu_min, max_iter, random_state
         As for ``SparseRBFRegressor``.
+    validation : "auto", int, splitter, list of splits or None, default="auto"
+        How parts of the data are left out of the whole procedure for honest errors, by which the
+        size is then chosen: a number of folds ("auto": five), a splitter of scikit-learn's, or
+        rows. With None there are none, and the size is chosen by the criterion of the search.
     callback : callable, optional
         Called with the path so far when a t is done; the search ends if it returns true.
 
@@ -245,7 +251,7 @@ class SparseRBFClassifierCV(_TwoClasses, _Search):
 
     Parameters
     ----------
-    rs, ts, cv, choose, n_jobs, callback
+    rs, ts, cv, choose, n_jobs, validation, callback
         As for ``SparseRBFRegressorCV``; a number of folds is stratified by class.
     solver, schedule, centres, placing, n_init, relevance, mu_min, max_iter, random_state
         As for ``SparseRBFRegressor``.
