@@ -8,7 +8,12 @@ from sklearn.feature_selection import mutual_info_regression
 from sklearn.utils.estimator_checks import check_estimator
 
 from slow_twins import information as twin
-from sparsepath import MutualInfoSelector, mutual_information
+from sparsepath import (
+    MutualInfoRegressor,
+    MutualInfoSelector,
+    OPELMRegressor,
+    mutual_information,
+)
 from sparsepath.data.synthetic import functional, xor_like
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError, PathWarning
@@ -206,6 +211,29 @@ def test_threads_change_nothing():
 def test_scikit_learn_contract(options):
     options = {"n_neighbors": 3, "n_threads": 1, **options}
     check_estimator(MutualInfoSelector(**options), on_skip=None)
+
+
+@pytest.mark.filterwarnings("ignore:No features were selected:UserWarning")
+def test_the_regressor_keeps_the_contract_too():
+    check_estimator(MutualInfoRegressor(2, n_threads=1, random_state=0), on_skip=None)
+
+
+def test_the_regressor_has_the_subsets_of_the_selector_and_errors_of_its_machines():
+    problem = functional(120, 6, random_state=0)
+    selector = MutualInfoSelector(4, random_state=0).fit(problem.X, problem.y)
+    seen = []
+    model = MutualInfoRegressor(4, random_state=0, callback=seen.append).fit(problem.X, problem.y)
+    assert model.path_.subsets == selector.path_.subsets
+    assert list(model.mutual_information_.values()) == (-selector.path_.errors).tolist()
+    assert [path.errors.tolist() for path in seen] == [
+        model.path_.errors[: size + 1].tolist() for size in range(1, 5)
+    ]
+    for size in (1, 3):
+        columns = sorted(model.path_.subset(size))
+        machine = OPELMRegressor(random_state=0).fit(problem.X[:, columns], problem.y)
+        assert model.path_.error(size) == machine.loo_error_
+        shown = model.at_size(size).predict(problem.X)
+        assert shown == pytest.approx(machine.predict(problem.X[:, columns]))
 
 
 def test_stopping_and_constant_columns():
