@@ -20,6 +20,7 @@ from sparsepath.rls.design import Design
 from sparsepath.rls.finders import BoundFinder, CacheFinder, EveryFinder, Follower
 from sparsepath.rls.fold_losses import FoldLossModel
 from sparsepath.rls.folds import FoldModel, Split, SplitSums
+from sparsepath.rls.fused import Fused
 from sparsepath.rls.groups import Grouped
 from sparsepath.rls.hierarchy import Hierarchy, Kept, complete
 from sparsepath.rls.losses import Loss
@@ -31,7 +32,8 @@ from sparsepath.rls.stopping import Rule, StopRule, begun
 from sparsepath.rls.update import Costs, Update
 from sparsepath.steps import Move
 
-FORMS = ("auto", "gram", "pass", "cache", "blocks")
+FORMS = ("auto", "fused", "gram", "pass", "cache", "blocks")
+FUSED_COMPILED_FROM = 1 << 16
 CACHE_FROM = 1 << 20  # numbers in X from which the compiled cache search pays for its start
 RESERVED = 128  # features for which there is room from the start
 CHECKPOINT_SECONDS = 2.0
@@ -134,7 +136,7 @@ def make_model(
     design: Design, Y: Floats, alpha: float, task: Task, sums: SplitSums | None = None
 ) -> Model:
     """The empty model, judged as the task asks; ``sums`` are those of ``make_sums``, if known."""
-    model: State | FoldModel | LeavePairOut
+    model: State | Fused | FoldModel | LeavePairOut
     sums = make_sums(design, Y, task) if sums is None else sums
     if task.splits is None or sums is None:
         model = _left_out_singly(design, Y, alpha, task)
@@ -155,12 +157,14 @@ def make_model(
     return Hierarchy(grouped, task.parents, task.groups) if task.parents else grouped
 
 
-def _left_out_singly(design: Design, Y: Floats, alpha: float, task: Task) -> State | LeavePairOut:
+def _left_out_singly(design: Design, Y: Floats, alpha: float, task: Task) -> State | Fused | LeavePairOut:
     """The models without splits: samples, or pairs of samples, are left out one at a time."""
     if task.queries is not None:
         return RankModel(design, Y, alpha, task.loss)
     if task.loss == "auc":
         return PairModel(design, Y, alpha)
+    if task.form == "fused" and task.loss == "squared" and not task.groups:
+        return Fused(design, Y, alpha, task.size, design.n_samples * design.n_features > FUSED_COMPILED_FROM)
     finder = _finder(design, Y.shape[1], task)
     if isinstance(finder, Follower) and task.search != "backward":
         finder.prepare(design)
