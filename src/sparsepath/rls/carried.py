@@ -117,37 +117,43 @@ class Columns:
         return products, squares
 
     def judged(
-        self, features: NDArray[np.intp], pivots: Floats, tau: Floats, R: Floats, p: Floats
+        self,
+        some: slice | NDArray[np.intp],
+        inverse: Floats,
+        tau: Floats,
+        targets: Floats,
+        p: Floats,
     ) -> Floats:
-        """Sums of ((r - z tau) / (p - z^2 / pivot))^2 for some rows; infinite without room in p."""
+        """Sums of ((r - z tau) / (p - z^2 inverse))^2 for some rows; infinite without room in p."""
         m, change = self.design.n_samples, self.pending
         if self.compiled:
             from sparsepath.rls.compiled_fused import judge
 
             D = p if change is None else change.D
             f = np.zeros(0) if change is None else self._f
-            out = np.empty(len(features))
+            out = np.empty(len(tau))
 
             def work(low: int, high: int) -> None:
-                judge(self.rows, features, low, high, D, f, tau, 1.0 / pivots, R, p, ROOM, out)
+                judge(self.rows, some, low, high, D, f, tau, inverse, targets, p, ROOM, out)
 
-            self._share_out(work, len(features))
+            self._share_out(work, len(tau))
             return out
-        z = self.rows[features, :m]
+        z = self.rows[some, :m]
         if change is not None:
-            z -= self._f[features, None] * change.D[:m]
+            z = z - self._f[some, None] * change.D[:m]
         left = z * z
-        left /= -pivots[:, None]
+        left *= -inverse[:, None]
         left += p
-        tight = left.min(1) <= ROOM
-        if tight.any():
+        full = left.min() <= ROOM
+        tight = left.min(1) <= ROOM if full else slice(0)
+        if full:
             np.maximum(left, ROOM, out=left)
-        out = np.zeros(len(features))
-        for r, step in zip(R, tau.T, strict=True):
+        out = np.zeros(len(tau))
+        for r, step in zip(targets, tau.T, strict=True):
             e = z * -step[:, None]
             e += r[:m]
             e /= left
-            out += np.einsum("ij,ij->i", e, e)
+            out += np.vecdot(e, e)
         out[tight] = np.inf
         return out
 

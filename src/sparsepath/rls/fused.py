@@ -42,6 +42,7 @@ from sparsepath.rls.state import COLLINEAR, OFF_CENTRE, VANISHED
 from sparsepath.rls.update import Costs, Update, limit, pick
 
 ROUNDING = 1e-11  # part of the sums in a bound that may be rounding
+EVERYONE = 1 << 14  # numbers in all rows up to which bounds take longer than judging everyone
 BATCH = 8  # candidates judged at once after the first; then four times as many, and so on
 MOST = np.finfo(float).max  # bounds above are infinite: the row is out of the question
 ROOM_AT_FIRST = 128  # features for which there is room from the start, at most
@@ -78,6 +79,7 @@ class Fused:
             raise InputError(f"alpha={alpha!r}; the penalty must be a finite number, zero or more.")
         self.design, self.alpha = design, float(alpha)
         self.costs: Costs | None = None
+        self.form = ""
         m, n, T = design.n_samples, design.n_features, Y.shape[1]
         w = design.weights
         self.y_mean = (w @ Y) / design.total if design.fit_intercept else np.zeros(T)
@@ -94,6 +96,7 @@ class Fused:
         self._floor = COLLINEAR**2 * design.squares + (OFF_CENTRE * design.sizes) ** 2
         self._computed = design.squares + alpha  # pivots of the rows when last computed afresh
         self._live = ~design.constant
+        self._features = np.arange(n)
         self.chosen: list[int] = []
         self._places: list[int] = []  # where in a row their coefficients stand
         self._asked: tuple[tuple[int, ...], NDArray[np.bool_]] | None = None
@@ -271,40 +274,50 @@ class Fused:
 
     def _best_addition(self, allowed: NDArray[np.bool_]) -> Update | None:
         pivots, c, h, q = self._sums(allowed)
-        total, everything = self.design.total, self.empty_error
         closed = pivots <= self._floor
         closed |= ~allowed
-        pivots[closed] = 1.0
-        tau = c / pivots[:, None]
-        rise = tau * tau * q[:, None]
-        rise *= 1.0 - 2.0 * ROUNDING
-        rise -= 2.0 * tau * h
+        pivots[closed] = np.inf
+        inverse = 1.0 / pivots
+        tau = c * inverse[:, None]
+        if len(tau) * self.design.n_samples <= EVERYONE and not self._columns.compiled:
+            errors = self._errors(slice(None), inverse, tau)
+            errors[closed] = np.inf
+            return pick("add", self._features, errors, self.empty_error, self._values(errors))
         # By Cauchy and Schwarz 2 |tau h| <= u'r + tau^2 q, so that this is more than rounding.
-        bounds = (rise.sum(1) + (1.0 - 2.0 * ROUNDING) * self._ur) / total
-        if self.costs is not None:
-            bounds = self.costs.worth(np.arange(len(bounds)), bounds, self.error)
+        change = tau * ((1.0 - 2.0 * ROUNDING) * q)[:, None]
+        change -= 2.0 * h
+        change *= tau
+        bounds = change[:, 0] if self._T == 1 else change.sum(1)
+        bounds += (1.0 - 2.0 * ROUNDING) * self._ur
+        bounds = self._values(bounds / self.design.total)
         bounds[closed] = np.inf
-        best = bounds.argmin()
-        if closed[best]:
+        some, batch, least = bounds.argmin(keepdims=True), BATCH, np.inf
+        if closed[some[0]]:
             return None
-        found, errors, values = np.zeros(0, np.intp), np.zeros(0), np.zeros(0)
-        some, batch = np.array([best], dtype=np.intp), BATCH
+        judged: list[tuple[NDArray[np.intp], Floats, Floats]] = []
         while len(some):
-            judged = self._columns.judged(
-                some, pivots[some], tau[some], self._V[: self._T], self.p
-            )
-            judged /= total
-            found, errors = np.append(found, some), np.append(errors, judged)
-            if self.costs is not None:
-                judged = self.costs.worth(some, judged, self.error)
-            values = np.append(values, judged)
+            errors = self._errors(some, inverse[some], tau[some])
+            judged.append((some, errors, self._values(errors, some)))
+            least = min(least, float(judged[-1][2].min()))
             bounds[some] = np.inf
-            least = min(limit(float(values.min()), everything), MOST)
-            some = (bounds <= least).nonzero()[0]
+            some = (bounds <= min(limit(least, self.empty_error), MOST)).nonzero()[0]
             if len(some) > batch:
                 some = some[np.argsort(bounds[some], kind="stable")[:batch]]
                 batch *= 4
-        return pick("add", found, errors, everything, values)
+        features, errors, values = map(np.concatenate, zip(*judged, strict=True))
+        return pick("add", features, errors, self.empty_error, values)
+
+    def _errors(self, some: slice | NDArray[np.intp], inverse: Floats, tau: Floats) -> Floats:
+        """The criterion with each of some features added."""
+        errors = self._columns.judged(some, inverse, tau, self._V[: self._T], self.p)
+        errors /= self.design.total
+        return errors
+
+    def _values(self, errors: Floats, features: NDArray[np.intp] | None = None) -> Floats:
+        """What additions are compared by: the criterion, or what it gains per cost."""
+        if self.costs is None:
+            return errors
+        return self.costs.worth(self._features if features is None else features, errors, self.error)
 
     def _sums(self, allowed: NDArray[np.bool_]) -> tuple[Floats, Floats, Floats, Floats]:
         """Of every row: pivot; per target <row, y> and z'u; sum z^2/p^2."""

@@ -17,9 +17,11 @@ from sparsepath.errors import FileError, InputError, PathWarning
 from sparsepath.files import replacing
 from sparsepath.path import SelectionPath
 from sparsepath.rls.design import Design
+from sparsepath.rls.elimination import Elimination
 from sparsepath.rls.finders import BoundFinder, CacheFinder, EveryFinder, Follower
 from sparsepath.rls.fold_losses import FoldLossModel
 from sparsepath.rls.folds import FoldModel, Split, SplitSums
+from sparsepath.rls.forms import FORMS, Form, form_for
 from sparsepath.rls.fused import Fused
 from sparsepath.rls.groups import Grouped
 from sparsepath.rls.hierarchy import Hierarchy, Kept, complete
@@ -32,9 +34,6 @@ from sparsepath.rls.stopping import Rule, StopRule, begun
 from sparsepath.rls.update import Costs, Update
 from sparsepath.steps import Move
 
-FORMS = ("auto", "fused", "gram", "pass", "cache", "blocks")
-FUSED_COMPILED_FROM = 1 << 16
-CACHE_FROM = 1 << 20  # numbers in X from which the compiled cache search pays for its start
 RESERVED = 128  # features for which there is room from the start
 CHECKPOINT_SECONDS = 2.0
 
@@ -136,7 +135,7 @@ def make_model(
     design: Design, Y: Floats, alpha: float, task: Task, sums: SplitSums | None = None
 ) -> Model:
     """The empty model, judged as the task asks; ``sums`` are those of ``make_sums``, if known."""
-    model: State | Fused | FoldModel | LeavePairOut
+    model: State | Fused | Elimination | FoldModel | LeavePairOut
     sums = make_sums(design, Y, task) if sums is None else sums
     if task.splits is None or sums is None:
         model = _left_out_singly(design, Y, alpha, task)
@@ -157,47 +156,44 @@ def make_model(
     return Hierarchy(grouped, task.parents, task.groups) if task.parents else grouped
 
 
-def _left_out_singly(design: Design, Y: Floats, alpha: float, task: Task) -> State | Fused | LeavePairOut:
+def _left_out_singly(design: Design, Y: Floats, alpha: float, task: Task) -> State | Fused | Elimination | LeavePairOut:
     """The models without splits: samples, or pairs of samples, are left out one at a time."""
     if task.queries is not None:
         return RankModel(design, Y, alpha, task.loss)
     if task.loss == "auc":
         return PairModel(design, Y, alpha)
-    if task.form == "fused" and task.loss == "squared" and not task.groups:
-        return Fused(design, Y, alpha, task.size, design.n_samples * design.n_features > FUSED_COMPILED_FROM)
-    finder = _finder(design, Y.shape[1], task)
-    if isinstance(finder, Follower) and task.search != "backward":
-        finder.prepare(design)
-    state = State(design, Y, alpha, Loss(task.loss), finder)
-    state.reserve(min(task.size, RESERVED))
-    return state
+    if task.search == "backward" and not task.groups:
+        return Elimination(design, Y, alpha, Loss(task.loss))
+    if task.form not in FORMS:
+        raise InputError(f"form={task.form!r} is not known; use one of {', '.join(FORMS)}.")
+    form = form_for(
+        design,
+        loss=task.loss,
+        n_targets=Y.shape[1],
+        steps=task.size,
+        grouped=bool(task.groups),
+        asked=task.form,
+        memory=task.memory,
+    )
+    model: State | Fused
+    if form.name == "fused":
+        model = Fused(design, Y, alpha, task.size, form.compiled)
+    else:
+        finder = _finder(form, task.size)
+        if isinstance(finder, Follower) and task.search != "backward":
+            finder.prepare(design)
+        model = State(design, Y, alpha, Loss(task.loss), finder)
+        model.reserve(min(task.size, RESERVED))
+    model.form = str(form)
+    return model
 
 
-def _finder(design: Design, n_targets: int, task: Task) -> Finder:
-    """The cheapest finder for the task, or the one that was asked for."""
-    form = task.form
-    if form not in FORMS:
-        raise InputError(f"form={form!r} is not known; use one of {', '.join(FORMS)}.")
-    if task.loss == "squared":
-        if form in ("cache", "blocks"):
-            return EveryFinder()
-        return BoundFinder(form, task.size)
-    numbers = design.n_samples * design.n_features
-    fits = 8 * numbers <= (default_memory() if task.memory is None else task.memory)
-    worth = form == "cache" or numbers >= CACHE_FROM
-    if n_targets == 1 and fits and worth and form != "blocks":
-        return CacheFinder(task.size)
-    return EveryFinder()
-
-
-def default_memory() -> float:
-    """A quarter of the machine's memory, in bytes; 2 GiB where that cannot be told."""
-    import os
-
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 4
-    except (AttributeError, ValueError, OSError):
-        return 2.0**31
+def _finder(form: Form, steps: int) -> Finder:
+    if form.name == "cache":
+        return CacheFinder(steps)
+    if form.name == "blocks":
+        return EveryFinder()
+    return BoundFinder("auto" if form.name == "bounds" else form.name, steps)
 
 
 def run(
@@ -224,10 +220,9 @@ def run(
     trail = Trail(watch_all, _rules(design, Y, alpha, task))
     try:
         model = make_model(design, Y, alpha, task, sums)
+        trail.form = getattr(model, "form", "")
         if task.search == "backward":
-            for feature in _full(design, task):
-                if feature not in model.chosen:
-                    model.apply_update(Update("add", feature, np.nan))
+            begin(model, _full(design, task))
             trail.start = tuple(model.chosen)
             trail.note(model)
         else:
@@ -253,6 +248,17 @@ def run(
         if keeper is not None:
             keeper.write(trail, now=True)
     return trail
+
+
+def begin(model: Model, features: Sequence[int]) -> None:
+    """The empty model with these features added, at once where it can."""
+    inside = model.model if isinstance(model, Hierarchy) else model
+    if isinstance(inside, Elimination):
+        inside.begin(features)
+        return
+    for feature in features:
+        if feature not in model.chosen:
+            model.apply_update(Update("add", feature, np.nan))
 
 
 def _full(design: Design, task: Task) -> list[int]:
@@ -304,6 +310,7 @@ def finish(
             "n_samples": design.n_samples,
             "n_features": design.n_features,
             "fingerprint": fingerprint(design),
+            **({"form": trail.form} if trail.form else {}),
         },
         complete=trail.stopped != "interrupted",
         stopped=trail.stopped,

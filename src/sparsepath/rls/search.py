@@ -63,6 +63,8 @@ class Trail:
         The criterion where the search began.
     stopped : str
         Why the search ended.
+    form : str
+        In which form the search was run, and why.
     """
 
     def __init__(
@@ -72,6 +74,7 @@ class Trail:
         self.moves: list[Move] = []
         self.start: tuple[int, ...] = ()
         self.stopped = ""
+        self.form = ""
         self.size = 0
         self._chosen: list[int] = []
         self.first_error = np.inf
@@ -92,11 +95,12 @@ class Trail:
             self.first_error = model.error
         if update is not None:
             seconds = self.seconds() if seconds is None else seconds
-            for i in self._chosen:
-                if i not in model.chosen:
+            before, now = set(self._chosen), set(model.chosen)
+            for i in self._chosen if len(before - now) else ():
+                if i not in now:
                     self.moves.append(Move("drop", i, model.error, seconds))
-            for i in model.chosen:
-                if i not in self._chosen:
+            for i in model.chosen if len(now - before) else ():
+                if i not in before:
                     self.moves.append(Move("add", i, model.error, seconds))
         self._chosen = list(model.chosen)
         known = self.steps.get(size)
@@ -301,7 +305,8 @@ def _addition(model: Model, trail: Trail, candidates: Sequence[int]) -> Update |
 
 
 def _without(features: Iterable[int], others: Iterable[int]) -> list[int]:
-    return [i for i in features if i not in set(others)]
+    kept = set(others)
+    return [i for i in features if i not in kept]
 
 
 SWAP_GAIN = 1e-9  # relative gain that makes an exchange worth while

@@ -61,6 +61,6 @@ def rls_state(
         design = make_design(
             X, weights, threads, fit_intercept=fit_intercept, standardize=standardize
         )
-        state = make_model(design, Y, alpha, Task(loss=loss))
+        state = make_model(design, Y, alpha, Task(loss=loss, form="bounds"))
         assert isinstance(state, State)
         yield state
