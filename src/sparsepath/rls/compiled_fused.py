@@ -80,3 +80,64 @@ def judge(rows, which, low, high, D, f, tau, inverse, targets, p, room, out):  #
                 e = (r[j] - z[j] * a) / left[j]
                 total += e * e
         out[k] = total if tight == 0.0 else np.inf
+
+
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+def eliminate(rows, X, low, high, row, d, alpha, r, p, a, room, ds, w, errors):  # type: ignore[no-untyped-def]
+    """Make a removal in the rows from ``low`` to ``high``, in place, and judge the next ones.
+
+    See ``elimination.py``: rows hold N, and M behind it unless there is ``X``, the wide form. ``ds``
+    and ``w`` get what d and w become, ``errors`` the sums of ((r + N w/d) / (p + N^2/d))^2.
+    """
+    m, T, width = p.size, r.shape[0], row.size
+    wide = X.size > 0
+    Nb, tail = row[:m], row[m:]
+    left = np.empty(m)
+    for i in range(low, high):
+        N, M = rows[i, :m], rows[i, m:width]
+        f = 0.0
+        if wide:
+            x = X[i]
+            for j in range(m):
+                f += x[j] * Nb[j]
+            f /= -alpha * d
+        else:
+            for j in range(M.size):
+                f += M[j] * tail[j]
+            f /= d
+        for j in range(m):
+            N[j] -= f * Nb[j]
+        own = 0.0
+        if wide:
+            x = X[i]
+            for j in range(m):
+                own += x[j] * N[j]
+            own = (1.0 - own) / alpha
+        else:
+            for j in range(M.size):
+                M[j] -= f * tail[j]
+                own += M[j] * M[j]
+        ds[i] = own
+        inverse = 1.0 / own
+        tight = total = 0.0
+        for j in range(m):
+            left[j] = p[j] + N[j] * N[j] * inverse
+            tight += 1.0 if left[j] <= room else 0.0
+        for t in range(T):
+            residual = r[t]
+            coefficient = 0.0
+            if wide:
+                x = X[i]
+                for j in range(m):
+                    coefficient += x[j] * residual[j]
+                coefficient /= alpha
+            else:
+                along = a[t]
+                for j in range(M.size):
+                    coefficient += M[j] * along[j]
+            w[i, t] = coefficient
+            step = coefficient * inverse
+            for j in range(m):
+                e = (residual[j] + N[j] * step) / left[j]
+                total += e * e
+        errors[i] = total if tight == 0.0 else np.inf

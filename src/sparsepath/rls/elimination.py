@@ -24,9 +24,10 @@ is used instead. Either form is set up again whenever half of the features are g
 """
 
 import copy
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import lapack
 
 from sparsepath.data.blocks import Floats
@@ -98,13 +99,13 @@ class Elimination:
 
     def coef(self) -> Floats:
         """Coefficients of the chosen features in the units of the data, |S| x T."""
-        places = np.argsort(self._features)[np.argsort(np.argsort(self.chosen))]
         self._bring_up()
-        return self.design.scales[self.chosen, None] * self._w[places]
+        order = self._order
+        return self.design.scales[order, None] * self._w[self._place[order]]
 
     def intercept(self) -> Floats:
         """The constant term, one per target."""
-        return self.y_mean - self.design.means[self.chosen] @ self.coef()
+        return self.y_mean - self.design.means[self._order] @ self.coef()
 
     @property
     def vanished(self) -> bool:
@@ -141,15 +142,14 @@ class Elimination:
     def errors_without(self) -> Floats:
         """The criterion after dropping each chosen feature, in the order of ``chosen``."""
         self._bring_up()
-        of = dict(zip(self._features.tolist(), self._errors, strict=True))
-        return np.array([of[i] for i in self.chosen])
+        return self._errors[self._place[self._order]]
 
     def drop(self, feature: int) -> None:
         """Take a feature out."""
         if feature not in self.chosen:
             raise InputError(f"feature {feature} is not chosen; these are: {self.chosen}.")
         self._bring_up()
-        place = int(np.flatnonzero(self._features == feature)[0])
+        place = int(self._place[feature])
         m, last = self.design.n_samples, len(self._features) - 1
         row, d = self._rows[place].copy(), float(self._d[place])
         N = row[:m]
@@ -162,8 +162,11 @@ class Elimination:
             self._X[place] = self._X[last]
         else:
             self._gone.append(row[m:] / np.sqrt(d))
+        self._place[self._features[place]] = place
         self._features = self._features[:last]
-        self.chosen.remove(feature)
+        index = self.chosen.index(feature)
+        del self.chosen[index]
+        self._order = np.delete(self._order, index)
         self._pending = row, d
         self._measure()
         if 2 * last <= self._begun and last:
@@ -174,7 +177,12 @@ class Elimination:
     def _set_up(self) -> None:
         k, m = len(self.chosen), self.design.n_samples
         self._features = np.array(self.chosen, dtype=np.intp)
-        self._begun, self._first = k, list(self.chosen)
+        self._begun = k
+        self._order = self._features.copy()
+        self._place = np.zeros(self.design.n_features, dtype=np.intp)
+        self._place[self._features] = np.arange(k)
+        self._first = self._place.copy()
+        self._compiled = self.loss.name == "squared" and k * m >= COMPILED_FROM
         self._pending: tuple[Floats, float] | None = None
         self._gone: list[Floats] = []
         X = columns_of(self.design, self._features)
@@ -238,80 +246,78 @@ class Elimination:
         """Make the rows follow the last removal, and judge the next ones."""
         if self._pending is None:
             return
-        (row, d), k, m = self._pending, len(self._features), self.design.n_samples
+        (row, d), k = self._pending, len(self._features)
         self._pending = None
-        if self._wide:
-            f = self._X[:k] @ row
-            f /= -self.alpha * d
+        self._d, self._w, self._errors = np.empty(k), np.empty((k, len(self.r))), np.empty(k)
+        if self._compiled:
+            self._compiled_pass(row, d)
         else:
-            f = self._rows[:k, m:] @ row[m:]
-            f /= d
-        self._take_off(row, f)
+            self._plain_pass(row, d)
         if self._wide:
-            left = 1.0 - np.vecdot(self._X[:k], self._rows[:k])
-            if k and left.min() < KNOWN:
+            if self.alpha * self._d.min(initial=1.0 / self.alpha) < KNOWN:
                 self._set_up()
-                return
-            self._d = left / self.alpha
-            self._w = self._X[:k] @ self.r.T / self.alpha
+            return
+        doubtful = np.flatnonzero(self._d < SECOND_GO**2 * self._computed[:k])
+        if len(doubtful):
+            self._renew(doubtful)
+            self._w[doubtful] = self._rows[doubtful, len(self.p) :] @ self._a
+            self._errors[doubtful] = self._judged(doubtful)
+
+    def _compiled_pass(self, row: Floats, d: float) -> None:
+        from sparsepath.rls.compiled_fused import eliminate
+
+        X = self._X if self._wide else np.zeros((0, 0))
+        a = np.zeros((0, 0)) if self._wide else np.ascontiguousarray(self._a.T)
+        given = (row, d, self.alpha, self.r, self.p, a, ROOM, self._d, self._w, self._errors)
+        self._each(lambda low, high: eliminate(self._rows, X, low, high, *given))
+        self._errors /= self.design.total
+
+    def _plain_pass(self, row: Floats, d: float) -> None:
+        m, k = self.design.n_samples, len(self._features)
+        rows = self._rows[:k]
+        if self._wide:
+            X = self._X[:k]
+            rows += (X @ row / (self.alpha * d))[:, None] * row
+            self._d = (1.0 - np.vecdot(X, rows)) / self.alpha
+            self._w = X @ self.r.T / self.alpha
         else:
-            self._d = np.vecdot(self._rows[:k, m:], self._rows[:k, m:])
-            doubtful = np.flatnonzero(self._d < SECOND_GO**2 * self._computed[:k])
-            if len(doubtful):
-                self._renew(doubtful)
-            self._w = self._rows[:k, m:] @ self._a
+            rows -= (rows[:, m:] @ row[m:] / d)[:, None] * row
+            self._d = np.vecdot(rows[:, m:], rows[:, m:])
+            self._w = rows[:, m:] @ self._a
         self._judge()
-
-    def _take_off(self, row: Floats, f: Floats) -> None:
-        k = len(f)
-
-        def work(low: int) -> None:
-            part = slice(low, min(k, low + step))
-            self._rows[part] -= f[part, None] * row
-
-        step = self._step(k)
-        self.design.threads.map(work, range(0, k, step), k * len(row))
 
     def _judge(self) -> None:
         """The criterion after each removal."""
-        k, m = len(self._features), self.design.n_samples
-        self._errors = np.zeros(k)
-        compiled = self.loss.name == "squared" and k * m >= COMPILED_FROM
 
-        def work(low: int) -> None:
-            part = slice(low, min(k, low + step))
-            steps = self._w[part] / self._d[part, None]
-            if compiled:
-                from sparsepath.rls.compiled_fused import judge
+        def work(low: int, high: int) -> None:
+            self._errors[low:high] = self._judged(np.arange(low, high))
 
-                out = np.empty(len(steps))
-                which, nothing = np.arange(low, low + len(steps)), np.zeros(0)
-                given = (-steps, -1.0 / self._d[part], self.r, self.p, ROOM, out)
-                judge(self._rows, which, 0, len(steps), self.p, nothing, *given)
-                self._errors[part] = out / self.design.total
-                return
-            N = self._rows[part, :m].T
-            p = self.p[:, None] + N * (N / self._d[part])
-            tight = p.min(0) <= ROOM
-            residuals = [r[:, None] + N * step for r, step in zip(self.r, steps.T, strict=True)]
-            p = np.maximum(p, ROOM)
-            errors = self.loss.total(residuals, p, self._g, self._v, self._Y)
-            self._errors[part] = np.where(tight, np.inf, errors)
+        self._errors = np.empty(len(self._features))
+        self._each(work)
 
-        step = self._step(k)
-        self.design.threads.map(work, range(0, k, step), k * m)
+    def _judged(self, places: NDArray[np.intp]) -> Floats:
+        """The criterion after some removals."""
+        N, d = self._rows[places, : self.design.n_samples].T, self._d[places]
+        p = self.p[:, None] + N * (N / d)
+        tight = p.min(0) <= ROOM
+        steps = self._w[places] / d[:, None]
+        residuals = [r[:, None] + N * step for r, step in zip(self.r, steps.T, strict=True)]
+        errors = self.loss.total(residuals, np.maximum(p, ROOM), self._g, self._v, self._Y)
+        return np.where(tight, np.inf, errors)
 
-    def _step(self, k: int) -> int:
-        """Rows taken at once; with one thread as with many."""
-        return max(1, PART_NUMBERS // self._rows.shape[1])
+    def _each(self, work: Callable[[int, int], None]) -> None:
+        """Share out the rows; each is computed in the same way whoever does it."""
+        k, width = len(self._features), self._rows.shape[1]
+        step = max(1, PART_NUMBERS // width)
+        parts = [(i, min(k, i + step)) for i in range(0, k, step)]
+        self.design.threads.map(lambda part: work(*part), parts, k * width)
 
-    def _renew(self, places: Floats) -> None:
+    def _renew(self, places: NDArray[np.intp]) -> None:
         """Compute some rows afresh: what is left of a row of M when those dropped are taken off."""
         m = self.design.n_samples
         gone = np.array(self._gone)
-        begun = {feature: place for place, feature in enumerate(self._first)}
         for i in places:
-            row = self._M[begun[int(self._features[i])]].copy()
+            row = self._M[self._first[self._features[i]]].copy()
             for _ in range(2):
                 row -= (gone @ row) @ gone
             self._rows[i, :m], self._rows[i, m:] = row @ self._Z, row

@@ -96,10 +96,10 @@ class Trail:
         if update is not None:
             seconds = self.seconds() if seconds is None else seconds
             before, now = set(self._chosen), set(model.chosen)
-            for i in self._chosen if len(before - now) else ():
+            for i in self._chosen:
                 if i not in now:
                     self.moves.append(Move("drop", i, model.error, seconds))
-            for i in model.chosen if len(now - before) else ():
+            for i in model.chosen:
                 if i not in before:
                     self.moves.append(Move("add", i, model.error, seconds))
         self._chosen = list(model.chosen)
