@@ -114,6 +114,7 @@ class SparseRLS(PathSelector, CallbackSupportMixin, BaseEstimator):
                 threads,
                 fit_intercept=self.fit_intercept,
                 standardize=self.standardize,
+                memory=self.memory_budget,
             )
             task = self._task(X, labels, groups, names, design)
             alphas = self._alphas(design, Y)

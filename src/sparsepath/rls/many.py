@@ -4,10 +4,9 @@ Permutation tests, resampling and nested cross-validation ask for the path of hu
 that differ only in their target, their sample weights or their rows. Each of them is searched as
 ``SparseRLSRegressor`` searches, with the same choices; what they have in common is prepared once.
 
-Small problems are searched by one compiled loop each, a thread per problem. Larger ones, for which
-bounds are the better form (``forms.py``), are searched one after another; if they are parts of the
-same rows, their Gram matrices come from one: products over all rows less those over the rows that
-are left out.
+Small problems are searched by one compiled loop each, a thread per problem. Larger ones are searched
+as single ones are; if they are parts of the same rows and such a search takes the whole Gram matrix
+(``finders.py``), theirs come from one: products over all rows less those over the rows left out.
 """
 
 from collections.abc import Sequence
@@ -23,6 +22,7 @@ from sparsepath.errors import InputError
 from sparsepath.rls.candidates import SECOND_GO
 from sparsepath.rls.carried import columns_of
 from sparsepath.rls.design import Design
+from sparsepath.rls.finders import BoundFinder
 from sparsepath.rls.forms import form_for
 from sparsepath.rls.fused import ROUNDING
 from sparsepath.rls.losses import ROOM
@@ -162,12 +162,20 @@ class _Problems:
 
             threads.map(work, range(count))
             return out
-        gram = _LeftOut(self, threads) if self.rows is not None and form.name != "fused" else None
-        for i in range(count):
-            mine = self._design(i, threads) if design is None else design
+        takes_all = BoundFinder("auto", k).takes_all(one) and form.name == "bounds"
+        gram = _LeftOut(self, threads) if self.rows is not None and takes_all else None
+
+        def search(i: int) -> None:
+            mine = self._design(i, alone) if design is None else design
             if gram is not None:
                 gram.lend(mine, np.asarray(self.rows[i]))  # type: ignore[index]
             self._plain(mine, self._target(i), out, i)
+
+        if design is not None:  # one after another, with all threads for each
+            for i in range(count):
+                search(i)
+        else:
+            threads.map(search, range(count))
         return out
 
     def _design(self, i: int, threads: Threads) -> Design:
@@ -175,9 +183,8 @@ class _Problems:
         if self.rows is None:
             return make_design(self.X, weights, threads, **self.options)
         rows = self.rows[i]
-        part = self.X[rows]
-        if isinstance(self.X, np.ndarray) and not self.X.flags.c_contiguous:
-            part = np.asfortranarray(part)
+        by_column = isinstance(self.X, np.ndarray) and self.X.flags.f_contiguous
+        part = self.X.T.take(rows, axis=1).T if by_column else self.X[rows]
         return make_design(part, weights[rows], threads, **self.options)
 
     def _target(self, i: int) -> Floats:
@@ -244,7 +251,7 @@ class _LeftOut:
             V *= np.sqrt(whole.weights[part, None])
             return V.T @ V
 
-        return sum(whole.threads.map(products, parts), np.zeros((n, n)))
+        return sum(map(products, parts), np.zeros((n, n)))
 
     def lend(self, design: Design, rows: NDArray[np.intp]) -> None:
         """Give a design over some of the rows its Gram matrix, if that is cheaper than its own."""

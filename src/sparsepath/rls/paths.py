@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.data.blocks import Floats, row_blocks
+from sparsepath.data.blocks import Floats, row_blocks, turned
 from sparsepath.data.threads import Threads
 from sparsepath.errors import FileError, InputError, PathWarning
 from sparsepath.files import replacing
@@ -19,9 +19,10 @@ from sparsepath.path import SelectionPath
 from sparsepath.rls.design import Design
 from sparsepath.rls.elimination import Elimination
 from sparsepath.rls.finders import BoundFinder, CacheFinder, EveryFinder, Follower
+from sparsepath.rls.fold_elimination import FoldElimination
 from sparsepath.rls.fold_losses import FoldLossModel
 from sparsepath.rls.folds import FoldModel, Split, SplitSums
-from sparsepath.rls.forms import FORMS, Form, form_for
+from sparsepath.rls.forms import FORMS, TURNED_FROM, Form, default_memory, form_for
 from sparsepath.rls.fused import Fused
 from sparsepath.rls.groups import Grouped
 from sparsepath.rls.hierarchy import Hierarchy, Kept, complete
@@ -107,8 +108,16 @@ def make_design(
     fit_intercept: bool = True,
     standardize: bool = False,
     n_blocks: int | None = None,
+    memory: float | None = None,
 ) -> Design:
-    """The data of a problem, ready for any target, penalty and search."""
+    """The data of a problem, ready for any target, penalty and search.
+
+    Large data that do not lie in memory column by column as float64 are turned once, if a copy takes
+    no more than ``memory`` bytes (default: a quarter of the machine's).
+    """
+    limit = default_memory() if memory is None else memory
+    if isinstance(X, np.ndarray) and X.size >= TURNED_FROM and 8 * X.size <= limit:
+        X = turned(X, threads)
     return Design(
         row_blocks(X, n_blocks),
         weights,
@@ -140,7 +149,9 @@ def make_model(
     if task.splits is None or sums is None:
         model = _left_out_singly(design, Y, alpha, task)
     elif task.loss == "squared":
-        model = FoldModel(design, Y, alpha, task.splits, task.pooled, sums)
+        dropping = task.search == "backward" and not task.groups
+        kind = FoldElimination if dropping else FoldModel
+        model = kind(design, Y, alpha, task.splits, task.pooled, sums)
     elif task.loss in ("auc", "disagreement"):
         one = np.zeros(design.n_samples, dtype=np.intp)
         queries = one if task.queries is None else task.queries
@@ -253,7 +264,7 @@ def run(
 def begin(model: Model, features: Sequence[int]) -> None:
     """The empty model with these features added, at once where it can."""
     inside = model.model if isinstance(model, Hierarchy) else model
-    if isinstance(inside, Elimination):
+    if isinstance(inside, Elimination | FoldElimination):
         inside.begin(features)
         return
     for feature in features:
