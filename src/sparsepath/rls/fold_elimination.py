@@ -39,6 +39,8 @@ class FoldElimination(FoldModel):
     def begin(self, features: Sequence[int]) -> None:
         """The model on these features."""
         S, sums = list(features), self.sums
+        if not S:
+            return
         columns = [tuple(of[..., S] for of in self._columns(i)) for i in S]
         K, D, everywhere = (np.stack(of, axis=-2) for of in zip(*columns, strict=True))
         pivots = _pivots(K + self.alpha * np.eye(len(S)))
@@ -124,8 +126,9 @@ class FoldElimination(FoldModel):
 
 
 def _pivots(A: Floats) -> Floats:
-    """What is left of each diagonal element when those before are eliminated; zero from where it fails."""
+    """What is left of each diagonal element when those before are eliminated; zero where none is."""
     root = np.sqrt(np.einsum("fii->fi", A))
+    root[root == 0] = 1.0
     out = np.zeros(root.shape)
     for pivots, scale, matrix in zip(out, root, A, strict=True):
         L, failed = lapack.dpotrf(matrix / np.outer(scale, scale), lower=1)
