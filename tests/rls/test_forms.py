@@ -99,7 +99,7 @@ def test_data_are_turned_as_they_are(monkeypatch, kind, order):
 # --- the fused form -------------------------------------------------------------------------------
 
 
-@examples(25)
+@examples(15)
 @given(problems(max_m=16, max_n=8, alphas=[1.0, 0.01, 0.0]), st.booleans())
 def test_compiled_and_plain_against_refits(case, compiled):
     counted = int(np.count_nonzero(weights_of(case)))

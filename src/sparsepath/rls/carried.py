@@ -108,7 +108,16 @@ class Columns:
             change = Change(nothing, nothing, NO_CHANGE)
         place = change.place if change.place < 0 else m + change.place
         products, squares = np.zeros((n, len(V))), np.zeros((n, 2))
-        given = (live, change.D, change.dual, place, write, np.ascontiguousarray(V), W[0].copy(), W[1].copy())
+        given = (
+            live,
+            change.D,
+            change.dual,
+            place,
+            write,
+            np.ascontiguousarray(V),
+            W[0].copy(),
+            W[1].copy(),
+        )
 
         def work(low: int, high: int) -> None:
             follow(self.rows, low, high, *given, self._f, products, squares)

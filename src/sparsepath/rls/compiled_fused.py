@@ -86,8 +86,8 @@ def judge(rows, which, low, high, D, f, tau, inverse, targets, p, room, out):  #
 def eliminate(rows, X, low, high, row, d, alpha, r, p, a, room, ds, w, errors):  # type: ignore[no-untyped-def]
     """Make a removal in the rows from ``low`` to ``high``, in place, and judge the next ones.
 
-    See ``elimination.py``: rows hold N, and M behind it unless there is ``X``, the wide form. ``ds``
-    and ``w`` get what d and w become, ``errors`` the sums of ((r + N w/d) / (p + N^2/d))^2.
+    See ``elimination.py``: rows hold N, and M behind it unless there is ``X``, the wide form.
+    ``ds`` and ``w`` get what d and w become, ``errors`` the sums of ((r + N w/d) / (p + N^2/d))^2.
     """
     m, T, width = p.size, r.shape[0], row.size
     wide = X.size > 0

@@ -84,10 +84,10 @@ def _measure(V, p, weights, room, u, inverses, losses):  # type: ignore[no-untyp
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
-def forward(X, y, p, weights, alpha, floor, squares, allowed, guards, subset, errors, deviations, coef):  # type: ignore[no-untyped-def]  # fmt: skip
+def forward(X, y, p, weights, alpha, floor, squares, allowed, guards, subset, errors, around, coef):  # type: ignore[no-untyped-def]  # fmt: skip
     """Search forward from the columns X, features by samples; return the size that was reached.
 
-    ``p`` is changed. ``subset``, ``errors`` (sums), ``deviations`` (sums of squares) and ``coef``
+    ``p`` is changed. ``subset``, ``errors`` (sums), ``around`` (sums of squares) and ``coef``
     get the path; ``guards`` are room, tie, tie floor, second go, vanished and rounding.
     """
     room, tie, tie_floor, second_go, vanished, rounding = guards
@@ -104,9 +104,9 @@ def forward(X, y, p, weights, alpha, floor, squares, allowed, guards, subset, er
     live, computed = allowed.copy(), squares + alpha
     u, inverses, losses, left = np.zeros((T, m)), np.zeros(m), np.zeros(m), np.zeros(m)
     values, pivots, tau = np.zeros(n), np.zeros(n), np.zeros((n, T))
-    total, around, tight, rr = _measure(V[:, :m], p, weights, room, u, inverses, losses)
+    total, off, tight, rr = _measure(V[:, :m], p, weights, room, u, inverses, losses)
     errors[0] = total if tight == 0.0 else np.inf
-    deviations[0] = around
+    around[0] = off
     empty, everything = errors[0], rr
     k = 0
     while k < size and rr > vanished * vanished * everything:
@@ -178,9 +178,9 @@ def forward(X, y, p, weights, alpha, floor, squares, allowed, guards, subset, er
         live[b] = False
         subset[k] = b
         k += 1
-        total, around, tight, rr = _measure(V[:, :m], p, weights, room, u, inverses, losses)
+        total, off, tight, rr = _measure(V[:, :m], p, weights, room, u, inverses, losses)
         errors[k] = total if tight == 0.0 else np.inf
-        deviations[k] = around
+        around[k] = off
         for i in range(k):
             for t in range(T):
                 coef[k, i, t] = V[t, m + i]

@@ -4,15 +4,16 @@ With the letters of ``state.py``, N = X_S A^-1 (m x k) and d = diag A^-1, droppi
 
     r + N_b w_b / d_b          p + N_b^2 / d_b          N_l - f_l N_b,   f_l = (A^-1)_lb / d_b,
 
-so that one pass makes a removal and judges all the next ones (Pahikkala, Airola, Gieseke, Kramer,
-"Unsupervised multi-class regularized least-squares classification", and the floating search of the
-same group, have it in this form). What differs from there is where d and f come from.
+so that one pass makes a removal and judges all the next ones, as in Pahikkala, Airola and
+Salakoski, "Feature selection for regularized least-squares: new computational short-cuts and fast
+algorithmic implementations". What differs from there is where d and f come from.
 
 *Tall.* A^-1 = M M' with M = R^-1, from a Householder factorisation of the augmented columns
 [X_S; sqrt(alpha) I] = [Z; .] R, and N = M Z'. Rows of M with a feature less are rows of M made
 orthogonal to that feature's row: the removals are Gram-Schmidt on the rows [N_l, M_l], with
-f_l = M_l'M_b / |M_b|^2, d_l = |M_l|^2 and w = M Z'y. Nothing positive is a difference. A row of which
-less than ``SECOND_GO`` is left is computed afresh: M_l orthogonal to the directions dropped, N_l = M_l Z'.
+f_l = M_l'M_b / |M_b|^2, d_l = |M_l|^2 and w = M Z'y. Nothing positive is a difference. A row of
+which less than ``SECOND_GO`` is left is computed afresh: M_l orthogonal to the directions dropped,
+N_l = M_l Z'.
 
 *Wide* (k well above m). M would be k x k. From X_S' = V S U' come N = V S/(S^2 + alpha) U' and
 P = U alpha/(S^2 + alpha) U'; since X'N = I - alpha A^-1 and X'r = alpha w,
@@ -60,6 +61,15 @@ class Elimination:
     error : float
         The criterion, a mean per sample.
     """
+
+    _place: NDArray[np.intp]
+    _order: NDArray[np.intp]
+    _w: Floats
+    _d: Floats
+    _computed: Floats
+    _errors: Floats
+    _wide: bool
+    _pending: tuple[Floats, float] | None = None
 
     def __init__(self, design: Design, Y: Floats, alpha: float, loss: Loss) -> None:
         if not alpha >= 0 or not np.isfinite(alpha):
@@ -183,7 +193,7 @@ class Elimination:
         self._place[self._features] = np.arange(k)
         self._first = self._place.copy()
         self._compiled = self.loss.name == "squared" and k * m >= COMPILED_FROM
-        self._pending: tuple[Floats, float] | None = None
+        self._pending = None
         self._gone: list[Floats] = []
         X = columns_of(self.design, self._features)
         self._computed = np.ones(k)
@@ -206,9 +216,7 @@ class Elimination:
         Q, R = np.linalg.qr(stacked) if k else (stacked, np.zeros((0, 0)))
         low = np.flatnonzero(np.square(np.diag(R)) <= self._floor())
         if len(low):
-            raise InputError(
-                f"feature {self.chosen[low[0]]} is collinear with the chosen ones."
-            )
+            raise InputError(f"feature {self.chosen[low[0]]} is collinear with the chosen ones.")
         self._Z = np.ascontiguousarray(Q[:m].T)
         self._M = lapack.dtrtri(R)[0] if k else R
         self._a = self._Z @ self._y.T

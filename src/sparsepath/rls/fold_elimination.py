@@ -1,13 +1,14 @@
 r"""Backward search over splits: a removal changes everything by rank one.
 
-With the letters of ``folds.py``, of every split let A = K + alpha I over the chosen features, w = A^-1 c
-its training coefficients, B = A^-1 D A^-1 and h = A^-1 (D w - e'd), e'd being the products of the
-test columns with the test target. Dropping l changes w to w - (A^-1)_l phi with phi = w_l / (A^-1)_ll,
-and the squared test error to
+With the letters of ``folds.py``, of every split let A = K + alpha I over the chosen features,
+w = A^-1 c its training coefficients, B = A^-1 D A^-1 and h = A^-1 (D w - e'd), e'd being the
+products of the test columns with the test target. Dropping l changes w to w - (A^-1)_l phi with
+phi = w_l / (A^-1)_ll, and the squared test error to
 
     SSE - 2 phi h_l + phi^2 B_ll:
 
-three numbers per feature and split. With a = (A^-1)_b, s = (A^-1)_bb and beta = B_b, dropping b makes
+three numbers per feature and split. With a = (A^-1)_b, s = (A^-1)_bb and beta = B_b, dropping b
+makes
 
     A^-1 - a a'/s      w - a phi      h - beta phi - a (h_b - B_bb phi)/s
     B - (a beta' + beta a')/s + a a' B_bb/s^2.
@@ -126,7 +127,7 @@ class FoldElimination(FoldModel):
 
 
 def _pivots(A: Floats) -> Floats:
-    """What is left of each diagonal element when those before are eliminated; zero where none is."""
+    """What is left of each diagonal element when those before are eliminated, zero if nothing."""
     root = np.sqrt(np.einsum("fii->fi", A))
     root[root == 0] = 1.0
     out = np.zeros(root.shape)

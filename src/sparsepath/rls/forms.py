@@ -1,7 +1,7 @@
 r"""In which form a search is run: one cost model, from the shape of the problem alone.
 
-Exact leave-one-out search by the squared loss has three forms with the same choices. With m samples,
-n features and k steps they take about, in nanoseconds,
+Exact leave-one-out search by the squared loss has forms with the same choices. With m samples, n
+features and k steps they take about, in nanoseconds,
 
     fused     3 m n + k (1.5e5 + 1.5 m n)               P X in memory, read and written once a step
     bounds    3 m n + k (1.3e6 + (0.4 + 25 k/m) m n)    columns of the Gram matrix, or a pass over X
@@ -9,12 +9,12 @@ n features and k steps they take about, in nanoseconds,
 
 The numbers are those of ``benchmarks/shapes.py`` on one core. The term 25 k/m says how much looser
 bounds become as leverages grow: more candidates have to be judged exactly. Whether the bounds take
-their products from the Gram matrix (tall data) or from passes over the data (sparse or wide data, or
-where batches of columns did not serve) is found out step by step; see ``finders.py``.
+their products from the Gram matrix (tall data) or from passes over the data (sparse data, or where
+batches of columns did not serve) is found out step by step; see ``finders.py``.
 
 Threads are left out: both forms share out their work, and the choice must not depend on them. The
-fused form needs a copy of the data in memory. Loops are compiled where they take longer than loading
-them does; below that everything is plain NumPy, which a first fit need not wait for.
+fused form needs a copy of the data in memory. Its loops are compiled for all but small data, where
+everything is plain NumPy: a first fit need not wait for a compiler to be loaded.
 """
 
 import os

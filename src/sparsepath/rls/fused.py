@@ -291,7 +291,7 @@ class Fused:
         bounds += (1.0 - 2.0 * ROUNDING) * self._ur
         bounds = self._values(bounds / self.design.total)
         bounds[closed] = np.inf
-        some, batch, least = bounds.argmin(keepdims=True), BATCH, np.inf
+        some, batch, least = np.array([bounds.argmin()], dtype=np.intp), BATCH, np.inf
         if closed[some[0]]:
             return None
         judged: list[tuple[NDArray[np.intp], Floats, Floats]] = []
@@ -317,7 +317,9 @@ class Fused:
         """What additions are compared by: the criterion, or what it gains per cost."""
         if self.costs is None:
             return errors
-        return self.costs.worth(self._features if features is None else features, errors, self.error)
+        return self.costs.worth(
+            self._features if features is None else features, errors, self.error
+        )
 
     def _sums(self, allowed: NDArray[np.bool_]) -> tuple[Floats, Floats, Floats, Floats]:
         """Of every row: pivot; per target <row, y> and z'u; sum z^2/p^2."""

@@ -4,9 +4,10 @@ Permutation tests, resampling and nested cross-validation ask for the path of hu
 that differ only in their target, their sample weights or their rows. Each of them is searched as
 ``SparseRLSRegressor`` searches, with the same choices; what they have in common is prepared once.
 
-Small problems are searched by one compiled loop each, a thread per problem. Larger ones are searched
-as single ones are; if they are parts of the same rows and such a search takes the whole Gram matrix
-(``finders.py``), theirs come from one: products over all rows less those over the rows left out.
+Small problems are searched by one compiled loop each, a thread per problem. Larger ones are
+searched as single ones are; if they are parts of the same rows and such a search takes the whole
+Gram matrix (``finders.py``), theirs come from one: products over all rows less those over the rows
+left out.
 """
 
 from collections.abc import Sequence

@@ -112,8 +112,8 @@ def make_design(
 ) -> Design:
     """The data of a problem, ready for any target, penalty and search.
 
-    Large data that do not lie in memory column by column as float64 are turned once, if a copy takes
-    no more than ``memory`` bytes (default: a quarter of the machine's).
+    Large data that do not lie in memory column by column as float64 are turned once, if a copy
+    takes no more than ``memory`` bytes (default: a quarter of the machine's).
     """
     limit = default_memory() if memory is None else memory
     if isinstance(X, np.ndarray) and X.size >= TURNED_FROM and 8 * X.size <= limit:
@@ -161,13 +161,15 @@ def make_model(
     model.costs = task.costs
     if not task.groups:
         return Hierarchy(model, task.parents) if task.parents else model
-    if isinstance(model, LeavePairOut):
+    if not isinstance(model, State | FoldModel):
         raise InputError("leaving out pairs goes with single columns, not with feature_groups.")
     grouped = Grouped(model, [list(group) for group in task.groups], task.size)
     return Hierarchy(grouped, task.parents, task.groups) if task.parents else grouped
 
 
-def _left_out_singly(design: Design, Y: Floats, alpha: float, task: Task) -> State | Fused | Elimination | LeavePairOut:
+def _left_out_singly(
+    design: Design, Y: Floats, alpha: float, task: Task
+) -> State | Fused | Elimination | LeavePairOut:
     """The models without splits: samples, or pairs of samples, are left out one at a time."""
     if task.queries is not None:
         return RankModel(design, Y, alpha, task.loss)
