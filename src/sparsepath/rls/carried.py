@@ -153,7 +153,7 @@ class Columns:
         left = z * z
         left *= -inverse[:, None]
         left += p
-        full = left.min() <= ROOM
+        full = np.count_nonzero(left <= ROOM)
         tight = left.min(1) <= ROOM if full else slice(0)
         if full:
             np.maximum(left, ROOM, out=left)

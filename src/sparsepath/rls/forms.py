@@ -26,7 +26,7 @@ FORMS = ("auto", "fused", "bounds", "gram", "pass", "cache", "blocks")
 READ = 3.0  # nanoseconds per number: to copy or measure the data once
 FUSED_STEP, FUSED_NUMBER = 1.5e5, 1.5
 BOUNDS_STEP, BOUNDS_NUMBER, BOUNDS_LEVERAGE = 1.3e6, 0.4, 25.0
-COMPILED_FROM = 1 << 17  # numbers in X from which the fused form is compiled
+COMPILED_FROM = 1 << 16  # numbers in X from which the fused form is compiled
 TURNED_FROM = 1 << 22  # numbers in X from which it is worth while to have the columns one by one
 CACHE_FROM = 1 << 20  # numbers in X from which the compiled cache search pays for its start
 

@@ -110,7 +110,7 @@ class Fused:
         """The criterion of the model as it stands, and u."""
         m, T = self.design.n_samples, self._T
         r, p = self._V[:T, :m], self.p
-        tight = bool(p.min() <= ROOM)
+        tight = np.count_nonzero(p <= ROOM) > 0
         if tight:
             p = np.maximum(p, ROOM)
         inverse = 1.0 / p
@@ -119,7 +119,7 @@ class Fused:
         np.multiply(inverse, inverse, out=self._W[1, :m])
         self._residual_squares = float(np.vdot(r, r))
         self._ur = float(np.vdot(e, e))
-        self._losses = np.einsum("ij,ij->j", e, e)
+        self._losses = np.square(e[0]) if T == 1 else np.square(e).sum(0)
         self.error = np.inf if tight else self._ur / self.design.total
         self._coef: Floats | None = None
 
@@ -349,7 +349,7 @@ class Fused:
         products, squares = self._columns.sums(self._live, self._V[:, :width] * W[0], W)
         pivots = squares[:, 0] + self.alpha
         doubtful = pivots < SECOND_GO**2 * self._computed
-        if doubtful.any():
+        if np.count_nonzero(doubtful):
             doubtful &= self._live & (pivots > self._floor)
         np.maximum(self._computed, pivots, out=self._computed)
         return (pivots, products[:, :T], products[:, T:], squares[:, 1]), doubtful.nonzero()[0]

@@ -1,5 +1,6 @@
 """Changes of the chosen set, and how the best of several is picked."""
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -73,8 +74,9 @@ def pick(
     None if there is none with a finite criterion.
     """
     values = errors if values is None else values
-    least = values.min(initial=np.inf)
-    if not np.isfinite(least):
+    least = float(values[values.argmin()]) if len(values) else math.inf
+    if not math.isfinite(least):
         return None
-    feature = int(features[values <= limit(least, empty_error)].min())
-    return Update(action, feature, float(errors[features == feature][0]))
+    places = (values <= limit(least, empty_error)).nonzero()[0]
+    place = places[features[places].argmin()]
+    return Update(action, int(features[place]), float(errors[place]))
