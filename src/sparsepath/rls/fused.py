@@ -174,8 +174,11 @@ class Fused:
         self._follow()
         other = copy.copy(self)
         other._columns = self._columns.duplicate()
-        for name in ("_V", "_W", "_Q", "p", "_computed", "_live"):
+        for name in ("_V", "_W", "p", "_computed", "_live"):
             setattr(other, name, getattr(self, name).copy())
+        k = len(self.chosen)
+        other._Q = np.zeros_like(self._Q)  # what is not used takes neither time nor memory
+        other._Q[:k] = self._Q[:k]
         other.chosen, other._places = list(self.chosen), list(self._places)
         return other
 
