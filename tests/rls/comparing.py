@@ -25,7 +25,7 @@ RTOL = 1e-9
 ATOL = 1e-13  # of the empty model's error: what rounding leaves of an error that vanishes
 TIE = 1e-8
 FORMS = {
-    "squared": ("gram", "pass", "blocks"),
+    "squared": ("fused", "gram", "pass", "blocks"),
     "absolute": ("cache", "blocks"),
     "zero_one": ("cache", "blocks"),
     "balanced": ("cache", "blocks"),

@@ -386,6 +386,7 @@ def test_samples_of_weight_zero_are_none(loss):
     model = SparseRLSClassifier(loss=loss, choose="min")
     whole = model.fit(X, y, sample_weight=weights).path_
     part = model.fit(X[:20], y[:20]).path_
-    assert whole.sizes == part.sizes == tuple(range(19))
+    assert whole.sizes == part.sizes  # to the end, or until there are no mistakes left
+    assert loss == "zero_one" or part.sizes == tuple(range(19))
     assert whole.subsets == part.subsets
     np.testing.assert_allclose(whole.errors_se, part.errors_se, rtol=1e-8, atol=1e-12)

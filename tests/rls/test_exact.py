@@ -209,7 +209,7 @@ def test_going_over_from_batches_to_passes_changes_nothing(monkeypatch, credit, 
     monkeypatch.setattr("sparsepath.rls.finders.COLUMNS_PER_STEP", 0)
     monkeypatch.setattr("sparsepath.rls.design.GRAM_BATCH", 3)
     design = design_of(case.X, case.sw, "three")
-    same_steps(expected, search(design, case.Y, case.alpha, 15, form="auto", search=how))
+    same_steps(expected, search(design, case.Y, case.alpha, 15, form="bounds", search=how))
 
 
 @pytest.mark.parametrize("kind", ["tall", "collinear", "scaled", "ties", "constant"])
@@ -221,7 +221,7 @@ def test_all_columns_of_the_gram_matrix_at_once_change_nothing(kind, how, standa
     design = design_of(case.X, case.sw, **options)
     expected = search(design, case.Y, case.alpha, 12, form="blocks", search=how)
     design = design_of(case.X, case.sw, "uneven", **options)
-    same_steps(expected, search(design, case.Y, case.alpha, 12, form="auto", search=how))
+    same_steps(expected, search(design, case.Y, case.alpha, 12, form="bounds", search=how))
     assert all(design.knows_gram(i) for i in range(25))
 
 
@@ -232,7 +232,7 @@ def test_the_gram_matrix_is_not_filled_for_few_steps_or_little_data(monkeypatch,
     monkeypatch.setattr("sparsepath.rls.design.GRAM_BATCH", 3)
     case = make("tall", m=60, n=25, seed=1)
     design = design_of(case.X)
-    search(design, case.Y, 1.0, size, form="auto")
+    search(design, case.Y, 1.0, size, form="bounds")
     assert 0 < sum(design.knows_gram(i) for i in range(25)) <= 3 * size
 
 
@@ -252,7 +252,8 @@ def test_compiled_loops_change_nothing(monkeypatch, kind, how, loss):
     given, asked = (case.Y, case.alpha, 12), {"search": how, "loss": loss}
     expected = search(design_of(case.X, case.sw), *given, form="blocks", **asked)
     monkeypatch.setattr("sparsepath.rls.state.COMPILED_FROM", 1)
-    for form in ("auto", "pass") if loss == "squared" else ("cache", "blocks"):
+    monkeypatch.setattr("sparsepath.rls.forms.COMPILED_FROM", 1)
+    for form in ("fused", "bounds", "pass") if loss == "squared" else ("cache", "blocks"):
         design = design_of(case.X, case.sw, "three")
         same_steps(expected, search(design, *given, form=form, **asked))
 
@@ -262,6 +263,7 @@ def in_compiled_loops(case, loss, size):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sparsepath.rls.state.COMPILED_FROM", 1)
         patch.setattr("sparsepath.data.blocks.COMPILED_FROM", 1)
+        patch.setattr("sparsepath.rls.forms.COMPILED_FROM", 1)
         dense = np.asfortranarray(case.X)
         check_all_ways(Case(dense, case.Y, case.alpha, case.sw, case.name), loss, size)
 
@@ -359,12 +361,13 @@ def test_sums_of_the_chosen_columns_follow_additions_and_removals(monkeypatch):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("form", ["pass", "gram"])
+@pytest.mark.parametrize("form", ["pass", "gram", "fused"])
 @pytest.mark.parametrize("how", ["forward", "floating"])
 def test_a_search_and_its_replay_agree_to_the_last_bit(tmp_path, monkeypatch, how, form, weighted):
     """A search by passes holds candidates by their products, a replay by products with Z."""
     monkeypatch.setattr("sparsepath.rls.state.COMPILED_FROM", 1)
     monkeypatch.setattr("sparsepath.data.blocks.COMPILED_FROM", 1)
+    monkeypatch.setattr("sparsepath.rls.forms.COMPILED_FROM", 1)
     case = correlated(7, m=300, n=10)
     X = np.asfortranarray(case.X + 3.0)
     weights = np.arange(len(X)) % 3 + 1.0 if weighted else np.ones(len(X))
@@ -391,7 +394,7 @@ def test_a_search_and_its_replay_agree_to_the_last_bit(tmp_path, monkeypatch, ho
             assert np.array_equal(step.coef, resumed.steps[size].coef)
 
 
-@pytest.mark.parametrize("form", ["auto", "pass"])
+@pytest.mark.parametrize("form", ["bounds", "pass"])
 def test_well_conditioned_candidates_are_projected_once(monkeypatch, form):
     monkeypatch.setattr("sparsepath.rls.state.COMPILED_FROM", 1)
     monkeypatch.setattr(candidates, "_once_more", None)
@@ -413,7 +416,7 @@ def test_what_the_gram_matrix_leaves_is_taken_off(monkeypatch):
     X[:, 4:] += 1e-5 * rng.standard_normal((300, 4))
     Y = X @ rng.standard_normal((8, 1)) + rng.standard_normal((300, 1))
     expected = search(design_of(X), Y, 0.0, 8, form="blocks")
-    same_steps(expected, search(design_of(X), Y, 0.0, 8))
+    same_steps(expected, search(design_of(X), Y, 0.0, 8, form="bounds"))
     assert again
 
 

@@ -20,8 +20,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsepath.data.threads import Threads
+
 Floats = NDArray[np.float64]
 
+SIDE = 64  # columns, and rows at least, of a tile that is turned
 TILE = 1 << 16  # numbers in a tile that is cast or squared: half a MiB of float64 stays in cache
 COMPILED_FROM = 1 << 22  # numbers in a matrix from which a compiled pass pays for its start
 GRAM_ROWS = 4096  # rows centred at once for the products of all columns
@@ -151,6 +154,28 @@ class DenseBlock:
                 total += tile.sum(0) if weights is None else weights[j : j + height] @ tile
             out[part] = total
         return out
+
+
+def turned(X: NDArray[Any], threads: Threads) -> NDArray[Any]:
+    """The matrix as float64 with its columns one by one in memory; itself if that is what it is.
+
+    >>> turned(np.ones((2, 3), dtype=np.int8), Threads(1)).flags.f_contiguous
+    True
+    """
+    if X.dtype == np.float64 and X.flags.f_contiguous:
+        return X
+    m, n = X.shape
+    out = np.empty((n, m))
+    tall = max(1, TILE // max(1, n)) if X.flags.c_contiguous else m
+    strips = range(0, m, max(SIDE, tall))
+
+    def turn(low: int) -> None:
+        rows = X[low : low + strips.step]
+        for i in range(0, n, SIDE):
+            out[i : i + SIDE, low : low + strips.step] = rows[:, i : i + SIDE].T
+
+    threads.map(turn, strips, m * n)
+    return out.T
 
 
 def products(X: NDArray[Any], V: Floats, start: int, which: NDArray[np.intp]) -> Floats:

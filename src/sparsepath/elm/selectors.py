@@ -31,6 +31,7 @@ class _ELMFS(PathSelector, CallbackSupportMixin, BaseEstimator):
     """What the regressor and the classifier share: parameters, search, choice of a size."""
 
     _n_folds = 5
+
     def __init__(
         self,
         max_features: int | None = None,

@@ -41,6 +41,7 @@ class MutualInfoSearch(PathSelector, CallbackSupportMixin, BaseEstimator):
     """The search that is guided by mutual information, whatever is made of its subsets."""
 
     _n_folds = 5
+
     def __init__(
         self,
         max_features: int | None = None,

@@ -72,6 +72,7 @@ class LSSVMForwardRegressor(RegressorMixin, PathSelector, CallbackSupportMixin, 
     """
 
     _n_folds = 5
+
     def __init__(
         self,
         max_features: int | None = None,

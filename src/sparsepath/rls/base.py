@@ -144,6 +144,7 @@ class SparseRLS(PathSelector, CallbackSupportMixin, BaseEstimator):
                 threads,
                 fit_intercept=self.fit_intercept,
                 standardize=self.standardize,
+                memory=self.memory_budget,
             )
             refuse_extremes(design, Y, names)
             task = counted(design, Y, self._task(X, labels, groups, names, design))

@@ -78,6 +78,7 @@ class Design:
             )
         if not fit_intercept:
             self.constant = raw == 0
+        self.standardized = standardize
         self.scales = np.ones(self.n_features)
         if standardize:
             live = ~self.constant
@@ -159,7 +160,11 @@ class Design:
         parts = self.threads.map(lambda pair: pair[0].gram(self.means, pair[1], live), pairs)
         total = np.zeros((self.n_features, self.n_features))
         total[np.ix_(live, live)] = np.sum(parts, axis=0)
-        self._gram = dict(enumerate(self.scales[:, None] * total * self.scales))
+        self.take_gram(self.scales[:, None] * total * self.scales)
+
+    def take_gram(self, gram: Floats) -> None:
+        """All products of columns as they stand, where they are known from elsewhere."""
+        self._gram = dict(enumerate(gram))
         self.has_whole_gram = True
 
     def knows_gram(self, i: int) -> bool:

@@ -81,7 +81,7 @@ class SparseRLSRegressor(RegressorMixin, SparseRLS):
     pooled : bool, default=False
         For splits: pool the errors of all test samples, rather than average the splits' means.
     memory_budget : float, optional
-        Bytes that may be used to keep intermediate results of the losses that need them all;
+        Bytes that may be used for copies of the data and for intermediate results of their size;
         default a quarter of the machine's memory. It changes the speed only.
     n_threads : int, optional
         Threads; None: one per core. It changes the speed only.

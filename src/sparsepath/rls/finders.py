@@ -119,10 +119,10 @@ class Follower:
 
     def prepare(self, design: Design) -> None:
         """Compute all columns of the Gram matrix if they are worth while."""
-        if self.form == "auto" and not design.sparse and self._takes_all(design):
+        if self.form == "auto" and not design.sparse and self.takes_all(design):
             design.fill_gram()
 
-    def _takes_all(self, design: Design) -> bool:
+    def takes_all(self, design: Design) -> bool:
         """Whether all columns of the Gram matrix are worth while, and fit beside the data."""
         numbers = design.n_features**2 * (len(design.blocks) + 1)
         most = max(GRAM_ALWAYS, GRAM_SHARE * design.n_samples * design.n_features)

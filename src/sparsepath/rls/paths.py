@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sparsepath.data.blocks import Floats, row_blocks
+from sparsepath.data.blocks import Floats, row_blocks, turned
 from sparsepath.data.door import some_of
 from sparsepath.data.fingerprint import name_of
 from sparsepath.data.threads import Threads
@@ -18,9 +18,13 @@ from sparsepath.path import CUT, SelectionPath
 from sparsepath.rls.checkpoint import Checkpoint
 from sparsepath.rls.constraints import Constraints
 from sparsepath.rls.design import Design
+from sparsepath.rls.elimination import Elimination
 from sparsepath.rls.finders import BoundFinder, CacheFinder, EveryFinder, Follower
+from sparsepath.rls.fold_elimination import FoldElimination
 from sparsepath.rls.fold_losses import FoldLossModel
 from sparsepath.rls.folds import FoldModel
+from sparsepath.rls.forms import FORMS, TURNED_FROM, Form, default_memory, form_for
+from sparsepath.rls.fused import Fused
 from sparsepath.rls.groups import Grouped
 from sparsepath.rls.losses import COUNTING, Loss
 from sparsepath.rls.pairs import LeavePairOut, PairModel, RankModel
@@ -33,8 +37,6 @@ from sparsepath.rls.stopping import NoMistakes, Rule, StopRule, begun
 from sparsepath.rls.update import Costs, Update
 from sparsepath.steps import Move
 
-FORMS = ("auto", "gram", "pass", "cache", "blocks")
-CACHE_FROM = 1 << 20  # numbers in X from which the compiled cache search pays for its start
 RESERVED = 128  # features for which there is room from the start
 
 STOPPED = {
@@ -128,8 +130,16 @@ def make_design(
     fit_intercept: bool = True,
     standardize: bool = False,
     n_blocks: int | None = None,
+    memory: float | None = None,
 ) -> Design:
-    """The data of a problem, ready for any target, penalty and search."""
+    """The data of a problem, ready for any target, penalty and search.
+
+    Large data that do not lie in memory column by column as float64 are turned once, if a copy
+    takes no more than ``memory`` bytes (default: a quarter of the machine's).
+    """
+    limit = default_memory() if memory is None else memory
+    if isinstance(X, np.ndarray) and X.size >= TURNED_FROM and 8 * X.size <= limit:
+        X = turned(X, threads)
     return Design(
         row_blocks(X, n_blocks),
         weights,
@@ -192,12 +202,14 @@ def make_model(
     design: Design, Y: Floats, alpha: float, task: Task, sums: SplitSums | None = None
 ) -> Model:
     """The empty model, judged as the task asks; ``sums`` are those of ``make_sums``, if known."""
-    model: State | FoldModel | LeavePairOut
+    model: State | Fused | Elimination | FoldModel | LeavePairOut
     sums = make_sums(design, Y, task) if sums is None else sums
     if task.splits is None or sums is None:
         model = _left_out_singly(design, Y, alpha, task)
     elif task.loss == "squared":
-        model = FoldModel(design, Y, alpha, task.splits, task.pooled, sums)
+        dropping = task.backward and not task.groups and task.form == "auto"
+        kind = FoldElimination if dropping else FoldModel
+        model = kind(design, Y, alpha, task.splits, task.pooled, sums)
     elif task.loss in ("auc", "disagreement"):
         one = np.zeros(design.n_samples, dtype=np.intp)
         queries = one if task.queries is None else task.queries
@@ -207,50 +219,51 @@ def make_model(
     model.costs = task.costs
     if not task.groups:
         return model
-    if isinstance(model, LeavePairOut):
+    if not isinstance(model, State | FoldModel):
         raise InputError("leaving out pairs goes with single columns, not with feature_groups.")
     return Grouped(model, [list(group) for group in task.groups])
 
 
-def _left_out_singly(design: Design, Y: Floats, alpha: float, task: Task) -> State | LeavePairOut:
+def _left_out_singly(
+    design: Design, Y: Floats, alpha: float, task: Task
+) -> State | Fused | Elimination | LeavePairOut:
     """The models without splits: samples, or pairs of samples, are left out one at a time."""
     if task.queries is not None:
         return RankModel(design, Y, alpha, task.loss)
     if task.loss == "auc":
         return PairModel(design, Y, alpha)
-    finder = _finder(design, Y.shape[1], task)
-    if isinstance(finder, Follower) and not task.backward:
-        finder.prepare(design)
-    state = State(design, Y, alpha, Loss(task.loss), finder)
-    state.reserve(min(task.size, RESERVED))
-    return state
+    if task.backward and task.loss == "squared" and not task.groups and task.form == "auto":
+        return Elimination(design, Y, alpha, Loss(task.loss))
+    if task.form not in FORMS:
+        raise InputError(f"form={task.form!r} is not known; use one of {', '.join(FORMS)}.")
+    form = form_for(
+        design,
+        loss=task.loss,
+        n_targets=Y.shape[1],
+        steps=task.size,
+        grouped=bool(task.groups),
+        asked=task.form,
+        memory=task.memory,
+    )
+    model: State | Fused
+    if form.name == "fused":
+        model = Fused(design, Y, alpha, task.size, form.compiled)
+    else:
+        finder = _finder(form, task.size)
+        if isinstance(finder, Follower) and not task.backward:
+            finder.prepare(design)
+        model = State(design, Y, alpha, Loss(task.loss), finder)
+        model.reserve(min(task.size, RESERVED))
+    model.form = str(form)
+    return model
 
 
-def _finder(design: Design, n_targets: int, task: Task) -> Finder:
-    """The cheapest finder for the task, or the one that was asked for."""
-    form = task.form
-    if form not in FORMS:
-        raise InputError(f"form={form!r} is not known; use one of {', '.join(FORMS)}.")
-    if task.loss == "squared":
-        if form in ("cache", "blocks"):
-            return EveryFinder()
-        return BoundFinder(form, task.size)
-    numbers = design.n_samples * design.n_features
-    fits = 8 * numbers <= (default_memory() if task.memory is None else task.memory)
-    worth = form == "cache" or numbers >= CACHE_FROM
-    if n_targets == 1 and Loss(task.loss).cached and fits and worth and form != "blocks":
-        return CacheFinder(task.size)
-    return EveryFinder()
-
-
-def default_memory() -> float:
-    """A quarter of the machine's memory, in bytes; 2 GiB where that cannot be told."""
-    import os
-
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 4
-    except (AttributeError, ValueError, OSError):
-        return 2.0**31
+def _finder(form: Form, steps: int) -> Finder:
+    if form.name == "cache":
+        return CacheFinder(steps)
+    if form.name == "blocks":
+        return EveryFinder()
+    return BoundFinder("auto" if form.name == "bounds" else form.name, steps)
 
 
 def run(
@@ -286,8 +299,11 @@ def run(
     sets = constraints_of(task, design)
     rules = _rules(design, Y, alpha, task)
     trail = Trail(watch_all, rules, sets.admits, backward=task.backward)
+    plain = replace(task, form="bounds")
     try:
         model = make_model(design, Y, alpha, task, sums)
+        model = _begin_below(model, sets, task, lambda: make_model(design, Y, alpha, plain, sums))
+        trail.form = getattr(model, "form", "")
         ended = _begin(model, trail, sets, design, task)
         if keeper is not None:
             keeper.check(earlier, trail.start)
@@ -317,6 +333,22 @@ def constraints_of(task: Task, design: Design) -> Constraints:
     )
 
 
+def _begin_below(
+    model: Model, sets: Constraints, task: Task, instead: Callable[[], Model]
+) -> Model:
+    """Bring a model that only drops to where the search begins.
+
+    If columns are collinear, another kind of model finds out which have to be left out.
+    """
+    if not isinstance(model, Elimination | FoldElimination):
+        return model
+    try:
+        model.begin(sets.in_order((*task.forced, *(task.start or task.candidates))))
+    except InputError:
+        return instead()
+    return model
+
+
 def _begin(model: Model, trail: Trail, sets: Constraints, design: Design, task: Task) -> bool:
     """Bring the model to where the search begins; return whether that was the end already.
 
@@ -324,14 +356,14 @@ def _begin(model: Model, trail: Trail, sets: Constraints, design: Design, task: 
     set, whose columns are moves like others, or, going backward, all that the search begins with.
     A column of these that is collinear with those before it is left out.
     """
-    down = task.backward
+    down, begun = task.backward, set(model.chosen)
     tried: set[frozenset[int]] = set()
     lost: list[int] = []
 
     def put_in(features: Iterable[int], noted: bool) -> bool:
         for feature in sets.in_order(features):
             unit = sets.units([feature])
-            if unit in tried:
+            if unit in tried or feature in begun:
                 continue
             tried.add(unit)
             update = Update("add", feature, np.nan)
@@ -431,6 +463,7 @@ def finish(
             "n_samples": design.n_samples,
             "n_features": design.n_features,
             "fingerprint": name_of(design.n_samples, design.marks, y, design.weights),
+            **({"form": trail.form} if trail.form else {}),
         },
         complete=trail.stopped not in CUT,
         stopped=trail.stopped,

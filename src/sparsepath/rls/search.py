@@ -78,6 +78,8 @@ class Trail:
         The last model that may not be on the path, as long as none was met that may.
     stopped : str
         Why the search ended.
+    form : str
+        In which form the search was run, and why.
     """
 
     def __init__(
@@ -93,6 +95,7 @@ class Trail:
         self.errors: list[float] = []
         self.start: tuple[int, ...] = ()
         self.stopped = ""
+        self.form = ""
         self.size = 0
         self.first_error = np.inf
         self.passed: Step | None = None

@@ -174,7 +174,7 @@ def rls_state(
         design = make_design(
             X, weights, threads, fit_intercept=fit_intercept, standardize=standardize
         )
-        task = Task(loss=loss)
+        task = Task(loss=loss, form="bounds")
         model = make_model(design, Y, alpha, task)
         about = {"method": "rls-state", "parameters": parameters}
         yield RLSState(model, design, task, getattr(door, "feature_names_in_", None), about)

@@ -107,6 +107,7 @@ class State:
         self.design, self.alpha, self.loss = design, float(alpha), loss
         self.finder = finder
         self.costs: Costs | None = None
+        self.form = ""
         w = design.weights
         g = np.sqrt(w)
         v = loss.sample_weights(Y, w)

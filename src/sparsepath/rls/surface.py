@@ -48,9 +48,9 @@ class Surface:
     def points(self) -> list[Point]:
         """All pairs of penalty and size, in the order of the paths."""
         return [
-            Point(alpha, size, path.error(size), path.error_se(size))
+            Point(alpha, len(step.subset), step.error, step.error_se)
             for alpha, path in self.paths.items()
-            for size in path.sizes
+            for step in path.steps
         ]
 
     def choose(self, rule: Any) -> tuple[float, int]:

@@ -1,5 +1,6 @@
 """Changes of the chosen set, and how the best of several is picked."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -100,15 +101,16 @@ def pick(
     for the tied features only. None if there is no update with a finite criterion.
     """
     values = errors if values is None else values
-    least = values.min(initial=np.inf)
-    if not np.isfinite(least):
+    least = float(values[values.argmin()]) if len(values) else math.inf
+    if not math.isfinite(least):
         return None
-    best = np.flatnonzero(values <= limit(least, empty_error))
-    squared = np.full(len(best), np.nan)
-    if second is not None:
-        squared, ranks, floor = second(features[best])
-        tied = ranks <= limit(ranks.min(), floor)
-        best, squared = best[tied], squared[tied]
-    place = int(np.argmin(features[best]))
+    best = (values <= limit(least, empty_error)).nonzero()[0]
+    if second is None:
+        i = best[features[best].argmin()]
+        return Update(action, int(features[i]), float(errors[i]))
+    squared, ranks, floor = second(features[best])
+    tied = ranks <= limit(ranks.min(), floor)
+    best, squared = best[tied], squared[tied]
+    place = features[best].argmin()
     i = best[place]
     return Update(action, int(features[i]), float(errors[i]), squared=float(squared[place]))

@@ -1,0 +1,231 @@
+"""The columns of the data with what the chosen ones leave of them, in memory; see ``fused.py``.
+
+A row holds z, of the length of the samples, and behind it b, one coefficient for every feature
+that is chosen. All rows follow a change in one pass, which also takes the sums that are asked for.
+"""
+
+import copy
+import weakref
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsepath.data.blocks import Floats
+from sparsepath.rls.design import Design
+from sparsepath.rls.losses import ROOM
+
+PART_NUMBERS = 1 << 16  # numbers in the rows that a thread takes at once, at least
+PARTS = 4  # parts that every thread takes in turn
+NO_CHANGE = -2
+ADDITION = -1
+
+
+@dataclass(frozen=True)
+class Change:
+    """What the rows have to follow: row - f D.
+
+    For an addition f is the product of the row with ``dual``; for a removal minus the row's
+    coefficient at ``place``.
+    """
+
+    D: Floats
+    dual: Floats
+    place: int = ADDITION
+
+
+class Columns:
+    """Rows [z, b] of all columns, and the change that they have yet to follow.
+
+    Parameters
+    ----------
+    design : Design
+        The data; all columns are copied.
+    room : int
+        For how many coefficients there is room at first.
+    compiled : bool
+        Whether there is enough to do for compiled loops.
+
+    Attributes
+    ----------
+    rows : array of shape (n, m + room)
+    pending : Change or None
+    """
+
+    def __init__(self, design: Design, room: int, compiled: bool) -> None:
+        self.design, self.compiled = design, compiled
+        m, n = design.n_samples, design.n_features
+        self.rows = np.zeros((n, m + room))
+        step = max(1, PART_NUMBERS // m)
+
+        def fill(low: int) -> None:
+            high = min(n, low + step)
+            self.rows[low:high, :m] = columns_of(design, np.arange(low, high))
+
+        design.threads.map(fill, range(0, n, step), m * n)
+        self.pending: Change | None = None
+        self._f = np.zeros(n)
+        self._borrowed = False
+        self._borrowers: weakref.WeakSet[Columns] = weakref.WeakSet()
+        self._apart: tuple[int, Floats] | None = None
+
+    def sums(self, live: NDArray[np.bool_], V: Floats, W: Floats) -> tuple[Floats, Floats]:
+        """Follow the pending change, then rows V' and rows^2 W', with one pass over the rows.
+
+        V and W are as wide as what is in use of the rows; W has two rows. Borrowed rows are left as
+        they are: the change stays pending. Rows that are not live may be left out.
+        """
+        write = not self._borrowed
+        if write and self.pending is not None:
+            self.own()
+        out = (self._compiled_sums if self.compiled else self._plain_sums)(live, V, W, write)
+        if write:
+            self.pending = None
+        return out
+
+    def _plain_sums(
+        self, live: NDArray[np.bool_], V: Floats, W: Floats, write: bool
+    ) -> tuple[Floats, Floats]:
+        rows, change = self.rows[:, : V.shape[1]], self.pending
+        if change is not None:
+            if change.place == ADDITION:
+                self._f = rows @ change.dual
+            else:
+                self._f = -rows[:, self.design.n_samples + change.place]
+            moved = self._f[:, None] * change.D
+            rows = np.subtract(rows, moved, out=rows if write else moved)
+        return rows @ V.T, np.square(rows) @ W.T
+
+    def _compiled_sums(
+        self, live: NDArray[np.bool_], V: Floats, W: Floats, write: bool
+    ) -> tuple[Floats, Floats]:
+        from sparsepath.rls.compiled_fused import follow
+
+        n, m, change = len(self.rows), self.design.n_samples, self.pending
+        if change is None:
+            nothing = np.zeros(V.shape[1])
+            change = Change(nothing, nothing, NO_CHANGE)
+        place = change.place if change.place < 0 else m + change.place
+        products, squares = np.zeros((n, len(V))), np.zeros((n, 2))
+        given = (
+            live,
+            change.D,
+            change.dual,
+            place,
+            write,
+            np.ascontiguousarray(V),
+            W[0].copy(),
+            W[1].copy(),
+        )
+
+        def work(low: int, high: int) -> None:
+            follow(self.rows, low, high, *given, self._f, products, squares)
+
+        self._share_out(work, n)
+        return products, squares
+
+    def judged(
+        self,
+        some: slice | NDArray[np.intp],
+        inverse: Floats,
+        tau: Floats,
+        targets: Floats,
+        p: Floats,
+    ) -> Floats:
+        """Sums of ((r - z tau) / (p - z^2 inverse))^2 for some rows; infinite without room in p."""
+        m, change = self.design.n_samples, self.pending
+        if self.compiled:
+            from sparsepath.rls.compiled_fused import judge
+
+            D = p if change is None else change.D
+            f = np.zeros(0) if change is None else self._f
+            out = np.empty(len(tau))
+
+            def work(low: int, high: int) -> None:
+                judge(self.rows, some, low, high, D, f, tau, inverse, targets, p, ROOM, out)
+
+            self._share_out(work, len(tau))
+            return out
+        z = self.rows[some, :m]
+        if change is not None:
+            z = z - self._f[some, None] * change.D[:m]
+        left = z * z
+        left *= -inverse[:, None]
+        left += p
+        full = np.count_nonzero(left <= ROOM)
+        tight = left.min(1) <= ROOM if full else slice(0)
+        if full:
+            np.maximum(left, ROOM, out=left)
+        out = np.zeros(len(tau))
+        for r, step in zip(targets, tau.T, strict=True):
+            e = z * -step[:, None]
+            e += r[:m]
+            e /= left
+            out += np.vecdot(e, e)
+        out[tight] = np.inf
+        return out
+
+    def _share_out(self, work: Callable[[int, int], None], n: int) -> None:
+        """Share out the rows among the threads; each row is computed in the same way anywhere."""
+        threads, width = self.design.threads, self.rows.shape[1]
+        step = max(1, PART_NUMBERS // width, -(-n // (PARTS * threads.n_threads)))
+        parts = [(i, min(n, i + step)) for i in range(0, n, step)]
+        threads.map(lambda part: work(*part), parts, n * width)
+
+    # Rows that are shared -----------------------------------------------------------------------
+
+    @property
+    def borrowed(self) -> bool:
+        """Whether the rows are somebody else's, who has followed all changes."""
+        return self._borrowed
+
+    def duplicate(self) -> "Columns":
+        """The same rows, lent until either side changes them."""
+        other = copy.copy(self)
+        other._borrowed, other._borrowers = True, weakref.WeakSet()
+        self._borrowers.add(other)
+        return other
+
+    def own(self) -> None:
+        """Make sure that nobody else sees what becomes of the rows."""
+        if self._borrowed or len(self._borrowers):
+            self.rows = self.rows.copy()
+            self._borrowers = weakref.WeakSet()
+            self._borrowed = False
+        if self._apart is not None:
+            feature, row = self._apart
+            self.rows[feature, : len(row)] = row
+            self._apart = None
+
+    def put_back(self, feature: int, row: Floats) -> None:
+        """The row of a feature that is no longer chosen; borrowed rows do not have it."""
+        if self._borrowed:
+            self._apart = feature, row
+        else:
+            self.own()
+            self.rows[feature, : len(row)] = row
+
+    def lacks(self, allowed: NDArray[np.bool_]) -> bool:
+        """Whether borrowed rows lack one of those allowed."""
+        return self._apart is not None and bool(allowed[self._apart[0]])
+
+    def widen(self, more: int) -> None:
+        """Make room for more coefficients."""
+        self.own()
+        self.rows = np.pad(self.rows, ((0, 0), (0, more)))
+
+
+def columns_of(design: Design, features: Sequence[int] | NDArray[np.intp]) -> Floats:
+    """Some columns as they stand, centred, scaled and weighted, as rows."""
+    which = np.asarray(features, dtype=np.intp)
+    parts = [block.columns(which).T for block in design.blocks]
+    out = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+    out -= design.means[which, None]
+    if design.left[which].any():
+        out -= design.left[which, None]
+    if not design.uniform:
+        out *= np.sqrt(design.weights)
+    if design.standardized:
+        out *= design.scales[which, None]
+    return out

@@ -1,0 +1,335 @@
+r"""Backward search at the price of one reading of the chosen columns per removal.
+
+With the letters of ``state.py``, N = X_S A^-1 (m x k) and d = diag A^-1, dropping b changes
+
+    r + N_b w_b / d_b          p + N_b^2 / d_b          N_l - f_l N_b,   f_l = (A^-1)_lb / d_b,
+
+so that one pass makes a removal and judges all the next ones, as in Pahikkala, Airola and
+Salakoski, "Feature selection for regularized least-squares: new computational short-cuts and fast
+algorithmic implementations". What differs from there is where d and f come from.
+
+*Tall.* A^-1 = M M' with M = R^-1, from a Householder factorisation of the augmented columns
+[X_S; sqrt(alpha) I] = [Z; .] R, and N = M Z'. Rows of M with a feature less are rows of M made
+orthogonal to that feature's row: the removals are Gram-Schmidt on the rows [N_l, M_l], with
+f_l = M_l'M_b / |M_b|^2, d_l = |M_l|^2 and w = M Z'y. Nothing positive is a difference. A row of
+which less than ``SECOND_GO`` is left is computed afresh: M_l orthogonal to the directions dropped,
+N_l = M_l Z'.
+
+*Wide* (k well above m). M would be k x k. From X_S' = V S U' come N = V S/(S^2 + alpha) U' and
+P = U alpha/(S^2 + alpha) U'; since X'N = I - alpha A^-1 and X'r = alpha w,
+
+    d_l = (1 - x_l'N_l) / alpha       f_l = -x_l'N_b / (alpha d_b)       w_l = x_l'r / alpha.
+
+With many more features than samples 1 - x'N is of the order of one; where it is not, the tall form
+is used instead. Either form is set up again whenever half of the features are gone.
+"""
+
+import copy
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import lapack
+
+from sparsepath.data.blocks import Floats
+from sparsepath.errors import InputError
+from sparsepath.rls.candidates import SECOND_GO
+from sparsepath.rls.carried import PART_NUMBERS, columns_of
+from sparsepath.rls.design import Design
+from sparsepath.rls.losses import ROOM, Loss
+from sparsepath.rls.state import COLLINEAR, OFF_CENTRE, VANISHED
+from sparsepath.rls.update import Costs, Update, pick
+
+WIDE = 1.5  # features over samples from which the wide form is used,
+WIDE_FROM = 64  # and at least this many features
+KNOWN = 1e-5  # 1 - x'N that is known well enough
+COMPILED_FROM = 1 << 17  # numbers in X from which loops are compiled
+
+
+class Elimination:
+    """A model that begins with many features and drops them one by one.
+
+    Parameters
+    ----------
+    design, Y, alpha, loss
+        As for ``State``.
+
+    Attributes
+    ----------
+    chosen : list of int
+        Features in the model, in the order in which it began with them.
+    error : float
+        The criterion, a mean per sample.
+    """
+
+    _place: NDArray[np.intp]
+    _order: NDArray[np.intp]
+    _w: Floats
+    _d: Floats
+    _computed: Floats
+    _errors: Floats
+    _wide: bool
+    _pending: tuple[Floats, float] | None = None
+
+    def __init__(self, design: Design, Y: Floats, alpha: float, loss: Loss) -> None:
+        if not alpha >= 0 or not np.isfinite(alpha):
+            raise InputError(f"alpha={alpha!r}; the penalty must be a finite number, zero or more.")
+        self.design, self.alpha, self.loss = design, float(alpha), loss
+        self.costs: Costs | None = None
+        self.form = "removals: one pass over the chosen columns each"
+        w = design.weights
+        self._Y, self._g = Y, np.sqrt(w)
+        self._v = loss.sample_weights(Y, w)
+        self.y_mean = (w @ Y) / design.total if design.fit_intercept else np.zeros(Y.shape[1])
+        centred = Y - self.y_mean
+        if design.fit_intercept:
+            centred = centred - (w @ centred) / design.total
+        self._y = np.ascontiguousarray((self._g[:, None] * centred).T)
+        self._p0 = 1.0 - w / design.total if design.fit_intercept else np.ones(len(w))
+        self.chosen: list[int] = []
+        self._features = np.zeros(0, dtype=np.intp)
+        self.r, self.p = self._y.copy(), self._p0.copy()
+        self._measure()
+        self.empty_error = self.error
+
+    def begin(self, features: Sequence[int]) -> None:
+        """The model on these features."""
+        self.chosen = list(features)
+        self._set_up()
+
+    # The model ----------------------------------------------------------------------------------
+
+    def _measure(self) -> None:
+        p = np.maximum(self.p, ROOM)
+        self._losses = self.loss.weighted(list(self.r.copy()), p, self._g, self._v, self._Y)
+        tight = bool(self.p.min() <= ROOM)
+        self.error = np.inf if tight else float(self._losses.sum())
+
+    def standard_error(self) -> float:
+        """Standard error of ``error`` as a mean over samples."""
+        m, off = np.count_nonzero(self._v), self._losses - self._v * self.error
+        return float(np.sqrt((off @ off) * (m / (m - 1))))
+
+    def coef(self) -> Floats:
+        """Coefficients of the chosen features in the units of the data, |S| x T."""
+        self._bring_up()
+        order = self._order
+        return self.design.scales[order, None] * self._w[self._place[order]]
+
+    def intercept(self) -> Floats:
+        """The constant term, one per target."""
+        return self.y_mean - self.design.means[self._order] @ self.coef()
+
+    @property
+    def vanished(self) -> bool:
+        """Whether nothing is left of the residuals but rounding."""
+        return bool(np.vdot(self.r, self.r) <= VANISHED**2 * np.vdot(self._y, self._y))
+
+    # What a search asks -------------------------------------------------------------------------
+
+    def find_best_update(
+        self, action: str = "drop", features: Iterable[int] | None = None, below: float = np.inf
+    ) -> Update | None:
+        """The best removal; ``below`` is of no use here, since all are judged."""
+        if action != "drop":
+            raise InputError(f"action={action!r}; this model only drops.")
+        self._bring_up()
+        which, errors = self._features, self._errors
+        if features is not None:
+            mask = np.zeros(self.design.n_features, dtype=bool)
+            mask[np.fromiter(features, np.intp)] = True
+            some = mask[which]
+            which, errors = which[some], errors[some]
+        return pick("drop", which, errors, self.empty_error)
+
+    def apply_update(self, update: Update) -> None:
+        """Make a removal."""
+        if update.action != "drop":
+            raise InputError(f"action={update.action!r}; this model only drops.")
+        self.drop(update.feature)
+
+    def duplicate(self) -> "Elimination":
+        """A copy to try changes on."""
+        return copy.deepcopy(self, {id(self.design): self.design})
+
+    def errors_without(self) -> Floats:
+        """The criterion after dropping each chosen feature, in the order of ``chosen``."""
+        self._bring_up()
+        return self._errors[self._place[self._order]]
+
+    def drop(self, feature: int) -> None:
+        """Take a feature out."""
+        if feature not in self.chosen:
+            raise InputError(f"feature {feature} is not chosen; these are: {self.chosen}.")
+        self._bring_up()
+        place = int(self._place[feature])
+        m, last = self.design.n_samples, len(self._features) - 1
+        row, d = self._rows[place].copy(), float(self._d[place])
+        N = row[:m]
+        self.r += (self._w[place] / d)[:, None] * N
+        self.p += N * (N / d)
+        # The last row takes the place of the one that goes.
+        for of in (self._rows, self._d, self._features, self._computed):
+            of[place] = of[last]
+        if self._wide:
+            self._X[place] = self._X[last]
+        else:
+            self._gone.append(row[m:] / np.sqrt(d))
+        self._place[self._features[place]] = place
+        self._features = self._features[:last]
+        index = self.chosen.index(feature)
+        del self.chosen[index]
+        self._order = np.delete(self._order, index)
+        self._pending = row, d
+        self._measure()
+        if 2 * last <= self._begun and last:
+            self._set_up()
+
+    # Two ways to set up -------------------------------------------------------------------------
+
+    def _set_up(self) -> None:
+        k, m = len(self.chosen), self.design.n_samples
+        self._features = np.array(self.chosen, dtype=np.intp)
+        self._begun = k
+        self._order = self._features.copy()
+        self._place = np.zeros(self.design.n_features, dtype=np.intp)
+        self._place[self._features] = np.arange(k)
+        self._first = self._place.copy()
+        self._compiled = self.loss.name == "squared" and k * m >= COMPILED_FROM
+        self._pending = None
+        self._gone: list[Floats] = []
+        X = columns_of(self.design, self._features)
+        self._computed = np.ones(k)
+        self._wide = k > max(WIDE_FROM, WIDE * m) and self.alpha > self._floor().max()
+        if not (self._wide and self._set_up_wide(X)):
+            self._wide = False
+            self._set_up_tall(X)
+        self._measure()
+        self._judge()
+
+    def _floor(self) -> Floats:
+        squares, sizes = self.design.squares[self._features], self.design.sizes[self._features]
+        return COLLINEAR**2 * squares + (OFF_CENTRE * sizes) ** 2
+
+    def _set_up_tall(self, X: Floats) -> None:
+        k, m = X.shape
+        stacked = np.zeros((m + k, k), order="F")
+        stacked[:m] = X.T
+        stacked[m:][np.diag_indices(k)] = np.sqrt(self.alpha)
+        Q, R = np.linalg.qr(stacked) if k else (stacked, np.zeros((0, 0)))
+        low = np.flatnonzero(np.square(np.diag(R)) <= self._floor())
+        if len(low):
+            raise InputError(f"feature {self.chosen[low[0]]} is collinear with the chosen ones.")
+        self._Z = np.ascontiguousarray(Q[:m].T)
+        self._M = lapack.dtrtri(R)[0] if k else R
+        self._a = self._Z @ self._y.T
+        self._rows = np.empty((k, m + k))
+        np.matmul(self._M, self._Z, out=self._rows[:, :m])
+        self._rows[:, m:] = self._M
+        self._d = np.vecdot(self._M, self._M)
+        self._computed = self._d.copy()
+        self.r = self._y - self._a.T @ self._Z
+        self.p = self._p0 - np.square(self._Z).sum(0)
+        self._w = self._M @ self._a
+
+    def _set_up_wide(self, X: Floats) -> bool:
+        """Whether the wide form is exact enough; if so it is set up."""
+        V, s, U = np.linalg.svd(X, full_matrices=False)
+        null = s <= s.max() * len(X) * np.finfo(float).eps
+        s = np.where(null, 0.0, s)
+        shrunk = self.alpha / (s * s + self.alpha)
+        self._X, self._rows = X, (V * (s / (s * s + self.alpha))) @ U
+        left = 1.0 - np.vecdot(X, self._rows)
+        if left.min() < KNOWN:
+            return False
+        self._d = left / self.alpha
+        self.r = (self._y @ U.T * shrunk) @ U
+        self.p = shrunk[~null] @ np.square(U[~null])
+        # What the columns do not reach is left to the samples, but for the intercept's share of it.
+        if np.count_nonzero(null) > int(self.design.fit_intercept):
+            self.p += np.square(U[null]).sum(0) - (1.0 - self._p0)
+        self._w = X @ self.r.T / self.alpha
+        return True
+
+    # One pass -----------------------------------------------------------------------------------
+
+    def _bring_up(self) -> None:
+        """Make the rows follow the last removal, and judge the next ones."""
+        if self._pending is None:
+            return
+        (row, d), k = self._pending, len(self._features)
+        self._pending = None
+        self._d, self._w, self._errors = np.empty(k), np.empty((k, len(self.r))), np.empty(k)
+        if self._compiled:
+            self._compiled_pass(row, d)
+        else:
+            self._plain_pass(row, d)
+        if self._wide:
+            if self.alpha * self._d.min(initial=1.0 / self.alpha) < KNOWN:
+                self._set_up()
+            return
+        doubtful = np.flatnonzero(self._d < SECOND_GO**2 * self._computed[:k])
+        if len(doubtful):
+            self._renew(doubtful)
+            self._w[doubtful] = self._rows[doubtful, len(self.p) :] @ self._a
+            self._errors[doubtful] = self._judged(doubtful)
+
+    def _compiled_pass(self, row: Floats, d: float) -> None:
+        from sparsepath.rls.compiled_fused import eliminate
+
+        X = self._X if self._wide else np.zeros((0, 0))
+        a = np.zeros((0, 0)) if self._wide else np.ascontiguousarray(self._a.T)
+        given = (row, d, self.alpha, self.r, self.p, a, ROOM, self._d, self._w, self._errors)
+        self._each(lambda low, high: eliminate(self._rows, X, low, high, *given))
+        self._errors /= self.design.total
+
+    def _plain_pass(self, row: Floats, d: float) -> None:
+        m, k = self.design.n_samples, len(self._features)
+        rows = self._rows[:k]
+        if self._wide:
+            X = self._X[:k]
+            rows += (X @ row / (self.alpha * d))[:, None] * row
+            self._d = (1.0 - np.vecdot(X, rows)) / self.alpha
+            self._w = X @ self.r.T / self.alpha
+        else:
+            rows -= (rows[:, m:] @ row[m:] / d)[:, None] * row
+            self._d = np.vecdot(rows[:, m:], rows[:, m:])
+            self._w = rows[:, m:] @ self._a
+        self._judge()
+
+    def _judge(self) -> None:
+        """The criterion after each removal."""
+
+        def work(low: int, high: int) -> None:
+            self._errors[low:high] = self._judged(np.arange(low, high))
+
+        self._errors = np.empty(len(self._features))
+        self._each(work)
+
+    def _judged(self, places: NDArray[np.intp]) -> Floats:
+        """The criterion after some removals."""
+        N, d = self._rows[places, : self.design.n_samples].T, self._d[places]
+        p = self.p[:, None] + N * (N / d)
+        tight = p.min(0) <= ROOM
+        steps = self._w[places] / d[:, None]
+        residuals = [r[:, None] + N * step for r, step in zip(self.r, steps.T, strict=True)]
+        errors = self.loss.total(residuals, np.maximum(p, ROOM), self._g, self._v, self._Y)
+        return np.where(tight, np.inf, errors)
+
+    def _each(self, work: Callable[[int, int], None]) -> None:
+        """Share out the rows; each is computed in the same way whoever does it."""
+        k, width = len(self._features), self._rows.shape[1]
+        step = max(1, PART_NUMBERS // width)
+        parts = [(i, min(k, i + step)) for i in range(0, k, step)]
+        self.design.threads.map(lambda part: work(*part), parts, k * width)
+
+    def _renew(self, places: NDArray[np.intp]) -> None:
+        """Compute some rows afresh: what is left of a row of M when those dropped are taken off."""
+        m = self.design.n_samples
+        gone = np.array(self._gone)
+        for i in places:
+            row = self._M[self._first[self._features[i]]].copy()
+            for _ in range(2):
+                row -= (gone @ row) @ gone
+            self._rows[i, :m], self._rows[i, m:] = row @ self._Z, row
+            self._d[i] = self._computed[i] = row @ row

@@ -1,0 +1,139 @@
+r"""Backward search over splits: a removal changes everything by rank one.
+
+With the letters of ``folds.py``, of every split let A = K + alpha I over the chosen features,
+w = A^-1 c its training coefficients, B = A^-1 D A^-1 and h = A^-1 (D w - e'd), e'd being the
+products of the test columns with the test target. Dropping l changes w to w - (A^-1)_l phi with
+phi = w_l / (A^-1)_ll, and the squared test error to
+
+    SSE - 2 phi h_l + phi^2 B_ll:
+
+three numbers per feature and split. With a = (A^-1)_b, s = (A^-1)_bb and beta = B_b, dropping b
+makes
+
+    A^-1 - a a'/s      w - a phi      h - beta phi - a (h_b - B_bb phi)/s
+    B - (a beta' + beta a')/s + a a' B_bb/s^2.
+
+The model on all rows is one more split, without test rows. Everything is set up again from the sums
+when half of the features are gone, or when little is left of a diagonal element of A^-1.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.linalg import lapack
+
+from sparsepath.data.blocks import Floats
+from sparsepath.errors import InputError
+from sparsepath.rls.folds import COLLINEAR, FINE, FoldModel
+
+LEFT = 1e-3  # part of a diagonal element of A^-1 that is left, below which all is set up again
+
+
+class FoldElimination(FoldModel):
+    """A model over splits that begins with many features and drops them one by one.
+
+    The parameters are those of ``FoldModel``.
+    """
+
+    _dropping = False
+
+    def begin(self, features: Sequence[int]) -> None:
+        """The model on these features."""
+        S, sums = list(features), self.sums
+        if not S:
+            return
+        columns = [tuple(of[..., S] for of in self._columns(i)) for i in S]
+        K, D, everywhere = (np.stack(of, axis=-2) for of in zip(*columns, strict=True))
+        pivots = _pivots(K + self.alpha * np.eye(len(S)))
+        # What sums of products tell too little of is for ``FoldModel``, which asks the rows.
+        low = (pivots <= (FINE if self._by_rows else COLLINEAR) * self._size[:, S]).any(0)
+        if low.any():
+            raise InputError(f"feature {S[int(low.argmax())]} is collinear with the chosen ones.")
+        c = sums.xy[-1][S]
+        if self.design.fit_intercept:
+            c = c - np.outer(sums.x[-1][S], sums.y[-1]) / sums.weight[-1]
+        self._sums_of = (
+            np.concatenate([K, everywhere[None]]),
+            np.concatenate([D, np.zeros_like(everywhere)[None]]),
+            np.concatenate([self._c0[:, S], c[None]]),
+            np.concatenate([self._ed0[:, S], np.zeros_like(c)[None]]),
+        )
+        self.chosen, self._left, self._dropping = S, np.arange(len(S)), True
+        self._set_up()
+        W, ed = self._w[:-1], self._ed0[:, S]
+        self._sse = np.maximum(self._sse0 + np.einsum("fit,fit->f", W, D @ W - 2 * ed), 0.0)
+
+    def _set_up(self) -> None:
+        """The inverses, from the sums over the features that are left."""
+        K, D, c, ed = self._sums_of
+        some = np.ix_(np.arange(len(K)), self._left, self._left)
+        A, D = K[some] + self.alpha * np.eye(len(self._left)), D[some]
+        root = np.sqrt(np.einsum("fii->fi", A))
+        square = root[:, :, None] * root[:, None]
+        inverse = np.linalg.inv(A / square) / square
+        self._inverse = (inverse + inverse.transpose(0, 2, 1)) / 2
+        self._w = self._inverse @ c[:, self._left]
+        self._B = self._inverse @ D @ self._inverse
+        self._h = self._inverse @ (D @ self._w - ed[:, self._left])
+        self._first = np.einsum("fii->fi", self._inverse).copy()
+        self._begun = len(self._left)
+
+    def errors_without(self, squared: bool = False) -> Floats:
+        """The criterion with each chosen feature dropped, in the order of ``chosen``."""
+        if not self._dropping:
+            return super().errors_without(squared)
+        phi = self._w / np.einsum("fii->fi", self._inverse)[:, :, None]
+        change = phi * (phi * np.einsum("fii->fi", self._B)[:, :, None] - 2 * self._h)
+        sse = self._sse[:, None] + change[:-1].sum(2)
+        return (sse / self._share[:, None]).sum(0)
+
+    def drop(self, b: int) -> None:
+        """Drop a feature."""
+        if not self._dropping:
+            super().drop(b)
+            return
+        if b not in self.chosen:
+            raise InputError(f"feature {b} is not chosen; these are: {self.chosen}.")
+        place = self.chosen.index(b)
+        a, beta = self._inverse[:, :, place], self._B[:, :, place]
+        s, last = a[:, place], beta[:, place]
+        phi = self._w[:, place] / s[:, None]
+        h_b = self._h[:, place] - last[:, None] * phi
+        self._sse = np.maximum(
+            self._sse + (phi * (phi * last[:, None] - 2 * self._h[:, place]))[:-1].sum(1), 0.0
+        )
+        rest = np.delete(np.arange(len(self.chosen)), place)
+        share = a / s[:, None]
+        # B - share beta' - beta share' + share share' B_bb, as two products of vectors.
+        half = beta - 0.5 * last[:, None] * share
+        w = self._w - a[:, :, None] * phi[:, None]
+        h = self._h - beta[:, :, None] * phi[:, None] - share[:, :, None] * h_b[:, None]
+        both = np.ix_(np.arange(len(a)), rest, rest)
+        share, half, kept = share[:, rest], half[:, rest], a[:, rest]
+        self._inverse = self._inverse[both] - share[:, :, None] * kept[:, None]
+        cross = share[:, :, None] * half[:, None]
+        self._B = self._B[both] - cross - cross.transpose(0, 2, 1)
+        self._w, self._h, self._first = w[:, rest], h[:, rest], self._first[:, rest]
+        self._left = self._left[rest]
+        self.chosen = [i for i in self.chosen if i != b]
+        diagonal = np.einsum("fii->fi", self._inverse)
+        if 2 * len(rest) <= self._begun or (diagonal < LEFT * self._first).any():
+            self._set_up()
+
+    def coef(self) -> Floats:
+        """Coefficients of the chosen features in the units of the data, |S| x T."""
+        if not self._dropping:
+            return super().coef()
+        return self.design.scales[self.chosen, None] * self._w[-1]
+
+
+def _pivots(A: Floats) -> Floats:
+    """What is left of each diagonal element when those before are eliminated, zero if nothing."""
+    root = np.sqrt(np.einsum("fii->fi", A))
+    root[root == 0] = 1.0
+    out = np.zeros(root.shape)
+    for pivots, scale, matrix in zip(out, root, A, strict=True):
+        L, failed = lapack.dpotrf(matrix / np.outer(scale, scale), lower=1)
+        k = failed - 1 if failed > 0 else len(L)
+        pivots[:k] = np.square(np.diag(L)[:k] * scale[:k])
+    return out

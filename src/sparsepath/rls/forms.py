@@ -1,0 +1,119 @@
+r"""In which form a search is run: one cost model, from the shape of the problem alone.
+
+Exact leave-one-out search by the squared loss has forms with the same choices. With m samples, n
+features and k steps they take about, in nanoseconds,
+
+    fused     3 m n + k (1.5e5 + 1.5 m n)               P X in memory, read and written once a step
+    bounds    3 m n + k (1.3e6 + (0.4 + 25 k/m) m n)    columns of the Gram matrix, or a pass over X
+                                                        a step, and exact values of a few candidates
+
+The numbers are those of ``benchmarks/shapes.py`` on one core. The term 25 k/m says how much looser
+bounds become as leverages grow: more candidates have to be judged exactly. Whether the bounds take
+their products from the Gram matrix (tall data) or from passes over the data (sparse data, or where
+batches of columns did not serve) is found out step by step; see ``finders.py``.
+
+Threads are left out: both forms share out their work, and the choice must not depend on them. The
+fused form needs a copy of the data in memory. Its loops are compiled for all but small data, where
+everything is plain NumPy: a first fit need not wait for a compiler to be loaded.
+"""
+
+import os
+from dataclasses import dataclass
+
+from sparsepath.rls.design import Design
+from sparsepath.rls.losses import Loss
+
+FORMS = ("auto", "fused", "bounds", "gram", "pass", "cache", "blocks")
+READ = 3.0  # nanoseconds per number: to copy or measure the data once
+FUSED_STEP, FUSED_NUMBER = 1.5e5, 1.5
+BOUNDS_STEP, BOUNDS_NUMBER, BOUNDS_LEVERAGE = 1.3e6, 0.4, 25.0
+COMPILED_FROM = 1 << 16  # numbers in X from which the fused form is compiled
+TURNED_FROM = 1 << 22  # numbers in X from which it is worth while to have the columns one by one
+CACHE_FROM = 1 << 20  # numbers in X from which the compiled cache search pays for its start
+
+
+@dataclass(frozen=True)
+class Form:
+    """A form and the reason for it; ``compiled`` matters to the fused form only."""
+
+    name: str
+    why: str
+    compiled: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.why}"
+
+
+def form_for(
+    design: Design,
+    *,
+    loss: str,
+    n_targets: int,
+    steps: int,
+    grouped: bool = False,
+    asked: str = "auto",
+    memory: float | None = None,
+) -> Form:
+    """The form for a leave-one-out search.
+
+    Parameters
+    ----------
+    design : Design
+        The data.
+    loss : str
+        The criterion's loss; the three forms are for "squared".
+    n_targets, steps : int
+        Targets; features to be chosen, as far as is known.
+    grouped : bool
+        Whether columns enter in groups, which the fused form does not know.
+    asked : str
+        One of ``FORMS``; other than "auto" it is taken if it can be.
+    memory : float, optional
+        Bytes that copies of the data may take; default a quarter of the machine's memory.
+    """
+    m, n = design.n_samples, design.n_features
+    numbers = m * n
+    fits = 8 * n * (m + min(steps, n)) <= (default_memory() if memory is None else memory)
+    large = numbers >= COMPILED_FROM
+    if loss != "squared":
+        worth = asked == "cache" or numbers >= CACHE_FROM
+        cached = n_targets == 1 and Loss(loss).cached
+        if cached and fits and worth and asked != "blocks":
+            return Form("cache", f"loss {loss!r} has no bounds, and P X fits in memory")
+        return Form("blocks", f"loss {loss!r} has no bounds: every candidate from its column")
+    if asked == "fused" and not grouped:
+        return Form("fused", "asked for", large)
+    if asked in ("cache", "blocks"):
+        return Form("blocks", "asked for")
+    if asked != "auto":
+        return Form(asked if asked != "fused" else "bounds", "asked for")
+    if grouped:
+        return Form("bounds", "columns enter in groups")
+    if not fits:
+        return Form("bounds", "P X does not fit in memory")
+    fused, bounds = seconds(m, n, steps)
+    if fused <= bounds:
+        return Form("fused", f"about {fused:.2g} s against {bounds:.2g} s by bounds", large)
+    return Form("bounds", f"about {bounds:.2g} s against {fused:.2g} s fused")
+
+
+def seconds(m: int, n: int, steps: int) -> tuple[float, float]:
+    """What the cost model says of the fused form and of bounds.
+
+    >>> ["fused" if fused < bounds else "bounds" for fused, bounds in
+    ...  (seconds(300, 30, 20), seconds(72, 7129, 30), seconds(60000, 784, 50))]
+    ['fused', 'fused', 'bounds']
+    """
+    numbers = m * n
+    fused = READ * numbers + steps * (FUSED_STEP + FUSED_NUMBER * numbers)
+    number = BOUNDS_NUMBER + BOUNDS_LEVERAGE * steps / m
+    bounds = READ * numbers + steps * (BOUNDS_STEP + number * numbers)
+    return 1e-9 * fused, 1e-9 * bounds
+
+
+def default_memory() -> float:
+    """A quarter of the machine's memory, in bytes; 2 GiB where that cannot be told."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 4
+    except (AttributeError, ValueError, OSError):
+        return 2.0**31

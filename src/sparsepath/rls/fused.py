@@ -1,0 +1,406 @@
+r"""Leave-one-out search with P X in memory: every column carries its residual and its coefficients.
+
+With the letters of ``state.py``, let b_i be the ridge coefficients of column i on the chosen
+columns S and z_i = x_i - X_S b_i what they leave of it, for every column outside S and in the same
+way for the target (r and w). In the augmented space of ``state.py`` these are residuals of
+ordinary least squares, so that with
+
+    <i, j>  =  z_i'z_j + alpha b_i'b_j              pivot_i  =  <i, i> + alpha
+
+x_i'Px_j = <i, j> and x_i'r = <i, y>, and a feature k that is added is taken off all the others as
+in modified Gram-Schmidt. With D the row [z_k, b_k] and -1 at the new place of k in b,
+
+    row_i  <-  row_i - f_i D            f_i  =  <row_i, D> / pivot_k,
+
+for the target too; p loses z_k^2 / pivot_k. A feature k that is dropped is given back to the others
+by the same rule: f_i = -b_i[k], and D holds what the other chosen columns leave of x_k. That is had
+from Q, an orthonormal basis of the chosen columns whose last coordinates are those of R^-1: a row
+of coordinates tells the direction, and a reflection takes it out of the basis.
+
+One pass over the rows makes a change and takes the sums that bound every candidate from below, the
+bound of ``finders.py`` with sum z^2/p^2 in place of |z|^2. Candidates are then judged exactly, in
+the order of the bound, until the next bound exceeds the best value.
+
+Rounding. Products are taken with what is left of the columns, as in modified Gram-Schmidt, which is
+backward stable. A row of which less than ``SECOND_GO`` is left is computed afresh from the data,
+orthogonal to the chosen columns to the last digit, and is then the new measure.
+"""
+
+import copy
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsepath.data.blocks import Floats
+from sparsepath.errors import InputError
+from sparsepath.rls.candidates import SECOND_GO
+from sparsepath.rls.carried import PART_NUMBERS, Change, Columns, columns_of
+from sparsepath.rls.design import Design
+from sparsepath.rls.losses import ROOM
+from sparsepath.rls.state import COLLINEAR, OFF_CENTRE, VANISHED
+from sparsepath.rls.update import Costs, Update, limit, pick
+
+ROUNDING = 1e-11  # part of the sums in a bound that may be rounding
+EVERYONE = 1 << 14  # numbers in all rows up to which bounds take longer than judging everyone
+BATCH = 8  # candidates judged at once after the first; then four times as many, and so on
+MOST = np.finfo(float).max  # bounds above are infinite: the row is out of the question
+ROOM_AT_FIRST = 128  # features for which there is room from the start, at most
+
+
+class Fused:
+    """A model on chosen features by exact leave-one-out, squared loss; searched as ``State`` is.
+
+    Parameters
+    ----------
+    design : Design
+        The data; all columns are copied.
+    Y : array of shape (m, T)
+        Targets.
+    alpha : float
+        The ridge penalty, zero or more.
+    size : int
+        How many features are to be chosen, as far as is known.
+    compiled : bool
+        Whether there is enough to do for compiled loops.
+
+    Attributes
+    ----------
+    chosen : list of int
+        Features in the model, in order of entry.
+    error, empty_error : float
+        The criterion, a mean per sample; that of the empty model.
+    """
+
+    def __init__(
+        self, design: Design, Y: Floats, alpha: float, size: int = 8, compiled: bool = False
+    ) -> None:
+        if not alpha >= 0 or not np.isfinite(alpha):
+            raise InputError(f"alpha={alpha!r}; the penalty must be a finite number, zero or more.")
+        self.design, self.alpha = design, float(alpha)
+        self.costs: Costs | None = None
+        self.form = ""
+        m, n, T = design.n_samples, design.n_features, Y.shape[1]
+        w = design.weights
+        self.y_mean = (w @ Y) / design.total if design.fit_intercept else np.zeros(T)
+        room = max(4, min(size, n, ROOM_AT_FIRST))
+        self._columns = Columns(design, room, compiled)
+        self._width = m  # numbers of a row in use: those of the samples, and coefficients
+        self._T = T
+        self._V = np.zeros((2 * T, m + room))  # the target's rows [r, w], then u = r / p^2
+        centred = Y - self.y_mean
+        if design.fit_intercept:
+            centred -= (w @ centred) / design.total
+        self._V[:T, :m] = (np.sqrt(w)[:, None] * centred).T
+        self._W = np.zeros((2, m + room))  # what squares of a row are weighted by: metric, 1 / p^2
+        self._W[0, :m], self._W[0, m:] = 1.0, alpha
+        self._Q = np.zeros((room, m + room))
+        self.p = 1.0 - w / design.total if design.fit_intercept else np.ones(m)
+        self._floor = COLLINEAR**2 * design.squares + (OFF_CENTRE * design.sizes) ** 2
+        self._computed = design.squares + alpha  # pivots of the rows when last computed afresh
+        self._live = ~design.constant
+        self._features = np.arange(n)
+        self.chosen: list[int] = []
+        self._places: list[int] = []  # where in a row their coefficients stand
+        self._asked: tuple[tuple[int, ...], NDArray[np.bool_]] | None = None
+        self._measure()
+        self._target_squares = self._residual_squares
+        self.empty_error = self.error
+
+    # The model ----------------------------------------------------------------------------------
+
+    def _measure(self) -> None:
+        """The criterion of the model as it stands, and u."""
+        m, T = self.design.n_samples, self._T
+        r, p = self._V[:T, :m], self.p
+        tight = np.count_nonzero(p <= ROOM) > 0
+        if tight:
+            p = np.maximum(p, ROOM)
+        inverse = 1.0 / p
+        e = r * inverse
+        np.multiply(e, inverse, out=self._V[T:, :m])
+        np.multiply(inverse, inverse, out=self._W[1, :m])
+        self._residual_squares = float(np.vdot(r, r))
+        self._ur = float(np.vdot(e, e))
+        self._losses = np.square(e[0]) if T == 1 else np.square(e).sum(0)
+        self.error = np.inf if tight else self._ur / self.design.total
+        self._coef: Floats | None = None
+
+    def standard_error(self) -> float:
+        """Standard error of ``error`` as a mean over samples."""
+        w = self.design.weights
+        m = np.count_nonzero(w)
+        off = self._losses - self.error * w
+        return float(np.sqrt((off @ off) * (m / (m - 1)))) / self.design.total
+
+    def coef(self) -> Floats:
+        """Coefficients of the chosen features in the units of the data, |S| x T."""
+        if self._coef is None:
+            coef = self._V[: self._T].take(self._places, axis=1).T
+            self._coef = self.design.scales[self.chosen, None] * coef
+        return self._coef
+
+    def intercept(self) -> Floats:
+        """The constant term, one per target."""
+        return self.y_mean - self.design.means[self.chosen] @ self.coef()
+
+    @property
+    def vanished(self) -> bool:
+        """Whether nothing is left of the residuals but rounding."""
+        return self._residual_squares <= VANISHED**2 * self._target_squares
+
+    # The two short-cuts -------------------------------------------------------------------------
+
+    def find_best_update(
+        self, action: str = "add", features: Iterable[int] | None = None, below: float = np.inf
+    ) -> Update | None:
+        """The best single addition or removal; see ``State.find_best_update``."""
+        if action == "add":
+            return self._best_addition(self._allowed(features))
+        if action != "drop":
+            raise InputError(f"action={action!r}; use 'add' or 'drop'.")
+        chosen = np.array(self.chosen, dtype=np.intp)
+        errors = self.errors_without()
+        if features is not None:
+            some = np.isin(chosen, np.fromiter(features, np.intp))
+            chosen, errors = chosen[some], errors[some]
+        return pick("drop", chosen, errors, self.empty_error)
+
+    def apply_update(self, update: Update) -> None:
+        """Make a change that ``find_best_update`` proposed, or one of your own."""
+        if update.action == "add":
+            self.add(update.feature)
+        else:
+            self.drop(update.feature)
+
+    def duplicate(self) -> "Fused":
+        """A copy to try changes on; the rows are shared until one of the two changes them."""
+        self._follow()
+        other = copy.copy(self)
+        other._columns = self._columns.duplicate()
+        for name in ("_V", "_W", "p", "_computed", "_live"):
+            setattr(other, name, getattr(self, name).copy())
+        k = len(self.chosen)
+        other._Q = np.zeros_like(self._Q)  # what is not used takes neither time nor memory
+        other._Q[:k] = self._Q[:k]
+        other.chosen, other._places = list(self.chosen), list(self._places)
+        return other
+
+    # Changes ------------------------------------------------------------------------------------
+
+    def add(self, feature: int) -> None:
+        """Add a feature."""
+        if feature in self.chosen:
+            raise InputError(f"feature {feature} is chosen already.")
+        self._follow()
+        if self._columns.lacks(_only(feature, len(self._live))):
+            self._columns.own()
+        place = self._free_place()
+        width = self._width
+        metric = self._W[0, :width]
+        D = self._columns.rows[feature, :width].copy()
+        pivot = float((D * metric) @ D) + self.alpha
+        if pivot < SECOND_GO**2 * self.design.squares[feature]:
+            D = self._afresh([feature])[0]
+            pivot = float((D * metric) @ D) + self.alpha
+        if not (self._live[feature] and pivot > self._floor[feature]):
+            raise InputError(f"feature {feature} is collinear with the chosen ones.")
+        D[place] = -1.0
+        dual = D * metric
+        dual /= pivot
+        targets = self._V[: self._T, :width]
+        targets -= (targets @ dual)[:, None] * D
+        q = np.divide(D, np.sqrt(pivot), out=self._Q[len(self.chosen), :width])
+        z = q[: self.design.n_samples]
+        self.p -= z * z
+        self.chosen.append(int(feature))
+        self._places.append(place)
+        self._live[feature] = False
+        self._columns.pending = Change(D, dual)
+        self._measure()
+
+    def drop(self, feature: int) -> None:
+        """Take a chosen feature out again."""
+        if feature not in self.chosen:
+            raise InputError(f"feature {feature} is not chosen; these are: {self.chosen}.")
+        self._follow()
+        index = self.chosen.index(feature)
+        m, width, place = self.design.n_samples, self._width, self._places[index]
+        Q = self._Q[: len(self.chosen), :width]
+        norm = float(np.linalg.norm(Q[:, place]))
+        d = Q[:, place] / -norm
+        q = d @ Q
+        D = q / norm
+        D[place] = -1.0
+        targets = self._V[: self._T, :width]
+        targets += targets[:, place, None] * D
+        self.p += q[:m] * q[:m]
+        # The reflection that takes the direction q to the last place of the basis, which then goes.
+        d[-1] += np.copysign(1.0, d[-1])
+        Q -= np.outer(d * (2.0 / (d @ d)), d @ Q)
+        Q[:, place] = 0.0
+        Q[-1] = 0.0
+        del self.chosen[index], self._places[index]
+        row = D.copy()
+        row[place] = 0.0
+        self._live[feature] = True
+        self._computed[feature] = norm**-2
+        self._columns.put_back(feature, row)
+        self._columns.pending = Change(D, D, place - m)
+        self._measure()
+
+    def errors_without(self) -> Floats:
+        """The criterion after dropping each chosen feature, in the order of ``chosen``."""
+        m, k = self.design.n_samples, len(self.chosen)
+        Q = self._Q[:k]
+        directions = -Q[:, self._places].T
+        norms = np.linalg.norm(directions, axis=1)
+        q = (directions / norms[:, None]) @ Q[:, :m]
+        left = self.p + q * q
+        total = np.zeros(k)
+        for target in self._V[: self._T]:
+            e = q * (target[self._places] / norms)[:, None]
+            e += target[:m]
+            e /= left
+            total += np.einsum("ij,ij->i", e, e)
+        tight = left.min(1, initial=np.inf) <= ROOM
+        return np.where(tight, np.inf, total / self.design.total)
+
+    # Which addition is best ---------------------------------------------------------------------
+
+    def _allowed(self, features: Iterable[int] | None) -> NDArray[np.bool_]:
+        if features is None:
+            return self._live
+        if self._asked is None or self._asked[0] is not features:
+            mask = np.zeros(len(self._live), dtype=bool)
+            mask[np.fromiter(features, np.intp)] = True
+            if not isinstance(features, tuple):  # others may change until they come again
+                return mask & self._live
+            self._asked = features, mask
+        return self._asked[1] & self._live
+
+    def _best_addition(self, allowed: NDArray[np.bool_]) -> Update | None:
+        pivots, c, h, q = self._sums(allowed)
+        closed = pivots <= self._floor
+        closed |= ~allowed
+        pivots[closed] = np.inf
+        inverse = 1.0 / pivots
+        tau = c * inverse[:, None]
+        if len(tau) * self.design.n_samples <= EVERYONE and not self._columns.compiled:
+            errors = self._errors(slice(None), inverse, tau)
+            errors[closed] = np.inf
+            return pick("add", self._features, errors, self.empty_error, self._values(errors))
+        # By Cauchy and Schwarz 2 |tau h| <= u'r + tau^2 q, so that this is more than rounding.
+        change = tau * ((1.0 - 2.0 * ROUNDING) * q)[:, None]
+        change -= 2.0 * h
+        change *= tau
+        bounds = change[:, 0] if self._T == 1 else change.sum(1)
+        bounds += (1.0 - 2.0 * ROUNDING) * self._ur
+        bounds = self._values(bounds / self.design.total)
+        bounds[closed] = np.inf
+        some, batch, least = np.array([bounds.argmin()], dtype=np.intp), BATCH, np.inf
+        if closed[some[0]]:
+            return None
+        judged: list[tuple[NDArray[np.intp], Floats, Floats]] = []
+        while len(some):
+            errors = self._errors(some, inverse[some], tau[some])
+            judged.append((some, errors, self._values(errors, some)))
+            least = min(least, float(judged[-1][2].min()))
+            bounds[some] = np.inf
+            some = (bounds <= min(limit(least, self.empty_error), MOST)).nonzero()[0]
+            if len(some) > batch:
+                some = some[np.argsort(bounds[some], kind="stable")[:batch]]
+                batch *= 4
+        features, errors, values = map(np.concatenate, zip(*judged, strict=True))
+        return pick("add", features, errors, self.empty_error, values)
+
+    def _errors(self, some: slice | NDArray[np.intp], inverse: Floats, tau: Floats) -> Floats:
+        """The criterion with each of some features added."""
+        errors = self._columns.judged(some, inverse, tau, self._V[: self._T], self.p)
+        errors /= self.design.total
+        return errors
+
+    def _values(self, errors: Floats, features: NDArray[np.intp] | None = None) -> Floats:
+        """What additions are compared by: the criterion, or what it gains per cost."""
+        if self.costs is None:
+            return errors
+        return self.costs.worth(
+            self._features if features is None else features, errors, self.error
+        )
+
+    def _sums(self, allowed: NDArray[np.bool_]) -> tuple[Floats, Floats, Floats, Floats]:
+        """Of every row: pivot; per target <row, y> and z'u; sum z^2/p^2."""
+        if self._columns.lacks(allowed):
+            self._columns.own()
+        sums, doubtful = self._pass()
+        if self._columns.borrowed and allowed[doubtful].any():
+            self._columns.own()
+            sums, doubtful = self._pass()
+        if len(doubtful) and not self._columns.borrowed:
+            self._renew(doubtful)
+            sums, _ = self._pass()
+        return sums
+
+    def _follow(self) -> None:
+        """Make the rows follow the last change."""
+        if self._columns.pending is not None:
+            self._columns.own()
+            _, doubtful = self._pass()
+            if len(doubtful):
+                self._renew(doubtful)
+
+    def _pass(self) -> tuple[tuple[Floats, Floats, Floats, Floats], NDArray[np.intp]]:
+        """One pass over the rows: a pending change, and the sums; which rows are in doubt."""
+        T, width = self._T, self._width
+        W = self._W[:, :width]
+        products, squares = self._columns.sums(self._live, self._V[:, :width] * W[0], W)
+        pivots = squares[:, 0] + self.alpha
+        doubtful = pivots < SECOND_GO**2 * self._computed
+        if np.count_nonzero(doubtful):
+            doubtful &= self._live & (pivots > self._floor)
+        np.maximum(self._computed, pivots, out=self._computed)
+        return (pivots, products[:, :T], products[:, T:], squares[:, 1]), doubtful.nonzero()[0]
+
+    # Small parts --------------------------------------------------------------------------------
+
+    def _renew(self, features: NDArray[np.intp]) -> None:
+        """Compute some rows afresh from the data."""
+        width = self._width
+        step = max(1, PART_NUMBERS // width)
+        for i in range(0, len(features), step):
+            some = features[i : i + step]
+            rows = self._afresh(some)
+            self._columns.rows[some, :width] = rows
+            self._computed[some] = (rows * rows) @ self._W[0, :width] + self.alpha
+
+    def _afresh(self, features: Sequence[int] | NDArray[np.intp]) -> Floats:
+        """The rows of some features, orthogonal to the chosen columns to the last digit."""
+        width, Q = self._width, self._Q[: len(self.chosen), : self._width]
+        rows = np.zeros((len(features), width))
+        rows[:, : self.design.n_samples] = columns_of(self.design, features)
+        dual = (Q * self._W[0, :width]).T
+        for _ in range(2):
+            rows -= (rows @ dual) @ Q
+        return rows
+
+    def _free_place(self) -> int:
+        """Where the coefficients of one more feature can stand, with room made if there is none."""
+        m = self.design.n_samples
+        if self._width - m > len(self.chosen):
+            return min(set(range(m, self._width)) - set(self._places))
+        if self._width == self._V.shape[1]:
+            room = self._width - m
+            more = min(max(room, 8), self.design.n_features - room)
+            self._columns.widen(more)
+            self._V = np.pad(self._V, ((0, 0), (0, more)))
+            self._W = np.pad(self._W, ((0, 0), (0, more)))
+            self._W[0, -more:] = self.alpha
+            self._Q = np.pad(self._Q, ((0, more), (0, more)))
+        self._width += 1
+        return self._width - 1
+
+
+def _only(feature: int, n: int) -> NDArray[np.bool_]:
+    mask = np.zeros(n, dtype=bool)
+    mask[feature] = True
+    return mask

@@ -1,0 +1,206 @@
+"""Backward search in one pass per removal has the drops of refits, over samples and splits."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from sklearn.model_selection import KFold
+
+from problems import Case, classification, make, problems
+from rls.comparing import (
+    check_backward,
+    correlated,
+    design_of,
+    examples,
+    judge_of,
+    search,
+    subsets,
+    weights_of,
+)
+from slow_twins import rls
+from sparsepath.data.threads import Threads
+from sparsepath.errors import InputError, PathWarning
+from sparsepath.rls import elimination
+from sparsepath.rls.elimination import Elimination
+from sparsepath.rls.fold_elimination import FoldElimination
+from sparsepath.rls.losses import Loss
+from sparsepath.rls.state import State
+from sparsepath.rls.update import Update
+
+
+def tune(patch, wide, compiled):
+    patch.setattr(elimination, "WIDE_FROM", 0 if wide else 1 << 40)
+    patch.setattr(elimination, "WIDE", 1.0 if wide else 1.5)
+    patch.setattr(elimination, "COMPILED_FROM", 0 if compiled else 1 << 40)
+
+
+def backward(case, layout="one", **options):
+    design = design_of(case.X, weights_of(case), layout)
+    return search(design, case.Y, case.alpha, 0, search="backward", **options)
+
+
+KINDS = ["tall", "wide", "collinear", "scaled", "targets", "ties", "offset", "duplicate"]
+
+
+@examples(12)
+@given(problems(kinds=KINDS, max_m=16, max_n=10), st.booleans(), st.booleans())
+def test_squared_against_refits(case, wide, compiled):
+    with pytest.MonkeyPatch.context() as patch:
+        tune(patch, wide, compiled)
+        trail = backward(case, "three")
+    tiny = case.alpha < 1e-2 and case.X.shape[1] > 4  # then 1 - leverage comes down to the penalty
+    check_backward(trail, judge_of(case), 0, rtol=1e-6 if tiny else 1e-8)
+
+
+@examples(6)
+@given(
+    classification(kinds=["tall"], max_m=16, max_n=8),
+    st.sampled_from(["zero_one", "balanced", "absolute"]),
+)
+def test_other_losses_against_refits(case, loss):
+    check_backward(backward(case, loss=loss), judge_of(case, loss), 0)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize(("m", "n"), [(14, 40), (20, 22), (40, 14)])
+def test_longer_paths_against_the_twin(monkeypatch, m, n, compiled):
+    """Wide data begin in the wide form, go over to the tall one and are set up again on the way."""
+    monkeypatch.setattr(elimination, "COMPILED_FROM", 0 if compiled else 1 << 40)
+    monkeypatch.setattr(elimination, "WIDE_FROM", 10)
+    case = make("tall", m=m, n=n, seed=1)
+    trail = backward(case)
+    left = n - 4
+    path = rls.backward(case.X, case.Y, left, case.alpha)
+    for subset, value, se in path:
+        step = trail.steps[len(subset)]
+        assert set(step.subset) == set(subset)
+        assert_allclose((step.error, step.error_se), (value, se), rtol=1e-9)
+    judge = judge_of(case)
+    for size, step in trail.steps.items():
+        assert_allclose(step.error, judge.error_of(step.subset), rtol=1e-8, err_msg=str(size))
+
+
+def test_the_same_drops_as_a_state_makes():
+    case = make("collinear", m=50, n=16, seed=3, weighted=True, alpha=1e-3)
+    design = design_of(case.X, case.sw)
+    from sparsepath.rls.finders import EveryFinder
+
+    state = State(design, case.Y, case.alpha, Loss("squared"), EveryFinder())
+    model = Elimination(design, case.Y, case.alpha, Loss("squared"))
+    for i in range(16):
+        state.add(i)
+    model.begin(range(16))
+    while state.chosen:
+        assert_allclose(model.errors_without(), state.errors_without(), rtol=1e-8)
+        assert_allclose(
+            model.coef(), state.coef(), rtol=1e-5, atol=1e-8 * np.abs(state.coef()).max()
+        )
+        best, other = state.find_best_update("drop"), model.find_best_update("drop")
+        assert best.feature == other.feature
+        state.apply_update(best)
+        model.apply_update(best)
+        assert model.chosen == state.chosen
+        assert_allclose(model.error, state.error, rtol=1e-9)
+        assert_allclose(model.intercept(), state.intercept(), rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_rows_of_which_little_is_left_are_computed_afresh(monkeypatch, compiled):
+    monkeypatch.setattr(elimination, "COMPILED_FROM", 0 if compiled else 1 << 40)
+    renewed = []
+    renew = Elimination._renew
+    monkeypatch.setattr(Elimination, "_renew", lambda *given: renewed.append(1) or renew(*given))
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((50, 6))
+    X = np.hstack([X, X + 1e-6 * rng.standard_normal((50, 6))])
+    Y = X @ rng.standard_normal((12, 1)) + rng.standard_normal((50, 1))
+    case = Case(X, Y, 0.0, None, "pairs")
+    check_backward(backward(case), judge_of(case), 0, rtol=1e-7)
+    assert renewed
+
+
+def test_threads_change_no_bit(monkeypatch):
+    monkeypatch.setattr(elimination, "COMPILED_FROM", 0)
+    monkeypatch.setattr(elimination, "PART_NUMBERS", 100)
+    monkeypatch.setattr("sparsepath.data.threads.FEW", 0)
+    case = make("targets", m=40, n=15, T=2, seed=4, weighted=True)
+    trails = []
+    for n in (1, 2, 5):
+        with Threads(n) as crew:
+            design = design_of(case.X, case.sw)
+            design.threads = crew
+            trails.append(search(design, case.Y, 0.1, 0, search="backward"))
+    for trail in trails[1:]:
+        assert [(m.feature, m.error) for m in trail.moves] == [
+            (m.feature, m.error) for m in trails[0].moves
+        ]
+
+
+def test_what_it_refuses():
+    case = make("tall", m=20, n=5, seed=1)
+    model = Elimination(design_of(case.X), case.Y, 1.0, Loss("squared"))
+    model.begin(range(5))
+    for change in (Update("add", 1, 0.0), Update("drop", 7, 0.0)):
+        with pytest.raises(InputError, match=r"only drops|not chosen"):
+            model.apply_update(change)
+    with pytest.raises(InputError, match="only drops"):
+        model.find_best_update("add")
+    assert model.find_best_update("drop", []) is None
+    X = np.column_stack([case.X, case.X[:, 0]])
+    splits = list(KFold(3).split(X))
+    for options in ({}, {"splits": splits}):
+        with pytest.warns(PathWarning, match="begins without '5'"):
+            trail = search(design_of(X), case.Y, 0.0, 0, search="backward", **options)
+        assert set(trail.start) == set(range(5))
+    with pytest.raises(InputError, match="feature 5 is collinear"):
+        Elimination(design_of(X), case.Y, 0.0, Loss("squared")).begin(range(6))
+    with pytest.raises(InputError, match="penalty"):
+        Elimination(model.design, case.Y, -1.0, Loss("squared"))
+
+
+def test_a_copy_goes_its_own_way():
+    case = correlated(1, m=30, n=8)
+    model = Elimination(design_of(case.X), case.Y, 1.0, Loss("squared"))
+    model.begin(range(8))
+    model.drop(3)
+    other = model.duplicate()
+    other.drop(1)
+    assert model.chosen == [0, 1, 2, 4, 5, 6, 7]
+    assert model.find_best_update("drop") == model.duplicate().find_best_update("drop")
+
+
+# --- splits ---------------------------------------------------------------------------------------
+
+
+@examples(8)
+@given(problems(kinds=["tall", "collinear", "targets", "ties", "scaled"], max_m=20, max_n=8))
+def test_splits_against_refits(case):
+    splits = list(KFold(3).split(case.X))
+    w = weights_of(case)
+    if any(np.count_nonzero(w[part]) < 3 for pair in splits for part in pair):
+        return
+    try:
+        trail = backward(case, splits=splits)
+    except InputError:  # collinear in a training part
+        return
+    judge = judge_of(case, error=rls.kfold_error(splits))
+    check_backward(trail, judge, 0, rtol=1e-5 if case.alpha < 1e-2 else 1e-8)
+
+
+def test_inverses_are_set_up_again_where_little_is_left(monkeypatch):
+    again = []
+    monkeypatch.setattr("sparsepath.rls.folds.ROWS_WORK", 0)  # else the rows would be asked
+    set_up = FoldElimination._set_up
+    monkeypatch.setattr(FoldElimination, "_set_up", lambda self: again.append(1) or set_up(self))
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 6))
+    X = np.hstack([X, X + 1e-3 * rng.standard_normal((60, 6))])
+    Y = X @ rng.standard_normal((12, 1)) + rng.standard_normal((60, 1))
+    splits = list(KFold(4).split(X))
+    trail = search(design_of(X), Y, 1e-8, 0, search="backward", splits=splits)
+    assert len(again) > 5
+    for subset, value, se in rls.backward(X, Y, 8, 1e-8, error=rls.kfold_error(splits)):
+        step = trail.steps[len(subset)]
+        assert set(subsets(trail)[len(subset)]) == set(subset)
+        assert_allclose((step.error, step.error_se), (value, se), rtol=1e-6)

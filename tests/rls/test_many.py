@@ -1,0 +1,119 @@
+"""Many searches at once are the single searches, to the last feature."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose
+
+from problems import make
+from sparsepath import SparseRLSRegressor
+from sparsepath.data.threads import Threads
+from sparsepath.errors import InputError
+from sparsepath.rls.many import forward_searches
+
+
+def by_bounds(monkeypatch):
+    monkeypatch.setattr("sparsepath.rls.forms.FUSED_STEP", 1e15)
+
+
+def check(found, i, X, Y, size, weights=None, **options):
+    """Problem i is the fit of a regressor."""
+    model = SparseRLSRegressor(size, choose="min", **options).fit(X, Y, weights)
+    path = model.path_
+    k = int(found.sizes[i])
+    assert k == path.sizes[-1]
+    assert tuple(found.subsets[i, :k]) == path.subset(k)
+    assert (found.subsets[i, k:] == -1).all()
+    assert_allclose(found.errors[i, : k + 1], path.errors, rtol=1e-9)
+    assert_allclose(found.errors_se[i, : k + 1], path.errors_se, rtol=1e-7)
+    assert np.isnan(found.errors[i, k + 1 :]).all()
+    predicted = found.predict(i, X)
+    for size in path.sizes:
+        assert_allclose(
+            predicted[size], model.at_size(size).predict(X).reshape(len(X), -1), atol=1e-8
+        )
+    assert np.isnan(predicted[k + 1 :]).all()
+
+
+KINDS = ["tall", "wide", "duplicate", "constant", "collinear", "scaled", "ties", "offset"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("options", [{}, {"standardize": True}, {"fit_intercept": False}], ids=str)
+def test_permutations_of_the_target(kind, options):
+    case = make(kind, m=14 if kind == "wide" else 30, n=18 if kind == "wide" else 9, seed=3)
+    rng = np.random.default_rng(0)
+    Y = np.stack([case.Y, *(rng.permutation(case.Y) for _ in range(4))])
+    found = forward_searches(case.X, Y, size=6, alpha=0.5, **options)
+    for i in range(5):
+        check(found, i, case.X, Y[i], 6, alpha=0.5, **options)
+
+
+@pytest.mark.parametrize("bounds", [False, True])
+def test_several_targets_weights_and_candidates(monkeypatch, bounds):
+    if bounds:
+        by_bounds(monkeypatch)
+    case = make("targets", m=40, n=12, T=3, seed=1)
+    weights = np.random.default_rng(0).choice([0.0, 0.5, 1.0, 2.0], (4, 40))
+    found = forward_searches(
+        case.X, case.Y, size=5, weights=weights, candidates=[0, 2, 3, 5, 7, 8, 11]
+    )
+    for i, w in enumerate(weights):
+        check(found, i, case.X, case.Y, 5, w, forbidden=[1, 4, 6, 9, 10])
+
+
+@pytest.mark.parametrize("bounds", [False, True])
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("options", [{}, {"standardize": True}, {"fit_intercept": False}], ids=str)
+def test_parts_of_the_rows(monkeypatch, bounds, order, options):
+    """Left-out folds and half-samples; by bounds the Gram matrices come from that of all rows."""
+    if bounds:
+        by_bounds(monkeypatch)
+    case = make("offset", m=60, n=12, seed=2)
+    X = np.asarray(case.X, order=order)
+    rows = [np.delete(np.arange(60), np.arange(i, 60, 5)) for i in range(5)]
+    rng = np.random.default_rng(1)
+    rows += [np.sort(rng.choice(60, 30, replace=False)), rng.choice(60, 60)]
+    found = forward_searches(X, case.Y, size=6, rows=rows, **options)
+    for i, part in enumerate(rows):
+        check(found, i, X[part], case.Y[part], 6, **options)
+
+
+def test_sparse_data_and_a_single_problem():
+    case = make("sparse", m=40, n=10, seed=2)
+    X = sp.csr_array(case.X)
+    rows = [np.arange(0, 40, 2), np.arange(1, 40, 2)]
+    found = forward_searches(X, case.Y, size=4, rows=rows)
+    for i, part in enumerate(rows):
+        check(found, i, case.X[part], case.Y[part], 4)
+    check(forward_searches(case.X, case.Y, size=4), 0, case.X, case.Y, 4)
+
+
+def test_where_no_candidate_is_left():
+    case = make("wide", m=8, n=12, seed=1)
+    Y = np.stack([case.Y, case.Y[::-1]])
+    found = forward_searches(case.X, Y, size=10, alpha=0.0)
+    assert found.sizes.tolist() == [6, 6]
+    with pytest.warns(UserWarning, match="ends at size 6"):
+        check(found, 1, case.X, Y[1], 10, alpha=0.0)
+
+
+@pytest.mark.parametrize("bounds", [False, True])
+def test_threads_change_no_bit(monkeypatch, bounds):
+    if bounds:
+        by_bounds(monkeypatch)
+    monkeypatch.setattr("sparsepath.data.threads.FEW", 0)
+    case = make("tall", m=50, n=10, seed=4)
+    rows = [np.delete(np.arange(50), np.arange(i, 50, 7)) for i in range(7)]
+    answers = []
+    for n in (1, 2, 5):
+        with Threads(n) as crew:
+            answers.append(forward_searches(case.X, case.Y, size=5, rows=rows, threads=crew))
+    for other in answers[1:]:
+        for name in ("subsets", "errors", "errors_se", "coef", "intercept"):
+            assert np.array_equal(getattr(answers[0], name), getattr(other, name))
+
+
+def test_problems_must_agree_in_number():
+    with pytest.raises(InputError, match=r"\[2, 3\] problems"):
+        forward_searches(np.eye(4), np.ones((2, 4, 1)), size=1, weights=np.ones((3, 4)))
