@@ -22,6 +22,7 @@ from sparsepath.elm.estimators import (
     seed_of,
     winners,
 )
+from sparsepath.elm.limits import check_reach, unit_of
 from sparsepath.elm.network import Neurons, Pool, Target, draw_neurons, standardise
 from sparsepath.elm.scaling import RULES, Best
 from sparsepath.elm.search import STRATEGIES, Plan, Watch, models, search
@@ -31,6 +32,7 @@ from sparsepath.path import SelectionPath
 from sparsepath.selector import PathSelector
 from sparsepath.watching import INTERRUPTED, is_watched, tell, warn_if_interrupted
 
+RIDGES = (1e-6, 1.0)  # between these the ridge of a machine is chosen
 
 @dataclass(frozen=True, eq=False)
 class _Data:
@@ -60,7 +62,8 @@ class _ELMFS(PathSelector, CallbackSupportMixin, BaseEstimator):
         strategy: str = "both",
         n_restarts: int = 100,
         n_neurons: int = 100,
-        ridge: float = 1e-6,
+        ridge: float | None = None,
+        reach: float = 0.5,
         rule: str = "half",
         n_levels: int = 10,
         random_state: Any = None,
@@ -73,6 +76,7 @@ class _ELMFS(PathSelector, CallbackSupportMixin, BaseEstimator):
         self.n_restarts = n_restarts
         self.n_neurons = n_neurons
         self.ridge = ridge
+        self.reach = reach
         self.rule = rule
         self.n_levels = n_levels
         self.random_state = random_state
@@ -90,13 +94,14 @@ class _ELMFS(PathSelector, CallbackSupportMixin, BaseEstimator):
         XT, centre, scale = standardise(X)
         plan = self._plan(XT)
         for_neurons, for_restarts, for_others = seed_of(self.random_state).spawn(3)
-        ridge, n_neurons = check_ridge(self.ridge), check_count(self.n_neurons, "n_neurons")
+        ridges = RIDGES if self.ridge is None else (check_ridge(self.ridge),)
+        n_neurons = check_count(self.n_neurons, "n_neurons")
 
         def drawn(seed: np.random.SeedSequence) -> Neurons:
             return draw_neurons(n_neurons, len(XT), "tanh", np.random.default_rng(seed))
 
-        data = _Data(Pool(XT, target, drawn(for_neurons), ridge), centre, scale)
-        others = [data.pool.drawn(drawn(seed), ridge) for seed in for_others.spawn(POOLS - 1)]
+        data = _Data(Pool(XT, target, drawn(for_neurons), *ridges), centre, scale)
+        others = [data.pool.drawn(drawn(seed), ridges[0]) for seed in for_others.spawn(POOLS - 1)]
         context = self._init_callback_context(max_subtasks=plan.n_reports)
         context.call_on_fit_task_begin(estimator=self, X=X, y=y)
         with Threads(self.n_threads) as threads:
@@ -130,6 +135,7 @@ class _ELMFS(PathSelector, CallbackSupportMixin, BaseEstimator):
         """Make the path, and take the model of the size that is asked for."""
         steps, self._machines = models(data.pool, best, data.centre, data.scale)
         self.scalings_ = {size: best.at[size].scaling for size in sorted(best.at)}
+        self.ridges_ = {size: best.at[size].ridge for size in sorted(best.at)}
         told = self.get_params(deep=False)
         skipped = ("callback", "n_threads", "random_state")
         self.path_ = SelectionPath(
@@ -255,7 +261,7 @@ class ELMFSRegressor(RegressorMixin, _ELMFS):
         X = check_features(self, X, reset=True)
         Y, self._one_target = check_target(y, X.shape[0])
         refuse_constant(Y, np.ones(len(Y)))
-        return self._fit(X, y, Target(Y))
+        return self._fit(X, y, Target(Y, unit=unit_of(Y), reach=check_reach(self.reach)))
 
     def predict(self, X: Any) -> Floats:
         """Predicted targets, of the shape that y had."""
@@ -302,7 +308,7 @@ class ELMFSClassifier(ClassifierMixin, _ELMFS):
         strategy: str = "both",
         n_restarts: int = 100,
         n_neurons: int = 100,
-        ridge: float = 1e-6,
+        ridge: float | None = None,
         rule: str = "half",
         n_levels: int = 10,
         loss: str = "zero_one",
