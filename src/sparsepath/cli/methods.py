@@ -77,6 +77,8 @@ class Method:
         from them.
     two_classes : bool
         Whether classes are two at most.
+    longest : int, optional
+        The size at which a path ends unless more is asked for; None: that of all methods.
     """
 
     help: str
@@ -92,6 +94,7 @@ class Method:
     unit: str = "features"
     calls: Callable[[Mapping[str, Any], int], int] | None = None
     two_classes: bool = False
+    longest: int | None = None
 
     def check(self, name: str, task: str, given: Mapping[str, Any], classes: int = 2) -> None:
         """Refuse what the method does not have."""
@@ -228,7 +231,7 @@ def _elm_fs_calls(options: Mapping[str, Any], size: int) -> int:
     from sparsepath.elm.search import Plan
 
     return Plan(
-        options.get("strategy", "both"), options.get("restarts", 100), 10, "half", size
+        options.get("strategy", "both"), options.get("restarts", 40), 10, "half", size
     ).n_reports
 
 
@@ -341,9 +344,10 @@ METHODS: dict[str, Method] = {
         _BOTH,
         {"regression": ("squared",), "classification": ("zero-one", "squared")},
         "hundreds of small networks",
-        work=lambda rows, columns, sizes: 5e4 * rows * columns * sizes,
+        work=lambda rows, columns, sizes: 1e4 * rows * (columns + 40) * sizes,
         unit="parts",
         calls=_elm_fs_calls,
+        longest=20,
     ),
     "mi-forward": Method(
         "Add one feature at a time by joint mutual information; regression.",

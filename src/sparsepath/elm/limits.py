@@ -57,9 +57,7 @@ def others_limits(Y: Floats, reach: float) -> Limits:
     rows = Y.T
     ordered = np.sort(rows, axis=1)
     low, second, below, high = (ordered[:, [k]] for k in (0, 1, -2, -1))
-    return _extended(
-        np.where(rows == low, second, low), np.where(rows == high, below, high), reach
-    )
+    return _extended(np.where(rows == low, second, low), np.where(rows == high, below, high), reach)
 
 
 def _extended(low: Floats, high: Floats, reach: float) -> Limits:

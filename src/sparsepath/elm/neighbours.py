@@ -5,8 +5,9 @@ machine of one size may contain a better one of the size below than the path has
 one feature more to beat that of the size above. Here each machine is tried without each of its
 features, and with each feature more, at the geometric mean of the scalings that it has; neurons,
 ridge and the other scalings stay. One feature less wins if it is better, by a thousandth at least;
-one feature more, of which there are many to try, only if it is clearly better. Its scalings are
-polished, and its own neighbours are tried in turn. Errors only fall, so this ends.
+one feature more, of which there are many to try, if it is better by a tenth. Scalings that are not
+common are polished, and the neighbours of what has won are tried in turn. Errors only fall, so this
+ends.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,10 +16,10 @@ import numpy as np
 
 from sparsepath.data.threads import Threads
 from sparsepath.elm.network import Pool
-from sparsepath.elm.polish import clearly_better, polish
+from sparsepath.elm.polish import clearly_better, polish, tuned
 from sparsepath.elm.scaling import Best, Candidate
 
-BEATEN = 0.999
+BEATEN, CLEARLY = 0.999, 0.9  # of the error of a machine: less, by one feature less or more
 
 
 def neighbours(machine: Candidate, features: Sequence[int], most: int) -> Iterator[Candidate]:
@@ -40,8 +41,12 @@ def judged(pool: Pool, machine: Candidate) -> Candidate:
     return Candidate(key, machine.scaling, machine.which, machine.ridge)
 
 
-def polished(pool: Pool, machine: Candidate, least: float) -> Candidate:
-    """The machine with scalings of its own, if they serve clearly."""
+def improved(pool: Pool, machine: Candidate, least: float) -> Candidate:
+    """The machine with the best ridge, and with scalings polished unless they are common."""
+    machine = min(machine, tuned(pool, machine.scaling, machine.which), key=lambda c: c.key)
+    active = machine.scaling[list(machine.subset)]
+    if np.ptp(active) <= 1e-12 * active.max():
+        return machine
     other = polish(pool, machine, least)
     return other if clearly_better(pool, other, machine) else machine
 
@@ -66,14 +71,12 @@ def settle(
         for (size, _), candidate in zip(around, known, strict=True):
             (smaller if len(candidate.subset) < size else larger).offer(candidate)
         better = Best()
-        for offers, clearly in ((smaller, False), (larger, True)):
-            for size, candidate in sorted(offers.at.items()):
-                here = machines.at.get(size)
-                if here is None or candidate.key[0] < BEATEN * here.key[0]:
-                    if here is None or not clearly or clearly_better(pool, candidate, here):
-                        better.offer(candidate)
+        for offers, enough in ((smaller, BEATEN), (larger, CLEARLY)):
+            for size, candidate in offers.at.items():
+                if candidate.key[0] < enough * machines.criterion(size):
+                    better.offer(candidate)
         if not better.at:
             return machines
         chosen = [better.at[size] for size in sorted(better.at)]
-        for candidate in threads.map(lambda machine: polished(pool, machine, least), chosen):
+        for candidate in threads.map(lambda machine: improved(pool, machine, least), chosen):
             machines.offer(candidate)

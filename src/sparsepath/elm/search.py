@@ -11,7 +11,7 @@ from sparsepath.elm.network import Machine, Pool
 from sparsepath.elm.neighbours import settle
 from sparsepath.elm.polish import clearly_better, polish, tuned
 from sparsepath.elm.scaling import Best, Candidate, restart
-from sparsepath.elm.subsets import Subset, SwapSearch
+from sparsepath.elm.subsets import SwapSearch
 from sparsepath.steps import Step
 from sparsepath.watching import ASKED, INTERRUPTED
 
@@ -130,9 +130,8 @@ class _Run:
         rivals = self.threads.map(lambda size: _rivals(pool, swaps, best, size), sizes)
         tasks = [rival for some in rivals for rival in some]
         first = iter(self.threads.map(lambda c: polish(pool, c, least, FIRST_ROUNDS), tasks))
-        known = [[next(first) for _ in some] for some in rivals]
+        pairs = [(some, [next(first) for _ in some]) for some in rivals]
         machines = Best()
-        pairs = zip(rivals, known, strict=True)
         for winner in self.threads.map(lambda pair: _winner(pool, *pair, least), pairs):
             machines.offer(winner)
         return machines
@@ -143,19 +142,22 @@ def _winner(
 ) -> Candidate:
     """One machine out of those of a size, the first being on the best subset by score.
 
-    The machine of a subset is that of the common scaling, or one with scalings of its own if it is
-    clearly better. That of the first subset stays unless another is better by a tenth.
+    That subset stays unless another, polished, is better than it, polished, by a tenth. It has
+    scalings of its own if they are clearly better than the common one. So far with half of the
+    neurons; the winner has all of them, or those of its restart.
     """
-    machines: dict[Subset, Candidate] = {}
-    for plain in rivals:
-        subset = plain.subset
-        if subset not in machines:
-            best = min((c for c in polished if c.subset == subset), key=lambda c: c.key)
-            machines[subset] = best if clearly_better(pool, best, plain) else plain
-    leading, *others = machines.values()
-    winner = min(others, key=lambda c: c.key, default=leading)
-    winner = winner if winner.key[0] < CLEARLY * leading.key[0] else leading
-    return winner if winner in rivals else polish(pool, winner, least)
+    plain = rivals[0]
+    own = min((c for c in polished if c.subset == plain.subset), key=lambda c: c.key)
+    winner = min(polished, key=lambda c: c.key)
+    if winner.key[0] >= CLEARLY * own.key[0]:
+        plain = tuned(pool, plain.scaling)
+        if not clearly_better(pool, own, rivals[0]):
+            return plain
+        winner = own
+    starts = [tuned(pool, winner.scaling), winner]
+    machine = polish(pool, min(starts, key=lambda c: c.key), least)
+    same = machine.subset == plain.subset
+    return machine if not same or clearly_better(pool, machine, plain) else plain
 
 
 def _tuned(pool: Pool, best: Best) -> Best:
@@ -189,17 +191,19 @@ def _rivals(pool: Pool, swaps: SwapSearch, best: Best, size: int) -> list[Candid
     wants a scaling of its own, the second best can be the best by far once polished. The first
     machine is on the best subset by score. On the subset of the restarts there are two, theirs and
     that of the common scaling, since from one of them the polishing may end at a worse place.
+    Half of the neurons are enough to tell which subset it will be.
     """
     leading, *others = swaps.ranked(size)[:RIVALS]
     limit = NEAR * swaps.known[leading].key[0]
     near = [leading, *(subset for subset in others if swaps.known[subset].key[0] <= limit)]
+    half = np.arange((len(pool.neurons) + 1) // 2)
     if size not in best.at:
-        return [tuned(pool, swaps.known[subset].scaling) for subset in near]
+        return [tuned(pool, swaps.known[subset].scaling, half) for subset in near]
     restarted = best.at[size]
     if restarted.subset not in near:
         near.append(restarted.subset)
     theirs = tuned(pool, restarted.scaling, restarted.which)
-    return [*(tuned(pool, swaps.known[subset].scaling) for subset in near), theirs]
+    return [*(tuned(pool, swaps.known[subset].scaling, half) for subset in near), theirs]
 
 
 def models(

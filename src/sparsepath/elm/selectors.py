@@ -33,6 +33,8 @@ from sparsepath.selector import PathSelector
 from sparsepath.watching import INTERRUPTED, is_watched, tell, warn_if_interrupted
 
 RIDGES = (1e-6, 1.0)  # between these the ridge of a machine is chosen
+MOST = 20  # features on the path, unless asked for more
+
 
 @dataclass(frozen=True, eq=False)
 class _Data:
@@ -60,7 +62,7 @@ class _ELMFS(PathSelector, CallbackSupportMixin, BaseEstimator):
         *,
         choose: str | int | float = "one_se",
         strategy: str = "both",
-        n_restarts: int = 100,
+        n_restarts: int = 40,
         n_neurons: int = 100,
         ridge: float | None = None,
         reach: float = 0.5,
@@ -120,7 +122,7 @@ class _ELMFS(PathSelector, CallbackSupportMixin, BaseEstimator):
         if self.rule not in RULES:
             raise InputError(f"rule={self.rule!r}; use one of {', '.join(RULES)}.")
         usable = int(np.count_nonzero(XT.any(1)))
-        size = usable
+        size = min(usable, MOST)
         if self.max_features is not None:
             size = min(usable, check_count(self.max_features, "max_features", least=0))
         return Plan(
@@ -190,7 +192,8 @@ class ELMFSRegressor(RegressorMixin, _ELMFS):
     Parameters
     ----------
     max_features : int or None, default=None
-        The largest size on the path; None: all features.
+        The largest size on the path; None: all features, but at most 20. The time grows with the
+        number of features times this size.
     choose : {"one_se", "min"}, int or float, default="one_se"
         Which size to use for prediction: the smallest within one standard error of the least error,
         that of the least error, a given size, or the smallest within a fraction of the least error.
@@ -198,13 +201,18 @@ class ELMFSRegressor(RegressorMixin, _ELMFS):
     strategy : {"both", "scaling", "swap"}, default="both"
         The paper's restarts on the grid of scalings; the swap search over subsets; or both: the
         subsets of the restarts join the swap search, their scalings the polishing.
-    n_restarts : int, default=100
+    n_restarts : int, default=40
         Restarts of Algorithm 1; no use for strategy="swap".
     n_neurons : int, default=100
         The pool of tanh neurons. A restart uses a random number of them; the swap search judges
         its best subsets by three more pools of that size.
-    ridge : float, default=1e-6
-        The penalty is this times the number of samples times the squared output weights.
+    ridge : float or None, default=None
+        The penalty is this times the number of samples times the squared output weights. None: for
+        each machine that of the least leave-one-out error, between 1e-6 and 1; Algorithm 1 runs
+        with 1e-6.
+    reach : float, default=0.5
+        Predictions leave the range of the training target by at most this fraction of it, on
+        either side, and the errors on the path are of such predictions. Infinity: no limit.
     rule : {"half", "sign", "largest"}, default="half"
         Which scalings a step of Algorithm 1 moves: those whose slope is at least half the largest,
         all, or one.
@@ -225,6 +233,8 @@ class ELMFSRegressor(RegressorMixin, _ELMFS):
         The columns in use.
     scalings_ : dict of size to array
         The scaling of every feature, after standardisation, in the machine of that size.
+    ridges_ : dict of size to float
+        The ridge of the machine of that size.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 
@@ -288,7 +298,7 @@ class ELMFSClassifier(ClassifierMixin, _ELMFS):
     ----------
     classes_ : array
         The class labels.
-    path_, selected_, scalings_, n_features_in_, feature_names_in_
+    path_, selected_, scalings_, ridges_, n_features_in_, feature_names_in_
         As for ``ELMFSRegressor``.
 
     Examples
@@ -306,7 +316,7 @@ class ELMFSClassifier(ClassifierMixin, _ELMFS):
         *,
         choose: str | int | float = "one_se",
         strategy: str = "both",
-        n_restarts: int = 100,
+        n_restarts: int = 40,
         n_neurons: int = 100,
         ridge: float | None = None,
         rule: str = "half",

@@ -31,19 +31,20 @@ import numpy as np
 
 from sparsepath.data.blocks import Floats
 from sparsepath.data.threads import Threads
-from sparsepath.elm.network import Pool
+from sparsepath.elm.network import ROOM, Pool
 from sparsepath.elm.scaling import Best, Candidate
 
 SCALINGS = (0.1, 0.2, 0.5, 1.0)
 BEAM = 5  # subsets of a size that the next larger size is grown from
 EXCHANGED = 5  # features of a subset that are exchanged
 PAIRS = 2000  # all pairs are looked at if there are no more than that: up to 63 features
-FIRST_NEURONS, FIRST_ROWS = 30, 1000  # of the first stage, at most
+FIRST_NEURONS, FIRST_ROWS = 30, 500  # of the first stage, at most
 POOLS = 4  # draws of the neurons by which the few best are judged
-PROMISING, LIKELY = 6, 1.15  # of those looked at together: at most so many, if so near, pass stage 1
+PROMISING, LIKELY = 6, 1.3  # of those looked at together: at most so many, if so near, pass stage 1
 HOPEFUL, NEAR = 5, 1.05  # and stage 2
 RIDGE = 1e-3  # at least, while subsets are compared: less lets chance fits of single machines win
 Subset = tuple[int, ...]
+Judge = Callable[[Pool, Subset, Sequence[float]], Candidate]
 
 
 def judge(pool: Pool, subset: Subset, scalings: Sequence[float] = SCALINGS) -> Candidate:
@@ -54,6 +55,27 @@ def judge(pool: Pool, subset: Subset, scalings: Sequence[float] = SCALINGS) -> C
         scaling[list(subset)] = value
         found.append(best_prefix(pool, scaling))
     return min(found, key=lambda candidate: candidate.key)  # the first of equals
+
+
+def judge_quickly(pool: Pool, subset: Subset, scalings: Sequence[float] = SCALINGS) -> Candidate:
+    """The same in one compiled piece, for few neurons: there calls take longer than products."""
+    from sparsepath.elm import descent
+
+    neurons, target = pool.neurons, pool.target
+    criterion, squares, place, m = descent.screen(
+        pool.XT,
+        neurons.weights,
+        neurons.biases,
+        target.rows,
+        target.own,
+        pool.ridge,
+        ROOM,
+        np.array(subset),
+        np.array(scalings),
+    )
+    scaling = np.zeros(len(pool.XT))
+    scaling[list(subset)] = scalings[place]
+    return Candidate((criterion, squares), scaling, np.arange(m), pool.ridge)
 
 
 def best_prefix(pool: Pool, scaling: Floats) -> Candidate:
@@ -113,8 +135,8 @@ class SwapSearch:
         for size in range(1, self.most + 1):
             self.scalings[size] = self._around(size)
             fresh = [subset for subset in starts if len(subset) == size]
-            self.seen |= self._judged(self.first, fresh)
-            self.known |= self._judged(self.pool, fresh)
+            self.seen |= self._judged(judge_quickly, self.first, fresh)
+            self.known |= self._judged(judge, self.pool, fresh)
             for subset in self.ranked(size - 1)[:BEAM] if size > 1 else [()]:
                 fresh += self._larger(subset)
             if size == 2 and comb(len(self.features), 2) <= PAIRS:
@@ -158,18 +180,23 @@ class SwapSearch:
     def _larger(self, subset: Subset) -> list[Subset]:
         return [tuple(sorted((*subset, i))) for i in self.features if i not in subset]
 
-    def _judged(self, pool: Pool, subsets: Sequence[Subset]) -> dict[Subset, Candidate]:
+    def _judged(
+        self, judge: Judge, pool: Pool, subsets: Sequence[Subset]
+    ) -> dict[Subset, Candidate]:
         """What a pool says of subsets."""
-        task = lambda subset: judge(pool, subset, self.scalings[len(subset)])  # noqa: E731
-        return dict(zip(subsets, self.threads.map(task, subsets), strict=True))
+        found = self.threads.map(
+            lambda subset: judge(pool, subset, self.scalings[len(subset)]), subsets
+        )
+        return dict(zip(subsets, found, strict=True))
 
     def _look(self, subsets: Sequence[Subset]) -> set[int]:
         """Judge subsets, all of a size, as far as they are new; the size, if its best improved."""
         together = sorted(set(subsets))
-        self.seen |= self._judged(self.first, [s for s in together if s not in self.seen])
+        unseen = [s for s in together if s not in self.seen]
+        self.seen |= self._judged(judge_quickly, self.first, unseen)
         unknown = [s for s in together if s not in self.known]
         promising = self._few(unknown, self.seen, PROMISING, LIKELY)
-        self.known |= self._judged(self.pool, promising)
+        self.known |= self._judged(judge, self.pool, promising)
         unsteady = [s for s in together if s in self.known and s not in self.steady]
         hopeful = self._few(unsteady, self.known, HOPEFUL, NEAR)
         judged = self.threads.map(lambda subset: self._by_all(self.known[subset]), hopeful)
@@ -188,8 +215,7 @@ class SwapSearch:
         return [s for s in few if scores[s].key[0] <= near * scores[best].key[0]]
 
     def _by_all(self, found: Candidate) -> Candidate:
-        """The same machine with the mean of the scores that all pools give its subset."""
-        scalings = self.scalings[len(found.subset)]
-        keys = [found.key, *(judge(pool, found.subset, scalings).key for pool in self.others)]
+        """The same machine with the mean of the scores of all pools at its common scaling."""
+        keys = [found.key, *(best_prefix(pool, found.scaling).key for pool in self.others)]
         criterion, squares = np.mean(keys, axis=0).tolist()
         return Candidate((criterion, squares), found.scaling, found.which, found.ridge)
