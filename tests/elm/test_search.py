@@ -9,8 +9,8 @@ from slow_twins import elm as twin
 from sparsepath.data.synthetic import functional, xor_like
 from sparsepath.data.threads import Threads
 from sparsepath.elm import descent
-from sparsepath.elm.network import Pool, Target, draw_neurons, standardise
 from sparsepath.elm.neighbours import settle
+from sparsepath.elm.network import Pool, Target, draw_neurons, standardise
 from sparsepath.elm.polish import clearly_better, losses, polish, tuned
 from sparsepath.elm.scaling import RULES, Best, Candidate, restart
 from sparsepath.elm.search import Plan, _rivals, _settled, search

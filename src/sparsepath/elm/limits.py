@@ -18,7 +18,7 @@ import numpy as np
 from sparsepath.data.blocks import Floats
 from sparsepath.errors import InputError
 
-LARGEST = 500  # powers of two: squares, and sums of some millions of them, are numbers still
+LARGEST = 506  # powers of two: their squares are numbers still, with room for large errors
 Limits = tuple[Floats, Floats]
 
 
@@ -28,13 +28,13 @@ def unit_of(Y: Floats) -> float:
     Errors are reported in squares of the target's own unit, so its squares must be numbers.
     """
     largest = float(np.abs(Y).max())
-    spread = float(np.abs(Y / 4.0 - (Y / 4.0).mean(0)).max()) * 4.0 if largest < 1e300 else np.inf
-    exponent = int(np.frexp(spread)[1]) if np.isfinite(spread) else LARGEST + 1
+    spread = float(np.abs(Y - Y.mean(0)).max()) if largest < 1e200 else largest
+    exponent = int(np.frexp(spread)[1])
     if abs(exponent) > LARGEST:
         what = "large" if exponent > 0 else "small"
         raise InputError(
-            f"y has values up to {largest:g}; squares of so {what} differences are out of the range "
-            "of floating point numbers. Give y in another unit."
+            f"y has values up to {largest:g}; squares of so {what} differences are out of the "
+            "range of floating point numbers. Give y in another unit."
         )
     return float(np.ldexp(1.0, exponent))
 

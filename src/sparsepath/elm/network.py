@@ -221,7 +221,7 @@ class Fit:
     def __init__(
         self, neurons: Neurons, XT: Floats, target: Target, ridge: float, space: "Space"
     ) -> None:
-        m, n = len(neurons), target.n
+        m = len(neurons)
         self.neurons, self.XT, self.target = neurons, XT, target
         self._space = space
         self.H, self.means = space.H[:m], np.empty(m)

@@ -65,7 +65,7 @@ def press_gradient(fit: Fit) -> tuple[float, Floats]:
 
 
 def tuned(pool: Pool, scaling: Floats, which: Indices | None = None) -> Candidate:
-    """The machine with the best ridge of the grid, of equals the largest; by default all neurons."""
+    """The machine with the best ridge of the grid, of equals the largest; default: all neurons."""
     which = np.arange(len(pool.neurons)) if which is None else which
     ridges = pool.ridges[::-1].tolist()
     fit = pool.fit(scaling, which, ridges[0])

@@ -7,8 +7,8 @@ import numpy as np
 
 from sparsepath.data.blocks import Floats
 from sparsepath.data.threads import Threads
-from sparsepath.elm.network import Machine, Pool
 from sparsepath.elm.neighbours import settle
+from sparsepath.elm.network import Machine, Pool
 from sparsepath.elm.polish import clearly_better, polish, tuned
 from sparsepath.elm.scaling import Best, Candidate, restart
 from sparsepath.elm.subsets import SwapSearch
