@@ -22,9 +22,10 @@ from the others and yet wild in between, with too much it is a constant.
 
 What was found by making an error small has an error that flatters, so of two machines the plainer
 one stays unless the other is :func:`clearly_better`: its leave-one-out losses are less by more than
-three standard errors of the mean difference, sample by sample. Where scalings of their own serve
-the features, differences are of five standard errors and more; where there is but noise to fit they
-hardly reach three, and such machines do worse on new data than those that they would replace.
+z standard errors of the mean difference, sample by sample, with z = 3 for one feature. Fitting s
+scalings to noise gains a z^2 of about s, as a chi square of s degrees of freedom, so z^2 grows by
+two with each. Where scalings of their own serve the features, z is five and more; where there is
+but noise to fit, such machines do worse on new data than those that they would replace.
 """
 
 import numpy as np
@@ -36,7 +37,7 @@ from sparsepath.elm.network import ROOM, Fit, Indices, Pool
 from sparsepath.elm.scaling import Candidate
 
 ROUNDS = 12
-STANDARD_ERRORS = 3.0  # of the mean difference of two machines, beyond which it counts
+STANDARD_ERRORS, FOR_EACH = 3.0, 2.0  # of the mean difference; more in z^2 for each feature more
 
 
 def press_gradient(fit: Fit) -> tuple[float, Floats]:
@@ -79,13 +80,16 @@ def losses(pool: Pool, machine: Candidate) -> Floats:
     return pool.fit(machine.scaling, machine.which, machine.ridge).leave_one_out().losses
 
 
-def clearly_better(pool: Pool, machine: Candidate, plainer: Candidate) -> bool:
+def clearly_better(
+    pool: Pool, machine: Candidate, plainer: Candidate, standard_errors: float = STANDARD_ERRORS
+) -> bool:
     """Whether the first machine is better by more than the samples' spread explains."""
     if not machine.key < plainer.key:
         return False
     gains = losses(pool, plainer) - losses(pool, machine)
     noise = float(gains.std(ddof=1)) / np.sqrt(len(gains))
-    return float(gains.mean()) > STANDARD_ERRORS * noise
+    enough = np.sqrt(standard_errors**2 + FOR_EACH * (len(machine.subset) - 1))
+    return bool(gains.mean() > enough * noise)
 
 
 def polish(pool: Pool, candidate: Candidate, least: float = 0.1, rounds: int = ROUNDS) -> Candidate:

@@ -9,7 +9,7 @@ from sparsepath.data.blocks import Floats
 from sparsepath.data.threads import Threads
 from sparsepath.elm.neighbours import settle
 from sparsepath.elm.network import Machine, Pool
-from sparsepath.elm.polish import clearly_better, polish, tuned
+from sparsepath.elm.polish import STANDARD_ERRORS, clearly_better, polish, tuned
 from sparsepath.elm.scaling import Best, Candidate, restart
 from sparsepath.elm.subsets import SwapSearch
 from sparsepath.steps import Step
@@ -142,22 +142,23 @@ def _winner(
 ) -> Candidate:
     """One machine out of those of a size, the first being on the best subset by score.
 
-    That subset stays unless another, polished, is better than it, polished, by a tenth. It has
-    scalings of its own if they are clearly better than the common one. So far with half of the
-    neurons; the winner has all of them, or those of its restart.
+    That subset stays unless another, polished, is better than it, polished, by a tenth, and by more
+    than fitting so many scalings to noise would gain. It has scalings of its own if they are
+    clearly better than the common one. So far with half of the neurons; the winner has all of them,
+    or those of its restart.
     """
     plain = rivals[0]
     own = min((c for c in polished if c.subset == plain.subset), key=lambda c: c.key)
     winner = min(polished, key=lambda c: c.key)
-    if winner.key[0] >= CLEARLY * own.key[0]:
-        plain = tuned(pool, plain.scaling)
-        if not clearly_better(pool, own, rivals[0]):
-            return plain
-        winner = own
+    standard_errors = 0.0
+    if winner.key[0] >= CLEARLY * own.key[0] or not clearly_better(pool, winner, plain, 0.0):
+        winner, standard_errors = own, STANDARD_ERRORS
+    whole = tuned(pool, plain.scaling)
+    if not clearly_better(pool, winner, plain, standard_errors):
+        return whole
     starts = [tuned(pool, winner.scaling), winner]
     machine = polish(pool, min(starts, key=lambda c: c.key), least)
-    same = machine.subset == plain.subset
-    return machine if not same or clearly_better(pool, machine, plain) else plain
+    return machine if clearly_better(pool, machine, whole, standard_errors) else whole
 
 
 def _tuned(pool: Pool, best: Best) -> Best:
