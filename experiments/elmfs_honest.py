@@ -137,7 +137,8 @@ def main() -> None:
         "standard deviations of the training part; in brackets test less SET in standard errors of the",
         f"difference. Of {len(values)} differences {np.mean(np.abs(values) <= 1.5):.0%} are within 1.5 standard errors,",
         f"{np.mean(values <= 1.5):.0%} at most that above SET; the median is {np.median(values):+.1f}, the largest {values.max():+.1f}.",
-        "What is left is mostly the choice of the subset among many, which flatters SET however a machine predicts.",
+        "Why the others differ was not taken apart: the choice of a subset among many flatters SET however a machine "
+        "predicts, and some samples are lucky (size 1 of t3 and mixed).",
         "",
         "| " + " | ".join([*heads, "chosen", "CPU s"]) + " |",
         "|---" * (given.size + 4) + "|",
