@@ -149,6 +149,57 @@ def test_standard_errors_and_training_errors_of_the_path():
     assert path.error(0) == pytest.approx(np.square(left_out).mean())
 
 
+def test_the_unit_of_the_target_changes_nothing():
+    problem = functional(80, 5, random_state=0)
+    model = ELMFSRegressor(3, n_restarts=4, n_neurons=15, random_state=0, n_threads=1)
+    plain = clone(model).fit(problem.X, problem.y)
+    for factor in (1e-150, 1e-9, -3.0, 1e150):
+        scaled = clone(model).fit(problem.X, factor * problem.y)
+        assert scaled.path_.subsets == plain.path_.subsets
+        np.testing.assert_allclose(
+            scaled.path_.errors / factor / factor, plain.path_.errors, rtol=1e-6
+        )
+        np.testing.assert_allclose(
+            scaled.predict(problem.X) / factor, plain.predict(problem.X), rtol=1e-6, atol=1e-7
+        )
+        assert scaled.ridges_ == pytest.approx(plain.ridges_, rel=1e-4)
+    for factor, what in ((1e160, "large"), (1e-160, "small")):
+        with pytest.raises(InputError, match=f"squares of so {what} differences"):
+            clone(model).fit(problem.X, factor * problem.y)
+
+
+@pytest.mark.parametrize("strategy", ["both", "scaling"])
+def test_errors_are_of_the_machine_as_it_predicts(strategy):
+    random = np.random.default_rng(2)
+    X = np.exp(1.5 * random.standard_normal((60, 4)))  # heavy tails
+    y = np.log(X[:, 0]) + X[:, 1] / 5 + random.standard_normal(60)
+    model = ELMFSRegressor(
+        3, strategy=strategy, n_restarts=3, n_neurons=12, random_state=0, reach=0.1, n_threads=1
+    ).fit(X, y)
+    XT = standardise(X)[0]
+    for size in (1, 2, 3):
+        machine, beta = model._machines[size], model.scalings_[size]
+        used = np.flatnonzero(beta)
+        weights, biases = machine.neurons.weights.T, machine.neurons.biases
+        H = twin.hidden(XT[used].T, weights, biases, np.ones(size))
+        plain = twin.loo_residuals(H, y[:, None], model.ridges_[size])
+        expected = twin.held(y[:, None], plain, 0.1)
+        assert model.path_.error(size) == pytest.approx(np.square(expected).mean(), rel=1e-6)
+        far = model.at_size(size).predict(1e3 * X)
+        margin = 0.1 * np.ptp(y)
+        assert far.min() >= y.min() - margin - 1e-9
+        assert far.max() <= y.max() + margin + 1e-9
+    assert ELMFSRegressor(reach=np.inf, **QUICK).fit(X, y).predict(X).shape == (60,)
+
+
+def test_a_path_ends_at_twenty_features_unless_asked_for_more():
+    X = np.random.default_rng(0).standard_normal((40, 22))
+    few = {"strategy": "scaling", "random_state": 0, **QUICK}
+    assert ELMFSRegressor(**few).fit(X, X[:, 0]).path_.sizes[-1] <= 20
+    assert ELMFSRegressor(**few)._plan(X.T).size == 20
+    assert ELMFSRegressor(22, **few)._plan(X.T).size == 22
+
+
 @pytest.mark.parametrize("load", [load_iris, load_breast_cancer])
 def test_classes_are_told_apart(load):
     X, y = load(return_X_y=True)
@@ -250,6 +301,9 @@ def test_an_interruption_before_anything_is_found_is_passed_on(monkeypatch):
         (ELMFSRegressor(max_features=-1), "max_features=-1"),
         (ELMFSRegressor(n_restarts=2.5), "n_restarts=2.5"),
         (ELMFSRegressor(n_levels=0), "n_levels=0"),
+        (ELMFSRegressor(ridge=0), "ridge=0"),
+        (ELMFSRegressor(reach=-1), "reach=-1; give a number from zero up"),
+        (ELMFSRegressor(reach="far"), "reach='far'"),
         (ELMFSClassifier(loss="hinge"), "loss='hinge'; use one of zero_one, squared"),
         (LarsSelector(max_features="many"), "max_features='many'"),
     ],

@@ -22,8 +22,9 @@ from sparsepath.elm.network import (
     Target,
     draw_neurons,
 )
-from sparsepath.elm.polish import press_gradient
+from sparsepath.elm.polish import press_gradient, tuned
 from sparsepath.elm.scaling import Best, restart
+from sparsepath.elm.subsets import judge, judge_quickly
 from sparsepath.errors import InputError
 
 RIDGES = (1e-6, 1e-3, 1e-1)
@@ -203,13 +204,75 @@ def test_gradient_of_press(seed, T):
     logs = np.log(random.uniform(0.2, 0.9, 4))
 
     def press(at):
-        return pool.fit(np.exp(at), slice(None)).key()[0]
+        ridge = float(np.exp(at[4])) if len(at) > 4 else None
+        return pool.fit(np.exp(at[:4]), slice(None), ridge).key()[0]
 
     value, gradient = press_gradient(pool.fit(np.exp(logs), slice(None)))
     assert value == pytest.approx(press(logs), rel=1e-12)
-    steps = 1e-5 * np.eye(4)
+    steps = 1e-5 * np.eye(5)
+    logs = np.append(logs, np.log(1e-3))  # and the ridge
     numeric = [(press(logs + e) - press(logs - e)) / 2e-5 for e in steps]
     np.testing.assert_allclose(gradient, numeric, rtol=1e-5, atol=1e-8)
+
+
+@settings(max_examples=40, deadline=None)
+@given(problems(weights=False, max_m=16, max_n=6), st.sampled_from([0.0, 0.1, 0.5]))
+def test_leave_one_out_of_held_predictions_equals_refitting(case, reach):
+    XT, _, _ = standardise(case.X)
+    neurons = draw_neurons(7, len(XT), "tanh", np.random.default_rng(1))
+    pool = Pool(XT, Target(case.Y, reach=reach), neurons, 1e-6, 1.0)
+    scaling = scaling_for(case, 3)
+    chosen = tuned(pool, scaling)
+    assert chosen.ridge in pool.ridges
+    fit = pool.fit(scaling, slice(None), chosen.ridge)
+    loo = fit.leave_one_out()
+    plain = twin.loo_residuals(twin_hidden(pool, scaling), case.Y, chosen.ridge)
+    expected = twin.held(case.Y, plain, reach)
+    scale = np.abs(case.Y).max()
+    np.testing.assert_allclose(loo.residuals.T, expected, rtol=1e-6, atol=1e-6 * scale)
+    assert chosen.key[0] == pytest.approx(np.square(plain).sum() / len(plain), rel=1e-5)
+    used = np.flatnonzero(scaling)
+    fitted = Machine.of(fit, used, np.zeros(len(used)), np.ones(len(used)))
+    margin = reach * np.ptp(case.Y, axis=0)
+    wide = fitted.predict(50 * np.random.default_rng(0).standard_normal((20, len(XT))))
+    assert (wide >= case.Y.min(0) - margin - 1e-12 * scale).all()
+    assert (wide <= case.Y.max(0) + margin + 1e-12 * scale).all()
+
+
+def test_the_ridge_of_a_machine_is_that_of_the_least_error_of_refits():
+    random = np.random.default_rng(4)
+    X = random.standard_normal((25, 3))
+    Y = X[:, :1] + 0.5 * random.standard_normal((25, 1))
+    pool = Pool(standardise(X)[0], Target(Y), draw_neurons(12, 3, "tanh", random), 1e-6, 1.0)
+    assert pool.ridges == pytest.approx([1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0])
+    found = tuned(pool, np.ones(3))
+    H = twin_hidden(pool, np.ones(3))
+    slow = {
+        ridge: np.square(twin.loo_residuals(H, Y, ridge)).mean() for ridge in pool.ridges.tolist()
+    }
+    assert found.ridge == min(slow, key=slow.__getitem__)
+    assert found.key[0] == pytest.approx(slow[found.ridge], rel=1e-6)
+    fixed = Pool(pool.XT, pool.target, pool.neurons, 1e-3)
+    assert tuned(fixed, np.ones(3)).ridge == 1e-3
+
+
+@pytest.mark.parametrize("classes", [0, 2, 3])
+def test_the_compiled_screen_is_the_best_prefix(classes):
+    random = np.random.default_rng(classes)
+    X = random.standard_normal((60, 5))
+    own = None
+    Y = random.standard_normal((60, 2)) + X[:, :1]
+    if classes:
+        own = (random.integers(0, classes, 60) + (X[:, 0] > 0)) % classes
+        Y = np.where(own[:, None] == np.arange(classes), 1.0, -1.0)
+        Y = Y[:, 1:] if classes == 2 else Y
+    for m in (1, 7, 8):
+        neurons = draw_neurons(m, 5, "tanh", random)
+        pool = Pool(standardise(X)[0], Target(Y, own), neurons, 1e-3)
+        quick, slow = (each(pool, (0, 2, 3)) for each in (judge_quickly, judge))
+        assert quick.key == pytest.approx(slow.key, rel=1e-9)
+        np.testing.assert_array_equal(quick.scaling, slow.scaling)
+        assert len(quick.which) == len(slow.which)
 
 
 def test_gaussian_neurons():

@@ -10,8 +10,9 @@ from sparsepath.data.columns import standardise
 from sparsepath.data.synthetic import functional, xor_like
 from sparsepath.data.threads import Threads
 from sparsepath.elm import descent
+from sparsepath.elm.neighbours import settle
 from sparsepath.elm.network import Pool, Target, draw_neurons
-from sparsepath.elm.polish import polish
+from sparsepath.elm.polish import clearly_better, losses, polish, tuned
 from sparsepath.elm.scaling import RULES, Best, Candidate, restart
 from sparsepath.elm.search import Plan, Search, _rivals, _settled
 from sparsepath.elm.subsets import HOPEFUL, RIDGE, SCALINGS, SwapSearch, best_prefix
@@ -108,15 +109,18 @@ def test_swap_search_scores_and_optimum():
         found = SwapSearch(pool, others, range(5), 5, threads)
         best = found.run()
 
-    def value(pool, subset):
+    def value(pool, subset, scalings):
         W, b = pool.neurons.weights.T, pool.neurons.biases
         Y = problem.y[:, None]
-        return twin.common_scaling(pool.XT.T, Y, W, b, subset, SCALINGS, RIDGE)
+        return twin.common_scaling(pool.XT.T, Y, W, b, subset, scalings, RIDGE)
 
-    for subset, candidate in found.known.items():
-        assert candidate.key[0] == pytest.approx(value(pool, subset), rel=1e-8)
+    assert found.scalings[1] == found.scalings[2] == SCALINGS
+    for subset, candidate in (*found.seen.items(), *found.known.items()):
+        scalings = found.scalings[len(subset)]
+        assert candidate.key[0] == pytest.approx(value(pool, subset, scalings), rel=1e-8)
     for subset, candidate in found.steady.items():
-        mean = np.mean([value(each, subset) for each in (pool, *others)])
+        scaling = (candidate.scaling.max(),)
+        mean = np.mean([value(each, subset, scaling) for each in (pool, *others)])
         assert candidate.key[0] == pytest.approx(mean, rel=1e-8)
     for size, candidate in best.at.items():
         here = set(candidate.subset)
@@ -124,7 +128,7 @@ def test_swap_search_scores_and_optimum():
         assert candidate.key == min(judged)
         for other in twin.subsets(5, size):
             if len(here & set(other)) == size - 1:
-                assert other in found.known
+                assert other in found.seen
     assert best.at[2].subset == (1, 2)
     assert best.at[3].subset == (0, 1, 2)
 
@@ -148,7 +152,7 @@ def test_polish_keeps_the_subset_and_never_harms():
     problem = functional(200, 6, random_state=0)
     pool = pool_of(problem, m=40)
     scaling = np.array([0.5, 0.5, 0, 0.5, 0, 0])
-    start = best_prefix(pool, scaling)
+    start = tuned(pool, scaling)
     better = polish(pool, start, 0.1)
     assert better.subset == start.subset
     assert better.key <= start.key
@@ -156,6 +160,72 @@ def test_polish_keeps_the_subset_and_never_harms():
     active = better.scaling[better.scaling > 0]
     assert active.min() >= 0.1 - 1e-12
     assert active.max() <= 1 + 1e-12
+
+
+def noisy(seed, n=150, d=7):
+    random = np.random.default_rng(seed)
+    X = random.standard_normal((n, d))
+    y = X[:, 0] * (1 + X[:, 1]) + 0.4 * X[:, 0] * X[:, 2] * X[:, 3] + random.standard_normal(n)
+    return Pool(
+        standardise(X)[0], Target(y[:, None]), draw_neurons(25, d, "tanh", random), 1e-6, 1.0
+    )
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_machine_of_a_path_is_beaten_by_a_neighbour_of_another(seed):
+    pool = noisy(seed)
+    with Threads(1) as threads:
+        seeds = np.random.SeedSequence(seed).spawn(5)
+        best, _ = search(pool, more_pools(pool), Plan("both", 5, 10, "half", 7), seeds, threads)
+    assert sorted(best.at) == list(range(1, 8))
+    for size, machine in best.at.items():
+        fit = pool.fit(machine.scaling, machine.which, machine.ridge)
+        assert fit.key() == pytest.approx(machine.key, rel=1e-9)
+        typical = np.exp(np.log(machine.scaling[list(machine.subset)]).mean())
+        for i in range(7):
+            scaling = machine.scaling.copy()
+            scaling[i] = 0.0 if scaling[i] else typical
+            other = int(np.count_nonzero(scaling))
+            if other:
+                error = pool.fit(scaling, machine.which, machine.ridge).key()[0]
+                assert error >= (0.999 if other < size else 0.9) * best.at[other].key[0]
+
+
+def test_a_better_machine_one_feature_away_takes_its_place():
+    pool = noisy(0)
+    good, poor = np.zeros(7), np.zeros(7)
+    good[[0, 1, 5]], poor[[5, 6]] = 0.5, 0.5
+    found = Best()
+    found.offer(tuned(pool, poor))
+    found.offer(tuned(pool, good))
+    with Threads(1) as threads:
+        settled = settle(pool, found, range(7), 0.1, threads)
+    assert settled.at[2].subset == (0, 1)
+    assert settled.at[2].key < found.at[2].key
+
+
+def test_scalings_of_their_own_must_be_clearly_better():
+    random = np.random.default_rng(0)
+    X = random.standard_normal((200, 4))
+    neurons = draw_neurons(40, 4, "tanh", random)
+    noise = Pool(standardise(X)[0], Target(random.standard_normal((200, 1))), neurons, 1e-6, 1.0)
+    plain = tuned(noise, np.full(4, 0.5))
+    other = polish(noise, plain)
+    assert other.key < plain.key
+    assert not clearly_better(noise, other, plain)
+    assert not clearly_better(noise, plain, plain)
+    y = np.sin(3 * X[:, :1]) + 0.1 * X[:, 1:2]
+    signal = Pool(noise.XT, Target(y), neurons, 1e-6, 1.0)
+    plain = tuned(signal, np.full(4, 0.5))
+    assert clearly_better(signal, polish(signal, plain), plain)
+    gains = [
+        np.square(twin.loo_residuals(twin.hidden(X_, W, b, c.scaling), y, c.ridge)).sum(1)
+        for c in (plain, polish(signal, plain))
+        for X_, W, b in [(signal.XT.T, neurons.weights.T, neurons.biases)]
+    ]
+    np.testing.assert_allclose(losses(signal, plain), gains[0], rtol=1e-5, atol=1e-9)
+    difference = gains[0] - gains[1]
+    assert difference.mean() > np.sqrt(9 + 2 * 3) * difference.std(ddof=1) / np.sqrt(200)
 
 
 def test_constant_features_are_never_used():
@@ -200,18 +270,28 @@ def test_the_search_ends_when_asked():
 def made_up(scores, d, other=9.0):
     """A judge that knows the score of some subsets."""
 
-    def judge(pool, subset):
+    def judge(pool, subset, scalings=()):
         scaling = np.zeros(d)
         scaling[list(subset)] = 1.0
         value = scores.get(subset, other - 0.001 * len(subset))
-        return Candidate((value, value), scaling, np.arange(3))
+        return Candidate((value, value), scaling, np.arange(3), 1e-6)
 
     return judge
 
 
+def give_scores(monkeypatch, judge):
+    """All stages of the swap search are told the scores."""
+    monkeypatch.setattr("sparsepath.elm.subsets.judge", judge)
+    monkeypatch.setattr("sparsepath.elm.subsets.judge_quickly", judge)
+    monkeypatch.setattr(
+        "sparsepath.elm.subsets.best_prefix",
+        lambda pool, scaling: judge(pool, tuple(np.flatnonzero(scaling).tolist())),
+    )
+
+
 def test_a_size_is_grown_from_the_best_few_of_the_size_before(monkeypatch):
     scores = {(0,): 5.0, (0, 1): 3.0, (0, 2): 3.1, (0, 1, 4): 2.0, (0, 2, 3): 1.0}
-    monkeypatch.setattr("sparsepath.elm.subsets.judge", made_up(scores, 6))
+    give_scores(monkeypatch, made_up(scores, 6))
     with Threads(1) as threads:
         best = SwapSearch(pool_of(xor_like(40, random_state=0)), [], range(6), 3, threads).run()
     # No exchange of one feature leads from (0, 1, 4), grown from the best pair, to (0, 2, 3).
@@ -220,7 +300,7 @@ def test_a_size_is_grown_from_the_best_few_of_the_size_before(monkeypatch):
 
 def test_a_pair_that_is_good_only_together_is_found_by_exchanges(monkeypatch):
     scores = {(i,): 5.0 + i / 10 for i in range(5)} | {(0, 5): 3.0, (5, 6): 1.0}
-    monkeypatch.setattr("sparsepath.elm.subsets.judge", made_up(scores, 8))
+    give_scores(monkeypatch, made_up(scores, 8))
     monkeypatch.setattr("sparsepath.elm.subsets.PAIRS", 0)
     with Threads(1) as threads:
         best = SwapSearch(pool_of(xor_like(40, 8, random_state=0)), [], range(8), 2, threads).run()
@@ -231,7 +311,7 @@ def test_a_pair_that_is_good_only_together_is_found_by_exchanges(monkeypatch):
 @pytest.mark.parametrize(("affordable", "chosen"), [(28, (5, 6)), (27, (0, 1))])
 def test_all_pairs_are_looked_at_if_they_are_affordable(monkeypatch, affordable, chosen):
     scores = {(i,): 5.0 + i / 10 for i in range(5)} | {(0, 1): 3.0, (5, 6): 1.0}
-    monkeypatch.setattr("sparsepath.elm.subsets.judge", made_up(scores, 8))
+    give_scores(monkeypatch, made_up(scores, 8))
     monkeypatch.setattr("sparsepath.elm.subsets.PAIRS", affordable)
     with Threads(1) as threads:
         best = SwapSearch(pool_of(xor_like(40, 8, random_state=0)), [], range(8), 2, threads).run()
@@ -259,10 +339,12 @@ def judged_by_draws(monkeypatch, first, mean):
     rest = {subset: (3 * mean[subset] - value) / 2 for subset, value in first.items()}
     one, two = made_up(first, 8), made_up(rest, 8)
 
-    def judge(given, subset):
-        return (one if given.neurons is pool.neurons else two)(given, subset)
+    def judge(given, subset, scalings=()):
+        first = given.neurons is pool.neurons or len(given.neurons) < len(pool.neurons)
+        return (one if first else two)(given, subset)
 
-    monkeypatch.setattr("sparsepath.elm.subsets.judge", judge)
+    give_scores(monkeypatch, judge)
+    monkeypatch.setattr("sparsepath.elm.subsets.judge_quickly", one)
     return lambda threads: SwapSearch(pool, others, range(8), 1, threads)
 
 
@@ -285,6 +367,7 @@ def test_only_a_few_are_judged_by_all_pools(monkeypatch):
     make = judged_by_draws(monkeypatch, first, {(i,): 2.0 - i / 10 for i in range(8)})
     with Threads(1) as threads:
         found = make(threads)
+        found.scalings[1] = SCALINGS
         assert found._look([(i,) for i in reversed(range(8))]) == {1}
     assert sorted(found.steady) == [(i,) for i in range(HOPEFUL)]
     assert found.best.at[1].subset == (HOPEFUL - 1,)
@@ -297,25 +380,26 @@ def test_only_a_few_are_judged_by_all_pools(monkeypatch):
 def test_the_subset_of_the_restarts_is_polished_from_two_places(monkeypatch, restarted, offered):
     scores = {(0,): 1.0, (1,): 1.1, (2,): 1.2, (3,): 1.21, (4,): 2.0}
     judge = made_up(scores, 6)
-    monkeypatch.setattr("sparsepath.elm.subsets.judge", judge)
+    give_scores(monkeypatch, judge)
     pool, best = pool_of(xor_like(40, random_state=0)), Best()
     scaling = 0.3 * judge(pool, restarted).scaling
-    best.offer(Candidate((0.5, 0.5), scaling, np.arange(5)))
+    best.offer(Candidate((0.5, 0.5), scaling, np.arange(5), 1e-6))
     with Threads(1) as threads:
         swaps = SwapSearch(pool, [], range(6), 1, threads)
-        swaps.run()
+        swaps.run([restarted])
     rivals = _rivals(pool, swaps, best, 1)
     assert [rival.subset for rival in rivals] == offered
-    assert rivals[-1] is best.at[1]
+    np.testing.assert_array_equal(rivals[-1].scaling, best.at[1].scaling)
+    np.testing.assert_array_equal(rivals[-1].which, best.at[1].which)
     assert [rival.scaling.max() for rival in rivals[:-1]] == [1.0] * (len(offered) - 1)
 
 
 def test_a_search_that_was_ended_gives_the_subsets_of_the_swap_search():
     pool = pool_of(xor_like(40, 3, random_state=0), m=5)
     found, best = Best(), Best()
-    found.offer(Candidate((1.0, 1.0), np.array([0.5, 0, 0]), np.arange(5)))
-    best.offer(Candidate((0.0, 0.0), np.array([0, 0.5, 0]), np.arange(5)))
-    best.offer(Candidate((0.0, 0.0), np.array([0, 0.5, 1]), np.arange(5)))
+    found.offer(Candidate((1.0, 1.0), np.array([0.5, 0, 0]), np.arange(5), 1e-6))
+    best.offer(Candidate((0.0, 0.0), np.array([0, 0.5, 0]), np.arange(5), 1e-6))
+    best.offer(Candidate((0.0, 0.0), np.array([0, 0.5, 1]), np.arange(5), 1e-6))
     settled = _settled(pool, found, best)
     assert {size: c.subset for size, c in settled.at.items()} == {1: (0,), 2: (1, 2)}
 
@@ -334,15 +418,19 @@ def test_a_search_that_was_ended_gives_the_subsets_of_the_swap_search():
 def test_near_ties_are_settled_by_polished_errors(monkeypatch, third, errors, chosen):
     scores = {(0,): 1.0, (1,): 1.1, (2,): third, (3,): third + 0.01, (4,): 2.0}
     judge = made_up(scores, 6)
-    monkeypatch.setattr("sparsepath.elm.subsets.judge", judge)
+    give_scores(monkeypatch, judge)
     monkeypatch.setattr(
-        "sparsepath.elm.search.best_prefix",
-        lambda pool, scaling: judge(pool, tuple(np.flatnonzero(scaling).tolist())),
+        "sparsepath.elm.search.tuned",
+        lambda pool, scaling, which=None: judge(pool, tuple(np.flatnonzero(scaling).tolist())),
     )
     monkeypatch.setattr(
         "sparsepath.elm.search.polish",
-        lambda pool, c, *_: Candidate((errors.get(c.subset, 5.0), 0.0), c.scaling, c.which),
+        lambda pool, c, *_: Candidate((errors.get(c.subset, 5.0), 0.0), c.scaling, c.which, 1e-6),
     )
+    monkeypatch.setattr(
+        "sparsepath.elm.search.clearly_better", lambda pool, a, b, *_: a.key < b.key
+    )
+    monkeypatch.setattr("sparsepath.elm.search.settle", lambda pool, found, *_: found)
 
     def restarted(pool, *_):
         best = Best()
@@ -360,7 +448,8 @@ def test_near_ties_are_settled_by_polished_errors(monkeypatch, third, errors, ch
 
 def test_the_first_of_equals_is_kept():
     first, second = (
-        Candidate((0.5, 0.5), scaling, np.arange(3)) for scaling in (np.eye(3)[0], np.eye(3)[1])
+        Candidate((0.5, 0.5), scaling, np.arange(3), 1e-6)
+        for scaling in (np.eye(3)[0], np.eye(3)[1])
     )
     best, other = Best(), Best()
     assert best.offer(first)
@@ -368,7 +457,9 @@ def test_the_first_of_equals_is_kept():
     other.offer(second)
     best.merge(other)
     assert best.at[1] is first
-    assert best.offer(Candidate((0.5, 0.4), second.scaling, second.which))  # less squared error
+    assert best.offer(
+        Candidate((0.5, 0.4), second.scaling, second.which, 1e-6)
+    )  # less squared error
 
 
 def test_the_best_prefix_is_a_machine_of_that_error():

@@ -37,6 +37,18 @@ def loo_residuals(H: Array, Y: Array, ridge: float) -> Array:
     return out
 
 
+def held(Y: Array, residuals: Array, reach: float) -> Array:
+    """Residuals of predictions brought within reach of the targets of the other samples."""
+    out = np.empty_like(Y)
+    for i, t in np.ndindex(*Y.shape):
+        others = np.delete(Y[:, t], i)
+        margin = reach * (others.max() - others.min())
+        prediction = Y[i, t] - residuals[i, t]
+        prediction = min(max(prediction, others.min() - margin), others.max() + margin)
+        out[i, t] = Y[i, t] - prediction
+    return out
+
+
 class SVD:
     """The same output layer by a singular value decomposition."""
 

@@ -79,6 +79,8 @@ class Method:
         Whether classes are two at most.
     memory : callable, optional
         From rows and columns to the bytes that it needs at once, if more than the data take.
+    longest : int, optional
+        The size at which a path ends unless more is asked for; None: that of all methods.
     """
 
     help: str
@@ -95,6 +97,7 @@ class Method:
     calls: Callable[[Mapping[str, Any], int], int] | None = None
     two_classes: bool = False
     memory: Callable[[int, int], float] | None = None
+    longest: int | None = None
 
     def check(self, name: str, task: str, given: Mapping[str, Any], classes: int = 2) -> None:
         """Refuse what the method does not have."""
@@ -231,7 +234,7 @@ def _elm_fs_calls(options: Mapping[str, Any], size: int) -> int:
     from sparsepath.elm.search import Plan
 
     return Plan(
-        options.get("strategy", "both"), options.get("restarts", 100), 10, "half", size
+        options.get("strategy", "both"), options.get("restarts", 40), 10, "half", size
     ).n_reports
 
 
@@ -378,10 +381,11 @@ METHODS: dict[str, Method] = {
         _BOTH,
         {"regression": ("squared",), "classification": ("zero-one", "squared")},
         "hundreds of small networks",
-        work=lambda rows, columns, sizes: 5e4 * rows * columns * sizes,
+        work=lambda rows, columns, sizes: 1e4 * rows * (columns + 40) * sizes,
         unit="parts",
         calls=_elm_fs_calls,
         memory=_as_dense,
+        longest=20,
     ),
     "mi-forward": Method(
         "Add one feature at a time by joint mutual information; regression.",

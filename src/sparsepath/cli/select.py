@@ -262,7 +262,8 @@ def _steps(table: Table, entry: Method, options: dict[str, Any]) -> int:
     if entry.sizes == "own":
         return int(n if asked is None else min(asked, n))
     if asked is None:
-        return max(min(_most(table), LONGEST_PATH), len(options.get("force", ())))
+        longest = LONGEST_PATH if entry.longest is None else entry.longest
+        return max(min(_most(table), longest), len(options.get("force", ())))
     return int(min(asked, n))
 
 

@@ -10,7 +10,7 @@ factor of A, row by row.
 import numpy as np
 from numba import njit
 
-from sparsepath.elm.compiled import FAST, leave_out, squash
+from sparsepath.elm.compiled import FAST, leave_out, prefix_losses, squash
 
 STRIP = 512  # samples at a time, so that the rows in use stay in cache
 HALF, SIGN, LARGEST = range(3)  # the order of scaling.RULES
@@ -180,6 +180,39 @@ def fit(XT, weights, biases, rows, ridge, scaling, H, means, U, w, E):  # type: 
         for i in range(n):
             squares += e[i] * e[i]
     return squares / n, squares / n + ridge * size, True
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def screen(XT, weights, biases, rows, own, ridge, least, subset, scalings):  # type: ignore[no-untyped-def]
+    """The best of the first 1, 2, ..., m neurons at common scalings of a subset.
+
+    Returns the criterion, the squared leave-one-out error, the place of the scaling and m; the
+    first of equals. A factorisation that fails is infinitely bad.
+    """
+    n, m, T = XT.shape[1], biases.size, rows.shape[0]
+    H, Q, U, means = np.empty((m, n)), np.empty((m, n)), room(m), np.empty(m)
+    z, squares, wrong = np.empty((m, T)), np.empty(m), np.empty(m)
+    W, seen = weights[:, subset], XT[subset]
+    first, second, place, count = np.inf, np.inf, 0, m
+    for s in range(scalings.size):
+        affine(W * scalings[s], seen, H)
+        squash(H, biases, means)
+        gram(H, U)
+        for j in range(m):
+            U[j, j] += ridge * n
+        if not cholesky(U, m):
+            continue
+        orthogonalise(U, H, Q)
+        for j in range(m):
+            for t in range(T):
+                z[j, t] = (Q[j] * rows[t]).sum()
+        p = np.full(n, 1.0 - 1.0 / n)
+        prefix_losses(Q, z, rows.copy(), p, own, least, squares, wrong)
+        for j in range(m):
+            value = (wrong[j] if own.size else squares[j]) / n
+            if value < first or (value == first and squares[j] / n < second):
+                first, second, place, count = value, squares[j] / n, s, j + 1
+    return first, second, place, count
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)

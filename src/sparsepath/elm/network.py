@@ -17,6 +17,7 @@ means over the samples,
 and the residual of sample i when it is left out, intercept refitted, neurons and :math:`\rho n`
 kept, is :math:`e_i / p_i` (PRESS, equation 9). The leading blocks of L belong to the first neurons,
 so sums over the first rows of Q give the leave-one-out error of every prefix of the neurons.
+Predictions are held within reach of the training targets, see :mod:`sparsepath.elm.limits`.
 
 The error that is minimised over w, :math:`J(\beta) = |e|^2 / n + \rho |w|^2`, has by the envelope
 theorem the gradient of equation 13, with w held fixed:
@@ -34,6 +35,7 @@ from numpy.typing import NDArray
 from scipy.linalg import blas, lapack
 
 from sparsepath.data.blocks import Floats
+from sparsepath.elm.limits import Limits, held, limits, others_limits
 from sparsepath.errors import InputError
 from sparsepath.running import Frozen, Predictor
 
@@ -128,16 +130,28 @@ class Target:
     own : int array, n, optional
         The class of each sample. If given the criterion is the leave-one-out error rate, with the
         squared error to break ties; otherwise the squared error, summed over targets.
+    unit : float
+        All that is inside is in this unit of the targets; reports are to be multiplied by it.
+    reach : float
+        Predictions leave the range of the targets by at most this fraction of it.
     """
 
-    def __init__(self, Y: Floats, own: Indices | None = None) -> None:
+    def __init__(
+        self, Y: Floats, own: Indices | None = None, unit: float = 1.0, reach: float = np.inf
+    ) -> None:
+        Y = Y / unit
+        self.unit, self.reach = unit, reach
         self.mean = Y.mean(0)
         self.Y = Y
         self.centred = Y - self.mean
         self.rows = np.ascontiguousarray(self.centred.T)
         self.n = len(Y)
         self.own = np.zeros(0, dtype=np.intp) if own is None else own
-        self.empty_error = float(np.vdot(self.rows, self.rows)) / self.n
+
+    def take(self, which: Indices) -> "Target":
+        """Some of the samples."""
+        own = self.own[which] if self.own.size else None
+        return Target(self.Y[which] * self.unit, own, self.unit, self.reach)
 
     def prefixes(self, Q: Floats, z: Floats) -> tuple[Floats, Floats]:
         """Criterion and squared error, as means, of the first 1, 2, ..., m rows of Q."""
@@ -152,14 +166,25 @@ class Target:
     def judge(self, E: Floats, p: Floats) -> LeaveOneOut:
         """Leave-one-out of the residuals E, T x n, with 1 - leverage p."""
         residuals = E / np.maximum(p, ROOM)
-        squares = np.square(residuals).sum(0)
-        losses = squares
-        if self.own.size:
-            wins = self._winners(residuals)
-            losses = (wins != self.own).astype(np.float64)
+        if np.isfinite(self.reach):
+            residuals = held(self.Y.T, residuals, others_limits(self.Y, self.reach))
+        losses, squares = self._losses(residuals)
         if p.min() <= ROOM:
             return LeaveOneOut(residuals, np.inf, np.inf, losses)
         return LeaveOneOut(residuals, float(losses.mean()), float(squares.mean()), losses)
+
+    def training_error(self, E: Floats) -> float:
+        """The criterion on the training data, of the residuals E, T x n."""
+        low, high = limits(self.Y, self.reach)
+        losses, _ = self._losses(held(self.Y.T, E, (low[:, None], high[:, None])))
+        return float(losses.mean())
+
+    def _losses(self, residuals: Floats) -> tuple[Floats, Floats]:
+        """The criterion and the squared error, sample by sample."""
+        squares = np.square(residuals).sum(0)
+        if self.own.size:
+            return (self._winners(residuals) != self.own).astype(np.float64), squares
+        return squares, squares
 
     def _winners(self, residuals: Floats) -> Indices:
         """The classes that win when left out; -1 where there is no decision."""
@@ -197,21 +222,30 @@ class Fit:
     def __init__(
         self, neurons: Neurons, XT: Floats, target: Target, ridge: float, space: "Space"
     ) -> None:
-        m, n = len(neurons), target.n
-        self.neurons, self.XT, self.target, self.ridge = neurons, XT, target, ridge
+        m = len(neurons)
+        self.neurons, self.XT, self.target = neurons, XT, target
         self._space = space
         self.H, self.means = space.H[:m], np.empty(m)
         neurons.outputs(XT, self.H, self.means)
-        A = blas.dsyrk(1.0, self.H.T, trans=1, lower=1)
-        A.T.reshape(-1)[:: m + 1] += ridge * n
+        self._gram = blas.dsyrk(1.0, self.H.T, trans=1, lower=1)
+        self._moments = self.H @ target.centred
+        self.penalise(ridge)
+
+    def penalise(self, ridge: float) -> "Fit":
+        """Solve for this ridge; neurons and their products stay as they are."""
+        n = self.target.n
+        self.ridge = ridge
+        A = self._gram.copy(order="F")
+        A.T.reshape(-1)[:: len(A) + 1] += ridge * n
         self.L, info = lapack.dpotrf(A, lower=1, overwrite_a=1, clean=0)
         if info:
             raise dependent(ridge)
-        self.z = lapack.dtrtrs(self.L, self.H @ target.centred, lower=1)[0]
+        self.z = lapack.dtrtrs(self.L, self._moments, lower=1)[0]
         self.w = lapack.dtrtrs(self.L, self.z, lower=1, trans=1)[0]
-        self.E = target.rows - np.matmul(self.w.T, self.H)
+        self.E = self.target.rows - np.matmul(self.w.T, self.H)
         self.mse = float(np.vdot(self.E, self.E)) / n
         self.objective = self.mse + ridge * float(np.vdot(self.w, self.w))
+        return self
 
     def orthogonal(self) -> Floats:
         """Q = L^-1 H."""
@@ -268,17 +302,35 @@ class Pool:
     neurons : Neurons
         tanh neurons on all d features.
     ridge : float
+    most : float, optional
+        The ridge of a machine is chosen between ``ridge`` and this; if not given, it is fixed.
     """
 
-    def __init__(self, XT: Floats, target: Target, neurons: Neurons, ridge: float) -> None:
+    def __init__(
+        self, XT: Floats, target: Target, neurons: Neurons, ridge: float, most: float | None = None
+    ) -> None:
         self.XT, self.target, self.neurons, self.ridge = XT, target, neurons, ridge
+        self.most = ridge if most is None else most
         self._lent = threading.local()
+
+    @property
+    def ridges(self) -> Floats:
+        """The ridges to choose from, a power of ten apart."""
+        steps = round(np.log10(self.most / self.ridge))
+        return np.geomspace(self.ridge, self.most, steps + 1)
 
     def drawn(self, neurons: Neurons, ridge: float) -> "Pool":
         """As many other neurons, another ridge, in the same room."""
         other = Pool(self.XT, self.target, neurons, ridge)
         other._lent = self._lent
         return other
+
+    def part(self, m: int, rows: Indices, ridge: float) -> "Pool":
+        """The first neurons, some of the samples: a quick judge."""
+        XT, target = self.XT, self.target
+        if len(rows) < target.n:
+            XT, target = np.ascontiguousarray(XT[:, rows]), target.take(rows)
+        return Pool(XT, target, self.neurons.take(slice(0, m)), ridge)
 
     def space(self) -> Space:
         """This thread's room."""
@@ -287,12 +339,12 @@ class Pool:
         space: Space = self._lent.space
         return space
 
-    def fit(self, scaling: Floats, which: Indices | slice) -> Fit:
+    def fit(self, scaling: Floats, which: Indices | slice, ridge: float | None = None) -> Fit:
         """Fit the output layer of some neurons, features scaled."""
         active = np.flatnonzero(scaling)
         seen = self.neurons.take(which).on(active, scaling[active])
         XT = self.XT if len(active) == len(scaling) else self.XT[active]
-        return Fit(seen, XT, self.target, self.ridge, self.space())
+        return Fit(seen, XT, self.target, self.ridge if ridge is None else ridge, self.space())
 
 
 @dataclass(frozen=True, eq=False)
@@ -309,6 +361,7 @@ class Machine(Predictor):
     neurons: Neurons
     coef: Floats  # m x T
     intercept: Floats  # T
+    bounds: Limits | None = None  # of the predictions, T each
 
     @classmethod
     def constant(cls, target: Target) -> "Machine":
@@ -316,13 +369,17 @@ class Machine(Predictor):
         none, empty = np.empty((0, 0)), np.empty(0)
         neurons = Neurons(none, empty)
         coef = np.empty((0, len(target.mean)))
-        return cls(np.empty(0, dtype=np.intp), empty, empty, neurons, coef, target.mean)
+        mean = target.mean * target.unit
+        return cls(np.empty(0, dtype=np.intp), empty, empty, neurons, coef, mean)
 
     @classmethod
     def of(cls, fit: Fit, features: Indices, centre: Floats, scale: Floats) -> "Machine":
         """The machine of a fit; its neurons are kept, its lent arrays are not."""
-        intercept = fit.target.mean - fit.means @ fit.w
-        return cls(features, centre, scale, fit.neurons, fit.w.copy(), intercept)
+        target = fit.target
+        intercept = (target.mean - fit.means @ fit.w) * target.unit
+        low, high = limits(target.Y, target.reach)
+        bounds = (low * target.unit, high * target.unit) if np.isfinite(target.reach) else None
+        return cls(features, centre, scale, fit.neurons, fit.w * target.unit, intercept, bounds)
 
     def predict(self, X: Any) -> Floats:
         """Predictions, n x T."""
@@ -334,4 +391,5 @@ class Machine(Predictor):
         H, means = np.empty((len(self.neurons), XT.shape[1])), np.empty(len(self.neurons))
         self.neurons.outputs(XT, H, means)
         H += means[:, None]
-        return H.T @ self.coef + self.intercept
+        out = H.T @ self.coef + self.intercept
+        return out if self.bounds is None else np.clip(out, *self.bounds)

@@ -1,21 +1,31 @@
-r"""Scalings of a given subset that make the leave-one-out error itself small, by its gradient.
+r"""Scalings and ridge of a given subset that make the leave-one-out error itself small.
 
 With the letters of :mod:`sparsepath.elm.network`, c = e / p (the leave-one-out residuals),
 :math:`K = A^{-1} H`, u = c / p, v = c^2 / p (summed over targets) and a = K u, the differentials
 
 .. math::
 
-   de = -dH' w - H' A^{-1} (dH\, e - H\, dH' w) \qquad
-   dp_i = -2\, dh_i' K_i + 2\, K_i'\, dH\, H' K_i
+   de = -dH' w - H' A^{-1} (dH\, e - H\, dH' w) + n\, d\rho\, K' w \qquad
+   dp_i = -2\, dh_i' K_i + 2\, K_i'\, dH\, H' K_i + n\, d\rho\, |K_i|^2
 
 give for PRESS = \|c\|^2 / n, of which the differential is (2/n) (u'de - v'dp),
 
 .. math:: \partial \mathrm{PRESS} / \partial H
    = \tfrac{2}{n} \left( -w (u - H'a)' - a e' + 2 K V - 2 (K V K') H \right), \qquad
-   V = \mathrm{diag}(v),
+   V = \mathrm{diag}(v), \\
+   \partial \mathrm{PRESS} / \partial \rho = 2 \left( w' a - \textstyle\sum_i v_i |K_i|^2 \right),
 
-less its mean over the samples because H is centred, and from there the chain rule through tanh.
-Logarithms of the scalings are free between bounds; L-BFGS does the descent.
+the former less its mean over the samples because H is centred, and from there the chain rule
+through tanh. Logarithms of scalings and ridge are free between bounds; L-BFGS does the descent,
+from the best ridge of a grid: with too little ridge a machine is good at predicting each sample
+from the others and yet wild in between, with too much it is a constant.
+
+What was found by making an error small has an error that flatters, so of two machines the plainer
+one stays unless the other is :func:`clearly_better`: its leave-one-out losses are less by more than
+z standard errors of the mean difference, sample by sample, with z = 3 for one feature. Fitting s
+scalings to noise gains a z^2 of about s, as a chi square of s degrees of freedom, so z^2 grows by
+two with each. Where scalings of their own serve the features, z is five and more; where there is
+but noise to fit, such machines do worse on new data than those that they would replace.
 """
 
 import numpy as np
@@ -23,20 +33,20 @@ from scipy.linalg import blas
 from scipy.optimize import minimize
 
 from sparsepath.data.blocks import Floats
-from sparsepath.elm.network import ROOM, Fit, Pool
+from sparsepath.elm.network import ROOM, Fit, Indices, Pool
 from sparsepath.elm.scaling import Candidate
-from sparsepath.elm.subsets import best_prefix
 
 ROUNDS = 12
+STANDARD_ERRORS, FOR_EACH = 3.0, 2.0  # of the mean difference; more in z^2 for each feature more
 
 
 def press_gradient(fit: Fit) -> tuple[float, Floats]:
-    """Squared leave-one-out error, and its gradient by the logarithms of the active scalings."""
+    """Squared leave-one-out error; gradient by logarithms of the active scalings and the ridge."""
     n = fit.target.n
     Q = fit.orthogonal()
     p = 1.0 - 1.0 / n - np.einsum("ji,ji->i", Q, Q)
     if p.min() <= ROOM:
-        return np.inf, np.zeros(fit.XT.shape[0])
+        return np.inf, np.zeros(fit.XT.shape[0] + 1)
     K = Q
     blas.dtrsm(1.0, fit.L, K.T, side=1, lower=1, overwrite_b=1)
     c = fit.E / p
@@ -45,44 +55,74 @@ def press_gradient(fit: Fit) -> tuple[float, Floats]:
     a = K @ u.T
     weighted = K * np.sqrt(v)
     inner = weighted @ weighted.T
+    slope = 2.0 * fit.ridge * (float(np.vdot(fit.w, a)) - float(np.trace(inner)))
     K *= 2.0 * v
-    K -= (2.0 * inner - fit.w @ a.T) @ fit.H
-    K -= fit.w @ u
-    K -= a @ fit.E
+    M = 2.0 * inner - fit.w @ a.T
+    blas.dgemm(-1.0, fit.H.T, M.T, beta=1.0, c=K.T, overwrite_c=1)
+    K -= np.hstack([fit.w, a]) @ np.vstack([u, fit.E])
     K -= K.mean(1)[:, None]
     K *= 2.0 / n
-    return float(np.square(c).sum()) / n, fit.slopes(K)
+    return float(np.square(c).sum()) / n, np.append(fit.slopes(K), slope)
+
+
+def tuned(pool: Pool, scaling: Floats, which: Indices | None = None) -> Candidate:
+    """The machine with the best ridge of the grid, of equals the largest; default: all neurons."""
+    which = np.arange(len(pool.neurons)) if which is None else which
+    ridges = pool.ridges[::-1].tolist()
+    fit = pool.fit(scaling, which, ridges[0])
+    keys = [fit.key(), *(fit.penalise(ridge).key() for ridge in ridges[1:])]
+    best = min(range(len(keys)), key=lambda i: keys[i])
+    return Candidate(keys[best], scaling, which, ridges[best])
+
+
+def losses(pool: Pool, machine: Candidate) -> Floats:
+    """The criterion of a machine, sample by sample."""
+    return pool.fit(machine.scaling, machine.which, machine.ridge).leave_one_out().losses
+
+
+def clearly_better(
+    pool: Pool, machine: Candidate, plainer: Candidate, standard_errors: float = STANDARD_ERRORS
+) -> bool:
+    """Whether the first machine is better by more than the samples' spread explains."""
+    if not machine.key < plainer.key:
+        return False
+    gains = losses(pool, plainer) - losses(pool, machine)
+    noise = float(gains.std(ddof=1)) / np.sqrt(len(gains))
+    enough = np.sqrt(standard_errors**2 + FOR_EACH * (len(machine.subset) - 1))
+    return bool(gains.mean() > enough * noise)
 
 
 def polish(pool: Pool, candidate: Candidate, least: float = 0.1, rounds: int = ROUNDS) -> Candidate:
-    """A machine on the same subset that is at least as good: other scalings, other prefix.
+    """A machine on the same subset that is at least as good: other scalings, another ridge.
 
     Scalings stay between ``least`` and 1, as on the grid: one that could go to nothing would let a
     large subset pass for a small one.
     """
     active = np.array(candidate.subset)
+    free = (np.log(pool.ridge), np.log(pool.most))
 
     def scaling_of(logs: Floats) -> Floats:
         scaling = np.zeros(len(pool.XT))
-        scaling[active] = np.exp(logs)
+        scaling[active] = np.exp(logs[:-1])
         return scaling
 
     def error(logs: Floats) -> tuple[float, Floats]:
-        press, gradient = press_gradient(pool.fit(scaling_of(logs), candidate.which))
+        fit = pool.fit(scaling_of(logs), candidate.which, float(np.exp(logs[-1])))
+        press, gradient = press_gradient(fit)
         if not np.isfinite(press) or press <= 0.0:
             return 1e3, np.zeros(len(logs))
         return float(np.log(press)), gradient / press
 
-    start = np.log(np.clip(candidate.scaling[active], least, 1.0))
     found = minimize(
         error,
-        start,
+        np.log([*np.clip(candidate.scaling[active], least, 1.0), candidate.ridge]),
         jac=True,
         method="L-BFGS-B",
-        bounds=[(np.log(least), 0.0)] * len(active),
+        bounds=[(np.log(least), 0.0)] * len(active) + [free],
         options={"maxiter": rounds, "maxfun": 2 * rounds},
     )
-    scaling = scaling_of(found.x)
-    same = Candidate(pool.fit(scaling, candidate.which).key(), scaling, candidate.which)
-    prefix = best_prefix(pool, scaling)
-    return min((candidate, same, prefix), key=lambda found: found.key)
+    scaling, ridge = scaling_of(found.x), float(np.clip(np.exp(found.x[-1]), pool.ridge, pool.most))
+    key = pool.fit(scaling, candidate.which, ridge).key()
+    return min(
+        (candidate, Candidate(key, scaling, candidate.which, ridge)), key=lambda found: found.key
+    )

@@ -36,6 +36,7 @@ class Candidate:
     key: tuple[float, float]  # criterion, then squared error
     scaling: Floats  # d
     which: Indices  # its neurons in the pool
+    ridge: float
 
     @property
     def subset(self) -> tuple[int, ...]:
@@ -109,5 +110,5 @@ def restart(
     best = Best()
     for key, grid in zip(keys.tolist(), grids, strict=True):
         if grid.any():
-            best.offer(Candidate((key[0], key[1]), grid / k, which))
+            best.offer(Candidate((key[0], key[1]), grid / k, which, pool.ridge))
     return best

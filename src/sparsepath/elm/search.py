@@ -7,10 +7,11 @@ import numpy as np
 
 from sparsepath.data.blocks import Floats
 from sparsepath.data.threads import Threads
+from sparsepath.elm.neighbours import settle
 from sparsepath.elm.network import Machine, Pool
-from sparsepath.elm.polish import polish
+from sparsepath.elm.polish import STANDARD_ERRORS, clearly_better, polish, tuned
 from sparsepath.elm.scaling import Best, Candidate, restart
-from sparsepath.elm.subsets import SwapSearch, best_prefix
+from sparsepath.elm.subsets import SwapSearch
 from sparsepath.steps import Step
 
 STRATEGIES = ("both", "scaling", "swap")
@@ -46,7 +47,8 @@ class Search:
     polishes the scalings of the best few subsets of each size. ``both`` lets the subsets that the
     restarts found join the swap search, whose yardstick is the same for all and steadier than the
     luck of one machine, and polishes their machines too. The best subset by that yardstick stays
-    unless another, polished, is clearly better.
+    unless another, polished, is clearly better; then no machine may be beaten by a neighbour of
+    another. The ridge of a machine is that of its least leave-one-out error.
 
     ``watch`` is asked now and then whether to end.
     """
@@ -74,6 +76,7 @@ class Search:
         best = Best()
         if self.plan.strategy != "swap":
             best = self.restarts(seeds)
+            self.machines = lambda: _tuned(self.pool, best)
         if self.plan.strategy == "scaling" or self.ended:
             return
         features = np.flatnonzero(self.pool.XT.any(1)).tolist()
@@ -82,7 +85,8 @@ class Search:
         self.machines = lambda: _settled(self.pool, swaps.best, best)
         swaps.run(starts, lambda _: self.tell())
         if not self.ended:
-            polished = self.polished(swaps, best)
+            least = 1.0 / self.plan.n_levels
+            polished = settle(self.pool, self.polished(swaps, best), features, least, self.threads)
             self.machines = lambda: polished
             self.tell()
 
@@ -102,20 +106,49 @@ class Search:
         return best
 
     def polished(self, swaps: SwapSearch, best: Best) -> Best:
-        """The machines of the best subsets with scalings polished; one subset of each size."""
-        pool, least, sizes = self.pool, 1.0 / self.plan.n_levels, sorted(swaps.best.at)
-        tasks = [(size, rival) for size in sizes for rival in _rivals(pool, swaps, best, size)]
-        done = self.threads.map(lambda task: polish(pool, task[1], least, FIRST_ROUNDS), tasks)
-        chosen = []
-        for size in sizes:
-            known = [c for (s, _), c in zip(tasks, done, strict=True) if s == size]
-            leading = min((c for c in known if c.subset == known[0].subset), key=lambda c: c.key)
-            winner = min(known, key=lambda c: c.key)
-            chosen.append(winner if winner.key[0] < CLEARLY * leading.key[0] else leading)
+        """The machines of the best subsets, one of each size, polished where that serves."""
+        pool, least = self.pool, 1.0 / self.plan.n_levels
+        sizes = sorted(swaps.best.at)
+        rivals = self.threads.map(lambda size: _rivals(pool, swaps, best, size), sizes)
+        tasks = [rival for some in rivals for rival in some]
+        first = iter(self.threads.map(lambda c: polish(pool, c, least, FIRST_ROUNDS), tasks))
+        pairs = [(some, [next(first) for _ in some]) for some in rivals]
         machines = Best()
-        for candidate in self.threads.map(lambda c: polish(pool, c, least), chosen):
-            machines.offer(candidate)
+        for winner in self.threads.map(lambda pair: _winner(pool, *pair, least), pairs):
+            machines.offer(winner)
         return machines
+
+
+def _winner(
+    pool: Pool, rivals: list[Candidate], polished: list[Candidate], least: float
+) -> Candidate:
+    """One machine out of those of a size, the first being on the best subset by score.
+
+    That subset stays unless another, polished, is better than it, polished, by a tenth, and by more
+    than fitting so many scalings to noise would gain. It has scalings of its own if they are
+    clearly better than the common one. So far with half of the neurons; the winner has all of them,
+    or those of its restart.
+    """
+    plain = rivals[0]
+    own = min((c for c in polished if c.subset == plain.subset), key=lambda c: c.key)
+    winner = min(polished, key=lambda c: c.key)
+    standard_errors = 0.0
+    if winner.key[0] >= CLEARLY * own.key[0] or not clearly_better(pool, winner, plain, 0.0):
+        winner, standard_errors = own, STANDARD_ERRORS
+    whole = tuned(pool, plain.scaling)
+    if not clearly_better(pool, winner, plain, standard_errors):
+        return whole
+    starts = [tuned(pool, winner.scaling), winner]
+    machine = polish(pool, min(starts, key=lambda c: c.key), least)
+    return machine if clearly_better(pool, machine, whole, standard_errors) else whole
+
+
+def _tuned(pool: Pool, best: Best) -> Best:
+    """The same machines with the ridge that suits each."""
+    machines = Best()
+    for candidate in best.at.values():
+        machines.offer(tuned(pool, candidate.scaling, candidate.which))
+    return machines
 
 
 def _settled(pool: Pool, found: Best, best: Best) -> Best:
@@ -128,7 +161,7 @@ def _settled(pool: Pool, found: Best, best: Best) -> Best:
         machines.offer(best.at[size])
     for size, candidate in found.at.items():
         # The swap search has a ridge of its own, so the error is taken afresh.
-        machines.offer(best_prefix(pool, candidate.scaling))
+        machines.offer(tuned(pool, candidate.scaling))
         if size in best.at and best.at[size].subset == candidate.subset:
             machines.offer(best.at[size])
     return machines
@@ -141,16 +174,19 @@ def _rivals(pool: Pool, swaps: SwapSearch, best: Best, size: int) -> list[Candid
     wants a scaling of its own, the second best can be the best by far once polished. The first
     machine is on the best subset by score. On the subset of the restarts there are two, theirs and
     that of the common scaling, since from one of them the polishing may end at a worse place.
+    Half of the neurons are enough to tell which subset it will be.
     """
     leading, *others = swaps.ranked(size)[:RIVALS]
     limit = NEAR * swaps.known[leading].key[0]
     near = [leading, *(subset for subset in others if swaps.known[subset].key[0] <= limit)]
+    half = np.arange((len(pool.neurons) + 1) // 2)
     if size not in best.at:
-        return [best_prefix(pool, swaps.known[subset].scaling) for subset in near]
+        return [tuned(pool, swaps.known[subset].scaling, half) for subset in near]
     restarted = best.at[size]
     if restarted.subset not in near:
         near.append(restarted.subset)
-    return [*(best_prefix(pool, swaps.known[subset].scaling) for subset in near), restarted]
+    theirs = tuned(pool, restarted.scaling, restarted.which)
+    return [*(tuned(pool, swaps.known[subset].scaling, half) for subset in near), theirs]
 
 
 def models(
@@ -158,22 +194,22 @@ def models(
 ) -> tuple[list[Step], dict[int, Machine]]:
     """Steps of the path and machines to predict with, by size; the constant model is of size 0."""
     target = pool.target
+    squared = 1.0 if target.own.size else target.unit**2
     empty = target.empty()
-    steps = [Step((), empty.criterion, empty.standard_error, train_error=_at_rest(pool))]
+    at_rest = target.training_error(target.rows) * squared
+    error, standard_error = empty.criterion * squared, empty.standard_error * squared
+    steps = [Step((), error, standard_error, train_error=at_rest)]
     machines = {0: Machine.constant(target)}
     before: tuple[int, ...] = ()
     for size in sorted(best.at):
         candidate: Candidate = best.at[size]
-        fit = pool.fit(candidate.scaling, candidate.which)
+        fit = pool.fit(candidate.scaling, candidate.which, candidate.ridge)
         loo = fit.leave_one_out()
         features = np.array(candidate.subset)
         kept = tuple(i for i in before if i in candidate.subset)
         before = (*kept, *(i for i in candidate.subset if i not in kept))
-        trained = target.judge(fit.E, np.ones(target.n)).criterion
-        steps.append(Step(before, loo.criterion, loo.standard_error, train_error=trained))
+        trained = target.training_error(fit.E) * squared
+        error, standard_error = loo.criterion * squared, loo.standard_error * squared
+        steps.append(Step(before, error, standard_error, train_error=trained))
         machines[size] = Machine.of(fit, features, centre[features], scale[features])
     return steps, machines
-
-
-def _at_rest(pool: Pool) -> float:
-    return pool.target.judge(pool.target.rows, np.ones(pool.target.n)).criterion

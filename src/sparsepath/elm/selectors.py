@@ -17,6 +17,7 @@ from sparsepath.elm.estimators import (
     seed_of,
     winners,
 )
+from sparsepath.elm.limits import check_reach, unit_of
 from sparsepath.elm.network import Neurons, Pool, Target, draw_neurons
 from sparsepath.elm.scaling import RULES, Best
 from sparsepath.elm.search import STRATEGIES, Plan, Search, models
@@ -25,6 +26,9 @@ from sparsepath.errors import InputError
 from sparsepath.running import Callback, CallbackSupportMixin, Found, Given, Run, fitting
 from sparsepath.running import seed_of as whole_seed_of
 from sparsepath.selector import PathSelector
+
+RIDGES = (1e-6, 1.0)  # between these the ridge of a machine is chosen
+MOST = 20  # features on the path, unless asked for more
 
 
 class _ELMFS(PathSelector, CallbackSupportMixin, BaseEstimator):
@@ -38,9 +42,10 @@ class _ELMFS(PathSelector, CallbackSupportMixin, BaseEstimator):
         *,
         choose: str | int | float = "one_se",
         strategy: str = "both",
-        n_restarts: int = 100,
+        n_restarts: int = 40,
         n_neurons: int = 100,
-        ridge: float = 1e-6,
+        ridge: float | None = None,
+        reach: float = 0.5,
         rule: str = "half",
         n_levels: int = 10,
         random_state: Any = None,
@@ -54,6 +59,7 @@ class _ELMFS(PathSelector, CallbackSupportMixin, BaseEstimator):
         self.n_restarts = n_restarts
         self.n_neurons = n_neurons
         self.ridge = ridge
+        self.reach = reach
         self.rule = rule
         self.n_levels = n_levels
         self.random_state = random_state
@@ -73,13 +79,14 @@ class _ELMFS(PathSelector, CallbackSupportMixin, BaseEstimator):
         plan = self._plan(XT)
         seed = whole_seed_of(self.random_state)
         for_neurons, for_restarts, for_others = seed_of(seed).spawn(3)
-        ridge, n_neurons = check_ridge(self.ridge), check_count(self.n_neurons, "n_neurons")
+        ridges = RIDGES if self.ridge is None else (check_ridge(self.ridge),)
+        n_neurons = check_count(self.n_neurons, "n_neurons")
 
         def drawn(seed: np.random.SeedSequence) -> Neurons:
             return draw_neurons(n_neurons, len(XT), "tanh", np.random.default_rng(seed))
 
-        pool = Pool(XT, target, drawn(for_neurons), ridge)
-        others = [pool.drawn(drawn(seed), ridge) for seed in for_others.spawn(POOLS - 1)]
+        pool = Pool(XT, target, drawn(for_neurons), *ridges)
+        others = [pool.drawn(drawn(seed), ridges[0]) for seed in for_others.spawn(POOLS - 1)]
         search: Search | None = None
 
         def found() -> Found | None:
@@ -87,8 +94,10 @@ class _ELMFS(PathSelector, CallbackSupportMixin, BaseEstimator):
             if not best.at and plan.size:
                 return None
             steps, machines = models(pool, best, centre, scale)
-            scalings = {size: best.at[size].scaling for size in sorted(best.at)}
-            fitted = {"scalings_": scalings}
+            fitted = {
+                "scalings_": {size: best.at[size].scaling for size in sorted(best.at)},
+                "ridges_": {size: best.at[size].ridge for size in sorted(best.at)},
+            }
             return Found(steps, criterion=self._criterion(), fitted=fitted, models=machines)
 
         run = Run(
@@ -111,7 +120,7 @@ class _ELMFS(PathSelector, CallbackSupportMixin, BaseEstimator):
         if self.rule not in RULES:
             raise InputError(f"rule={self.rule!r}; use one of {', '.join(RULES)}.")
         usable = int(np.count_nonzero(XT.any(1)))
-        size = usable
+        size = min(usable, MOST)
         if self.max_features is not None:
             size = min(usable, check_count(self.max_features, "max_features", least=0))
         return Plan(
@@ -148,7 +157,8 @@ class ELMFSRegressor(RegressorMixin, _ELMFS):
     Parameters
     ----------
     max_features : int or None, default=None
-        The largest size on the path; None: all features.
+        The largest size on the path; None: all features, but at most 20. The time grows with the
+        number of features times this size.
     choose : {"one_se", "min"}, int or float, default="one_se"
         Which size to use for prediction: the smallest within one standard error of the least error,
         that of the least error, a given size, or the smallest within a fraction of the least error.
@@ -156,13 +166,18 @@ class ELMFSRegressor(RegressorMixin, _ELMFS):
     strategy : {"both", "scaling", "swap"}, default="both"
         The paper's restarts on the grid of scalings; the swap search over subsets; or both: the
         subsets of the restarts join the swap search, their scalings the polishing.
-    n_restarts : int, default=100
+    n_restarts : int, default=40
         Restarts of Algorithm 1; no use for strategy="swap".
     n_neurons : int, default=100
         The pool of tanh neurons. A restart uses a random number of them; the swap search judges
         its best subsets by three more pools of that size.
-    ridge : float, default=1e-6
-        The penalty is this times the number of samples times the squared output weights.
+    ridge : float or None, default=None
+        The penalty is this times the number of samples times the squared output weights. None: for
+        each machine that of the least leave-one-out error, between 1e-6 and 1; Algorithm 1 runs
+        with 1e-6.
+    reach : float, default=0.5
+        Predictions leave the range of the training target by at most this fraction of it, on
+        either side, and the errors on the path are of such predictions. Infinity: no limit.
     rule : {"half", "sign", "largest"}, default="half"
         Which scalings a step of Algorithm 1 moves: those whose slope is at least half the largest,
         all, or one.
@@ -187,6 +202,8 @@ class ELMFSRegressor(RegressorMixin, _ELMFS):
         The columns in use.
     scalings_ : dict of size to array
         The scaling of every feature, after standardisation, in the machine of that size.
+    ridges_ : dict of size to float
+        The ridge of the machine of that size.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 
@@ -224,7 +241,7 @@ class ELMFSRegressor(RegressorMixin, _ELMFS):
         X = check_features(self, X, reset=True)
         Y, self._one_target = check_target(y, X.shape[0])
         refuse_constant(Y, np.ones(len(Y)))
-        return self._fit(given, X, Target(Y))
+        return self._fit(given, X, Target(Y, unit=unit_of(Y), reach=check_reach(self.reach)))
 
     def predict(self, X: Any) -> Floats:
         """Predicted targets, of the shape that y had."""
@@ -251,7 +268,7 @@ class ELMFSClassifier(ClassifierMixin, _ELMFS):
     ----------
     classes_ : array
         The class labels.
-    path_, selected_, scalings_, n_features_in_, feature_names_in_
+    path_, selected_, scalings_, ridges_, n_features_in_, feature_names_in_
         As for ``ELMFSRegressor``.
 
     Examples
@@ -269,9 +286,9 @@ class ELMFSClassifier(ClassifierMixin, _ELMFS):
         *,
         choose: str | int | float = "one_se",
         strategy: str = "both",
-        n_restarts: int = 100,
+        n_restarts: int = 40,
         n_neurons: int = 100,
-        ridge: float = 1e-6,
+        ridge: float | None = None,
         rule: str = "half",
         n_levels: int = 10,
         loss: str = "zero_one",

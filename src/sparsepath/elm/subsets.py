@@ -8,10 +8,19 @@ size is grown from the best few of the size before, not from the best alone: exc
 at a time does not lead from one group of correlated features to another. At size two, where two
 features that are good only together first show, all pairs are looked at if they are not too many.
 
-The score depends on the neurons that were drawn, by one to three per cent with a hundred of them,
-and the best of many subsets is one that was lucky in its draw. So every subset is judged by one
-pool, and those that then are near the best by several, of which the mean decides.
-Scores of the best only fall and there are finitely many subsets, so the search ends.
+The number of subsets that are looked at grows with the features times the sizes, and most are
+hopeless. So they are judged in three stages, each for the few that were best in the one before:
+
+- all of them by the first few neurons, on a sample of the rows if there are many;
+- the few best of those looked at together by all neurons;
+- those near the best of their size by several draws of the neurons, of which the mean decides. The
+  score depends on the draw by one to three per cent with a hundred neurons, and the best of many
+  subsets is one that was lucky in its draw.
+
+Only the features that are missed least, when left out, are exchanged. All subsets of a size are
+compared at the same common scalings: all of them up to size two, then the three around the best of
+the size before. Scores of the best only fall and there are finitely many subsets, so the search
+ends.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,26 +31,51 @@ import numpy as np
 
 from sparsepath.data.blocks import Floats
 from sparsepath.data.threads import Threads
-from sparsepath.elm.network import Pool
+from sparsepath.elm.network import ROOM, Pool
 from sparsepath.elm.scaling import Best, Candidate
 
 SCALINGS = (0.1, 0.2, 0.5, 1.0)
 BEAM = 5  # subsets of a size that the next larger size is grown from
+EXCHANGED = 5  # features of a subset that are exchanged
 PAIRS = 2000  # all pairs are looked at if there are no more than that: up to 63 features
+FIRST_NEURONS, FIRST_ROWS = 30, 500  # of the first stage, at most
 POOLS = 4  # draws of the neurons by which the few best are judged
-HOPEFUL, NEAR = 5, 1.05  # of those looked at together: at most so many, if so near the best
+PROMISING, LIKELY = 6, 1.3  # of those looked at together: at most so many, if so near, pass stage 1
+HOPEFUL, NEAR = 5, 1.05  # and stage 2
 RIDGE = 1e-3  # at least, while subsets are compared: less lets chance fits of single machines win
 Subset = tuple[int, ...]
+Judge = Callable[[Pool, Subset, Sequence[float]], Candidate]
 
 
-def judge(pool: Pool, subset: Subset) -> Candidate:
+def judge(pool: Pool, subset: Subset, scalings: Sequence[float] = SCALINGS) -> Candidate:
     """The best machine on a subset over common scalings and prefixes of the neurons."""
     found: list[Candidate] = []
-    for value in SCALINGS:
+    for value in scalings:
         scaling = np.zeros(len(pool.XT))
         scaling[list(subset)] = value
         found.append(best_prefix(pool, scaling))
     return min(found, key=lambda candidate: candidate.key)  # the first of equals
+
+
+def judge_quickly(pool: Pool, subset: Subset, scalings: Sequence[float] = SCALINGS) -> Candidate:
+    """The same in one compiled piece, for few neurons: there calls take longer than products."""
+    from sparsepath.elm import descent
+
+    neurons, target = pool.neurons, pool.target
+    criterion, squares, place, m = descent.screen(
+        pool.XT,
+        neurons.weights,
+        neurons.biases,
+        target.rows,
+        target.own,
+        pool.ridge,
+        ROOM,
+        np.array(subset),
+        np.array(scalings),
+    )
+    scaling = np.zeros(len(pool.XT))
+    scaling[list(subset)] = scalings[place]
+    return Candidate((criterion, squares), scaling, np.arange(m), pool.ridge)
 
 
 def best_prefix(pool: Pool, scaling: Floats) -> Candidate:
@@ -49,7 +83,7 @@ def best_prefix(pool: Pool, scaling: Floats) -> Candidate:
     criteria, squares = pool.fit(scaling, slice(None)).prefixes()
     m = int(np.lexsort((squares, criteria))[0])
     key = (float(criteria[m]), float(squares[m]))
-    return Candidate(key, scaling, np.arange(m + 1))
+    return Candidate(key, scaling, np.arange(m + 1), pool.ridge)
 
 
 class SwapSearch:
@@ -79,11 +113,16 @@ class SwapSearch:
     ) -> None:
         ridge = max(pool.ridge, RIDGE)
         self.pool, *self.others = (each.drawn(each.neurons, ridge) for each in (pool, *others))
+        n = pool.target.n
+        rows = np.random.default_rng(n).permutation(n)[:FIRST_ROWS]
+        self.first = pool.part(FIRST_NEURONS, np.sort(rows), ridge)
         self.features, self.threads = tuple(features), threads
         self.most = min(most, len(self.features))
         self.best = Best()
-        self.known: dict[Subset, Candidate] = {}  # with the error of the one pool
-        self.steady: dict[Subset, Candidate] = {}  # some of them, with the mean error of all pools
+        self.scalings: dict[int, tuple[float, ...]] = {}  # by size
+        self.seen: dict[Subset, Candidate] = {}  # with the error of the first few neurons
+        self.known: dict[Subset, Candidate] = {}  # some of them, with the error of the one pool
+        self.steady: dict[Subset, Candidate] = {}  # some of these, with the mean error of all pools
         self.stopped = False
 
     def run(
@@ -94,7 +133,10 @@ class SwapSearch:
         ``starts`` are subsets to be looked at when their size comes up.
         """
         for size in range(1, self.most + 1):
+            self.scalings[size] = self._around(size)
             fresh = [subset for subset in starts if len(subset) == size]
+            self.seen |= self._judged(judge_quickly, self.first, fresh)
+            self.known |= self._judged(judge, self.pool, fresh)
             for subset in self.ranked(size - 1)[:BEAM] if size > 1 else [()]:
                 fresh += self._larger(subset)
             if size == 2 and comb(len(self.features), 2) <= PAIRS:
@@ -116,6 +158,13 @@ class SwapSearch:
         scores = self.known | self.steady
         return sorted(found, key=lambda s: (s not in self.steady, scores[s].key, s))
 
+    def _around(self, size: int) -> tuple[float, ...]:
+        """The common scalings at which subsets of a size are compared."""
+        if size <= 2:
+            return SCALINGS
+        at = SCALINGS.index(float(self.best.at[size - 1].scaling.max()))
+        return SCALINGS[max(at - 1, 0) : at + 2]
+
     def _explore(self, level: int, size: int) -> set[int]:
         """Look at the neighbours of the best subset of a level; the levels that improved."""
         subset = self.best.at[level].subset
@@ -125,32 +174,48 @@ class SwapSearch:
         rests = [tuple(i for i in subset if i != left) for left in subset]
         if level > 1:
             changed |= self._look(rests)
+            rests = sorted(rests, key=lambda rest: (self.seen[rest].key, rest))[:EXCHANGED]
         return changed | self._look([other for rest in rests for other in self._larger(rest)])
 
     def _larger(self, subset: Subset) -> list[Subset]:
         return [tuple(sorted((*subset, i))) for i in self.features if i not in subset]
 
+    def _judged(
+        self, judge: Judge, pool: Pool, subsets: Sequence[Subset]
+    ) -> dict[Subset, Candidate]:
+        """What a pool says of subsets."""
+        found = self.threads.map(
+            lambda subset: judge(pool, subset, self.scalings[len(subset)]), subsets
+        )
+        return dict(zip(subsets, found, strict=True))
+
     def _look(self, subsets: Sequence[Subset]) -> set[int]:
         """Judge subsets, all of a size, as far as they are new; the size, if its best improved."""
-        new = sorted(set(subsets) - self.known.keys())
-        found = self.threads.map(lambda subset: judge(self.pool, subset), new)
-        self.known |= zip(new, found, strict=True)
-        hopeful = self._hopeful(sorted(set(subsets) - self.steady.keys()))
+        together = sorted(set(subsets))
+        unseen = [s for s in together if s not in self.seen]
+        self.seen |= self._judged(judge_quickly, self.first, unseen)
+        unknown = [s for s in together if s not in self.known]
+        promising = self._few(unknown, self.seen, PROMISING, LIKELY)
+        self.known |= self._judged(judge, self.pool, promising)
+        unsteady = [s for s in together if s in self.known and s not in self.steady]
+        hopeful = self._few(unsteady, self.known, HOPEFUL, NEAR)
         judged = self.threads.map(lambda subset: self._by_all(self.known[subset]), hopeful)
         self.steady |= zip(hopeful, judged, strict=True)
         return {len(subset) for subset in hopeful if self.best.offer(self.steady[subset])}
 
-    def _hopeful(self, subsets: Sequence[Subset]) -> list[Subset]:
-        """The few that are near the best of their size, or near the first of them, by one pool."""
-        few = sorted(subsets, key=lambda subset: self.known[subset].key)[:HOPEFUL]
+    def _few(
+        self, subsets: Sequence[Subset], scores: dict[Subset, Candidate], most: int, near: float
+    ) -> list[Subset]:
+        """The few with scores near that of the best of their size, or near the first of them."""
+        few = sorted(subsets, key=lambda subset: scores[subset].key)[:most]
         if not few:
             return []
         size = len(few[0])
         best = self.best.at[size].subset if size in self.best.at else few[0]
-        return [s for s in few if self.known[s].key[0] <= NEAR * self.known[best].key[0]]
+        return [s for s in few if scores[s].key[0] <= near * scores[best].key[0]]
 
     def _by_all(self, found: Candidate) -> Candidate:
-        """The same machine with the mean of the scores that all pools give its subset."""
-        keys = [found.key, *(judge(pool, found.subset).key for pool in self.others)]
+        """The same machine with the mean of the scores of all pools at its common scaling."""
+        keys = [found.key, *(best_prefix(pool, found.scaling).key for pool in self.others)]
         criterion, squares = np.mean(keys, axis=0).tolist()
-        return Candidate((criterion, squares), found.scaling, found.which)
+        return Candidate((criterion, squares), found.scaling, found.which, found.ridge)

@@ -1,0 +1,77 @@
+r"""How far predictions may go, and in which unit targets are computed with.
+
+A network knows nothing beyond its training data and may say anything there: the tails of neurons
+that cancel each other within the data need not cancel outside. So a prediction is brought back into
+the range of the training target, extended on both sides by a fraction of it, the reach.
+
+The leave-one-out prediction of such a machine is :math:`Y_i - e_i / p_i` brought into the range of
+the *other* samples, which differs from that of all only for the least and the largest target. That
+is what is reported. Searches compare machines by the plain :math:`e_i / p_i`: they are smooth in
+the scalings, and no less in size unless the target itself is out of the others' reach, so no
+machine is chosen because it is held back.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from sparsepath.data.blocks import Floats
+from sparsepath.errors import InputError
+
+LARGEST = 506  # powers of two: their squares are numbers still, with room for large errors
+Limits = tuple[Floats, Floats]
+
+
+def unit_of(Y: Floats) -> float:
+    """A power of two near the spread of the targets, so that dividing by it rounds nothing.
+
+    Errors are reported in squares of the target's own unit, so its squares must be numbers.
+    """
+    largest = float(np.abs(Y).max())
+    spread = float(np.abs(Y - Y.mean(0)).max()) if largest < 1e200 else largest
+    exponent = int(np.frexp(spread)[1])
+    if abs(exponent) > LARGEST:
+        what = "large" if exponent > 0 else "small"
+        raise InputError(
+            f"y has values up to {largest:g}; squares of so {what} differences are out of the "
+            "range of floating point numbers. Give y in another unit."
+        )
+    return float(np.ldexp(1.0, exponent))
+
+
+def check_reach(value: Any) -> float:
+    """The parameter, a number from zero up; infinity is allowed."""
+    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if not number or not value >= 0:
+        raise InputError(f"reach={value!r}; give a number from zero up, infinity for no limit.")
+    return float(value)
+
+
+def limits(Y: Floats, reach: float) -> Limits:
+    """The least and the largest prediction of each target, T each; Y is n x T."""
+    return _extended(Y.min(0), Y.max(0), reach)
+
+
+def others_limits(Y: Floats, reach: float) -> Limits:
+    """The same, T x n each, when each sample in turn is left out."""
+    rows = Y.T
+    ordered = np.sort(rows, axis=1)
+    low, second, below, high = (ordered[:, [k]] for k in (0, 1, -2, -1))
+    return _extended(np.where(rows == low, second, low), np.where(rows == high, below, high), reach)
+
+
+def _extended(low: Floats, high: Floats, reach: float) -> Limits:
+    if np.isinf(reach):
+        return np.full_like(low, -np.inf), np.full_like(high, np.inf)
+    margin = reach * (high - low)
+    return low - margin, high + margin
+
+
+def held(rows: Floats, residuals: Floats, limits: Limits) -> Floats:
+    """Residuals, T x n, of predictions that are brought between limits."""
+    predictions = rows - residuals
+    return np.where(
+        (predictions < limits[0]) | (predictions > limits[1]),
+        rows - np.clip(predictions, *limits),
+        residuals,
+    )

@@ -1,0 +1,82 @@
+"""A path that does not contradict itself: every machine is held against those of its neighbours.
+
+Subsets are compared by common scalings, machines afterwards by scalings of their own; so the
+machine of one size may contain a better one of the size below than the path has there, or need but
+one feature more to beat that of the size above. Here each machine is tried without each of its
+features, and with each feature more, at the geometric mean of the scalings that it has; neurons,
+ridge and the other scalings stay. One feature less wins if it is better, by a thousandth at least;
+one feature more, of which there are many to try, if it is better by a tenth. Scalings that are not
+common are polished, and the neighbours of what has won are tried in turn. Errors only fall, so this
+ends.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from sparsepath.data.threads import Threads
+from sparsepath.elm.network import Pool
+from sparsepath.elm.polish import clearly_better, polish, tuned
+from sparsepath.elm.scaling import Best, Candidate
+
+BEATEN, CLEARLY = 0.999, 0.9  # of the error of a machine: less, by one feature less or more
+
+
+def neighbours(machine: Candidate, features: Sequence[int], most: int) -> Iterator[Candidate]:
+    """One feature less, one more (up to ``most``); not judged yet: the key is infinite."""
+    subset = machine.subset
+    changes = [(i, 0.0) for i in subset] if len(subset) > 1 else []
+    if len(subset) < most:
+        typical = float(np.exp(np.log(machine.scaling[list(subset)]).mean()))
+        changes += [(i, typical) for i in features if i not in subset]
+    for i, value in changes:
+        scaling = machine.scaling.copy()
+        scaling[i] = value
+        yield Candidate((np.inf, np.inf), scaling, machine.which, machine.ridge)
+
+
+def judged(pool: Pool, machine: Candidate) -> Candidate:
+    """The machine with its leave-one-out error."""
+    key = pool.fit(machine.scaling, machine.which, machine.ridge).key()
+    return Candidate(key, machine.scaling, machine.which, machine.ridge)
+
+
+def improved(pool: Pool, machine: Candidate, least: float) -> Candidate:
+    """The machine with the best ridge, and with scalings polished unless they are common."""
+    machine = min(machine, tuned(pool, machine.scaling, machine.which), key=lambda c: c.key)
+    active = machine.scaling[list(machine.subset)]
+    if np.ptp(active) <= 1e-12 * active.max():
+        return machine
+    other = polish(pool, machine, least)
+    return other if clearly_better(pool, other, machine) else machine
+
+
+def settle(
+    pool: Pool, found: Best, features: Sequence[int], least: float, threads: Threads
+) -> Best:
+    """Machines of which none is beaten by a neighbour of another one."""
+    machines = Best()
+    machines.merge(found)
+    tried: dict[int, Candidate] = {}
+    while True:
+        donors = {s: c for s, c in machines.at.items() if tried.get(s) is not c}
+        tried |= donors
+        smaller, larger = Best(), Best()
+        around = [
+            (size, each)
+            for size in sorted(donors)
+            for each in neighbours(donors[size], features, max(found.at))
+        ]
+        known = threads.map(lambda task: judged(pool, task[1]), around)
+        for (size, _), candidate in zip(around, known, strict=True):
+            (smaller if len(candidate.subset) < size else larger).offer(candidate)
+        better = Best()
+        for offers, enough in ((smaller, BEATEN), (larger, CLEARLY)):
+            for size, candidate in offers.at.items():
+                if candidate.key[0] < enough * machines.criterion(size):
+                    better.offer(candidate)
+        if not better.at:
+            return machines
+        chosen = [better.at[size] for size in sorted(better.at)]
+        for candidate in threads.map(lambda machine: improved(pool, machine, least), chosen):
+            machines.offer(candidate)
