@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 from scipy.linalg import blas, lapack
 
 from sparsepath.data.blocks import Floats
-from sparsepath.elm.limits import Limits, held, limits, others_limits
+from sparsepath.elm.limits import held, limits, others_limits
 from sparsepath.errors import InputError
 from sparsepath.running import Frozen, Predictor
 
@@ -361,7 +361,7 @@ class Machine(Predictor):
     neurons: Neurons
     coef: Floats  # m x T
     intercept: Floats  # T
-    bounds: Limits | None = None  # of the predictions, T each
+    bounds: Floats | None = None  # of the predictions, 2 x T
 
     @classmethod
     def constant(cls, target: Target) -> "Machine":
@@ -378,7 +378,8 @@ class Machine(Predictor):
         target = fit.target
         intercept = (target.mean - fit.means @ fit.w) * target.unit
         low, high = limits(target.Y, target.reach)
-        bounds = (low * target.unit, high * target.unit) if np.isfinite(target.reach) else None
+        within = np.array([low, high]) * target.unit
+        bounds = within if np.isfinite(target.reach) else None
         return cls(features, centre, scale, fit.neurons, fit.w * target.unit, intercept, bounds)
 
     def predict(self, X: Any) -> Floats:
