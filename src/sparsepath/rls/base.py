@@ -44,6 +44,7 @@ from sparsepath.rls.paths import (
     Task,
     constraints_of,
     counted,
+    data_of,
     finish,
     make_design,
     make_sums,
@@ -161,7 +162,7 @@ class SparseRLS(PathSelector, CallbackSupportMixin, BaseEstimator):
             for alpha in alphas:
                 about = self._about(alpha, names)
                 checkpoint = self._checkpoint(alpha, len(alphas))
-                watch = self._watch(context, design, task, about)
+                watch = self._watch(context, design, task, labels, about)
                 trail = run(design, Y, alpha, task, watch=watch, checkpoint=checkpoint, sums=sums)
                 self.paths_[alpha] = finish(trail, design, task, labels, names=names, **about)
                 if trail.stopped in CUT:
@@ -416,7 +417,12 @@ class SparseRLS(PathSelector, CallbackSupportMixin, BaseEstimator):
         return path if n_alphas == 1 else path.with_name(f"{path.stem}-{alpha!r}{path.suffix}")
 
     def _watch(
-        self, context: Any, design: Design, task: Task, about: dict[str, Any]
+        self,
+        context: Any,
+        design: Design,
+        task: Task,
+        y: ArrayLike,
+        about: dict[str, Any],
     ) -> Callable[[Trail], bool] | None:
         """What is called after every move: scikit-learn's callbacks and the plain one."""
         if not is_watched(self):
@@ -424,7 +430,8 @@ class SparseRLS(PathSelector, CallbackSupportMixin, BaseEstimator):
 
         def watch(trail: Trail) -> bool:
             names = getattr(self, "feature_names_in_", None)
-            path = so_far(trail, design, task, names=names, complete=False, **about)
+            told = {"data": data_of(trail, design, y), **about}
+            path = so_far(trail, design, task, names=names, complete=False, **told)
 
             def state() -> Any:
                 so_far = copy.copy(self)

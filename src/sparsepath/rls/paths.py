@@ -459,12 +459,7 @@ def finish(
         task,
         names=names,
         error_kind="selection",
-        data={
-            "n_samples": design.n_samples,
-            "n_features": design.n_features,
-            "fingerprint": name_of(design.n_samples, design.marks, y, design.weights),
-            **({"form": trail.form} if trail.form else {}),
-        },
+        data=data_of(trail, design, y),
         complete=trail.stopped not in CUT,
         stopped=trail.stopped,
         **about,
@@ -476,6 +471,16 @@ def finish(
         end = path.sizes[0 if task.backward else -1]
         warn_user(f"the path ends at size {end}: {reason}.")
     return path
+
+
+def data_of(trail: Trail, design: Design, y: ArrayLike) -> dict[str, Any]:
+    """What a path says of its data, and in which form they were searched."""
+    return {
+        "n_samples": design.n_samples,
+        "n_features": design.n_features,
+        "fingerprint": name_of(design.n_samples, design.marks, y, design.weights),
+        **({"form": trail.form} if trail.form else {}),
+    }
 
 
 def so_far(
