@@ -158,17 +158,19 @@ class SparseRLS(PathSelector, CallbackSupportMixin, BaseEstimator):
             count = moves if self.search == "forward" else None
             context = self._init_callback_context(max_subtasks=count)
             context.call_on_fit_task_begin(estimator=self, X=X, y=labels)
-            self.paths_: dict[float, SelectionPath] = {}
+            paths: dict[float, SelectionPath] = {}
             for alpha in alphas:
                 about = self._about(alpha, names)
                 checkpoint = self._checkpoint(alpha, len(alphas))
                 watch = self._watch(context, design, task, labels, about)
                 trail = run(design, Y, alpha, task, watch=watch, checkpoint=checkpoint, sums=sums)
-                self.paths_[alpha] = finish(trail, design, task, labels, names=names, **about)
+                paths[alpha] = finish(trail, design, task, labels, names=names, **about)
                 if trail.stopped in CUT:
                     break
-        self._settle(self.paths_)
-        self._validate(given)
+        settled = copy.copy(self)  # all of it or nothing, whenever Ctrl-C comes
+        settled._settle(dict(paths))
+        settled._validate(given)
+        self.__dict__.update(vars(settled))
         if self.honest_ is None:
             warn_without_se(self.choose, self.paths_, task.criterion)
         context.call_on_fit_task_end(estimator=self, X=X, y=labels)
@@ -176,6 +178,7 @@ class SparseRLS(PathSelector, CallbackSupportMixin, BaseEstimator):
 
     def _settle(self, paths: dict[float, SelectionPath]) -> None:
         """Take the best penalty and size, and the model that goes with them."""
+        self.paths_ = paths
         self.alpha_, size = Surface(paths).settle(rule_for(self.choose, paths))
         self.path_ = paths[self.alpha_]
         self._take(size)
