@@ -68,6 +68,10 @@ def test_a_reader_that_leaves_is_no_error(files: dict[str, Path]) -> None:
     assert done.stderr == ""
 
 
+def _has_moves(checkpoint: Path) -> bool:
+    return checkpoint.exists() and bool(json.loads(checkpoint.read_text())["moves"])
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to a child")
 @pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_interrupt_keeps_the_path_so_far(tmp_path: Path, sent: signal.Signals, code: int) -> None:
@@ -81,7 +85,7 @@ def test_interrupt_keeps_the_path_so_far(tmp_path: Path, sent: signal.Signals, c
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         for _ in range(300):
-            if keep.exists() or process.poll() is not None:
+            if _has_moves(keep) or process.poll() is not None:
                 break
             time.sleep(0.1)
         process.send_signal(sent)

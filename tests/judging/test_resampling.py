@@ -10,7 +10,7 @@ from sparsepath import InputError, LarsSelector, SparseRLSRegressor
 from sparsepath.choosing import places
 from sparsepath.judging import correction, permutation_null, stability
 from sparsepath.judging.halves import nogueira, split_in_two
-from sparsepath.judging.honest import attach, honest_error, told
+from sparsepath.judging.honest import attach, chosen_size, honest_error, told
 from sparsepath.judging.left_out import LeftOut
 from sparsepath.judging.null import p_values, shuffled
 from sparsepath.path import SelectionPath
@@ -89,7 +89,7 @@ def test_choosing_is_paid_for():
         found = LeftOut(
             tuple(range(30)), losses, np.full(50, 0.02), np.arange(50), "5-fold", "squared error"
         )
-        record = told(found, path_of(found), "min")
+        record = told(found, chosen_size(found, "min"), "min")
         gaps.append((found.errors.min() - 1, record.error - 1))
     naive, corrected = np.mean(gaps, axis=0)
     assert naive < -0.2
@@ -98,7 +98,7 @@ def test_choosing_is_paid_for():
 
 def test_a_size_asked_for_is_not_corrected():
     found = matrix(1)
-    record = told(found, path_of(found), 2)
+    record = told(found, 2, 2)
     assert record.size == 2
     assert record.error == pytest.approx(found.errors[2])
     assert record.interval[0] < record.error < record.interval[1]

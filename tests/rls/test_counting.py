@@ -122,9 +122,8 @@ def test_ties_are_settled_alike_in_all_forms_and_on_any_number_of_threads():
                 for threads in (1, 3):
                     with Threads(threads) as crew:
                         design = make_design(X, np.ones(60), crew, n_blocks=3)
-                        task = Task(
-                            how, 0 if how == "backward" else 6, loss, tuple(range(20)), form=form
-                        )
+                        size = 0 if how == "backward" else 6
+                        task = Task(how, size, loss=loss, candidates=tuple(range(20)), form=form)
                         trails.append(run(design, Y, 1.0, task))
             moves = [[(m.action, m.feature, m.error) for m in trail.moves] for trail in trails]
             assert moves[0] == moves[1]
@@ -300,8 +299,10 @@ def test_equal_rows_of_different_classes_are_ties(scale):
     rng = np.random.default_rng(2)
     half = scale * rng.standard_normal((20, 4)) + 0.1 * scale
     X, y = np.vstack([half, half]), np.repeat([1.0, -1.0], 20)
-    same = [(np.arange(0, 40, 3), np.arange(40))]  # equal rows have equal scores
-    path = SparseRLSClassifier(4, loss="auc", choose=4, cv=same).fit(X, y).path_
+    other = scale * rng.standard_normal((14, 4)), np.repeat([1.0, -1.0], 7)
+    same = [(np.arange(40, 54), np.arange(40))]  # equal rows have equal scores
+    Z, t = np.vstack([X, other[0]]), np.r_[y, other[1]]
+    path = SparseRLSClassifier(4, loss="auc", choose=4, cv=same).fit(Z, t).path_
     assert_allclose(path.errors, 0.5)
     # Each row is left out with its equal of the other class: no score tells them apart.
     X, Y = half[:4, :1].repeat(2, 0), np.tile([1.0, -1.0], 4)[:, None]
@@ -452,5 +453,5 @@ def test_squares_in_the_cache_follow_additions_and_removals():
 
 def test_auc_needs_two_classes_in_some_test_part():
     X, y, _ = labelled(0)
-    with pytest.raises(InputError, match="cv must yield parts"):
+    with pytest.raises(InputError, match="none of the 12 test parts has samples of both classes"):
         SparseRLSClassifier(loss="auc", cv=KFold(12)).fit(X[np.argsort(y)], np.sort(y))

@@ -53,10 +53,10 @@ class NumberedNames(Sequence[str]):
     @overload
     def __getitem__(self, place: int) -> str: ...
     @overload
-    def __getitem__(self, place: slice) -> list[str]: ...
-    def __getitem__(self, place: int | slice) -> str | list[str]:
+    def __getitem__(self, place: slice) -> tuple[str, ...]: ...
+    def __getitem__(self, place: int | slice) -> str | tuple[str, ...]:
         if isinstance(place, slice):
-            return [self[i] for i in range(*place.indices(len(self)))]
+            return tuple(self[i] for i in range(*place.indices(len(self))))
         return f"x{self.number(place)}"
 
     def __iter__(self) -> Iterator[str]:

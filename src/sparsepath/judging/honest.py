@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sparsepath.errors import InputError
+from sparsepath.choosing import check_rule, is_size, places
 from sparsepath.frames import Make, make_frame
 from sparsepath.judging.correction import SHARED, corrected
 from sparsepath.judging.halves import Z90
-from sparsepath.judging.left_out import LeftOut, left_out
+from sparsepath.judging.left_out import LeftOut, at_most, left_out
 from sparsepath.judging.null import LEVEL as P_LEVEL
 from sparsepath.judging.null import Null, permutation_null
 from sparsepath.path import SelectionPath
@@ -179,25 +179,24 @@ def honest_error(
     found = left_out(
         estimator, X, y, validation, fit_params=fit_params, groups=groups, told=callback
     )
-    errors, errors_se = found.errors, found.errors_se
-    path = SelectionPath(
-        [_step(size) for size in found.sizes], n_features=max(found.sizes, default=0)
-    )
-    path = attach(path, found)
     nothing = None
     if null:
         nothing = permutation_null(
             estimator, X, y, null, groups=groups, callback=callback, **fit_params
         )
     p_value = None if nothing is None else nothing.p_value
-    record = told(found, path, choose, p_value)
-    return HonestError(record, found.sizes, errors, errors_se, found, nothing)
+    record = told(found, chosen_size(found, choose), choose, p_value)
+    return HonestError(record, found.sizes, found.errors, found.errors_se, found, nothing)
 
 
-def _step(size: int) -> Any:
-    from sparsepath.steps import Step
-
-    return Step(tuple(range(size)), math.inf)
+def chosen_size(found: LeftOut, rule: Any) -> int:
+    """The size that a rule takes on the honest errors; see ``SelectionPath.choose``."""
+    check_rule(rule)
+    if is_size(rule):
+        return at_most(int(rule), found.sizes)
+    errors = found.errors
+    allowance = found.gaps_se(found.sizes[int(errors.argmin())])
+    return found.sizes[int(places(rule, errors[None], lambda best: allowance[None])[0])]
 
 
 def attach(path: SelectionPath, found: LeftOut) -> SelectionPath:
@@ -207,43 +206,32 @@ def attach(path: SelectionPath, found: LeftOut) -> SelectionPath:
     return path.with_honest(found.sizes, errors, found.errors_se, found.gaps_se(best), found.label)
 
 
-def told(found: LeftOut, path: SelectionPath, rule: Any, p_value: float | None = None) -> Honest:
-    """The record of the size that a rule takes on a path with honest errors.
+def told(found: LeftOut, size: int, rule: Any, p_value: float | None = None) -> Honest:
+    """The record of a size that a rule has taken.
 
-    A size that was asked for needs no correction: it was not chosen by the errors. If shuffled
-    targets do as well, the empty model is taken.
+    One that was asked for needs no correction: it was not chosen by the errors. If shuffled targets
+    do as well as the true ones, the smallest model is taken.
     """
     if p_value is not None and p_value > P_LEVEL:
-        rule = path.sizes[0]
-    size = path.settle(rule)
-    if isinstance(rule, int | np.integer) and not isinstance(rule, bool):
-        return at(path, size, found.yardstick, p_value)
-    error, interval = corrected(found, rule)
-    return Honest(
-        size,
-        error,
-        path.honest_error_se(size),
-        interval,
-        path.steps[0].honest_error,
-        found.yardstick,
-        path.validation,
-        p_value,
-    )
+        size = rule = found.sizes[0]
+    place = found.sizes.index(size)
+    errors, errors_se = found.errors, found.errors_se
+    told_error, told_se = float(errors[place]), float(errors_se[place])
+    interval = around(told_error, told_se)
+    if not is_size(rule):
+        told_error, interval = corrected(found, rule)
+    empty = float(errors[0])
+    return Honest(size, told_error, told_se, interval, empty, found.yardstick, found.label, p_value)
+
+
+def around(error: float, se: float) -> tuple[float, float]:
+    """A 90 % interval of an error that nothing was chosen by, on a logarithmic scale."""
+    spread = math.exp(min(700.0, Z90 * SHARED * se / error)) if error > 0 else 1.0
+    return error / spread, error * spread
 
 
 def at(path: SelectionPath, size: int, measure: str, p_value: float | None = None) -> Honest:
-    """The record of a size that was asked for."""
+    """The record of a size of a path that was asked for."""
     error, se = path.honest_error(size), path.honest_error_se(size)
-    if math.isnan(error):
-        raise InputError(f"size {size} has no honest error.")
-    spread = math.exp(min(700.0, Z90 * SHARED * se / error)) if error > 0 else 1.0
-    return Honest(
-        size,
-        error,
-        se,
-        (error / spread, error * spread),
-        path.steps[0].honest_error,
-        measure,
-        path.validation,
-        p_value,
-    )
+    empty = path.steps[0].honest_error
+    return Honest(size, error, se, around(error, se), empty, measure, path.validation, p_value)

@@ -10,7 +10,7 @@ Samples are left out once or, by repeated splits, several times (then the mean c
 """
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +24,10 @@ from sparsepath.judging.folds import Rows, parts_of
 from sparsepath.judging.yardsticks import YARDSTICKS, Floats, Truth, Yardstick, balancing
 
 QUIET = {"validation": None, "callback": None, "checkpoint": None, "choose": "min"}
+
+
+class AskedToEndError(Exception):
+    """Whoever was told of the parts wanted no more of them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +135,7 @@ def left_out(
     parts = []
     for done, (train, test) in enumerate(splits):
         if told is not None and told(done, len(splits)):
-            raise KeyboardInterrupt
+            raise AskedToEndError
         parts.append((test, _predicted(quiet, X, y, truth, train, test, given)))
     if sizes is None:
         reached = max(max(outputs) for _, outputs in parts)
@@ -255,9 +259,10 @@ def _in_order(scores: Floats, model: Any, classes: NDArray[Any] | None) -> Float
     return whole
 
 
-def at_most(size: int, found: Mapping[int, Any]) -> int:
+def at_most(size: int, found: Iterable[int]) -> int:
     """The largest size there is up to this; the smallest if all are larger."""
-    return max((k for k in found if k <= size), default=min(found))
+    known = sorted(found)
+    return max((k for k in known if k <= size), default=known[0])
 
 
 def _weights(given: Any, truth: Truth, yardstick: Yardstick, counted: NDArray[np.bool_]) -> Floats:

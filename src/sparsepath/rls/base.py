@@ -21,7 +21,6 @@ from sparsepath.data.door import (
 )
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
-from sparsepath.judging.validation import validated
 from sparsepath.path import CUT, SelectionPath
 from sparsepath.rls.alphas import alpha_grid, loo_errors
 from sparsepath.rls.constraints import parents_of
@@ -56,6 +55,7 @@ from sparsepath.rls.splits import Splits, read_splits
 from sparsepath.rls.surface import Surface
 from sparsepath.rls.update import Costs
 from sparsepath.running import CallbackSupportMixin, Given
+from sparsepath.running.validation import validated
 from sparsepath.selector import PathSelector
 from sparsepath.watching import is_watched, tell
 

@@ -40,10 +40,11 @@ class RLSState(Wrapped[Model]):
     """
 
     def __init__(
-        self, model: Model, design: Design, task: Task, names: Any, about: dict[str, Any]
+        self, model: Model, design: Design, task: Task, y: Any, names: Any, about: dict[str, Any]
     ) -> None:
         super().__init__(model)
-        self._design, self._task, self._names, self._about = design, task, names, about
+        self._design, self._task, self._y = design, task, y
+        self._names, self._about = names, about
         self._trail = Trail()
         self._trail.begin(model)
 
@@ -96,7 +97,8 @@ class RLSState(Wrapped[Model]):
 
     def path(self) -> SelectionPath:
         """The best set of each size that this state has been at, as a selection path."""
-        return finish(self._trail, self._design, self._task, names=self._names, **self._about)
+        names, about = self._names, self._about
+        return finish(self._trail, self._design, self._task, self._y, names=names, **about)
 
     def duplicate(self) -> Self:
         """A copy to try changes on."""
@@ -177,7 +179,7 @@ def rls_state(
         task = Task(loss=loss, form="bounds")
         model = make_model(design, Y, alpha, task)
         about = {"method": "rls-state", "parameters": parameters}
-        yield RLSState(model, design, task, getattr(door, "feature_names_in_", None), about)
+        yield RLSState(model, design, task, y, getattr(door, "feature_names_in_", None), about)
 
 
 def _coded(y: Any, weights: Floats, loss: str) -> Floats:

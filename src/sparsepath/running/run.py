@@ -25,12 +25,12 @@ from typing import Any, Self
 
 from sparsepath.errors import warn_user
 from sparsepath.judging.honest import Honest
-from sparsepath.judging.validation import validated
 from sparsepath.path import SelectionPath
 from sparsepath.running.callbacks import begin, listeners, tell_listeners
 from sparsepath.running.predictors import Predictor
 from sparsepath.running.record import Given, data_of, parameters_of
 from sparsepath.running.trail import Stop, Trail
+from sparsepath.running.validation import validated
 from sparsepath.steps import Move, Step
 
 

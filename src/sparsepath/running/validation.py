@@ -7,7 +7,7 @@ import numpy as np
 
 from sparsepath.errors import InputError, warn_user
 from sparsepath.judging.honest import Honest, attach, told
-from sparsepath.judging.left_out import left_out
+from sparsepath.judging.left_out import AskedToEndError, left_out
 from sparsepath.path import SelectionPath
 
 AUTO = "auto"
@@ -85,14 +85,14 @@ def validated(
             f"with a part of the data left out, {error}"
         )
         return path, None
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, AskedToEndError):
         warn_user(
             "the validation was interrupted: there is no honest error, and the size is chosen by "
             "the criterion of the search."
         )
         return path, None
     judged = attach(path, found)
-    return judged, told(found, judged, rule)
+    return judged, told(found, judged.settle(rule), rule)
 
 
 def has_fixed_splits(estimator: Any) -> bool:
