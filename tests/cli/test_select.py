@@ -27,7 +27,7 @@ TARGETS = {"csv": "progression", "parquet": "progression", "npy": "-1", "npz": "
 @pytest.fixture(scope="module")
 def diabetes() -> tuple[np.ndarray, np.ndarray, SparseRLSRegressor]:
     X, y = load_diabetes(return_X_y=True, scaled=False)
-    return X, y, SparseRLSRegressor(standardize=True).fit(X, y)
+    return X, y, SparseRLSRegressor().fit(X, y)
 
 
 @pytest.mark.parametrize("kind", TARGETS)
@@ -130,7 +130,7 @@ def test_cv_weights_groups_and_rows(run: Run, files, tmp_path: Path, diabetes) -
         return SelectionPath.from_dict(json.loads(done.out)["path"])
 
     def expected(**parameters: object) -> SparseRLSRegressor:
-        return SparseRLSRegressor(10, standardize=True, **parameters)
+        return SparseRLSRegressor(10, **parameters)
 
     some = part == "train"
     found = path("--rows", "part=train", "--drop", "g", "--weights", "w")

@@ -145,7 +145,9 @@ def test_the_estimator_is_the_twins_path(loss, groups):
     error = rls.rank_leave_pair_out
     if groups:
         error = rls.rank_kfold_error(list(LeaveOneGroupOut().split(X, y, queries)), queries)
-    model = SparseRankRLS(4, loss=loss, choose="min", alpha=0.5).fit(X, y, groups=given)
+    model = SparseRankRLS(4, loss=loss, choose="min", alpha=0.5, standardize=False).fit(
+        X, y, groups=given
+    )
     for subset, value, se in rls.wrapper_forward(X, y[:, None], 4, 0.5, loss, error=error):
         assert model.path_.subset(len(subset)) == subset
         assert model.path_.error(len(subset)) == pytest.approx(value, rel=1e-9)

@@ -149,7 +149,7 @@ def test_what_is_not_quite_leave_one_out_is_not():
     less = [*pairs[:-1], (everyone[:-2], everyone[[-1]])]
     repeated = [*pairs[:-1], (np.r_[everyone[:-2], 0], everyone[[-1]])]
     for splits in (pairs[:-1], twice, less, repeated, [*pairs, pairs[0]]):
-        model = SparseRLSRegressor(2, cv=splits, choose="min").fit(X, y)
+        model = SparseRLSRegressor(2, cv=splits, choose="min", standardize=False).fit(X, y)
         assert "splits" in model.path_.criterion
         error = rls.kfold_error(splits)
         for k in (0, 1, 2):
@@ -161,10 +161,16 @@ def test_what_is_not_quite_leave_one_out_is_not():
 def test_weights_make_a_mean_over_parts_another_criterion():
     X, y = data(4)
     w = np.random.default_rng(0).random(M) + 0.1
-    loo = SparseRLSRegressor(2).fit(X, y, sample_weight=w).path_
-    pooled = SparseRLSRegressor(2, cv=ms.LeaveOneOut(), pooled=True).fit(X, y, sample_weight=w)
+    loo = SparseRLSRegressor(2, standardize=False).fit(X, y, sample_weight=w).path_
+    pooled = SparseRLSRegressor(2, cv=ms.LeaveOneOut(), pooled=True, standardize=False).fit(
+        X, y, sample_weight=w
+    )
     assert pooled.path_.errors.tolist() == loo.errors.tolist()
-    plain = SparseRLSRegressor(2, cv=ms.LeaveOneOut()).fit(X, y, sample_weight=w).path_
+    plain = (
+        SparseRLSRegressor(2, cv=ms.LeaveOneOut(), standardize=False)
+        .fit(X, y, sample_weight=w)
+        .path_
+    )
     error = rls.kfold_error(list(ms.LeaveOneOut().split(X)))
     for k in (0, 1, 2):
         expected = error(X[:, plain.subset(k)], y[:, None], 1.0, sw=w)[0]

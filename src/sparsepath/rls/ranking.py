@@ -88,7 +88,7 @@ class SparseRankRLS(RegressorMixin, SparseRLS):
         search: str = "forward",
         cv: Any = "loo",
         loss: str = "squared",
-        standardize: bool = False,
+        standardize: bool = True,
         forced: Sequence[int] | Sequence[str] | None = None,
         forbidden: Sequence[int] | Sequence[str] | None = None,
         start: Sequence[int] | Sequence[str] | None = None,
