@@ -79,7 +79,13 @@ def test_options_reach_the_estimator(run: Run, files, tmp_path: Path) -> None:
     model = joblib.load(tmp_path / "model.joblib")
     table = read_table(files["csv"], target="progression", drop=["sex"])
     expected = SparseRLSRegressor(
-        6, alpha=[0.1, 10], loss="absolute", choose=0.02, forced=[0], forbidden=[1, 5]
+        6,
+        alpha=[0.1, 10],
+        loss="absolute",
+        choose=0.02,
+        forced=[0],
+        forbidden=[1, 5],
+        standardize=False,
     ).fit(table.X, table.y)
     assert model.path_.subsets == expected.path_.subsets
     assert model.alpha_ == expected.alpha_
