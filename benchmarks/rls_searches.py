@@ -19,7 +19,7 @@ def against_sequential(quick: bool) -> list[list[str]]:
     rng = np.random.default_rng(0)
     X = rng.standard_normal((m, n))
     y = X[:, :k] @ rng.standard_normal(k) + rng.standard_normal(m)
-    ours = SparseRLSRegressor(k, cv=KFold(10), choose=k)
+    ours = SparseRLSRegressor(k, cv=KFold(10), choose=k, standardize=False)
     theirs = SequentialFeatureSelector(
         Ridge(), n_features_to_select=k, cv=KFold(10), scoring="neg_mean_squared_error"
     )
@@ -33,7 +33,7 @@ def against_sequential(quick: bool) -> list[list[str]]:
 def against_gram(quick: bool) -> list[list[str]]:
     m, n, k = (5000, 200, 10) if quick else (50000, 1000, 50)
     X, y = two_classes(m, n)
-    model = SparseRLSRegressor(k, cv=KFold(10), choose=k)
+    model = SparseRLSRegressor(k, cv=KFold(10), choose=k, standardize=False)
     times = best_of({"gram": lambda: X.T @ X, "ours": lambda: model.fit(X, y)}, 3)
     return [[f"{m} x {n}, k = {k}", f"{times['ours'] / times['gram']:.2f}"]]
 
@@ -46,7 +46,10 @@ def floating(quick: bool) -> list[list[str]]:
     X = np.asfortranarray(data.X[train].astype(float))
     y = np.where(np.asarray(data.y)[train] == 5, 1.0, -1.0)
     k = 10 if quick else 100
-    models = {s: SparseRLSRegressor(k, search=s, choose="min") for s in ("forward", "floating")}
+    models = {
+        s: SparseRLSRegressor(k, search=s, choose="min", standardize=False)
+        for s in ("forward", "floating")
+    }
     times = best_of({s: lambda m=m: m.fit(X, y) for s, m in models.items()}, 1 if quick else 2)
     drops = sum(move.action == "drop" for move in models["floating"].path_.moves)
     return [[f"60000 x 784, k = {k}", f"{times['floating'] / times['forward']:.2f}", str(drops)]]

@@ -21,7 +21,9 @@ TITLES = {"forward": "greedy", "floating": "floating", "swap": "with swaps"}
 
 def run(X, y, X_test, y_test, search: str, size: int):
     start = time.perf_counter()
-    model = SparseRLSRegressor(size, search=search, choose="min", alpha=1.0).fit(X, y)
+    model = SparseRLSRegressor(size, search=search, choose="min", alpha=1.0, standardize=False).fit(
+        X, y
+    )
     seconds = time.perf_counter() - start
     path = model.path_
     wrong = []
@@ -48,7 +50,7 @@ def main() -> None:
     train = data.split == "train"
     y = np.where(np.asarray(data.y) == 5, 1.0, -1.0)
     X, X_test = np.asfortranarray(data.X[train].astype(float)), data.X[~train].astype(float)
-    SparseRLSRegressor(5, search="floating", alpha=1.0).fit(
+    SparseRLSRegressor(5, search="floating", alpha=1.0, standardize=False).fit(
         X, y[train]
     )  # compiled parts are loaded
     sizes = {"forward": arguments.size, "floating": arguments.size, "swap": arguments.swaps}

@@ -126,7 +126,7 @@ def scaling(full: bool):
     for m in sizes:
         data = two_normals(m, n, mean=0.2, random_state=0)
         start = time.process_time()
-        SparseRLSClassifier(k, choose="min", n_threads=1).fit(data.X, data.y)
+        SparseRLSClassifier(k, choose="min", standardize=False, n_threads=1).fit(data.X, data.y)
         ours.append(time.process_time() - start)
         start = time.process_time()
         with threadpool_limits(1):
@@ -141,7 +141,7 @@ def scaling(full: bool):
     for m in large:
         part = np.asfortranarray(X[:m])
         start = time.process_time()
-        SparseRLSClassifier(50, choose="min", n_threads=1).fit(part, data.y[:m])
+        SparseRLSClassifier(50, choose="min", standardize=False, n_threads=1).fit(part, data.y[:m])
         large_times.append(time.process_time() - start)
     figure = Figure(figsize=(9.5, 3.2), layout="constrained")
     left, right = figure.subplots(1, 2)

@@ -30,6 +30,7 @@ SCHEMA: dict[str, Any] = {"schema": "sparsepath/selection-path", "schema_version
 ERROR_KINDS = ("training", "selection", "honest")
 INTERRUPTED = "interrupted"
 ASKED = "asked to"
+LONGEST_PATH = 100  # features to which a search goes, unless asked for more
 CUT = (INTERRUPTED, ASKED)  # why a search ended before its end
 Rule: TypeAlias = str | float | None
 

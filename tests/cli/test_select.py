@@ -27,7 +27,7 @@ TARGETS = {"csv": "progression", "parquet": "progression", "npy": "-1", "npz": "
 @pytest.fixture(scope="module")
 def diabetes() -> tuple[np.ndarray, np.ndarray, SparseRLSRegressor]:
     X, y = load_diabetes(return_X_y=True, scaled=False)
-    return X, y, SparseRLSRegressor(standardize=True).fit(X, y)
+    return X, y, SparseRLSRegressor().fit(X, y)
 
 
 @pytest.mark.parametrize("kind", TARGETS)
@@ -79,7 +79,13 @@ def test_options_reach_the_estimator(run: Run, files, tmp_path: Path) -> None:
     model = joblib.load(tmp_path / "model.joblib")
     table = read_table(files["csv"], target="progression", drop=["sex"])
     expected = SparseRLSRegressor(
-        6, alpha=[0.1, 10], loss="absolute", choose=0.02, forced=[0], forbidden=[1, 5]
+        6,
+        alpha=[0.1, 10],
+        loss="absolute",
+        choose=0.02,
+        forced=[0],
+        forbidden=[1, 5],
+        standardize=False,
     ).fit(table.X, table.y)
     assert model.path_.subsets == expected.path_.subsets
     assert model.alpha_ == expected.alpha_
@@ -130,7 +136,7 @@ def test_cv_weights_groups_and_rows(run: Run, files, tmp_path: Path, diabetes) -
         return SelectionPath.from_dict(json.loads(done.out)["path"])
 
     def expected(**parameters: object) -> SparseRLSRegressor:
-        return SparseRLSRegressor(10, standardize=True, **parameters)
+        return SparseRLSRegressor(10, **parameters)
 
     some = part == "train"
     found = path("--rows", "part=train", "--drop", "g", "--weights", "w")

@@ -166,6 +166,7 @@ def test_costs_and_groups_against_refits(cv, grouped):
             loss="zero_one",
             cv="loo" if cv == "loo" else splits,
             choose="min",
+            standardize=False,
         ).fit(X, y)
 
         def judged(columns, loss, X=X, y=y, error=error):
@@ -257,19 +258,29 @@ def test_small_units_and_large_penalties_are_no_ties(scale, alpha):
         if scale < 1 and alpha > 1:
             continue  # scores of 1e-22 beside labels of one
         for options in ({"cv": folds}, {"fit_intercept": False}):
-            plain = SparseRLSClassifier(3, loss=loss, choose=3, alpha=1.0, **options)
+            plain = SparseRLSClassifier(
+                3, loss=loss, choose=3, alpha=1.0, **options, standardize=False
+            )
             plain.fit(reference * X, y)
-            far = SparseRLSClassifier(3, loss=loss, choose=3, alpha=alpha, **options)
+            far = SparseRLSClassifier(
+                3, loss=loss, choose=3, alpha=alpha, **options, standardize=False
+            )
             far.fit(scale * X, y)
             assert far.path_.subset(1) == plain.path_.subset(1) == (2,)
             assert far.path_.error(1) == pytest.approx(plain.path_.error(1))
     for cv in ("loo", folds):
-        far = SparseRLSClassifier(3, loss="auc", cv=cv, alpha=alpha, choose=3).fit(scale * X, y)
-        plain = SparseRLSClassifier(3, loss="auc", cv=cv, choose=3).fit(reference * X, y)
+        far = SparseRLSClassifier(
+            3, loss="auc", cv=cv, alpha=alpha, choose=3, standardize=False
+        ).fit(scale * X, y)
+        plain = SparseRLSClassifier(3, loss="auc", cv=cv, choose=3, standardize=False).fit(
+            reference * X, y
+        )
         assert far.path_.subsets == plain.path_.subsets
         assert_allclose(far.path_.errors, plain.path_.errors)
         assert far.path_.error(1) < 0.2
-    ranked = SparseRankRLS(3, loss="disagreement", alpha=alpha, choose=3).fit(scale * X, X[:, 2])
+    ranked = SparseRankRLS(3, loss="disagreement", alpha=alpha, choose=3, standardize=False).fit(
+        scale * X, X[:, 2]
+    )
     assert ranked.path_.subset(1) == (2,)
     assert ranked.path_.error(1) == 0
     assert ranked.score(scale * X, X[:, 2]) > 0.99
@@ -282,7 +293,7 @@ def test_auc_over_folds_is_that_of_scikit_learn_at_any_scale(scale, weighted):
     X = scale * X
     weights = rng.integers(1, 4, 60).astype(float) if weighted else np.ones(60)
     folds = StratifiedKFold(4)
-    model = SparseRLSClassifier(4, loss="auc", cv=folds, choose=4)
+    model = SparseRLSClassifier(4, loss="auc", cv=folds, choose=4, standardize=False)
     path = model.fit(X, y, sample_weight=weights).path_
     for subset, error in zip(path.subsets, path.errors, strict=True):
         areas = []
@@ -302,7 +313,8 @@ def test_equal_rows_of_different_classes_are_ties(scale):
     other = scale * rng.standard_normal((14, 4)), np.repeat([1.0, -1.0], 7)
     same = [(np.arange(40, 54), np.arange(40))]  # equal rows have equal scores
     Z, t = np.vstack([X, other[0]]), np.r_[y, other[1]]
-    path = SparseRLSClassifier(4, loss="auc", choose=4, cv=same).fit(Z, t).path_
+    model = SparseRLSClassifier(4, loss="auc", choose=4, cv=same, standardize=False)
+    path = model.fit(Z, t).path_
     assert_allclose(path.errors, 0.5)
     # Each row is left out with its equal of the other class: no score tells them apart.
     X, Y = half[:4, :1].repeat(2, 0), np.tile([1.0, -1.0], 4)[:, None]
@@ -351,13 +363,19 @@ def test_the_standard_error_of_auc_knows_weights():
     X, y, rng = labelled(4, m=14, n=3)
     whole = rng.integers(1, 4, 14).astype(float)
     for weights in (np.ones(14), whole, rng.uniform(0.1, 5.0, 14)):
-        path = SparseRLSClassifier(3, loss="auc", choose=3).fit(X, y, sample_weight=weights).path_
+        path = (
+            SparseRLSClassifier(3, loss="auc", choose=3, standardize=False)
+            .fit(X, y, sample_weight=weights)
+            .path_
+        )
         for subset in path.subsets:
             error = twin.auc_leave_pair_out(X[:, subset], y[:, None], 1.0, sw=weights)
             k = len(subset)
             assert (path.error(k), path.error_se(k)) == pytest.approx(error, rel=1e-9, abs=1e-14)
     a = path.error_se(2)
-    heavy = SparseRLSClassifier(3, loss="auc", choose=3).fit(X, y, sample_weight=1e3 * weights)
+    heavy = SparseRLSClassifier(3, loss="auc", choose=3, standardize=False).fit(
+        X, y, sample_weight=1e3 * weights
+    )
     assert heavy.path_.error_se(2) == pytest.approx(a, rel=0.5)  # the scale of weights is no size
 
 

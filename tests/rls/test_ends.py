@@ -5,14 +5,18 @@ import warnings
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
 from sparsepath import (
     FileError,
     InputError,
     PathWarning,
+    SparseRankRLS,
     SparseRLSClassifier,
     SparseRLSRegressor,
+    rls_state,
 )
+from sparsepath.path import LONGEST_PATH
 from sparsepath.rls import MaxT, PastOneSE, Patience, TimeLimit, Tolerance
 from sparsepath.rls.constraints import Constraints
 from sparsepath.rls.search import Trail, with_swaps
@@ -390,3 +394,42 @@ def test_samples_of_weight_zero_are_none(loss):
     assert loss == "zero_one" or part.sizes == tuple(range(19))
     assert whole.subsets == part.subsets
     np.testing.assert_allclose(whole.errors_se, part.errors_se, rtol=1e-8, atol=1e-12)
+
+
+# --- how long a path is ---------------------------------------------------------------------------
+
+
+def test_a_path_whose_length_is_left_open_goes_to_a_hundred():
+    X, rng = noise(130, 120)
+    y = X @ rng.standard_normal(120)
+
+    def longest(X=X, y=y, **options):
+        return SparseRLSRegressor(choose="min", **options).fit(X, y).path_.sizes[-1]
+
+    assert longest() == LONGEST_PATH == 100
+    assert longest(max_features=110) == longest(budget=110) == 110  # asked for
+    assert longest(forced=range(103)) == longest(start=range(103), search="floating") == 103
+    assert longest(search="backward") == 120
+    assert longest(X[:, :20]) == 20
+    assert longest(X[:30], y[:30]) == 28  # with a sample left out, more samples than coefficients
+    assert longest(feature_groups=np.arange(120) // 60) == 120  # a group is one feature
+    with pytest.raises(InputError, match="max_features=None goes to 100 at most, give a larger"):
+        SparseRLSRegressor(choose=101).fit(X, y)
+
+
+@pytest.mark.parametrize("estimator", [SparseRLSRegressor, SparseRLSClassifier, SparseRankRLS])
+def test_units_do_not_matter_by_default(estimator):
+    X, rng = noise(60)
+    y = np.where(X @ [1.0, -0.5, 0.3, 0.0, 0.0] + rng.standard_normal(60) > 0, 1.0, -1.0)
+    units = np.array([1e-3, 1e4, 1.0, 50.0, 0.2])
+    plain, other = (estimator(choose=3).fit(columns, y) for columns in (X, X * units))
+    assert other.path_.subsets == plain.path_.subsets
+    assert_allclose(other.path_.errors, plain.path_.errors)
+    assert_allclose(other.coef_ * units, plain.coef_)  # in the units of the data
+    raw = estimator(choose=3, standardize=False).fit(X * units, y)
+    assert raw.path_.subsets != plain.path_.subsets
+    if estimator is SparseRLSRegressor:
+        with rls_state(X * units, y) as state:
+            for feature in plain.path_.subset(3):
+                state.add(feature)
+            assert state.error == pytest.approx(plain.path_.error(3))

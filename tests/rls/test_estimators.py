@@ -262,7 +262,7 @@ def test_large_enough_for_compiled_passes(monkeypatch):
     for kind in ("float64", "float32", "uint8", "int64"):
         given = np.asfortranarray(X.astype(kind))
         for loss in ("squared", "absolute"):
-            model = SparseRLSRegressor(6, loss=loss).fit(given, y)
+            model = SparseRLSRegressor(6, loss=loss, standardize=False).fit(given, y)
             judge = judge_of(Case(X, y[:, None], 1.0, None, ""), loss)
             for subset, error in zip(model.path_.subsets, model.path_.errors, strict=True):
                 assert_allclose(error, judge.error_of(subset), rtol=1e-9)
@@ -313,7 +313,7 @@ def test_labels_of_any_kind(iris, kind):
 
 def test_classes_are_least_squares_on_codes(iris):
     X, y = iris
-    model = SparseRLSClassifier(3, alpha=2.0, choose=3).fit(X, y)
+    model = SparseRLSClassifier(3, alpha=2.0, choose=3, standardize=False).fit(X, y)
     codes = np.where(y.to_numpy()[:, None] == np.arange(3), 1.0, -1.0)
     chosen = model.selected_
     fit = Ridge(2.0).fit(X.iloc[:, chosen].to_numpy(), codes)
@@ -322,7 +322,9 @@ def test_classes_are_least_squares_on_codes(iris):
     assert_allclose(model.decision_function(X), scores, rtol=1e-8, atol=1e-10)
     assert_array_equal(model.predict(X), scores.argmax(1))
     path = rls.wrapper_forward(X.to_numpy()[::5], codes[::5], 3, 2.0, "zero_one")
-    less = SparseRLSClassifier(3, alpha=2.0, loss="zero_one", choose="min").fit(X[::5], y[::5])
+    less = SparseRLSClassifier(3, alpha=2.0, loss="zero_one", choose="min", standardize=False).fit(
+        X[::5], y[::5]
+    )
     assert_allclose(less.path_.errors, [value for _, value, _ in path], atol=1e-12)
     assert less.path_.subsets == [subset for subset, _, _ in path]
 
@@ -395,7 +397,9 @@ def test_a_list_of_penalties(diabetes):
 def test_penalty_by_leave_one_out_on_all_features(kind, options):
     m, n = (10, 14) if kind == "wide" else (20, 6)
     case = make(kind, m, n, T=3 if kind == "targets" else 1, seed=5, weighted=True)
-    model = SparseRLSRegressor(2, alpha="loo", **options).fit(case.X, case.Y, case.sw)
+    model = SparseRLSRegressor(2, alpha="loo", **options, standardize=False).fit(
+        case.X, case.Y, case.sw
+    )
     intercept, loss = options.get("fit_intercept", True), options.get("loss", "squared")
     errors = model.alpha_errors_
     assert len(errors) == 25
@@ -411,7 +415,7 @@ def test_penalty_by_leave_one_out_counts_mistakes():
     case = make("tall", 30, 5, seed=6, classification=True)
     y = case.Y[:, 0]
     for loss in ("zero_one", "balanced"):
-        model = SparseRLSClassifier(alpha="loo", loss=loss).fit(case.X, y)
+        model = SparseRLSClassifier(alpha="loo", loss=loss, standardize=False).fit(case.X, y)
         for alpha, error in model.alpha_errors_.items():
             assert_allclose(error, rls.loo_error(case.X, case.Y, alpha, loss=loss)[0], atol=1e-12)
 
@@ -780,7 +784,7 @@ FOREIGN = {
     "other loss": lambda X, y, o: (X, y, {**o, "loss": "absolute"}),
     "other forced": lambda X, y, o: (X, y, {**o, "forced": [2]}),
     "no intercept": lambda X, y, o: (X, y, {**o, "fit_intercept": False}),
-    "standardized": lambda X, y, o: (X, y, {**o, "standardize": True}),
+    "not standardized": lambda X, y, o: (X, y, {**o, "standardize": False}),
 }
 
 

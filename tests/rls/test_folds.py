@@ -270,7 +270,9 @@ def test_choices_and_scores_are_scikit_learns(name):
     splits = splits_of(name, 40)
     splitter = SPLITTERS[name] if name != "predefined" else splits
     groups = groups_of(40) if "group" in name else None
-    model = SparseRLSRegressor(5, alpha=2.0, cv=splitter, choose=3).fit(case.X, y, groups=groups)
+    model = SparseRLSRegressor(5, alpha=2.0, cv=splitter, choose=3, standardize=False).fit(
+        case.X, y, groups=groups
+    )
     assert sorted(model.selected_) == sequential(case, splits, 3)
     for size in range(1, 6):
         X = case.X[:, model.path_.subset(size)]
@@ -291,13 +293,15 @@ def test_choices_and_scores_are_scikit_learns(name):
 
 def test_backward_is_scikit_learns():
     case = make("tall", m=40, n=8, seed=3)
-    model = SparseRLSRegressor(search="backward", cv=KFold(5), choose=3).fit(case.X, case.Y[:, 0])
+    model = SparseRLSRegressor(search="backward", cv=KFold(5), choose=3, standardize=False).fit(
+        case.X, case.Y[:, 0]
+    )
     assert sorted(model.selected_) == sequential(case, KFold(5), 3, "backward")
 
 
 def test_several_targets_are_summed():
     case = make("targets", m=30, n=6, T=3, seed=4)
-    model = SparseRLSRegressor(4, cv=KFold(3)).fit(case.X, case.Y)
+    model = SparseRLSRegressor(4, cv=KFold(3), standardize=False).fit(case.X, case.Y)
     for size in (1, 4):
         X = case.X[:, model.path_.subset(size)]
         scores = cross_val_score(Ridge(), X, case.Y, cv=KFold(3), scoring="neg_mean_squared_error")
@@ -311,8 +315,8 @@ def test_stratified_folds_for_a_classifier():
 
     case = make("tall", m=30, n=6, seed=5, classification=True)
     y = np.where(case.Y[:, 0] > 0, "yes", "no")
-    one = SparseRLSClassifier(4, cv=3).fit(case.X, y)
-    other = SparseRLSClassifier(4, cv=StratifiedKFold(3)).fit(case.X, y)
+    one = SparseRLSClassifier(4, cv=3, standardize=False).fit(case.X, y)
+    other = SparseRLSClassifier(4, cv=StratifiedKFold(3), standardize=False).fit(case.X, y)
     splits = list(StratifiedKFold(3).split(case.X, y))
     judge = judge_of(case, error=rls.kfold_error(splits))
     assert one.path_.subsets == other.path_.subsets

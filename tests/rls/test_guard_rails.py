@@ -142,7 +142,7 @@ def test_a_sample_of_enormous_weight():
     for weight in (1e3, 1e6, 1e9, 1e13):
         w = np.ones(20)
         w[5] = weight
-        model = SparseRLSRegressor(3, choose="min")
+        model = SparseRLSRegressor(3, choose="min", standardize=False)
         try:
             told = quiet(model, case.X, case.Y[:, 0], sample_weight=w)
         except InputError:
@@ -159,7 +159,7 @@ def test_a_sample_of_enormous_weight():
 def test_hardly_any_samples(m, alpha, search_name):
     rng = np.random.default_rng(5)
     X, y = rng.standard_normal((m, 3)), rng.standard_normal(m)
-    model = SparseRLSRegressor(alpha=alpha, search=search_name, choose="min")
+    model = SparseRLSRegressor(alpha=alpha, search=search_name, choose="min", standardize=False)
     if alpha == 0 and search_name == "backward" and m < 4:  # it cannot begin with all of them
         with pytest.raises(InputError, match="more than the samples can tell apart"):
             quiet(model, X, y)
@@ -176,7 +176,7 @@ def test_weights_that_leave_few_samples():
     w = np.zeros(30)
     w[:5] = 1.0
     for alpha in (0.0, 1.0):
-        model = SparseRLSRegressor(alpha=alpha, choose="min")
+        model = SparseRLSRegressor(alpha=alpha, choose="min", standardize=False)
         told = quiet(model, case.X, case.Y[:, 0], sample_weight=w)
         sane(model.path_)
         judge = judge_of(Case(case.X, case.Y, alpha, w, ""))
@@ -214,7 +214,7 @@ def test_a_nearly_exact_fit_is_right_as_long_as_it_goes(alpha):
     rng = np.random.default_rng(8)
     X = rng.standard_normal((30, 6))
     y = X[:, [1, 4]] @ [1.0, 1.0] + 1e-9 * rng.standard_normal(30)
-    model = SparseRLSRegressor(alpha=alpha, choose="min")
+    model = SparseRLSRegressor(alpha=alpha, choose="min", standardize=False)
     quiet(model, X, y)
     assert sorted(model.path_.subset(2)) == [1, 4]
     for k in (1, 2):
@@ -252,8 +252,10 @@ def test_least_squares_does_not_know_scales(cv):
     case = make("tall", m=30, n=8, seed=10)
     y = case.Y[:, 0]
     scale = 10.0 ** np.array([-8, 8, 0, -4, 4, 8, -8, 1])
-    plain = SparseRLSRegressor(alpha=0.0, cv=cv, choose=8).fit(case.X, y)
-    scaled = SparseRLSRegressor(alpha=0.0, cv=cv, choose=8).fit(case.X * scale, y)
+    plain = SparseRLSRegressor(alpha=0.0, cv=cv, choose=8, standardize=False).fit(case.X, y)
+    scaled = SparseRLSRegressor(alpha=0.0, cv=cv, choose=8, standardize=False).fit(
+        case.X * scale, y
+    )
     assert plain.path_.subsets == scaled.path_.subsets
     assert_allclose(scaled.path_.errors, plain.path_.errors, rtol=1e-9)
     assert_allclose(scaled.coef_ * scale, plain.coef_, rtol=1e-7)
@@ -265,12 +267,12 @@ def test_least_squares_does_not_know_scales(cv):
 def test_any_unit_that_floating_point_can_square(scale, what, cv):
     case = make("tall", m=30, n=5, seed=11)
     X, y = case.X, case.Y[:, 0]
-    plain = SparseRLSRegressor(alpha=0.0, cv=cv, choose=5).fit(X, y)
+    plain = SparseRLSRegressor(alpha=0.0, cv=cv, choose=5, standardize=False).fit(X, y)
     if what == "columns":
-        other = SparseRLSRegressor(alpha=0.0, cv=cv, choose=5).fit(X * scale, y)
+        other = SparseRLSRegressor(alpha=0.0, cv=cv, choose=5, standardize=False).fit(X * scale, y)
         assert_allclose(other.path_.errors, plain.path_.errors, rtol=1e-9)
     else:
-        other = SparseRLSRegressor(alpha=0.0, cv=cv, choose=5).fit(X, y * scale)
+        other = SparseRLSRegressor(alpha=0.0, cv=cv, choose=5, standardize=False).fit(X, y * scale)
         assert_allclose(other.path_.errors, plain.path_.errors * scale**2, rtol=1e-9)
     assert other.path_.subsets == plain.path_.subsets
 
@@ -285,7 +287,7 @@ def test_numbers_too_large_to_square_are_not_passed_over_in_silence(what, cv):
     else:
         X[:, : 5 if what == "columns" else 1] *= 1e200
     with pytest.raises((SparsepathError, Warning)):
-        SparseRLSRegressor(cv=cv).fit(X, y)
+        SparseRLSRegressor(cv=cv, standardize=False).fit(X, y)
 
 
 @pytest.mark.parametrize("offset", [1e3, 1e6, 1e8])
@@ -414,7 +416,7 @@ def test_forced_columns_that_are_collinear_are_refused_by_name():
 def test_one_sample_of_a_class(loss):
     case = make("tall", m=20, n=4, seed=18)
     for labels in (np.repeat([0, 1], [19, 1]), np.repeat(["a", "b", "c"], [12, 7, 1])):
-        model = SparseRLSClassifier(3, loss=loss, choose="min")
+        model = SparseRLSClassifier(3, loss=loss, choose="min", standardize=False)
         quiet(model, case.X, labels)
         sane(model.path_)
         Y = np.where(labels[:, None] == np.unique(labels), 1.0, -1.0)

@@ -247,7 +247,9 @@ def test_real_data_against_the_twin(name, rows, size):
         X = X[:, :120]
     classes = name != "boston_housing"
     Y = np.where(y == y.max(), 1.0, -1.0)[:, None] if classes else y[:, None].astype(float)
-    model = (SparseRLSClassifier if classes else SparseRLSRegressor)(size, choose="min")
+    model = (SparseRLSClassifier if classes else SparseRLSRegressor)(
+        size, choose="min", standardize=False
+    )
     path = model.fit(X, Y[:, 0]).path_
     judge = Judge(X, Y, 1.0)
     for k in range(size + 1):
@@ -285,7 +287,7 @@ def test_diabetes_in_raw_units_against_the_twin():
     X, Y = data.X[::3], data.y[::3, None]
     for loss in ("squared", "absolute"):
         path = rls.wrapper_forward(X, Y, 3, 1.0, loss)
-        model = SparseRLSRegressor(3, loss=loss).fit(X, Y[:, 0])
+        model = SparseRLSRegressor(3, loss=loss, standardize=False).fit(X, Y[:, 0])
         assert model.path_.subsets == [subset for subset, _, _ in path]
         assert_allclose(model.path_.errors, [value for _, value, _ in path], rtol=1e-9)
         assert_allclose(model.path_.errors_se, [se for _, _, se in path], rtol=1e-9)

@@ -54,7 +54,7 @@ def test_additions_by_gain_per_cost(cv, seed):
     X, y, rng = problem(seed)
     costs = rng.uniform(0.2, 5.0, X.shape[1])
     criterion = twin.loo_error if cv == "loo" else twin.kfold_error(list(cv.split(X)))
-    model = SparseRLSRegressor(6, feature_costs=costs, cv=cv).fit(X, y)
+    model = SparseRLSRegressor(6, feature_costs=costs, cv=cv, standardize=False).fit(X, y)
     assert model.path_.subset(6) == by_gain_per_cost(X, y, costs, 6, criterion)
 
 
@@ -94,11 +94,15 @@ def test_groups_enter_as_one(cv, seed):
     labels = ["a", "b", "a", "c", "c", "c", "d", "d"]
     groups = [[0, 2], [1], [3, 4, 5], [6, 7]]
     criterion = twin.loo_error if cv == "loo" else twin.kfold_error(list(cv.split(X)))
-    path = SparseRLSRegressor(feature_groups=labels, cv=cv).fit(X, y).path_
+    path = SparseRLSRegressor(feature_groups=labels, cv=cv, standardize=False).fit(X, y).path_
     for columns, value in by_groups(X, y, groups, criterion):
         assert path.subset(len(columns)) == columns
         assert path.error(len(columns)) == pytest.approx(value, rel=1e-9)
-    back = SparseRLSRegressor(feature_groups=labels, cv=cv, search="backward").fit(X, y).path_
+    back = (
+        SparseRLSRegressor(feature_groups=labels, cv=cv, search="backward", standardize=False)
+        .fit(X, y)
+        .path_
+    )
     for subset, error in zip(back.subsets, back.errors, strict=True):
         refit = criterion(X[:, list(subset)], y[:, None], 1.0, True, None, "squared")[0]
         assert error == pytest.approx(refit, rel=1e-9)
@@ -174,7 +178,9 @@ def test_losses_over_splits(loss, pooled, seed):
         ("backward", twin.backward(X, y[:, None], 0, 1.0, loss, sw=weights, error=criterion)),
     ]:
         most = 4 if search == "forward" else None
-        model = SparseRLSClassifier(most, loss=loss, cv=cv, pooled=pooled, search=search)
+        model = SparseRLSClassifier(
+            most, loss=loss, cv=cv, pooled=pooled, search=search, standardize=False
+        )
         path = model.fit(X, y, sample_weight=weights).path_
         for subset, value, _ in reference:
             assert set(path.subset(len(subset))) == set(subset)
@@ -201,7 +207,9 @@ def test_auc_by_leaving_pairs_out(search, seed):
         ),
     }
     most = 3 if search == "forward" else None
-    model = SparseRLSClassifier(most, loss="auc", search=search).fit(X, y, sample_weight=weights)
+    model = SparseRLSClassifier(most, loss="auc", search=search, standardize=False).fit(
+        X, y, sample_weight=weights
+    )
     for subset, value, _ in twins[search]():
         assert set(model.path_.subset(len(subset))) == set(subset)
         assert model.path_.error(len(subset)) == pytest.approx(value, abs=1e-12)
@@ -216,7 +224,9 @@ def test_auc_over_splits_is_that_of_scikit_learn(search, weighted):
     y = (y > np.median(y)).astype(int)
     weights = rng.integers(1, 4, 60).astype(float) if weighted else None
     folds = StratifiedKFold(4)
-    model = SparseRLSClassifier(5, loss="auc", cv=folds, search=search, choose="min")
+    model = SparseRLSClassifier(
+        5, loss="auc", cv=folds, search=search, choose="min", standardize=False
+    )
     path = model.fit(X, y, sample_weight=weights).path_
     assert path.criterion == "4-fold AUC error"
     for subset, error in zip(path.subsets, path.errors, strict=True):
@@ -233,7 +243,7 @@ def test_kernel_model_is_ridge_on_kernel_columns():
     X, y, _ = problem(1, m=50, n=2)
     model = SparseKernelRLSRegressor(8, gamma=0.7, alpha=0.01, choose=8).fit(X, y)
     K = rbf_kernel(X, np.unique(X, axis=0), gamma=0.7)
-    linear = SparseRLSRegressor(8, alpha=0.01, choose=8).fit(K, y)
+    linear = SparseRLSRegressor(8, alpha=0.01, choose=8, standardize=False).fit(K, y)
     assert model.path_.subsets == linear.path_.subsets
     np.testing.assert_allclose(model.predict(X), linear.predict(K), rtol=1e-10)
     coef, _ = twin.ridge(rbf_kernel(X, model.centres_, gamma=0.7), y[:, None], 0.01)

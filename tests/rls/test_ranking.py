@@ -139,19 +139,29 @@ def test_splits(seed, loss, how, kind, alpha, pooled, weighted):
 
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("groups", [True, False])
-def test_the_estimator_is_the_twins_path(loss, groups):
+@pytest.mark.parametrize("standardize", [True, False])
+def test_the_estimator_is_the_twins_path(loss, groups, standardize):
     X, y, queries, _ = ranked(3, m=14, n=5, levels=4)
     given = queries if groups else None
+    columns, units = X, np.ones(5)
+    if standardize:  # over all pairs of a query, each sample with itself included
+        of = queries if groups else np.zeros(14)
+        units = np.sqrt(
+            np.mean([(X[i] - X[j]) ** 2 / 2 for i, j in np.argwhere(of[:, None] == of)], axis=0)
+        )
+        X = X / units
     error = rls.rank_leave_pair_out
     if groups:
         error = rls.rank_kfold_error(list(LeaveOneGroupOut().split(X, y, queries)), queries)
-    model = SparseRankRLS(4, loss=loss, choose="min", alpha=0.5).fit(X, y, groups=given)
+    model = SparseRankRLS(4, loss=loss, choose="min", alpha=0.5, standardize=standardize).fit(
+        columns, y, groups=given
+    )
     for subset, value, se in rls.wrapper_forward(X, y[:, None], 4, 0.5, loss, error=error):
         assert model.path_.subset(len(subset)) == subset
         assert model.path_.error(len(subset)) == pytest.approx(value, rel=1e-9)
         assert model.path_.error_se(len(subset)) == pytest.approx(se, rel=1e-6, abs=1e-9)
     coef = rls.rank_rls(X[:, model.selected_], y, 0.5, given)
-    assert_allclose(model.coef_[model.selected_], coef, rtol=1e-8)
+    assert_allclose((model.coef_ * units)[model.selected_], coef, rtol=1e-8)
     left_out = "leave-query-out" if groups else "leave-pair-out"
     kind = {"squared": "pairwise squared", "disagreement": "ranking"}[loss]
     assert model.path_.criterion == f"{left_out} {kind} error"

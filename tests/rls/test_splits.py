@@ -149,7 +149,7 @@ def test_what_is_not_quite_leave_one_out_is_not():
     less = [*pairs[:-1], (everyone[:-2], everyone[[-1]])]
     repeated = [*pairs[:-1], (np.r_[everyone[:-2], 0], everyone[[-1]])]
     for splits in (pairs[:-1], twice, less, repeated, [*pairs, pairs[0]]):
-        model = SparseRLSRegressor(2, cv=splits, choose="min").fit(X, y)
+        model = SparseRLSRegressor(2, cv=splits, choose="min", standardize=False).fit(X, y)
         assert "splits" in model.path_.criterion
         error = rls.kfold_error(splits)
         for k in (0, 1, 2):
@@ -161,10 +161,16 @@ def test_what_is_not_quite_leave_one_out_is_not():
 def test_weights_make_a_mean_over_parts_another_criterion():
     X, y = data(4)
     w = np.random.default_rng(0).random(M) + 0.1
-    loo = SparseRLSRegressor(2).fit(X, y, sample_weight=w).path_
-    pooled = SparseRLSRegressor(2, cv=ms.LeaveOneOut(), pooled=True).fit(X, y, sample_weight=w)
+    loo = SparseRLSRegressor(2, standardize=False).fit(X, y, sample_weight=w).path_
+    pooled = SparseRLSRegressor(2, cv=ms.LeaveOneOut(), pooled=True, standardize=False).fit(
+        X, y, sample_weight=w
+    )
     assert pooled.path_.errors.tolist() == loo.errors.tolist()
-    plain = SparseRLSRegressor(2, cv=ms.LeaveOneOut()).fit(X, y, sample_weight=w).path_
+    plain = (
+        SparseRLSRegressor(2, cv=ms.LeaveOneOut(), standardize=False)
+        .fit(X, y, sample_weight=w)
+        .path_
+    )
     error = rls.kfold_error(list(ms.LeaveOneOut().split(X)))
     for k in (0, 1, 2):
         expected = error(X[:, plain.subset(k)], y[:, None], 1.0, sw=w)[0]
@@ -226,9 +232,10 @@ def test_parts_with_one_class_have_no_area():
 def test_repeats_are_not_independent():
     """Standard errors of one run of folds and of ten are much the same."""
     X, y = data(8, m=100, n=6)
-    once = SparseRLSRegressor(4, cv=ms.KFold(5, shuffle=True, random_state=0)).fit(X, y).path_
+    folds = ms.KFold(5, shuffle=True, random_state=0)
+    once = SparseRLSRegressor(4, cv=folds, standardize=False).fit(X, y).path_
     often = ms.RepeatedKFold(n_splits=5, n_repeats=10, random_state=0)
-    ten = SparseRLSRegressor(4, cv=often).fit(X, y).path_
+    ten = SparseRLSRegressor(4, cv=often, standardize=False).fit(X, y).path_
     ratios = [ten.error_se(k) / once.error_se(k) for k in ten.sizes]
     assert 0.6 < np.mean(ratios) < 1.7
     splits = list(often.split(X))

@@ -42,7 +42,7 @@ def literally(surface, rule):
 @pytest.mark.parametrize("rule", ["min", "one_se", 0.02, 0.3, 0, 3, 7])
 def test_choices_are_over_both(data, cv, rule):
     X, y = data
-    model = SparseRLSRegressor(8, alpha=ALPHAS, cv=cv, choose=rule).fit(X, y)
+    model = SparseRLSRegressor(8, alpha=ALPHAS, cv=cv, choose=rule, standardize=False).fit(X, y)
     alpha, size = literally(model.surface_, rule)
     assert (model.alpha_, len(model.selected_)) == (alpha, size)
     assert model.path_ is model.paths_[alpha]
@@ -54,9 +54,9 @@ def test_choices_are_over_both(data, cv, rule):
 def test_the_surface_is_that_of_one_penalty_at_a_time(data):
     X, y = data
     cv = KFold(5)
-    surface = SparseRLSRegressor(6, alpha=ALPHAS, cv=cv).fit(X, y).surface_
+    surface = SparseRLSRegressor(6, alpha=ALPHAS, cv=cv, standardize=False).fit(X, y).surface_
     for alpha, size, error, _ in surface.points:
-        alone = SparseRLSRegressor(6, alpha=alpha, cv=cv).fit(X, y).path_
+        alone = SparseRLSRegressor(6, alpha=alpha, cv=cv, standardize=False).fit(X, y).path_
         assert_array_equal(alone.error(size), error)
         columns = list(surface.paths[alpha].subset(size))
         if columns:

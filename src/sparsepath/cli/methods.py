@@ -133,7 +133,7 @@ def _rls(search: str) -> Build:
         from sparsepath.rls import SparseRLSClassifier, SparseRLSRegressor
 
         estimator = SparseRLSRegressor if task == "regression" else SparseRLSClassifier
-        return estimator(**{"search": search, "standardize": True, **parameters})
+        return estimator(**{"search": search, **parameters})
 
     return build
 
@@ -141,7 +141,7 @@ def _rls(search: str) -> Build:
 def _rank_rls(task: str, parameters: Mapping[str, Any]) -> Any:
     from sparsepath.rls import SparseRankRLS
 
-    return SparseRankRLS(**{"standardize": True, **parameters})
+    return SparseRankRLS(**parameters)
 
 
 def _grafting(task: str, parameters: Mapping[str, Any]) -> Any:

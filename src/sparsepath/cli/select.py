@@ -20,9 +20,8 @@ from sparsepath.data.formats import memory, read_columns
 from sparsepath.data.picking import Rows
 from sparsepath.data.readers import Table, read_table
 from sparsepath.errors import InputError
-from sparsepath.path import SelectionPath
+from sparsepath.path import LONGEST_PATH, SelectionPath
 
-LONGEST_PATH = 100  # features, unless asked for more
 GROUP_FOLDS = 10
 BIG = 3e9  # numbers read in a whole search, from which a note says so: some seconds
 SPARSE_ENDINGS = (".svm", ".svmlight", ".libsvm", ".dat")

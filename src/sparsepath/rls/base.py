@@ -31,6 +31,7 @@ from sparsepath.rls.parameters import (
     costs_of,
     flag,
     function,
+    longest,
     number,
     one_of,
     refuse_extremes,
@@ -83,7 +84,7 @@ class SparseRLS(PathSelector, CallbackSupportMixin, BaseEstimator):
         cv: Any = "loo",
         loss: str = "squared",
         fit_intercept: bool = True,
-        standardize: bool = False,
+        standardize: bool = True,
         forced: Sequence[int] | Sequence[str] | None = None,
         forbidden: Sequence[int] | Sequence[str] | None = None,
         start: Sequence[int] | Sequence[str] | None = None,
@@ -301,16 +302,19 @@ class SparseRLS(PathSelector, CallbackSupportMixin, BaseEstimator):
         sets.check(task.start, task.named, down=down)
         least = len(sets.in_order(task.forced))
         usable = int(np.count_nonzero(~design.constant[list(task.candidates)]))
-        self._check_choice(least, task.most, design.n_features)
+        given = len(sets.in_order((*task.forced, *task.start)))
+        most = task.most
+        if self.max_features is None and self.budget is None and not down:
+            most = max(given, longest(task.groups))
+        self._check_choice(least, most, design.n_features)
         if down:
             size = least
         elif self.max_features is None:
             # With a sample left out there must be more samples than coefficients.
             counted = int(np.count_nonzero(design.weights))
-            given = len(sets.in_order((*task.forced, *task.start)))
-            size = max(given, min(usable, counted - 1 - int(self.fit_intercept)))
+            size = int(max(given, min(usable, most, counted - 1 - int(self.fit_intercept))))
         else:
-            size = int(min(task.most, usable))
+            size = int(min(most, usable))
         return dataclasses.replace(task, size=size)
 
     def _check_choice(self, least: int, most: float, n: int) -> None:
@@ -324,6 +328,8 @@ class SparseRLS(PathSelector, CallbackSupportMixin, BaseEstimator):
             why = f"{least} features are forced"
         elif size > most:
             why = f"max_features={self.max_features}"
+            if self.max_features is None:
+                why += f" goes to {most} at most, give a larger one"
         raise InputError(f"choose={size!r} is a size that no path can have: {why}.")
 
     def _groups(self, n: int) -> tuple[tuple[int, ...], ...]:

@@ -99,6 +99,12 @@ class Design:
                 left[some] += self.weights[part] @ (block.columns(some) - self.means[some])
         return left / self.total
 
+    def rescale(self, factors: Floats) -> None:
+        """Multiply the columns; before anything was computed from them."""
+        self.scales *= factors
+        self.squares *= factors**2
+        self.sizes *= factors
+
     def column(self, i: int) -> Floats:
         """Column i over all rows, centred and scaled, not weighted."""
         return self.columns(np.array([i]))[:, 0]

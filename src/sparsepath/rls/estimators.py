@@ -30,7 +30,9 @@ class SparseRLSRegressor(RegressorMixin, SparseRLS):
     Parameters
     ----------
     max_features : int or None, default=None
-        The largest size on the path; None: as many as there are, or as samples allow.
+        The largest size on the path. None: as many as columns and samples allow, but at most 100
+        (``sparsepath.path.LONGEST_PATH``), of ``feature_groups`` at most the columns of the 100
+        largest; a backward search begins with all, and a ``budget`` is a limit of its own.
     choose : {"one_se", "min"}, int or float, default="one_se"
         Which size to use for prediction: the smallest within one standard error of the least error,
         that of the least error, a given size (with a warning the nearest, if there is no such one),
@@ -55,8 +57,9 @@ class SparseRLSRegressor(RegressorMixin, SparseRLS):
         What a cross-validation residual costs. The squared loss is the fastest by far.
     fit_intercept : bool, default=True
         A constant term, not penalised, refitted whenever a sample is left out.
-    standardize : bool, default=False
-        Penalise as if all columns had unit variance; coefficients stay in the units of the data.
+    standardize : bool, default=True
+        Penalise as if all columns had unit variance, so that units do not matter; coefficients
+        stay in the units of the data. False: penalise the columns as they are.
     forced, forbidden : list of int or str, optional
         Columns, by index or name, that every model must have, or none may have. The path begins
         with the forced ones.
@@ -112,7 +115,7 @@ class SparseRLSRegressor(RegressorMixin, SparseRLS):
     --------
     >>> from sklearn.datasets import load_diabetes
     >>> X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
-    >>> model = SparseRLSRegressor(standardize=True).fit(X, y)
+    >>> model = SparseRLSRegressor().fit(X, y)
     >>> list(model.get_feature_names_out())
     ['bmi', 'bp', 's5']
     >>> model.path_.names(4)
@@ -200,7 +203,7 @@ class SparseRLSClassifier(ClassifierMixin, SparseRLS):
     --------
     >>> from sklearn.datasets import load_breast_cancer
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    >>> model = SparseRLSClassifier(10, loss="zero_one", standardize=True).fit(X, y)
+    >>> model = SparseRLSClassifier(10, loss="zero_one").fit(X, y)
     >>> model.path_.names(2)
     ('worst concave points', 'worst radius')
     """

@@ -107,6 +107,7 @@ class _SparseKernelRLS(BaseEstimator):
             cv=self.cv,
             loss=self.loss,
             fit_intercept=self.fit_intercept,
+            standardize=False,  # kernel values have one scale, and the penalty is on their weights
             n_threads=self.n_threads,
             callback=self.callback,
             checkpoint=self.checkpoint,
@@ -213,7 +214,7 @@ class SparseKernelRLSRegressor(RegressorMixin, _SparseKernelRLS):
     Parameters
     ----------
     max_centres : int or None, default=None
-        The number of centres to which the path goes.
+        The number of centres to which the path goes; None: as many as samples allow, at most 100.
     kernel : {"gaussian", "polynomial"} or callable, default="gaussian"
         exp(-gamma |x - c|^2), (gamma x'c + coef0)^degree, or a function of two arrays of rows.
     gamma : float or "scale", default="scale"

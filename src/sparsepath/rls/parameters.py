@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sparsepath.data.blocks import Floats
 from sparsepath.data.door import some_of
 from sparsepath.errors import InputError, warn_user
-from sparsepath.path import SelectionPath
+from sparsepath.path import LONGEST_PATH, SelectionPath
 from sparsepath.rls.design import Design
 
 LARGEST = np.finfo(np.float64).max
@@ -151,3 +151,8 @@ def whole(name: str, value: Any, least: int) -> None:
     fine = isinstance(value, Integral) and not isinstance(value, (bool, np.bool_))
     if not fine or int(value) < least:
         raise InputError(f"{name}={value!r}; give a whole number from {least} up.")
+
+
+def longest(groups: Sequence[tuple[int, ...]]) -> int:
+    """The most columns of a path whose length was left open: every group counts as a feature."""
+    return sum(sorted(map(len, groups))[-LONGEST_PATH:]) if groups else LONGEST_PATH

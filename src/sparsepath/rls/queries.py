@@ -45,6 +45,18 @@ def constant_within(design: Design, queries: Codes) -> NDArray[np.bool_]:
     return design.constant | (sums <= CONSTANT * largest * design.sizes**2)
 
 
+def standardize_within(design: Design, queries: Codes) -> None:
+    """Scale columns to unit variance within queries: what is common to a query is in no pair.
+
+    The variance is half the mean squared difference over all ordered pairs of a query's samples,
+    a sample with itself included; for a single query that is the plain one.
+    """
+    total, live = np.bincount(queries, design.weights), ~design.constant
+    factors = np.ones(design.n_features)
+    factors[live] = np.sqrt(total @ total / QuerySums.over_all(design, queries)[live])
+    design.rescale(factors)
+
+
 def pairs_weigh(weights: Floats, queries: Codes) -> float:
     """The weight of all ordered pairs of samples of the same query: i, j and j, i are two."""
     total = np.bincount(queries, weights) if len(queries) else np.zeros(1)

@@ -18,7 +18,7 @@ from sparsepath.rls.base import SparseRLS
 from sparsepath.rls.design import Design
 from sparsepath.rls.losses import NO_DECISION
 from sparsepath.rls.paths import Task
-from sparsepath.rls.queries import LOSSES, Order, constant_within
+from sparsepath.rls.queries import LOSSES, Order, constant_within, standardize_within
 from sparsepath.rls.search import Trail
 from sparsepath.running import Given, fitting
 
@@ -32,7 +32,7 @@ class SparseRankRLS(RegressorMixin, SparseRLS):
 
     Parameters
     ----------
-    max_features, choose, validation, search, standardize, forced, forbidden, start, parents
+    max_features, choose, validation, search, forced, forbidden, start, parents
         As for ``SparseRLSRegressor``.
     alpha : float or list of float, default=1.0
         The penalty, beside the sum over all pairs. A list: a path for each, the best pair of
@@ -47,6 +47,9 @@ class SparseRankRLS(RegressorMixin, SparseRLS):
         of a squared error per sample (two samples err twice the square of one); or one if the
         scores are in the wrong order and a half if they are equal, and then pairs with equal
         targets do not count. The squared loss is the faster one.
+    standardize : bool, default=True
+        Penalise as if all columns had unit variance, within queries if there are any; coefficients
+        stay in the units of the data. False: penalise the columns as they are.
     feature_groups, feature_costs, budget, stop, epsilon
         As for ``SparseRLSRegressor``.
     pooled : bool, default=False
@@ -88,7 +91,7 @@ class SparseRankRLS(RegressorMixin, SparseRLS):
         search: str = "forward",
         cv: Any = "loo",
         loss: str = "squared",
-        standardize: bool = False,
+        standardize: bool = True,
         forced: Sequence[int] | Sequence[str] | None = None,
         forbidden: Sequence[int] | Sequence[str] | None = None,
         start: Sequence[int] | Sequence[str] | None = None,
@@ -181,6 +184,8 @@ class SparseRankRLS(RegressorMixin, SparseRLS):
         design.constant = constant_within(design, queries)
         if groups is not None and not queries.any():
             raise InputError("groups holds one query only; give two or more, or no groups.")
+        if self.standardize and groups is not None:
+            standardize_within(design, queries)
         task = super()._task(X, labels, groups, names, design)
         return dataclasses.replace(task, queries=queries)
 

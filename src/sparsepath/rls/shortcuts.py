@@ -123,7 +123,7 @@ def rls_state(
     alpha: float = 1.0,
     loss: str = "squared",
     fit_intercept: bool = True,
-    standardize: bool = False,
+    standardize: bool = True,
     sample_weight: ArrayLike | None = None,
     n_threads: int | None = None,
 ) -> Iterator[RLSState]:
