@@ -13,9 +13,10 @@ the distance :math:`\epsilon`, fewer than k samples may be nearer; with k in pla
 space would be counted by another ball than x and y are. Where :math:`\epsilon = 0`, nobody is
 nearer, and the samples at distance zero are counted instead, in all three spaces, as Gao, Kannan,
 Oh and Viswanath do (2017, "Estimating mutual information for discrete-continuous mixtures"). They
-write log for some of the digammas; with digamma throughout there is one formula. If all values are repeated more than k times together, the estimate is thereby the
-plug-in estimate with log c replaced by :math:`\psi(c) \approx \log c - 1/(2c)` for every count c,
-which takes its bias :math:`(|X|-1)(|Y|-1)/(2n)` away to first order.
+write log for some of the digammas; with digamma throughout there is one formula. If every pair of
+values that occurs does so more than k times, the estimate is thereby the plug-in estimate, by the
+frequencies, with :math:`\psi(c) \approx \log c - 1/(2c)` for the log of every count c, which takes
+its bias :math:`(|X|-1)(|Y|-1)/(2n)` away to first order.
 
 The second variant counts within the sides of the smallest rectangle around the k neighbours,
 oneself left out:
