@@ -52,7 +52,7 @@ def test_equals_all_pairs(n, d, seed, ties, k, variant):
 def test_trees_give_the_same_numbers(n, d, seed, ties):
     X, Y = drawn(n, d, seed, ties)
     with Threads(1) as threads:
-        for variant in (1, 2) if not ties else (1,):  # ties: the tree may take another neighbour
+        for variant in (1, 2):
             both = [
                 Estimator(X.T.copy(), Y.T.copy(), 3, variant, threads, use_tree=use)
                 .of(range(d))

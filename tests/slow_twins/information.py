@@ -8,28 +8,57 @@ Array = NDArray[np.float64]
 
 
 def distances(A: Array) -> Array:
-    """Largest coordinate differences between all pairs of rows; infinite to oneself."""
-    D = np.abs(A[:, None, :] - A[None, :, :]).max(axis=2)
-    np.fill_diagonal(D, np.inf)
-    return D
+    """Largest coordinate differences between all pairs of rows."""
+    return np.abs(A[:, None, :] - A[None, :, :]).max(axis=2)
 
 
-def kraskov(X: Array, Y: Array, k: int, variant: int = 1) -> float:
-    """The estimator of Kraskov et al. (2004), equations 8 and 9; of ties the first neighbour."""
+def equal(distance: Array, other: float) -> NDArray[np.bool_]:
+    """To nine digits."""
+    return np.isclose(distance, other, rtol=1e-9, atol=0)
+
+
+def kraskov(X: Array, Y: Array, k: int, variant: int = 1, classes: bool = False) -> float:
+    """Kraskov et al. (2004), equations 8 and 9, with ties as Gao et al. (2017) count them.
+
+    A sample is a sample of its own surroundings. Samples are counted if they are nearer than the
+    k-th neighbour; where that is at distance zero, if they are there too. The second variant is for
+    samples whose k neighbours are one set, with one sample at each side of the rectangle around it.
+    Of classes infinitely far apart only the own one can have neighbours.
+    """
     n = len(X)
-    dx, dy = distances(X), distances(Y)
+    dx = distances(X)
+    dy = np.where(Y != Y.T, np.inf, 0.0) if classes else distances(Y)
     dz = np.maximum(dx, dy)
     total = 0.0
     for i in range(n):
-        near = np.argsort(dz[i], kind="stable")[:k]
-        if variant == 1:
-            eps = dz[i, near[-1]]
-            total += digamma((dx[i] < eps).sum() + 1) + digamma((dy[i] < eps).sum() + 1)
+        others = np.sort(np.delete(dz[i], i))[:k]
+        others = others[np.isfinite(others)]
+        if len(others) == 0:  # a class of its own: all are counted everywhere, which says nothing
+            total += digamma(n) - digamma(n) - digamma(n)
+            continue
+        eps = others[-1]
+        if eps == 0:
+            counts = [np.sum(d[i] == 0) for d in (dz, dx, dy)]
         else:
-            ex, ey = dx[i, near].max(), dy[i, near].max()
-            total += digamma((dx[i] <= ex).sum()) + digamma((dy[i] <= ey).sum())
-    value = digamma(k) + digamma(n) - total / n
-    return float(value - (1 / k if variant == 2 else 0))
+            counts = [np.sum((d[i] < eps) & ~equal(d[i], eps)) for d in (dz, dx, dy)]
+        share = digamma(counts[0]) - digamma(counts[1]) - digamma(counts[2])
+        near = (dz[i] <= eps) | equal(dz[i], eps)
+        m = len(others)
+        if variant == 2 and near.sum() == m + 1:
+            sides = [(d[i], d[i, near].max()) for d in (dx, dy)]
+            if all(e > 0 and equal(d, e).sum() == 1 for d, e in sides):
+                nx, ny = (np.sum((d <= e) | equal(d, e)) - 1 for d, e in sides)
+                share = digamma(m) - 1 / m - digamma(nx) - digamma(ny)
+        total += share
+    return float(digamma(n) + total / n)
+
+
+def plug_in(x: NDArray[np.int64], y: NDArray[np.int64]) -> float:
+    """Mutual information of two discrete variables by their frequencies."""
+    table = np.array([[np.mean((x == a) & (y == b)) for b in set(y)] for a in set(x)])
+    independent = table.sum(1, keepdims=True) * table.sum(0, keepdims=True)
+    seen = table > 0
+    return float(np.sum(table[seen] * np.log(table[seen] / independent[seen])))
 
 
 def forward(X: Array, Y: Array, k: int, variant: int = 1) -> list[tuple[int, float]]:

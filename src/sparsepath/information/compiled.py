@@ -1,14 +1,18 @@
 """Compiled loops of the Kraskov estimator. Arrays and numbers only; no checks.
 
 Features and targets are rows: XT is d x n, YT is q x n. Distances are absolute differences, joined
-by the largest. They are compared with each other and never with sums, so no neighbour is counted or
-lost by rounding. Buffers of one row are a multiple of ``STRIP`` long, filled up with infinity.
+by the largest. They are compared with each other and never with sums; those that are equal to nine
+digits count as equal, so no neighbour is counted or lost by rounding. Buffers of one row are a
+multiple of ``STRIP`` long, filled up with infinity. psi[m] is the digamma function of m, up to
+n + 1. What a share is, with ties and classes, stands at the head of ``kraskov``.
 """
 
 import numpy as np
 from numba import njit
 
 STRIP = 16  # samples that are passed over together if none is near
+BELOW, ABOVE = 1 - 1e-9, 1 + 1e-9  # times a distance: those below or above it beyond rounding
+FAR = 2.0**500  # and its multiples, between classes: no neighbours
 
 
 @njit(nogil=True, cache=True)
@@ -67,27 +71,62 @@ def nearest(dx, dy, near, who):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
+def counted(dx, dy, bound, psi):  # type: ignore[no-untyped-def]
+    """The share of a sample by the counts within ``bound`` and at it, oneself included."""
+    nx = 1
+    ny = 1
+    both = 1
+    for j in range(dx.size):
+        inside_x = dx[j] <= bound
+        inside_y = dy[j] <= bound
+        nx += 1 if inside_x else 0
+        ny += 1 if inside_y else 0
+        both += 1 if inside_x & inside_y else 0
+    return psi[both] - psi[nx] - psi[ny]
+
+
+@njit(nogil=True, cache=True)
 def term(dx, dy, near, who, psi, variant):  # type: ignore[no-untyped-def]
     """The share of one sample in the mutual information."""
     nearest(dx, dy, near, who)
     k = near.size
+    while k > 0 and near[k - 1] >= FAR:
+        k -= 1
+    if k == 0:
+        return -psi[psi.size - 2]
     eps = near[k - 1]
-    nx = 0
-    ny = 0
-    if variant == 1:
-        for j in range(dx.size):
-            nx += 1 if dx[j] < eps else 0
-            ny += 1 if dy[j] < eps else 0
-        return psi[k] - psi[nx + 1] - psi[ny + 1]
-    ex = 0.0
-    ey = 0.0
-    for j in who:
-        ex = max(ex, dx[j])
-        ey = max(ey, dy[j])
+    if eps == 0.0:
+        return counted(dx, dy, 0.0, psi)
+    if variant == 2:
+        ex = 0.0
+        ey = 0.0
+        for j in who[:k]:
+            ex = max(ex, dx[j])
+            ey = max(ey, dy[j])
+        if ex > 0.0 and ey > 0.0:
+            nx = 0
+            ny = 0
+            sides = 0  # samples at the sides in x and in y: one each, without ties
+            both = 0
+            for j in range(dx.size):
+                upto_x = dx[j] <= ex * ABOVE
+                upto_y = dy[j] <= ey * ABOVE
+                nx += 1 if upto_x else 0
+                ny += 1 if upto_y else 0
+                sides += 1 if upto_x & (dx[j] >= ex * BELOW) else 0
+                sides += 1 if upto_y & (dy[j] >= ey * BELOW) else 0
+                both += 1 if max(dx[j], dy[j]) <= eps * ABOVE else 0
+            if both == k and sides == 2:
+                return psi[k] - 1.0 / k - psi[nx] - psi[ny]
+    bound = eps * BELOW
+    while k > 1 and near[k - 2] >= bound:
+        k -= 1
+    nx = 1
+    ny = 1
     for j in range(dx.size):
-        nx += 1 if dx[j] <= ex else 0
-        ny += 1 if dy[j] <= ey else 0
-    return psi[k] - 1.0 / k - psi[nx] - psi[ny]
+        nx += 1 if dx[j] < bound else 0
+        ny += 1 if dy[j] < bound else 0
+    return psi[k] - psi[nx] - psi[ny]
 
 
 @njit(nogil=True, cache=True)
@@ -180,29 +219,36 @@ def every_k_terms(XT, YT, low, high, most, psi, out):  # type: ignore[no-untyped
     """Terms of the first variant for k = 1 .. most at once; to the rows of ``out``."""
     n = XT.shape[1]
     dx, dy = padded(n), padded(n)
-    near, who = np.empty(most), np.empty(most, np.int64)
+    near, who, bounds = np.empty(most), np.empty(most, np.int64), np.empty(most)
     inside = np.empty((2, most + 1), np.int64)
     for i in range(low, high):
         distances(XT, i, dx)
         distances(YT, i, dy)
         nearest(dx, dy, near, who)
+        bounds[:] = near * BELOW
         inside[:] = 0
         for side in range(2):
             d = dx if side == 0 else dy
             for j in range(n):
-                if d[j] < near[most - 1]:
+                if d[j] < bounds[most - 1]:
                     low = 0  # the first k whose ball has the sample in it
                     high = most - 1
                     while low < high:
                         middle = (low + high) // 2
-                        if d[j] < near[middle]:
+                        if d[j] < bounds[middle]:
                             high = middle
                         else:
                             low = middle + 1
                     inside[side, low] += 1
-        nx = 0
-        ny = 0
+        nx = 1
+        ny = 1
+        nearer = 0  # neighbours strictly nearer than the one in question
+        share = counted(dx, dy, 0.0, psi) if near[0] == 0.0 else -psi[n]
         for k in range(most):
             nx += inside[0, k]
             ny += inside[1, k]
-            out[k, i] = psi[k + 1] - psi[nx + 1] - psi[ny + 1]
+            while nearer < k and near[nearer] < bounds[k]:
+                nearer += 1
+            if 0.0 < near[k] < FAR:
+                share = psi[nearer + 1] - psi[nx] - psi[ny]
+            out[k, i] = share

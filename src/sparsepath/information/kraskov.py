@@ -1,17 +1,43 @@
-r"""Mutual information of continuous variables by nearest neighbours (Kraskov et al. 2004).
+r"""Mutual information by nearest neighbours (Kraskov et al. 2004), also with repeated values.
 
-For each of n samples let :math:`\epsilon_i` be the distance, by the largest coordinate, to its k-th
-neighbour in the joint space of x and y. The first variant counts the samples strictly nearer than
-that in x alone and in y alone, the second those within the sides of the smallest rectangle around
-the k neighbours:
+For each of n samples let :math:`\epsilon` be the distance, by the largest coordinate, to its k-th
+neighbour in the joint space of x and y. The first variant counts the samples nearer than that,
+oneself included: m in the joint space, :math:`n_x` and :math:`n_y` in x alone and in y alone,
 
 .. math::
 
-   I_1 = \psi(k) + \psi(n) - \langle \psi(n_x + 1) + \psi(n_y + 1) \rangle \qquad
-   I_2 = \psi(k) - 1/k + \psi(n) - \langle \psi(n_x) + \psi(n_y) \rangle
+   I_1 = \psi(n) + \langle \psi(m) - \psi(n_x) - \psi(n_y) \rangle
 
-The estimate is a mean over the samples, which gives it a standard error. It can fall below zero,
-where the truth is near zero, and it is biased downwards in many dimensions.
+Without ties m = k, always, and this is equation 8 of Kraskov et al. Where several neighbours are at
+the distance :math:`\epsilon`, fewer than k samples may be nearer; with k in place of m the joint
+space would be counted by another ball than x and y are. Where :math:`\epsilon = 0`, nobody is
+nearer, and the samples at distance zero are counted instead, in all three spaces, as Gao, Kannan,
+Oh and Viswanath do (2017, "Estimating mutual information for discrete-continuous mixtures"). They
+write log for some of the digammas; with digamma throughout there is one formula. If every pair of
+values that occurs does so more than k times, the estimate is thereby the plug-in estimate, by the
+frequencies, with :math:`\psi(c) \approx \log c - 1/(2c)` for the log of every count c, which takes
+its bias :math:`(|X|-1)(|Y|-1)/(2n)` away to first order.
+
+The second variant counts within the sides of the smallest rectangle around the k neighbours,
+oneself left out:
+
+.. math::
+
+   I_2 = \psi(n) + \psi(k) - 1/k - \langle \psi(n_x) + \psi(n_y) \rangle
+
+Its derivation has one sample at each side. Where that is not so (a rectangle without extent in x or
+in y, several samples at one of its sides, several k-th neighbours), the sample takes its share from
+the first variant.
+
+Classes are infinitely far apart. A sample of a class with fewer than k others has these for
+neighbours (as Ross 2014, "Mutual information between discrete and continuous data sets"); a class
+of one sample has none, and a share of zero.
+
+Nothing depends on the order of the samples, and on the data only by the order of the distances from
+each sample, where those that agree to nine digits are equal: the digits of a table, 0.3 - 0.2 and
+0.2 - 0.1, do not come out equal in binary. The estimate is a mean over the samples, which gives it
+a standard error. It can fall below zero, where the truth is near zero, and it is biased downwards
+in many dimensions.
 """
 
 from collections.abc import Sequence
@@ -24,7 +50,7 @@ from scipy.spatial import cKDTree
 from scipy.special import digamma
 
 from sparsepath.data.blocks import Floats
-from sparsepath.data.door import check_target
+from sparsepath.data.door import check_labels, check_target
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
 
@@ -56,7 +82,7 @@ class Estimator:
     Parameters
     ----------
     XT, YT : arrays, d x n and q x n
-        Features and targets as rows.
+        Features and targets as rows; of classes those of ``target_rows``.
     k, variant : int
     threads : Threads
         They share the rows; results do not depend on their number.
@@ -169,28 +195,63 @@ class Estimator:
 def tree_terms(X: Floats, Y: Floats, k: int, variant: int, psi: Floats) -> Floats:
     """The samples' shares by trees: the same numbers, cheaper for many samples in few dimensions.
 
-    Counts strictly below a distance ask the tree for the next smaller float; the tree compares
-    distances, not coordinates, so that the k-th neighbour itself is never counted by rounding. With
-    ties the second variant may take another of several equally near neighbours.
+    A sample is its own neighbour at distance zero here, so that k + 1 are asked for.
     """
+    from sparsepath.information.compiled import ABOVE, BELOW, FAR
+
     X, Y = np.ascontiguousarray(X), np.ascontiguousarray(Y)
     Z = np.hstack([X, Y])
-    far, who = cKDTree(Z).query(Z, k + 1, p=np.inf)
-    trees = cKDTree(X), cKDTree(Y)
-    counts: list[NDArray[np.intp]] = []
-    for tree, points in zip(trees, (X, Y), strict=True):
-        if variant == 1:
-            eps = far[:, k]
-            radius = np.nextafter(eps, 0)
-            inside = tree.query_ball_point(points, radius, p=np.inf, return_length=True)
-            # Less the sample itself; nothing is strictly nearer than nothing.
-            counts.append(np.where(eps > 0, inside - 1, 0) + 1)
-        else:
-            radius = np.abs(points[who] - points[:, None]).max((1, 2))
-            inside = tree.query_ball_point(points, radius, p=np.inf, return_length=True)
-            counts.append(inside - 1)
-    constant = psi[k] - (1.0 / k if variant == 2 else 0.0)
-    return constant - psi[counts[0]] - psi[counts[1]]
+    joint, marginals = cKDTree(Z), [(cKDTree(X), X), (cKDTree(Y), Y)]
+    # One more than needed: it shows whether the k-th is alone at its distance.
+    far, who = joint.query(Z, min(k + 2, len(Z)), p=np.inf)
+    reached = np.minimum(k, (far < FAR).sum(1) - 1)
+    eps = np.take_along_axis(far, reached[:, None], 1)[:, 0]
+
+    def inside(tree: cKDTree, points: Floats, radius: Floats) -> NDArray[np.intp]:
+        found = tree.query_ball_point(points, radius, p=np.inf, return_length=True)
+        return np.asarray(found, dtype=np.intp)
+
+    def nearer(tree: cKDTree, points: Floats, radius: Floats) -> NDArray[np.intp]:
+        return inside(tree, points, np.nextafter(radius * BELOW, 0))
+
+    m = (far < (eps * BELOW)[:, None]).sum(1)
+    zero = eps == 0
+    m[zero] = inside(joint, Z[zero], eps[zero])
+    nx, ny = (nearer(*marginal, eps) for marginal in marginals)
+    first: Floats = psi[m] - psi[nx] - psi[ny]
+    first[reached == 0] = -psi[len(Z)]
+    if variant == 1:
+        return first
+    within = far <= (eps * ABOVE)[:, None]
+    second = psi[reached] - 1 / np.maximum(reached, 1)
+    alone = within.sum(1) == reached + 1
+    for tree, points in marginals:
+        steps = np.abs(points[who] - points[:, None]).max(2)
+        side = np.where(within, steps, 0.0).max(1)
+        upto = inside(tree, points, side * ABOVE)
+        alone &= (side > 0) & (upto - nearer(tree, points, side) == 1)
+        second -= psi[upto - 1]
+    return np.where(alone, second, first)
+
+
+def target_rows(y: Any, n_samples: int, discrete: Any, standardize: bool = True) -> Floats:
+    """Targets as rows; classes as numbers that are too far apart to be neighbours."""
+    if not isinstance(discrete, bool | np.bool_):
+        raise InputError(f"discrete_target={discrete!r}; use True (classes) or False (numbers).")
+    if discrete:
+        from sparsepath.information.compiled import FAR
+
+        codes = np.unique(check_labels(y, n_samples), return_inverse=True)[1]
+        return FAR * codes.astype(np.float64)[None]
+    try:
+        Y, _ = check_target(y, n_samples)
+    except ValueError as error:
+        if any(isinstance(value, str) for value in np.ravel(np.asarray(y))):
+            raise InputError(
+                "y holds text; if these are classes, say discrete_target=True."
+            ) from error
+        raise
+    return standard_rows(Y) if standardize else np.ascontiguousarray(Y.T)
 
 
 def standard_rows(A: Floats) -> Floats:
@@ -217,6 +278,7 @@ def mutual_information(
     n_neighbors: int = 6,
     variant: int = 1,
     standardize: bool = True,
+    discrete_target: bool = False,
     n_threads: int | None = None,
 ) -> float:
     """Mutual information between a set of features, taken together, and a target, in nats.
@@ -233,6 +295,9 @@ def mutual_information(
         Of Kraskov et al. (2004).
     standardize : bool, default=True
         Bring all columns to unit variance first; distances depend on the units.
+    discrete_target : bool, default=False
+        Whether y holds classes, labels of any kind, and not numbers: classes are different or the
+        same, never near.
     n_threads : int, optional
         Threads; None: one per core. It changes the speed only.
 
@@ -255,13 +320,10 @@ def mutual_information(
 
     A: Floats = check_array(X, ensure_2d=False, dtype=np.float64, input_name="X")
     A = A[:, None] if A.ndim == 1 else A
-    Y, _ = check_target(y, len(A))
+    YT = target_rows(y, len(A), discrete_target, standardize)
     if variant not in VARIANTS:
         raise InputError(f"variant={variant!r}; use 1 or 2.")
     k = check_neighbors(n_neighbors, len(A))
-    if standardize:
-        XT, YT = standard_rows(A), standard_rows(Y)
-    else:
-        XT, YT = np.ascontiguousarray(A.T), np.ascontiguousarray(Y.T)
+    XT = standard_rows(A) if standardize else np.ascontiguousarray(A.T)
     with Threads(n_threads) as threads:
         return Estimator(XT, YT, k, variant, threads).of(range(len(XT))).value

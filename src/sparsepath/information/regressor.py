@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from sparsepath.data.blocks import Floats
 from sparsepath.data.door import check_features, check_one_target, refuse_constant
 from sparsepath.elm import OPELMRegressor
+from sparsepath.information.kraskov import standard_rows
 from sparsepath.information.selectors import MutualInfoSearch
 from sparsepath.running import Found, Given, Linear, Predictor, Trail, fitting, seed_of
 from sparsepath.steps import Step
@@ -104,7 +105,7 @@ class MutualInfoRegressor(RegressorMixin, MutualInfoSearch):
                 models={k: machines.get(step.subset, mean) for k, step in steps.items()},
             )
 
-        return self._search(given, X, Y, seed, judged)
+        return self._search(given, X, standard_rows(Y), seed, judged)
 
     def predict(self, X: Any) -> Floats:
         """Predicted targets, from the selected columns alone."""

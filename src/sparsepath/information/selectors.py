@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from sparsepath.data.blocks import Floats
-from sparsepath.data.door import check_features, check_target
+from sparsepath.data.door import check_features
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
 from sparsepath.information.kraskov import (
@@ -18,6 +18,7 @@ from sparsepath.information.kraskov import (
     Estimator,
     check_neighbors,
     standard_rows,
+    target_rows,
 )
 from sparsepath.information.neighbors import choose_neighbors
 from sparsepath.information.search import SEARCHES, forward, forward_backward
@@ -74,11 +75,13 @@ class MutualInfoSearch(PathSelector, CallbackSupportMixin, BaseEstimator):
         return tags
 
     def _search(
-        self, given: Given, X: Any, Y: Floats, seed: int, judged: Callable[[Trail], Found]
+        self, given: Given, X: Any, YT: Floats, seed: int, judged: Callable[[Trail], Found]
     ) -> Self:
-        """Search for the best subset of each size; ``judged`` makes a path of them."""
+        """Search for the best subset of each size; ``judged`` makes a path of them.
+
+        ``YT`` holds the targets as rows, from ``target_rows``.
+        """
         XT = standard_rows(X if isinstance(X, np.ndarray) else X.toarray())
-        YT = standard_rows(Y)
         features = np.flatnonzero(np.ptp(XT, axis=1) > 0).tolist()
         most, n_restarts = self._check(len(features))
         random = np.random.default_rng(int(check_random_state(seed).randint(2**31 - 1)))
@@ -141,7 +144,8 @@ class MutualInfoSearch(PathSelector, CallbackSupportMixin, BaseEstimator):
 class MutualInfoSelector(MutualInfoSearch):
     """Choose features by their joint mutual information with the target (MI-FW, MI-FWBW).
 
-    Mutual information is that of Kraskov et al. (2004), of all features of the subset together. It
+    Mutual information is that of Kraskov et al. (2004), of all features of the subset together;
+    repeated values are counted as Gao et al. (2017) do, so numbers may have few distinct values. It
     is a transformer only: any estimator may follow it in a pipeline. The error of a subset on the
     path is minus its mutual information, in nats. The estimate falls with the number of features
     when samples are few, so it orders subsets of one size better than sizes: score the path with
@@ -161,6 +165,9 @@ class MutualInfoSelector(MutualInfoSearch):
         shuffled.
     variant : {1, 2}, default=1
         Of the estimator.
+    discrete_target : bool, default=False
+        Whether y holds classes, labels of any kind, and not numbers: classes are different or the
+        same, never near.
     n_restarts : int, default=100
         Random subsets to start from; for search="forward-backward".
     random_state : int, RandomState or None
@@ -193,7 +200,40 @@ class MutualInfoSelector(MutualInfoSearch):
     >>> selector = MutualInfoSelector().fit(problem.X, problem.y)
     >>> sorted(selector.path_.subset(3)), selector.transform(problem.X).shape
     ([0, 1, 2], (400, 3))
+    >>> labels = np.where(problem.X[:, 3] > 0.5, "high", "low")
+    >>> selector = MutualInfoSelector(1, discrete_target=True).fit(problem.X, labels)
+    >>> selector.path_.subset(1)
+    (3,)
     """
+
+    def __init__(
+        self,
+        max_features: int | None = None,
+        *,
+        choose: str | int | float = "one_se",
+        search: str = "forward",
+        n_neighbors: int | str = 6,
+        variant: int = 1,
+        discrete_target: bool = False,
+        n_restarts: int = 100,
+        random_state: Any = None,
+        n_threads: int | None = None,
+        validation: Any = "auto",
+        callback: Callback = None,
+    ) -> None:
+        super().__init__(
+            max_features,
+            choose=choose,
+            search=search,
+            n_neighbors=n_neighbors,
+            variant=variant,
+            n_restarts=n_restarts,
+            random_state=random_state,
+            n_threads=n_threads,
+            validation=validation,
+            callback=callback,
+        )
+        self.discrete_target = discrete_target
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -210,13 +250,13 @@ class MutualInfoSelector(MutualInfoSearch):
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
             The features.
         y : array of shape (n_samples,) or (n_samples, n_targets)
-            Several targets are taken together.
+            Several targets are taken together. With ``discrete_target`` the labels of one.
         """
         given = Given.of(X, y)
         X = check_features(self, X, reset=True)
-        Y, _ = check_target(y, X.shape[0])
+        YT = target_rows(y, X.shape[0], self.discrete_target)
 
         def judged(trail: Trail) -> Found:
             return Found.on(trail, criterion="minus mutual information")
 
-        return self._search(given, X, Y, seed_of(self.random_state), judged)
+        return self._search(given, X, YT, seed_of(self.random_state), judged)
