@@ -10,6 +10,7 @@ import typer
 from sparsepath.cli import options
 from sparsepath.cli.methods import CALLED_HERE, METHODS, help_text
 from sparsepath.cli.say import say
+from sparsepath.errors import InputError
 
 INTERRUPTED = 130
 
@@ -97,6 +98,31 @@ def select(
             help="Size to use: one_se (smallest within one standard error of the least error), "
             "min, a number of features, or a fraction of the least error such as 0.05.",
             show_default="one_se; min if the error is a training error",
+        ),
+    ] = None,
+    validation: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N",
+            help="Folds that are left out of the whole procedure for the error on new data, by "
+            "which the size is chosen.",
+            show_default="10; 5 for nonlinear methods",
+        ),
+    ] = None,
+    no_validation: Annotated[
+        bool,
+        typer.Option("--no-validation", help="Leave nothing out: quicker, and no honest error."),
+    ] = False,
+    null: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N", help="Repeat the search N times with the target shuffled: a p-value."
+        ),
+    ] = None,
+    stability: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N", help="Repeat the search on N halves: which features are chosen again."
         ),
     ] = None,
     task: Annotated[str, typer.Option(help=f"{', '.join(options.TASKS)}.", metavar="T")] = "auto",
@@ -266,6 +292,13 @@ def select(
     given = {name: value for name, value in given.items() if value is not None}
     dropped = [] if drop is None else options.names("--drop", drop)
     wanted = None if rows is None else options.rows("--rows", rows)
+    folds: str | int | None = None if no_validation else "auto"
+    if validation is not None:
+        folds = options.folds("--validation", validation)
+        if no_validation:
+            raise InputError("--validation and --no-validation exclude each other; give one.")
+    times = 0 if null is None else options.shuffles("--null", null)
+    halves = 0 if stability is None else options.halves("--stability", stability)
 
     from sparsepath.cli import results
     from sparsepath.cli import select as job
@@ -276,7 +309,10 @@ def select(
     kept = [name for option in ("force", "forbid", "start") for name in given.get(option, ())]
     source = job.Source(data, target, dropped, wanted, weights, groups, keep_index or kept)
     problem = job.read(source)
-    outcome = job.search(problem, given, method=method, asked=asked, quiet=quiet or json)
+    judging = job.Asked(validation=folds, null=times, halves=halves)
+    outcome = job.search(
+        problem, given, method=method, asked=asked, judging=judging, quiet=quiet or json
+    )
     _report(outcome, out, as_json=json, quiet=quiet)
 
 
