@@ -302,6 +302,7 @@ def select(
 
     from sparsepath.cli import results
     from sparsepath.cli import select as job
+    from sparsepath.cli.settling import Asked
 
     if out is not None:
         results.check_folder(out)
@@ -309,7 +310,7 @@ def select(
     kept = [name for option in ("force", "forbid", "start") for name in given.get(option, ())]
     source = job.Source(data, target, dropped, wanted, weights, groups, keep_index or kept)
     problem = job.read(source)
-    judging = job.Asked(validation=folds, null=times, halves=halves)
+    judging = Asked(validation=folds, null=times, halves=halves)
     outcome = job.search(
         problem, given, method=method, asked=asked, judging=judging, quiet=quiet or json
     )

@@ -338,7 +338,7 @@ def _complete(options: dict[str, Any], table: Table, problem: Problem, entry: Me
         folds = options.get("cv", min(GROUP_FOLDS, count))
         if folds != "loo" and folds > count:
             raise InputError(f"--cv {folds} is more than the {count} groups.")
-        # As many folds as groups are one group at a time, also where the validation leaves some out.
+        # As many folds as groups: one at a time, also where the validation leaves some out.
         singly = folds in ("loo", count)
         options["cv"] = LeaveOneGroupOut() if singly else GroupKFold(folds)
 

@@ -119,7 +119,7 @@ def is_nothing(found: Null | None) -> bool:
 
 def _validate(model: Any, data: Data, asked: Asked, quiet: bool) -> tuple[list[str], bool]:
     """Give the model honest errors and the size chosen by them; whether Ctrl-C came."""
-    rule, notes = asked.rule, []
+    rule, notes = asked.rule, list[str]()
     if "choose" not in model.get_params(deep=False) and rule is None:
         rule = len(model.selected_)  # the method has settled on it
     elif isinstance(rule, int):

@@ -280,8 +280,9 @@ def _error(outcome: Outcome) -> list[str]:
         return [
             f"{measure} {brief(honest.error)} on new data (90 % interval {low} to {high})"
             f"{_against_none(outcome, honest)}{also}.",
-            _none_better(outcome) if size == 0 else f"{_criterion(path, outcome.method)}, is "
-            f"{brief(error)}{within}: optimistic.",
+            _none_better(outcome)
+            if size == 0
+            else f"{_criterion(path, outcome.method)}, is {brief(error)}{within}: optimistic.",
         ]
     fall, what = gain(path, size)
     against = "" if math.isnan(fall) else f", {_percent(fall)} {what}"
@@ -293,7 +294,7 @@ def _error(outcome: Outcome) -> list[str]:
         by = "the criterion that the search itself minimised"
     return [
         f"{criterion} {brief(error)}{within}{against}{also}.",
-        f"{seen} from {by}, and no row was kept from the search: expect more on new data.",
+        f"{seen} from {by}, and no row was kept from the search: expect a larger error on new data.",
     ]
 
 
