@@ -97,7 +97,7 @@ def select(
             metavar="RULE",
             help="Size to use: one_se (smallest within one standard error of the least error), "
             "min, a number of features, or a fraction of the least error such as 0.05.",
-            show_default="one_se; min if the error is a training error",
+            show_default="one_se; without validation min if the error is a training error",
         ),
     ] = None,
     validation: Annotated[
@@ -231,8 +231,8 @@ def select(
         str | None,
         typer.Option(
             metavar="COL",
-            help="Column of groups; the folds of --cv keep them whole, loo leaves out a group at a "
-            "time. For rank-rls: the queries.",
+            help="Column of groups; the folds of --cv and --validation keep them whole, loo leaves out "
+            "a group at a time. For rank-rls: the queries.",
             show_default="10 folds; loo for rank-rls",
         ),
     ] = None,

@@ -294,7 +294,8 @@ def _error(outcome: Outcome) -> list[str]:
         by = "the criterion that the search itself minimised"
     return [
         f"{criterion} {brief(error)}{within}{against}{also}.",
-        f"{seen} from {by}, and no row was kept from the search: expect a larger error on new data.",
+        f"{seen} from {by}, and no row was kept from the search: expect a larger error on new "
+        "data.",
     ]
 
 
