@@ -231,8 +231,8 @@ def select(
         str | None,
         typer.Option(
             metavar="COL",
-            help="Column of groups; the folds of --cv and --validation keep them whole, loo leaves out "
-            "a group at a time. For rank-rls: the queries.",
+            help="Column of groups; the folds of --cv and --validation keep them whole, loo "
+            "leaves out a group at a time. For rank-rls: the queries.",
             show_default="10 folds; loo for rank-rls",
         ),
     ] = None,
