@@ -73,6 +73,12 @@ def test_a_size_that_is_no_better_than_none_is_told_so(run: Run, noise: Path) ->
     assert ": optimistic." in done.out
 
 
+def test_none_that_was_asked_for_is_no_finding(run: Run, files) -> None:
+    words = run(*on(files, "--choose", 0, "--quiet")).out
+    assert words.startswith("Use none of the 10 features. Squared error 5930 on new data")
+    assert "better" not in words
+
+
 def test_without_validation_it_says_so(run: Run, noise: Path) -> None:
     asked = ("select", noise, "--target", "y", "--no-validation", "--max-features", 30)
     record = json.loads(run(*asked, "--json").out)

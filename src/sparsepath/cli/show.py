@@ -281,8 +281,7 @@ def _error(outcome: Outcome) -> list[str]:
             f"{measure} {brief(honest.error)} on new data (90 % interval {low} to {high})"
             f"{_against_none(outcome, honest)}{also}.",
             _none_better(outcome)
-            if size == 0
-            else f"{_criterion(path, outcome.method)}, is {brief(error)}{within}: optimistic.",
+            or f"{_criterion(path, outcome.method)}, is {brief(error)}{within}: optimistic.",
         ]
     fall, what = gain(path, size)
     against = "" if math.isnan(fall) else f", {_percent(fall)} {what}"
@@ -308,9 +307,12 @@ def _criterion(path: SelectionPath, method: str) -> str:
 
 
 def _none_better(outcome: Outcome) -> str:
-    """That none is the answer, whatever the search itself says."""
+    """That none is the answer, whatever the search itself says; empty if the rows do not say it."""
     path = outcome.path
-    does = "does better" if path.choose("min") == 0 else "is clearly better"
+    least = path.choose("min") == 0
+    if outcome.size or not (least or (outcome.rule == "one_se" and not outcome.is_nothing)):
+        return ""
+    does = "does better" if least else "is clearly better"
     told = f"No set of features {does} on new data than none"
     lowest = path.steps[int(path.errors.argmin())]
     if not lowest.subset:
