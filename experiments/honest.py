@@ -15,8 +15,8 @@ import time
 import warnings
 
 import numpy as np
-from results import save_page, table
 
+from results import save_page, table
 from sparsepath import (
     PathWarning,
     SparseRLSClassifier,
@@ -56,8 +56,15 @@ def simulated(n, p, k, repetitions):
                 told, size = model.honest_, model.honest_.size
                 low, high = told.interval
                 rows.append(
-                    (snr, told.error / risk, low <= risk <= high, model.path_.error(size) / risk, size,
-                     told.error, risk)
+                    (
+                        snr,
+                        told.error / risk,
+                        low <= risk <= high,
+                        model.path_.error(size) / risk,
+                        size,
+                        told.error,
+                        risk,
+                    )
                 )
     return np.array(rows)
 
@@ -83,8 +90,13 @@ def main(repetitions=20, seeds=50):
         for snr in RATIOS:
             some = rows[rows[:, 0] == snr]
             by_ratio.append(
-                [f"{n} x {p}", snr, f"{some[:, 1].mean():.3f}", f"{some[:, 2].mean():.2f}",
-                 f"{some[:, 4].mean():.1f}"]
+                [
+                    f"{n} x {p}",
+                    snr,
+                    f"{some[:, 1].mean():.3f}",
+                    f"{some[:, 2].mean():.2f}",
+                    f"{some[:, 4].mean():.1f}",
+                ]
             )
     nothing, ratios, sizes = 0, [], []
     for seed in range(seeds):
@@ -134,19 +146,29 @@ def main(repetitions=20, seeds=50):
                 "*Told* is `honest_.error`; *true* is the risk of the very model that was chosen.",
                 "",
                 table(
-                    ["n x p", "data sets", "told / true (means)", "mean of told / true",
-                     "90 % intervals that hold the truth", "criterion / true", "mean size"],
+                    [
+                        "n x p",
+                        "data sets",
+                        "told / true (means)",
+                        "mean of told / true",
+                        "90 % intervals that hold the truth",
+                        "criterion / true",
+                        "mean size",
+                    ],
                     summary,
                 ),
                 "",
                 "By signal to noise:",
                 "",
-                table(["n x p", "SNR", "mean of told / true", "intervals that hold", "mean size"], by_ratio),
+                table(
+                    ["n x p", "SNR", "mean of told / true", "intervals that hold", "mean size"],
+                    by_ratio,
+                ),
                 "",
                 "## Pure noise",
                 "",
                 f"100 x 1000, {seeds} seeds, 99 shuffles each: {nothing} of {seeds} times the answer is the "
-                f"empty model and \"nothing is here\"; the told error is {np.mean(ratios):.3f} of the empty "
+                f'empty model and "nothing is here"; the told error is {np.mean(ratios):.3f} of the empty '
                 "model's on average.",
                 "",
                 "## Many columns, two classes",
@@ -155,8 +177,16 @@ def main(repetitions=20, seeds=50):
                 "leave-one-out criterion that the search minimised.",
                 "",
                 table(
-                    ["data", "size by the criterion", "error it tells", "the same size on left-out samples",
-                     "size by default", "told error", "interval", "least left-out error"],
+                    [
+                        "data",
+                        "size by the criterion",
+                        "error it tells",
+                        "the same size on left-out samples",
+                        "size by default",
+                        "told error",
+                        "interval",
+                        "least left-out error",
+                    ],
                     wide,
                 ),
                 "",

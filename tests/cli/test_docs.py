@@ -13,6 +13,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
 LOOSE = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
+@pytest.mark.validated
 def test_the_page_is_true(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```console\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)

@@ -224,3 +224,36 @@ def test_places_by_rule():
     assert places("one_se", errors, lambda best: np.full(errors.shape, 2.5)).tolist() == [0, 0]
     with pytest.raises(InputError, match="cannot choose"):
         places(None, errors, none)
+
+
+def test_groups_reach_the_fit():
+    from sklearn.model_selection import LeaveOneGroupOut
+
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 3))
+    y, groups = X[:, 0] + rng.standard_normal(40), np.arange(40) % 8
+    model = SparseRLSRegressor(2, cv=LeaveOneGroupOut())
+    assert permutation_null(model, X, y, 2, groups=groups).null_errors.shape == (2, 2)
+    assert stability(model, X, y, 4, groups=groups).n_runs == 4
+    assert honest_error(model, X, y, validation=4, groups=groups).sizes == (0, 1, 2)
+
+
+def test_interrupted_repetitions_keep_whole_ones_only(monkeypatch):
+    from sparsepath.rls.state import State
+
+    X = np.random.default_rng(0).standard_normal((40, 3))
+    add, steps = State.apply_update, 0
+
+    def impatient(self, update):
+        nonlocal steps
+        steps += 1
+        if steps % 8 == 0:  # in the middle of the fourth search: two steps each
+            raise KeyboardInterrupt
+        add(self, update)
+
+    monkeypatch.setattr(State, "apply_update", impatient)
+    model = SparseRLSRegressor(2)
+    assert len(permutation_null(model, X, X[:, 0], 9).null_errors) == 2
+    assert stability(model, X, X[:, 0], 10).n_runs == 3
+    with pytest.raises(KeyboardInterrupt):
+        honest_error(model, X, X[:, 0], validation=5)

@@ -10,6 +10,7 @@ import typer
 from sparsepath.cli import options
 from sparsepath.cli.methods import CALLED_HERE, METHODS, help_text
 from sparsepath.cli.say import say
+from sparsepath.errors import InputError
 
 INTERRUPTED = 130
 
@@ -96,7 +97,32 @@ def select(
             metavar="RULE",
             help="Size to use: one_se (smallest within one standard error of the least error), "
             "min, a number of features, or a fraction of the least error such as 0.05.",
-            show_default="one_se; min if the error is a training error",
+            show_default="one_se; without validation min if the error is a training error",
+        ),
+    ] = None,
+    validation: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N",
+            help="Folds that are left out of the whole procedure for the error on new data, by "
+            "which the size is chosen.",
+            show_default="10; 5 for nonlinear methods",
+        ),
+    ] = None,
+    no_validation: Annotated[
+        bool,
+        typer.Option("--no-validation", help="Leave nothing out: quicker, and no honest error."),
+    ] = False,
+    null: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N", help="Repeat the search N times with the target shuffled: a p-value."
+        ),
+    ] = None,
+    stability: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N", help="Repeat the search on N halves: which features are chosen again."
         ),
     ] = None,
     task: Annotated[str, typer.Option(help=f"{', '.join(options.TASKS)}.", metavar="T")] = "auto",
@@ -205,8 +231,8 @@ def select(
         str | None,
         typer.Option(
             metavar="COL",
-            help="Column of groups; the folds of --cv keep them whole, loo leaves out a group at a "
-            "time. For rank-rls: the queries.",
+            help="Column of groups; the folds of --cv and --validation keep them whole, loo "
+            "leaves out a group at a time. For rank-rls: the queries.",
             show_default="10 folds; loo for rank-rls",
         ),
     ] = None,
@@ -266,9 +292,17 @@ def select(
     given = {name: value for name, value in given.items() if value is not None}
     dropped = [] if drop is None else options.names("--drop", drop)
     wanted = None if rows is None else options.rows("--rows", rows)
+    folds: str | int | None = None if no_validation else "auto"
+    if validation is not None:
+        folds = options.folds("--validation", validation)
+        if no_validation:
+            raise InputError("--validation and --no-validation exclude each other; give one.")
+    times = 0 if null is None else options.shuffles("--null", null)
+    halves = 0 if stability is None else options.halves("--stability", stability)
 
     from sparsepath.cli import results
     from sparsepath.cli import select as job
+    from sparsepath.cli.settling import Asked
 
     if out is not None:
         results.check_folder(out)
@@ -276,7 +310,10 @@ def select(
     kept = [name for option in ("force", "forbid", "start") for name in given.get(option, ())]
     source = job.Source(data, target, dropped, wanted, weights, groups, keep_index or kept)
     problem = job.read(source)
-    outcome = job.search(problem, given, method=method, asked=asked, quiet=quiet or json)
+    judging = Asked(validation=folds, null=times, halves=halves)
+    outcome = job.search(
+        problem, given, method=method, asked=asked, judging=judging, quiet=quiet or json
+    )
     _report(outcome, out, as_json=json, quiet=quiet)
 
 

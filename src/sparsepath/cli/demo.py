@@ -8,7 +8,7 @@ import numpy as np
 
 from sparsepath.cli.results import FILES, MORE_FILES, picture, write_results
 from sparsepath.cli.select import Outcome, Problem, search
-from sparsepath.cli.show import heading, rows, sentence
+from sparsepath.cli.show import heading, number_cells, number_columns, rows, sentence
 from sparsepath.data.paper_sets import diabetes
 from sparsepath.data.readers import Table, read_table, write_table
 from sparsepath.errors import FileError, SparsepathError
@@ -92,14 +92,12 @@ def page(outcome: Outcome) -> str:
     *about, error = heading(outcome)
     every = rows(outcome)
     leaving = any(row.leaves for row in every)
-    names = ["size", "error", "std. error"]
-    head = "".join(f'<th class="number">{name}</th>' for name in names)
+    head = "".join(f'<th class="number">{name}</th>' for name in number_columns(outcome))
     head += "<th>enters</th>" + "<th>leaves</th>" * leaving + "<th></th>"
     body = []
     for row in every:
         numbers = "".join(
-            f'<td class="number">{escape(str(cell))}</td>'
-            for cell in (row.size, row.error, row.error_se)
+            f'<td class="number">{escape(cell)}</td>' for cell in number_cells(outcome, row)
         )
         texts = [row.enters, *([row.leaves] * leaving), row.mark]
         cells = numbers + "".join(f"<td>{escape(cell)}</td>" for cell in texts)

@@ -10,20 +10,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.errors import InputError
+from sparsepath.judging import Honest
 from sparsepath.path import SelectionPath
 
 PAIRS = 5e7  # pairs of rows times features up to which the area under the curve takes a second
 
 
-def of_numbers(path: SelectionPath, size: int) -> dict[str, float]:
-    """RMSE and R2 of a squared error: its root, and one minus its part of the empty model's."""
-    error = path.error(size)
-    if "squared error" not in path.criterion or not 0 <= error < math.inf:
+def of_numbers(path: SelectionPath, size: int, honest: Honest | None = None) -> dict[str, float]:
+    """RMSE and R2 of a squared error: its root, and one minus its part of the empty model's.
+
+    Both errors are honest if there is such a record.
+    """
+    what = path.criterion if honest is None else honest.measure
+    error = path.error(size) if honest is None else honest.error
+    if "squared error" not in what or not 0 <= error < math.inf:
         return {}
     found = {"rmse": math.sqrt(error)}
-    if size and 0 in path.sizes and 0 < path.error(0) < math.inf:
-        found["r2"] = 1 - error / path.error(0)
-    return found
+    if not size or 0 not in path.sizes:
+        return found
+    empty = path.error(0) if honest is None else honest.empty_error
+    return {**found, "r2": 1 - error / empty} if 0 < empty < math.inf else found
 
 
 def of_classes(

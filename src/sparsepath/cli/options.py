@@ -44,6 +44,45 @@ def count(option: str, given: str) -> int:
     return int(plain)
 
 
+def folds(option: str, given: str) -> int:
+    """A number of parts to leave out.
+
+    >>> folds("--validation", "5")
+    5
+    """
+    plain = given.strip()
+    if not plain.isdecimal() or int(plain) < 2:
+        raise InputError(f"{option} {given} must be a number of folds from 2 up.")
+    return int(plain)
+
+
+def shuffles(option: str, given: str) -> int:
+    """How often the target is shuffled: so often that a p-value can tell something.
+
+    >>> shuffles("--null", "99")
+    99
+    """
+    plain = given.strip()
+    if not plain.isdecimal() or int(plain) < 19:
+        raise InputError(
+            f"{option} {given} must be a whole number from 19 up: of N shuffles the least p-value "
+            "is 1/(N+1)."
+        )
+    return int(plain)
+
+
+def halves(option: str, given: str) -> int:
+    """How many halves of the data; they come in pairs.
+
+    >>> halves("--stability", "50")
+    50
+    """
+    plain = given.strip()
+    if not plain.isdecimal() or int(plain) < 2 or int(plain) % 2:
+        raise InputError(f"{option} {given} must be an even number from 2 up, such as 50.")
+    return int(plain)
+
+
 def seed(option: str, given: str) -> int:
     """A whole number from 0 up that a generator of random numbers can start from.
 

@@ -27,14 +27,23 @@ class Watch(AbstractContextManager["Watch"]):
         Whether the sizes go down.
     quiet : bool
         Show nothing.
+    what : str
+        What is being done.
     """
 
     def __init__(
-        self, total: int | None, searches: int, *, unit: str, backward: bool, quiet: bool
+        self,
+        total: int | None,
+        searches: int,
+        *,
+        unit: str,
+        backward: bool,
+        quiet: bool,
+        what: str = "searching",
     ) -> None:
         self.shown = not quiet and sys.stderr.isatty()
         self.total, self.searches, self.backward = total, searches, backward
-        self.unit = unit
+        self.unit, self.what = unit, what
         self._seen: dict[Any, int] = {}
         self._bar: Any = None
         self._timer: threading.Timer | None = None
@@ -55,7 +64,7 @@ class Watch(AbstractContextManager["Watch"]):
                 transient=True,
             )
             total = None if self.total is None else self.total * self.searches
-            self._task = self._bar.add_task("searching", total=total)
+            self._task = self._bar.add_task(self.what, total=total)
             self._timer = threading.Timer(PATIENCE, self._bar.start)
             self._timer.daemon = True
             self._timer.start()
@@ -83,3 +92,8 @@ class Watch(AbstractContextManager["Watch"]):
             reached = path.sizes[-1]
         self._seen[key] = reached
         self._bar.update(self._task, completed=sum(self._seen.values()))
+
+    def count(self, done: int, of: int) -> None:
+        """What is called where the number of repetitions is known."""
+        if self._bar is not None:
+            self._bar.update(self._task, completed=done, total=of)

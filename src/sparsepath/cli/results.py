@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from sparsepath.cli.select import Outcome
 from sparsepath.data.readers import write_table
 from sparsepath.errors import FileError
@@ -19,6 +21,7 @@ FILES = {
     "path.csv": "the table of sizes, errors and features",
     "path.png": "which features at which size",
     "curve.png": "error against number of features",
+    "honest.json": "error on new data, shuffled targets, stability",
     "model.joblib": "the fitted model, for sparsepath predict",
 }
 MODEL = "model.joblib"
@@ -75,6 +78,7 @@ def write_results(
         made = {
             "path.png": picture(path.plot_path),
             "curve.png": picture(path.plot_curve),
+            "honest.json": json.dumps(judged(outcome), allow_nan=False).encode(),
             MODEL: model,
         }
         for name, content in {**made, **(more or {})}.items():
@@ -102,6 +106,51 @@ def _model(model: Any) -> bytes:
     return stream.getvalue()
 
 
+def judged(outcome: Outcome) -> dict[str, Any]:
+    """Honest error, shuffled targets and halves; None for what was not asked for."""
+    path, record, null, halves = outcome.path, outcome.honest, outcome.null, outcome.stability
+    found: dict[str, Any] = {"honest": None, "null": None, "stability": None}
+    if record is not None:
+        found["honest"] = {
+            **record.to_dict(),
+            "gain": record.gain,
+            "sizes": path.sizes,
+            "errors": path.honest_errors,
+            "errors_se": path.honest_errors_se,
+        }
+    if null is not None:
+        found["null"] = {
+            "p_value": null.p_value,
+            "n_permutations": len(null.null_errors),
+            "criterion": null.criterion,
+            "sizes": null.sizes,
+            "errors": null.errors,
+            "p_values": null.p_values,
+            "null_errors": null.null_errors,
+        }
+    if halves is not None:
+        found["stability"] = {
+            "n_halves": halves.n_runs,
+            "sizes": halves.sizes,
+            "indices": halves.indices,
+            "indices_se": halves.indices_se,
+            "frequencies": {str(size): halves.frequency(size) for size in halves.sizes},
+            "stand_ins": {str(size): halves.stand_ins(size) for size in halves.sizes},
+        }
+    return {name: _plain(value) for name, value in found.items()}
+
+
+def _plain(value: Any) -> Any:
+    """As JSON holds it; what is not finite is None."""
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
 def document(outcome: Outcome, files: dict[str, Path]) -> str:
     """All of it as one JSON document."""
     path, size, table = outcome.path, outcome.size, outcome.table
@@ -126,6 +175,7 @@ def document(outcome: Outcome, files: dict[str, Path]) -> str:
                 "error_se": step.error_se if math.isfinite(step.error_se) else None,
                 **outcome.figures,
             },
+            **judged(outcome),
             "path": path.to_dict(),
             "files": {name: str(file) for name, file in files.items()},
         },

@@ -1,7 +1,6 @@
 """The job of ``sparsepath select``: read, decide, search, settle on a size."""
 
 import math
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,12 +13,14 @@ from sparsepath.cli import figures, screening
 from sparsepath.cli.methods import METHODS, PARAMETERS, Method
 from sparsepath.cli.progress import Watch
 from sparsepath.cli.say import say
+from sparsepath.cli.settling import Asked, Data, caught, check_null, is_nothing, settle
 from sparsepath.cli.tasks import Task, find_task
 from sparsepath.data.door import column_indices
 from sparsepath.data.formats import memory, read_columns
 from sparsepath.data.picking import Rows
 from sparsepath.data.readers import Table, read_table
 from sparsepath.errors import InputError
+from sparsepath.judging import Honest, Null, Stability
 from sparsepath.path import LONGEST_PATH, SelectionPath
 
 GROUP_FOLDS = 10
@@ -66,6 +67,9 @@ class Outcome:
     method: str = "greedy-rls"
     said: list[str] = field(default_factory=list)  # notes on the data, before the search
     figures: dict[str, float] = field(default_factory=dict)  # the error as people know it
+    null: Null | None = None  # the search on shuffled targets
+    stability: Stability | None = None  # the search on halves
+    cut: bool = False  # Ctrl-C came after the search
 
     @property
     def path(self) -> SelectionPath:
@@ -77,8 +81,19 @@ class Outcome:
         return len(self.model.selected_)
 
     @property
+    def honest(self) -> Honest | None:
+        """The error of the model in use on rows that the procedure never saw."""
+        record: Honest | None = getattr(self.model, "honest_", None)
+        return record
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether the search finds as much where the target is shuffled."""
+        return is_nothing(self.null)
+
+    @property
     def interrupted(self) -> bool:
-        return not self.path.complete
+        return self.cut or not self.path.complete
 
 
 def read(source: Source) -> Problem:
@@ -154,6 +169,7 @@ def search(
     *,
     method: str = "greedy-rls",
     asked: str = "auto",
+    judging: Asked | None = None,
     quiet: bool = False,
 ) -> Outcome:
     """Search, and settle on a size.
@@ -168,6 +184,9 @@ def search(
         One of ``METHODS``.
     asked : {"auto", "regression", "classification"}
         The task.
+    judging : Asked, optional
+        How the model is judged, but for the rule to choose by, which is an option; default:
+        validation, and nothing else.
     quiet : bool
         No progress and no note on the cost.
     """
@@ -185,6 +204,9 @@ def search(
     _refuse_memory(table, method, entry)
     options = dict(given)
     rule = options.pop("choose", None)
+    judging = replace(judging or Asked(), rule=rule)
+    if judging.null and problem.groups is not None:
+        check_null(problem.y, problem.groups)
     steps = _steps(table, entry, options)
     if isinstance(rule, int) and rule > steps:
         raise InputError(
@@ -197,7 +219,7 @@ def search(
     _complete(options, table, problem, entry)
     model = entry.build(
         task.name, {PARAMETERS[o]: v for o, v in options.items()} | {"choose": "min"}
-    )
+    ).set_params(validation=None)  # comes after the search
     extras = {"sample_weight": problem.weights, "groups": problem.groups}
     extras = {name: value for name, value in extras.items() if value is not None}
     alphas = options.get("alpha")
@@ -206,7 +228,7 @@ def search(
     for line in said:  # whoever is quiet wants to know it all the more
         say(line)
     if not quiet and not {"r", "t"} <= options.keys():  # one fit is quick
-        _say_cost(table, entry, steps * searches)
+        _say_cost(table, entry, steps * searches, judging.repeats(model))
     total: int | None = steps
     if entry.unit != "features":
         total = _calls(model, problem) if entry.calls is None else entry.calls(options, steps)
@@ -217,15 +239,31 @@ def search(
         notes = _fit(model, table.X, problem.y, extras)
     if watch.shown:
         model.set_params(callback=None)  # it is no part of the model
-    rule = _usual_rule(model) if rule is None else rule
-    _name(model, table, rule)
-    settled, more = _settled(model, rule)
-    size = len(settled.selected_)
-    if task.name == "classification":
-        known = figures.of_classes(settled, table.X, problem.y, extras, size)
+    _name(model, table)
+    data = Data(table.X, problem.y, extras, tuple(table.names))
+    settled = settle(model, data, judging, quiet)
+    model = settled.model
+    _note_rule(model, settled.rule)
+    size = len(model.selected_)
+    if task.name == "regression":
+        known = {} if entry.ranks else figures.of_numbers(model.path_, size, model.honest_)
+    elif model.honest_ is None:  # by the criterion, beside a better error, it would mislead
+        known = figures.of_classes(model, table.X, problem.y, extras, size)
     else:
-        known = {} if entry.ranks else figures.of_numbers(settled.path_, size)
-    return Outcome(settled, table, task, rule, [*notes, *more], method, said, known)
+        known = {}
+    return Outcome(
+        model,
+        table,
+        task,
+        settled.rule,
+        [*notes, *settled.notes],
+        method,
+        said,
+        known,
+        settled.null,
+        settled.stability,
+        settled.cut,
+    )
 
 
 def _refuse_memory(table: Table, method: str, entry: Method) -> None:
@@ -300,15 +338,17 @@ def _complete(options: dict[str, Any], table: Table, problem: Problem, entry: Me
         folds = options.get("cv", min(GROUP_FOLDS, count))
         if folds != "loo" and folds > count:
             raise InputError(f"--cv {folds} is more than the {count} groups.")
-        options["cv"] = LeaveOneGroupOut() if folds == "loo" else GroupKFold(folds)
+        # As many folds as groups: one at a time, also where the validation leaves some out.
+        singly = folds in ("loo", count)
+        options["cv"] = LeaveOneGroupOut() if singly else GroupKFold(folds)
 
 
-def _say_cost(table: Table, entry: Method, steps: int) -> None:
-    """Tell what a search of a big input will cost, before it starts."""
+def _say_cost(table: Table, entry: Method, steps: int, repeats: float) -> None:
+    """Tell what a search of a big input will cost, before it starts, and all its repetitions."""
     rows, columns = table.X.shape
     numbers = int(table.X.size)  # of a sparse matrix: the entries
     work = numbers * steps if entry.work is None else entry.work(rows, columns, steps)
-    if work < BIG:
+    if work * repeats < BIG:
         return
     gigabytes = numbers * table.X.dtype.itemsize / 1e9
     size = f" ({gigabytes:.2g} GB)" if gigabytes >= 0.1 else ""
@@ -316,48 +356,32 @@ def _say_cost(table: Table, entry: Method, steps: int) -> None:
     means += ["Ctrl-C keeps the path so far"]
     if "checkpoint" in entry.options:
         means += ["and --checkpoint FILE lets a later run go on"]
+    if repeats > 1:
+        means.insert(0, "fewer folds (--validation 5) or --no-validation shorten it")
     many = f"{steps:,} steps" if entry.sizes != "own" else "many steps"
+    again = f", all of it about {repeats:.0f} times to know the error on new data"
     say(
         f"Note: this may take a while: {rows:,} rows x {columns:,} columns{size}, "
-        f"and {many}, each {entry.cost}; {', '.join(means)}."
+        f"and {many}, each {entry.cost}{again * (repeats > 1)}; {', '.join(means)}."
     )
 
 
 def _fit(model: Any, X: Any, y: NDArray[Any], extras: Mapping[str, Any]) -> list[str]:
     """Fit, and return what was warned of."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            model.fit(X, y, **extras)
-        except ValueError as error:
-            if isinstance(error, InputError) or not _from_sklearn(error):
-                raise
-            raise InputError(str(error)) from error
-    wanted = (w for w in caught if issubclass(w.category, UserWarning | RuntimeWarning))
-    return list(dict.fromkeys(str(warning.message) for warning in wanted))
+    with caught() as said:
+        model.fit(X, y, **extras)
+    return said
 
 
-def _from_sklearn(error: BaseException) -> bool:
-    """Whether scikit-learn's own checks of the input raised it, not a fault in computing."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    return trace is not None and trace.tb_frame.f_globals["__name__"].startswith("sklearn.")
-
-
-def _name(model: Any, table: Table, rule: str | int | float) -> None:
+def _name(model: Any, table: Table) -> None:
     """Give the model and its paths the names of the columns, and how the file told them apart.
 
     Arrays have no names, and a frame made to carry them would be a second copy of the data.
     """
     names = table.names
     model.feature_names_in_ = np.array(names, dtype=object)
-    if "choose" in model.get_params(deep=False):
-        model.set_params(choose=rule)
-    paths = {id(path): path for path in [model.path_, *getattr(model, "paths_", {}).values()]}
-    for path in paths.values():
+    for path in _paths(model):
         path.feature_names = tuple(names)
-        path.parameters["choose"] = rule
         if table.layout is not None:
             path.data["layout"] = table.layout.to_dict()
         for key in ("forced", "forbidden", "start"):
@@ -365,52 +389,17 @@ def _name(model: Any, table: Table, rule: str | int | float) -> None:
                 path.parameters[key] = [names[i] for i in path.parameters[key]]
 
 
-def _usual_rule(model: Any) -> str:
-    """What settles on a size if nothing is asked for.
-
-    A method that has no rule to choose a size by has settled on one itself, by what it minimises.
-    """
-    path: SelectionPath = model.path_
-    if "choose" not in model.get_params(deep=False):
-        return "own"
-    unknown = math.isnan(path.error_se(path.choose("min")))
-    return "min" if unknown or path.error_kind == "training" else "one_se"
+def _note_rule(model: Any, rule: str | int | float) -> None:
+    """Write down how the size was settled on."""
+    if "choose" in model.get_params(deep=False):
+        model.set_params(choose=rule)
+    for path in _paths(model):
+        path.parameters["choose"] = rule
 
 
-def _settled(model: Any, rule: str | int | float) -> tuple[Any, list[str]]:
-    """The model of the size that the rule asks for, and of the penalty if there are several."""
-    if rule == "own":
-        return model, []
-    size, notes = _settle(model.path_, rule)
-    if len(getattr(model, "paths_", ())) < 2:
-        return model.at_size(size), notes
-    reached = not isinstance(rule, int) or any(rule in p.sizes for p in model.paths_.values())
-    alpha, size = model.surface_.choose(rule if reached else size)
-    return model.at_size(size, alpha), [] if reached else notes
-
-
-def _settle(path: SelectionPath, rule: str | int | float) -> tuple[int, list[str]]:
-    """The size that the rule asks for; of sizes that the path has not, the next smaller one.
-
-    The empty model is taken only if there is no other.
-    """
-    if rule == "one_se" and math.isnan(path.error_se(path.choose("min"))):
-        if not path.complete:  # Ctrl-C came before there were any
-            return path.choose("min"), [
-                "there are no standard errors yet; the least error decides."
-            ]
-        raise InputError(
-            f"--choose one_se needs standard errors, and the {path.criterion} has none; use min, a "
-            "number of features, or a fraction such as 0.05."
-        )
-    if not isinstance(rule, int):
-        return path.choose(rule), []
-    if rule in path.sizes:
-        return rule, []
-    smaller = max((size for size in path.sizes if 0 < size < rule), default=0)
-    larger = min((size for size in path.sizes if size > rule), default=0)
-    size, which = (smaller, "smaller") if smaller or not larger else (larger, "larger")
-    return size, [f"the path has no size {rule}; size {size}, the next {which}, is taken."]
+def _paths(model: Any) -> list[SelectionPath]:
+    paths = [model.path_, *getattr(model, "paths_", {}).values()]
+    return list({id(path): path for path in paths}.values())
 
 
 def gain(path: SelectionPath, size: int) -> tuple[float, str]:
@@ -424,5 +413,5 @@ def gain(path: SelectionPath, size: int) -> tuple[float, str]:
     elif least:
         return math.nan, ""
     if size == least or not 0 < path.error(least) < math.inf:
-        return math.nan, ""
+        return math.nan, what
     return 1 - path.error(size) / path.error(least), what

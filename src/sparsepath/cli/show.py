@@ -15,6 +15,8 @@ from sparsepath.cli.figures import said as figures_said
 from sparsepath.cli.methods import METHODS
 from sparsepath.cli.select import Outcome, gain
 from sparsepath.data.layout import NUMBERS
+from sparsepath.judging import Honest, Null
+from sparsepath.judging.left_out import at_most
 from sparsepath.path import SelectionPath
 
 KINDS = {
@@ -23,11 +25,17 @@ KINDS = {
     "training": "on the training data: optimistic, not an estimate of the error on new data",
     "honest": "on data that the search never saw",
 }
+BESIDE = {
+    "selection": "that the search minimised",
+    "training": "on the training data",
+    "honest": "on data that the search never saw",
+}
 FOLLOWED = (
     "of models on features that were chosen with the same rows: optimistic, not an estimate of the "
     "error on new data"
 )
 WHERE = {"training": " on the training data", "honest": " on data that the search never saw"}
+FEW = "That is too few to tell; 19 are needed."
 FIRST, AROUND, WHOLE = 5, 2, 24  # rows of the table: at the top, about a mark, when all are shown
 FALLING = 1e-3  # part of an error by which the next step lowers it, if it is to count as falling
 WIDE = 160  # columns of a table that goes to a file
@@ -38,12 +46,16 @@ RULES = {
 }
 
 
+HONEST_COLUMNS = ["honest", "std. error", "criterion"]
+
+
 class Row(NamedTuple):
-    """One size as the table shows it."""
+    """One size as the table shows it; ``error`` is the honest one if there is one."""
 
     size: int
     error: str
     error_se: str
+    criterion: str
     enters: str
     leaves: str
     mark: str
@@ -75,8 +87,22 @@ def heading(outcome: Outcome) -> list[str]:
         f"{table.source}: {m:,} rows, {n:,} features{of}, target {table.target!r}.",
         f"Task: {task.name} (the target is {task.why}; --task {task.other} changes that).",
         f"Method: {', '.join(how)}.",
-        f"Error: {path.criterion}, {FOLLOWED if said else KINDS[path.error_kind]}.",
+        _error_line(outcome),
     ]
+
+
+def _error_line(outcome: Outcome) -> str:
+    """What the figures of the table are."""
+    path, honest = outcome.path, outcome.honest
+    follows = bool(METHODS[outcome.method].model)
+    if honest is None:
+        return f"Error: {path.criterion}, {FOLLOWED if follows else KINDS[path.error_kind]}."
+    what = "of features that were chosen on the same rows" if follows else BESIDE[path.error_kind]
+    return (
+        f"Error: 'honest' is the {honest.measure} on rows that the whole procedure never saw "
+        f"({path.validation}): what to expect on new data. 'criterion' is the {path.criterion} "
+        f"{what}: optimistic."
+    )
 
 
 def _settings(model: Any) -> list[str]:
@@ -105,20 +131,22 @@ def rows(outcome: Outcome) -> list[Row]:
     """One row per size."""
     path = outcome.path
     names, least = path.feature_names, path.choose("min")
-    number = number_format(path.errors)
+    validated = outcome.honest is not None
+    errors, errors_se = path.errors, path.errors_se
+    if validated:
+        errors, errors_se = path.honest_errors, path.honest_errors_se
+    number, other = number_format(errors), number_format(path.errors)
     found = []
-    for (_, before), (step, subset) in pairwise(
-        [(None, ()), *zip(path.steps, path.subsets, strict=True)]
-    ):
-        assert step is not None
+    for k, (before, subset) in enumerate(pairwise([(), *path.subsets])):
         marks = ["chosen"] * (len(subset) == outcome.size) + ["least error"] * (
             len(subset) == least
         )
         found.append(
             Row(
                 len(subset),
-                number(step.error),
-                number(step.error_se),
+                number(errors[k]),
+                number(errors_se[k]),
+                other(path.errors[k]) if validated else "",
                 ", ".join(names[i] for i in subset if i not in set(before)),
                 ", ".join(names[i] for i in before if i not in set(subset)),
                 ", ".join(marks),
@@ -175,21 +203,31 @@ def least(path: SelectionPath) -> int:
     return path.sizes.index(path.choose("min"))
 
 
+def number_columns(outcome: Outcome) -> list[str]:
+    """The names of the columns of numbers."""
+    return ["size", *(["error", "std. error"] if outcome.honest is None else HONEST_COLUMNS)]
+
+
+def number_cells(outcome: Outcome, row: Row) -> list[str]:
+    """What stands in them."""
+    cells = [str(row.size), row.error, row.error_se]
+    return cells if outcome.honest is None else [*cells, row.criterion]
+
+
 def path_table(outcome: Outcome) -> Table:
     """The path as a table, shortened if it is long."""
     every, shown = rows(outcome), in_table(outcome.path, outcome.size)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     leaving = any(row.leaves for row in every)
-    table.add_column("size", justify="right", no_wrap=True)
-    table.add_column("error", justify="right", no_wrap=True)
-    table.add_column("std. error", justify="right", no_wrap=True)
+    for name in number_columns(outcome):
+        table.add_column(name, justify="right", no_wrap=True)
     table.add_column("enters", overflow="fold")
     if leaving:
         table.add_column("leaves", overflow="fold")
     table.add_column("", no_wrap=True)
     for place in shown:
-        row = Row("...", "", "", "", "", "") if place is None else every[place]  # type: ignore[arg-type]
-        cells = [str(row.size), row.error, row.error_se, row.enters]
+        row = Row("...", "", "", "", "", "", "") if place is None else every[place]  # type: ignore[arg-type]
+        cells = [*number_cells(outcome, row), row.enters]
         cells += [row.leaves] * leaving + [f"<- {row.mark}" if row.mark else ""]
         style = "bold green" if "chosen" in row.mark else "dim" if place is None else ""
         table.add_row(*(Text(cell) for cell in cells), style=style)
@@ -197,64 +235,173 @@ def path_table(outcome: Outcome) -> Table:
 
 
 def sentence(outcome: Outcome) -> str:
-    """The recommendation in plain words."""
+    """The recommendation in plain words, and what else was asked for."""
+    return " ".join(sentences(outcome))
+
+
+def sentences(outcome: Outcome) -> list[str]:
+    """The recommendation, the search on shuffled targets, and the one on halves."""
+    told = [" ".join([_use(outcome), *_error(outcome), *_why(outcome), *_further(outcome)])]
+    if outcome.null is not None:
+        known = outcome.null.anything or outcome.is_nothing
+        told.append(outcome.null.sentence() if known else _undecided(outcome.null))
+    if outcome.stability is not None:
+        told.append(_stability(outcome))
+    return told
+
+
+def _use(outcome: Outcome) -> str:
     path, size = outcome.path, outcome.size
-    n, best = path.n_features, path.choose("min")
-    criterion = path.criterion[0].upper() + path.criterion[1:] + WHERE.get(path.error_kind, "")
+    n = path.n_features
+    if outcome.is_nothing:
+        p = outcome.null.p_value if outcome.null is not None else math.nan
+        kept = f" but the {size} of the smallest model" if size else ""
+        return (
+            f"Use none of the {n} feature{'s' * (n != 1)}{kept}: nothing is here that the same "
+            f"search does not find where the target is shuffled (p = {p:.3g})."
+        )
+    if size == 0:
+        return f"Use none of the {n} feature{'s' * (n != 1)}."
+    return f"Use {size} of {n} feature{'s' if n > 1 else ''}: {', '.join(path.names(size))}."
+
+
+def _error(outcome: Outcome) -> list[str]:
+    """The honest error and then the criterion; or the criterion, and what that is worth."""
+    path, size, honest = outcome.path, outcome.size, outcome.honest
     error, se = path.error(size), path.error_se(size)
     within = "" if math.isnan(se) else f" (+- {brief(se, of=error)})"
-    if size == 0:
-        words = [
-            f"Use none of the {n} feature{'s' * (n != 1)}.",
-            f"{criterion} {brief(error)}{within}.",
-        ]
-    else:
-        names = ", ".join(path.names(size))
-        fall, what = gain(path, size)
-        against = ""
-        if not math.isnan(fall):
-            way = "below" if fall >= 0 else "above"
-            against = f", {abs(fall):.1%}".replace("%", " %") + f" {way} {what}"
-        words = [
-            f"Use {size} of {n} feature{'s' if n > 1 else ''}: {names}.",
-            f"{criterion} {brief(error)}{within}{against}.",
-        ]
-    if outcome.figures:
-        words[1] = f"{words[1][:-1]}; in the same way {figures_said(outcome.figures)}."
-    if isinstance(outcome.rule, str):
-        words.append(f"This is {RULES[outcome.rule]}")
-    elif isinstance(outcome.rule, int):
-        way = "smaller" if size < outcome.rule else "larger"
-        short = f"the next {way} size to the {outcome.rule} asked for"
-        words.append(f"This is {'the size asked for' if size == outcome.rule else short}")
-    else:
-        words.append(f"This is the smallest set within {outcome.rule:.4g} of the least error")
+    also = f"; in the same way {figures_said(outcome.figures)}" if outcome.figures else ""
     others = getattr(outcome.model, "surface_", None)
     if others is not None and len(others.paths) > 1:
-        words[1] = words[1][:-1] + f", with alpha {outcome.model.alpha_:.4g}."
+        also += f", with alpha {outcome.model.alpha_:.4g}"
+    if honest is not None:
+        low, high = (brief(end, of=honest.error) for end in honest.interval)
+        measure = honest.measure[0].upper() + honest.measure[1:]
+        return [
+            f"{measure} {brief(honest.error)} on new data (90 % interval {low} to {high})"
+            f"{_against_none(outcome, honest)}{also}.",
+            _none_better(outcome)
+            or f"{_criterion(path, outcome.method)}, is {brief(error)}{within}: optimistic.",
+        ]
+    fall, what = gain(path, size)
+    against = "" if math.isnan(fall) else f", {_percent(fall)} {what}"
+    criterion = path.criterion[0].upper() + path.criterion[1:] + WHERE.get(path.error_kind, "")
+    settled = isinstance(outcome.rule, int) or outcome.rule == "own"
+    seen = "The error comes" if settled else "Size and error come"
+    by = "models on features chosen with the same rows"
+    if not METHODS[outcome.method].model:
+        by = "the criterion that the search itself minimised"
+    return [
+        f"{criterion} {brief(error)}{within}{against}{also}.",
+        f"{seen} from {by}, and no row was kept from the search: expect a larger error on new "
+        "data.",
+    ]
+
+
+def _criterion(path: SelectionPath, method: str) -> str:
+    """The criterion, as what it is."""
+    by = "which the search itself minimised"
+    if METHODS[method].model:
+        by = "with features that were chosen on the same rows"
+    return f"The {path.criterion}{WHERE.get(path.error_kind, '')}, {by}"
+
+
+def _none_better(outcome: Outcome) -> str:
+    """That none is the answer, whatever the search itself says; empty if the rows do not say it."""
+    path = outcome.path
+    least = path.choose("min") == 0
+    if outcome.size or not (least or (outcome.rule == "one_se" and not outcome.is_nothing)):
+        return ""
+    does = "does better" if least else "is clearly better"
+    told = f"No set of features {does} on new data than none"
+    lowest = path.steps[int(path.errors.argmin())]
+    if not lowest.subset:
+        return f"{told}."
+    return (
+        f"{told}, although {_criterion(path, outcome.method).replace('The', 'the', 1)}, falls to "
+        f"{brief(lowest.error)} at size {len(lowest.subset)}."
+    )
+
+
+def _against_none(outcome: Outcome, honest: Honest) -> str:
+    """The honest error against that of the empty model, which is honest too."""
+    _, what = gain(outcome.path, outcome.size)
+    if not what or outcome.size == outcome.path.sizes[0] or not 0 < honest.empty_error < math.inf:
+        return ""
+    none = brief(honest.empty_error, of=honest.error)
+    if honest.gain <= 0:
+        better = "using none" if outcome.path.sizes[0] == 0 else what
+        return f": no better than {better} ({none})"
+    doubt = ", which the interval includes" if honest.interval[1] >= honest.empty_error else ""
+    return f", {_percent(honest.gain)} {what} ({none}){doubt}"
+
+
+def _percent(fall: float) -> str:
+    return f"{abs(fall):.1%}".replace("%", " %") + (" below" if fall >= 0 else " above")
+
+
+def _why(outcome: Outcome) -> list[str]:
+    """By which rule, and where the least error is."""
+    path, size, rule = outcome.path, outcome.size, outcome.rule
+    best = path.choose("min")
+    if outcome.is_nothing:
+        return []
+    if isinstance(rule, str):
+        why = RULES[rule]
+    elif isinstance(rule, int):
+        way = "smaller" if size < rule else "larger"
+        why = f"the next {way} size to the {rule} asked for"
+        why = "the size asked for" if size == rule else why
+    else:
+        why = f"the smallest set within {rule:.4g} of the least error"
+    others = getattr(outcome.model, "surface_", None)
+    if outcome.honest is None and others is not None and len(others.paths) > 1:
         alpha, best = others.choose("min")
         if (alpha, best) == (outcome.model.alpha_, size):
-            words[-1] += "."
-        else:
-            lowest = brief(others.paths[alpha].error(best))
-            words[-1] += f"; the least is {lowest} at size {best} with alpha {alpha:.4g}."
-    elif best == size:
-        words[-1] += "."
-    else:
-        words[-1] += f"; the least is {brief(path.error(best))} at size {best}."
-    most = min(n, outcome.table.X.shape[0] - 2)  # rows leave room for no more
-    if size and best == path.sizes[-1] < most and path.stopped == "max_features" and _falls(path):
-        words.append(
-            "The error was still falling where the path ends: try a larger --max-features."
-        )
-    return " ".join(words)
+            return [f"This is {why}."]
+        lowest = brief(others.paths[alpha].error(best))
+        return [f"This is {why}; the least is {lowest} at size {best} with alpha {alpha:.4g}."]
+    if best == size:
+        return [f"This is {why}."]
+    lowest = brief(_errors(outcome)[path.sizes.index(best)])
+    return [f"This is {why}; the least is {lowest} at size {best}."]
 
 
-def _falls(path: SelectionPath) -> bool:
+def _further(outcome: Outcome) -> list[str]:
+    """Whether the path ends too early."""
+    path = outcome.path
+    most = min(path.n_features, outcome.table.X.shape[0] - 2)  # rows leave room for no more
+    ends = path.choose("min") == path.sizes[-1] < most and path.stopped == "max_features"
+    if outcome.size and ends and _falls(_errors(outcome)):
+        return ["The error was still falling where the path ends: try a larger --max-features."]
+    return []
+
+
+def _errors(outcome: Outcome) -> Any:
+    """The errors by which sizes are chosen."""
+    return outcome.path.errors if outcome.honest is None else outcome.path.honest_errors
+
+
+def _undecided(null: Null) -> str:
+    return f"With y shuffled {len(null.null_errors)} times p = {null.p_value:.3g}. {FEW}"
+
+
+def _stability(outcome: Outcome) -> str:
+    """The search on halves at the size in use, and which features stand in for each other."""
+    found = outcome.stability
+    assert found is not None
+    size = at_most(max(outcome.size, 1), dict.fromkeys(found.sizes))
+    told = [found.sentence(size)]
+    for group in found.stand_ins(size):
+        told.append(f"One of these stands in for another: {', '.join(group)}.")
+    return " ".join(told)
+
+
+def _falls(errors: Any) -> bool:
     """Whether the last step lowered the error by more than a trifle."""
-    if len(path) < 2:
+    if len(errors) < 2:
         return False
-    before, last = path.errors[-2:]
+    before, last = errors[-2:]
     return bool(before - last > FALLING * abs(last))
 
 
@@ -269,4 +416,5 @@ def show(outcome: Outcome) -> None:
     if hidden := len(outcome.path) - sum(place is not None for place in shown):
         left_out = f"{hidden} of {len(outcome.path)} sizes are left out here; --out DIR writes all."
         console.print(Text(left_out, style="dim"), soft_wrap=piped)
-    console.print(Text(sentence(outcome), style="bold"), soft_wrap=piped)
+    for told in sentences(outcome):
+        console.print(Text(told, style="bold"), soft_wrap=piped)

@@ -28,7 +28,14 @@ from sklearn.base import is_classifier
 
 from sparsepath.errors import InputError
 from sparsepath.frames import Make, make_frame
-from sparsepath.judging.left_out import at_most, by_rows, fitted, quiet_copy, rows_of
+from sparsepath.judging.left_out import (
+    at_most,
+    by_rows,
+    fitted,
+    quiet_copy,
+    rows_of,
+    with_groups,
+)
 from sparsepath.judging.yardsticks import Floats
 
 if TYPE_CHECKING:
@@ -158,11 +165,12 @@ def stability(
     n_halves : int
         How many halves, in complementary pairs: an even number.
     groups : array, optional
-        Groups stay whole.
+        Groups stay whole; they are handed to ``fit`` if it takes groups.
     random_state : int
         Seed of the halves.
     callback : callable, optional
-        Called with the number done and of all; a true value ends the work there.
+        Called with the number done and of all; a true value ends the work there, and so does
+        Ctrl-C: what is done counts, if that is two halves or more.
     **fit_params
         More arguments of ``fit``.
 
@@ -178,18 +186,23 @@ def stability(
     if not isinstance(n_halves, int) or n_halves < 2 or n_halves % 2:
         raise InputError(f"n_halves={n_halves!r}; give an even number from 2 up.")
     quiet, X, y = quiet_copy(estimator), by_rows(X), by_rows(y)
+    fit_params = with_groups(estimator, fit_params, groups)
     rng = np.random.default_rng(random_state)
     labels = np.asarray(y) if is_classifier(estimator) else None
     paths: list[Any] = []
     halves: list[Any] = []
-    while len(paths) < n_halves:
-        if not halves:
-            halves = list(split_in_two(rng, len(y), labels, groups))
-        if callback is not None and callback(len(paths), n_halves) and len(paths) > 1:
-            break
-        rows = halves.pop()
-        model = fitted(quiet, rows_of(X, rows), rows_of(y, rows), fit_params, rows, len(y))
-        paths.append(model.path_)
+    try:
+        while len(paths) < n_halves:
+            if not halves:
+                halves = list(split_in_two(rng, len(y), labels, groups))
+            if callback is not None and callback(len(paths), n_halves) and len(paths) > 1:
+                break
+            rows = halves.pop()
+            model = fitted(quiet, rows_of(X, rows), rows_of(y, rows), fit_params, rows, len(y))
+            paths.append(model.path_)
+    except KeyboardInterrupt:
+        if len(paths) < 2:
+            raise
     d = paths[0].n_features
     sizes = tuple(sorted({size for path in paths for size in path.sizes if size}))
     chosen = np.zeros((len(sizes), len(paths), d), dtype=bool)

@@ -18,10 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import has_fit_parameter
 
 from sparsepath.errors import InputError, PathWarning
 from sparsepath.judging.folds import Rows, parts_of
 from sparsepath.judging.yardsticks import YARDSTICKS, Floats, Truth, Yardstick, balancing
+from sparsepath.path import INTERRUPTED
 
 QUIET = {"validation": None, "callback": None, "checkpoint": None, "choose": "min"}
 
@@ -124,7 +126,7 @@ def left_out(
         Called with the number of parts done and of all; a true value ends the work there.
     """
     X, y = by_rows(X), by_rows(y)
-    n, given = len(y), dict(fit_params or {})
+    n, given = len(y), with_groups(estimator, fit_params or {}, groups)
     classes = is_classifier(estimator)
     yardstick = yardstick_of(estimator)
     query = groups if yardstick in (YARDSTICKS["ranking"], YARDSTICKS["disagreement"]) else None
@@ -196,7 +198,11 @@ def fitted(
     rows: Rows | None = None,
     n: int | None = None,
 ) -> Any:
-    """A clone, fitted in silence; arguments with an entry for each of n samples are cut to rows."""
+    """A clone, fitted in silence; arguments with an entry for each of n samples are cut to rows.
+
+    A search that is interrupted keeps what it found, which is a path, but no fair sample of what
+    the whole search does: the interrupt goes on to whoever repeats it.
+    """
 
     def cut(value: Any) -> Any:
         per_sample = rows is not None and hasattr(value, "__len__") and len(value) == n
@@ -205,7 +211,16 @@ def fitted(
     model = clone(estimator)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PathWarning)
-        return model.fit(X, y, **{name: cut(value) for name, value in given.items()})
+        model = model.fit(X, y, **{name: cut(value) for name, value in given.items()})
+    if getattr(getattr(model, "path_", None), "stopped", "") == INTERRUPTED:
+        raise KeyboardInterrupt
+    return model
+
+
+def with_groups(estimator: Any, given: Mapping[str, Any], groups: Any) -> dict[str, Any]:
+    """The arguments of ``fit``, with the groups if it takes them: its own splits need them too."""
+    takes = groups is not None and has_fit_parameter(estimator, "groups")
+    return {**({"groups": groups} if takes else {}), **given}
 
 
 def by_rows(data: Any) -> Any:

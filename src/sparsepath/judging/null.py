@@ -21,7 +21,14 @@ import numpy as np
 
 from sparsepath.errors import InputError
 from sparsepath.frames import Make, make_frame
-from sparsepath.judging.left_out import at_most, by_rows, fitted, quiet_copy, rows_of
+from sparsepath.judging.left_out import (
+    at_most,
+    by_rows,
+    fitted,
+    quiet_copy,
+    rows_of,
+    with_groups,
+)
 from sparsepath.judging.yardsticks import Floats
 
 if TYPE_CHECKING:
@@ -115,11 +122,12 @@ def permutation_null(
     n_permutations : int
         How often y is shuffled.
     groups : array, optional
-        y is shuffled within these only.
+        y is shuffled within these only; they are handed to ``fit`` if it takes groups.
     random_state : int
         Seed of the shuffles.
     callback : callable, optional
-        Called with the number done and of all; a true value ends the work there.
+        Called with the number done and of all; a true value ends the work there, and so does
+        Ctrl-C: what is done counts, if anything is.
     **fit_params
         More arguments of ``fit``.
 
@@ -134,16 +142,21 @@ def permutation_null(
     if not isinstance(n_permutations, int) or n_permutations < 1:
         raise InputError(f"n_permutations={n_permutations!r}; give a whole number from 1 up.")
     quiet, y = quiet_copy(estimator), by_rows(y)
+    fit_params = with_groups(estimator, fit_params, groups)
     first = fitted(quiet, X, y, fit_params)
     sizes = tuple(size for size in first.path_.sizes if size) or (0,)
     rng = np.random.default_rng(random_state)
-    rows = []
-    for done in range(n_permutations):
-        if callback is not None and callback(done, n_permutations):
-            break
-        order = shuffled(rng, len(y), groups)
-        path = fitted(quiet, X, rows_of(y, order), fit_params).path_
-        rows.append(_errors(path, sizes))
+    rows: list[Floats] = []
+    try:
+        while len(rows) < n_permutations:
+            if callback is not None and callback(len(rows), n_permutations):
+                raise KeyboardInterrupt
+            order = shuffled(rng, len(y), groups)
+            path = fitted(quiet, X, rows_of(y, order), fit_params).path_
+            rows.append(_errors(path, sizes))
+    except KeyboardInterrupt:
+        if not rows:
+            raise
     null = np.array(rows)
     found = _errors(first.path_, sizes)
     overall, per_size = p_values(found, null)

@@ -1,0 +1,253 @@
+"""The command line leads with errors that hold on new data."""
+
+import io
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+import joblib
+import numpy as np
+import pytest
+
+from sparsepath import SelectionPath, SparseRLSRegressor
+from sparsepath.cli import progress, settling
+from sparsepath.data.readers import read_table, write_table
+
+from .conftest import Run, refused
+
+pytestmark = pytest.mark.validated
+
+
+def shuffled(folder: Path, seed: int) -> Path:
+    """Shuffled labels beside 500 columns of noise."""
+    rng = np.random.default_rng(seed)
+    names = [f"g{j}" for j in range(500)]
+    columns = dict(zip(names, rng.standard_normal((60, 500)).T, strict=True))
+    write_table(folder / "noise.csv", {**columns, "y": rng.permutation(np.repeat(["a", "b"], 30))})
+    return folder / "noise.csv"
+
+
+@pytest.fixture(scope="module")
+def noise(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return shuffled(tmp_path_factory.mktemp("noise"), 0)
+
+
+def on(files, *options: object) -> tuple[object, ...]:
+    return ("select", files["csv"], "--target", "progression", *options)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_shuffled_labels_are_not_praised(run: Run, tmp_path: Path, seed: int) -> None:
+    file = shuffled(tmp_path, seed)
+    asked = ("select", file, "--target", "y", "--max-features", 40, "--out", tmp_path)
+    words = run(*asked, "--quiet").out
+    record = json.loads((tmp_path / "honest.json").read_text())["honest"]
+    path = SelectionPath.load(tmp_path / "path.json")
+    assert path.errors.min() < 0.02 * path.errors[0]  # what the search believes
+    assert record["size"] <= 3
+    assert record["gain"] < 0.3
+    assert record["interval"][1] > 0.9 * record["empty_error"]
+    assert "on new data (90 % interval" in words
+    assert "9 % below" not in words
+    assert "AUC" not in words
+    assert words.index("on new data") < words.index("which the search itself minimised")
+
+
+def test_none_is_the_answer(run: Run, noise: Path) -> None:
+    done = run("select", noise, "--target", "y", "--max-features", 30)
+    assert "below the empty model" not in done.out
+    assert "Use none of the 500 features. Squared error 1.0" in done.out
+    assert "No set of features does better on new data than none, although the leave-one-out" in (
+        done.out
+    )
+    assert "rows that the whole procedure never saw (10-fold)" in done.out
+    [header] = [line for line in done.out.splitlines() if line.strip().startswith("size ")]
+    assert header.split() == ["size", "honest", "std.", "error", "criterion", "enters"]
+
+
+def test_a_size_that_is_no_better_than_none_is_told_so(run: Run, noise: Path) -> None:
+    done = run("select", noise, "--target", "y", "--max-features", 6, "--choose", 5, "--quiet")
+    assert ": no better than using none (1.000)" in done.out
+    assert "which the search itself minimised, is 0." in done.out
+    assert ": optimistic." in done.out
+
+
+def test_none_that_was_asked_for_is_no_finding(run: Run, files) -> None:
+    words = run(*on(files, "--choose", 0, "--quiet")).out
+    assert words.startswith("Use none of the 10 features. Squared error 5930 on new data")
+    assert "better" not in words
+
+
+def test_without_validation_it_says_so(run: Run, noise: Path) -> None:
+    asked = ("select", noise, "--target", "y", "--no-validation", "--max-features", 30)
+    record = json.loads(run(*asked, "--json").out)
+    assert record["honest"] is None
+    assert record["chosen"]["size"] > 5
+    assert record["path"]["parameters"]["validation"] is None
+    words = run(*asked).out
+    assert "Size and error come from the criterion that the search itself minimised" in words
+    assert "on new data (" not in words
+    assert "honest" not in words
+
+
+def test_the_null_recommends_none(run: Run, noise: Path, tmp_path: Path) -> None:
+    options = ("--max-features", 4, "--null", 39, "--choose", 2, "--out", tmp_path)
+    done = run("select", noise, "--target", "y", *options, "--quiet")
+    assert done.out.startswith("Use none of the 500 features: nothing is here that the same search")
+    assert "Nothing here that the search does not find in noise: with y shuffled 39 times" in (
+        done.out
+    )
+    found = json.loads((tmp_path / "honest.json").read_text())
+    assert found["null"]["p_value"] == found["honest"]["p_value"] > 0.05
+    assert found["honest"]["size"] == 0
+    assert np.shape(found["null"]["null_errors"]) == (39, 4)
+    assert len(joblib.load(tmp_path / "model.joblib").selected_) == 0
+
+
+def test_the_record_is_that_of_the_estimator(run: Run, files, tmp_path: Path) -> None:
+    table = read_table(files["csv"], target="progression")
+    for options, parameters in (
+        ([], {}),
+        (["--choose", "min", "--validation", 4], {"choose": "min", "validation": 4}),
+        (["--choose", 4], {"choose": 4}),
+        (["--alpha", "1,10", "--choose", 0.02], {"alpha": [1.0, 10.0], "choose": 0.02}),
+    ):
+        done = run(*on(files, *options, "--json", "--out", tmp_path))
+        record = json.loads(done.out)
+        expected = SparseRLSRegressor(10, standardize=True, **parameters).fit(table.X, table.y)
+        honest = asdict(expected.honest_)
+        found = record["honest"]
+        assert {**honest, "interval": list(honest["interval"])}.items() <= found.items()
+        np.testing.assert_array_equal(found["errors"], expected.path_.honest_errors)
+        assert found["sizes"] == list(expected.path_.sizes)
+        assert record["chosen"]["columns"] == expected.selected_.tolist()
+        assert record["chosen"]["r2"] == pytest.approx(expected.honest_.gain)
+        assert record["path"]["parameters"]["validation"] == parameters.get("validation", "auto")
+        model = joblib.load(tmp_path / "model.joblib")
+        assert model.honest_ == expected.honest_
+        assert model.get_params()["validation"] == parameters.get("validation", "auto")
+        assert SelectionPath.load(tmp_path / "path.json").is_validated
+        assert json.loads((tmp_path / "honest.json").read_text())["honest"] == found
+
+
+def test_groups_stay_whole(run: Run, files) -> None:
+    for options, cv in (([], "10-fold by groups"), (["--cv", 5], "5-fold by groups")):
+        record = json.loads(run(*on(files, "--groups", "age", "--json", *options)).out)
+        assert record["honest"]["validation"] == "10-fold by groups"
+        assert cv in record["path"]["criterion"]
+
+
+def test_as_many_folds_as_groups(run: Run, tmp_path: Path) -> None:
+    X = np.random.default_rng(0).standard_normal((60, 3))
+    columns = {"a": X[:, 0], "b": X[:, 1], "y": X[:, 0] + X[:, 2], "of": np.arange(60) % 5}
+    write_table(tmp_path / "few.csv", columns)
+    asked = ("select", tmp_path / "few.csv", "--target", "y", "--groups", "of", "--json")
+    done = run(*asked)
+    assert json.loads(done.out)["honest"]["validation"] == "5-fold by groups"
+    write_table(tmp_path / "few.csv", {**columns, "y": np.arange(60) % 5 / 7})
+    refused(run(*asked, "--null", 19), "--null", "--groups")
+
+
+def test_methods_without_a_rule_are_judged_too(run: Run, files) -> None:
+    options = ("--method", "grafting", "--l1", 10)
+    done = run(*on(files, *options, "--json"))
+    record = json.loads(done.out)
+    assert record["honest"]["size"] == record["chosen"]["size"] == 4
+    assert record["chosen"]["rule"] == "own"
+    words = run(*on(files, *options, "--choose", "one_se", "--quiet")).out
+    assert "on new data (90 % interval" in words
+    assert "squared error on the training data, which the search itself minimised" in words
+
+
+def test_stability_in_words_and_files(run: Run, files, tmp_path: Path) -> None:
+    done = run(*on(files, "--stability", 10, "--choose", 1, "--out", tmp_path))
+    assert "Over 10 halves of the data the choice of 1 has a stability of" in done.out
+    found = json.loads((tmp_path / "honest.json").read_text())["stability"]
+    assert found["n_halves"] == 10
+    assert {"bmi", "s5"} >= set(found["frequencies"]["1"])
+    assert sum(found["frequencies"]["3"].values()) == pytest.approx(3)
+
+
+def test_numbers_that_tell_nothing_are_refused(run: Run, files) -> None:
+    refused(run(*on(files, "--null", 10)), "--null 10", "19")
+    refused(run(*on(files, "--stability", 5)), "--stability 5", "even")
+    refused(run(*on(files, "--validation", 1)), "--validation 1", "2")
+    refused(run(*on(files, "--validation", 5, "--no-validation")), "exclude")
+
+
+def interrupted_after(fits: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C in the middle of a search, after so many whole ones."""
+    from sparsepath.rls.state import State
+
+    add, count = State.apply_update, 0
+
+    def impatient(self: State, update: object) -> None:
+        nonlocal count
+        count += len(self.chosen) == 2
+        if count == fits + 1:
+            count += 1
+            raise KeyboardInterrupt
+        add(self, update)
+
+    monkeypatch.setattr(State, "apply_update", impatient)
+
+
+def test_ctrl_c_in_the_validation_keeps_the_path(run: Run, files, tmp_path, monkeypatch) -> None:
+    interrupted_after(4, monkeypatch)
+    done = run(*on(files, "--max-features", 4, "--null", 19, "--out", tmp_path))
+    assert done.code == 130
+    assert "the validation was interrupted: there is no honest error" in done.err
+    assert "Size and error come from the criterion" in done.out
+    path = SelectionPath.load(tmp_path / "path.json")
+    assert path.complete
+    assert not path.is_validated
+    assert json.loads((tmp_path / "honest.json").read_text())["null"] is None
+
+
+def test_ctrl_c_in_repetitions_keeps_what_is_done(run: Run, files, tmp_path, monkeypatch) -> None:
+    options = ("--max-features", 4, "--no-validation", "--out", tmp_path)
+    interrupted_after(2 + 6, monkeypatch)  # the search, the same again, six shuffles
+    done = run(*on(files, *options, "--null", 40, "--stability", 10))
+    assert done.code == 130
+    assert "--null is of 6 shuffles instead of 40" in done.err
+    assert "That is too few to tell; 19 are needed." in done.out
+    assert "Use none" not in done.out
+    found = json.loads((tmp_path / "honest.json").read_text())
+    assert (found["null"]["n_permutations"], found["stability"]) == (6, None)
+
+
+def test_the_bar_counts_repetitions(run: Run, files, monkeypatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    seen = []
+
+    class Seen(progress.Watch):
+        def count(self, done: int, of: int) -> None:
+            super().count(done, of)
+            seen.append((self.what, self.unit, self._bar.tasks[0].completed, of))
+
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    monkeypatch.setattr(settling, "Watch", Seen)
+    assert run(*on(files, "--validation", 3, "--null", 19, "--stability", 4)).code == 0
+    assert seen[:3] == [("validating", "folds", done, 3) for done in range(3)]
+    assert seen[3:22] == [("null", "shuffles", done, 19) for done in range(19)]
+    assert seen[22:] == [("stability", "halves", done, 4) for done in range(4)]
+
+
+def test_the_cost_of_validation_is_told_first(run: Run, files, monkeypatch) -> None:
+    monkeypatch.setattr("sparsepath.cli.select.BIG", 442 * 10 * 10 * 5)
+    done = run(*on(files))
+    assert "about 11 times to know the error on new data" in done.err
+    assert "--no-validation" in done.err
+    assert run(*on(files, "--no-validation")).err == ""
+
+
+def test_the_demo_leads_with_the_honest_error(run: Run, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run("demo").code == 0
+    page = Path("demo-result/index.html").read_text(encoding="utf-8")
+    assert "on new data (90 % interval" in page
+    assert '<th class="number">honest</th>' in page
