@@ -178,11 +178,11 @@ def test_numbers_that_tell_nothing_are_refused(run: Run, files) -> None:
 
 def interrupted_after(fits: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl-C in the middle of a search, after so many whole ones."""
-    from sparsepath.rls.state import State
+    from sparsepath.rls.fused import Fused
 
-    add, count = State.apply_update, 0
+    add, count = Fused.apply_update, 0
 
-    def impatient(self: State, update: object) -> None:
+    def impatient(self: Fused, update: object) -> None:
         nonlocal count
         count += len(self.chosen) == 2
         if count == fits + 1:
@@ -190,7 +190,7 @@ def interrupted_after(fits: int, monkeypatch: pytest.MonkeyPatch) -> None:
             raise KeyboardInterrupt
         add(self, update)
 
-    monkeypatch.setattr(State, "apply_update", impatient)
+    monkeypatch.setattr(Fused, "apply_update", impatient)
 
 
 def test_ctrl_c_in_the_validation_keeps_the_path(run: Run, files, tmp_path, monkeypatch) -> None:

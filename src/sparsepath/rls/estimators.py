@@ -117,7 +117,7 @@ class SparseRLSRegressor(RegressorMixin, SparseRLS):
     >>> X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
     >>> model = SparseRLSRegressor().fit(X, y)
     >>> list(model.get_feature_names_out())
-    ['bmi', 'bp', 's5']
+    ['sex', 'bmi', 'bp', 's1', 's2', 's5']
     >>> model.path_.names(4)
     ('bmi', 's5', 'bp', 's1')
     """
