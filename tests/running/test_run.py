@@ -84,6 +84,23 @@ def test_an_interrupt_keeps_what_there_is_and_warns_here(choose):
     assert model.model_ == "model 1"
 
 
+def test_an_interrupt_within_a_compiled_function():
+    def at(size):
+        if size == when:
+            cause = SystemError("unpickle returned a result with an exception set")
+            cause.__cause__ = KeyboardInterrupt()
+            raise SystemError("move returned a result with an exception set") from cause
+
+    when = 2
+    model = Counting(at)
+    with pytest.warns(PathWarning, match="interrupted"):
+        model.fit(X, Y)
+    assert model.path_.stopped == "interrupted"
+    when = 0
+    with pytest.raises(KeyboardInterrupt):
+        Counting(at).fit(X, Y)
+
+
 @pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
 def test_with_nothing_found_all_is_as_before(error):
     model = Counting(raising(error, 0))

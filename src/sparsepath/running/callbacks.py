@@ -35,7 +35,15 @@ except ImportError:  # before scikit-learn 1.9
         return method
 
 
-__all__ = ["Callback", "CallbackSupportMixin", "begin", "fitting", "listeners", "tell_listeners"]
+__all__ = [
+    "Callback",
+    "CallbackSupportMixin",
+    "begin",
+    "fitting",
+    "is_interrupt",
+    "listeners",
+    "tell_listeners",
+]
 
 Callback = Callable[[SelectionPath], object] | None
 Fit = TypeVar("Fit", bound=Callable[..., Any])
@@ -55,14 +63,27 @@ def fitting(fit: Fit) -> Fit:
         before = dict(vars(estimator))
         try:
             return managed(estimator, *given, **named)
-        except BaseException:
+        except BaseException as error:
             now = vars(estimator)
-            if now.get("path_") is before.get("path_"):
+            if now.get("_models") is before.get("_models"):  # no run has settled
                 now.clear()
                 now.update(before)
+            if is_interrupt(error) and not isinstance(error, KeyboardInterrupt):
+                raise KeyboardInterrupt from error
             raise
 
     return all_or_nothing  # type: ignore[return-value]
+
+
+def is_interrupt(error: BaseException | None) -> bool:
+    """Whether it was Ctrl-C.
+
+    Within a compiled function Python finds an answer and an interrupt at a time, and says so by a
+    ``SystemError``, or several, of which the first cause is the interrupt.
+    """
+    while isinstance(error, SystemError):
+        error = error.__cause__
+    return isinstance(error, KeyboardInterrupt)
 
 
 def begin(estimator: Any, subtasks: int | None, X: Any, y: Any) -> Any:

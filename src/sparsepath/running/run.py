@@ -26,7 +26,7 @@ from typing import Any, Self
 from sparsepath.errors import warn_user
 from sparsepath.judging.honest import Honest
 from sparsepath.path import SelectionPath
-from sparsepath.running.callbacks import begin, listeners, tell_listeners
+from sparsepath.running.callbacks import begin, is_interrupt, listeners, tell_listeners
 from sparsepath.running.predictors import Predictor
 from sparsepath.running.record import Given, data_of, parameters_of
 from sparsepath.running.trail import Stop, Trail
@@ -131,7 +131,7 @@ class Run:
     ) -> bool:
         if isinstance(error, _AskedToStopError):
             return True
-        if isinstance(error, KeyboardInterrupt) and self.found() is not None:
+        if is_interrupt(error) and self.found() is not None:
             self.stopped = Stop.INTERRUPTED
             return True
         return False
