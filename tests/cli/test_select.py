@@ -296,16 +296,16 @@ def test_big_inputs_are_announced(run: Run, files, monkeypatch) -> None:
 
 
 def test_interrupted_searches_keep_the_path(run: Run, files, tmp_path, monkeypatch) -> None:
-    from sparsepath.rls.state import State
+    from sparsepath.rls.fused import Fused
 
-    add = State.apply_update
+    add = Fused.apply_update
 
-    def impatient(self: State, update: object) -> None:
+    def impatient(self: Fused, update: object) -> None:
         if len(self.chosen) == 3:
             raise KeyboardInterrupt
         add(self, update)
 
-    monkeypatch.setattr(State, "apply_update", impatient)
+    monkeypatch.setattr(Fused, "apply_update", impatient)
     options = ("--choose", 5, "--out", tmp_path)
     done = run("select", files["csv"], "--target", "progression", *options)
     assert done.code == 130

@@ -18,7 +18,12 @@ FILE = Path("new.file")
 def test_as_a_list(count: int, first: int, without: set[int]) -> None:
     plain = [f"x{i}" for i in range(first, first + count) if i not in without]
     names = NumberedNames(count, first, without)
-    assert (len(names), list(names), names[:], names[1:3]) == (len(plain), plain, plain, plain[1:3])
+    assert (len(names), list(names), names[:], names[1:3]) == (
+        len(plain),
+        plain,
+        tuple(plain),
+        tuple(plain[1:3]),
+    )
     assert names == plain
     assert tuple(plain) == names
     assert names != [*plain, "more"]

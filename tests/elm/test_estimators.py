@@ -178,7 +178,7 @@ def test_errors_are_of_the_machine_as_it_predicts(strategy):
     ).fit(X, y)
     XT = standardise(X)[0]
     for size in (1, 2, 3):
-        machine, beta = model._machines[size], model.scalings_[size]
+        machine, beta = model.models_[size], model.scalings_[size]
         used = np.flatnonzero(beta)
         weights, biases = machine.neurons.weights.T, machine.neurons.biases
         H = twin.hidden(XT[used].T, weights, biases, np.ones(size))

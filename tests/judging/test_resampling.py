@@ -239,10 +239,10 @@ def test_groups_reach_the_fit():
 
 
 def test_interrupted_repetitions_keep_whole_ones_only(monkeypatch):
-    from sparsepath.rls.state import State
+    from sparsepath.rls.fused import Fused
 
     X = np.random.default_rng(0).standard_normal((40, 3))
-    add, steps = State.apply_update, 0
+    add, steps = Fused.apply_update, 0
 
     def impatient(self, update):
         nonlocal steps
@@ -251,7 +251,7 @@ def test_interrupted_repetitions_keep_whole_ones_only(monkeypatch):
             raise KeyboardInterrupt
         add(self, update)
 
-    monkeypatch.setattr(State, "apply_update", impatient)
+    monkeypatch.setattr(Fused, "apply_update", impatient)
     model = SparseRLSRegressor(2)
     assert len(permutation_null(model, X, X[:, 0], 9).null_errors) == 2
     assert stability(model, X, X[:, 0], 10).n_runs == 3

@@ -18,7 +18,9 @@ def by_bounds(monkeypatch):
 
 def check(found, i, X, Y, size, weights=None, **options):
     """Problem i is the fit of a regressor."""
-    model = SparseRLSRegressor(size, choose="min", **options).fit(X, Y, weights)
+    model = SparseRLSRegressor(size, choose="min", **{"standardize": False, **options}).fit(
+        X, Y, weights
+    )
     path = model.path_
     k = int(found.sizes[i])
     assert k == path.sizes[-1]

@@ -76,7 +76,8 @@ class Search:
         best = Best()
         if self.plan.strategy != "swap":
             best = self.restarts(seeds)
-            self.machines = lambda: _tuned(self.pool, best)
+            if not self.ended:  # else what was told last is what is kept
+                self.machines = lambda: _tuned(self.pool, best)
         if self.plan.strategy == "scaling" or self.ended:
             return
         features = np.flatnonzero(self.pool.XT.any(1)).tolist()
