@@ -21,6 +21,8 @@ LAYERS = [
     ["comparison"],
     ["information"],  # its regressor predicts by an extreme learning machine
     ["rls", "grafting", "rbf", "lars", "elm"],
+    ["kernel_machines"],  # whose order of reconstruction places centres of RBF networks
+    ["faces"],
     ["least_angle"],
     ["selector"],
     ["running"],

@@ -43,13 +43,15 @@ if TYPE_CHECKING:
         permutation_null,
         stability,
     )
-    from sparsepath.lars import LarsSelector
-    from sparsepath.path import SelectionPath
-    from sparsepath.rbf import (
+    from sparsepath.kernel_machines import (
         LSSVMClassifier,
         LSSVMForwardRegressor,
         LSSVMRegressor,
         ReducedRankKernelRidge,
+    )
+    from sparsepath.lars import LarsSelector
+    from sparsepath.path import SelectionPath
+    from sparsepath.rbf import (
         SparseRBFClassifier,
         SparseRBFClassifierCV,
         SparseRBFRegressor,
@@ -81,9 +83,9 @@ _HOMES = {
     "Honest": "judging",
     "HonestError": "judging",
     "InputError": "errors",
-    "LSSVMClassifier": "rbf",
-    "LSSVMForwardRegressor": "rbf",
-    "LSSVMRegressor": "rbf",
+    "LSSVMClassifier": "kernel_machines",
+    "LSSVMForwardRegressor": "kernel_machines",
+    "LSSVMRegressor": "kernel_machines",
     "LarsSelector": "lars",
     "MLPGraftingClassifier": "grafting",
     "MLPGraftingRegressor": "grafting",
@@ -94,7 +96,7 @@ _HOMES = {
     "OPELMClassifier": "elm",
     "OPELMRegressor": "elm",
     "PathWarning": "errors",
-    "ReducedRankKernelRidge": "rbf",
+    "ReducedRankKernelRidge": "kernel_machines",
     "SelectionPath": "path",
     "SparseKernelRLSClassifier": "rls",
     "SparseKernelRLSRegressor": "rls",

@@ -178,7 +178,7 @@ def test_numbers_that_tell_nothing_are_refused(run: Run, files) -> None:
 
 def interrupted_after(fits: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl-C in the middle of a search, after so many whole ones."""
-    from sparsepath.rls.fused import Fused
+    from sparsepath.rls.leave_one_out.fused import Fused
 
     add, count = Fused.apply_update, 0
 

@@ -296,7 +296,7 @@ def test_big_inputs_are_announced(run: Run, files, monkeypatch) -> None:
 
 
 def test_interrupted_searches_keep_the_path(run: Run, files, tmp_path, monkeypatch) -> None:
-    from sparsepath.rls.fused import Fused
+    from sparsepath.rls.leave_one_out.fused import Fused
 
     add = Fused.apply_update
 

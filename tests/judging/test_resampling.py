@@ -239,7 +239,7 @@ def test_groups_reach_the_fit():
 
 
 def test_interrupted_repetitions_keep_whole_ones_only(monkeypatch):
-    from sparsepath.rls.fused import Fused
+    from sparsepath.rls.leave_one_out.fused import Fused
 
     X = np.random.default_rng(0).standard_normal((40, 3))
     add, steps = Fused.apply_update, 0

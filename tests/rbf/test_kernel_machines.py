@@ -18,8 +18,8 @@ from sparsepath import (
 )
 from sparsepath.data.synthetic import friedman
 from sparsepath.errors import PathWarning
-from sparsepath.rbf.lssvm import LSSVM, residuals
-from sparsepath.rbf.reduced_rank import ReducedRank, reconstruct
+from sparsepath.kernel_machines.lssvm import LSSVM, residuals
+from sparsepath.kernel_machines.reduced_rank import ReducedRank, reconstruct
 
 few = settings(max_examples=12, deadline=None, derandomize=True)
 

@@ -26,11 +26,11 @@ from rls.comparing import (
 from slow_twins import rls as twin
 from sparsepath import InputError, SparseRankRLS, SparseRLSClassifier
 from sparsepath.data.threads import Threads
-from sparsepath.rls.finders import CacheFinder, EveryFinder
-from sparsepath.rls.losses import LOSSES, Loss
+from sparsepath.rls.criteria.losses import LOSSES, Loss
+from sparsepath.rls.leave_one_out.additions import CacheFinder, EveryFinder
+from sparsepath.rls.leave_one_out.model import State
+from sparsepath.rls.pairs.queries import Order
 from sparsepath.rls.paths import Task, make_design, run
-from sparsepath.rls.queries import Order
-from sparsepath.rls.state import State
 from sparsepath.rls.update import Update
 
 CHECKS = {

@@ -10,7 +10,8 @@ from sklearn.model_selection import KFold
 
 from rls.comparing import FORMS, design_of, search, subsets
 from sparsepath import SparseRLSRegressor
-from sparsepath.rls import folds, split_sums
+from sparsepath.rls.splits import model as folds
+from sparsepath.rls.splits import sums as split_sums
 
 # --- sparse data with weights ---------------------------------------------------------------------
 

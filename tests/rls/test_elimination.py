@@ -21,11 +21,11 @@ from rls.comparing import (
 from slow_twins import rls
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError, PathWarning
-from sparsepath.rls import elimination
-from sparsepath.rls.elimination import Elimination
-from sparsepath.rls.fold_elimination import FoldElimination
-from sparsepath.rls.losses import Loss
-from sparsepath.rls.state import State
+from sparsepath.rls.criteria.losses import Loss
+from sparsepath.rls.leave_one_out import elimination
+from sparsepath.rls.leave_one_out.elimination import Elimination
+from sparsepath.rls.leave_one_out.model import State
+from sparsepath.rls.splits.elimination import FoldElimination
 from sparsepath.rls.update import Update
 
 
@@ -84,7 +84,7 @@ def test_longer_paths_against_the_twin(monkeypatch, m, n, compiled):
 def test_the_same_drops_as_a_state_makes():
     case = make("collinear", m=50, n=16, seed=3, weighted=True, alpha=1e-3)
     design = design_of(case.X, case.sw)
-    from sparsepath.rls.finders import EveryFinder
+    from sparsepath.rls.leave_one_out.additions import EveryFinder
 
     state = State(design, case.Y, case.alpha, Loss("squared"), EveryFinder())
     model = Elimination(design, case.Y, case.alpha, Loss("squared"))
@@ -190,7 +190,7 @@ def test_splits_against_refits(case):
 
 def test_inverses_are_set_up_again_where_little_is_left(monkeypatch):
     again = []
-    monkeypatch.setattr("sparsepath.rls.folds.ROWS_WORK", 0)  # else the rows would be asked
+    monkeypatch.setattr("sparsepath.rls.splits.model.ROWS_WORK", 0)  # else the rows would be asked
     set_up = FoldElimination._set_up
     monkeypatch.setattr(FoldElimination, "_set_up", lambda self: again.append(1) or set_up(self))
     rng = np.random.default_rng(0)

@@ -257,7 +257,7 @@ def test_large_enough_for_compiled_passes(monkeypatch):
     monkeypatch.setattr("sparsepath.data.blocks.BLOCK_NUMBERS", 64)
     monkeypatch.setattr("sparsepath.data.blocks.BLOCK_ROWS", 8)
     monkeypatch.setattr("sparsepath.rls.forms.CACHE_FROM", 1)
-    monkeypatch.setattr("sparsepath.rls.finders.CREDIT", -100)
+    monkeypatch.setattr("sparsepath.rls.leave_one_out.additions.CREDIT", -100)
     X, y = integers(70, 7)
     for kind in ("float64", "float32", "uint8", "int64"):
         given = np.asfortranarray(X.astype(kind))
@@ -725,7 +725,7 @@ def test_a_resumed_search_is_the_same_to_the_last_bit(
     tmp_path, monkeypatch, search, options, compiled
 ):
     if compiled:
-        monkeypatch.setattr("sparsepath.rls.state.COMPILED_FROM", 1)
+        monkeypatch.setattr("sparsepath.rls.leave_one_out.model.COMPILED_FROM", 1)
     for seed in (4, 6):
         case = correlated(seed, n=10)
         y = case.Y[:, 0]

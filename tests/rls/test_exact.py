@@ -23,7 +23,7 @@ from rls.comparing import (
     weights_of,
 )
 from slow_twins import rls
-from sparsepath.rls import candidates
+from sparsepath.rls.leave_one_out import projection as candidates
 
 LOSSES = ("squared", "absolute", "zero_one", "balanced")
 
@@ -205,8 +205,8 @@ def test_going_over_from_batches_to_passes_changes_nothing(monkeypatch, credit, 
     case = make("collinear", m=100, n=40, alpha=0.1, weighted=True, seed=7)
     design = design_of(case.X, case.sw, "three")
     expected = search(design, case.Y, case.alpha, 15, form="blocks", search=how)
-    monkeypatch.setattr("sparsepath.rls.finders.CREDIT", credit)
-    monkeypatch.setattr("sparsepath.rls.finders.COLUMNS_PER_STEP", 0)
+    monkeypatch.setattr("sparsepath.rls.leave_one_out.additions.CREDIT", credit)
+    monkeypatch.setattr("sparsepath.rls.leave_one_out.additions.COLUMNS_PER_STEP", 0)
     monkeypatch.setattr("sparsepath.rls.design.GRAM_BATCH", 3)
     design = design_of(case.X, case.sw, "three")
     same_steps(expected, search(design, case.Y, case.alpha, 15, form="bounds", search=how))
@@ -227,7 +227,7 @@ def test_all_columns_of_the_gram_matrix_at_once_change_nothing(kind, how, standa
 
 @pytest.mark.parametrize(("size", "limit"), [(2, 1 << 22), (3, 0)])
 def test_the_gram_matrix_is_not_filled_for_few_steps_or_little_data(monkeypatch, size, limit):
-    monkeypatch.setattr("sparsepath.rls.finders.GRAM_ALWAYS", limit)
+    monkeypatch.setattr("sparsepath.rls.leave_one_out.additions.GRAM_ALWAYS", limit)
     monkeypatch.setattr("sparsepath.rls.design.FIRST_GRAM_BATCH", 3)
     monkeypatch.setattr("sparsepath.rls.design.GRAM_BATCH", 3)
     case = make("tall", m=60, n=25, seed=1)
@@ -251,7 +251,7 @@ def test_compiled_loops_change_nothing(monkeypatch, kind, how, loss):
     case = make(kind, m=150, n=40, weighted=True, seed=5, classification=loss != "squared")
     given, asked = (case.Y, case.alpha, 12), {"search": how, "loss": loss}
     expected = search(design_of(case.X, case.sw), *given, form="blocks", **asked)
-    monkeypatch.setattr("sparsepath.rls.state.COMPILED_FROM", 1)
+    monkeypatch.setattr("sparsepath.rls.leave_one_out.model.COMPILED_FROM", 1)
     monkeypatch.setattr("sparsepath.rls.forms.COMPILED_FROM", 1)
     for form in ("fused", "bounds", "pass") if loss == "squared" else ("cache", "blocks"):
         design = design_of(case.X, case.sw, "three")
@@ -261,7 +261,7 @@ def test_compiled_loops_change_nothing(monkeypatch, kind, how, loss):
 def in_compiled_loops(case, loss, size):
     """Every way to compute a path, with all loops that are compiled for large data."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sparsepath.rls.state.COMPILED_FROM", 1)
+        patch.setattr("sparsepath.rls.leave_one_out.model.COMPILED_FROM", 1)
         patch.setattr("sparsepath.data.blocks.COMPILED_FROM", 1)
         patch.setattr("sparsepath.rls.forms.COMPILED_FROM", 1)
         dense = np.asfortranarray(case.X)
@@ -290,7 +290,7 @@ def test_longer_paths_in_compiled_loops_against_refits(kind, loss):
 @pytest.mark.parametrize("n_candidates", [1, 3])
 @pytest.mark.parametrize("k", [0, 3, 6])
 def test_candidates_are_projected_in_several_strips(k, n_candidates):
-    from sparsepath.rls.compiled import STRIP, take_off
+    from sparsepath.rls.leave_one_out.compiled import STRIP, take_off
 
     rng = np.random.default_rng(k)
     m = 2 * STRIP + 7
@@ -306,7 +306,7 @@ def test_candidates_are_projected_in_several_strips(k, n_candidates):
 
 @pytest.mark.parametrize("k", [0, 4, 6, 15])
 def test_one_candidate_is_projected_and_measured_in_several_strips(k):
-    from sparsepath.rls.compiled import STRIP, take_off_one
+    from sparsepath.rls.leave_one_out.compiled import STRIP, take_off_one
 
     rng = np.random.default_rng(k)
     m = 2 * STRIP + 7
@@ -321,7 +321,12 @@ def test_one_candidate_is_projected_and_measured_in_several_strips(k):
 
 
 def test_without_any_room_compiled_sums_are_infinite_or_say_so():
-    from sparsepath.rls.compiled import measure, measure_wrong, sum_absolute, sum_squares
+    from sparsepath.rls.leave_one_out.compiled import (
+        measure,
+        measure_wrong,
+        sum_absolute,
+        sum_squares,
+    )
 
     one, p = np.ones(9), np.full(9, 0.25)
     for share, inverse in ((np.inf, 0.25), (9 * 0.5**2 / 0.125**2, 0.125)):
@@ -342,12 +347,12 @@ def test_without_any_room_compiled_sums_are_infinite_or_say_so():
 
 
 def test_sums_of_the_chosen_columns_follow_additions_and_removals(monkeypatch):
-    from sparsepath.rls.finders import BoundFinder
-    from sparsepath.rls.losses import Loss
-    from sparsepath.rls.rows import mixture
-    from sparsepath.rls.state import State
+    from sparsepath.rls.criteria.losses import Loss
+    from sparsepath.rls.leave_one_out.additions import BoundFinder
+    from sparsepath.rls.leave_one_out.block import mixture
+    from sparsepath.rls.leave_one_out.model import State
 
-    monkeypatch.setattr("sparsepath.rls.state.COMPILED_FROM", 1)
+    monkeypatch.setattr("sparsepath.rls.leave_one_out.model.COMPILED_FROM", 1)
     case = make("tall", m=60, n=9, seed=1)
     state = State(design_of(case.X), case.Y, 1.0, Loss("squared"), BoundFinder("pass"))
     changes = (state.add, 3), (state.add, 5), (state.add, 0), (state.drop, 5), (state.add, 7)
@@ -365,7 +370,7 @@ def test_sums_of_the_chosen_columns_follow_additions_and_removals(monkeypatch):
 @pytest.mark.parametrize("how", ["forward", "floating"])
 def test_a_search_and_its_replay_agree_to_the_last_bit(tmp_path, monkeypatch, how, form, weighted):
     """A search by passes holds candidates by their products, a replay by products with Z."""
-    monkeypatch.setattr("sparsepath.rls.state.COMPILED_FROM", 1)
+    monkeypatch.setattr("sparsepath.rls.leave_one_out.model.COMPILED_FROM", 1)
     monkeypatch.setattr("sparsepath.data.blocks.COMPILED_FROM", 1)
     monkeypatch.setattr("sparsepath.rls.forms.COMPILED_FROM", 1)
     case = correlated(7, m=300, n=10)
@@ -396,7 +401,7 @@ def test_a_search_and_its_replay_agree_to_the_last_bit(tmp_path, monkeypatch, ho
 
 @pytest.mark.parametrize("form", ["bounds", "pass"])
 def test_well_conditioned_candidates_are_projected_once(monkeypatch, form):
-    monkeypatch.setattr("sparsepath.rls.state.COMPILED_FROM", 1)
+    monkeypatch.setattr("sparsepath.rls.leave_one_out.model.COMPILED_FROM", 1)
     monkeypatch.setattr(candidates, "_once_more", None)
     case = make("tall", m=300, n=20, seed=3)
     search(design_of(case.X), case.Y, 50.0, 12, form=form)
@@ -404,7 +409,7 @@ def test_well_conditioned_candidates_are_projected_once(monkeypatch, form):
 
 def test_what_the_gram_matrix_leaves_is_taken_off(monkeypatch):
     """Nearly collinear columns, no penalty: t from the Gram matrix alone would not do."""
-    monkeypatch.setattr("sparsepath.rls.state.COMPILED_FROM", 1)
+    monkeypatch.setattr("sparsepath.rls.leave_one_out.model.COMPILED_FROM", 1)
     again = []
     once_more = candidates._once_more
     monkeypatch.setattr(
@@ -432,10 +437,10 @@ def test_the_cache_agrees_with_evaluating_everybody(kind, loss):
 
 def test_the_bounds_spare_most_evaluations():
     from sparsepath.rls.constraints import Constraints
-    from sparsepath.rls.finders import BoundFinder
-    from sparsepath.rls.losses import Loss
+    from sparsepath.rls.criteria.losses import Loss
+    from sparsepath.rls.leave_one_out.additions import BoundFinder
+    from sparsepath.rls.leave_one_out.model import State
     from sparsepath.rls.search import Trail, forward
-    from sparsepath.rls.state import State
 
     case = make("tall", m=400, n=150, seed=3)
     for form in ("gram", "pass"):

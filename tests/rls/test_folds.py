@@ -38,7 +38,7 @@ from rls.comparing import (
 )
 from slow_twins import rls
 from sparsepath import InputError, SparseRLSRegressor
-from sparsepath.rls import split_sums
+from sparsepath.rls.splits import sums as split_sums
 
 SPLITTERS = {
     "kfold": KFold(3),

@@ -26,7 +26,7 @@ from sparsepath.data.blocks import turned
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
 from sparsepath.rls.forms import form_for, seconds
-from sparsepath.rls.fused import Fused
+from sparsepath.rls.leave_one_out.fused import Fused
 from sparsepath.rls.update import Costs, Update
 
 
@@ -106,7 +106,7 @@ def test_compiled_and_plain_against_refits(case, compiled):
     size = min(5, case.X.shape[1], counted - 3)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sparsepath.rls.forms.COMPILED_FROM", 0 if compiled else 1 << 40)
-        patch.setattr("sparsepath.rls.fused.EVERYONE", 0)
+        patch.setattr("sparsepath.rls.leave_one_out.fused.EVERYONE", 0)
         design = design_of(case.X, weights_of(case), "three")
         trail = search(design, case.Y, case.alpha, size, form="fused")
     check_forward(trail, judge_of(case), size)
@@ -223,7 +223,7 @@ def test_some_features_only_and_none():
 
 @pytest.mark.parametrize("everyone", [0, 1 << 14])
 def test_costs_are_weighed_as_in_the_other_forms(monkeypatch, everyone):
-    monkeypatch.setattr("sparsepath.rls.fused.EVERYONE", everyone)
+    monkeypatch.setattr("sparsepath.rls.leave_one_out.fused.EVERYONE", everyone)
     case = make("tall", m=60, n=15, seed=3)
     costs = Costs(np.random.default_rng(0).uniform(0.5, 5.0, 15), 20.0)
     expected, found = (
@@ -236,7 +236,7 @@ def test_costs_are_weighed_as_in_the_other_forms(monkeypatch, everyone):
 @pytest.mark.parametrize("how", ["forward", "floating", "swap"])
 def test_threads_change_no_bit(monkeypatch, how):
     monkeypatch.setattr("sparsepath.rls.forms.COMPILED_FROM", 0)
-    monkeypatch.setattr("sparsepath.rls.carried.PART_NUMBERS", 100)
+    monkeypatch.setattr("sparsepath.rls.leave_one_out.carried.PART_NUMBERS", 100)
     monkeypatch.setattr("sparsepath.data.threads.FEW", 0)
     case = make("targets", m=50, n=20, T=2, seed=4, weighted=True)
     trails = []

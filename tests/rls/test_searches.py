@@ -24,10 +24,10 @@ from rls.comparing import (
 )
 from slow_twins import rls
 from sparsepath import InputError, SparseRLSRegressor
-from sparsepath.rls.finders import BoundFinder, EveryFinder
-from sparsepath.rls.losses import Loss
+from sparsepath.rls.criteria.losses import Loss
+from sparsepath.rls.leave_one_out.additions import BoundFinder, EveryFinder
+from sparsepath.rls.leave_one_out.model import State, Update
 from sparsepath.rls.paths import Task, make_model
-from sparsepath.rls.state import State, Update
 
 KINDS = ("tall", "wide", "duplicate", "constant", "collinear", "targets", "ties", "sparse")
 

@@ -19,8 +19,9 @@ from sparsepath import (
     SparseRLSRegressor,
 )
 from sparsepath.errors import PathWarning
-from sparsepath.rls import fold_losses, split_sums
-from sparsepath.rls.splits import label_of, overlap, standard_error
+from sparsepath.rls.splits import losses as fold_losses
+from sparsepath.rls.splits import sums as split_sums
+from sparsepath.rls.splits.asked import label_of, overlap, standard_error
 
 M = 24
 GROUPS = np.arange(M) % 6
@@ -306,8 +307,8 @@ def test_sparse_data_stay_sparse(monkeypatch):
     rng = np.random.default_rng(0)
     X = sp.random_array((60, 3000), density=0.01, rng=rng, format="csr")
     y = np.where(X[:, :40].sum(1) + 0.1 * rng.standard_normal(60) > 0.2, 1, -1)
-    from sparsepath.rls import pairs
     from sparsepath.rls.design import Design
+    from sparsepath.rls.pairs import model as pairs
 
     for module in (fold_losses, pairs):
         monkeypatch.setattr(module, "KEPT_OF_SPARSE", 1000)
@@ -336,7 +337,7 @@ def test_sparse_data_stay_sparse(monkeypatch):
 
 
 def test_leaving_out_pairs_of_sparse_samples_in_strips(monkeypatch):
-    from sparsepath.rls import pairs
+    from sparsepath.rls.pairs import model as pairs
 
     case = make("collinear", m=24, n=6, seed=11, classification=True)
     kept = search(design_of(case.X), case.Y, 1.0, 4, search="floating", loss="auc")

@@ -7,7 +7,8 @@ from sklearn.linear_model import Ridge
 from sklearn.model_selection import KFold, cross_val_score
 
 from sparsepath import InputError, SelectionPath, SparseRLSRegressor, Step
-from sparsepath.rls import Surface, folds
+from sparsepath.rls import Surface
+from sparsepath.rls.splits import model as folds
 
 ALPHAS = [0.01, 1.0, 30.0, 1000.0]
 

@@ -192,7 +192,7 @@ def _rbf(task: str, parameters: Mapping[str, Any]) -> Any:
 
 
 def _lssvm_forward(task: str, parameters: Mapping[str, Any]) -> Any:
-    from sparsepath.rbf import LSSVMForwardRegressor
+    from sparsepath.kernel_machines import LSSVMForwardRegressor
 
     return LSSVMForwardRegressor(**parameters)
 

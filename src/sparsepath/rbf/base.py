@@ -11,8 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 from sparsepath.data.blocks import Floats
 from sparsepath.data.door import check_features, check_labels
 from sparsepath.errors import InputError
+from sparsepath.faces.arguments import dense, one_target, positive, whole
 from sparsepath.path import SelectionPath
-from sparsepath.rbf.arguments import dense, one_target, positive, whole
 from sparsepath.rbf.model import Model, Options, Training
 from sparsepath.running import CallbackSupportMixin, seed_of
 from sparsepath.selector import PathSelector

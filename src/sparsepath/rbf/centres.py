@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from sparsepath.data.blocks import Floats
 from sparsepath.errors import InputError
+from sparsepath.kernel_machines.reduced_rank import reconstruct
 from sparsepath.rbf.network import gaussians
-from sparsepath.rbf.reduced_rank import reconstruct
 
 PLACINGS = ("kmeans", "reconstruction")
 

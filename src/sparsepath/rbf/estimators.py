@@ -10,7 +10,7 @@ from sparsepath.data.blocks import Floats
 from sparsepath.data.door import check_features
 from sparsepath.data.threads import Threads
 from sparsepath.errors import warn_user
-from sparsepath.rbf.arguments import dense, mean_se, positive, weights_of
+from sparsepath.faces.arguments import dense, mean_se, positive, weights_of
 from sparsepath.rbf.base import _Regression, _SparseRBF, _TwoClasses, renumbered
 from sparsepath.rbf.centres import place_centres
 from sparsepath.rbf.model import Scaling, Trainer, Training, empty_model

@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_limits
 
 from sparsepath.data.blocks import Floats
 from sparsepath.data.threads import Threads
-from sparsepath.rbf.arguments import mean_se
+from sparsepath.faces.arguments import mean_se
 from sparsepath.rbf.base import renumbered
 from sparsepath.rbf.centres import place_centres
 from sparsepath.rbf.model import Options, empty_model, train

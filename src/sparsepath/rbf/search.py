@@ -13,7 +13,7 @@ from sparsepath.data.blocks import Floats
 from sparsepath.data.door import check_features
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError, warn_user
-from sparsepath.rbf.arguments import dense, positive, weights_of, whole
+from sparsepath.faces.arguments import dense, positive, weights_of, whole
 from sparsepath.rbf.base import _Regression, _SparseRBF, _TwoClasses
 from sparsepath.rbf.centres import place_centres
 from sparsepath.rbf.grid import Data, Follower, default_budgets, fold

@@ -17,8 +17,8 @@ from scipy.linalg import eigh
 
 from sparsepath.data.blocks import Floats
 from sparsepath.errors import InputError
+from sparsepath.rls.criteria.losses import ROOM, Loss, reach_of
 from sparsepath.rls.design import Design
-from sparsepath.rls.losses import ROOM, Loss, reach_of
 
 LARGEST = 20000  # the smaller side of X up to which an eigendecomposition is reasonable
 ROWS_AT_ONCE = 2048

@@ -24,9 +24,8 @@ from sparsepath.errors import InputError
 from sparsepath.path import CUT, SelectionPath
 from sparsepath.rls.alphas import alpha_grid, loo_errors
 from sparsepath.rls.constraints import parents_of
+from sparsepath.rls.criteria.losses import Loss
 from sparsepath.rls.design import Design
-from sparsepath.rls.groups import members_of
-from sparsepath.rls.losses import Loss
 from sparsepath.rls.parameters import (
     costs_of,
     flag,
@@ -52,9 +51,10 @@ from sparsepath.rls.paths import (
     so_far,
 )
 from sparsepath.rls.search import SEARCHES, Trail
-from sparsepath.rls.splits import Splits, read_splits
+from sparsepath.rls.splits.asked import Splits, read_splits
 from sparsepath.rls.surface import Surface
 from sparsepath.rls.update import Costs
+from sparsepath.rls.wrappers.groups import members_of
 from sparsepath.running import CallbackSupportMixin, Given
 from sparsepath.running.validation import validated
 from sparsepath.selector import PathSelector

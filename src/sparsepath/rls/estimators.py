@@ -16,7 +16,7 @@ from sparsepath.data.door import (
 )
 from sparsepath.errors import InputError
 from sparsepath.rls.base import SparseRLS
-from sparsepath.rls.losses import class_targets
+from sparsepath.rls.criteria.losses import class_targets
 from sparsepath.running import Given, fitting
 
 

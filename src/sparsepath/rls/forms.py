@@ -10,7 +10,7 @@ features and k steps they take about, in nanoseconds,
 The numbers are those of ``benchmarks/shapes.py`` on one core. The term 25 k/m says how much looser
 bounds become as leverages grow: more candidates have to be judged exactly. Whether the bounds take
 their products from the Gram matrix (tall data) or from passes over the data (sparse data, or where
-batches of columns did not serve) is found out step by step; see ``finders.py``.
+batches of columns did not serve) is found out step by step; see ``leave_one_out/additions.py``.
 
 Threads are left out: both forms share out their work, and the choice must not depend on them. The
 fused form needs a copy of the data in memory. Its loops are compiled for all but small data, where
@@ -20,8 +20,8 @@ everything is plain NumPy: a first fit need not wait for a compiler to be loaded
 import os
 from dataclasses import dataclass
 
+from sparsepath.rls.criteria.losses import Loss
 from sparsepath.rls.design import Design
-from sparsepath.rls.losses import Loss
 
 FORMS = ("auto", "fused", "bounds", "gram", "pass", "cache", "blocks")
 READ = 3.0  # nanoseconds per number: to copy or measure the data once

@@ -6,8 +6,8 @@ that differ only in their target, their sample weights or their rows. Each of th
 
 Small problems are searched by one compiled loop each, a thread per problem. Larger ones are
 searched as single ones are; if they are parts of the same rows and such a search takes the whole
-Gram matrix (``finders.py``), theirs come from one: products over all rows less those over the rows
-left out.
+Gram matrix (``leave_one_out/additions.py``), theirs come from one: products over all rows less
+those over the rows left out.
 """
 
 from collections.abc import Sequence
@@ -20,15 +20,15 @@ from numpy.typing import ArrayLike, NDArray
 from sparsepath.data.blocks import Floats
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
-from sparsepath.rls.candidates import SECOND_GO
-from sparsepath.rls.carried import columns_of
+from sparsepath.rls.criteria.losses import ROOM
 from sparsepath.rls.design import Design
-from sparsepath.rls.finders import BoundFinder
 from sparsepath.rls.forms import form_for
-from sparsepath.rls.fused import ROUNDING
-from sparsepath.rls.losses import ROOM
+from sparsepath.rls.leave_one_out.additions import BoundFinder
+from sparsepath.rls.leave_one_out.carried import columns_of
+from sparsepath.rls.leave_one_out.fused import ROUNDING
+from sparsepath.rls.leave_one_out.model import COLLINEAR, OFF_CENTRE, VANISHED
+from sparsepath.rls.leave_one_out.projection import SECOND_GO
 from sparsepath.rls.paths import Task, make_design, run
-from sparsepath.rls.state import COLLINEAR, OFF_CENTRE, VANISHED
 from sparsepath.rls.update import TIE, TIE_FLOOR
 
 COMPILED_NUMBERS = 1 << 22  # numbers in X up to which a problem is searched by one compiled loop
@@ -195,7 +195,7 @@ class _Problems:
     def _compiled(
         self, design: Design, Y: Floats, columns: Floats | None, out: Searches, i: int
     ) -> None:
-        from sparsepath.rls.compiled_many import forward
+        from sparsepath.rls.leave_one_out.compiled_many import forward
 
         if columns is None:
             columns = columns_of(design, np.arange(design.n_features))

@@ -17,24 +17,24 @@ from sparsepath.errors import InputError, warn_user
 from sparsepath.path import CUT, SelectionPath
 from sparsepath.rls.checkpoint import Checkpoint
 from sparsepath.rls.constraints import Constraints
+from sparsepath.rls.criteria.losses import COUNTING, Loss
 from sparsepath.rls.design import Design
-from sparsepath.rls.elimination import Elimination
-from sparsepath.rls.finders import BoundFinder, CacheFinder, EveryFinder, Follower
-from sparsepath.rls.fold_elimination import FoldElimination
-from sparsepath.rls.fold_losses import FoldLossModel
-from sparsepath.rls.folds import FoldModel
 from sparsepath.rls.forms import FORMS, TURNED_FROM, Form, default_memory, form_for
-from sparsepath.rls.fused import Fused
-from sparsepath.rls.groups import Grouped
-from sparsepath.rls.losses import COUNTING, Loss
-from sparsepath.rls.pairs import LeavePairOut, PairModel, RankModel
-from sparsepath.rls.queries import DisagreementModel, QuerySums, pairs_weigh
+from sparsepath.rls.leave_one_out.additions import BoundFinder, CacheFinder, EveryFinder, Follower
+from sparsepath.rls.leave_one_out.elimination import Elimination
+from sparsepath.rls.leave_one_out.fused import Fused
+from sparsepath.rls.leave_one_out.model import Finder, State
+from sparsepath.rls.pairs.model import LeavePairOut, PairModel, RankModel
+from sparsepath.rls.pairs.queries import DisagreementModel, QuerySums, pairs_weigh
 from sparsepath.rls.search import SEARCHES, Model, Trail
-from sparsepath.rls.split_sums import SplitSums
-from sparsepath.rls.splits import Split, Splits, has_order, label_of, named
-from sparsepath.rls.state import Finder, State
+from sparsepath.rls.splits.asked import Split, Splits, has_order, label_of, named
+from sparsepath.rls.splits.elimination import FoldElimination
+from sparsepath.rls.splits.losses import FoldLossModel
+from sparsepath.rls.splits.model import FoldModel
+from sparsepath.rls.splits.sums import SplitSums
 from sparsepath.rls.stopping import NoMistakes, Rule, StopRule, begun
 from sparsepath.rls.update import Costs, Update
+from sparsepath.rls.wrappers.groups import Grouped
 from sparsepath.steps import Move
 
 RESERVED = 128  # features for which there is room from the start

@@ -15,10 +15,10 @@ from sparsepath.data.door import check_features, check_target, check_weights, re
 from sparsepath.errors import InputError, warn_user
 from sparsepath.path import SelectionPath
 from sparsepath.rls.base import SparseRLS
+from sparsepath.rls.criteria.losses import NO_DECISION
 from sparsepath.rls.design import Design
-from sparsepath.rls.losses import NO_DECISION
+from sparsepath.rls.pairs.queries import LOSSES, Order, constant_within, standardize_within
 from sparsepath.rls.paths import Task
-from sparsepath.rls.queries import LOSSES, Order, constant_within, standardize_within
 from sparsepath.rls.search import Trail
 from sparsepath.running import Given, fitting
 

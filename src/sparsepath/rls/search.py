@@ -3,8 +3,8 @@
 A search asks its model two questions, ``find_best_update`` and ``apply_update``, its constraints
 (``constraints.py``) which features may enter and leave, and tells a ``Trail`` about every change.
 The trail keeps the best set of each size, the moves and the clock, and says when to stop. What is
-fitted and how it is judged is the model's business: exact leave-one-out (``state.py``) and folds
-(``folds.py``) are searched by the same code.
+fitted and how it is judged is the model's business: exact leave-one-out
+(``leave_one_out/model.py``) and folds (``splits/model.py``) are searched by the same code.
 """
 
 import time

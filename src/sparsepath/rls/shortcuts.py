@@ -20,12 +20,12 @@ from sparsepath.data.door import (
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
 from sparsepath.path import SelectionPath
+from sparsepath.rls.criteria.losses import COUNTING, LOSSES, class_targets
 from sparsepath.rls.design import Design
-from sparsepath.rls.losses import COUNTING, LOSSES, class_targets
 from sparsepath.rls.paths import Task, finish, make_design, make_model
 from sparsepath.rls.search import Model, Trail
 from sparsepath.rls.update import Update
-from sparsepath.rls.wrapped import Wrapped
+from sparsepath.rls.wrappers.wrapped import Wrapped
 
 
 class RLSState(Wrapped[Model]):

@@ -1,7 +1,7 @@
 r"""Is the best candidate better than chance? A permutation test of the largest gain (max-T).
 
-With S chosen, the least penalised squared error is J = y'Py (the letters of ``state.py``), and
-candidate x would take the share
+With S chosen, the least penalised squared error is J = y'Py (the letters of
+``leave_one_out/model.py``), and candidate x would take the share
 
     g(x) = (x'Py)^2 / (alpha + s) / y'Py
 

@@ -1,7 +1,7 @@
 r"""Columns that enter and leave as one: the columns of a one-hot code, the terms of a polynomial.
 
-With the letters of ``state.py``, a group of r columns has residuals W = X_g - Z T with T = Z'X_g
-and B = R^-1 T, and in the augmented space the products
+With the letters of ``leave_one_out/model.py``, a group of r columns has residuals W = X_g - Z T
+with T = Z'X_g and B = R^-1 T, and in the augmented space the products
 
     S = W'W + alpha B'B + alpha I  (r x r)        C = W'r + alpha B'(R^-1 a)  (r x T).
 
@@ -17,10 +17,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from sparsepath.data.blocks import Floats
 from sparsepath.errors import InputError
-from sparsepath.rls.folds import FoldModel
-from sparsepath.rls.state import COLLINEAR, State
+from sparsepath.rls.leave_one_out.model import COLLINEAR, State
+from sparsepath.rls.splits.model import FoldModel
 from sparsepath.rls.update import Costs, Second, Update, pick
-from sparsepath.rls.wrapped import Wrapped
+from sparsepath.rls.wrappers.wrapped import Wrapped
 
 
 def members_of(groups: ArrayLike, n: int) -> list[list[int]]:

@@ -1,6 +1,6 @@
 r"""Which feature to drop next.
 
-With the letters of ``state.py``, dropping feature b changes r to r - q tau and p to p + q^2, where
+With the letters of ``model.py``, dropping feature b changes r to r - q tau and p to p + q^2, where
 q is a unit vector of the augmented space, so that q_j^2 <= 1 - p_j. For the squared loss and
 u = r / p^2 before the step,
 
@@ -22,11 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.data.blocks import Floats
-from sparsepath.rls.rows import Rows
+from sparsepath.rls.leave_one_out.block import Rows
 from sparsepath.rls.update import Second, Update, limit, pick
 
 if TYPE_CHECKING:
-    from sparsepath.rls.state import State
+    from sparsepath.rls.leave_one_out.model import State
 
 BATCH = 8  # removals evaluated at once
 FIRST_BATCH = 2  # and at first

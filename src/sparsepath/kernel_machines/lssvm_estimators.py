@@ -14,9 +14,9 @@ from sparsepath.data.door import (
 )
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
-from sparsepath.rbf.arguments import dense, weights_of
-from sparsepath.rbf.kernel_machine import _KernelMachine, _SeveralTargets, left_out
-from sparsepath.rbf.lssvm import LSSVM, gaussian_kernel
+from sparsepath.faces.arguments import dense, weights_of
+from sparsepath.kernel_machines.kernel_machine import _KernelMachine, _SeveralTargets, left_out
+from sparsepath.kernel_machines.lssvm import LSSVM, gaussian_kernel
 
 
 class _LSSVM(_KernelMachine):

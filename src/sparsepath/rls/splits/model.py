@@ -2,7 +2,8 @@ r"""Exact cross-validation over any splits, from sums of products: after them no
 
 For a split with training part and test part let K = X'X over the training rows, centred there,
 and let D hold the same products over the test rows, centred with the *training* means. With the
-letters of ``state.py`` on the training part (t = Z'x, pivot = alpha + s) and, on the test rows,
+letters of ``leave_one_out/model.py`` on the training part (t = Z'x, pivot = alpha + s) and, on the
+test rows,
 
     d_i   what is left of column i after regression on the chosen features, training coefficients
     e     what is left of the target
@@ -21,7 +22,7 @@ would be larger than the data, from one product X'V per step, V holding x_b on e
 Rounding. Sums of products know what is left of a column to 1e-16 of its square, and with
 A = K + alpha I of the chosen features everything is blurred by the largest K_jj (A^-1)_jj. A
 candidate of which less than ``FINE`` of its square is left, and every candidate once that number
-has reached 1 / ``FINE``, is judged from the rows (``fold_rows.py``), unless the data are so large
+has reached 1 / ``FINE``, is judged from the rows (``rows.py``), unless the data are so large
 that it would take too long.
 """
 
@@ -35,9 +36,9 @@ from numpy.typing import NDArray
 from sparsepath.data.blocks import Floats
 from sparsepath.errors import InputError
 from sparsepath.rls.design import Design
-from sparsepath.rls.fold_rows import STRIP, RowFits, coefficients
-from sparsepath.rls.split_sums import SplitSums
-from sparsepath.rls.splits import Split, standard_error
+from sparsepath.rls.splits.asked import Split, standard_error
+from sparsepath.rls.splits.rows import STRIP, RowFits, coefficients
+from sparsepath.rls.splits.sums import SplitSums
 from sparsepath.rls.update import Costs, Second, Update, pick
 
 COLLINEAR = 1e-12  # part of a column's square that is left, from which it counts as nothing
@@ -144,7 +145,7 @@ class FoldModel:
     def _judge(self, f: int, residuals: Floats, reach: Floats) -> Floats:
         """What residuals cost on the test rows of split f: rows x T x models to models.
 
-        ``reach`` is that of each model; see ``losses.py``. Squares do not ask for it.
+        ``reach`` is that of each model; see ``criteria/losses.py``. Squares do not ask for it.
         """
         return self._squares(f, residuals)
 
@@ -190,7 +191,7 @@ class FoldModel:
         return bool(self.sse.sum() <= VANISHED * self._sse0.sum())
 
     def standard_error(self) -> float:
-        """Standard error of the mean over splits (see ``splits.py``); NaN for a single one."""
+        """Standard error of the mean over splits (see ``asked.py``); NaN for a single one."""
         return standard_error(self.fold_errors, self.sums.overlap)
 
     def find_best_update(

@@ -1,6 +1,6 @@
 """Compiled loops over pairs of samples: all pairs left out in turn, or pairs in the wrong order.
 
-The letters are those of ``pairs.py``. The loops over pairs keep nothing of the size of the pairs.
+The letters are those of ``model.py``. The loops over pairs keep nothing of the size of the pairs.
 """
 
 from collections.abc import Callable

@@ -1,6 +1,6 @@
 """P X of a block of rows in memory: every candidate is judged in one pass over it.
 
-The letters are those of ``state.py``. Rows of the cache are columns of X, less their part in the
+The letters are those of ``model.py``. Rows of the cache are columns of X, less their part in the
 chosen ones, contiguous along the samples.
 """
 
@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.data.blocks import Floats
-from sparsepath.rls.losses import ROOM
+from sparsepath.rls.criteria.losses import ROOM
 
 if TYPE_CHECKING:
-    from sparsepath.rls.rows import Rows
+    from sparsepath.rls.leave_one_out.block import Rows
 
 BATCH = 32  # columns of P X computed at once
 
@@ -35,7 +35,7 @@ class Cache:
     """
 
     def __init__(self, rows: "Rows", means: Floats, scales: Floats, t: Floats) -> None:
-        from sparsepath.rls.compiled import AT_ONCE
+        from sparsepath.rls.leave_one_out.compiled import AT_ONCE
 
         n = len(rows.live)
         signs = rows.Y[:, 0] if rows.loss.counts else 1.0
@@ -71,7 +71,7 @@ class Cache:
 
         As P X stands since ``score``; for the losses that count.
         """
-        from sparsepath.rls.compiled import sum_squares
+        from sparsepath.rls.leave_one_out.compiled import sum_squares
 
         out, r = np.empty(len(features)), rows.Y[:, 0] * rows.r[:, 0]
         places = np.searchsorted(rows.live, features)
@@ -94,7 +94,7 @@ class Cache:
         inverse: Floats,
         blur: Floats,
     ) -> Floats:
-        from sparsepath.rls.compiled import count_wrong, count_wrong_writing
+        from sparsepath.rls.leave_one_out.compiled import count_wrong, count_wrong_writing
 
         out, signs = np.empty(len(new)), rows.Y[:, 0]
         q, r, g = signs * q, signs * rows.r[:, 0], rows.g
@@ -117,7 +117,7 @@ class Cache:
         inverse: Floats,
         blur: Floats,
     ) -> Floats:
-        from sparsepath.rls.compiled import sum_absolute
+        from sparsepath.rls.leave_one_out.compiled import sum_absolute
 
         out, r = np.empty(len(new)), rows.r[:, 0]
         v = np.divide(rows.v, rows.g, where=rows.g > 0, out=np.zeros(len(rows.g)))

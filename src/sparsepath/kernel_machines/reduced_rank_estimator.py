@@ -12,10 +12,10 @@ from sparsepath.data.door import (
     column_indices,
 )
 from sparsepath.data.threads import Threads
-from sparsepath.rbf.arguments import dense, positive, whole
-from sparsepath.rbf.kernel_machine import _KernelMachine, _SeveralTargets
-from sparsepath.rbf.lssvm import Block, gaussian_kernel
-from sparsepath.rbf.reduced_rank import ReducedRank, reconstruct
+from sparsepath.faces.arguments import dense, positive, whole
+from sparsepath.kernel_machines.kernel_machine import _KernelMachine, _SeveralTargets
+from sparsepath.kernel_machines.lssvm import Block, gaussian_kernel
+from sparsepath.kernel_machines.reduced_rank import ReducedRank, reconstruct
 
 
 class ReducedRankKernelRidge(_SeveralTargets, _KernelMachine):

@@ -33,11 +33,11 @@ from scipy.linalg import lapack, qr_delete
 
 from sparsepath.data.blocks import COMPILED_FROM, Floats
 from sparsepath.errors import InputError
-from sparsepath.rls.candidates import Candidates
+from sparsepath.rls.criteria.losses import Loss, reach_of
 from sparsepath.rls.design import Design
-from sparsepath.rls.losses import Loss, reach_of
-from sparsepath.rls.removals import best_removal, removal_errors
-from sparsepath.rls.rows import Measured, Rows, Weighed, added
+from sparsepath.rls.leave_one_out.block import Measured, Rows, Weighed, added
+from sparsepath.rls.leave_one_out.projection import Candidates
+from sparsepath.rls.leave_one_out.removals import best_removal, removal_errors
 from sparsepath.rls.update import Costs, Update
 
 COLLINEAR = 1e-10  # norm left of a column, over its norm, that counts as nothing

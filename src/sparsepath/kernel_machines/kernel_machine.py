@@ -14,8 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 from sparsepath.data.blocks import Floats
 from sparsepath.data.door import check_features, check_target, check_weights, refuse_constant
 from sparsepath.errors import InputError
-from sparsepath.rbf.arguments import dense, positive, weights_of
-from sparsepath.rbf.lssvm import Block, gaussian_kernel, residuals, squared_distances
+from sparsepath.faces.arguments import dense, positive, weights_of
+from sparsepath.kernel_machines.lssvm import Block, gaussian_kernel, residuals, squared_distances
 from sparsepath.running import Predictor
 
 GAMMAS = np.logspace(-1, 6, 15)

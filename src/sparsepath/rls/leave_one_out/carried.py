@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.data.blocks import Floats
+from sparsepath.rls.criteria.losses import ROOM
 from sparsepath.rls.design import Design
-from sparsepath.rls.losses import ROOM
 
 PART_NUMBERS = 1 << 16  # numbers in the rows that a thread takes at once, at least
 PARTS = 4  # parts that every thread takes in turn
@@ -100,7 +100,7 @@ class Columns:
     def _compiled_sums(
         self, live: NDArray[np.bool_], V: Floats, W: Floats, write: bool
     ) -> tuple[Floats, Floats]:
-        from sparsepath.rls.compiled_fused import follow
+        from sparsepath.rls.leave_one_out.compiled_fused import follow
 
         n, m, change = len(self.rows), self.design.n_samples, self.pending
         if change is None:
@@ -136,7 +136,7 @@ class Columns:
         """Sums of ((r - z tau) / (p - z^2 inverse))^2 for some rows; infinite without room in p."""
         m, change = self.design.n_samples, self.pending
         if self.compiled:
-            from sparsepath.rls.compiled_fused import judge
+            from sparsepath.rls.leave_one_out.compiled_fused import judge
 
             D = p if change is None else change.D
             f = np.zeros(0) if change is None else self._f

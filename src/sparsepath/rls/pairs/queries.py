@@ -12,11 +12,11 @@ so that pairs never have to be written out: it is least squares on rows that are
 their query and weigh u_i U_q, without intercept. A part of the rows (a training or a test part)
 has the pairs that lie in it, so each query is centred and weighed *within the part*: a query that
 is left out as a whole, the usual case, leaves those of the others as they were. All that
-``folds.py`` needs of a part are its sums of products; with these instead of sums over samples it
-gives the exact pairwise criterion: half the mean of (d_i - d_j)^2 over pairs, so that it is on the
-scale of a squared error per sample (half the mean squared difference of two draws is their
-variance). Twice the pairs of a part, both orders, weigh U_q^2 - sum_i u_i^2, by which the sum above
-is divided.
+``splits/model.py`` needs of a part are its sums of products; with these instead of sums over
+samples it gives the exact pairwise criterion: half the mean of (d_i - d_j)^2 over pairs, so that it
+is on the scale of a squared error per sample (half the mean squared difference of two draws is
+their variance). Twice the pairs of a part, both orders, weigh U_q^2 - sum_i u_i^2, by which the sum
+above is divided.
 """
 
 from collections.abc import Sequence
@@ -27,11 +27,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from sparsepath.data.blocks import Floats
+from sparsepath.rls.criteria.losses import NO_DECISION, SQUARED
 from sparsepath.rls.design import CONSTANT, Design
-from sparsepath.rls.fold_losses import FoldLossModel
-from sparsepath.rls.losses import NO_DECISION, SQUARED
-from sparsepath.rls.split_sums import ROWS_AT_ONCE, SplitSums
-from sparsepath.rls.splits import Split
+from sparsepath.rls.splits.asked import Split
+from sparsepath.rls.splits.losses import FoldLossModel
+from sparsepath.rls.splits.sums import ROWS_AT_ONCE, SplitSums
 
 LOSSES = ("squared", "disagreement")
 
@@ -197,7 +197,7 @@ class Order(NamedTuple):
         ``scores`` is rows x models, and scores of a model that differ by no more than its ``blur``
         are not told apart.
         """
-        from sparsepath.rls.compiled_pairs import sum_disorder
+        from sparsepath.rls.pairs.compiled import sum_disorder
 
         out = np.empty(scores.shape[1])
         given = np.ascontiguousarray(scores[self.rows].T)

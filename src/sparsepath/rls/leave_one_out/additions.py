@@ -4,7 +4,7 @@ r"""Which feature to add next: three ways to the same answer.
 P X kept in memory, one fused pass per step. ``BoundFinder``, for the squared loss, needs to
 evaluate only a few candidates:
 
-Adding a feature only lowers p. With the letters of ``state.py``, u = r / p^2 before the step,
+Adding a feature only lowers p. With the letters of ``model.py``, u = r / p^2 before the step,
 tau = c/pivot, h = x'Pu and q = |z|^2,
 
     LOO(x)  >=  sum_j (r_j - z_j tau)^2 / p_j^2  >=  u'r - 2 tau h + tau^2 q.
@@ -37,10 +37,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.data.blocks import Floats
-from sparsepath.rls.cache import Cache
 from sparsepath.rls.design import GRAM_BATCH, Design
-from sparsepath.rls.rows import Rows, Weighed, added
-from sparsepath.rls.state import Change, State, triangular
+from sparsepath.rls.leave_one_out.block import Rows, Weighed, added
+from sparsepath.rls.leave_one_out.cache import Cache
+from sparsepath.rls.leave_one_out.model import Change, State, triangular
 from sparsepath.rls.update import Second, Update, limit, pick
 
 BATCH = 8  # candidates evaluated at once
@@ -78,7 +78,7 @@ class EveryFinder:
 
 
 class Follower:
-    """Follows a state and knows s, c, b2 and t, the letters of ``state.py``, for every feature.
+    """Follows a state and knows s, c, b2 and t, the letters of ``model.py``, for every feature.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """Columns of candidates, less their part in the chosen ones, as the blocks of rows keep them.
 
-With the letters of ``state.py``: t = Z'x, w = x - Z t. Several candidates at a time are judged and
+With the letters of ``model.py``: t = Z'x, w = x - Z t. Several candidates at a time are judged and
 forgotten. A single one is held: if it is added next, nothing has to be computed again.
 """
 
@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.data.blocks import Floats
-from sparsepath.rls.rows import Rows, added, mixture
+from sparsepath.rls.leave_one_out.block import Rows, added, mixture
 
 if TYPE_CHECKING:
-    from sparsepath.rls.state import State
+    from sparsepath.rls.leave_one_out.model import State
 
 SECOND_GO = 1e-2  # norm left of a column, over its norm, below which it is projected once more
 OVERLAP = 1e-13  # what may be left of the chosen columns in a candidate, over its norm

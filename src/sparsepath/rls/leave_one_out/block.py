@@ -1,9 +1,9 @@
 """The part of a model's state that lives with a block of rows.
 
-The driver (``state.py``) never sees a vector of length m. It asks each block for a few sums, adds
+The driver (``model.py``) never sees a vector of length m. It asks each block for a few sums, adds
 them up and sends small things back: coefficients of candidates, never columns. The same driver
 serves one block in memory, many blocks on threads, and blocks that live elsewhere. The letters are
-those of ``state.py``; W holds the candidates at hand, z in its derivation.
+those of ``model.py``; W holds the candidates at hand, z in its derivation.
 """
 
 import copy
@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.data.blocks import Floats, RowBlock, products
-from sparsepath.rls.losses import ROOM, SQUARED, Loss, per_weight
+from sparsepath.rls.criteria.losses import ROOM, SQUARED, Loss, per_weight
 
 if TYPE_CHECKING:
-    from sparsepath.rls.cache import Cache
+    from sparsepath.rls.leave_one_out.cache import Cache
 
 STRIP = 4096  # rows scored at once: a few candidates' worth stays in cache
 MANY = 8  # candidates from which a product of matrices is faster than the compiled loop
@@ -171,7 +171,7 @@ class Rows:
 
     def take_off(self, t: Floats) -> tuple[Floats, Floats]:
         """Take Z t off w, the candidate held; return Z'u and [w'w, w'r, w'Z mixture]."""
-        from sparsepath.rls.compiled import take_off_one
+        from sparsepath.rls.leave_one_out.compiled import take_off_one
 
         out = np.empty(self.size)
         r = self.r[:, 0]
@@ -214,7 +214,7 @@ class Rows:
 
     def _project(self, W: Floats, t: Floats) -> tuple[Floats, Floats]:
         if self._large and W.shape[1] < MANY:
-            from sparsepath.rls.compiled import take_off
+            from sparsepath.rls.leave_one_out.compiled import take_off
 
             squares, across = np.empty(W.shape[1]), np.empty((W.shape[1], self.r.shape[1]))
             take_off(self.Z.T, t, W.T, self.r.T, squares, across)
@@ -242,7 +242,7 @@ class Rows:
         """
         out = np.zeros(len(pivots))
         if self._squared or (squared and self.is_compiled):
-            from sparsepath.rls.compiled import sum_squares
+            from sparsepath.rls.leave_one_out.compiled import sum_squares
 
             inverse, steps = 1.0 / pivots, np.ascontiguousarray(tau[:, 0])
             sum_squares(W.T, self.r[:, 0], self.p, self.share, steps, inverse, ROOM, out)
@@ -311,7 +311,7 @@ class Rows:
         z = self.held
         q = self._Z[:, self.size]
         if self.is_compiled:
-            from sparsepath.rls.compiled import adopt
+            from sparsepath.rls.leave_one_out.compiled import adopt
 
             part = mixture(self.block.shape[1])[self.size]
             adopt(z, root, tau[0], part, q, self.r[:, 0], self.p, self._mixed)
@@ -350,14 +350,14 @@ class Rows:
         """Sums over the rows of the model as it stands; for the squared loss, also of u."""
         sums: tuple[float, ...] | None = None
         if self._squared:
-            from sparsepath.rls.compiled import measure
+            from sparsepath.rls.leave_one_out.compiled import measure
 
             r, u = self.r[:, 0], self.u[:, 0]
             given = (r, self.p, self.share, self.g, self.v, about, ROOM)
             sums = measure(*given, self._losses, u)
             self.weighed = Weighed(*np.array(sums[5:])[:, None])
         elif self.is_compiled and self.loss.counts:
-            from sparsepath.rls.compiled import measure_wrong
+            from sparsepath.rls.leave_one_out.compiled import measure_wrong
 
             y, r = self.Y[:, 0], self.r[:, 0]
             sums = measure_wrong(y, r, self.p, self.g, self.v, about, blur, ROOM, self._losses)

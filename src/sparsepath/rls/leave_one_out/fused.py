@@ -1,8 +1,8 @@
 r"""Leave-one-out search with P X in memory: every column carries its residual and its coefficients.
 
-With the letters of ``state.py``, let b_i be the ridge coefficients of column i on the chosen
+With the letters of ``model.py``, let b_i be the ridge coefficients of column i on the chosen
 columns S and z_i = x_i - X_S b_i what they leave of it, for every column outside S and in the same
-way for the target (r and w). In the augmented space of ``state.py`` these are residuals of
+way for the target (r and w). In the augmented space of ``model.py`` these are residuals of
 ordinary least squares, so that with
 
     <i, j>  =  z_i'z_j + alpha b_i'b_j              pivot_i  =  <i, i> + alpha
@@ -18,7 +18,7 @@ from Q, an orthonormal basis of the chosen columns whose last coordinates are th
 of coordinates tells the direction, and a reflection takes it out of the basis.
 
 One pass over the rows makes a change and takes the sums that bound every candidate from below, the
-bound of ``finders.py`` with sum z^2/p^2 in place of |z|^2. Candidates are then judged exactly, in
+bound of ``additions.py`` with sum z^2/p^2 in place of |z|^2. Candidates are then judged exactly, in
 the order of the bound, until the next bound exceeds the best value.
 
 Rounding. Products are taken with what is left of the columns, as in modified Gram-Schmidt, which is
@@ -34,11 +34,11 @@ from numpy.typing import NDArray
 
 from sparsepath.data.blocks import Floats
 from sparsepath.errors import InputError
-from sparsepath.rls.candidates import SECOND_GO
-from sparsepath.rls.carried import PART_NUMBERS, Change, Columns, columns_of
+from sparsepath.rls.criteria.losses import ROOM
 from sparsepath.rls.design import Design
-from sparsepath.rls.losses import ROOM
-from sparsepath.rls.state import COLLINEAR, OFF_CENTRE, VANISHED
+from sparsepath.rls.leave_one_out.carried import PART_NUMBERS, Change, Columns, columns_of
+from sparsepath.rls.leave_one_out.model import COLLINEAR, OFF_CENTRE, VANISHED
+from sparsepath.rls.leave_one_out.projection import SECOND_GO
 from sparsepath.rls.update import Costs, Update, limit, pick
 
 ROUNDING = 1e-11  # part of the sums in a bound that may be rounding

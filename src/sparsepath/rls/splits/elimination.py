@@ -1,6 +1,6 @@
 r"""Backward search over splits: a removal changes everything by rank one.
 
-With the letters of ``folds.py``, of every split let A = K + alpha I over the chosen features,
+With the letters of ``model.py``, of every split let A = K + alpha I over the chosen features,
 w = A^-1 c its training coefficients, B = A^-1 D A^-1 and h = A^-1 (D w - e'd), e'd being the
 products of the test columns with the test target. Dropping l changes w to w - (A^-1)_l phi with
 phi = w_l / (A^-1)_ll, and the squared test error to
@@ -24,7 +24,7 @@ from scipy.linalg import lapack
 
 from sparsepath.data.blocks import Floats
 from sparsepath.errors import InputError
-from sparsepath.rls.folds import COLLINEAR, FINE, FoldModel
+from sparsepath.rls.splits.model import COLLINEAR, FINE, FoldModel
 
 LEFT = 1e-3  # part of a diagonal element of A^-1 that is left, below which all is set up again
 

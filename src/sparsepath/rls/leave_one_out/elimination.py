@@ -1,6 +1,6 @@
 r"""Backward search at the price of one reading of the chosen columns per removal.
 
-With the letters of ``state.py``, N = X_S A^-1 (m x k) and d = diag A^-1, dropping b changes
+With the letters of ``model.py``, N = X_S A^-1 (m x k) and d = diag A^-1, dropping b changes
 
     r + N_b w_b / d_b          p + N_b^2 / d_b          N_l - f_l N_b,   f_l = (A^-1)_lb / d_b,
 
@@ -33,11 +33,11 @@ from scipy.linalg import lapack
 
 from sparsepath.data.blocks import Floats
 from sparsepath.errors import InputError
-from sparsepath.rls.candidates import SECOND_GO
-from sparsepath.rls.carried import PART_NUMBERS, columns_of
+from sparsepath.rls.criteria.losses import ROOM, Loss
 from sparsepath.rls.design import Design
-from sparsepath.rls.losses import ROOM, Loss
-from sparsepath.rls.state import COLLINEAR, OFF_CENTRE, VANISHED
+from sparsepath.rls.leave_one_out.carried import PART_NUMBERS, columns_of
+from sparsepath.rls.leave_one_out.model import COLLINEAR, OFF_CENTRE, VANISHED
+from sparsepath.rls.leave_one_out.projection import SECOND_GO
 from sparsepath.rls.update import Costs, Update, pick
 
 WIDE = 1.5  # features over samples from which the wide form is used,
@@ -275,7 +275,7 @@ class Elimination:
             self._errors[doubtful] = self._judged(doubtful)
 
     def _compiled_pass(self, row: Floats, d: float) -> None:
-        from sparsepath.rls.compiled_fused import eliminate
+        from sparsepath.rls.leave_one_out.compiled_fused import eliminate
 
         X = self._X if self._wide else np.zeros((0, 0))
         a = np.zeros((0, 0)) if self._wide else np.ascontiguousarray(self._a.T)

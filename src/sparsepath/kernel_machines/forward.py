@@ -10,9 +10,9 @@ from sklearn.base import RegressorMixin
 from sparsepath.data.blocks import Floats
 from sparsepath.data.door import check_features
 from sparsepath.data.threads import Threads
-from sparsepath.rbf.arguments import dense, one_target, whole
-from sparsepath.rbf.kernel_machine import KernelModel, _KernelMachine, grid, left_out
-from sparsepath.rbf.lssvm import LSSVM, Block, best_addition, gaussian_kernel
+from sparsepath.faces.arguments import dense, one_target, whole
+from sparsepath.kernel_machines.kernel_machine import KernelModel, _KernelMachine, grid, left_out
+from sparsepath.kernel_machines.lssvm import LSSVM, Block, best_addition, gaussian_kernel
 from sparsepath.running import Callback, CallbackSupportMixin, Found, Given, Run, Trail, fitting
 from sparsepath.selector import PathSelector
 from sparsepath.steps import Step

@@ -1,4 +1,4 @@
-"""Sums of products over the training and test parts of splits, from which ``folds.py`` works."""
+"""Sums of products over the training and test parts of splits, from which ``model.py`` works."""
 
 from collections.abc import Sequence
 
@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from sparsepath.data.blocks import Floats
 from sparsepath.errors import InputError
 from sparsepath.rls.design import Design
-from sparsepath.rls.splits import Split, overlap
-from sparsepath.rls.state import OFF_CENTRE
+from sparsepath.rls.leave_one_out.model import OFF_CENTRE
+from sparsepath.rls.splits.asked import Split, overlap
 
 GRAM_NUMBERS = 1 << 25  # numbers in the Gram matrices of all parts that are always affordable
 MANY_PARTS = 48  # from which each part is read by itself rather than all of them from one product
@@ -79,7 +79,7 @@ class SplitSums:
         nothing = (left <= STILL * self.squares[train]).any(0)
         return nothing & ~design.constant & (alpha <= (OFF_CENTRE * design.sizes) ** 2)
 
-    # What a part is: rows with their weights (``queries.py`` has another answer) -----------------
+    # What a part is: rows with their weights (``pairs/queries.py`` has another answer) ---
 
     memory = np.inf  # bytes that may be used to keep what is left of the test rows
     plain = True  # whether the rows of a part, with their weights, are all there is to it

@@ -1,7 +1,7 @@
 r"""Leave-pair-out: ranking and the area under the ROC curve by exact cross-validation.
 
 For a pair of samples i and j the model is fitted without both and has to rank them. With P, r and
-g of ``state.py``, leaving out rows B = {i, j} gives the residuals
+g of ``leave_one_out/model.py``, leaving out rows B = {i, j} gives the residuals
 
     (e_i g_i, e_j g_j) = (P_BB)^-1 (r_i, r_j),        f = y - e.
 
@@ -36,11 +36,11 @@ from numpy.typing import NDArray
 
 from sparsepath.data.blocks import Floats
 from sparsepath.errors import InputError
+from sparsepath.rls.criteria.losses import NO_DECISION, ROOM, reach_of
 from sparsepath.rls.design import Design
-from sparsepath.rls.fold_losses import KEPT_OF_SPARSE
-from sparsepath.rls.fold_rows import STRIP
-from sparsepath.rls.losses import NO_DECISION, ROOM, reach_of
-from sparsepath.rls.state import COLLINEAR, OFF_CENTRE, VANISHED
+from sparsepath.rls.leave_one_out.model import COLLINEAR, OFF_CENTRE, VANISHED
+from sparsepath.rls.splits.losses import KEPT_OF_SPARSE
+from sparsepath.rls.splits.rows import STRIP
 from sparsepath.rls.update import Costs, Second, Update, pick
 
 MOST_SAMPLES = 10000
@@ -292,7 +292,7 @@ class LeavePairOut(ABC):
         own: Floats | None = None,
     ) -> float:
         """The sum over pairs after a change; scores are told apart as far as ``reach`` allows."""
-        from sparsepath.rls.compiled_pairs import sum_pairs
+        from sparsepath.rls.pairs.compiled import sum_pairs
 
         before = self._reach[self.chosen].sum()
         blur = self._spread * (NO_DECISION * min(reach, 1.0) + ROUNDING * min(before, 1.0))

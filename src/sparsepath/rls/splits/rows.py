@@ -1,10 +1,10 @@
 r"""Fits to training parts from the rows, where sums of products have lost too many digits.
 
-``folds.py`` works with sums of products. They are exact to 1e-16 of a column's square, so that what
+``model.py`` works with sums of products. They are exact to 1e-16 of a column's square, so that what
 is left of a column after regression on others is known to ten digits if that is 1e-6 of the square,
 and to two if it is 1e-14. Columns that are nearly collinear, or nearly constant, within a training
-part are therefore looked at in the rows themselves. With the letters of ``state.py``, for the
-training rows of a split, g the roots of the weights,
+part are therefore looked at in the rows themselves. With the letters of ``leave_one_out/model.py``,
+for the training rows of a split, g the roots of the weights,
 
     [g X_S; sqrt(alpha) I] = [Z; L] R     orthonormal times triangular      a = Z'(g y)
     candidate x:  [w; l] = [g x; 0] - [Z; L] t      t = Z'(g x), twice
@@ -24,8 +24,8 @@ from scipy.linalg import solve_triangular
 
 from sparsepath.data.blocks import Floats
 from sparsepath.rls.design import Design
-from sparsepath.rls.splits import Split
-from sparsepath.rls.state import COLLINEAR, OFF_CENTRE
+from sparsepath.rls.leave_one_out.model import COLLINEAR, OFF_CENTRE
+from sparsepath.rls.splits.asked import Split
 
 STRIP = 1 << 20  # numbers of candidates' columns looked at at once
 

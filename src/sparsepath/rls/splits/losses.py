@@ -1,7 +1,7 @@
 """Losses other than the squared one over the test parts of splits.
 
 A count of mistakes does not follow from sums of products: every candidate's predictions are needed.
-They are at hand if d_i, what is left of column i on the test rows (``folds.py``), is kept for all
+They are at hand if d_i, what is left of column i on the test rows (``model.py``), is kept for all
 columns: candidate i changes the residuals e to e - omega_i d_i, and choosing b changes d_i to
 d_i - u_i d_b. Where that would take too much memory, or fill in the zeros of sparse data, only the
 d of the chosen features are kept and those of the others computed for some columns at a time. The
@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.data.blocks import Floats
+from sparsepath.rls.criteria.losses import Loss, reach_of
 from sparsepath.rls.design import Design
-from sparsepath.rls.fold_rows import STRIP
-from sparsepath.rls.folds import FoldModel
-from sparsepath.rls.losses import Loss, reach_of
-from sparsepath.rls.split_sums import SplitSums
-from sparsepath.rls.splits import Split, standard_error
+from sparsepath.rls.splits.asked import Split, standard_error
+from sparsepath.rls.splits.model import FoldModel
+from sparsepath.rls.splits.rows import STRIP
+from sparsepath.rls.splits.sums import SplitSums
 
 NUMBERS = 1 << 18  # candidates' residuals judged at once
 KEPT_OF_SPARSE = 1 << 22  # numbers of d that are kept if the zeros of the data are implicit
@@ -102,7 +102,7 @@ class FoldLossModel(FoldModel):
         return float(errors.sum() if self.pooled else errors.mean())
 
     def standard_error(self) -> float:
-        """Standard error of the mean over splits (see ``splits.py``); NaN for a single one."""
+        """Standard error of the mean over splits (see ``asked.py``); NaN for a single one."""
         shares = np.array([v.sum() for v in self._v])
         return standard_error(self.fold_errors / shares, self.sums.overlap)
 
@@ -192,7 +192,7 @@ class FoldLossModel(FoldModel):
     def _judge(self, f: int, residuals: Floats, reach: Floats) -> Floats:
         """Sums of v * loss over the test rows of split f, for residuals rows x T x models.
 
-        ``reach`` is that of each model; see ``losses.py``.
+        ``reach`` is that of each model; see ``criteria/losses.py``.
         """
         test = self.sums.pairs[f][1]
         g, v = self._g[f], self._v[f]

@@ -1,0 +1,1 @@
+"""What the scikit-learn faces of all methods share."""

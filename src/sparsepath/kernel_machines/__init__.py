@@ -1,0 +1,12 @@
+"""Kernel rivals: least squares support vector machines, their forward search, reduced rank."""
+
+from sparsepath.kernel_machines.forward import LSSVMForwardRegressor
+from sparsepath.kernel_machines.lssvm_estimators import LSSVMClassifier, LSSVMRegressor
+from sparsepath.kernel_machines.reduced_rank_estimator import ReducedRankKernelRidge
+
+__all__ = [
+    "LSSVMClassifier",
+    "LSSVMForwardRegressor",
+    "LSSVMRegressor",
+    "ReducedRankKernelRidge",
+]

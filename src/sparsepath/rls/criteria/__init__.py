@@ -1,0 +1,1 @@
+"""What is minimised: losses of leave-one-out residuals."""

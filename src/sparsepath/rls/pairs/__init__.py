@@ -1,0 +1,1 @@
+"""Criteria of pairs of samples: leave-pair-out and ranking within queries."""

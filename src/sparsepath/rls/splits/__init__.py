@@ -1,0 +1,1 @@
+"""Exact cross-validation over any splits."""

@@ -1,0 +1,1 @@
+"""Models around models: columns that enter and leave as one."""
