@@ -16,7 +16,7 @@ from sparsepath.grafting.criterion import Penalty
 from sparsepath.grafting.design import Design
 from sparsepath.grafting.faces import Factors
 from sparsepath.grafting.fitting import check_factors, check_penalties
-from sparsepath.grafting.growing import L0_PER, Grown, Growth, grow
+from sparsepath.grafting.growing import L0_PER, Grown, Growth, grow, samples
 from sparsepath.grafting.network import HiddenLayer, NetworkModel
 from sparsepath.grafting.procedure import STOPS
 from sparsepath.running import Callback, CallbackSupportMixin, Found, Given, Run
@@ -27,52 +27,25 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-class MLPGrafting(PathSelector, CallbackSupportMixin, BaseEstimator):
-    """A network grown by the gradient test; the regressor and the classifier say of what kind."""
+class GrownNetworks(PathSelector, CallbackSupportMixin, BaseEstimator):
+    """What all estimators that grow networks share: checks, the model of a size, the picture."""
 
     _n_folds = 5
     _y_mean, _y_scale = 0.0, 1.0  # of a target that is scaled inside
-
-    def __init__(
-        self,
-        l1: float = 0.001,
-        l2: float = 0.0,
-        l0: float = 0.005,
-        *,
-        feature_costs: Factors = None,
-        l1_factors: Factors = None,
-        l2_factors: Factors = None,
-        l0_per: str = "connection",
-        max_hidden: int | None = 50,
-        max_connections: int | None = 200,
-        max_features: int | None = None,
-        selection: str = "gradient",
-        stop: str = "first",
-        standardize: bool = True,
-        tol: float | Sequence[float] = 1e-7,
-        max_iter: int = 500,
-        n_threads: int | None = None,
-        validation: Any = "auto",
-        callback: Callback = None,
-    ) -> None:
-        self.l1 = l1
-        self.l2 = l2
-        self.l0 = l0
-        self.feature_costs = feature_costs
-        self.l1_factors = l1_factors
-        self.l2_factors = l2_factors
-        self.l0_per = l0_per
-        self.max_hidden = max_hidden
-        self.max_connections = max_connections
-        self.max_features = max_features
-        self.selection = selection
-        self.stop = stop
-        self.standardize = standardize
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_threads = n_threads
-        self.validation = validation
-        self.callback = callback
+    l2: float
+    feature_costs: Factors
+    l1_factors: Factors
+    l2_factors: Factors
+    l0_per: str
+    look_ahead: int
+    max_hidden: int | None
+    max_connections: int | None
+    max_features: int | None
+    selection: str
+    stop: str
+    tol: float | Sequence[float]
+    max_iter: int
+    network_: HiddenLayer
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -88,9 +61,9 @@ class MLPGrafting(PathSelector, CallbackSupportMixin, BaseEstimator):
             if getattr(self, name) not in allowed:
                 given = getattr(self, name)
                 raise InputError(f"{name}={given!r}; use one of {', '.join(allowed)}.")
-        for name in ("max_hidden", "max_connections", "max_features", "max_iter"):
+        for name in ("max_hidden", "max_connections", "max_features", "max_iter", "look_ahead"):
             size = getattr(self, name)
-            if size is None and name != "max_iter":
+            if size is None and name.startswith("max_") and name != "max_iter":
                 continue
             if isinstance(size, bool) or size != int(size) or size < 1:
                 raise InputError(f"{name}={size!r}; give a whole number from 1 up.")
@@ -105,15 +78,16 @@ class MLPGrafting(PathSelector, CallbackSupportMixin, BaseEstimator):
                 self.max_hidden,
                 self.max_connections,
                 self.max_features,
+                int(self.look_ahead),
                 tol,
                 self.max_iter,
             )
             for tol in tols
         ]
 
-    def _penalty(self, n_outputs: int) -> Penalty:
+    def _penalty(self, n_outputs: int, l1: float, l0: float) -> Penalty:
         """Of the features, and with several outputs of the connections to them, with factor 1."""
-        check_penalties(l1=self.l1, l2=self.l2, l0=self.l0)
+        check_penalties(l1=l1, l2=self.l2, l0=l0)
         n, names = self.n_features_in_, getattr(self, "feature_names_in_", None)
         more = n_outputs if n_outputs > 1 else 0
 
@@ -123,42 +97,13 @@ class MLPGrafting(PathSelector, CallbackSupportMixin, BaseEstimator):
 
         return Penalty.of(
             n + more,
-            self.l1,
+            l1,
             self.l2,
-            self.l0,
+            l0,
             l1_factors=factors("l1_factors"),
             l2_factors=factors("l2_factors"),
             costs=factors("feature_costs"),
         )
-
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
-        given = Given.of(X, y, sample_weight=sample_weight)
-        X = whole = check_features(self, X, reset=True)
-        Y, weights, loss = self._targets(y, sample_weight, X.shape[0])
-        growths, penalty = self._growths(), self._penalty(Y.shape[1])
-        counted = weights > 0
-        if not counted.all():
-            X, Y, weights = X[counted], Y[counted], weights[counted]
-        s = weights / weights.sum()
-        Y = self._scaled(Y, s)
-        factor = loss.error_factor * self._y_scale**2
-        runs: list[Grown] = []
-
-        def found() -> Found | None:
-            if not runs:
-                return None
-            best = int(np.argmin([grown.criterion for grown in runs]))
-            grown, tol = runs[best], growths[best].tol
-            return self._found(grown, design, loss.error_name, factor, tol)
-
-        with Threads(self.n_threads) as threads:
-            design = Design(X, s, threads, standardize=self.standardize)
-            with Run(self, given, whole, method="mlp-grafting", found=found) as run:
-                for growth in growths:
-                    grow(design, Y, loss, penalty, growth, run.tell, runs)
-                    if run.stopped:
-                        break
-        return run.settle()
 
     def _scaled(self, Y: Floats, s: Floats) -> Floats:
         return Y
@@ -167,28 +112,6 @@ class MLPGrafting(PathSelector, CallbackSupportMixin, BaseEstimator):
         used = network.used
         means, scales = design.means[used], design.scales[used]
         return NetworkModel(network, means, scales, self._y_scale, self._y_mean)
-
-    def _found(self, grown: Grown, design: Design, error: str, factor: float, tol: float) -> Found:
-        """The path of a network that has grown, its errors a factor times its losses."""
-        networks = dict(grown.networks)
-        return Found(
-            [
-                Step(order, error=factor * loss, train_error=factor * loss)
-                for order, _, _, loss in networks.values()
-            ],
-            [replace(move, error=factor * move.error) for move in grown.moves],
-            criterion=error,
-            error_kind="training",
-            fitted={
-                "history_": list(grown.history),
-                "n_iter_": max(1, len(grown.history)),
-                "tol_": tol,
-                "_networks": networks,
-            },
-            models={size: self._model(net, design) for size, (_, net, *_) in networks.items()},
-            size=min(networks, key=lambda size: networks[size][2]),
-            stopped=grown.stopped,
-        )
 
     def _take(self, size: int) -> None:
         order, self.network_, self.criterion_, self.loss_ = self._networks[size]
@@ -211,4 +134,102 @@ class MLPGrafting(PathSelector, CallbackSupportMixin, BaseEstimator):
             self.path_.feature_names,
             classes=classes if len(classes) > 2 else (),
             ax=ax,
+        )
+
+
+class MLPGrafting(GrownNetworks):
+    """One network for given penalties; the regressor and the classifier say of what kind."""
+
+    def __init__(
+        self,
+        l1: float = 0.001,
+        l2: float = 0.0,
+        l0: float = 0.005,
+        *,
+        feature_costs: Factors = None,
+        l1_factors: Factors = None,
+        l2_factors: Factors = None,
+        l0_per: str = "connection",
+        look_ahead: int = 5,
+        max_hidden: int | None = 50,
+        max_connections: int | None = 200,
+        max_features: int | None = None,
+        selection: str = "gradient",
+        stop: str = "first",
+        standardize: bool = True,
+        tol: float | Sequence[float] = 1e-7,
+        max_iter: int = 500,
+        n_threads: int | None = None,
+        validation: Any = "auto",
+        callback: Callback = None,
+    ) -> None:
+        self.l1 = l1
+        self.l2 = l2
+        self.l0 = l0
+        self.feature_costs = feature_costs
+        self.l1_factors = l1_factors
+        self.l2_factors = l2_factors
+        self.l0_per = l0_per
+        self.look_ahead = look_ahead
+        self.max_hidden = max_hidden
+        self.max_connections = max_connections
+        self.max_features = max_features
+        self.selection = selection
+        self.stop = stop
+        self.standardize = standardize
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_threads = n_threads
+        self.validation = validation
+        self.callback = callback
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        given = Given.of(X, y, sample_weight=sample_weight)
+        X = whole = check_features(self, X, reset=True)
+        Y, weights, loss = self._targets(y, sample_weight, X.shape[0])
+        growths, penalty = self._growths(), self._penalty(Y.shape[1], self.l1, self.l0)
+        counted = weights > 0
+        if not counted.all():
+            X, Y, weights = X[counted], Y[counted], weights[counted]
+        s = weights / weights.sum()
+        Y = self._scaled(Y, s)
+        factor = loss.error_factor * self._y_scale**2
+        runs: list[Grown] = []
+
+        def found() -> Found | None:
+            if not runs:
+                return None
+            best = int(np.argmin([grown.criterion for grown in runs]))
+            grown, tol = runs[best], growths[best].tol
+            return self._found(grown, design, loss.error_name, factor, tol)
+
+        with Threads(self.n_threads) as threads:
+            design = Design(X, s, threads, standardize=self.standardize)
+            with Run(self, given, whole, method="mlp-grafting", found=found) as run:
+                for growth in growths:
+                    grow(design, Y, loss, penalty, growth, run.tell, runs, samples(weights))
+                    if run.stopped:
+                        break
+        return run.settle()
+
+    def _found(self, grown: Grown, design: Design, error: str, factor: float, tol: float) -> Found:
+        """The path of a network that has grown, its errors a factor times its losses."""
+        networks = dict(grown.networks)
+        return Found(
+            [
+                Step(order, error=factor * loss, train_error=factor * loss)
+                for order, _, _, loss in networks.values()
+            ],
+            [replace(move, error=factor * move.error) for move in grown.moves],
+            criterion=error,
+            error_kind="training",
+            fitted={
+                "history_": list(grown.history),
+                "n_iter_": max(1, len(grown.history)),
+                "tol_": tol,
+                "_networks": networks,
+            },
+            models={size: self._model(net, design) for size, (_, net, *_) in networks.items()},
+            size=min(networks, key=lambda size: networks[size][2]),
+            stopped=grown.stopped,
         )
