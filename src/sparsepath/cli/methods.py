@@ -121,7 +121,7 @@ class Method:
             hint = f"; methods that have it: {', '.join(able)}" if able else ""
             raise InputError(f"{name} has no option {' or '.join(missing)}{hint}.")
         losses = self.losses.get(task, ())
-        if "loss" in given and given["loss"] not in losses:
+        if "loss" in given and given["loss"].partition(":")[0] not in losses:
             raise InputError(
                 f"--loss {given['loss']} is not for {task} with {name}; use one of "
                 f"{', '.join(losses)}."
@@ -249,8 +249,8 @@ def _has(options: str) -> frozenset[str]:
 
 SEED = 0  # so that the same command gives the same result
 _RLS_LOSSES = {
-    "regression": ("squared", "absolute"),
-    "classification": ("squared", "absolute", "zero-one", "balanced", "auc"),
+    "regression": ("squared", "absolute", "huber", "log-cosh"),
+    "classification": ("squared", "absolute", "huber", "log-cosh", "zero-one", "balanced", "auc"),
 }
 _BOTH = ("regression", "classification")
 _FORWARD = _has(

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from sparsepath.errors import InputError
 
-LOSSES = ("squared", "absolute", "zero-one", "balanced", "auc", "disagreement")
+LOSSES = ("squared", "absolute", "huber", "log-cosh", "zero-one", "balanced", "auc", "disagreement")
+SCALED = ("huber", "log-cosh")
 TASKS = ("auto", "regression", "classification")
 SEARCHES = ("forward", "floating", "backward", "swap")
 STRATEGIES = ("both", "scaling", "swap")
@@ -227,8 +228,21 @@ def cv(option: str, given: str) -> str | int:
 
 
 def loss(option: str, given: str) -> str:
-    """One of ``LOSSES``."""
-    return one_of(option, given, LOSSES)
+    """One of ``LOSSES``; those of ``SCALED`` may have a number behind a colon.
+
+    >>> loss("--loss", "zero_one"), loss("--loss", "Huber:20")
+    ('zero-one', 'huber:20.0')
+    """
+    name, colon, number = given.partition(":")
+    plain = one_of(option, name, LOSSES)
+    if not colon:
+        return plain
+    if plain not in SCALED or not 0 < _number(number) < math.inf:
+        raise InputError(
+            f"{option} {given}: a number above 0, in the units of the target, may follow "
+            f"{' and '.join(SCALED)} only, as in huber:2.5."
+        )
+    return f"{plain}:{_number(number)}"
 
 
 def strategy(option: str, given: str) -> str:

@@ -389,7 +389,7 @@ class CacheFinder(Follower):
 
         For a loss without a loop over P X, and for several targets, from the columns.
         """
-        if not (state.loss.cached and state.n_targets == 1):
+        if state.loss.cached is None or state.n_targets > 1:
             return EveryFinder().best(state, allowed)
         design = state.design
         change, new = self._bring_up(state)
@@ -433,9 +433,11 @@ class CacheFinder(Follower):
         seen, length = self._seen, len(state.history)
         self._follow(state, np.zeros(state.n_targets), with_u=False)
         if seen is None or length - seen > 1:
+            loops = state.loss.cached
+            assert loops is not None  # best() has asked
 
             def fill(rows: Rows) -> None:
-                rows.cache = Cache(rows, design.means, design.scales, self.t)
+                rows.cache = Cache(rows, loops, design.means, design.scales, self.t)
 
             state.each(fill)
             return "none", np.zeros(design.n_features)

@@ -15,7 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.data.blocks import Floats, RowBlock, products
-from sparsepath.rls.criteria.losses import ROOM, SQUARED, Loss, per_weight
+from sparsepath.rls.criteria.loops import Vectors
+from sparsepath.rls.criteria.losses import ROOM, Loss, per_weight
+from sparsepath.rls.criteria.residuals import SQUARED
 
 if TYPE_CHECKING:
     from sparsepath.rls.leave_one_out.cache import Cache
@@ -113,7 +115,7 @@ class Rows:
         self.even = bool(np.all(g == 1.0))
         self._large = compiled
         self.is_compiled = compiled and Y.shape[1] == 1
-        self._squared = self.is_compiled and loss.name == "squared"
+        self._squared = self.is_compiled and loss.bounded
 
     def begin(
         self, y_mean: Floats, y_left: Floats, total_weight: float, fit_intercept: bool
@@ -121,7 +123,7 @@ class Rows:
         """The empty model: r = P0 y, p = 1 less the intercept's share, no columns in Z."""
         g = self.g
         self.r = np.asfortranarray(g[:, None] * (self.Y - y_mean - y_left))
-        self._plain = g * g / total_weight if self.loss.name == "balanced" else self.v
+        self._plain = g * g / total_weight if self.loss.balanced else self.v
         self.share = per_weight(g, self._plain)
         self.p = 1.0 - g * g / total_weight if fit_intercept else np.ones(len(g))
         self._Z = np.empty((len(g), 8), order="F")
@@ -268,6 +270,11 @@ class Rows:
         out[full] = np.inf
         return out
 
+    @property
+    def vectors(self) -> Vectors:
+        """The model as it stands, for the loops of a loss; one target."""
+        return Vectors(self.Y[:, 0], self.r[:, 0], self.p, self.g, self.v)
+
     def _given(self, part: slice, squared: bool) -> tuple[Loss, tuple[Floats, Floats, Floats]]:
         loss, v = (SQUARED, self._plain) if squared else (self.loss, self.v)
         return loss, (self.g[part], v[part], self.Y[part])
@@ -356,11 +363,8 @@ class Rows:
             given = (r, self.p, self.share, self.g, self.v, about, ROOM)
             sums = measure(*given, self._losses, u)
             self.weighed = Weighed(*np.array(sums[5:])[:, None])
-        elif self.is_compiled and self.loss.counts:
-            from sparsepath.rls.leave_one_out.compiled import measure_wrong
-
-            y, r = self.Y[:, 0], self.r[:, 0]
-            sums = measure_wrong(y, r, self.p, self.g, self.v, about, blur, ROOM, self._losses)
+        elif self.is_compiled and self.loss.cached is not None:
+            sums = self.loss.cached.measure(self.vectors, about, blur, ROOM, self._losses)
         if sums is not None:
             total, tight, squared, around, slope = sums[:5]
             return Measured(total, tight, np.array([squared]), around, slope)
@@ -368,7 +372,7 @@ class Rows:
         p = np.maximum(self.p, ROOM)
         loss, vectors = self._given(slice(None), False)
         self._losses = loss.weighted(residuals, p, *vectors, blur)
-        if self.loss.name == "squared":
+        if self.loss.bounded:
             self._weigh()
         off = self._losses - about * self.v
         whole, squares = float(self._losses.sum()), np.einsum("ij,ij->j", self.r, self.r)

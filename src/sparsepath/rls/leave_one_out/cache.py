@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.data.blocks import Floats
+from sparsepath.rls.criteria.loops import Loops, Pending, Trials
 from sparsepath.rls.criteria.losses import ROOM
 
 if TYPE_CHECKING:
@@ -21,26 +22,31 @@ BATCH = 32  # columns of P X computed at once
 class Cache:
     """P X of one block of rows, one row per feature that is not constant.
 
-    For the losses that count, the rows take on the signs of the target. Rows of zeros make their
+    The rows take on the signs of the target if the loss asks for it. Rows of zeros make their
     number a multiple of what the compiled loop takes at once.
 
     Parameters
     ----------
     rows : Rows
         The block of rows; W of it is used as a workplace.
+    loops : Loops
+        Those of the loss.
     means, scales : arrays of shape (n,)
         Of the columns.
     t : array of shape (n, k)
         X'Z.
     """
 
-    def __init__(self, rows: "Rows", means: Floats, scales: Floats, t: Floats) -> None:
-        from sparsepath.rls.leave_one_out.compiled import AT_ONCE
+    def __init__(
+        self, rows: "Rows", loops: Loops, means: Floats, scales: Floats, t: Floats
+    ) -> None:
+        from sparsepath.rls.criteria.compiled import AT_ONCE
 
         n = len(rows.live)
-        signs = rows.Y[:, 0] if rows.loss.counts else 1.0
+        signs = rows.Y[:, 0] if loops.signed else 1.0
+        self._loops = loops
         self._columns = np.zeros((n + -n % AT_ONCE, len(rows.g)))
-        self._pending: tuple[Floats, Floats] | None = None
+        self._pending: Pending = None
         for i in range(0, n, BATCH):
             part = rows.live[i : i + BATCH]
             rows.load(part, means[part], scales[part])
@@ -52,16 +58,17 @@ class Cache:
     ) -> Floats:
         """Bring P X up to the last change and return the block's share with each feature added.
 
-        ``new`` holds the products of the columns with the column of Z that came or went. The loss
-        is one that says it is ``cached``.
+        ``new`` holds the products of the columns with the column of Z that came or went.
         """
         n = len(rows.live)
         given = np.zeros((4, len(self._columns)))
         given[:, :n] = np.take([new, tau, inverse, blur], rows.live, axis=1)
         q = rows.Z[:, -1] if change == "add" else rows.released
-        score = self._count if rows.loss.counts else self._sum
         shares = np.full(len(new), np.inf)
-        shares[rows.live] = score(rows, change != "none", q, *given)[:n]
+        found, self._pending = self._loops.score(
+            self._columns, self._pending, change != "none", rows.vectors, Trials(q, *given), ROOM
+        )
+        shares[rows.live] = found[:n]
         return shares
 
     def squares(
@@ -82,44 +89,4 @@ class Cache:
                 q, new = self._pending
                 Z -= np.outer(new[places[part]], q)
             sum_squares(Z, r, rows.p, rows.share, tau[part], inverse[part], ROOM, out[part])
-        return out
-
-    def _count(
-        self,
-        rows: "Rows",
-        changed: bool,
-        q: Floats,
-        new: Floats,
-        tau: Floats,
-        inverse: Floats,
-        blur: Floats,
-    ) -> Floats:
-        from sparsepath.rls.leave_one_out.compiled import count_wrong, count_wrong_writing
-
-        out, signs = np.empty(len(new)), rows.Y[:, 0]
-        q, r, g = signs * q, signs * rows.r[:, 0], rows.g
-        earlier = (q, np.zeros(len(new))) if self._pending is None else self._pending
-        # Every other change is left to be made with the next: writing takes as long as reading.
-        write = changed and self._pending is not None
-        count = count_wrong_writing if write else count_wrong
-        count(self._columns, *earlier, q, new, r, rows.p, g, rows.v, tau, inverse, blur, ROOM, out)
-        if changed:
-            self._pending = None if write else (q, new)
-        return out
-
-    def _sum(
-        self,
-        rows: "Rows",
-        changed: bool,
-        q: Floats,
-        new: Floats,
-        tau: Floats,
-        inverse: Floats,
-        blur: Floats,
-    ) -> Floats:
-        from sparsepath.rls.leave_one_out.compiled import sum_absolute
-
-        out, r = np.empty(len(new)), rows.r[:, 0]
-        v = np.divide(rows.v, rows.g, where=rows.g > 0, out=np.zeros(len(rows.g)))
-        sum_absolute(self._columns, q, new, r, rows.p, v, tau, inverse, ROOM, out)
         return out

@@ -268,15 +268,6 @@ def _shape(pairs: Sequence[Split], m: int) -> str:
 # Parts that count, and how far they repeat each other ---------------------------------------------
 
 
-def has_order(y: Floats, weights: Floats, queries: NDArray[np.intp]) -> bool:
-    """Whether two samples of some weight in the same query have different targets."""
-    counted = weights > 0
-    y, queries = y[counted], queries[counted]
-    order = np.lexsort((y, queries))
-    y, queries = y[order], queries[order]
-    return bool(np.any((queries[1:] == queries[:-1]) & (y[1:] != y[:-1])))
-
-
 def overlap(tests: Sequence[NDArray[np.intp]], weights: Floats) -> float:
     """The number c of the module's first lines: one if no sample is tested twice."""
     total, squares = np.zeros(len(weights)), 0.0
