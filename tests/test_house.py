@@ -19,6 +19,7 @@ LAYERS = [
     ["cli"],
     ["report"],
     ["comparison"],
+    ["methods"],
     ["information"],  # its regressor predicts by an extreme learning machine
     ["rls", "grafting", "rbf", "lars", "elm"],
     ["kernel_machines"],  # whose order of reconstruction places centres of RBF networks
@@ -144,6 +145,7 @@ HEAVY = {"matplotlib", "numba", "dask", "pandas", "polars", "sklearn", "pyarrow"
         "from sparsepath import SelectionPath, Step, InputError",
         "import sparsepath; dir(sparsepath); sparsepath.__version__",
         "import sparsepath.cli",
+        "import sparsepath.methods",
     ],
 )
 def test_importing_is_light(program):
