@@ -17,7 +17,7 @@ from problems import Case
 from slow_twins import rls
 from sparsepath.data.blocks import DenseBlock
 from sparsepath.data.threads import Threads
-from sparsepath.rls.criteria.table import CLASSES
+from sparsepath.rls.criteria.table import CLASSES, QUERIES
 from sparsepath.rls.design import Design
 from sparsepath.rls.paths import Task, make_design, run
 from sparsepath.rls.search import Trail
@@ -83,7 +83,8 @@ def search(design: Design, Y: Any, alpha: float, size: int, **options: Any) -> T
         return watch is not None and watch(trail)
 
     loss = options.pop("loss", "squared")
-    loss = CLASSES[loss] if isinstance(loss, str) else loss
+    if isinstance(loss, str):
+        loss = (CLASSES if options.get("queries") is None else QUERIES)[loss]
     task = Task(size=size, candidates=candidates, loss=loss, **options)
     return run(design, Y, alpha, task, watch=limited, **about)
 

@@ -13,9 +13,8 @@ from rls.comparing import FORMS, check_forward, design_of, judge_of, search, sub
 from slow_twins import rls
 from sparsepath import InputError, SelectionPath, SparseRankRLS, SparseRLSClassifier
 from sparsepath import SparseRLSRegressor as Regressor
-from sparsepath.cli.methods import METHODS
-from sparsepath.cli.options import LOSSES
 from sparsepath.errors import FileError
+from sparsepath.methods import METHODS, OPTIONS
 from sparsepath.rls import Huber, LogCosh, ResidualLoss, rls_state
 from sparsepath.rls.criteria.losses import Criterion, Loss
 from sparsepath.rls.criteria.residuals import Squared
@@ -200,7 +199,7 @@ def test_the_command_line_has_the_same_losses():
     def typed(table):
         return {name.replace("_", "-") for name in table}
 
-    assert set(LOSSES) == typed({**CLASSES, **QUERIES})
+    assert set(OPTIONS["loss"].values) == typed({**CLASSES, **QUERIES})
     told = METHODS["greedy-rls"].losses
     assert {task: set(names) for task, names in told.items()} == {
         "regression": typed(NUMBERS),
