@@ -11,9 +11,11 @@ gradient steps, which settle what is zero, and Newton steps by conjugate gradien
 where the norms are smooth (see :mod:`sparsepath.grafting.groups`).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sparsepath.data.blocks import Floats
 from sparsepath.grafting.criterion import Penalty
@@ -156,15 +158,22 @@ class GroupModel:
         D[S] += t * p
         return D, d + t * b, (HD[0] + t * Hp, HD[1] + t * Hb), t == 1.0
 
-    def times_of(self, S: Floats, p: Floats, b: Floats) -> tuple[Floats, Floats]:
+    def times_of(self, S: NDArray[np.intp], p: Floats, b: Floats) -> tuple[Floats, Floats]:
         """H times a step of some groups."""
         whole = np.zeros_like(self.q)
         whole[S] = p
         return self.times(whole, b)
 
 
-def _conjugate_gradients(times, R, r, M, m, tol):  # type: ignore[no-untyped-def]
-    """Solve times(X, x) = (R, r), preconditioned by M and m, to ``LOOSE`` of R or to half of tol."""
+def _conjugate_gradients(
+    times: Callable[[Floats, Floats], tuple[Floats, Floats]],
+    R: Floats,
+    r: Floats,
+    M: Floats,
+    m: Floats,
+    tol: float,
+) -> tuple[Floats, Floats]:
+    """Solve times(X, x) = (R, r), preconditioned by M and m, to ``LOOSE`` of it, or nearly tol."""
     X, x = np.zeros_like(R), np.zeros_like(r)
     goal = max(LOOSE * max(np.abs(R).max(), np.abs(r).max()), 0.1 * tol)
     Y, y = M * R, m * r

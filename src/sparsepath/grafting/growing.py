@@ -30,6 +30,7 @@ from sparsepath.grafting.softmax_network import SoftmaxNetwork
 from sparsepath.running import Stop
 from sparsepath.steps import Move
 
+AGAIN = 0.95  # part of the loss at which sets of inputs are looked for again
 L0_PER = ("connection", "feature")
 Action = Literal["add", "drop", "undo"]
 
@@ -160,6 +161,8 @@ class Grower:
                 design, growth.look_ahead, samples(design.s) if count is None else count
             )
         self._scouting = self._scout is not None
+        self._scouted = np.inf  # the loss when it last looked
+        self._sets: list[set[tuple[int, ...]]] = []
         self._last, self._number, self._top = 0.0, 0, 0.0
 
     def step(self) -> bool:
@@ -238,7 +241,8 @@ class Grower:
     def _best_units(self) -> tuple[Units | None, float]:
         """New units of several inputs that lower C most for each connection, and by how much.
 
-        Sets of inputs are those that the scout finds, and those of the units that there are.
+        Sets of inputs are those that the scout finds, and those of the units that there are. The
+        scout looks again when the loss has fallen to a part of what it was.
         """
         assert self._scout is not None
         network, growth, s = self.network, self.growth, self.design.s
@@ -252,12 +256,17 @@ class Grower:
         two = growth.max_hidden is None or network.n_hidden + 2 <= growth.max_hidden
         known = {
             tuple(sorted(network.features[network.units == unit].tolist()))
-            for unit in range(network.n_hidden)
+            for unit in np.flatnonzero(np.bincount(network.units) > 1)
         }
+        if self.grown.loss < AGAIN * self._scouted:
+            self._scouted = self.grown.loss
+            self._sets = [
+                {S for _, S in self._scout.sets(slopes[:, output], float(curvature[output]))}
+                for output in range(F.shape[1])
+            ]
         best, promised = None, 0.0
         for output in range(F.shape[1]):
-            scouted = {S for _, S in self._scout.sets(slopes[:, output], float(curvature[output]))}
-            for S in sorted(scouted | known):
+            for S in sorted(known.union(self._sets[output])):
                 counts = tuple(k for k in (1, 2)[: 1 + two] if k * len(S) <= most)
                 wide = len(S) > growth.look_ahead
                 if wide or not counts or len(set(self._order).union(S)) > most_features:
