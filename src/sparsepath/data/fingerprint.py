@@ -19,7 +19,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sparsepath.data.blocks import Marks, RowBlock, bits, row_blocks
 

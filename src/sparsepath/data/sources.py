@@ -179,7 +179,7 @@ def register(recognise: Recognise, make: Make) -> None:
     KINDS.insert(0, (recognise, make))
 
 
-def open(  # noqa: A001 (users write sparsepath.open)
+def open(
     what: Any,
     y: Any = None,
     *,
@@ -217,7 +217,7 @@ def open(  # noqa: A001 (users write sparsepath.open)
     >>> data.shape
     (500, 6)
     >>> SparseRLSRegressor(2, choose=2, validation=None).fit(data).selected_
-    array([4, 2])
+    array([2, 4])
     """
     from sparsepath.data import tables  # noqa: F401 (registers its kinds)
 
@@ -225,8 +225,9 @@ def open(  # noqa: A001 (users write sparsepath.open)
         if recognise(what):
             return make(what, y, target=target, weights=weights, columns=columns, memory=memory)
     raise InputError(
-        f"{type(what).__module__}.{type(what).__name__} is no data that can be opened; give a path, "
-        "a pattern, a pyarrow dataset, a polars lazy frame, a Dask array or data frame, or an array."
+        f"{type(what).__module__}.{type(what).__name__} is no data that can be opened; give a "
+        "path, a pattern, a pyarrow dataset, a polars lazy frame, a Dask array or data frame, or "
+        "an array."
     )
 
 

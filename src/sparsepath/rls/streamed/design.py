@@ -1,6 +1,6 @@
 """The data of a stream as regularised least squares sees them, from sums over the rows alone."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,14 +12,14 @@ from sparsepath.data.door import some_of
 from sparsepath.data.fingerprint import name_from
 from sparsepath.data.sources import Answer, Columns, Part, Slab, Source
 from sparsepath.errors import InputError
-from sparsepath.rls.design import CONSTANT
+from sparsepath.rls.design import CONSTANT, Design
 from sparsepath.rls.streamed.moments import Cells, Coding, Moments, sums_of
 
 FAR = 30.0  # mean over standard deviation, after the shift, from which a second pass is taken
 
 
 @dataclass(eq=False)
-class StreamDesign:
+class StreamDesign(Design):
     """Columns less their means, scaled: as ``Design``, for rows that are read in passes.
 
     Attributes
@@ -46,11 +46,12 @@ class StreamDesign:
     cells: Cells
     moments: Moments
     counts: NDArray[np.int64]
-    marks: tuple[Marks, Marks, Marks | None]
+    marked: tuple[Marks, Marks, Marks | None]
     fit_intercept: bool
     standardize: bool
     apart: int | None = None
-    streamed: bool = field(default=True, init=False)
+
+    streamed = True
 
     def __post_init__(self) -> None:
         m = self.moments
@@ -65,7 +66,7 @@ class StreamDesign:
         self.means = m.shift + self.left if self.fit_intercept else np.zeros(n)
         averages = m.shift + sums / self.total
         spread = squares - 2 * self.left * sums + self.total * self.left**2
-        self.spread = spread = np.maximum(spread, 0.0)
+        self.variation = spread = np.maximum(spread, 0.0)
         raw = spread + self.means**2 * self.total
         self.constant: NDArray[np.bool_] = (spread <= CONSTANT * raw) | (
             spread + averages**2 * self.total == 0
@@ -92,18 +93,22 @@ class StreamDesign:
         self.uniform = self.counts[2] == 0
 
     @property
-    def weights(self) -> Floats:
-        """Ones and zeros as many as samples count; never as long as the rows."""
-        raise InputError("this is not known for data that are read in passes.")
-
-    @property
     def n_counted(self) -> int:
         """How many samples have a weight."""
         return int(self.counts[1])
 
+    def record(self) -> dict[str, Any]:
+        """How often the data were read."""
+        source = self.source
+        return {
+            "source": source.where,
+            "passes": round(source.passes, 3),
+            "readings": source.readings,
+        }
+
     def name(self, y: Any = None) -> str:
         """The fingerprint."""
-        X, labels, weights = self.marks
+        X, labels, weights = self.marked
         return name_from(self.n_samples, X, labels, weights)
 
     def without(self, cell: int) -> "StreamDesign":
@@ -176,15 +181,15 @@ def read_design(
     for attempt in range(2):
         shift = np.where(np.isfinite(shift), shift, 0.0)
         answer = source.total(crew, None, sums_of, shift, coding, cells, whole)
-        products, right, squares, counts, bad, finite, *marks = answer
+        products, right, squares, ww, counts, bad, finite, *marks = answer
         _refuse(source, bad, finite, counts)
-        moments = Moments(shift, products if whole else None, right, squares)
+        moments = Moments(shift, products if whole else None, right, squares, ww)
         weights = marks[2] if counts[2] else None
         design = StreamDesign(
             source, crew, coding, cells, moments, counts, (marks[0], marks[1], weights),
             fit_intercept, standardize,
         )  # fmt: skip
-        off = design.left**2 * design.total > FAR**2 * design.spread
+        off = design.left**2 * design.total > FAR**2 * design.variation
         if attempt or not fit_intercept or source.sparse or not np.any(off & ~design.constant):
             break
         shift = design.means

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from sparsepath.data.blocks import Floats
 from sparsepath.errors import InputError
 from sparsepath.judging.left_out import LeftOut
+from sparsepath.judging.yardsticks import YARDSTICKS
 from sparsepath.rls.leave_one_out.model import OFF_CENTRE
 from sparsepath.rls.splits.sums import STILL, SplitSums
 from sparsepath.rls.streamed.design import StreamDesign
@@ -61,8 +62,8 @@ class CellSums(SplitSums):
         yy = parts.right[:, n:-1, :-1] - y0[:, :, None] * self.y_mean
         yy -= self.y_mean[:, None] * y0[:, None]
         self.yy = np.einsum("ftt->ft", yy) + w[:, None] * self.y_mean**2
-        shared = np.linalg.matrix_rank(tests.astype(float)) if len(tests) > 1 else 1
-        self.overlap = float(len(tests) / shared)
+        share = tests / w[: self.n_splits, None]  # see ``splits.asked.overlap``
+        self.overlap = float(m.ww @ share.sum(0) ** 2 / (m.ww @ (share**2).sum(0)))
         self._of = design
 
     def still(self, alpha: float) -> NDArray[np.bool_]:
@@ -97,7 +98,6 @@ def left_out_by_fold(
 
     ``paths`` hold, per fold, columns, coefficients and intercepts of every size.
     """
-    n = design.n_features
     weights = design.moments.right[:, -1, -1]
     losses = np.zeros((len(paths), len(sizes)))
     for f, models in enumerate(paths):
@@ -106,8 +106,6 @@ def left_out_by_fold(
         for j, size in enumerate(sizes):
             at = max((k for k in known if k <= size), default=known[0])
             losses[f, j] = cell.squared_errors(*models[at]).sum() / weights[f]
-    assert n
     shares = weights / weights.sum()
-    return LeftOut(tuple(sizes), losses, shares, np.arange(len(paths)), label, "squared")
-
-
+    kind = YARDSTICKS["squared"].name
+    return LeftOut(tuple(sizes), losses, shares, np.arange(len(paths)), label, kind)

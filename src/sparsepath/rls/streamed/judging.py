@@ -116,8 +116,9 @@ class Plan:
 def judge(slab: Slab, view: View, plan: Plan) -> Answer:
     """The sums of every level: of the model itself, of its additions and of its removals.
 
-    For each level: [loss, rows without room, |around|^2, slope, v'v, squared loss], squares of r, [g'u, u'u, u'r]
-    per target, losses and squared losses with each candidate, and without each chosen one.
+    For each level: [loss, rows without room, |around|^2, slope, v'v, squared loss], squares of r,
+    [g'u, u'u, u'r] per target, losses and squared losses with each candidate, and without each
+    chosen one.
     """
     rows = view.rows(slab)
     X = view.taken(rows, plan.chosen)
@@ -141,7 +142,9 @@ def judge(slab: Slab, view: View, plan: Plan) -> Answer:
         rows.W = np.asfortranarray(W)
         given = level.pivots, level.tau, level.blurs
         out += _both(rows, rows.score, squared, *given)
-        out += _both(rows, rows.score_without, squared, level.directions, level.steps, level.drop_blurs)
+        out += _both(
+            rows, rows.score_without, squared, level.directions, level.steps, level.drop_blurs
+        )
     return out
 
 
@@ -153,7 +156,9 @@ def _both(rows: Rows, score: Any, squared: bool, *given: Floats) -> Answer:
     return [first, first if squared or not rows.loss.counts else score(*given, squared=True)]
 
 
-def project(slab: Slab, view: View, chosen: Columns, R: Floats, a: Floats, which: Columns, t: Floats) -> Answer:
+def project(
+    slab: Slab, view: View, chosen: Columns, R: Floats, a: Floats, which: Columns, t: Floats
+) -> Answer:
     """With w = x - Z t for some columns: Z'w, w'w and w'r."""
     rows = view.rows(slab)
     X = view.taken(rows, chosen)

@@ -31,7 +31,13 @@ from sparsepath.data.sources import Columns
 from sparsepath.errors import InputError
 from sparsepath.rls.criteria.losses import Loss, reach_of
 from sparsepath.rls.leave_one_out.additions import KNOWN_WELL, ROUNDING
-from sparsepath.rls.leave_one_out.model import CANCELLED, COLLINEAR, OFF_CENTRE, VANISHED, triangular
+from sparsepath.rls.leave_one_out.model import (
+    CANCELLED,
+    COLLINEAR,
+    OFF_CENTRE,
+    VANISHED,
+    triangular,
+)
 from sparsepath.rls.streamed.design import StreamDesign
 from sparsepath.rls.streamed.judging import Level, Plan, View, judge, project
 from sparsepath.rls.update import Costs, Second, Update, limit, pick
@@ -373,13 +379,19 @@ class Streamed:
         level: Level,
         told: list[Floats],
     ) -> None:
-        (total, tight, around, slope, vv, square), squares, (_, uu, ur), first, second, less, less2 = told
+        (
+            (total, tight, around, slope, vv, square),
+            squares,
+            (_, uu, ur),
+            first,
+            second,
+            less,
+            less2,
+        ) = told
         errors, key = self._known.errors, frozenset(base)
         error = float(total) if not tight else np.inf
         errors[key] = errors.get(key, (error,))[0], float(square) if not tight else np.inf
-        judged = Judged(
-            error, level.about, float(around), float(slope), squares, uu, ur, float(vv)
-        )
+        judged = Judged(error, level.about, float(around), float(slope), squares, uu, ur, float(vv))
         self._known.models[key] = judged
         for i, fine, value, square in zip(which.tolist(), usable, first, second, strict=True):
             pair = (float(value), float(square)) if fine else (np.inf, np.inf)
@@ -448,7 +460,9 @@ class Streamed:
         self._known.steps_ahead = min(FARTHEST, 2 * self._known.steps_ahead) if right else 1
 
     def _view(self, columns: Sequence[int]) -> View:
-        return View.of(self.design, np.unique(np.array(columns, dtype=np.intp)), self.loss, self._shares)
+        return View.of(
+            self.design, np.unique(np.array(columns, dtype=np.intp)), self.loss, self._shares
+        )
 
     def _solve(self, b: Floats, transposed: bool = False) -> Floats:
         return triangular(self.R, b, transposed) if len(self.R) else np.zeros_like(b)

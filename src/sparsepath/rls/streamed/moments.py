@@ -53,15 +53,22 @@ class Cells:
         Rows from ``edges[c]`` up to ``edges[c + 1]`` are cell c.
     listed : array of int, or None
         The cell of every row.
+    dealt : bool
+        Rows are dealt to the cells as if at random, by their number.
     """
 
     edges: NDArray[np.int64] | None = None
     listed: NDArray[np.int64] | None = None
+    dealt: bool = False
     count: int = 1
 
     def __call__(self, start: int, n_rows: int) -> NDArray[np.int64]:
         if self.listed is not None:
             return self.listed[start : start + n_rows]
+        if self.dealt:
+            return ((drawn(start, n_rows) >> np.uint64(32)) % np.uint64(self.count)).astype(
+                np.int64
+            )
         if self.edges is None:
             return np.zeros(n_rows, dtype=np.int64)
         rows = np.arange(start, start + n_rows)
@@ -94,7 +101,8 @@ def sums_of(slab: Slab, shift: Floats, coding: Coding, cells: Cells, gram: bool)
     """The sums M of every cell, and what else there is to know of the rows.
 
     Returns products (cells, n, n) or none of them, right sides (cells, n + T + 1, T + 1) of columns
-    against targets and one, squares (cells, n), counts, and marks for the fingerprint.
+    against targets and one, squares (cells, n), squared weights, counts, and marks for the
+    fingerprint.
     """
     block = slab.block
     m, n = block.shape
@@ -104,7 +112,7 @@ def sums_of(slab: Slab, shift: Floats, coding: Coding, cells: Cells, gram: bool)
     V = np.hstack([Y, np.ones((m, 1))])
     C = cells.count
     products = np.zeros((C, n, n) if gram else (C, 0, 0))
-    right, squares = np.zeros((C, n + T + 1, T + 1)), np.zeros((C, n))
+    right, squares, ww = np.zeros((C, n + T + 1, T + 1)), np.zeros((C, n)), np.zeros(C)
     of = cells(slab.start, m)
     everyone = np.arange(n)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -115,6 +123,7 @@ def sums_of(slab: Slab, shift: Floats, coding: Coding, cells: Cells, gram: bool)
             wV = w[part, None] * V[part]
             right[c, :n] = rows.dot(wV) - np.outer(shift, wV.sum(0))
             right[c, n:] = V[part].T @ wV
+            ww[c] = w[part] @ w[part]
             if gram:
                 products[c] = rows.gram(shift, weights, everyone)
                 squares[c] = np.diag(products[c])
@@ -126,7 +135,7 @@ def sums_of(slab: Slab, shift: Floats, coding: Coding, cells: Cells, gram: bool)
     counts = np.array([m, np.count_nonzero(w), int(plain_w.any()), (w < 0).sum()], dtype=np.int64)
     finite = np.array([(~np.isfinite(Y)).sum(), (~np.isfinite(w)).sum()])
     marks = [block.marks(a), labels_marked(slab.y, a), row_blocks(w[:, None])[0].marks(a)]
-    return [products, right, squares, counts, bad.astype(np.int64), finite, *marks]
+    return [products, right, squares, ww, counts, bad.astype(np.int64), finite, *marks]
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,12 +148,15 @@ class Moments:
     right : array (C, n + T + 1, T + 1)
         Columns, targets and one against targets and one.
     squares : array (C, n)
+    ww : array (C,)
+        Sums of squared weights.
     """
 
     shift: Floats
     products: Floats | None
     right: Floats
     squares: Floats
+    ww: Floats
 
     @property
     def n(self) -> int:
@@ -154,15 +166,15 @@ class Moments:
         """The sums of some of the cells, each still by itself."""
         which = np.asarray(cells, dtype=np.intp)
         products = None if self.products is None else self.products[which]
-        return Moments(self.shift, products, self.right[which], self.squares[which])
+        given = self.right[which], self.squares[which], self.ww[which]
+        return Moments(self.shift, products, *given)
 
     def over(self, sides: NDArray[np.bool_]) -> "Moments":
         """Sums over sets of cells; ``sides`` is sets by cells."""
         S = sides.astype(np.float64)
         products = None if self.products is None else np.tensordot(S, self.products, 1)
-        return Moments(
-            self.shift, products, np.tensordot(S, self.right, 1), np.tensordot(S, self.squares, 1)
-        )
+        given = (np.tensordot(S, sums, 1) for sums in (self.right, self.squares, self.ww))
+        return Moments(self.shift, products, *given)
 
     def squared_errors(self, columns: Columns, coef: Floats, intercept: Floats) -> Floats:
         """Of a linear model on every set of cells: sums of w |y - X coef - intercept|^2."""
