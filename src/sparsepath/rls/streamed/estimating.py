@@ -10,7 +10,6 @@ from sparsepath.data.sources import Source, open
 from sparsepath.errors import InputError
 from sparsepath.judging.honest import attach, told
 from sparsepath.path import CUT, SelectionPath
-from sparsepath.rls.criteria.losses import Loss
 from sparsepath.rls.parameters import refuse_wide, warn_still, warn_without_se
 from sparsepath.rls.paths import Task, finish, run
 from sparsepath.rls.search import Trail
@@ -30,8 +29,9 @@ def fit_source(
     if groups is not None:
         raise InputError("groups of samples need data in memory; leave them out, or use cv=5.")
     estimator._check_parameters()
-    if estimator.loss == "auc":
-        raise InputError("loss='auc' compares pairs of samples and needs data in memory.")
+    loss = estimator._criterion
+    if loss.pairs:
+        raise InputError(f"loss={loss.name!r} compares pairs of samples and needs data in memory.")
     names = _names(estimator, source)
     with source.crew(estimator.n_threads) as crew:
         coding = fitting.coding_of(source, crew, classifier)
@@ -42,9 +42,9 @@ def fit_source(
             asked = None
         given = estimator.cv, asked, source, crew, coding, estimator._n_folds
         parting = fitting.parting_of(*given)
-        if parting.tests is not None and estimator.loss != "squared":
+        if parting.tests is not None and not loss.by_sums:
             raise InputError(
-                f"loss={estimator.loss!r} over folds needs data in memory; use cv='loo', or "
+                f"loss={loss.name!r} over folds needs data in memory; use cv='loo', or "
                 "loss='squared'."
             )
         design = fitting.read(
@@ -83,7 +83,6 @@ def fit_source(
         settled.honest_ = None
         found = None
         if asked is not None and all(path.complete for path in paths.values()):
-            loss = Loss(estimator.loss)
 
             def search(without: StreamDesign, sums: CellSums | None) -> Trail:
                 return _best(without, alphas, task, sums)

@@ -178,7 +178,7 @@ def honest(
     """The search repeated without every fold, and its errors there; None if that cannot be had."""
     if not parting.folds or design.cells.count < 2:
         return None
-    if loss.name != "squared":
+    if not loss.by_sums:
         warn_user(
             f"loss={loss.name!r} has no honest error for data that are read in passes, and the "
             "size is chosen by the criterion; loss='squared' has one."

@@ -134,7 +134,7 @@ def judge(slab: Slab, view: View, plan: Plan) -> Answer:
         out.append(np.array([*seen, rows.v @ rows.v, own]))
         out.append(measured.squares)
         T = len(measured.squares)
-        squared = rows.loss.name == "squared"
+        squared = rows.loss.bounded
         out.append(np.stack(rows.weighed) if squared else np.zeros((3, T)))
         W = others[:, np.searchsorted(wanted, level.candidates)]
         if level.size and len(level.candidates):

@@ -98,7 +98,7 @@ class Streamed:
         self.chosen: list[int] = []
         self.R, self.a = np.zeros((0, 0)), np.zeros((0, T))
         self._reach = reach_of(design.squares, self.alpha)
-        self._shares = class_shares(design) if loss.name == "balanced" else None
+        self._shares = class_shares(design) if loss.balanced else None
         self._known = Known()
         self._ahead: list[int] = []
         self.empty_error = self.error
@@ -180,7 +180,7 @@ class Streamed:
             if not len(open_):
                 break
             order = np.argsort(bounds[np.searchsorted(which, open_)], kind="stable")
-            self._look(open_[order[: MANY if self.loss.name == "squared" else None]])
+            self._look(open_[order[: MANY if self.loss.bounded else None]])
         best = pick(
             "add", which[seen], errors[seen], self.empty_error, values,
             self._second if self.counts else None,
@@ -280,7 +280,7 @@ class Streamed:
 
     def _bounds(self, which: Columns) -> Floats:
         """Lower bounds of what additions are compared by, lowered by their own rounding."""
-        if self.loss.name != "squared":
+        if not self.loss.bounded:
             return np.full(len(which), -np.inf)
         design, alpha, sums = self.design, self.alpha, self._sums
         t, s, c = self._products(which, self.chosen, self.R, self.a)
@@ -356,7 +356,7 @@ class Streamed:
             place = int(gains.argmax()) if len(which) else -1
             if following is not None and following in which.tolist():
                 place = which.tolist().index(following)
-            blind = self.loss.name != "squared" and following is None
+            blind = not self.loss.bounded and following is None
             if place < 0 or not usable[place] or blind:
                 break
             R, a = _grown(R, a, t[:, place], pivots[place], c[place])
@@ -406,7 +406,7 @@ class Streamed:
         which = np.flatnonzero(allowed)
         if ahead:
             return np.array(ahead[:1], dtype=np.intp)
-        if self.loss.name != "squared":
+        if not self.loss.bounded:
             return which if len(self.chosen) < self.steps else NOTHING
         if len(self.chosen) >= self.steps or not (self.design.knows_all or not self.chosen):
             return NOTHING

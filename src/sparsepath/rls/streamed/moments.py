@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from sparsepath.data.blocks import Floats, row_blocks
 from sparsepath.data.fingerprint import drawn, labels_marked
 from sparsepath.data.sources import Answer, Columns, Slab
-from sparsepath.rls.criteria.losses import class_targets
+from sparsepath.rls.criteria.counts import class_targets
 
 
 @dataclass(frozen=True, eq=False)
