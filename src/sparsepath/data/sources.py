@@ -219,7 +219,7 @@ def open(
     >>> SparseRLSRegressor(2, choose=2, validation=None).fit(data).selected_
     array([2, 4])
     """
-    from sparsepath.data import tables  # noqa: F401 (registers its kinds)
+    from sparsepath.data import clusters, tables  # noqa: F401 (they register their kinds)
 
     for recognise, make in KINDS:
         if recognise(what):
@@ -237,10 +237,7 @@ def is_source(what: Any) -> bool:
         return True
     if isinstance(what, (np.ndarray, list, tuple)):
         return False
-    kind = f"{type(what).__module__}.{type(what).__name__}"
-    return kind.startswith(("dask.", "dask_expr.", "pyarrow.dataset", "pyarrow._dataset")) or (
-        kind == "polars.lazyframe.frame.LazyFrame"
-    )
+    return type(what).__module__.split(".")[0] in ("dask", "dask_expr")
 
 
 def _array(what: Any, y: Any, *, weights: Any = None, **_: Any) -> Source:
