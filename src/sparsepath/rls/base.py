@@ -21,6 +21,7 @@ from sparsepath.data.door import (
 )
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
+from sparsepath.faces.parameters import flag, function, number, one_of
 from sparsepath.judging.yardsticks import Yardstick
 from sparsepath.path import CUT, SelectionPath
 from sparsepath.rls.alphas import alpha_grid, loo_errors
@@ -31,11 +32,7 @@ from sparsepath.rls.criteria.table import criterion_of
 from sparsepath.rls.design import Design
 from sparsepath.rls.parameters import (
     costs_of,
-    flag,
-    function,
     longest,
-    number,
-    one_of,
     refuse_extremes,
     rule_for,
     stop_rules,
