@@ -12,9 +12,10 @@ from sparsepath.data.blocks import Floats
 from sparsepath.data.door import check_features
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
+from sparsepath.faces.parameters import count
 from sparsepath.grafting.cross_validation import ERRORS
 from sparsepath.grafting.design import Design
-from sparsepath.grafting.faces import ClassifierFace, Factors, RegressorFace
+from sparsepath.grafting.faces import Factors, GraftingClasses, GraftingNumbers
 from sparsepath.grafting.fitting import check_penalties
 from sparsepath.grafting.folds import judge
 from sparsepath.grafting.growing import Grower, samples
@@ -122,7 +123,7 @@ class MLPGraftingCV(GrownNetworks):
             grower = Grower(design, scaled, loss, factors, growth, samples(w))
             task = NetworkTask(
                 X, Y, weights, loss, factors, growth, l1s, self._l0s(grower.convex),
-                self._patience(), self.standardize, self._is_scaled, self._error,
+                count("patience", self.patience), self.standardize, self._is_scaled, self._error,
             )  # fmt: skip
             states.append(state_of(grower, factors))
             whole = False
@@ -138,26 +139,16 @@ class MLPGraftingCV(GrownNetworks):
                         whole = True
             return run.settle()
 
-    def _patience(self) -> int:
-        if (
-            isinstance(self.patience, bool)
-            or self.patience != int(self.patience)
-            or (self.patience < 1)
-        ):
-            raise InputError(f"patience={self.patience!r}; give a whole number from 1 up.")
-        return int(self.patience)
-
     def _l0s(self, null: float) -> Floats:
         if self.l0s is not None:
             return _descending("l0s", self.l0s)
-        if isinstance(self.n_l0s, bool) or self.n_l0s != int(self.n_l0s) or self.n_l0s < 1:
-            raise InputError(f"n_l0s={self.n_l0s!r}; give a whole number from 1 up.")
+        n_l0s = count("n_l0s", self.n_l0s)
         if not 0 < self.least < LARGEST:
             raise InputError(
                 f"least={self.least!r}; give a part of the empty model's loss between 0 and "
                 f"{LARGEST}."
             )
-        return null * np.geomspace(LARGEST, self.least, int(self.n_l0s))
+        return null * np.geomspace(LARGEST, self.least, n_l0s)
 
     def _found(
         self,
@@ -240,7 +231,7 @@ def _descending(name: str, values: ArrayLike) -> Floats:
     return np.ascontiguousarray(given)
 
 
-class MLPGraftingRegressorCV(RegressorFace, MLPGraftingCV):
+class MLPGraftingRegressorCV(GraftingNumbers, MLPGraftingCV):
     """Regression by a network that grows, with l0 and l1 chosen by cross-validation.
 
     On every training part one network grows for each l1; it holds those of all values of l0, and
@@ -334,7 +325,7 @@ class MLPGraftingRegressorCV(RegressorFace, MLPGraftingCV):
         return self._fit(X, y, sample_weight, groups)
 
 
-class MLPGraftingClassifierCV(ClassifierFace, MLPGraftingCV):
+class MLPGraftingClassifierCV(GraftingClasses, MLPGraftingCV):
     """Classification by a network that grows, with l0 and l1 chosen by cross-validation.
 
     Parameters
