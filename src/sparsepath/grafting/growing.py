@@ -6,6 +6,10 @@ gradients come from one product with the data. A new unit brings its bias, which
 With three classes and more a new unit is tried for every output, and connections from units to
 further outputs are candidates too (:mod:`sparsepath.grafting.softmax_network`).
 
+With ``look_ahead`` sets of inputs are tried for new units too (:mod:`sparsepath.grafting.look_ahead`),
+the step that lowers C most for each connection is taken, and a feature that is not in use comes in
+only if its gradient is beyond chance.
+
 L0 is charged per connection, or per feature as equation (6) has it: then a second connection of a
 feature that is in use is free, and so are those to outputs; little stops the growth if l1 is small,
 and the caps on units and connections matter. How well each step is optimised matters a lot: a loose
@@ -212,6 +216,10 @@ class Grower:
             open_[:, np.flatnonzero(others)] = False
         for place in self._failed:
             open_[place] = False
+        if self._scout is not None:
+            inward, _ = network.slopes(self._taken(network), self.Y, self.design.s, self.loss)
+            others = np.setdiff1d(np.arange(n), self._order)
+            open_[:, others] &= self._scout.beyond_chance(inward, sizes[:, others], n)
         trials = []
         if open_.any():
             place = _choose(gains, open_, network, self.penalty, growth, self._last, n)

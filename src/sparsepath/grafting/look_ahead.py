@@ -134,6 +134,15 @@ class Scout:
                     out.append((0.5 * float(square) / curvature, features))
         return sorted(out, key=lambda each: (-each[0], each[1]))
 
+    def beyond_chance(self, inward: Floats, sizes: Floats, n: int) -> NDArray[np.bool_]:
+        """Whether gradients of single connections are more than the largest of n by chance.
+
+        ``inward`` holds the vectors of which gradients are products with a feature, one column for
+        each row of ``sizes``.
+        """
+        noise = np.einsum("tj,tj->j", inward, inward / self.s[:, None]) / self.count
+        return sizes**2 > noise[:, None] * float(chdtri(1, CHANCE / n))
+
     def _order(self, order: int, r: Singles) -> list[tuple[float, tuple[int, ...]]]:
         """The best sets of an order with their squared sums."""
         if order == 1:
