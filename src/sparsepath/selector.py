@@ -2,6 +2,7 @@
 
 import copy
 from abc import abstractmethod
+from os import PathLike
 from typing import Self
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from sparsepath.export import export
 from sparsepath.judging.honest import Honest
 from sparsepath.path import SelectionPath
 from sparsepath.running import Given, Linear, Predictor
@@ -74,6 +76,45 @@ class PathSelector(SelectorMixin):
         if honest is not None:
             other.honest_ = honest.at(self.path_, size)
         return other
+
+    def export(
+        self,
+        to: str,
+        path: str | PathLike[str] | None = None,
+        *,
+        size: int | None = None,
+        dtype: str | None = None,
+    ) -> str | bytes:
+        """The model as a program that needs no sparsepath.
+
+        Parameters
+        ----------
+        to : {"c", "javascript", "json", "onnx", "python", "sql"}
+            One C99 file without allocation; one function; the formula as plain data; an ONNX graph
+            (needs onnx); one Python module; one expression for SQLite and DuckDB.
+        path : path, optional
+            A file to write as well.
+        size : int, optional
+            Which of the models on the path; without it the one in use.
+        dtype : {"double", "float"}, optional
+            The numbers of an ONNX graph; double if not said.
+
+        Returns
+        -------
+        str or bytes
+            The program; bytes for ONNX.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sparsepath import SparseRLSRegressor
+        >>> X = np.array([[0.0, 1.0], [1.0, 3.0], [2.0, 2.0], [3.0, 5.0], [4.0, 4.0]])
+        >>> line = SparseRLSRegressor(1, alpha=1.0, choose=1, validation=None).fit(X, X[:, 0])
+        >>> print(line.export("sql"))
+        0.3...e0 + 0.8...e0 * "x0"
+        """
+        check_is_fitted(self)
+        return export(self, to, path, size=size, dtype=dtype)
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self)
