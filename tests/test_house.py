@@ -26,6 +26,7 @@ LAYERS = [
     ["faces"],
     ["least_angle"],
     ["selector"],
+    ["saved"],
     ["export"],
     ["running"],
     ["judging"],

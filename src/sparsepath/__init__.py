@@ -65,6 +65,7 @@ if TYPE_CHECKING:
         SparseRLSRegressor,
         rls_state,
     )
+    from sparsepath.saved import SavedModel, load_model
     from sparsepath.steps import Exchange, Move, Step
 
 _HOMES = {
@@ -97,6 +98,7 @@ _HOMES = {
     "OPELMRegressor": "elm",
     "PathWarning": "errors",
     "ReducedRankKernelRidge": "kernel_machines",
+    "SavedModel": "saved",
     "SelectionPath": "path",
     "SparseKernelRLSClassifier": "rls",
     "SparseKernelRLSRegressor": "rls",
@@ -113,6 +115,7 @@ _HOMES = {
     "compare": "comparison",
     "grafting_path": "grafting",
     "honest_error": "judging",
+    "load_model": "saved",
     "mutual_information": "information",
     "permutation_null": "judging",
     "rls_state": "rls",
@@ -149,6 +152,7 @@ __all__ = [
     "OPELMRegressor",
     "PathWarning",
     "ReducedRankKernelRidge",
+    "SavedModel",
     "SelectionPath",
     "SparseKernelRLSClassifier",
     "SparseKernelRLSRegressor",
@@ -165,6 +169,7 @@ __all__ = [
     "compare",
     "grafting_path",
     "honest_error",
+    "load_model",
     "mutual_information",
     "permutation_null",
     "rls_state",

@@ -14,6 +14,7 @@ from sparsepath.export import export
 from sparsepath.judging.honest import Honest
 from sparsepath.path import SelectionPath
 from sparsepath.running import Given, Linear, Predictor
+from sparsepath.saved import SavedModel
 
 
 class PathSelector(SelectorMixin):
@@ -115,6 +116,19 @@ class PathSelector(SelectorMixin):
         """
         check_is_fitted(self)
         return export(self, to, path, size=size, dtype=dtype)
+
+    def save_model(self, path: str | PathLike[str]) -> None:
+        """Write the models of all sizes to a file that holds plain data and cannot run code.
+
+        ``sparsepath.load_model`` and ``sparsepath predict`` read it.
+
+        Parameters
+        ----------
+        path : path
+            Such as "model.json". An existing file is replaced when the new one is whole.
+        """
+        check_is_fitted(self)
+        SavedModel.of(self).save(path)
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self)

@@ -1,6 +1,7 @@
 """Every model in every language, run by that language, agrees with ``predict``."""
 
 import json
+import shutil
 import sqlite3
 import subprocess
 
@@ -85,6 +86,10 @@ def test_formulas_are_the_models(name):
         np.testing.assert_allclose(formula.outputs(ROWS), expected, rtol=1e-11, atol=1e-11)
 
 
+def needs(program):
+    return pytest.mark.skipif(shutil.which(program) is None, reason=f"there is no {program}")
+
+
 every = pytest.mark.parametrize("kind", [*KINDS, "many classes"])
 
 
@@ -101,6 +106,7 @@ def test_python(kind, fitted, many):
     agree(model, frame, [space["scores"](row) for row in rows], [*map(space["predict"], rows)])
 
 
+@needs("node")
 @every
 def test_javascript(kind, fitted, many, tmp_path):
     model, frame = given(kind, fitted, many)
@@ -116,6 +122,7 @@ def test_javascript(kind, fitted, many, tmp_path):
     agree(model, frame, *json.loads(shown.stdout))
 
 
+@needs("cc")
 @every
 def test_c(kind, fitted, many, tmp_path):
     model, frame = given(kind, fitted, many)
@@ -226,6 +233,7 @@ def test_what_cannot_be_exported():
         model.export("onnx", dtype="half")
 
 
+@needs("cc")
 def test_names_cannot_break_out_of_a_program(tmp_path):
     import pandas as pd
 
