@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from sparsepath.data.layout import Layout
 from sparsepath.errors import FileError, InputError
 from sparsepath.export import export
+from sparsepath.export.subject import written_by
 from sparsepath.files import replacing
 from sparsepath.running import Predictor
 
@@ -79,13 +80,11 @@ class SavedModel:
         models = getattr(model, "models_", None)
         if not models:
             raise InputError(f"{type(model).__name__} has no models of its own to save.")
-        from sparsepath import __version__
-
         names = getattr(model, "feature_names_in_", None)
         classes = getattr(model, "classes_", None)
         return cls(
             {
-                "sparsepath": __version__,
+                "sparsepath": written_by(),
                 "estimator": type(model).__name__,
                 "n_features": int(model.n_features_in_),
                 "names": None if names is None else [str(name) for name in names],
@@ -165,6 +164,15 @@ def load_model(path: str | os.PathLike[str]) -> SavedModel:
     """Read a model file, as ``save_model`` and ``sparsepath select --out`` write it.
 
     No code is run, whoever wrote the file; one that was changed or cut is refused.
+
+    Parameters
+    ----------
+    path : path
+        The file, such as "result/model.json".
+
+    Returns
+    -------
+    SavedModel
     """
     where = Path(path)
     if where.is_dir():

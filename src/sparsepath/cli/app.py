@@ -213,7 +213,7 @@ def _report(outcome: Any, out: Path | None, *, as_json: bool, quiet: bool, pickl
 
     more = {results.PICKLED: results.pickled(outcome.model)} if pickled else {}
     files = results.write_results(outcome, out, more) if out is not None else {}
-    if not quiet:
+    if not quiet or outcome.interrupted:
         for note in outcome.notes:
             say(f"Note: {note}")
     if as_json:

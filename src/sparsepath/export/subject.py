@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
@@ -53,15 +54,13 @@ class Subject:
         names = NumberedNames(model.n_features_in_) if named is None else named
         classes = getattr(model, "classes_", None)
         kind = getattr(model, "estimator_", type(model).__name__)
-        from sparsepath import __version__
-
         plural = "" if size == 1 else "s"
         return cls(
             formula,
             [str(names[i]) for i in formula.columns.tolist()],
             int(model.n_features_in_),
             None if classes is None else np.asarray(classes).tolist(),
-            f"{kind} on {size} feature{plural}, written by sparsepath {__version__}",
+            f"{kind} on {size} feature{plural}, written by sparsepath {written_by()}",
         )
 
     @property
@@ -80,6 +79,14 @@ class Subject:
                 again, count = f"{plain}_{count}", count + 1
             found.append(again)
         return found
+
+
+def written_by() -> str:
+    """The version of this package."""
+    try:
+        return version("sparsepath")
+    except PackageNotFoundError:  # run from a source tree that is not installed
+        return "of unknown version"
 
 
 def one_line(text: str) -> str:
