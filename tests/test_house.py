@@ -115,6 +115,7 @@ ONCE = {
     },
     r"(?m)^(?!\s*>>>).*\bSelectionPath\($": {"running", "path", "rls"},
     r"sklearn\.callback import": {"running"},
+    r"warnings\.warn\(": {"errors"},  # at the user's line
 }
 
 
