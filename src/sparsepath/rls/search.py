@@ -16,6 +16,7 @@ import numpy as np
 
 from sparsepath.data.blocks import Floats
 from sparsepath.rls.constraints import Constraints
+from sparsepath.rls.leave_one_out.whole import Whole
 from sparsepath.rls.stopping import Rule, asked_before
 from sparsepath.rls.update import TIE_FLOOR, Costs, Update, limit
 from sparsepath.steps import Move, Step
@@ -169,6 +170,22 @@ class Trail:
                 self.steps[size], self.passed = step, None
             else:
                 self.passed = step
+
+    def take(self, found: Whole, whole: str) -> None:
+        """Record a path that was found all at once; ``whole`` is why it ended if it is complete."""
+        seconds = self.seconds()
+        subset, errors = found.subset.tolist(), found.errors.tolist()
+        for k, (error, error_se) in enumerate(zip(errors, found.errors_se.tolist(), strict=True)):
+            coef, intercept = found.coef[k, :k], found.intercept[k]
+            self.steps[k] = Step(tuple(subset[:k]), error, error_se, coef, intercept)
+        for feature, error in zip(subset, errors[1:], strict=True):
+            self.moves.append(Move("add", feature, error, seconds))
+            self.updates.append(Update("add", feature, error, 1))
+        self.first_error, self.errors = errors[0], errors
+        self.size, self._chosen = len(subset), subset
+        self.stopped = whole
+        if found.vanished:
+            self.stopped = "residuals vanished" if errors[0] > 0 else "target vanished"
 
     def refuses(self, model: Model, update: Update, candidates: Sequence[int]) -> bool:
         """Whether a rule ends the search before this addition."""

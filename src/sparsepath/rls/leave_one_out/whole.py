@@ -21,6 +21,8 @@ from sparsepath.rls.leave_one_out.model import COLLINEAR, OFF_CENTRE, VANISHED
 from sparsepath.rls.leave_one_out.projection import SECOND_GO
 from sparsepath.rls.update import TIE, TIE_FLOOR
 
+KNOWN_WELL = 1e-6  # rounding of a product over the pivot up to which the Gram matrix may serve
+TRUSTED = 0.1  # and up to which it may bound the criterion
 GUARDS = (ROOM, TIE, TIE_FLOOR, SECOND_GO, VANISHED, ROUNDING)
 
 
@@ -37,6 +39,8 @@ class Whole:
     coef : array of shape (k + 1, k, T)
         Coefficients of every size in the order of ``subset``, in the units of the data.
     intercept : array of shape (k + 1, T)
+    vanished : bool
+        Whether nothing is left of the residuals but rounding.
     """
 
     subset: NDArray[np.intp]
@@ -44,6 +48,7 @@ class Whole:
     errors_se: Floats
     coef: Floats
     intercept: Floats
+    vanished: bool
 
 
 def whole_search(
@@ -53,8 +58,9 @@ def whole_search(
     size: int,
     allowed: NDArray[np.bool_],
     *,
-    compiled: bool,
+    compiled: bool = True,
     columns: Floats | None = None,
+    data: tuple[Floats, Floats] | None = None,
 ) -> Whole:
     """Search forward, by exact leave-one-out and the squared loss.
 
@@ -70,9 +76,10 @@ def whole_search(
         Whether there is enough to do for a compiled loop.
     columns : array of shape (n, m), optional
         All columns of the design, where they are known.
+    data : pair of arrays, optional
+        The raw columns, features by samples, and the Gram matrix of the columns as they stand: the
+        search is then by bounds (``compiled_parts.py``) and copies no columns.
     """
-    if columns is None:
-        columns = columns_of(design, np.arange(design.n_features))
     w, total, T = design.weights, design.total, Y.shape[1]
     y_mean = (w @ Y) / total if design.fit_intercept else np.zeros(T)
     centred = Y - y_mean
@@ -86,22 +93,47 @@ def whole_search(
     coef = np.zeros((size + 1, size, T))
     given = (w, alpha, floor, design.squares, allowed & ~design.constant, GUARDS)
     path = (subset, errors, around, coef)
+    if data is not None:
+        from sparsepath.rls.leave_one_out.compiled_parts import bounded
+
+        stand = (design.means, design.left, design.scales, design.squares, design.sizes)
+        about = (w, alpha, floor, allowed & ~design.constant, GUARDS, (KNOWN_WELL, TRUSTED))
+        X, gram = data
+        k, vanished = bounded(X, np.sqrt(w), stand, gram, y, p, *about, *path)
+        return _found(design, y_mean, k, vanished, *path)
+    if columns is None:
+        columns = columns_of(design, np.arange(design.n_features))
     columns = np.ascontiguousarray(columns)
     if compiled:
         from sparsepath.rls.leave_one_out.compiled_many import forward as compiled_forward
 
-        k = compiled_forward(columns, y, p, *given, *path)
+        k, vanished = compiled_forward(columns, y, p, *given, *path)
     else:
-        k = forward(columns, y, p, *given, *path)
+        k, vanished = forward(columns, y, p, *given, *path)
+    return _found(design, y_mean, k, vanished, *path)
+
+
+def _found(
+    design: Design,
+    y_mean: Floats,
+    k: int,
+    vanished: bool,
+    subset: NDArray[np.intp],
+    errors: Floats,
+    around: Floats,
+    coef: Floats,
+) -> Whole:
+    """The path of size k in the units of the data."""
+    total, counted = design.total, np.count_nonzero(design.weights)
     subset, coef = subset[:k], coef[: k + 1, :k]
     coef *= design.scales[subset, None]
-    counted = np.count_nonzero(w)
     return Whole(
         subset,
         errors[: k + 1] / total,
         np.sqrt(around[: k + 1] * (counted / (counted - 1))) / total,
         coef,
         y_mean - design.means[subset] @ coef,
+        bool(vanished),
     )
 
 
@@ -119,8 +151,8 @@ def forward(
     errors: Floats,
     around: Floats,
     coef: Floats,
-) -> int:
-    """Search forward from the columns X, features by samples; return the size that was reached.
+) -> tuple[int, bool]:
+    """Search forward from the columns X, features by samples; the size reached, and if all is fit.
 
     ``p`` is changed. ``subset``, ``errors`` (sums), ``around`` (sums of squares) and ``coef``
     get the path; ``guards`` are room, tie, tie floor, second go, vanished and rounding.
@@ -148,7 +180,8 @@ def forward(
         ur = float(losses[k].sum())
         errors[k] = np.inf if tight else ur
         coef[k] = V[:, m:].T
-        if k == size or not float(np.vdot(r, r)) > vanished**2 * everything:
+        ended = not float(np.vdot(r, r)) > vanished**2 * everything
+        if ended or k == size:
             break
         if k:
             C = dger(-1.0, D, C @ dual, a=C.T, overwrite_a=1).T
@@ -174,6 +207,8 @@ def forward(
         bound[closed] = np.inf
         values = np.full(n, np.inf)
         some, batch, limit = bound.argmin()[None], BATCH, np.inf
+        if closed[some]:
+            break
         while len(some):
             z = C[some, :m]
             values[some] = _judged(z, 1.0 / pivots[some], tau[some], r, p, room)
@@ -203,7 +238,7 @@ def forward(
     losses = losses[: k + 1]
     off = losses - (losses.sum(1) / weights.sum())[:, None] * weights
     around[: k + 1] = np.vecdot(off, off)
-    return k
+    return k, ended
 
 
 def _judged(z: Floats, inverse: Floats, tau: Floats, r: Floats, p: Floats, room: float) -> Floats:
