@@ -4,10 +4,9 @@ Permutation tests, resampling and nested cross-validation ask for the path of hu
 that differ only in their target, their sample weights or their rows. Each of them is searched as
 ``SparseRLSRegressor`` searches, with the same choices; what they have in common is prepared once.
 
-Small problems are searched by one compiled loop each, a thread per problem. Larger ones are
-searched as single ones are; if they are parts of the same rows and such a search takes the whole
-Gram matrix (``leave_one_out/additions.py``), theirs come from one: products over all rows less
-those over the rows left out.
+Small problems are searched as a whole (``leave_one_out/whole.py``), a thread per problem. So are
+parts of the same rows that are large: by one compiled loop each, whose products come from those
+over all rows less those over the rows left out. All others are searched as single ones are.
 """
 
 from collections.abc import Sequence
@@ -226,17 +225,17 @@ class _Parts:
 
     def __init__(self, problems: _Problems, threads: Threads) -> None:
         assert problems.rows is not None
-        self._problems, self._w = problems, problems.weights
+        self._problems, self._roots = problems, np.sqrt(problems.weights)
         self._X = turned(problems.X, threads)
         m = len(self._X)
-        self._means = make_design(self._X, self._w, threads).means
+        self._means = make_design(self._X, problems.weights, threads).means
         self._inside = [np.bincount(rows, minlength=m) for rows in problems.rows]
         left_out = [np.flatnonzero(inside == 0) for inside in self._inside]
         self._less: dict[bytes, Floats] = {}
         if np.array_equal(np.sort(np.concatenate(left_out)), np.arange(m)):
             grams = threads.map(self._products, left_out)
             self._less = {rows.tobytes(): gram for rows, gram in zip(left_out, grams, strict=True)}
-            self._total = np.sum(grams, axis=0)
+            self._total = added(grams)
         else:
             self._total = self._products(np.arange(m))
 
@@ -253,12 +252,13 @@ class _Parts:
 
     def _products(self, rows: NDArray[np.intp]) -> Floats:
         """Sums of products over some rows, of columns less their means over all."""
-        X, n = self._X, self._X.shape[1]
+        from sparsepath.rls.leave_one_out.compiled_parts import picked
+
+        X, n = self._X.T, self._X.shape[1]
         out = np.zeros((n, n))
         for part in np.split(rows, range(GRAM_ROWS, len(rows), GRAM_ROWS)):
-            V = np.asarray(X.T.take(part, axis=1), dtype=np.float64)
-            V -= self._means[:, None]
-            V *= np.sqrt(self._w[part])
+            V = np.empty((n, len(part)))
+            picked(X, part, self._means, self._roots, V)
             out += V @ V.T
         return out
 
@@ -268,31 +268,28 @@ class _Parts:
             return None
         of, inside = self._problems, self._inside[i].astype(bool)
         design = make_design(self._X, of.weights * inside, alone, **of.options)
-        gram = self._gram(design, inside)
-        gram *= design.scales
-        gram *= design.scales[:, None]
+        products = (*self._gram(inside), *self._shifts(design))
         Y = of.Y[i] if of.Y.ndim == 3 else of.Y
-        return whole_search(design, Y, of.alpha, of.size, of.allowed, data=(self._X.T, gram))
+        return whole_search(design, Y, of.alpha, of.size, of.allowed, data=(self._X.T, products))
 
-    def _gram(self, design: Design, inside: NDArray[np.bool_]) -> Floats:
-        """Of the columns less the means of the design."""
-        left_out, rows = np.flatnonzero(~inside), np.flatnonzero(inside)
+    def _gram(self, inside: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+        """Two matrices of products whose difference is that over the rows inside."""
+        left_out, rows, none = np.flatnonzero(~inside), np.flatnonzero(inside), np.zeros((0, 0))
         if (less := self._less.get(left_out.tobytes())) is not None:
-            gram = self._total - less
-        elif (less := self._less.pop(rows.tobytes(), None)) is not None:  # the other half
-            gram = less
-        elif len(left_out) <= len(rows):
-            less = self._less[left_out.tobytes()] = self._products(left_out)
-            gram = self._total - less
-        else:
-            gram = self._products(rows)
+            return self._total, less
+        if (half := self._less.pop(rows.tobytes(), None)) is not None:  # left out by another part
+            return half, none
+        if len(left_out) > len(rows):
+            return self._products(rows), none
+        less = self._less[left_out.tobytes()] = self._products(left_out)
+        return self._total, less
+
+    def _shifts(self, design: Design) -> tuple[Floats, Floats]:
+        """What other means than those of all rows add to products: ef' + fe'."""
         mu, total = self._means, design.total
         if design.fit_intercept:
             off = design.means - mu
-            return gram - total * np.outer(off, off)
-        w = design.weights
-        along = added(
-            [b.dot(w[part, None]) for b, part in zip(design.blocks, design.slices, strict=True)]
-        )[:, 0]
-        cross = np.outer(along, mu)
-        return gram + cross + cross.T - total * np.outer(mu, mu)
+            return -0.5 * total * off, off
+        parts = zip(design.blocks, design.slices, strict=True)
+        along = added([block.dot(design.weights[part, None]) for block, part in parts])[:, 0]
+        return along - 0.5 * total * mu, mu

@@ -3,7 +3,8 @@
 Where data are small, a search that is asked step by step spends its time between the steps. Here
 all of it is one function, with the letters, guards and rules of ``fused.py``: in plain NumPy below,
 or as a compiled loop (``compiled_many.py``), where there is so much to do that it is worth while to
-have a compiler loaded.
+have a compiler loaded. For many parts of the same tall data there is a third, by the products of
+all columns and bounds (``compiled_parts.py``).
 """
 
 from dataclasses import dataclass
@@ -23,7 +24,11 @@ from sparsepath.rls.update import TIE, TIE_FLOOR
 
 KNOWN_WELL = 1e-6  # rounding of a product over the pivot up to which the Gram matrix may serve
 TRUSTED = 0.1  # and up to which it may bound the criterion
+KEPT = 64  # rows kept of candidates that were judged
 GUARDS = (ROOM, TIE, TIE_FLOOR, SECOND_GO, VANISHED, ROUNDING)
+
+
+Products = tuple[Floats, Floats, Floats, Floats]
 
 
 @dataclass(frozen=True)
@@ -60,7 +65,7 @@ def whole_search(
     *,
     compiled: bool = True,
     columns: Floats | None = None,
-    data: tuple[Floats, Floats] | None = None,
+    data: tuple[Floats, Products] | None = None,
 ) -> Whole:
     """Search forward, by exact leave-one-out and the squared loss.
 
@@ -76,9 +81,9 @@ def whole_search(
         Whether there is enough to do for a compiled loop.
     columns : array of shape (n, m), optional
         All columns of the design, where they are known.
-    data : pair of arrays, optional
-        The raw columns, features by samples, and the Gram matrix of the columns as they stand: the
-        search is then by bounds (``compiled_parts.py``) and copies no columns.
+    data : pair, optional
+        The raw columns, features by samples, and what their products are made of: the search is
+        then by bounds (``compiled_parts.py``) and copies no columns.
     """
     w, total, T = design.weights, design.total, Y.shape[1]
     y_mean = (w @ Y) / total if design.fit_intercept else np.zeros(T)
@@ -97,7 +102,7 @@ def whole_search(
         from sparsepath.rls.leave_one_out.compiled_parts import bounded
 
         stand = (design.means, design.left, design.scales, design.squares, design.sizes)
-        about = (w, alpha, floor, allowed & ~design.constant, GUARDS, (KNOWN_WELL, TRUSTED))
+        about = (w, alpha, floor, allowed & ~design.constant, GUARDS, (KNOWN_WELL, TRUSTED, KEPT))
         X, gram = data
         k, vanished = bounded(X, np.sqrt(w), stand, gram, y, p, *about, *path)
         return _found(design, y_mean, k, vanished, *path)
@@ -163,7 +168,7 @@ def forward(
     C, V, U, Q = (np.zeros((rows, width)) for rows in (n, T, T, size))
     C[:, :m], V[:, :m] = X, y
     r, u, inverses = V[:, :m], U[:, :m], np.zeros(width)
-    metric = np.ones(width)
+    metric, D, dual = np.ones(width), np.zeros(width), np.zeros(width)
     metric[m:] = alpha
     live, computed, S = allowed.copy(), squares + alpha, np.empty_like(C)
     losses = np.zeros((size + 1, m))
@@ -190,10 +195,10 @@ def forward(
         pivots += alpha
         doubtful = pivots < second_go * computed
         if doubtful.any():
-            doubtful = (doubtful & live & (pivots > floor)).nonzero()[0]
-            C[doubtful] = _afresh(X[doubtful], Q[:k], metric)
-            S[doubtful] = C[doubtful] ** 2
-            computed[doubtful] = pivots[doubtful] = S[doubtful] @ metric + alpha
+            again = (doubtful & live & (pivots > floor)).nonzero()[0]
+            C[again] = _afresh(X[again], Q[:k], metric)
+            S[again] = C[again] ** 2
+            computed[again] = pivots[again] = S[again] @ metric + alpha
         np.maximum(computed, pivots, out=computed)
         closed = pivots <= floor
         closed |= ~live
