@@ -21,10 +21,13 @@ from sparsepath.data.door import (
 )
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
+from sparsepath.judging.yardsticks import Yardstick
 from sparsepath.path import CUT, SelectionPath
 from sparsepath.rls.alphas import alpha_grid, loo_errors
 from sparsepath.rls.constraints import parents_of
-from sparsepath.rls.criteria.losses import Loss
+from sparsepath.rls.criteria.losses import Criterion, Loss
+from sparsepath.rls.criteria.residuals import SQUARED
+from sparsepath.rls.criteria.table import criterion_of
 from sparsepath.rls.design import Design
 from sparsepath.rls.parameters import (
     costs_of,
@@ -71,7 +74,7 @@ METHODS = {
 class SparseRLS(PathSelector, CallbackSupportMixin, BaseEstimator):
     """A linear model on chosen features; the regressor and the classifier say of what kind."""
 
-    _losses: tuple[str, ...]
+    _known: Mapping[str, Criterion]
 
     def __init__(
         self,
@@ -82,7 +85,7 @@ class SparseRLS(PathSelector, CallbackSupportMixin, BaseEstimator):
         alpha: float | str | Sequence[float] = 1.0,
         search: str = "forward",
         cv: Any = "loo",
-        loss: str = "squared",
+        loss: str | Loss = "squared",
         fit_intercept: bool = True,
         standardize: bool = True,
         forced: Sequence[int] | Sequence[str] | None = None,
@@ -132,8 +135,12 @@ class SparseRLS(PathSelector, CallbackSupportMixin, BaseEstimator):
     # Fitting ------------------------------------------------------------------------------------
 
     @property
-    def _yardstick(self) -> str:
-        return self.loss
+    def _criterion(self) -> Criterion:
+        return criterion_of(self.loss, self._known)
+
+    @property
+    def _yardstick(self) -> str | Yardstick:
+        return self._criterion.yardstick
 
     def _fit(self, X: Any, Y: Floats, weights: Floats, labels: ArrayLike, given: Given) -> Self:
         self._check_parameters()
@@ -249,7 +256,7 @@ class SparseRLS(PathSelector, CallbackSupportMixin, BaseEstimator):
         task = Task(
             search=self.search,
             most=self._most(),
-            loss=self.loss,
+            loss=self._criterion,
             candidates=tuple(i for i in range(n) if i not in set(forbidden)),
             forced=tuple(forced),
             start=tuple(i for i in start if i not in set(forced)),
@@ -359,11 +366,11 @@ class SparseRLS(PathSelector, CallbackSupportMixin, BaseEstimator):
         return read_splits(cv, X, labels, groups, classifier=classifier, leave_one_out=plain)
 
     def _leaves_out_singly(self, weights: Floats) -> bool:
-        return leaves_out_singly(self.loss, weights, pooled=self.pooled)
+        return leaves_out_singly(self._criterion, weights, pooled=self.pooled)
 
     def _check_parameters(self) -> None:
         """What can be said of the parameters without the data."""
-        one_of("loss", self.loss, self._losses)
+        criterion_of(self.loss, self._known)
         one_of("search", self.search, SEARCHES)
         for name in ("fit_intercept", "standardize", "pooled"):
             flag(name, getattr(self, name))
@@ -387,7 +394,8 @@ class SparseRLS(PathSelector, CallbackSupportMixin, BaseEstimator):
                     f"alpha={self.alpha!r}; use a number, a list of numbers, or 'loo'."
                 )
             grid = alpha_grid(design, candidates)
-            loss = Loss("squared" if self.loss == "auc" else self.loss)
+            loss = self._criterion
+            loss = loss if isinstance(loss, Loss) else SQUARED
             errors = loo_errors(design, Y, grid, loss, candidates)
             self.alpha_errors_ = dict(zip(grid.tolist(), errors.tolist(), strict=True))
             # Chosen with all features, used with few: of equal penalties the weakest.

@@ -25,8 +25,9 @@ import os
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
-from sparsepath.rls.criteria.losses import Loss
+from sparsepath.rls.criteria.losses import Criterion
 from sparsepath.rls.design import Design
 
 FORMS = ("auto", "fused", "bounds", "gram", "pass", "cache", "blocks")
@@ -38,6 +39,14 @@ TURNED_FROM = 1 << 22  # numbers in X from which it is worth while to have the c
 WHOLE_UP_TO = 1 << 24  # numbers in X times steps up to which a search is run as a whole
 LOADED_FROM = 1 << 16  # and from which it is worth while to load compiled loops from disk
 CACHE_FROM = 1 << 20  # numbers in X from which the compiled cache search pays for its start
+
+
+class Shape(NamedTuple):
+    """What of the data decides on the form."""
+
+    n_samples: int
+    n_features: int
+    sparse: bool = False
 
 
 @dataclass(frozen=True)
@@ -59,9 +68,9 @@ class Form:
 
 
 def form_for(
-    design: Design,
+    design: Design | Shape,
     *,
-    loss: str,
+    loss: Criterion,
     n_targets: int,
     steps: int,
     grouped: bool = False,
@@ -72,10 +81,10 @@ def form_for(
 
     Parameters
     ----------
-    design : Design
+    design : Design or Shape
         The data.
-    loss : str
-        The criterion's loss; the three forms are for "squared".
+    loss : Criterion
+        What it can: without bounds there is one form, P X in memory or columns as they come.
     n_targets, steps : int
         Targets; features to be chosen, as far as is known.
     grouped : bool
@@ -89,12 +98,12 @@ def form_for(
     numbers = m * n
     fits = 8 * n * (m + min(steps, n)) <= (default_memory() if memory is None else memory)
     large = numbers >= COMPILED_FROM
-    if loss != "squared":
+    if not loss.bounded:
         worth = asked == "cache" or numbers >= CACHE_FROM
-        cached = n_targets == 1 and Loss(loss).cached
+        cached = n_targets == 1 and loss.cached is not None
         if cached and fits and worth and asked != "blocks":
-            return Form("cache", f"loss {loss!r} has no bounds, and P X fits in memory")
-        return Form("blocks", f"loss {loss!r} has no bounds: every candidate from its column")
+            return Form("cache", f"loss {loss.name!r} has no bounds, and P X fits in memory")
+        return Form("blocks", f"loss {loss.name!r} has no bounds: every candidate from its column")
     if asked == "fused" and not grouped:
         return Form("fused", "asked for", large)
     if asked in ("cache", "blocks"):

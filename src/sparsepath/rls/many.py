@@ -20,8 +20,9 @@ from sparsepath.data.blocks import GRAM_ROWS, Floats, turned
 from sparsepath.data.crew import added
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
+from sparsepath.rls.criteria.residuals import SQUARED
 from sparsepath.rls.design import Design
-from sparsepath.rls.forms import default_memory, form_for
+from sparsepath.rls.forms import Shape, default_memory, form_for
 from sparsepath.rls.leave_one_out.additions import COLUMNS_PER_STEP
 from sparsepath.rls.leave_one_out.carried import columns_of
 from sparsepath.rls.leave_one_out.whole import Whole, whole_search
@@ -158,12 +159,14 @@ class _Problems:
         shared = self.rows is None and self.weights.ndim == 1
         alone = Threads(1)
         design = self._design(0, threads) if shared or count == 1 else None
-        one = design if design is not None else self._design(0, threads)
-        form = form_for(one, loss="squared", n_targets=T, steps=k)
-        small = one.n_samples * one.n_features <= WHOLE_NUMBERS and not one.sparse
+        rows = self.X.shape[0] if self.rows is None else len(self.rows[0])
+        shape = Shape(rows, self.X.shape[1], not isinstance(self.X, np.ndarray))
+        m, n = shape.n_samples, shape.n_features
+        form = form_for(shape, loss=SQUARED, n_targets=T, steps=k)
+        small = m * n <= WHOLE_NUMBERS and not shape.sparse
         if form.name == "fused" and small:
             columns = None if design is None else columns_of(design, np.arange(design.n_features))
-            compiled = form.loaded or count * k * one.n_samples * one.n_features >= MANY_NUMBERS
+            compiled = form.loaded or count * k * m * n >= MANY_NUMBERS
 
             def work(i: int) -> None:
                 mine = self._design(i, alone) if design is None else design

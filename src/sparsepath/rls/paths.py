@@ -17,7 +17,8 @@ from sparsepath.errors import InputError, warn_user
 from sparsepath.path import CUT, SelectionPath
 from sparsepath.rls.checkpoint import Checkpoint
 from sparsepath.rls.constraints import Constraints
-from sparsepath.rls.criteria.losses import COUNTING, Loss
+from sparsepath.rls.criteria.losses import Criterion, Loss
+from sparsepath.rls.criteria.residuals import SQUARED
 from sparsepath.rls.design import Design
 from sparsepath.rls.forms import FORMS, TURNED_FROM, Form, default_memory, form_for
 from sparsepath.rls.leave_one_out.additions import BoundFinder, CacheFinder, EveryFinder, Follower
@@ -26,9 +27,9 @@ from sparsepath.rls.leave_one_out.fused import Fused
 from sparsepath.rls.leave_one_out.model import Finder, State
 from sparsepath.rls.leave_one_out.whole import whole_search
 from sparsepath.rls.pairs.model import LeavePairOut, PairModel, RankModel
-from sparsepath.rls.pairs.queries import DisagreementModel, QuerySums, pairs_weigh
+from sparsepath.rls.pairs.queries import DisagreementModel, QuerySums
 from sparsepath.rls.search import SEARCHES, Model, Trail
-from sparsepath.rls.splits.asked import Split, Splits, has_order, label_of, named
+from sparsepath.rls.splits.asked import Split, Splits, label_of, named
 from sparsepath.rls.splits.elimination import FoldElimination
 from sparsepath.rls.splits.losses import FoldLossModel
 from sparsepath.rls.splits.model import FoldModel
@@ -38,7 +39,6 @@ from sparsepath.rls.update import Costs, Update
 from sparsepath.rls.wrappers.groups import Grouped
 from sparsepath.steps import Move
 
-TOLD = ("most", "memory", "names", "wanted")  # of a task: what no squared forward search minds
 RESERVED = 128  # features for which there is room from the start
 
 STOPPED = {
@@ -66,7 +66,7 @@ class Task:
     search: str = "forward"
     size: int = 1
     most: float = np.inf
-    loss: str = "squared"
+    loss: Criterion = SQUARED
     candidates: tuple[int, ...] = ()
     forced: tuple[int, ...] = ()
     start: tuple[int, ...] = ()
@@ -94,7 +94,7 @@ class Task:
 
     def name(self) -> str:
         """A short name for what decides the moves: equal moves, equal name."""
-        plain = (self.search, self.size, self.loss, self.candidates, self.forced, self.epsilon)
+        plain = (self.search, self.size, self.loss.key, self.candidates, self.forced, self.epsilon)
         more = (self.pooled, self.groups, self.start, sorted(self.parents.items()))
         digest = hashlib.blake2b(repr((*plain, *more)).encode(), digest_size=12)
         if self.queries is not None:
@@ -108,11 +108,7 @@ class Task:
     @property
     def criterion(self) -> str:
         """What the errors are: how samples are left out, and what is counted."""
-        what = "AUC" if self.loss == "auc" else self.loss.replace("_", "-")
-        if self.queries is not None:
-            what = "pairwise squared" if self.loss == "squared" else "ranking"
-        pairwise = self.queries is not None or self.loss == "auc"
-        how = "leave-pair-out" if pairwise else "leave-one-out"
+        how = "leave-pair-out" if self.loss.pairs else "leave-one-out"
         if self.splits is not None:
             how = label_of(self.splits)
         if self.queries is not None and self.splits is not None:
@@ -121,7 +117,7 @@ class Task:
             single = all(len(np.unique(queries[test])) == 1 for _, test in self.splits)
             if queries.any() and single and len(self.splits) > 1:
                 how = "leave-query-out"
-        return named(how, f"{what} error")
+        return named(how, self.loss.label)
 
 
 def make_design(
@@ -172,18 +168,8 @@ def counted(design: Design, Y: Floats, task: Task, *, quiet: bool = False) -> Ta
     w, one = design.weights, np.zeros(design.n_samples, dtype=np.intp)
     queries = one if task.queries is None else task.queries
     tests = [np.arange(design.n_samples)[np.asarray(test)] for _, test in task.splits]
-    if task.loss == "auc":
-        needed = "samples of both classes"
-        counts = [has_order(Y[test, 0], w[test], queries[test]) for test in tests]
-    elif task.loss == "disagreement":
-        needed = "two samples of the same query with different targets"
-        counts = [has_order(Y[test, 0], w[test], queries[test]) for test in tests]
-    elif task.queries is not None:
-        needed = "two samples of the same query"
-        counts = [pairs_weigh(w[test], queries[test]) > 0 for test in tests]
-    else:
-        needed = "samples of positive weight"
-        counts = [bool(w[test].sum() > 0) for test in tests]
+    needed = task.loss.needs
+    counts = [task.loss.can_judge(Y[test], w[test], queries[test]) for test in tests]
     if all(counts) and counts:
         return task
     if not any(counts):
@@ -208,16 +194,16 @@ def make_model(
     sums = make_sums(design, Y, task) if sums is None else sums
     if task.splits is None or sums is None:
         model = _left_out_singly(design, Y, alpha, task)
-    elif task.loss == "squared":
+    elif task.loss.by_sums:
         dropping = task.backward and not task.groups and task.form == "auto"
         kind = FoldElimination if dropping else FoldModel
         model = kind(design, Y, alpha, task.splits, task.pooled, sums)
-    elif task.loss in ("auc", "disagreement"):
+    elif task.loss.pairs:
         one = np.zeros(design.n_samples, dtype=np.intp)
         queries = one if task.queries is None else task.queries
         model = DisagreementModel(design, Y, alpha, task.pooled, sums, queries)
     else:
-        model = FoldLossModel(design, Y, alpha, task.splits, task.pooled, Loss(task.loss), sums)
+        model = FoldLossModel(design, Y, alpha, task.splits, task.pooled, _loss(task), sums)
     model.costs = task.costs
     if not task.groups:
         return model
@@ -230,17 +216,17 @@ def _left_out_singly(
     design: Design, Y: Floats, alpha: float, task: Task
 ) -> State | Fused | Elimination | LeavePairOut:
     """The models without splits: samples, or pairs of samples, are left out one at a time."""
-    if task.queries is not None:
-        return RankModel(design, Y, alpha, task.loss)
-    if task.loss == "auc":
-        return PairModel(design, Y, alpha)
-    if task.backward and task.loss == "squared" and not task.groups and task.form == "auto":
-        return Elimination(design, Y, alpha, Loss(task.loss))
+    if task.loss.pairs:  # of classes, or of queries
+        coded = task.loss.coded
+        return PairModel(design, Y, alpha) if coded else RankModel(design, Y, alpha, task.loss)
+    loss = _loss(task)
+    if task.backward and loss.bounded and not task.groups and task.form == "auto":
+        return Elimination(design, Y, alpha, loss)
     if task.form not in FORMS:
         raise InputError(f"form={task.form!r} is not known; use one of {', '.join(FORMS)}.")
     form = form_for(
         design,
-        loss=task.loss,
+        loss=loss,
         n_targets=Y.shape[1],
         steps=task.size,
         grouped=bool(task.groups),
@@ -254,10 +240,16 @@ def _left_out_singly(
         finder = _finder(form, task.size)
         if isinstance(finder, Follower) and not task.backward:
             finder.prepare(design)
-        model = State(design, Y, alpha, Loss(task.loss), finder)
+        model = State(design, Y, alpha, loss, finder)
         model.reserve(min(task.size, RESERVED))
     model.form = str(form)
     return model
+
+
+def _loss(task: Task) -> Loss:
+    """The criterion of a task without pairs."""
+    assert isinstance(task.loss, Loss)
+    return task.loss
 
 
 def _finder(form: Form, steps: int) -> Finder:
@@ -328,8 +320,10 @@ def _at_once(
     design: Design, Y: Floats, alpha: float, task: Task, sets: Constraints, trail: Trail
 ) -> bool:
     """Search all at once, if that is a matter of milliseconds; return whether it was done."""
-    asked = Task(size=task.size, loss=task.loss, candidates=task.candidates)
-    if task != replace(asked, **{name: getattr(task, name) for name in TOLD}):
+    bound = task.forced or task.start or task.parents or task.groups or task.costs or task.rules
+    if bound or task.splits is not None or task.queries is not None or task.form != "auto":
+        return False
+    if task.search != "forward" or task.loss is not SQUARED:
         return False
     given = {"loss": task.loss, "n_targets": Y.shape[1], "steps": task.size}
     form = form_for(design, memory=task.memory, **given)
@@ -464,7 +458,7 @@ def _rules(design: Design, Y: Floats, alpha: float, task: Task) -> list[Rule]:
             "without feature_groups, and not for ranking."
         )
     rules = [begun(rule, design, Y, alpha) for rule in task.rules]
-    return [*rules, NoMistakes(task.wanted)] if task.loss in COUNTING else rules
+    return [*rules, NoMistakes(task.wanted)] if task.loss.counts else rules
 
 
 def finish(

@@ -48,15 +48,16 @@ def _take_off_all(row, t, Q, low, k):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
-def bounded(X, g, columns, gram, y, p, weights, alpha, floor, allowed, guards, more, subset, errors, around, coef):  # type: ignore[no-untyped-def]  # fmt: skip
+def bounded(X, g, columns, gram, y, p, weights, alpha, floor, allowed, guards, path):  # type: ignore[no-untyped-def]  # fmt: skip
     """Search forward from the columns X, features by samples; the size reached, and if all is fit.
 
     ``p`` is changed. Products of columns, centred and not scaled, are G - H + ef' + fe', where
-    ``gram`` holds G, H (empty if there is none), e and f. ``columns`` are means, left, scales, squares and sizes; ``more`` guards are
-    what is known well, what is trusted, and how many rows are kept.
+    ``gram`` holds G, H (empty if there is none), e and f. ``columns`` are means,
+    left, scales, squares and sizes; ``guards`` room, tie, tie floor, vanished, rounding, what is
+    known well, what is trusted, and how many rows are kept. ``path`` is that of ``forward``.
     """
-    room, tie, tie_floor, second_go, vanished, rounding = guards
-    known_well, trusted, places = more
+    room, tie, tie_floor, vanished, rounding, known_well, trusted, places = guards
+    subset, errors, around, coef = path
     means, lefts, scales, squares, sizes = columns
     G, H, e, f = gram
     n, m = X.shape
@@ -107,11 +108,11 @@ def bounded(X, g, columns, gram, y, p, weights, alpha, floor, allowed, guards, m
                 zu[o, i] = _dot(Q[i, :m], u[o])
                 _take_off(h[o], -beta * alpha * _dot(Q[i, m:used], V[o, m:used]), t[i])
         for i in range(n):
-            q = max(max(s[i], 0.0) - alpha * b2[i], 0.0)
-            given = (s[i], q, squares[i], sizes[i], alpha, ur, rounding, trusted)
-            bounds[i] = _bound(c[:, i], h[:, i], np.sqrt(q), off, uu, norms, given) if live[i] else np.inf  # fmt: skip
-            values[i] = np.inf
-            fine[i] = False
+            values[i], bounds[i], fine[i] = np.inf, np.inf, False
+            if live[i]:
+                q = max(max(s[i], 0.0) - alpha * b2[i], 0.0)
+                given = (s[i], q, squares[i], sizes[i], alpha, ur, rounding, trusted)
+                bounds[i] = _bound(c[:, i], h[:, i], np.sqrt(q), off, uu, norms, given)
         least, most = np.inf, np.inf
         while True:
             i = int(np.argmin(bounds))

@@ -26,6 +26,7 @@ KNOWN_WELL = 1e-6  # rounding of a product over the pivot up to which the Gram m
 TRUSTED = 0.1  # and up to which it may bound the criterion
 KEPT = 64  # rows kept of candidates that were judged
 GUARDS = (ROOM, TIE, TIE_FLOOR, SECOND_GO, VANISHED, ROUNDING)
+BOUND_GUARDS = (ROOM, TIE, TIE_FLOOR, VANISHED, ROUNDING, KNOWN_WELL, TRUSTED, KEPT)
 
 
 Products = tuple[Floats, Floats, Floats, Floats]
@@ -102,9 +103,9 @@ def whole_search(
         from sparsepath.rls.leave_one_out.compiled_parts import bounded
 
         stand = (design.means, design.left, design.scales, design.squares, design.sizes)
-        about = (w, alpha, floor, allowed & ~design.constant, GUARDS, (KNOWN_WELL, TRUSTED, KEPT))
-        X, gram = data
-        k, vanished = bounded(X, np.sqrt(w), stand, gram, y, p, *about, *path)
+        about = (w, alpha, floor, allowed & ~design.constant, BOUND_GUARDS, path)
+        X, products = data
+        k, vanished = bounded(X, np.sqrt(w), stand, products, y, p, *about)
         return _found(design, y_mean, k, vanished, *path)
     if columns is None:
         columns = columns_of(design, np.arange(design.n_features))
