@@ -293,10 +293,10 @@ def run(
     sets = constraints_of(task, design)
     rules = _rules(design, Y, alpha, task)
     trail = Trail(watch_all, rules, sets.admits, backward=task.backward)
-    if keeper is None and watch is None and _at_once(design, Y, alpha, task, sets, trail):
-        return trail
     plain = replace(task, form="bounds")
     try:
+        if _at_once(design, Y, alpha, task, trail, earlier):
+            return trail
         model = make_model(design, Y, alpha, task, sums)
         model = _begin_below(model, sets, task, lambda: make_model(design, Y, alpha, plain, sums))
         trail.form = getattr(model, "form", "")
@@ -317,13 +317,13 @@ def run(
 
 
 def _at_once(
-    design: Design, Y: Floats, alpha: float, task: Task, sets: Constraints, trail: Trail
+    design: Design, Y: Floats, alpha: float, task: Task, trail: Trail, earlier: list[Move]
 ) -> bool:
     """Search all at once, if that is a matter of milliseconds; return whether it was done."""
-    bound = task.forced or task.start or task.parents or task.groups or task.costs or task.rules
-    if bound or task.splits is not None or task.queries is not None or task.form != "auto":
-        return False
-    if task.search != "forward" or task.loss is not SQUARED:
+    judging = any(isinstance(rule, StopRule) and rule.judges_additions for rule in task.rules)
+    bound = task.forced or task.start or task.parents or task.groups or task.costs or judging
+    plain = task.search == "forward" and task.loss is SQUARED and task.form == "auto"
+    if bound or not plain or task.splits is not None or task.queries is not None:
         return False
     given = {"loss": task.loss, "n_targets": Y.shape[1], "steps": task.size}
     form = form_for(design, memory=task.memory, **given)
@@ -332,9 +332,11 @@ def _at_once(
     allowed = np.zeros(design.n_features, dtype=bool)
     allowed[list(task.candidates)] = True
     found = whole_search(design, Y, alpha, task.size, allowed, compiled=form.loaded)
-    ended = len(found.subset) == sets.most
-    trail.take(found, "max_features" if ended else sets.obstacle(found.subset.tolist()))
+    if [move.feature for move in earlier] != found.subset[: len(earlier)].tolist():
+        return False
     trail.form = str(form)
+    ended = len(found.subset) == task.size
+    trail.take(found, "max_features" if ended else "no candidate left", earlier)
     return True
 
 
