@@ -30,6 +30,7 @@ LAYERS = [
     ["judging"],
     ["watching"],
     ["path"],
+    ["predictors"],
     ["choosing"],
     ["steps"],
     ["plots"],
@@ -37,6 +38,7 @@ LAYERS = [
     ["data"],
     ["files"],
     ["frames"],
+    ["arrays"],
     ["errors"],
 ]
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}

@@ -67,7 +67,7 @@ def write_results(
     """
     path = outcome.path
     model = _model(outcome.model)
-    path.data[CHECKSUM] = hashlib.sha256(model).hexdigest()
+    path = path.replaced(data={**path.data, CHECKSUM: hashlib.sha256(model).hexdigest()})
     names = list(FILES)
     names[1:1] = more or {}
     with replacing_together(folder, names) as stage:
@@ -176,7 +176,7 @@ def document(outcome: Outcome, files: dict[str, Path]) -> str:
                 **outcome.figures,
             },
             **judged(outcome),
-            "path": path.to_dict(),
+            "path": path.to_dict(models=False),
             "files": {name: str(file) for name, file in files.items()},
         },
         allow_nan=False,
