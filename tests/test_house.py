@@ -26,10 +26,14 @@ LAYERS = [
     ["faces"],
     ["least_angle"],
     ["selector"],
+    ["saved"],
+    ["export"],
     ["running"],
     ["judging"],
     ["watching"],
     ["path"],
+    ["predictors"],
+    ["formula"],
     ["choosing"],
     ["steps"],
     ["plots"],
@@ -37,6 +41,7 @@ LAYERS = [
     ["data"],
     ["files"],
     ["frames"],
+    ["arrays"],
     ["errors"],
 ]
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}

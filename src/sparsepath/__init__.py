@@ -68,6 +68,7 @@ if TYPE_CHECKING:
         SparseRLSRegressor,
         rls_state,
     )
+    from sparsepath.saved import SavedModel, load_model
     from sparsepath.steps import Exchange, Move, Step
 
 _HOMES = {
@@ -102,6 +103,7 @@ _HOMES = {
     "OPELMRegressor": "elm",
     "PathWarning": "errors",
     "ReducedRankKernelRidge": "kernel_machines",
+    "SavedModel": "saved",
     "SelectionPath": "path",
     "SparseKernelRLSClassifier": "rls",
     "SparseKernelRLSRegressor": "rls",
@@ -118,6 +120,7 @@ _HOMES = {
     "compare": "comparison",
     "grafting_path": "grafting",
     "honest_error": "judging",
+    "load_model": "saved",
     "mutual_information": "information",
     "open": "data.sources",
     "permutation_null": "judging",
@@ -157,6 +160,7 @@ __all__ = [
     "OPELMRegressor",
     "PathWarning",
     "ReducedRankKernelRidge",
+    "SavedModel",
     "SelectionPath",
     "SparseKernelRLSClassifier",
     "SparseKernelRLSRegressor",
@@ -173,6 +177,7 @@ __all__ = [
     "compare",
     "grafting_path",
     "honest_error",
+    "load_model",
     "mutual_information",
     "open",
     "permutation_null",
