@@ -21,8 +21,8 @@ and the gradients in b are zero. :func:`violations` returns the v_j over free *a
 
 for every U with sum_i s_i U_i = 0; where l2_j = 0 the last term asks |x_j'(s U)| <= l1_j instead.
 U = c L'(F) with the largest such c <= 1 gives :func:`duality_gap`, a bound on C - min C. Where a
-weight carries no penalty at all its column must be orthogonal to s U: then U is first made so, which
-changes it by no more than that weight's violation of optimality.
+weight carries no penalty at all, its column must be orthogonal to s U: U is first made so, which
+changes it little where that weight is near its best.
 """
 
 from dataclasses import dataclass

@@ -6,9 +6,9 @@ gradients come from one product with the data. A new unit brings its bias, which
 With three classes and more a new unit is tried for every output, and connections from units to
 further outputs are candidates too (:mod:`sparsepath.grafting.softmax_network`).
 
-With ``look_ahead`` sets of inputs are tried for new units too (:mod:`sparsepath.grafting.look_ahead`),
-the step that lowers C most for each connection is taken, and a feature that is not in use comes in
-only if its gradient is beyond chance.
+With ``look_ahead`` sets of inputs are tried for new units too: the step that lowers C most for each
+connection is taken, and a feature that is not in use comes in only if its gradient is beyond chance
+(:mod:`sparsepath.grafting.look_ahead`).
 
 L0 is charged per connection, or per feature as equation (6) has it: then a second connection of a
 feature that is in use is free, and so are those to outputs; little stops the growth if l1 is small,
