@@ -28,7 +28,6 @@ LAYERS = [
     ["selector"],
     ["running"],
     ["judging"],
-    ["watching"],
     ["path"],
     ["choosing"],
     ["steps"],

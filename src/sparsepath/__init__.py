@@ -63,6 +63,7 @@ if TYPE_CHECKING:
         SparseRankRLS,
         SparseRLSClassifier,
         SparseRLSRegressor,
+        rls_path,
         rls_state,
     )
     from sparsepath.steps import Exchange, Move, Step
@@ -115,6 +116,7 @@ _HOMES = {
     "honest_error": "judging",
     "mutual_information": "information",
     "permutation_null": "judging",
+    "rls_path": "rls",
     "rls_state": "rls",
     "stability": "judging",
 }
@@ -167,6 +169,7 @@ __all__ = [
     "honest_error",
     "mutual_information",
     "permutation_null",
+    "rls_path",
     "rls_state",
     "stability",
 ]

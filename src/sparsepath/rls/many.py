@@ -23,13 +23,15 @@ from sparsepath.errors import InputError
 from sparsepath.rls.criteria.losses import ROOM
 from sparsepath.rls.criteria.residuals import SQUARED
 from sparsepath.rls.design import Design
+from sparsepath.rls.driver import run
 from sparsepath.rls.forms import form_for
 from sparsepath.rls.leave_one_out.additions import BoundFinder
 from sparsepath.rls.leave_one_out.carried import columns_of
 from sparsepath.rls.leave_one_out.fused import ROUNDING
 from sparsepath.rls.leave_one_out.model import COLLINEAR, OFF_CENTRE, VANISHED
 from sparsepath.rls.leave_one_out.projection import SECOND_GO
-from sparsepath.rls.paths import Task, make_design, run
+from sparsepath.rls.models import make_design
+from sparsepath.rls.task import Task
 from sparsepath.rls.update import TIE, TIE_FLOOR
 
 COMPILED_NUMBERS = 1 << 22  # numbers in X up to which a problem is searched by one compiled loop

@@ -2,11 +2,12 @@
 
 from sparsepath.running.callbacks import Callback, CallbackSupportMixin, fitting
 from sparsepath.running.predictors import Frozen, Linear, Predictor
-from sparsepath.running.record import Given, seed_of
+from sparsepath.running.record import Call, Given, seed_of
 from sparsepath.running.run import Found, Run
 from sparsepath.running.trail import Stop, Trail
 
 __all__ = [
+    "Call",
     "Callback",
     "CallbackSupportMixin",
     "Found",
