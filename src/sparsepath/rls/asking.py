@@ -13,11 +13,12 @@ from sparsepath.choosing import is_size
 from sparsepath.data.blocks import Floats
 from sparsepath.data.door import check_labels, check_target, column_indices, some_of
 from sparsepath.errors import InputError
+from sparsepath.faces.parameters import flag, function, number, one_of
 from sparsepath.rls.constraints import parents_of
 from sparsepath.rls.criteria.counts import class_targets
 from sparsepath.rls.criteria.losses import Criterion
 from sparsepath.rls.design import Design
-from sparsepath.rls.parameters import costs_of, flag, function, longest, number, one_of, stop_rules
+from sparsepath.rls.parameters import costs_of, longest, stop_rules
 from sparsepath.rls.search import SEARCHES
 from sparsepath.rls.splits.asked import Splits, leaves_out_singly, read_splits
 from sparsepath.rls.task import Task

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 from sparsepath.data.blocks import Floats
 from sparsepath.errors import InputError
+from sparsepath.faces.parameters import count, number
 from sparsepath.rls.design import Design
-from sparsepath.rls.parameters import number, whole
 from sparsepath.rls.significance import p_value, permutations
 from sparsepath.rls.trail import Model, Rule, SearchTrail
 from sparsepath.rls.update import Update
@@ -195,7 +195,7 @@ class Patience(StopRule):
     moves: int
 
     def __post_init__(self) -> None:
-        whole("Patience: moves", self.moves, 1)
+        count("Patience: moves", self.moves, 1)
 
     def __call__(self, trail: SearchTrail) -> str | None:
         errors = trail.errors

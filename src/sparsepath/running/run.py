@@ -146,10 +146,10 @@ class Run:
     ) -> bool:
         if isinstance(error, _AskedToStopError):
             return True
-        if is_interrupt(error) and self.found() is not None:
-            self.stopped = Stop.INTERRUPTED
-            return True
-        return False
+        if not is_interrupt(error):
+            return False
+        self.stopped = Stop.INTERRUPTED
+        return self.found() is not None
 
     @property
     def watched(self) -> bool:
