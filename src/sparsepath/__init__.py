@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sparsepath.comparison import Comparison, compare
+    from sparsepath.data.sources import open
     from sparsepath.elm import (
         ELMClassifier,
         ELMFSClassifier,
@@ -115,6 +116,7 @@ _HOMES = {
     "grafting_path": "grafting",
     "honest_error": "judging",
     "mutual_information": "information",
+    "open": "data.sources",
     "permutation_null": "judging",
     "rls_path": "rls",
     "rls_state": "rls",
@@ -168,6 +170,7 @@ __all__ = [
     "grafting_path",
     "honest_error",
     "mutual_information",
+    "open",
     "permutation_null",
     "rls_path",
     "rls_state",

@@ -99,7 +99,7 @@ class Asked:
             groups=self._groups(n),
             costs=self._costs(n),
             rules=stop_rules(self.stop),
-            splits=self._splits(X, labels, groups, design, classifier),
+            splits=None if design.streamed else self._splits(X, labels, groups, design, classifier),
             pooled=self.pooled,
             memory=self.memory_budget,
             names=None if names is None else tuple(names),
@@ -151,8 +151,8 @@ class Asked:
             size = least
         elif self.max_features is None:
             # With a sample left out there must be more samples than coefficients.
-            counted = int(np.count_nonzero(design.weights))
-            size = int(max(given, min(usable, most, counted - 1 - int(design.fit_intercept))))
+            room = design.n_counted - 1 - int(design.fit_intercept)
+            size = int(max(given, min(usable, most, room)))
         else:
             size = int(min(most, usable))
         return dataclasses.replace(task, size=size)

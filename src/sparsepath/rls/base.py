@@ -34,13 +34,13 @@ from sparsepath.rls.paths import (
     design_for,
     endings,
     found_on,
-    path_on,
     sums_for,
 )
+from sparsepath.rls.splits.sums import SplitSums
 from sparsepath.rls.surface import Surface
 from sparsepath.rls.task import Task
 from sparsepath.rls.trail import Rule, SearchTrail
-from sparsepath.running import CallbackSupportMixin, Found, Given, Run
+from sparsepath.running import CallbackSupportMixin, Found, Given, Run, Stop, Validate
 from sparsepath.selector import PathSelector
 
 
@@ -124,59 +124,83 @@ class SparseRLS(PathSelector, CallbackSupportMixin, BaseEstimator):
         asked.check()
         check_rule(self.choose)
         names, groups = getattr(self, "feature_names_in_", None), given.more.get("groups")
-        trails: dict[float, SearchTrail] = {}
         with Threads(self.n_threads) as threads:
             design = design_for(asked, X, Y, weights, threads, names)
             task = counted(design, Y, self._task(asked, X, labels, groups, names, design))
             alphas = self._alphas(design, Y, task.candidates)
             sums = sums_for(design, Y, task, alphas, names)
-            moves = (task.size - len(task.forced)) * len(alphas)
-            run = Run(
-                self,
-                given,
-                X,
-                method=self._method,
-                found=lambda: self._found(run, trails, task),
-                subtasks=moves if self.search == "forward" else None,
-                data=partial(data_of, design, labels),
-            )
-            with run:
-                for alpha in alphas:
-                    trail = trails[alpha] = SearchTrail()
-                    tell = partial(run.tell, "", partial(found_on, trail, task, alpha))
-                    search_for(
-                        design,
-                        Y,
-                        alpha,
-                        task,
-                        trail=trail,
-                        tell=tell,
-                        checkpoint=self._checkpoint(alpha, len(alphas)),
-                        sums=sums,
-                    )
-                    if run.stopped:
-                        break
+            run = self._searched(given, X, Y, labels, design, task, alphas, sums)
+        return self._settled(run, task)
+
+    def _searched(
+        self,
+        given: Given,
+        X: Any,
+        Y: Floats,
+        labels: ArrayLike,
+        design: Design,
+        task: Task,
+        alphas: Sequence[float],
+        sums: SplitSums | None,
+        validate: Validate | None = None,
+    ) -> Run:
+        """The searches with all penalties, or as many of them as there was time for."""
+        trails: dict[float, SearchTrail] = {}
+        moves = (task.size - len(task.forced)) * len(alphas)
+        run = Run(
+            self,
+            given,
+            X,
+            method=self._method,
+            found=lambda: self._found(run, trails, task, design),
+            subtasks=moves if self.search == "forward" else None,
+            data=partial(data_of, design, labels),
+            validate=validate,
+        )
+        with run:
+            for alpha in alphas:
+                trail = trails[alpha] = SearchTrail()
+                now = partial(found_on, trail, task, alpha, design)
+                search_for(
+                    design,
+                    Y,
+                    alpha,
+                    task,
+                    trail=trail,
+                    tell=partial(run.tell, "", now),
+                    checkpoint=self._checkpoint(alpha, len(alphas)),
+                    sums=sums,
+                )
+                if run.stopped:
+                    break
+        return run
+
+    def _settled(self, run: Run, task: Task) -> Self:
         run.settle()
         if self.honest_ is None:
             warn_without_se(self.choose, self.paths_, task.criterion)
         return self
 
-    def _found(self, run: Run, trails: dict[float, SearchTrail], task: Task) -> Found | None:
+    def _found(
+        self, run: Run, trails: dict[float, SearchTrail], task: Task, design: Design
+    ) -> Found | None:
         """Of all penalties searched, the one to use, and the size with it."""
-        last = next(reversed(trails), None)
-        kept = {a: trail for a, trail in trails.items() if trail.steps or trail.passed is not None}
+        each = {a: found_on(trail, task, a, design) for a, trail in trails.items()}
+        kept = {a: found for a, found in each.items() if found is not None}
         if not kept:
             return None
-        paths = {a: path_on(run, trail, task, a, a == last) for a, trail in kept.items()}
+        last = next(reversed(trails))  # the one that an interrupt has cut
+        stopped = {a: found.stopped for a, found in kept.items()}
+        if run.stopped == Stop.INTERRUPTED and last in kept:
+            stopped[last] = Stop.INTERRUPTED
+        paths = {a: run.made(found, stopped=stopped[a]) for a, found in kept.items()}
         alpha, size = Surface(paths).settle(rule_for(self.choose, paths))
-        found = found_on(kept[alpha], task, alpha)
-        assert found is not None
         return replace(
-            found,
+            kept[alpha],
             fitted={"alpha_": alpha, "_paths": paths},
             path=paths[alpha],
             chosen=size,
-            said=[text for a in kept for text in endings(paths[a], kept[a], task)],
+            said=[text for a in kept for text in endings(paths[a], trails[a], task)],
         )
 
     @property
@@ -248,6 +272,11 @@ class SparseRLS(PathSelector, CallbackSupportMixin, BaseEstimator):
             if self.alpha != "loo":
                 raise InputError(
                     f"alpha={self.alpha!r}; use a number, a list of numbers, or 'loo'."
+                )
+            if design.streamed:
+                raise InputError(
+                    "alpha='loo' needs data in memory; give a list of penalties, which share the "
+                    "passes of k-fold cross-validation."
                 )
             grid = alpha_grid(design, candidates)
             loss = self._criterion

@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 
 from sparsepath.data.blocks import Floats
-from sparsepath.data.fingerprint import name_of
 from sparsepath.errors import InputError, warn_user
 from sparsepath.rls.checkpoint import Checkpoint
 from sparsepath.rls.constraints import Constraints
@@ -90,7 +89,7 @@ def _keeper(
     if file is None:
         return None
     problem = {
-        "data": name_of(design.n_samples, design.marks, Y, design.weights),
+        "data": design.name(Y),
         "fit_intercept": design.fit_intercept,
         "standardize": design.standardize,
         "alpha": alpha,
@@ -169,9 +168,10 @@ def _adds(model: Model, update: Update) -> bool:
 
 def _tell_lost(model: Model, lost: list[int], design: Design, task: Task) -> None:
     """Say which columns the search begins without, or that it cannot begin."""
-    counted = design.weights > 0
-    trains = [int(counted[np.asarray(train)].sum()) for train, _ in task.splits or ()]
-    room = min(trains, default=int(counted.sum()) - 1) - int(design.fit_intercept)
+    trains = [
+        int(np.count_nonzero(design.weights[np.asarray(train)])) for train, _ in task.splits or ()
+    ]
+    room = min(trains, default=design.n_counted - 1) - int(design.fit_intercept)
     if task.backward and len(model.chosen) >= room:
         raise InputError(
             f"search='backward' begins with all columns, and {len(model.chosen) + len(lost)} are "
@@ -198,6 +198,8 @@ def _make_again(model: Model, trail: SearchTrail, earlier: list[Move], *, exchan
 def _rules(design: Design, Y: Floats, alpha: float, task: Task) -> list[Rule]:
     """The rules, told of the problem."""
     judging = any(isinstance(rule, StopRule) and rule.judges_additions for rule in task.rules)
+    if judging and design.streamed:
+        raise InputError("MaxT shuffles residuals and needs data in memory; use another rule.")
     if judging and task.backward:
         raise InputError("MaxT judges additions, and search='backward' makes none.")
     if judging and (task.groups or task.queries is not None):

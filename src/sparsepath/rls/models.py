@@ -22,6 +22,8 @@ from sparsepath.rls.splits.elimination import FoldElimination
 from sparsepath.rls.splits.losses import FoldLossModel
 from sparsepath.rls.splits.model import FoldModel
 from sparsepath.rls.splits.sums import SplitSums
+from sparsepath.rls.streamed.design import StreamDesign
+from sparsepath.rls.streamed.leave_one_out import Streamed
 from sparsepath.rls.task import Task
 from sparsepath.rls.trail import Model
 from sparsepath.rls.wrappers.groups import Grouped
@@ -99,12 +101,13 @@ def make_model(
     design: Design, Y: Floats, alpha: float, task: Task, sums: SplitSums | None = None
 ) -> Model:
     """The empty model, judged as the task asks; ``sums`` are those of ``make_sums``, if known."""
-    model: State | Fused | Elimination | FoldModel | LeavePairOut
+    model: State | Fused | Elimination | FoldModel | LeavePairOut | Streamed
     sums = make_sums(design, Y, task) if sums is None else sums
     if task.splits is None or sums is None:
         model = _left_out_singly(design, Y, alpha, task)
     elif task.loss.by_sums:
-        dropping = task.backward and not task.groups and task.form == "auto"
+        plain = task.form == "auto" and not design.streamed
+        dropping = task.backward and not task.groups and plain
         kind = FoldElimination if dropping else FoldModel
         model = kind(design, Y, alpha, task.splits, task.pooled, sums)
     elif task.loss.pairs:
@@ -116,6 +119,11 @@ def make_model(
     model.costs = task.costs
     if not task.groups:
         return model
+    if design.streamed and not isinstance(model, FoldModel):
+        raise InputError(
+            "feature_groups with leave-one-out need data in memory; use cv=10 for data that are "
+            "read in passes."
+        )
     if not isinstance(model, State | FoldModel):
         raise InputError("leaving out pairs goes with single columns, not with feature_groups.")
     return Grouped(model, [list(group) for group in task.groups])
@@ -123,8 +131,10 @@ def make_model(
 
 def _left_out_singly(
     design: Design, Y: Floats, alpha: float, task: Task
-) -> State | Fused | Elimination | LeavePairOut:
+) -> State | Fused | Elimination | LeavePairOut | Streamed:
     """The models without splits: samples, or pairs of samples, are left out one at a time."""
+    if isinstance(design, StreamDesign):
+        return Streamed(design, alpha, _loss(task), task.size)
     if task.loss.pairs:  # of classes, or of queries
         coded = task.loss.coded
         return PairModel(design, Y, alpha) if coded else RankModel(design, Y, alpha, task.loss)

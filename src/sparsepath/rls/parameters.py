@@ -82,12 +82,7 @@ def refuse_extremes(design: Design, Y: Floats, names: NDArray[Any] | None) -> No
             f"y has numbers of the size of {largest:.0e}: floating point cannot hold their squared "
             f"errors and the standard errors of these; divide it by {largest:.0e}."
         )
-    wide = ~np.isfinite(design.squares) | ~np.isfinite(design.sizes)
-    if wide.any():
-        raise InputError(
-            f"column {_which(wide, names)} has numbers whose squares floating point cannot hold "
-            "(1e150 and more); divide by their size."
-        )
+    refuse_wide(design, names)
     faint = np.flatnonzero(design.sizes**2 < SMALL * design.scales**2)
     tiny = np.zeros(design.n_features, dtype=bool)
     counted = design.weights > 0
@@ -98,6 +93,16 @@ def refuse_extremes(design: Design, Y: Floats, names: NDArray[Any] | None) -> No
         warn_user(
             f"column {_which(tiny, names)} has numbers whose squares floating point cannot hold "
             "(1e-150 and less) and counts as constant; divide by their size."
+        )
+
+
+def refuse_wide(design: Design, names: NDArray[Any] | None) -> None:
+    """Columns whose squares are infinite are refused."""
+    wide = ~np.isfinite(design.squares) | ~np.isfinite(design.sizes)
+    if wide.any():
+        raise InputError(
+            f"column {_which(wide, names)} has numbers whose squares floating point cannot hold "
+            "(1e150 and more); divide by their size."
         )
 
 

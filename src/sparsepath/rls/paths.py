@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 
 from sparsepath.data.blocks import Floats
 from sparsepath.data.door import check_features, check_weights, refuse_constant
-from sparsepath.data.fingerprint import name_of
 from sparsepath.data.threads import Threads
 from sparsepath.path import SelectionPath
 from sparsepath.rls.asking import Asked, penalty, targets_of
@@ -23,7 +22,7 @@ from sparsepath.rls.parameters import refuse_extremes, warn_still
 from sparsepath.rls.splits.sums import SplitSums
 from sparsepath.rls.task import Task
 from sparsepath.rls.trail import Rule, SearchTrail
-from sparsepath.running import Call, Found, Given, Run, Stop
+from sparsepath.running import Call, Found, Given, Run
 
 METHODS = {
     "forward": "greedy-rls",
@@ -126,7 +125,7 @@ def rls_path(
         task = asked.task(X, labels, groups, names, design, classifier=classes)
         task = counted(design, Y, task)
         sums = sums_for(design, Y, task, [alpha], names)
-        found = partial(found_on, trail, task, float(alpha))
+        found = partial(found_on, trail, task, float(alpha), design)
         data = partial(data_of, design, y)
         with Run(call, given, X, method=METHODS[search], found=found, data=data) as run:
             search_for(
@@ -171,7 +170,7 @@ def sums_for(
     return sums
 
 
-def found_on(trail: SearchTrail, task: Task, alpha: float) -> Found | None:
+def found_on(trail: SearchTrail, task: Task, alpha: float, design: Design) -> Found | None:
     """What a search has found; if no set was met yet that may be on a path, the last one met."""
     steps = list(trail.steps.values()) or [step for step in [trail.passed] if step is not None]
     if not steps:
@@ -184,7 +183,7 @@ def found_on(trail: SearchTrail, task: Task, alpha: float) -> Found | None:
         fitted={"alpha_": alpha, "_paths": {}},
         parameters={"alpha": alpha},
         stopped=trail.stopped,
-        data={"form": trail.form} if trail.form else {},
+        data={**({"form": trail.form} if trail.form else {}), **design.record()},
     )
 
 
@@ -193,7 +192,7 @@ def data_of(design: Design, y: Any) -> dict[str, Any]:
     return {
         "n_samples": design.n_samples,
         "n_features": design.n_features,
-        "fingerprint": name_of(design.n_samples, design.marks, y, design.weights),
+        "fingerprint": design.name(y),
     }
 
 
@@ -206,11 +205,3 @@ def endings(path: SelectionPath, trail: SearchTrail, task: Task) -> list[str]:
         return []
     end = path.sizes[0 if task.backward else -1]
     return [f"the path ends at size {end}: {reason}."]
-
-
-def path_on(run: Run, trail: SearchTrail, task: Task, alpha: float, cut: bool) -> SelectionPath:
-    """The path of one penalty of several, the last of which may have been cut short."""
-    found = found_on(trail, task, alpha)
-    assert found is not None
-    interrupted = cut and run.stopped == Stop.INTERRUPTED
-    return run.made(found, stopped=Stop.INTERRUPTED if interrupted else trail.stopped)

@@ -19,6 +19,7 @@ from sparsepath.path import SelectionPath
 from sparsepath.rls.asking import penalty, targets_of
 from sparsepath.rls.criteria.losses import Loss
 from sparsepath.rls.criteria.table import CLASSES, criterion_of
+from sparsepath.rls.design import Design
 from sparsepath.rls.models import counted, make_design, make_model
 from sparsepath.rls.paths import data_of, found_on
 from sparsepath.rls.splits.asked import leaves_out_singly, read_splits
@@ -40,9 +41,9 @@ class RLSState(Wrapped[Model]):
         Its exact criterion; ``standard_error()``, ``coef()`` and ``intercept()`` go with it.
     """
 
-    def __init__(self, model: Model, task: Task, alpha: float, run: Run) -> None:
+    def __init__(self, model: Model, design: Design, task: Task, alpha: float, run: Run) -> None:
         super().__init__(model)
-        self._task, self._alpha, self._run = task, alpha, run
+        self._design, self._task, self._alpha, self._run = design, task, alpha, run
         self._trail = SearchTrail()
         self._trail.begin(model)
 
@@ -95,7 +96,7 @@ class RLSState(Wrapped[Model]):
 
     def path(self) -> SelectionPath:
         """The best set of each size that this state has been at, as a selection path."""
-        found = found_on(self._trail, self._task, self._alpha)
+        found = found_on(self._trail, self._task, self._alpha, self._design)
         assert found is not None  # it began somewhere
         return self._run.made(found, stopped="")
 
@@ -182,4 +183,4 @@ def rls_state(
         model = make_model(design, Y, alpha, task)
         data = partial(data_of, design, y)
         run = Run(call, given, X, method="rls-state", found=lambda: None, data=data)
-        yield RLSState(model, task, alpha, run)
+        yield RLSState(model, design, task, alpha, run)

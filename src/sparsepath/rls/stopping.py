@@ -282,7 +282,7 @@ class _MaxTest(StopRule):
         self, trail: SearchTrail, model: Model, update: Update, candidates: Sequence[int]
     ) -> str | None:
         """Why to stop: the p-value is above the level."""
-        counted = int((self.design.weights > 0).sum())
+        counted = self.design.n_counted
         rule = self.rule
         dealt = permutations(rule.seed, len(trail.moves), rule.n_permutations, counted)
         p = p_value(

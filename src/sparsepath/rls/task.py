@@ -60,6 +60,8 @@ class Task:
         digest = hashlib.blake2b(repr((*plain, *more)).encode(), digest_size=12)
         if self.queries is not None:
             digest.update(b"ranking" + self.queries.tobytes())
+        if self.splits is not None:
+            digest.update(label_of(self.splits).encode())
         for train, test in self.splits or ():
             digest.update(np.asarray(train).tobytes() + b"/" + np.asarray(test).tobytes())
         if self.costs is not None:

@@ -3,7 +3,7 @@
 from sparsepath.running.callbacks import Callback, CallbackSupportMixin, fitting
 from sparsepath.running.predictors import Frozen, Linear, Predictor
 from sparsepath.running.record import Call, Given, seed_of
-from sparsepath.running.run import Found, Run
+from sparsepath.running.run import Found, Run, Validate
 from sparsepath.running.trail import Stop, Trail
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "Run",
     "Stop",
     "Trail",
+    "Validate",
     "fitting",
     "seed_of",
 ]

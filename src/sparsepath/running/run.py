@@ -33,6 +33,8 @@ from sparsepath.running.trail import Stop, Trail
 from sparsepath.running.validation import validated
 from sparsepath.steps import Move, Step
 
+Validate = Callable[[SelectionPath], tuple[SelectionPath, Honest | None]]
+
 
 @dataclass(frozen=True, eq=False)
 class Found:
@@ -108,6 +110,9 @@ class Run:
         The seed in use.
     data : callable, optional
         What a path says of the data, if the method has marked them already; see ``data_of``.
+    validate : callable, optional
+        From a whole path to the same with honest errors, and the size to use by them, for data of
+        which no parts can be given to ``fit``; default: ``validated``.
 
     Attributes
     ----------
@@ -126,12 +131,14 @@ class Run:
         subtasks: int | None = None,
         seed: int | None = None,
         data: Callable[[], Mapping[str, Any]] | None = None,
+        validate: Validate | None = None,
     ) -> None:
         self.estimator, self.given, self.X = estimator, given, X
         self.method, self.found, self.seed = method, found, seed
         self.stopped = ""
         self._subtasks = subtasks
         self._data = partial(data_of, X, given) if data is None else data
+        self._validate = validate
         self._context: Any = None
 
     def __enter__(self) -> Self:
@@ -241,6 +248,8 @@ class Run:
         """The path with honest errors, if it is whole and they are wanted."""
         if not path.complete or self.stopped:
             return path, None
+        if self._validate is not None:
+            return self._validate(path)
         rule = getattr(self.estimator, "choose", "min") if found.size is None else found.size
         given, callback = self.given, getattr(self.estimator, "callback", None)
 

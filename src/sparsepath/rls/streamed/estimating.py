@@ -1,0 +1,106 @@
+"""An estimator of sparse least squares fitted to data that are read in passes."""
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from sparsepath.choosing import check_rule
+from sparsepath.data.sources import Source, open
+from sparsepath.errors import InputError
+from sparsepath.judging.honest import Honest, attach, told
+from sparsepath.path import SelectionPath
+from sparsepath.rls.asking import Asked
+from sparsepath.rls.driver import run as search_for
+from sparsepath.rls.parameters import refuse_wide, warn_still
+from sparsepath.rls.streamed import fitting
+from sparsepath.rls.streamed.design import StreamDesign
+from sparsepath.rls.streamed.folds import CellSums
+from sparsepath.rls.task import Task
+from sparsepath.rls.trail import SearchTrail
+from sparsepath.running import Given, validation
+
+
+def fit_source(
+    estimator: Any, X: Any, y: Any, sample_weight: Any, groups: Any, *, classifier: bool
+) -> Any:
+    """The whole of ``fit`` for a source, or for what can be opened as one."""
+    source: Source = open(X, y, weights=sample_weight) if not isinstance(X, Source) else X
+    if y is not None and source is X:
+        raise InputError("a source has its target: y must be None; give open(..., target=...).")
+    if groups is not None:
+        raise InputError("groups of samples need data in memory; leave them out, or use cv=5.")
+    loss = estimator._criterion
+    asking = Asked.of(estimator, criterion=loss)
+    asking.check()
+    check_rule(estimator.choose)
+    if loss.pairs:
+        raise InputError(f"loss={loss.name!r} compares pairs of samples and needs data in memory.")
+    names = _names(estimator, source)
+    with source.crew(estimator.n_threads) as crew:
+        coding = fitting.coding_of(source, crew, classifier)
+        if classifier:
+            estimator.classes_ = coding.classes
+        asked = estimator.validation
+        if isinstance(asked, str) and asked == "auto" and not validation.BY_DEFAULT:
+            asked = None
+        parting = fitting.parting_of(estimator.cv, asked, source, crew, coding, estimator._n_folds)
+        if parting.tests is not None and not loss.by_sums:
+            raise InputError(
+                f"loss={loss.name!r} over folds needs data in memory; use cv='loo', or "
+                "loss='squared'."
+            )
+        design = fitting.read(
+            source,
+            crew,
+            coding,
+            parting,
+            estimator.memory_budget,
+            fit_intercept=estimator.fit_intercept,
+            standardize=estimator.standardize,
+        )
+        refuse_wide(design, names)
+        if not classifier:
+            estimator._one_target = len(design.y_mean) == 1
+        task = estimator._task(asking, None, None, None, names, design)
+        task = dataclasses.replace(task, splits=parting.splits)
+        nothing = np.zeros((0, len(design.y_mean)))  # targets stay with their rows
+        alphas = estimator._alphas(design, None, task.candidates)
+        sums = fitting.sums_for(design, parting)
+        if sums is not None and estimator.search != "backward":
+            candidate = np.isin(np.arange(design.n_features), task.candidates)
+            warn_still(candidate & sums.still(min(alphas)), names)
+
+        def search(without: StreamDesign, sums: CellSums | None) -> SearchTrail:
+            return _best(without, alphas, task, sums)
+
+        def validate(path: SelectionPath) -> tuple[SelectionPath, Honest | None]:
+            if asked is None:
+                return path, None
+            found = fitting.honest(design, parting, loss, search, path.sizes)
+            if found is None:
+                return path, None
+            judged = attach(path, found)
+            return judged, told(found, judged.settle(estimator.choose), estimator.choose)
+
+        given = Given(source, None)
+        run = estimator._searched(
+            given, source, nothing, nothing, design, task, alphas, sums, validate
+        )
+        return estimator._settled(run, task)
+
+
+def _names(estimator: Any, source: Source) -> Any:
+    estimator.n_features_in_ = source.n_features
+    if source.names is None:
+        vars(estimator).pop("feature_names_in_", None)
+        return None
+    estimator.feature_names_in_ = np.array(source.names, dtype=object)
+    return estimator.feature_names_in_
+
+
+def _best(design: StreamDesign, alphas: Any, task: Task, sums: CellSums | None) -> SearchTrail:
+    """The search with every penalty; the one with the least error."""
+    nothing = np.zeros((0, len(design.y_mean)))
+    trails = [search_for(design, nothing, alpha, task, sums=sums) for alpha in alphas]
+    return min(trails, key=lambda trail: min(step.error for step in trail.steps.values()))
