@@ -67,6 +67,7 @@ if TYPE_CHECKING:
         rls_path,
         rls_state,
     )
+    from sparsepath.saved import SavedModel, load_model
     from sparsepath.steps import Exchange, Move, Step
 
 _HOMES = {
@@ -99,6 +100,7 @@ _HOMES = {
     "OPELMRegressor": "elm",
     "PathWarning": "errors",
     "ReducedRankKernelRidge": "kernel_machines",
+    "SavedModel": "saved",
     "SelectionPath": "path",
     "SparseKernelRLSClassifier": "rls",
     "SparseKernelRLSRegressor": "rls",
@@ -115,6 +117,7 @@ _HOMES = {
     "compare": "comparison",
     "grafting_path": "grafting",
     "honest_error": "judging",
+    "load_model": "saved",
     "mutual_information": "information",
     "open": "data.sources",
     "permutation_null": "judging",
@@ -153,6 +156,7 @@ __all__ = [
     "OPELMRegressor",
     "PathWarning",
     "ReducedRankKernelRidge",
+    "SavedModel",
     "SelectionPath",
     "SparseKernelRLSClassifier",
     "SparseKernelRLSRegressor",
@@ -169,6 +173,7 @@ __all__ = [
     "compare",
     "grafting_path",
     "honest_error",
+    "load_model",
     "mutual_information",
     "open",
     "permutation_null",

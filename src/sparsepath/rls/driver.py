@@ -11,7 +11,9 @@ from sparsepath.errors import InputError, warn_user
 from sparsepath.rls.checkpoint import Checkpoint
 from sparsepath.rls.constraints import Constraints
 from sparsepath.rls.design import Design
+from sparsepath.rls.forms import form_for
 from sparsepath.rls.leave_one_out.elimination import Elimination
+from sparsepath.rls.leave_one_out.whole import whole_search
 from sparsepath.rls.models import make_model
 from sparsepath.rls.search import SEARCHES
 from sparsepath.rls.splits.elimination import FoldElimination
@@ -20,6 +22,7 @@ from sparsepath.rls.stopping import NoMistakes, StopRule, begun
 from sparsepath.rls.task import Task
 from sparsepath.rls.trail import Model, Rule, SearchTrail
 from sparsepath.rls.update import Update
+from sparsepath.running import Stop
 from sparsepath.steps import Move
 
 
@@ -68,6 +71,8 @@ def run(
     trail.equip(watch_all, _rules(design, Y, alpha, task), sets.admits, task.backward)
     plain = replace(task, form="bounds")
     try:
+        if _at_once(design, Y, alpha, task, trail, earlier):
+            return trail
         model = make_model(design, Y, alpha, task, sums)
         model = _begin_below(model, sets, task, lambda: make_model(design, Y, alpha, plain, sums))
         trail.form = getattr(model, "form", "")
@@ -81,6 +86,31 @@ def run(
         if keeper is not None:
             keeper.write(trail, now=True)
     return trail
+
+
+def _at_once(
+    design: Design, Y: Floats, alpha: float, task: Task, trail: SearchTrail, earlier: list[Move]
+) -> bool:
+    """Search all at once, if that is a matter of milliseconds; return whether it was done."""
+    judging = any(isinstance(rule, StopRule) and rule.judges_additions for rule in task.rules)
+    bound = task.forced or task.start or task.parents or task.groups or task.costs or judging
+    plain = task.search == "forward" and task.loss.bounded and task.form == "auto"
+    if bound or not plain or design.streamed or task.splits is not None or task.queries is not None:
+        return False
+    form = form_for(
+        design, loss=task.loss, n_targets=Y.shape[1], steps=task.size, memory=task.memory
+    )
+    if not form.whole:
+        return False
+    allowed = np.zeros(design.n_features, dtype=bool)
+    allowed[list(task.candidates)] = True
+    found = whole_search(design, Y, alpha, task.size, allowed, compiled=form.loaded)
+    if [move.feature for move in earlier] != found.subset[: len(earlier)].tolist():
+        return False
+    trail.form = str(form)
+    ended = len(found.subset) == task.size
+    trail.take(found, Stop.MAX_FEATURES if ended else Stop.NO_CANDIDATE, earlier)
+    return True
 
 
 def _keeper(

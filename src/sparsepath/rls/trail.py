@@ -13,6 +13,7 @@ from typing import Protocol, Self
 import numpy as np
 
 from sparsepath.data.blocks import Floats
+from sparsepath.rls.leave_one_out.whole import Whole
 from sparsepath.rls.update import Costs, Update, limit
 from sparsepath.running import Stop, Trail
 from sparsepath.steps import Move, Step
@@ -126,19 +127,27 @@ class SearchTrail(Trail):
         ``whole`` is false in the middle of an exchange and while a start set is put together: then
         no rule is asked. ``seconds`` are those of an earlier run that made the same update.
         """
-        if seconds is None:
-            seconds = self.seconds
-        else:
-            self._began = min(self._began, time.perf_counter() - seconds)
+        seconds = self._clock(seconds)
         now, before = set(model.chosen), set(self._chosen)
         moves = [Move("drop", i, model.error, seconds) for i in self._chosen if i not in now]
         moves += [Move("add", i, model.error, seconds) for i in model.chosen if i not in before]
         self.updates.append(Update(update.action, update.feature, model.error, len(moves)))
         self._chosen = list(model.chosen)
         self._record(model, moves)
-        asked = whole and bool(self.steps)
-        if asked:
+        if whole and self._best:
             self.errors.append(model.error)
+        return self._ended(whole)
+
+    def _clock(self, seconds: float | None) -> float:
+        """The time of an update: now, or that of an earlier run."""
+        if seconds is None:
+            return self.seconds
+        self._began = min(self._began, time.perf_counter() - seconds)
+        return seconds
+
+    def _ended(self, whole: bool) -> bool:
+        """Tell the watcher of an update and, if it is a whole one, the rules; whether to stop."""
+        asked = whole and bool(self._best)
         if self._watch is not None and self._watch(self):
             self.stopped = Stop.ASKED
         elif asked:
@@ -166,6 +175,32 @@ class SearchTrail(Trail):
         )
         self.enter(moves, step if may else None)
         self.passed = None if may else step
+
+    def take(self, found: Whole, ended: str, earlier: Sequence[Move] = ()) -> None:
+        """Record a path that was found all at once, and tell of it step by step.
+
+        ``ended`` is why it ended where it does; ``earlier`` are moves of a run before this one.
+        """
+        subset, errors, errors_se = (
+            of.tolist() for of in (found.subset, found.errors, found.errors_se)
+        )
+        self.first_error = errors[0]
+        for k, error in enumerate(errors):
+            coef, intercept = found.coef[k, :k], found.intercept[k]
+            step = Step(tuple(subset[:k]), error, errors_se[k], coef, intercept)
+            self.errors.append(error)
+            self.size, self._chosen = k, subset[:k]
+            if not k:
+                self.enter((), step)
+                continue
+            seconds = self._clock(earlier[k - 1].seconds if k <= len(earlier) else None)
+            self.updates.append(Update("add", subset[k - 1], error, 1))
+            self.enter([Move("add", subset[k - 1], error, seconds)], step)
+            if self._ended(whole=True):
+                return
+        self.stopped = ended
+        if found.vanished and ended != Stop.MAX_FEATURES:
+            self.stopped = Stop.VANISHED if errors[0] > 0 else "target vanished"
 
     def refuses(self, model: Model, update: Update, candidates: Sequence[int]) -> bool:
         """Whether a rule ends the search before this addition."""

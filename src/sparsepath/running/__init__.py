@@ -1,6 +1,7 @@
 """One run for every fit: what a search leaves, who is told, how it ends, which size is used."""
 
 from sparsepath.running.callbacks import Callback, CallbackSupportMixin, fitting
+from sparsepath.running.formula import Formula, Gaussian, Tanh
 from sparsepath.running.predictors import Frozen, Linear, Predictor
 from sparsepath.running.record import Call, Given, seed_of
 from sparsepath.running.run import Found, Run, Validate
@@ -10,13 +11,16 @@ __all__ = [
     "Call",
     "Callback",
     "CallbackSupportMixin",
+    "Formula",
     "Found",
     "Frozen",
+    "Gaussian",
     "Given",
     "Linear",
     "Predictor",
     "Run",
     "Stop",
+    "Tanh",
     "Trail",
     "Validate",
     "fitting",
