@@ -105,7 +105,8 @@ def _at_once(
     allowed = np.zeros(design.n_features, dtype=bool)
     allowed[list(task.candidates)] = True
     found = whole_search(design, Y, alpha, task.size, allowed, compiled=form.loaded)
-    if [move.feature for move in earlier] != found.subset[: len(earlier)].tolist():
+    made = [("add", feature) for feature in found.subset[: len(earlier)].tolist()]
+    if [(move.action, move.feature) for move in earlier] != made:
         return False
     trail.form = str(form)
     ended = len(found.subset) == task.size
