@@ -31,6 +31,8 @@ LAYERS = [
     ["running"],
     ["judging"],
     ["path"],
+    ["predictors"],
+    ["formula"],
     ["choosing"],
     ["steps"],
     ["plots"],
@@ -38,6 +40,7 @@ LAYERS = [
     ["data"],
     ["files"],
     ["frames"],
+    ["arrays"],
     ["errors"],
 ]
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
