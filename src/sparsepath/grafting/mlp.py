@@ -75,13 +75,13 @@ class MLPGraftingRegressor(GraftingNumbers, MLPGrafting):
     >>> import numpy as np
     >>> X = np.random.default_rng(0).standard_normal((400, 10))
     >>> y = X[:, 0] * X[:, 1] + X[:, 2]
-    >>> model = MLPGraftingRegressor().fit(X, y)
+    >>> model = MLPGraftingRegressor(validation=None).fit(X, y)
     >>> sorted(model.selected_.tolist())
     [0, 1, 2]
 
     Without looking ahead the product is not seen, since neither of its factors has a slope:
 
-    >>> model = MLPGraftingRegressor(look_ahead=1).fit(X, y)
+    >>> model = MLPGraftingRegressor(look_ahead=1, validation=None).fit(X, y)
     >>> sorted(model.selected_.tolist())
     [2]
     """
@@ -143,7 +143,7 @@ class MLPGraftingClassifier(GraftingClasses, MLPGrafting):
     --------
     >>> from sparsepath.data.synthetic import threshold_max
     >>> problem = threshold_max(600, 4, 0, 6, random_state=0)
-    >>> model = MLPGraftingClassifier(l1=1e-6).fit(problem.X, problem.y)
+    >>> model = MLPGraftingClassifier(l1=1e-6, validation=None).fit(problem.X, problem.y)
     >>> sorted(model.selected_.tolist())
     [0, 1, 2, 3]
     """
