@@ -13,7 +13,8 @@ from sparsepath.errors import warn_user
 from sparsepath.faces.arguments import dense, mean_se, positive, weights_of
 from sparsepath.rbf.base import _Regression, _SparseRBF, _TwoClasses, renumbered
 from sparsepath.rbf.centres import place_centres
-from sparsepath.rbf.model import Scaling, Trainer, Training, empty_model
+from sparsepath.rbf.model import Trainer, Training, empty_model
+from sparsepath.rbf.primal_dual import Solution
 from sparsepath.running import Callback, Found, Given, Run, fitting
 from sparsepath.steps import Step
 
@@ -92,7 +93,7 @@ class _OneFit(_SparseRBF):
                 trainer.run(lambda solution: run.check(f"mu = {solution.mu:.1e}"))
             run.settle()
         if not run.stopped:
-            self._warn(self._of_size[len(self.selected_)][1], X, y, weights)
+            self._warn(self._of_size[len(self.selected_)][1].solution)
         return self
 
     def _found(
@@ -121,9 +122,8 @@ class _OneFit(_SparseRBF):
             size=len(subset),
         )
 
-    def _warn(self, training: Training, X: Floats, y: Floats, weights: Floats | None) -> None:
+    def _warn(self, solution: Solution) -> None:
         """Say what a reader of the fit should know."""
-        solution = training.solution
         if not solution.converged:
             last = solution.stages[-1]
             warn_user(
@@ -142,14 +142,6 @@ class _OneFit(_SparseRBF):
         if loose and solution.converged:
             warn_user(
                 f"the budget {' and '.join(loose)} is not used up: a larger one changes nothing.",
-            )
-        error = np.average((y - training.model.predict(X)) ** 2, weights=weights)
-        error /= Scaling.of(X, y, weights).y_scale ** 2
-        if len(training.dropped) and error > 1.2 * solution.error + 0.01:
-            warn_user(
-                f"inputs {training.dropped.tolist()} have little weight, but leaving them out "
-                f"raises the training error from {solution.error:.3g} to {error:.3g} of the "
-                "variance; lower relevance to keep them.",
             )
 
 
@@ -181,10 +173,11 @@ class SparseRBFRegressor(_Regression, _OneFit):
         Starts. The first is at alpha = 0, the others (with ``schedule="paper"``: all) draw signs;
         the best is kept.
     relevance : float, default=0.01
-        An input with less than this part of the largest weight is not selected, and the
-        coefficients are found again without it. 0: all that are not zero.
+        An input with less than this part of the largest weight is not selected, as long as the
+        training error stays within one per cent. 0: all that are not zero.
     mu_min : float, default=1e-6
-        Where the barrier ends: about a fifth of the duality gap.
+        Where the barrier ends: the smaller, the nearer to the optimum. ``duality_gap_`` says how
+        near, and grows with ``r`` as well.
     max_iter : int, default=100
         Iterations for each value of the barrier parameter.
     random_state : int, RandomState or None, default=0
