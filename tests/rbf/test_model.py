@@ -6,11 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
+from slow_twins import rbf as twin
 from sparsepath.data.paper_sets import available, load
 from sparsepath.data.synthetic import friedman
 from sparsepath.rbf.lasso import budget_lasso
 from sparsepath.rbf.model import Options, train
-from tests.slow_twins import rbf as twin
 
 
 @st.composite
