@@ -19,6 +19,7 @@ LAYERS = [
     ["cli"],
     ["report"],
     ["comparison"],
+    ["methods"],
     ["information"],  # its regressor predicts by an extreme learning machine
     ["rls", "grafting", "rbf", "lars", "elm"],
     ["kernel_machines"],  # whose order of reconstruction places centres of RBF networks
@@ -115,6 +116,7 @@ ONCE = {
     },
     r"(?m)^(?!\s*>>>).*\bSelectionPath\($": {"running", "path", "rls"},
     r"sklearn\.callback import": {"running"},
+    r"warnings\.warn\(": {"errors"},  # at the user's line
 }
 
 
@@ -144,6 +146,7 @@ HEAVY = {"matplotlib", "numba", "dask", "pandas", "polars", "sklearn", "pyarrow"
         "from sparsepath import SelectionPath, Step, InputError",
         "import sparsepath; dir(sparsepath); sparsepath.__version__",
         "import sparsepath.cli",
+        "import sparsepath.methods",
     ],
 )
 def test_importing_is_light(program):
