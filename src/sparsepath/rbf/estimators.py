@@ -11,10 +11,15 @@ from sparsepath.data.door import check_features
 from sparsepath.data.threads import Threads
 from sparsepath.errors import warn_user
 from sparsepath.faces.arguments import dense, mean_se, positive, weights_of
-from sparsepath.rbf.base import _Regression, _SparseRBF, _TwoClasses, renumbered
+from sparsepath.rbf.base import (
+    _Regression,
+    _SparseRBF,
+    _TwoClasses,
+    renumbered,
+    warn_of_dropped,
+)
 from sparsepath.rbf.centres import place_centres
 from sparsepath.rbf.model import Trainer, Training, empty_model
-from sparsepath.rbf.primal_dual import Solution
 from sparsepath.running import Callback, Found, Given, Run, fitting
 from sparsepath.steps import Step
 
@@ -93,7 +98,7 @@ class _OneFit(_SparseRBF):
                 trainer.run(lambda solution: run.check(f"mu = {solution.mu:.1e}"))
             run.settle()
         if not run.stopped:
-            self._warn(self._of_size[len(self.selected_)][1].solution)
+            self._warn(self._of_size[len(self.selected_)][1])
         return self
 
     def _found(
@@ -122,8 +127,9 @@ class _OneFit(_SparseRBF):
             size=len(subset),
         )
 
-    def _warn(self, solution: Solution) -> None:
+    def _warn(self, training: Training) -> None:
         """Say what a reader of the fit should know."""
+        solution = training.solution
         if not solution.converged:
             last = solution.stages[-1]
             warn_user(
@@ -143,6 +149,7 @@ class _OneFit(_SparseRBF):
             warn_user(
                 f"the budget {' and '.join(loose)} is not used up: a larger one changes nothing.",
             )
+        warn_of_dropped(training)
 
 
 class SparseRBFRegressor(_Regression, _OneFit):
@@ -173,8 +180,10 @@ class SparseRBFRegressor(_Regression, _OneFit):
         Starts. The first is at alpha = 0, the others (with ``schedule="paper"``: all) draw signs;
         the best is kept.
     relevance : float, default=0.01
-        An input with less than this part of the largest weight is not selected, as long as the
-        training error stays within one per cent. 0: all that are not zero.
+        An input with less than this part of the largest weight is not selected, and the
+        coefficients are found again without it; a warning says so if it is missed, that is, if the
+        training error grows by more than one per cent and more than by chance. 0: all that are not
+        zero.
     mu_min : float, default=1e-6
         Where the barrier ends: the smaller, the nearer to the optimum. ``duality_gap_`` says how
         near, and grows with ``r`` as well.
@@ -222,7 +231,7 @@ class SparseRBFRegressor(_Regression, _OneFit):
     >>> data = bump(random_state=0)
     >>> model = SparseRBFRegressor(r=5.95, t=4.67).fit(data.X, data.y)
     >>> model.selected_, len(model.centres_), model.converged_
-    (array([0]), 11, True)
+    (array([0]), 8, True)
     """
 
 
