@@ -1,15 +1,19 @@
 """What is left of a network after pruning, and the coefficients that are solved for it."""
 
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.model_selection import KFold
 
 from slow_twins import rbf as twin
-from sparsepath import PathWarning, SparseRBFRegressor
+from sparsepath import PathWarning, SparseRBFRegressor, SparseRBFRegressorCV
 from sparsepath.data.paper_sets import available, load
 from sparsepath.data.synthetic import friedman
+from sparsepath.rbf.grid import Scale
 from sparsepath.rbf.lasso import budget_lasso
 from sparsepath.rbf.model import Options, train
 
@@ -103,3 +107,67 @@ def test_spectra_need_few_centres(split):
     fit = train(X, y, X, 150.0, 0.007, Options(relevance=0.0))
     assert len(fit.model.coef) <= 10  # of 94
     assert not fit.missed
+
+
+def test_relaxed_errors_are_those_of_two_plain_fits_on_every_part():
+    """The inputs of a first fit, fitted again with budgets of their own."""
+    data, cv = friedman(60, 7, random_state=1), KFold(3)
+    grid = {"rs": [30.0, 120.0], "ts": [0.03, 0.1, 0.4], "cv": cv}
+    plain = SparseRBFRegressorCV(**grid, relaxed=False).fit(data.X, data.y)
+    model = SparseRBFRegressorCV(**grid).fit(data.X, data.y)
+    assert model.cv_results_["mean_test_score"].tolist() == (
+        plain.cv_results_["mean_test_score"].tolist()
+    )
+    better = [
+        k for k in model.path_.sizes
+        if k not in plain.path_.sizes or model.path_.error(k) < plain.path_.error(k)
+    ]  # fmt: skip
+    assert better  # the small ones, which were wide
+    firsts = [
+        max(
+            (node for node in model.cv_results_["params"] if node["t"] == t),
+            key=lambda node: model.cv_results_["mean_test_score"][
+                model.cv_results_["params"].index(node)
+            ],
+        )
+        for t in grid["ts"]
+    ]
+    for k in better:
+        chosen = model.at_size(k)
+        assert any(
+            _twice(data, cv, first, chosen.r_, chosen.t_) == pytest.approx(model.path_.error(k))
+            for first in firsts
+        )
+        # And the model is the plain one of its columns.
+        columns = np.sort(chosen.selected_)
+        alone = SparseRBFRegressor(chosen.r_, chosen.t_, relevance=0.0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PathWarning)
+            alone.fit(data.X[:, columns], data.y)
+        if len(alone.selected_) == k:
+            expected = alone.predict(data.X[:, columns])
+            assert_allclose(chosen.predict(data.X), expected, rtol=1e-6)
+
+
+def _twice(data, cv, first, r, t):
+    errors = []
+    for a, b in cv.split(data.X):
+        columns = train(data.X[a], data.y[a], data.X[a], first["r"], first["t"], Options()).model
+        X = data.X[:, np.sort(columns.columns)]
+        again = train(X[a], data.y[a], X[a], r, t, Options(relevance=0.0)).model
+        errors.append(np.mean((data.y[b] - again.predict(X[b])) ** 2))
+    return np.mean(errors)
+
+
+def test_a_budget_at_the_end_of_what_was_tried_is_told():
+    scale = Scale(np.array([2.0, 8.0]), 3)
+    assert [scale.at(k) for k in (-1, 1, 3)] == pytest.approx([0.5, 8.0, 128.0])
+    assert scale.next_to(4) == [3]  # three steps beyond the end
+    assert [scale.ends_at(value) for value in (512.0, 128.0, 1 / 32)] == [True, False, True]
+    assert not Scale(scale.values, None).ends_at(8.0)
+    X = np.random.default_rng(0).uniform(-1, 1, (60, 3))
+    y = X[:, 0] + 0.01 * np.random.default_rng(1).standard_normal(60)
+    with pytest.warns(PathWarning, match=r"t = 0\.02 is at the end of what was tried"):
+        SparseRBFRegressorCV(rs=2, ts=2, cv=3, relaxed=False).fit(X, y)
+    model = SparseRBFRegressorCV(rs=2, ts=2, cv=3).fit(X, y)
+    assert model.at_size(3).t_ < 0.01  # beyond the end, where it is better
