@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sparsepath.comparison import Comparison, compare
+    from sparsepath.data.sources import open
     from sparsepath.elm import (
         ELMClassifier,
         ELMFSClassifier,
@@ -114,6 +115,7 @@ _HOMES = {
     "grafting_path": "grafting",
     "honest_error": "judging",
     "mutual_information": "information",
+    "open": "data.sources",
     "permutation_null": "judging",
     "rls_state": "rls",
     "stability": "judging",
@@ -166,6 +168,7 @@ __all__ = [
     "grafting_path",
     "honest_error",
     "mutual_information",
+    "open",
     "permutation_null",
     "rls_state",
     "stability",

@@ -9,7 +9,7 @@ import numpy as np
 
 from sparsepath.choosing import check_rule, is_size, places
 from sparsepath.frames import Make, make_frame
-from sparsepath.judging.correction import SHARED, corrected
+from sparsepath.judging.correction import SHARED, corrected, unseen
 from sparsepath.judging.halves import Z90
 from sparsepath.judging.left_out import LeftOut, at_most, left_out
 from sparsepath.judging.null import LEVEL as P_LEVEL
@@ -218,8 +218,8 @@ def told(found: LeftOut, size: int, rule: Any, p_value: float | None = None) -> 
     errors, errors_se = found.errors, found.errors_se
     told_error, told_se = float(errors[place]), float(errors_se[place])
     interval = around(told_error, told_se)
-    if not is_size(rule):
-        told_error, interval = corrected(found, rule)
+    if not is_size(rule) or not told_error:
+        told_error, interval = corrected(found, size if is_size(rule) else rule)
     empty = float(errors[0])
     return Honest(size, told_error, told_se, interval, empty, found.yardstick, found.label, p_value)
 
@@ -234,4 +234,7 @@ def at(path: SelectionPath, size: int, measure: str, p_value: float | None = Non
     """The record of a size of a path that was asked for."""
     error, se = path.honest_error(size), path.honest_error_se(size)
     empty = path.steps[0].honest_error
-    return Honest(size, error, se, around(error, se), empty, measure, path.validation, p_value)
+    interval = around(error, se)
+    if not error:
+        interval = 0.0, unseen(measure, path.data.get("n_samples", math.inf))
+    return Honest(size, error, se, interval, empty, measure, path.validation, p_value)

@@ -161,7 +161,7 @@ def yardstick_of(estimator: Any) -> Yardstick:
     name = getattr(estimator, "_yardstick", None)
     if name is None:
         name = "zero_one" if is_classifier(estimator) else "squared"
-    return YARDSTICKS[name]
+    return name if isinstance(name, Yardstick) else YARDSTICKS[name]
 
 
 def quiet_copy(estimator: Any) -> Any:

@@ -13,7 +13,8 @@ from sparsepath.data.blocks import Floats
 from sparsepath.data.door import check_features
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError, warn_user
-from sparsepath.faces.arguments import dense, positive, weights_of, whole
+from sparsepath.faces.parameters import count, positive
+from sparsepath.faces.targets import dense, weights_of
 from sparsepath.rbf.base import _Regression, _SparseRBF, _TwoClasses
 from sparsepath.rbf.centres import place_centres
 from sparsepath.rbf.grid import (
@@ -175,7 +176,7 @@ class _Search(_SparseRBF):
         X, _, weights = data.of(data.counted(np.arange(len(data.X))))
         with Threads(1):
             places, _ = place_centres(X, data.centres, data.placing, data.options.seed, weights)
-        counts = [whole(v, n, 1) if np.ndim(v) == 0 else 1 for n, v in self._given()]
+        counts = [count(n, v) if np.ndim(v) == 0 else 1 for n, v in self._given()]
         defaults = default_budgets(len(places), *counts)
         scales = []
         for (name, given), default in zip(self._given(), defaults, strict=True):
@@ -311,7 +312,7 @@ class SparseRBFClassifierCV(_TwoClasses, _Search):
 
 def _listed(name: str, given: Any) -> Floats:
     """Budgets that the user gave."""
-    values = sorted({positive(value, name) for value in given})
+    values = sorted({positive(name, value) for value in given})
     if not values:
         raise InputError(f"{name} is empty; give at least one budget.")
     return np.array(values)
