@@ -47,9 +47,9 @@ def fitted(data):
     "estimator",
     [
         SparseRBFRegressor(),
-        SparseRBFRegressorCV(rs=[5.0], ts=[1.0], cv=2, centres=12),
+        SparseRBFRegressorCV(rs=[5.0], ts=[1.0], cv=2),
         SparseRBFClassifier(),
-        SparseRBFClassifierCV(rs=[5.0], ts=[1.0], cv=2, centres=12),
+        SparseRBFClassifierCV(rs=[5.0], ts=[1.0], cv=2),
         LSSVMRegressor(),
         LSSVMClassifier(),
         LSSVMForwardRegressor(2, gamma=10.0),
