@@ -66,6 +66,7 @@ if TYPE_CHECKING:
         SparseRLSRegressor,
         rls_state,
     )
+    from sparsepath.saved import SavedModel, load_model
     from sparsepath.steps import Exchange, Move, Step
 
 _HOMES = {
@@ -98,6 +99,7 @@ _HOMES = {
     "OPELMRegressor": "elm",
     "PathWarning": "errors",
     "ReducedRankKernelRidge": "kernel_machines",
+    "SavedModel": "saved",
     "SelectionPath": "path",
     "SparseKernelRLSClassifier": "rls",
     "SparseKernelRLSRegressor": "rls",
@@ -114,6 +116,7 @@ _HOMES = {
     "compare": "comparison",
     "grafting_path": "grafting",
     "honest_error": "judging",
+    "load_model": "saved",
     "mutual_information": "information",
     "open": "data.sources",
     "permutation_null": "judging",
@@ -151,6 +154,7 @@ __all__ = [
     "OPELMRegressor",
     "PathWarning",
     "ReducedRankKernelRidge",
+    "SavedModel",
     "SelectionPath",
     "SparseKernelRLSClassifier",
     "SparseKernelRLSRegressor",
@@ -167,6 +171,7 @@ __all__ = [
     "compare",
     "grafting_path",
     "honest_error",
+    "load_model",
     "mutual_information",
     "open",
     "permutation_null",
