@@ -219,25 +219,21 @@ class Follower:
         )
         self.done.append((t, values))
 
-    def tasks(self) -> list[tuple[list[NDArray[np.intp]], list[Node]]]:
-        """For every t to be relaxed the inputs of each split, and nodes to start at."""
-        best = min(self._chosen, key=lambda each: each[1])[0]
-        return [(of_splits, [node, best]) for node, _, _, of_splits in self._relaxable()]
+    def relaxable(self, place: int) -> bool:
+        """Whether the t at a place chose some of the inputs, or is best where the grid goes on."""
+        node, _, columns, _ = self._chosen[place]
+        some = len(columns) < self.data.X.shape[1] or self.grid.leads_out(node)
+        return len(columns) > 0 and some
+
+    def task(self, place: int) -> tuple[list[NDArray[np.intp]], list[Node]]:
+        """What is to be relaxed there: the inputs of each split, and nodes to start at."""
+        node, _, _, of_splits = self._chosen[place]
+        return of_splits, [node, min(self._chosen, key=lambda each: each[1])[0]]
 
     def take_relaxed(self, place: int, found: tuple[Node, Floats]) -> None:
-        """The outcome of one of the tasks."""
-        columns = self._relaxable()[place][2]
+        """The outcome of a task."""
         r, t = self.grid.at(found[0])
-        self._offer(self._fit(columns, r, t), found[1], r, t)
-
-    def _relaxable(self) -> list[tuple[Node, float, NDArray[np.intp], list[NDArray[np.intp]]]]:
-        """Those t that chose some of the inputs, or whose best node is at an end that is none."""
-        n_inputs = self.data.X.shape[1]
-        return [
-            each
-            for each in self._chosen
-            if len(each[2]) > 0 and (len(each[2]) < n_inputs or self.grid.leads_out(each[0]))
-        ]
+        self._offer(self._fit(self._chosen[place][2], r, t), found[1], r, t)
 
     def _fit(self, columns: NDArray[np.intp] | None, r: float, t: float) -> Training:
         """The fit to all data, of all inputs or of some."""

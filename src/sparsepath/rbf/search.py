@@ -135,12 +135,16 @@ class _Search(_SparseRBF):
                     follow.take(float(t), [next(done) for _ in splits])
                     run.check(f"t = {t:.3g}")
                 if self.relaxed:
+                    places = range(len(grid.t.values))
                     done = Parallel(n_jobs, return_as="generator")(
-                        delayed(relax)(data, splits, grid, *task) for task in follow.tasks()
+                        delayed(relax)(data, splits, grid, *follow.task(place))
+                        for place in places
+                        if follow.relaxable(place)
                     )
-                    for place, found in enumerate(done):
-                        follow.take_relaxed(place, found)
-                        run.check(f"relaxed, {place + 1}")
+                    for place in places:
+                        if follow.relaxable(place):
+                            follow.take_relaxed(place, next(done))
+                        run.check(f"t = {grid.t.at(place):.3g}, relaxed")
         finally:
             done.close()
         run.settle()
@@ -166,7 +170,7 @@ class _Search(_SparseRBF):
             return None
         ts = np.array([t for t, _ in follow.done])
         table = _table(np.array([values for _, values in follow.done]), follow.grid.r.values, ts)
-        of_size = follow.trail.models
+        of_size = dict(sorted(follow.trail.models.items()))
         fitted = {"rs_": follow.grid.r.values, "ts_": ts, "cv_results_": table, "_of_size": of_size}
         criterion = f"{len(follow.splits)}-split squared error"
         models = {size: fit.model for size, (_, fit) in of_size.items()}
