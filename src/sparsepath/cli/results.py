@@ -72,7 +72,7 @@ def write_results(
     """
     path = outcome.path
     model = SavedModel.of(outcome.model).to_bytes()
-    path.data[CHECKSUM] = hashlib.sha256(model).hexdigest()
+    path = path.replaced(data={**path.data, CHECKSUM: hashlib.sha256(model).hexdigest()})
     more = dict(more or {})
     if "index.html" not in more:
         more["index.html"] = page_of(outcome).encode()
@@ -213,7 +213,7 @@ def document(outcome: Outcome, files: dict[str, Path]) -> str:
                 **outcome.figures,
             },
             **judged(outcome),
-            "path": path.to_dict(),
+            "path": path.to_dict(models=False),
             "files": {name: str(file) for name, file in files.items()},
         },
         allow_nan=False,

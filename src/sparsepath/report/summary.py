@@ -95,12 +95,12 @@ def told(path: SelectionPath, size: int) -> list[str]:
     if path.is_validated and math.isfinite(path.honest_error(size)):
         return [
             f"{use} Error on new data {path.honest_error(size):.4g} (standard error "
-            f"{path.honest_error_se(size):.4g}; {path.validation}). The {path.criterion}, which the "
-            f"search itself saw, is {path.error(size):.4g}: optimistic."
+            f"{path.honest_error_se(size):.4g}; {path.validation}). The {path.criterion}, which "
+            f"the search itself saw, is {path.error(size):.4g}: optimistic."
         ]
     return [
-        f"{use} The {path.criterion} is {path.error(size):.4g}. No sample was kept from the search: "
-        "expect a larger error on new data."
+        f"{use} The {path.criterion} is {path.error(size):.4g}. No sample was kept from the "
+        "search: expect a larger error on new data."
     ]
 
 
