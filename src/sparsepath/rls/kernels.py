@@ -22,7 +22,7 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from sparsepath.data.blocks import Floats
+from sparsepath.arrays import Floats
 from sparsepath.data.door import check_features, check_weights
 from sparsepath.errors import InputError
 from sparsepath.path import SelectionPath

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sparsepath.data.blocks import Floats, row_blocks, turned
+from sparsepath.arrays import Floats
+from sparsepath.data.blocks import row_blocks, turned
 from sparsepath.data.door import some_of
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError, warn_user

@@ -14,7 +14,7 @@ from typing import Protocol
 
 import numpy as np
 
-from sparsepath.data.blocks import Floats
+from sparsepath.arrays import Floats
 from sparsepath.rls.constraints import Constraints
 from sparsepath.rls.leave_one_out.whole import Whole
 from sparsepath.rls.stopping import Rule, asked_before
