@@ -1,4 +1,4 @@
-"""The penalty by leave-one-out on all features, as paper 000 (section 4.2) chooses it.
+"""The penalty by leave-one-out on all features, as Pahikkala et al. (section 4.2) choose it.
 
 One eigendecomposition serves every penalty. With X = Q S V' and shrinkage d = S^2 / (S^2 + alpha)
 
