@@ -34,7 +34,7 @@ def floating(
 ) -> None:
     """Add the best feature, then drop while that costs less than half of what the step gained.
 
-    Floating RLS of Pahikkala et al., which stops when an addition gains less than ``epsilon``. Without
+    Floating RLS, which stops when an addition gains less than ``epsilon``. Without
     ``epsilon`` the search goes on as far as it may; beyond the minimum, where additions no longer
     gain anything, a feature is dropped only if that beats the best set known of the smaller size.
     """
