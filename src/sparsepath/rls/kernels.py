@@ -1,6 +1,6 @@
 """Sparse kernel models: the same search, choosing kernel centres instead of columns.
 
-Reduced-set selection, the last direction of Pahikkala et al. (section 5). The candidates are columns
+Reduced-set selection, after Pahikkala et al. (section 5). The candidates are columns
 k(x, centre) for centres among the training samples; what is fitted is
 
     f(x) = b + sum over chosen centres of w_c k(x, c),       penalty alpha |w|^2,
