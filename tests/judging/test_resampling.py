@@ -22,7 +22,13 @@ def matrix(seed, n=30, K=5):
     common = rng.gamma(2.0, size=(n, 1))
     losses = common * rng.uniform(0.5, 1.5, (n, K)) * np.linspace(1.5, 0.8, K)
     return LeftOut(
-        tuple(range(K)), losses, np.full(n, 1 / n), np.arange(n), "5-fold", "squared error"
+        tuple(range(K)),
+        losses,
+        np.full(n, 1 / n),
+        np.arange(n),
+        "5-fold",
+        "squared error",
+        np.linspace(0, 0.1, K),
     )
 
 
@@ -65,7 +71,9 @@ def test_correction_equals_loops(rule, monkeypatch):
     assert error == pytest.approx(expected.mean())
     k = choose(found.losses)
     assert interval == pytest.approx(
-        twin.drawn_interval(found.losses, draws, choose, k, error, correction.SHARED)
+        twin.drawn_interval(
+            found.losses, draws, choose, k, error, correction.BETWEEN * found.between[k]
+        )
     )
 
 
@@ -87,7 +95,13 @@ def test_choosing_is_paid_for():
     for _ in range(40):
         losses = rng.exponential(size=(50, 30))
         found = LeftOut(
-            tuple(range(30)), losses, np.full(50, 0.02), np.arange(50), "5-fold", "squared error"
+            tuple(range(30)),
+            losses,
+            np.full(50, 0.02),
+            np.arange(50),
+            "5-fold",
+            "squared error",
+            np.zeros(30),
         )
         record = told(found, chosen_size(found, "min"), "min")
         gaps.append((found.errors.min() - 1, record.error - 1))
