@@ -19,6 +19,7 @@ LAYERS = [
     ["cli"],
     ["report"],
     ["comparison"],
+    ["methods"],
     ["information"],  # its regressor predicts by an extreme learning machine
     ["rls", "grafting", "rbf", "lars", "elm"],
     ["kernel_machines"],  # whose order of reconstruction places centres of RBF networks
@@ -115,6 +116,7 @@ ONCE = {
     },
     r"(?m)^(?!\s*>>>).*\bSelectionPath\($": {"running", "path", "rls"},
     r"sklearn\.callback import": {"running"},
+    r"warnings\.warn\(": {"errors"},  # at the user's line
 }
 
 
@@ -144,6 +146,7 @@ HEAVY = {"matplotlib", "numba", "dask", "pandas", "polars", "sklearn", "pyarrow"
         "from sparsepath import SelectionPath, Step, InputError",
         "import sparsepath; dir(sparsepath); sparsepath.__version__",
         "import sparsepath.cli",
+        "import sparsepath.methods",
     ],
 )
 def test_importing_is_light(program):
@@ -272,3 +275,42 @@ FUNCTIONS = [
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
 def test_functions_document_their_parameters(function):
     assert set(documented(function.__doc__, "Parameters")) == set(given(function))
+
+
+def compiled_functions(tree):
+    return {
+        node.name: node
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef)
+        and any("njit" in ast.unparse(mark) for mark in node.decorator_list)
+    }
+
+
+COMPILED = [
+    file
+    for file in MODULES
+    if compiled_functions(ast.parse(file.read_text("utf-8")))
+    and dotted(file) != "sparsepath.elm.descent"
+]
+
+
+@pytest.mark.parametrize("file", COMPILED, ids=dotted)
+def test_loops_within_loops_are_written_into_them(file):
+    """A loop that may reorder sums and is called by another one must be inlined there.
+
+    Otherwise there are two machine codes of it, its own and the caller's copy, and which of them
+    runs, with which last digits, depends on which was loaded first: on the state of the cache.
+    A fit of an extreme learning machine is too long for that, and came out the same either way.
+    """
+    functions = compiled_functions(ast.parse(file.read_text("utf-8")))
+    for name, node in functions.items():
+        marks = " ".join(ast.unparse(mark) for mark in node.decorator_list)
+        if "fastmath" not in marks or "inline" in marks:
+            continue
+        callers = [
+            other
+            for other, body in functions.items()
+            for call in ast.walk(body)
+            if isinstance(call, ast.Call) and getattr(call.func, "id", None) == name
+        ]
+        assert not callers, f'{name}, called by {callers[0]}, needs inline="always"'

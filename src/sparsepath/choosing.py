@@ -1,7 +1,6 @@
 """Which size of a path to use: the rules of ``choose``, for one path and for several."""
 
 import math
-import warnings
 from collections.abc import Callable, Iterable
 from numbers import Integral, Real
 from typing import Any, TypeGuard
@@ -9,7 +8,7 @@ from typing import Any, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.errors import InputError, PathWarning
+from sparsepath.errors import InputError, warn_user
 
 CHOICES = "'min', 'one_se', an integer (that size), a float below 1 (within that part of the least)"
 
@@ -89,11 +88,9 @@ def nearest(size: int, sizes: Iterable[int], n_features: int, *, quiet: bool = F
         raise InputError(f"no model of size {size}; the sizes are {ranges(known)}.")
     found = min(known, key=lambda other: abs(other - size))
     if not quiet:
-        warnings.warn(
+        warn_user(
             f"the path has no size {size}, only {ranges(known)}; size {found}, the nearest, is "
-            "taken.",
-            PathWarning,
-            stacklevel=4,
+            "taken."
         )
     return found
 

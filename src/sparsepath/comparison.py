@@ -1,11 +1,12 @@
 """Several methods on one problem: their paths side by side, and judged by one yardstick."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sparsepath.errors import InputError
 from sparsepath.frames import Make, make_frame
+from sparsepath.methods import METHODS, called_here, check
 from sparsepath.path import SelectionPath
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ class Comparison:
 
 
 def compare(
-    paths: Mapping[str, SelectionPath],
+    paths: Mapping[str, SelectionPath] | Sequence[str],
     estimator: Any,
     X: Any,
     y: Any,
@@ -96,8 +97,9 @@ def compare(
 
     Parameters
     ----------
-    paths : mapping of str to SelectionPath
-        By the name to show; all of the same columns.
+    paths : mapping of str to SelectionPath, or list of str
+        By the name to show; all of the same columns. Or names of methods, as on the command line:
+        then each is fitted to X and y by its defaults, and with ``cv`` again in every split.
     estimator, X, y, X_test, y_test, cv
         As for :meth:`sparsepath.SelectionPath.evaluate`, the same for all.
     selectors : mapping of str to estimator, optional
@@ -124,6 +126,12 @@ def compare(
     """
     if not paths:
         raise InputError("paths is empty; give at least one.")
+    if not isinstance(paths, Mapping):
+        from sklearn.base import is_classifier
+
+        made = {name: _fitted(name, X, y, is_classifier(estimator)) for name in paths}
+        selectors = made if selectors is None and cv is not None else selectors
+        paths = {name: model.path_ for name, model in made.items()}
     if selectors is not None and set(selectors) != set(paths):
         raise InputError(
             f"selectors are given for {sorted(selectors)}, paths for {sorted(paths)}; "
@@ -142,3 +150,14 @@ def compare(
         for name, path in paths.items()
     }
     return Comparison(dict(paths), judged)
+
+
+def _fitted(name: str, X: Any, y: Any, classes: bool) -> Any:
+    """A method by its name, fitted; its honest errors are those of the comparison."""
+    if name not in METHODS:
+        said = called_here().get(name)
+        hint = f" ({said})" if said else ""
+        raise InputError(f"there is no method {name!r}{hint}; use one of {', '.join(METHODS)}.")
+    task = "classification" if classes else "regression"
+    check(METHODS[name], task, {})
+    return METHODS[name].make(task, validation=None).fit(X, y)

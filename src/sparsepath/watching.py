@@ -1,13 +1,9 @@
 """What is told while a fit goes on: a plain callback, and scikit-learn's."""
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
-from sparsepath.errors import PathWarning
-from sparsepath.path import ASKED, CUT, INTERRUPTED, SelectionPath
-
-__all__ = ["ASKED", "CUT", "INTERRUPTED", "Callback", "is_watched", "tell", "warn_if_interrupted"]
+from sparsepath.path import SelectionPath
 
 Callback = Callable[[SelectionPath], object] | None
 
@@ -15,16 +11,6 @@ Callback = Callable[[SelectionPath], object] | None
 def is_watched(estimator: Any) -> bool:
     """Whether anybody wants to be told."""
     return estimator.callback is not None or bool(getattr(estimator, "_skl_callbacks", None))
-
-
-def warn_if_interrupted(path: SelectionPath) -> None:
-    """Say that Ctrl-C ended the work, since the caller gets an answer all the same."""
-    if path.stopped == INTERRUPTED:
-        warnings.warn(
-            f"the path ends at size {path.sizes[-1]}: it was interrupted.",
-            PathWarning,
-            stacklevel=4,
-        )
 
 
 def tell(

@@ -15,9 +15,9 @@ from sparsepath import (
     SparseRankRLS,
     SparseRLSRegressor,
 )
-from sparsepath.cli.methods import METHODS, PARAMETERS
 from sparsepath.data.readers import read_table, write_table
 from sparsepath.information import MutualInfoRegressor
+from sparsepath.methods import METHODS, OPTIONS
 
 from .conftest import Done, Run, program, refused
 
@@ -151,7 +151,7 @@ def test_options_that_a_method_has_not(run: Run, small: dict[str, Path], method:
         "threads": "1",
         "weights": "a",
     }
-    missing = set(PARAMETERS) - METHODS[method].options
+    missing = set(OPTIONS) - METHODS[method].options
     assert missing - {"standardize"} <= set(values)
     for option in sorted(missing & set(values)):
         given = ("--method", method, f"--{option}", values[option])

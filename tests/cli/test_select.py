@@ -15,9 +15,9 @@ from sklearn.model_selection import GroupKFold, LeaveOneGroupOut
 
 from sparsepath import SelectionPath, SparseRLSClassifier, SparseRLSRegressor, Step
 from sparsepath.cli import progress
-from sparsepath.cli.methods import METHODS
 from sparsepath.cli.tasks import find_task
 from sparsepath.data.readers import read_table, write_table
+from sparsepath.methods import METHODS
 
 from .conftest import Run
 
@@ -368,7 +368,7 @@ def test_calls_are_as_many_as_the_bar_expects(method, options) -> None:
     X = np.random.default_rng(0).standard_normal((40, 4))
     told: list[SelectionPath] = []
     entry = METHODS[method]
-    model = entry.build("regression", {"max_features": 3, "choose": "min", **options})
+    model = entry.make("regression", max_features=3, choose="min", **options)
     model.set_params(callback=told.append).fit(X, X[:, 0] + X[:, 1] ** 2)
     given = {"restarts": options.get("n_restarts", 100), **options}
     assert entry.calls is not None

@@ -1,4 +1,4 @@
-"""Every public selector with data that suits it: the tests here know no method by name.
+"""Every selector of the table of methods, with data that suits it; tests know none by name.
 
 ``QUICK`` makes the fits short and nothing else; a selector without an entry runs by its defaults.
 """
@@ -8,14 +8,9 @@ import inspect
 import numpy as np
 from sklearn.base import is_classifier
 
-import sparsepath
-from sparsepath.selector import PathSelector
+from sparsepath.methods import selectors
 
-SELECTORS = {
-    name: kind
-    for name in sparsepath.__all__
-    if inspect.isclass(kind := getattr(sparsepath, name)) and issubclass(kind, PathSelector)
-}
+SELECTORS = selectors()
 NAMES = sorted(SELECTORS)
 
 _ELM = {"n_restarts": 4, "n_neurons": 12}

@@ -109,8 +109,9 @@ def test_numbers_too_large_to_square(size, cv):
     frame = pd.DataFrame(far, columns=list("abcd"))
     with pytest.raises(InputError, match=r"column 'c' .* divide"):
         SparseRLSRegressor(cv=cv).fit(frame, y)
-    with pytest.raises(InputError, match="y has numbers"):
-        SparseRLSRegressor(cv=cv).fit(X, y * size)
+    for target in (size, 1e100):
+        with pytest.raises(InputError, match="y has numbers"):
+            SparseRLSRegressor(cv=cv).fit(X, y * target)
 
 
 @pytest.mark.parametrize("size", [1e-170, 1e-200])
@@ -120,8 +121,9 @@ def test_numbers_too_small_to_square(size):
     with pytest.warns(PathWarning, match=r"column '2' .* counts as constant"):
         model = SparseRLSRegressor(choose="min", standardize=True).fit(near, y)
     assert 2 not in set().union(*model.path_.subsets)
-    with pytest.raises(InputError, match="y has numbers"):
-        SparseRLSRegressor().fit(X, y * size)
+    for target in (size, 1e-100):  # whose squares can be held, and their standard errors not
+        with pytest.raises(InputError, match="y has numbers"):
+            SparseRLSRegressor().fit(X, y * target)
     with warnings.catch_warnings():  # a column of zeros is nothing to talk about
         warnings.simplefilter("error")
         SparseRLSRegressor(choose="min").fit(np.c_[X, np.zeros(20)], y)
@@ -138,9 +140,10 @@ def test_warnings_point_at_the_line_that_asked():
             X, exact
         ),
         lambda: cross_val_score(SparseRLSRegressor(alpha=0.0, choose="min"), X, exact, cv=3),
+        lambda: SparseRLSRegressor(alpha=0.0, choose=4).fit(X, exact),
     ]
     for call in calls:
-        with pytest.warns(PathWarning, match="exactly") as told:
+        with pytest.warns(PathWarning, match="exactly|no size 4") as told:
             call()
         assert {warning.filename for warning in told} == {__file__}
 

@@ -28,6 +28,7 @@ from sparsepath import InputError, SparseRankRLS, SparseRLSClassifier
 from sparsepath.data.threads import Threads
 from sparsepath.rls.criteria.losses import LOSSES, Loss
 from sparsepath.rls.leave_one_out.additions import CacheFinder, EveryFinder
+from sparsepath.rls.leave_one_out.block import Rows
 from sparsepath.rls.leave_one_out.model import State
 from sparsepath.rls.pairs.queries import Order
 from sparsepath.rls.paths import Task, make_design, run
@@ -464,7 +465,7 @@ def test_squares_in_the_cache_follow_additions_and_removals():
         which = np.array([i for i in range(14) if i not in state.chosen])
         inverse = 1 / (finder.s + state.alpha)
         given = which, (finder.c[:, 0] * inverse)[which], inverse[which]
-        squares = state.sum(lambda rows, given=given: rows.cache.squares(rows, *given))
+        squares = state.sum(Rows.squares_cached, *given)
         assert_allclose(squares, state.errors_with(which, squared=True), rtol=1e-10)
         state.add(int(which[3])) if action == "add" else state.drop(state.chosen[0])
 

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.model_selection import ShuffleSplit
 
 from slow_twins import rls as twin
 from sparsepath import InputError, SparseRLSClassifier, SparseRLSRegressor, rls_state
@@ -112,6 +113,29 @@ def test_wrong_features_are_refused(loss):
         assert state.find_best_update("add", features=["a", "d"]).feature in (0, 3)
         state.drop("e")
         assert state.chosen == []
+
+
+@pytest.mark.parametrize("loss", ["squared", "absolute", "zero_one", "auc"])
+def test_splits_judge_a_state_too(loss):
+    X, score = problem(5, m=40)
+    y = score if loss in ("squared", "absolute") else score > 0
+    estimator = SparseRLSRegressor if loss in ("squared", "absolute") else SparseRLSClassifier
+    groups = np.arange(40) // 2
+    for cv, grouped in [
+        (4, None),
+        (ShuffleSplit(3, test_size=0.3, random_state=0), None),
+        (4, groups),
+    ]:
+        given = {} if grouped is None else {"groups": grouped}
+        options = {"loss": loss, "cv": cv}
+        model = estimator(3, choose=3, validation=None, **options).fit(X, y, **given)
+        with rls_state(X, y, **options, **given) as state:
+            for _ in range(3):
+                state.apply_update(state.find_best_update("add"))
+            path = state.path()
+        assert path.subsets == model.path_.subsets
+        assert_allclose(path.errors, model.path_.errors)
+        assert path.criterion == model.path_.criterion
 
 
 @pytest.mark.parametrize("loss", ["squared", "zero_one", "auc"])

@@ -1,16 +1,17 @@
 """The commands and their options. Heavy imports wait until a command runs."""
 
-from collections.abc import Iterator
+import inspect
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import typer
 
 from sparsepath.cli import options
-from sparsepath.cli.methods import CALLED_HERE, METHODS, help_text
 from sparsepath.cli.say import say
 from sparsepath.errors import InputError
+from sparsepath.methods import METHODS, called_here
 
 INTERRUPTED = 130
 
@@ -24,7 +25,6 @@ app = typer.Typer(
 )
 
 _DATA = "CSV, Parquet, svmlight, npy or npz file"
-_COLUMNS = "A,B"
 _ROWS = "Rows to use, such as split=train or split!=test."
 
 
@@ -60,7 +60,26 @@ def _start(
         print(context.get_help())
 
 
-@app.command(epilog=help_text())
+Command = TypeVar("Command", bound=Callable[..., None])
+
+
+def _with_options(command: Command) -> Command:
+    """Give a command the options of all methods, in the place of its last parameter."""
+    own = list(inspect.signature(command).parameters.values())[:-1]
+    every = [*own, *options.parameters()]
+    command.__signature__ = inspect.Signature(every)  # type: ignore[attr-defined]
+    command.__annotations__ = {each.name: each.annotation for each in every}
+    return command
+
+
+def _list_of_methods() -> str:
+    width = max(map(len, METHODS))
+    lines = [f"  {name:{width}}  {method.summary}" for name, method in METHODS.items()]
+    return "\n".join(["\b", "Methods:", *lines])
+
+
+@app.command(epilog=_list_of_methods())
+@_with_options
 @_stoppable()
 def select(
     data: Annotated[Path, typer.Argument(metavar="DATA", help=_DATA)],
@@ -74,32 +93,7 @@ def select(
     method: Annotated[
         str, typer.Option(metavar="NAME", help="How to search, see below.")
     ] = "greedy-rls",
-    max_features: Annotated[
-        str | None,
-        typer.Option(metavar="K", show_default="all, at most 100", help="Where the path ends."),
-    ] = None,
-    alpha: Annotated[
-        str | None,
-        typer.Option(
-            metavar="A",
-            help="Ridge penalty: a number, several between commas (the best is used), or loo "
-            "(chosen with all features).",
-            show_default="1",
-        ),
-    ] = None,
-    loss: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", show_default="squared", help=f"{', '.join(options.LOSSES)}."),
-    ] = None,
-    choose: Annotated[
-        str | None,
-        typer.Option(
-            metavar="RULE",
-            help="Size to use: one_se (smallest within one standard error of the least error), "
-            "min, a number of features, or a fraction of the least error such as 0.05.",
-            show_default="one_se; without validation min if the error is a training error",
-        ),
-    ] = None,
+    task: Annotated[str, typer.Option(help=f"{', '.join(options.TASKS)}.", metavar="T")] = "auto",
     validation: Annotated[
         str | None,
         typer.Option(
@@ -125,92 +119,8 @@ def select(
             metavar="N", help="Repeat the search on N halves: which features are chosen again."
         ),
     ] = None,
-    task: Annotated[str, typer.Option(help=f"{', '.join(options.TASKS)}.", metavar="T")] = "auto",
-    cv: Annotated[
-        str | None,
-        typer.Option(
-            metavar="N",
-            show_default="loo; 5 for grafting and rbf",
-            help="loo, or a number of folds.",
-        ),
-    ] = None,
-    search: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help=f"Search of greedy-rls and rank-rls: {', '.join(options.SEARCHES)}.",
-            show_default="forward",
-        ),
-    ] = None,
-    standardize: Annotated[
-        bool | None,
-        typer.Option(
-            "--standardize/--no-standardize",
-            help="Penalise as if all columns had unit variance.",
-            show_default="standardize",
-        ),
-    ] = None,
-    l1: Annotated[
-        str | None,
-        typer.Option("--l1", metavar="A", help="L1 penalty of grafting, instead of many."),
-    ] = None,
-    l2: Annotated[
-        str | None, typer.Option("--l2", metavar="A", help="L2 penalty of grafting.")
-    ] = None,
-    l0: Annotated[
-        str | None, typer.Option("--l0", metavar="A", help="L0 penalty of grafting.")
-    ] = None,
-    max_hidden: Annotated[
-        str | None,
-        typer.Option(metavar="N", help="Most hidden units of mlp-grafting.", show_default="50"),
-    ] = None,
-    r: Annotated[
-        str | None,
-        typer.Option("--r", metavar="A", help="Budget of rbf for coefficients, instead of many."),
-    ] = None,
-    t: Annotated[
-        str | None,
-        typer.Option("--t", metavar="A", help="Budget of rbf for inputs, instead of many."),
-    ] = None,
-    strategy: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help=f"Search of elm-fs: {', '.join(options.STRATEGIES)}.",
-            show_default="both",
-        ),
-    ] = None,
-    restarts: Annotated[
-        str | None,
-        typer.Option(
-            metavar="N",
-            help="Random starts of elm-fs and mi-forward-backward.",
-            show_default="100",
-        ),
-    ] = None,
-    seed: Annotated[
-        str | None,
-        typer.Option(metavar="N", help="Seed of methods that draw.", show_default="0"),
-    ] = None,
-    force: Annotated[
-        str | None, typer.Option(metavar=_COLUMNS, help="Features that every model has.")
-    ] = None,
-    forbid: Annotated[
-        str | None, typer.Option(metavar=_COLUMNS, help="Features that no model has.")
-    ] = None,
-    start: Annotated[
-        str | None,
-        typer.Option(metavar=_COLUMNS, help="Features to start from; they may be dropped again."),
-    ] = None,
-    significance: Annotated[
-        str | None,
-        typer.Option(
-            metavar="P",
-            help="Stop when the best feature left is not significant at this level (max-T).",
-        ),
-    ] = None,
     drop: Annotated[
-        str | None, typer.Option(metavar=_COLUMNS, help="Columns not to read as features.")
+        str | None, typer.Option(metavar="A,B", help="Columns not to read as features.")
     ] = None,
     rows: Annotated[
         str | None,
@@ -224,72 +134,26 @@ def select(
             "that counts 0, 1, 2, ...) as features.",
         ),
     ] = False,
-    weights: Annotated[
-        str | None, typer.Option(metavar="COL", help="Column of sample weights.")
-    ] = None,
-    groups: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COL",
-            help="Column of groups; the folds of --cv and --validation keep them whole, loo "
-            "leaves out a group at a time. For rank-rls: the queries.",
-            show_default="10 folds; loo for rank-rls",
-        ),
-    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Write the path, its plots and the model to this folder."),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document instead.")] = False,
-    threads: Annotated[
-        str | None, typer.Option(metavar="N", show_default="one per core", help="Threads.")
-    ] = None,
-    checkpoint: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Keep progress here, and go on from it if it is there."),
-    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print the recommendation only.")] = False,
+    **asked_of_method: Any,
 ) -> None:
     """Find the few features that matter, and how many to use.
 
     For every number of features the best set found and its error, as a table; then a
     recommendation.
     """
-    method = options.one_of("--method", method, METHODS, CALLED_HERE)
+    method = options.one_of("--method", method, METHODS, called_here())
     asked = options.one_of("--task", task, options.TASKS)
-    typed = {
-        "max-features": (max_features, options.count),
-        "alpha": (alpha, options.alpha),
-        "loss": (loss, options.loss),
-        "choose": (choose, options.choose),
-        "cv": (cv, options.cv),
-        "search": (search, options.search),
-        "l1": (l1, options.penalty),
-        "l2": (l2, options.penalty),
-        "l0": (l0, options.penalty),
-        "max-hidden": (max_hidden, options.count),
-        "r": (r, options.budget),
-        "t": (t, options.budget),
-        "strategy": (strategy, options.strategy),
-        "restarts": (restarts, options.count),
-        "seed": (seed, options.seed),
-        "force": (force, options.names),
-        "forbid": (forbid, options.names),
-        "start": (start, options.names),
-        "significance": (significance, options.level),
-        "threads": (threads, options.count),
+    given = {
+        name.replace("_", "-"): options.value(name.replace("_", "-"), value)
+        for name, value in asked_of_method.items()
+        if value is not None
     }
-    given: dict[str, Any] = {
-        **{
-            name: None if text is None else parse(f"--{name}", text)
-            for name, (text, parse) in typed.items()
-        },
-        "standardize": standardize,
-        "checkpoint": checkpoint,
-        "weights": weights,
-        "groups": groups,
-    }
-    given = {name: value for name, value in given.items() if value is not None}
     dropped = [] if drop is None else options.names("--drop", drop)
     wanted = None if rows is None else options.rows("--rows", rows)
     folds: str | int | None = None if no_validation else "auto"
@@ -308,7 +172,15 @@ def select(
         results.check_folder(out)
         results.refuse_inputs([data], (out / name for name in results.FILES))
     kept = [name for option in ("force", "forbid", "start") for name in given.get(option, ())]
-    source = job.Source(data, target, dropped, wanted, weights, groups, keep_index or kept)
+    source = job.Source(
+        data,
+        target,
+        dropped,
+        wanted,
+        given.get("weights"),
+        given.get("groups"),
+        keep_index or kept,
+    )
     problem = job.read(source)
     judging = Asked(validation=folds, null=times, halves=halves)
     outcome = job.search(

@@ -2,15 +2,19 @@
 
 import csv
 import difflib
+import inspect
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
 
 from sparsepath.errors import InputError
+from sparsepath.methods import OPTIONS, Option, having
 
-LOSSES = ("squared", "absolute", "zero-one", "balanced", "auc", "disagreement")
 TASKS = ("auto", "regression", "classification")
-SEARCHES = ("forward", "floating", "backward", "swap")
-STRATEGIES = ("both", "scaling", "swap")
+TYPES = {"flag": bool, "file": Path}
 
 
 def one_of(
@@ -18,7 +22,7 @@ def one_of(
 ) -> str:
     """The value itself if it is allowed; a near miss, or a name used elsewhere, is pointed out.
 
-    >>> one_of("--loss", "zero_one", LOSSES)
+    >>> one_of("--loss", "zero_one", ["squared", "zero-one"])
     'zero-one'
     """
     allowed = list(allowed)
@@ -226,19 +230,41 @@ def cv(option: str, given: str) -> str | int:
     return int(plain)
 
 
-def loss(option: str, given: str) -> str:
-    """One of ``LOSSES``."""
-    return one_of(option, given, LOSSES)
+def value(name: str, given: Any) -> Any:
+    """What was given for an option of a method, made into what it means.
+
+    >>> value("max-features", "4"), value("loss", "zero_one"), value("weights", "w")
+    (4, 'zero-one', 'w')
+    """
+    option = OPTIONS[name]
+    if option.values:
+        return one_of(f"--{name}", given, option.values)
+    reader: Any = globals().get(option.kind)  # a flag, a file and a column mean themselves
+    return given if reader is None else reader(f"--{name}", given)
 
 
-def strategy(option: str, given: str) -> str:
-    """One of ``STRATEGIES``."""
-    return one_of(option, given, STRATEGIES)
+def parameters() -> list[inspect.Parameter]:
+    """The options of all methods as parameters of a command."""
+    return [
+        inspect.Parameter(
+            name.replace("-", "_"),
+            inspect.Parameter.KEYWORD_ONLY,
+            default=None,
+            annotation=Annotated[TYPES.get(option.kind, str) | None, _described(name, option)],
+        )
+        for name, option in OPTIONS.items()
+    ]
 
 
-def search(option: str, given: str) -> str:
-    """One of ``SEARCHES``."""
-    return one_of(option, given, SEARCHES)
+def _described(name: str, option: Option) -> Any:
+    flags = f"--{name}/--no-{name}" if option.kind == "flag" else f"--{name}"
+    methods = " and ".join(having(name))
+    return typer.Option(
+        flags,
+        metavar=option.metavar or None,
+        show_default=option.default or True,
+        help=option.help.format(methods=methods, values=", ".join(option.values)),
+    )
 
 
 def listed(items: Sequence[str], limit: int) -> str:

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.cli import figures, screening
-from sparsepath.cli.methods import METHODS, PARAMETERS, Method
 from sparsepath.cli.progress import Watch
 from sparsepath.cli.say import say
 from sparsepath.cli.settling import Asked, Data, caught, check_null, is_nothing, settle
@@ -21,6 +20,7 @@ from sparsepath.data.picking import Rows
 from sparsepath.data.readers import Table, read_table
 from sparsepath.errors import InputError
 from sparsepath.judging import Honest, Null, Stability
+from sparsepath.methods import METHODS, OPTIONS, Method, check
 from sparsepath.path import LONGEST_PATH, SelectionPath
 
 GROUP_FOLDS = 10
@@ -200,8 +200,8 @@ def search(
             f"{method} does regression only, and the target, {task.why}, is taken for classes; "
             "--task regression takes it as it is."
         )
-    entry.check(method, task.name, given, len(np.unique(problem.y)))
-    _refuse_memory(table, method, entry)
+    check(entry, task.name, given, len(np.unique(problem.y)))
+    _refuse_memory(table, entry)
     options = dict(given)
     rule = options.pop("choose", None)
     judging = replace(judging or Asked(), rule=rule)
@@ -217,9 +217,10 @@ def search(
     if entry.sizes == "up" and not backward:
         options["max-features"] = steps
     _complete(options, table, problem, entry)
-    model = entry.build(
-        task.name, {PARAMETERS[o]: v for o, v in options.items()} | {"choose": "min"}
-    ).set_params(validation=None)  # comes after the search
+    parameters = {OPTIONS[name].parameter: value for name, value in options.items()}
+    model = entry.make(
+        task.name, **parameters, choose="min", validation=None
+    )  # the choice and the validation come after the search
     extras = {"sample_weight": problem.weights, "groups": problem.groups}
     extras = {name: value for name, value in extras.items() if value is not None}
     alphas = options.get("alpha")
@@ -266,13 +267,13 @@ def search(
     )
 
 
-def _refuse_memory(table: Table, method: str, entry: Method) -> None:
+def _refuse_memory(table: Table, entry: Method) -> None:
     """Say what a method needs before it asks for it, if this machine has less."""
     rows, columns = table.X.shape
     needed = 0.0 if entry.memory is None else entry.memory(rows, columns)
     if needed > memory():
         raise InputError(
-            f"{method} needs about {needed / 1e9:.3g} GB of memory for {rows:,} rows and "
+            f"{entry.name} needs about {needed / 1e9:.3g} GB of memory for {rows:,} rows and "
             f"{columns:,} columns, and there are {memory() / 1e9:.3g} GB; leave columns out with "
             "--drop, or use greedy-rls, which needs little more than the data."
         )

@@ -12,11 +12,11 @@ from rich.table import Table
 from rich.text import Text
 
 from sparsepath.cli.figures import said as figures_said
-from sparsepath.cli.methods import METHODS
 from sparsepath.cli.select import Outcome, gain
 from sparsepath.data.layout import NUMBERS
 from sparsepath.judging import Honest, Null
 from sparsepath.judging.repeating import at_most
+from sparsepath.methods import METHODS
 from sparsepath.path import SelectionPath
 
 KINDS = {

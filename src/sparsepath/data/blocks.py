@@ -11,6 +11,10 @@ A block has ``shape`` and five answers:
 ``columns(indices)``    those columns as a float64 array in Fortran order, new or ``out``
 ``rows(indices)``       those rows as a float64 array
 ``spread(means, weights)``  sum over rows of weights * (x - mean)^2, for every column
+``marks(a)``            sum over rows of a * h(x), whole numbers; see ``fingerprint.py``
+
+and says what it can: ``zeros_implicit``, whether zeros are not stored, and ``is_plain``, whether
+products with one vector are those of a compiled loop over float64.
 """
 
 from collections.abc import Sequence
@@ -23,6 +27,7 @@ from numpy.typing import NDArray
 from sparsepath.data.threads import Threads
 
 Floats = NDArray[np.float64]
+Marks = NDArray[np.uint64]
 
 SIDE = 64  # columns, and rows at least, of a tile that is turned
 TILE = 1 << 16  # numbers in a tile that is cast or squared: half a MiB of float64 stays in cache
@@ -36,8 +41,13 @@ BLOCK_ROWS = 256
 class RowBlock(Protocol):
     """What a slice of rows must answer; see the module's first lines."""
 
+    zeros_implicit: bool
+
     @property
     def shape(self) -> tuple[int, int]: ...
+
+    @property
+    def is_plain(self) -> bool: ...
 
     def dot(self, V: Floats, some: NDArray[np.intp] | None = None) -> Floats: ...
 
@@ -51,9 +61,13 @@ class RowBlock(Protocol):
 
     def spread(self, means: Floats, weights: Floats | None) -> Floats: ...
 
+    def marks(self, a: Marks) -> Marks: ...
+
 
 class DenseBlock:
     """Rows ``start`` to ``stop`` of a dense matrix of any real type and memory order."""
+
+    zeros_implicit = False
 
     def __init__(self, X: NDArray[Any], start: int = 0, stop: int | None = None) -> None:
         self._whole = X
@@ -131,6 +145,15 @@ class DenseBlock:
     def rows(self, indices: NDArray[np.intp]) -> Floats:
         return self._rows[indices].astype(np.float64)
 
+    def marks(self, a: Marks) -> Marks:
+        m, n = self.shape
+        out = np.zeros(n, dtype=np.uint64)
+        height = max(16, TILE // 4 // max(1, n))
+        for i in range(0, m, height):
+            part = slice(i, i + height)
+            out += np.einsum("i,ij->j", a[part], bits(self._rows[part].astype(np.float64)))
+        return out
+
     def spread(self, means: Floats, weights: Floats | None) -> Floats:
         X = self._rows
         m, n = X.shape
@@ -198,13 +221,10 @@ def products(X: NDArray[Any], V: Floats, start: int, which: NDArray[np.intp]) ->
 class SparseBlock:
     """Rows held as a SciPy CSC array; zeros stay implicit, centring never fills them in."""
 
+    zeros_implicit, is_plain = True, False
+
     def __init__(self, X: Any) -> None:
         self._X = X
-
-    @property
-    def matrix(self) -> Any:
-        """The CSC array."""
-        return self._X
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -243,6 +263,17 @@ class SparseBlock:
     def rows(self, indices: NDArray[np.intp]) -> Floats:
         return self._X[indices].toarray().astype(np.float64)
 
+    def marks(self, a: Marks) -> Marks:
+        """From the entries alone: a zero counts nothing."""
+        X = self._X
+        out = np.zeros(X.shape[1], dtype=np.uint64)
+        filled = np.flatnonzero(np.diff(X.indptr))
+        if len(filled):
+            h = bits(X.data.astype(np.float64))
+            h *= a[X.indices]
+            out[filled] = np.add.reduceat(h, X.indptr[filled])
+        return out
+
     def spread(self, means: Floats, weights: Floats | None) -> Floats:
         X = self._X
         counts = np.diff(X.indptr)
@@ -270,6 +301,14 @@ class SparseBlock:
             left[X.indices[X.indptr[i] : X.indptr[i + 1]]] = 0.0
             empty[i] = left.sum()
         return empty
+
+
+def bits(values: Floats) -> Marks:
+    """The bits of numbers, halves joined, in their place; minus zero is zero."""
+    values += 0.0
+    h = values.view(np.uint64)
+    h ^= h >> np.uint64(32)
+    return h
 
 
 def _sums(values: Floats, indptr: NDArray[Any]) -> Floats:

@@ -20,9 +20,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.data.blocks import TILE, RowBlock, SparseBlock, row_blocks
+from sparsepath.data.blocks import Marks, RowBlock, row_blocks
 
-Marks = NDArray[np.uint64]
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # odd: 2^64 over the golden ratio
 
 
@@ -84,47 +83,12 @@ def column_marks(blocks: Sequence[RowBlock]) -> Marks:
     start = 0
     for block in blocks:
         m = block.shape[0]
-        a = _drawn(start, m)
-        if isinstance(block, SparseBlock):
-            total += _sparse_marks(block, a)
-        else:
-            total += _dense_marks(block, a)
+        total += block.marks(drawn(start, m))
         start += m
     return total
 
 
-def _dense_marks(block: RowBlock, a: Marks) -> Marks:
-    """The marks from some rows at a time."""
-    m, n = block.shape
-    out = np.zeros(n, dtype=np.uint64)
-    height = max(16, TILE // 4 // max(1, n))
-    for i in range(0, m, height):
-        rows = np.arange(i, min(m, i + height))
-        out += np.einsum("i,ij->j", a[rows], _bits(block.rows(rows)))
-    return out
-
-
-def _sparse_marks(block: SparseBlock, a: Marks) -> Marks:
-    """The marks from the entries alone."""
-    X = block.matrix
-    out = np.zeros(X.shape[1], dtype=np.uint64)
-    filled = np.flatnonzero(np.diff(X.indptr))
-    if len(filled):
-        h = _bits(X.data.astype(np.float64))
-        h *= a[X.indices]
-        out[filled] = np.add.reduceat(h, X.indptr[filled])
-    return out
-
-
-def _bits(values: NDArray[np.float64]) -> Marks:
-    """The bits of numbers, halves joined, in their place; minus zero is zero."""
-    values += 0.0
-    h = values.view(np.uint64)
-    h ^= h >> np.uint64(32)
-    return h
-
-
-def _drawn(first: int, count: int) -> Marks:
+def drawn(first: int, count: int) -> Marks:
     """Odd numbers for the rows from ``first`` on, as if drawn at random (SplitMix64)."""
     a = np.arange(first + 1, first + count + 1, dtype=np.uint64) * GOLDEN
     a = (a ^ (a >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

@@ -1,12 +1,12 @@
 """Threads from the outside: BLAS keeps to one thread each, the row blocks are shared out."""
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from functools import cache
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import Concatenate, ParamSpec, Self, TypeVar
 
 import joblib
 from threadpoolctl import ThreadpoolController
@@ -15,6 +15,7 @@ from sparsepath.errors import InputError
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+Asked = ParamSpec("Asked")
 
 
 @cache
@@ -59,6 +60,21 @@ class Threads:
     ) -> None:
         self._pool = None
         self._stack.close()
+
+    def ask(
+        self,
+        parts: Sequence[Item],
+        numbers: int | None,
+        message: Callable[Concatenate[Item, Asked], Result],
+        *args: Asked.args,
+        **more: Asked.kwargs,
+    ) -> list[Result]:
+        """The answers of all parts to a message, in their order; see ``crew.py``."""
+
+        def task(part: Item) -> Result:
+            return message(part, *args, **more)
+
+        return self.map(task, parts, FEW if numbers is None else numbers)
 
     def map(
         self, task: Callable[[Item], Result], items: Iterable[Item], numbers: int = FEW

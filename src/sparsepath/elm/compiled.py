@@ -75,7 +75,7 @@ def times_slope(H, means, R):  # type: ignore[no-untyped-def]
             r[i] *= 1.0 - x * x
 
 
-@njit(nogil=True, cache=True, fastmath=FAST)
+@njit(nogil=True, cache=True, fastmath=FAST, inline="always")
 def count_wrong(R, p, own):  # type: ignore[no-untyped-def]
     """Samples whose class, left out, does not win: with y = +-1, y r >= p, or r_own - r >= 2 p.
 

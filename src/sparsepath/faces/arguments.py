@@ -1,6 +1,5 @@
 """What the room's estimators ask of their arguments."""
 
-import warnings
 from numbers import Integral, Real
 from typing import Any
 
@@ -9,7 +8,7 @@ from sklearn.exceptions import DataConversionWarning
 
 from sparsepath.data.blocks import Floats
 from sparsepath.data.door import check_target, check_weights, refuse_constant
-from sparsepath.errors import InputError
+from sparsepath.errors import InputError, warn_user
 
 
 def dense(X: Any) -> Floats:
@@ -23,10 +22,8 @@ def one_target(y: Any, n_samples: int, weights: Floats | None = None) -> Floats:
     if Y.shape[1] != 1:
         raise InputError(f"y has {Y.shape[1]} targets; this estimator takes one.")
     if not plain:
-        warnings.warn(
-            "A column-vector y was passed when a 1d array was expected.",
-            DataConversionWarning,
-            stacklevel=4,
+        warn_user(
+            "A column-vector y was passed when a 1d array was expected.", DataConversionWarning
         )
     refuse_constant(Y, np.ones(n_samples) if weights is None else weights)
     return Y[:, 0]

@@ -253,7 +253,7 @@ def descend_groups(H, r, W, D, l1, l2, Q, E, work, moving, tol, max_passes):  # 
     return passes
 
 
-@njit(nogil=True, cache=True, fastmath=FAST)
+@njit(nogil=True, cache=True, fastmath=FAST, inline="always")
 def _move_group(H, r, W, D, l1, ridge, Q, E, work, j):  # type: ignore[no-untyped-def]
     """Take x = argmin x'(B + ridge) x / 2 - b'x + l1 |x| for group j, with B = Q E Q'.
 

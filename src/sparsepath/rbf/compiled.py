@@ -109,7 +109,7 @@ def eliminate(upper, curvature, n, n_alpha, lam, lam_w):  # type: ignore[no-unty
     return c, inverse, theta
 
 
-@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy", inline="always")
 def _forward(upper, b):  # type: ignore[no-untyped-def]
     """In place: b <- L^-1 b, ``upper`` the transpose of L; four columns of L at a time."""
     order = len(b)
@@ -129,7 +129,7 @@ def _forward(upper, b):  # type: ignore[no-untyped-def]
             b[i] -= b[j] * upper[j, i]
 
 
-@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy", inline="always")
 def _backward(upper, b):  # type: ignore[no-untyped-def]
     """In place: b <- L'^-1 b; see ``_forward``."""
     order = len(b)
@@ -153,7 +153,7 @@ def _backward(upper, b):  # type: ignore[no-untyped-def]
         b[j], b[j + 1], b[j + 2], b[j + 3] = b0, b1, b2, b3
 
 
-@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy", inline="always")
 def solution(upper, c, inverse, theta, slopes, n_alpha, alpha_alone):  # type: ignore[no-untyped-def]
     """The step of (u, v, w, left_r, left_t) down the ``slopes`` by (alpha, s, w).
 
@@ -195,7 +195,7 @@ def solution(upper, c, inverse, theta, slopes, n_alpha, alpha_alone):  # type: i
     return step
 
 
-@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy", inline="always")
 def slopes(gradient, targets, x, n):  # type: ignore[no-untyped-def]
     """Gradient of J by alpha, s and w, with ``targets`` in place of mu k."""
     n_w = len(gradient) - n
@@ -210,7 +210,7 @@ def slopes(gradient, targets, x, n):  # type: ignore[no-untyped-def]
     return out
 
 
-@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy", inline="always")
 def along(slopes, step, n):  # type: ignore[no-untyped-def]
     """The derivative of J along a step."""
     total = 0.0
@@ -222,7 +222,7 @@ def along(slopes, step, n):  # type: ignore[no-untyped-def]
     return total
 
 
-@njit(nogil=True, cache=True, fastmath={"contract"}, error_model="numpy")
+@njit(nogil=True, cache=True, fastmath={"contract"}, error_model="numpy", inline="always")
 def furthest(x, step, fraction):  # type: ignore[no-untyped-def]
     """The longest step, at most 1, that leaves 1 - ``fraction`` of every x."""
     fastest = fraction

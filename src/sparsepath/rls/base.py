@@ -51,7 +51,7 @@ from sparsepath.rls.paths import (
     so_far,
 )
 from sparsepath.rls.search import SEARCHES, Trail
-from sparsepath.rls.splits.asked import Splits, read_splits
+from sparsepath.rls.splits.asked import Splits, leaves_out_singly, read_splits
 from sparsepath.rls.surface import Surface
 from sparsepath.rls.update import Costs
 from sparsepath.rls.wrappers.groups import members_of
@@ -359,13 +359,7 @@ class SparseRLS(PathSelector, CallbackSupportMixin, BaseEstimator):
         return read_splits(cv, X, labels, groups, classifier=classifier, leave_one_out=plain)
 
     def _leaves_out_singly(self, weights: Floats) -> bool:
-        """Whether a mean over test parts of one sample is the leave-one-out criterion.
-
-        There the losses are weighed by the samples' weights, which a mean over parts does not do
-        unless it is pooled; and a single sample has no area under a curve.
-        """
-        positive = weights[weights > 0]
-        return self.loss != "auc" and (self.pooled or bool(np.all(positive == positive[0])))
+        return leaves_out_singly(self.loss, weights, pooled=self.pooled)
 
     def _check_parameters(self) -> None:
         """What can be said of the parameters without the data."""

@@ -1,11 +1,10 @@
 """A file that lets a long search go on where it stopped."""
 
 import json
-import warnings
 from pathlib import Path
 from typing import Any
 
-from sparsepath.errors import FileError, PathWarning
+from sparsepath.errors import FileError, warn_user
 from sparsepath.files import replacing
 from sparsepath.rls.search import Trail
 from sparsepath.steps import Move
@@ -69,10 +68,8 @@ class Checkpoint:
             self._save([[m.action, m.feature, m.error, m.seconds] for m in trail.moves])
         except FileError as error:
             if not self._failed:
-                warnings.warn(
-                    f"the checkpoint is not up to date: {error} The search goes on without it.",
-                    PathWarning,
-                    stacklevel=2,
+                warn_user(
+                    f"the checkpoint is not up to date: {error} The search goes on without it."
                 )
             self._failed = True
 

@@ -3,18 +3,56 @@
 from collections.abc import Sequence
 from functools import cached_property
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.data.blocks import DenseBlock, Floats, RowBlock, SparseBlock
+from sparsepath.data.blocks import Floats, RowBlock
+from sparsepath.data.crew import Crew, added
 from sparsepath.data.fingerprint import column_marks
-from sparsepath.data.threads import Threads
 
 OFFSET = 100.0  # mean over standard deviation from which the mean is not exact enough
 CONSTANT = 1e-26  # squared spread over squared size from which a column counts as constant
 GRAM_BATCH = 48  # columns of the Gram matrix computed at once
 FIRST_GRAM_BATCH = 32  # and at first: few may be chosen at all
+
+
+class WeightedBlock(NamedTuple):
+    """A block of rows and the weights of its samples; None means ones."""
+
+    block: RowBlock
+    weights: Floats | None
+
+    def sums(self) -> Floats:
+        """The weighted sum of every column."""
+        m = self.block.shape[0]
+        return self.block.dot(np.ones((m, 1)) if self.weights is None else self.weights[:, None])
+
+    def spread(self, means: Floats) -> Floats:
+        """The squares of the columns; infinite where they are too large, without a word."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self.block.spread(means, self.weights)
+
+    def centred_sums(self, which: NDArray[np.intp], means: Floats) -> Floats:
+        """The weighted sums of some columns less their means."""
+        off = self.block.columns(which) - means
+        return np.ones(len(off)) @ off if self.weights is None else self.weights @ off
+
+    def gram(self, means: Floats, some: NDArray[np.intp]) -> Floats:
+        """Weighted products of some columns, centred."""
+        return self.block.gram(means, self.weights, some)
+
+    def products(
+        self, which: NDArray[np.intp], means: Floats, left: Floats
+    ) -> tuple[Floats, Floats]:
+        """X'V and the sums of V, for some columns V, centred and weighted."""
+        V = self.block.columns(which)
+        V -= means
+        V -= left
+        if self.weights is not None:
+            V *= self.weights[:, None]
+        return self.block.dot(V), V.sum(0)
 
 
 class Design:
@@ -41,7 +79,7 @@ class Design:
         self,
         blocks: Sequence[RowBlock],
         weights: Floats,
-        threads: Threads,
+        threads: Crew,
         *,
         fit_intercept: bool = True,
         standardize: bool = False,
@@ -56,18 +94,15 @@ class Design:
         self.n_samples = int(edges[-1])
         self.n_features = self.blocks[0].shape[1]
 
-        parts = list(zip(self.blocks, self.slices, strict=True))
-        averages = sum(threads.map(lambda b: b[0].dot(weights[b[1], None]), parts))[:, 0]  # type: ignore[index]
+        self.uniform = bool(np.all(weights == 1.0))
+        self._parts = [
+            WeightedBlock(block, None if self.uniform else weights[part])
+            for block, part in zip(self.blocks, self.slices, strict=True)
+        ]
+        averages = added(threads.ask(self._parts, None, WeightedBlock.sums))[:, 0]
         averages /= self.total
         self.means = averages if fit_intercept else np.zeros(self.n_features)
-        self.uniform = bool(np.all(weights == 1.0))
-        self._weights = [None if self.uniform else weights[part] for part in self.slices]
-        spread: Floats = sum(  # type: ignore[assignment]
-            threads.map(
-                lambda b: _spread(b[0], self.means, b[1]),
-                zip(self.blocks, self._weights, strict=True),
-            )
-        )
+        spread = added(threads.ask(self._parts, None, WeightedBlock.spread, self.means))
         self.left = self._second_means(spread)
         spread -= self.total * self.left**2
         np.maximum(spread, 0.0, out=spread)
@@ -92,11 +127,12 @@ class Design:
         """The means of the centred columns, where the first ones were too large to be exact."""
         left = np.zeros(self.n_features)
         with np.errstate(over="ignore"):
-            far = self.means**2 * self.total > OFFSET**2 * spread
-        far = np.flatnonzero(far & np.isfinite(spread))
+            large = self.means**2 * self.total > OFFSET**2 * spread
+        far = np.flatnonzero(large & np.isfinite(spread))
         for some in np.split(far, range(GRAM_BATCH, len(far), GRAM_BATCH)):
-            for block, part in zip(self.blocks, self.slices, strict=True):
-                left[some] += self.weights[part] @ (block.columns(some) - self.means[some])
+            ask = self.threads.ask
+            for sums in ask(self._parts, None, WeightedBlock.centred_sums, some, self.means[some]):
+                left[some] += sums
         return left / self.total
 
     def rescale(self, factors: Floats) -> None:
@@ -146,13 +182,12 @@ class Design:
     @property
     def sparse(self) -> bool:
         """Whether zeros are implicit."""
-        return any(isinstance(block, SparseBlock) for block in self.blocks)
+        return any(block.zeros_implicit for block in self.blocks)
 
     @property
     def exchangeable(self) -> bool:
         """Whether products x'z are the same to the last bit from a pass over X and one over Z."""
-        plain = (isinstance(block, DenseBlock) and block.is_plain for block in self.blocks)
-        return self.uniform and all(plain)
+        return self.uniform and all(block.is_plain for block in self.blocks)
 
     def fill_gram(self) -> None:
         """Compute the products of all columns with all columns, if that was not done before.
@@ -162,8 +197,7 @@ class Design:
         if self.has_whole_gram:
             return
         live = np.flatnonzero(~self.constant)
-        pairs = zip(self.blocks, self._weights, strict=True)
-        parts = self.threads.map(lambda pair: pair[0].gram(self.means, pair[1], live), pairs)
+        parts = self.threads.ask(self._parts, None, WeightedBlock.gram, self.means, live)
         total = np.zeros((self.n_features, self.n_features))
         total[np.ix_(live, live)] = np.sum(parts, axis=0)
         self.take_gram(self.scales[:, None] * total * self.scales)
@@ -187,26 +221,11 @@ class Design:
             batch = [i, *(int(j) for j in hopeful if j != i and j not in self._gram)]
             most = GRAM_BATCH if self._gram else FIRST_GRAM_BATCH
             which = np.array(batch[:most], dtype=np.intp)
-            means, left, scales = self.means[which], self.left[which], self.scales[which]
-
-            def products(pair: tuple[RowBlock, slice]) -> tuple[Floats, Floats]:
-                block, part = pair
-                V = block.columns(which)
-                V -= means
-                V -= left
-                if not self.uniform:
-                    V *= self.weights[part, None]
-                return block.dot(V), V.sum(0)
-
-            parts = self.threads.map(products, zip(self.blocks, self.slices, strict=True))
+            given = which, self.means[which], self.left[which]
+            parts = self.threads.ask(self._parts, None, WeightedBlock.products, *given)
             total = sum(dots for dots, _ in parts)
             sums = sum(sums for _, sums in parts)
+            scales = self.scales[which]
             total = self.scales[:, None] * (total - np.outer(self.means, sums)) * scales
             self._gram.update(zip(which.tolist(), total.T, strict=True))
         return self._gram[i]
-
-
-def _spread(block: RowBlock, means: Floats, weights: Floats | None) -> Floats:
-    """The squares of the columns; infinite where they are too large, without a word."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        return block.spread(means, weights)

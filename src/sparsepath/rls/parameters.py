@@ -102,15 +102,18 @@ def _has_se(paths: Iterable[SelectionPath]) -> bool:
 
 
 def refuse_extremes(design: Design, Y: Floats, names: NDArray[Any] | None) -> None:
-    """Columns or targets whose squares are infinite are refused, those without squares told of."""
+    """Columns whose squares are infinite are refused, those without squares told of.
+
+    Of targets the squares of squares are needed, for the standard error of a squared error.
+    """
     with np.errstate(over="ignore", under="ignore"):
-        squares = np.square(Y - Y.mean(0)).sum()
+        fourth = np.square(np.square(Y - Y.mean(0)).sum())
         varies = np.ptp(Y) > 0
-    if not np.isfinite(squares) or (varies and squares < SMALL):
+    if not np.isfinite(fourth) or (varies and fourth < SMALL):
         largest = np.abs(Y).max()
         raise InputError(
-            f"y has numbers of the size of {largest:.0e}, whose squares floating point cannot "
-            f"hold; divide it by {largest:.0e}."
+            f"y has numbers of the size of {largest:.0e}: floating point cannot hold their squared "
+            f"errors and the standard errors of these; divide it by {largest:.0e}."
         )
     wide = ~np.isfinite(design.squares) | ~np.isfinite(design.sizes)
     if wide.any():

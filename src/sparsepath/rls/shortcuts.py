@@ -22,8 +22,9 @@ from sparsepath.errors import InputError
 from sparsepath.path import SelectionPath
 from sparsepath.rls.criteria.losses import COUNTING, LOSSES, class_targets
 from sparsepath.rls.design import Design
-from sparsepath.rls.paths import Task, finish, make_design, make_model
+from sparsepath.rls.paths import Task, counted, finish, make_design, make_model
 from sparsepath.rls.search import Model, Trail
+from sparsepath.rls.splits.asked import leaves_out_singly, read_splits
 from sparsepath.rls.update import Update
 from sparsepath.rls.wrappers.wrapped import Wrapped
 
@@ -122,9 +123,11 @@ def rls_state(
     *,
     alpha: float = 1.0,
     loss: str = "squared",
+    cv: Any = "loo",
     fit_intercept: bool = True,
     standardize: bool = True,
     sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
     n_threads: int | None = None,
 ) -> Iterator[RLSState]:
     """The empty model, ready for ``find_best_update`` and ``apply_update``; use it in a ``with``.
@@ -136,16 +139,16 @@ def rls_state(
     y : array of shape (n_samples,) or (n_samples, n_targets)
         Targets; for the losses that count mistakes class labels of any kind. Two classes are
         coded -1 and +1, the larger label is +1; more have a target each, +1 for their samples.
-    alpha, loss, fit_intercept, standardize, n_threads
+    alpha, loss, cv, fit_intercept, standardize, n_threads
         As for ``SparseRLSRegressor``; ``loss`` may also be "zero_one", "balanced" or "auc".
-    sample_weight : array of shape (n_samples,), optional
-        Weights.
+    sample_weight, groups : arrays of shape (n_samples,), optional
+        Weights, and groups of samples that ``cv`` keeps together.
 
     Yields
     ------
     RLSState
-        Its ``chosen`` features and ``error`` (leave-one-out, for "auc" leave-pair-out; exact) are
-        always up to date, as are ``coef()`` and ``intercept()``.
+        Its ``chosen`` features and ``error`` (leave-one-out, for "auc" leave-pair-out, or over the
+        splits of ``cv``; exact) are always up to date, as are ``coef()`` and ``intercept()``.
 
     Examples
     --------
@@ -169,6 +172,7 @@ def rls_state(
     parameters = {
         "alpha": alpha,
         "loss": loss,
+        "cv": cv,
         "fit_intercept": fit_intercept,
         "standardize": standardize,
     }
@@ -176,7 +180,15 @@ def rls_state(
         design = make_design(
             X, weights, threads, fit_intercept=fit_intercept, standardize=standardize
         )
-        task = Task(loss=loss, form="bounds")
+        splits = read_splits(
+            cv,
+            X,
+            y,
+            groups,
+            classifier=loss in COUNTING,
+            leave_one_out=leaves_out_singly(loss, weights, pooled=False),
+        )
+        task = counted(design, Y, Task(loss=loss, form="bounds", splits=splits))
         model = make_model(design, Y, alpha, task)
         about = {"method": "rls-state", "parameters": parameters}
         yield RLSState(model, design, task, y, getattr(door, "feature_names_in_", None), about)

@@ -31,15 +31,14 @@ themselves.
 
 import copy
 from collections.abc import Callable
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.data.blocks import Floats
+from sparsepath.data.crew import added
 from sparsepath.rls.design import GRAM_BATCH, Design
-from sparsepath.rls.leave_one_out.block import Rows, Weighed, added
-from sparsepath.rls.leave_one_out.cache import Cache
+from sparsepath.rls.leave_one_out.block import Rows, Weighed
 from sparsepath.rls.leave_one_out.model import Change, State, triangular
 from sparsepath.rls.update import Second, Update, limit, pick
 
@@ -142,7 +141,7 @@ class Follower:
             self._rotate(state, changes[0])
         if not with_u:
             return None
-        return _centered(state, state.sum(lambda rows: rows.products(0, True)), gu)
+        return _centered(state, state.sum(Rows.products, 0, True), gu)
 
     def _extend(self, state: State, feature: int, with_u: bool) -> Floats | None:
         """A feature was added: a new column of t, and everything else by rank one."""
@@ -154,7 +153,7 @@ class Follower:
             self._by_passes = False
             new = (design.gram_column(feature, self.hopeful) - self.t @ t_b) / root
         else:
-            sums, products = zip(*state.each(lambda rows: rows.newest(with_u)), strict=True)
+            sums, products = zip(*state.each(Rows.newest, with_u), strict=True)
             both = _centered(state, added(products), added(sums))
             new, Xu = both[:, 0], both[:, 1:] if with_u else None
             self._by_passes &= not with_u  # two products at once are summed in another way
@@ -193,12 +192,11 @@ class Follower:
         design = state.design
         self._size = k = len(state.chosen)
         self._by_passes = not k
-        sums = state.sum(lambda rows: rows.g @ rows.r)
-        self.c = _centered(state, state.sum(lambda rows: rows.correlations()), sums)
+        sums, Xr = map(added, zip(*state.each(Rows.correlations), strict=True))
+        self.c = _centered(state, Xr, sums)
         self._t = np.zeros((design.n_features, max(8, k)), order="F")
         if k:
-            sums = state.sum(lambda rows: rows.g @ rows.Z)
-            Xz = state.sum(lambda rows: rows.products(k, False))
+            sums, Xz = map(added, zip(*state.each(Rows.every_product), strict=True))
             self._t[:, :k] = _centered(state, Xz, sums)
         self.s = design.squares - np.einsum("ij,ij->i", self.t, self.t)
         self._refresh(state)
@@ -260,7 +258,7 @@ class BoundFinder(Follower):
             if not fine[head].all():
                 if len(found) and np.count_nonzero(~fine[:n_open]) > PASS_FROM * len(features):
                     part = slice(None)
-                    products = state.sum(lambda rows: rows.products(0, True))[features]
+                    products = state.sum(Rows.products, 0, True)[features]
                 else:
                     part = slice(min(n_open, max(self._usual, head.stop)))
                     products = self._column_products(state, features[part])
@@ -300,7 +298,7 @@ class BoundFinder(Follower):
     def _column_products(self, state: State, features: NDArray[np.intp]) -> Floats:
         """X'(g u) for some of the columns, and Z'u on the way if it is not yet known."""
         if self._overlap_u is not None:
-            return state.sum(partial(Rows.column_products, features=features))
+            return state.sum(Rows.column_products, features)
         return self._look_ahead(state, features)
 
     def _Zu(self, state: State) -> Floats:  # noqa: N802 (the papers' letters)
@@ -399,7 +397,7 @@ class CacheFinder(Follower):
         inverse = np.divide(1.0, pivot, where=known, out=np.zeros(len(pivot)))
         tau = self.c[:, 0] * inverse
         blur = state.blur_with(np.arange(design.n_features))
-        errors = state.sum(lambda rows: rows.cache.score(rows, change, new, tau, inverse, blur))
+        errors = state.sum(Rows.score_cached, change, new, tau, inverse, blur)
         doubtful = np.flatnonzero(allowed & ~known & ~self.collinear)
         for i in range(0, len(doubtful), BATCH):
             batch = doubtful[i : i + BATCH]
@@ -413,8 +411,7 @@ class CacheFinder(Follower):
             """Those of many equal counts that P X shows to be far from the least square."""
             if len(tied) <= BATCH or state.costs is not None:
                 return np.zeros(len(tied), dtype=bool)
-            given = tied, tau[tied], inverse[tied]
-            squares = state.sum(lambda rows: rows.cache.squares(rows, *given))
+            squares = state.sum(Rows.squares_cached, tied, tau[tied], inverse[tied])
             squares[~known[tied]] = 0.0
             return squares > (1 + NEAR) * squares.min(initial=np.inf, where=known[tied])
 
@@ -433,11 +430,7 @@ class CacheFinder(Follower):
         seen, length = self._seen, len(state.history)
         self._follow(state, np.zeros(state.n_targets), with_u=False)
         if seen is None or length - seen > 1:
-
-            def fill(rows: Rows) -> None:
-                rows.cache = Cache(rows, design.means, design.scales, self.t)
-
-            state.each(fill)
+            state.each(Rows.fill_cache, design.means, design.scales, self.t)
             return "none", np.zeros(design.n_features)
         if length == seen:
             return "none", np.zeros(design.n_features)

@@ -7,8 +7,7 @@ those of ``model.py``; W holds the candidates at hand, z in its derivation.
 """
 
 import copy
-from collections.abc import Iterable
-from functools import cache, reduce
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -22,11 +21,6 @@ if TYPE_CHECKING:
 
 STRIP = 4096  # rows scored at once: a few candidates' worth stays in cache
 MANY = 8  # candidates from which a product of matrices is faster than the compiled loop
-
-
-def added(parts: Iterable[Floats]) -> Floats:
-    """The sum of what the blocks answered, in their order."""
-    return reduce(np.add, parts)
 
 
 @cache
@@ -161,13 +155,54 @@ class Rows:
         """Take the columns of some candidates into W."""
         self.W = self._taken(features, means, scales, self._room(len(features)))
 
+    def load_overlaps(self, features: NDArray[np.intp], means: Floats, scales: Floats) -> Floats:
+        """Z'W for the columns of some candidates, taken into W."""
+        self.load(features, means, scales)
+        return self.Z.T @ self.W
+
+    def load_project(
+        self, features: NDArray[np.intp], means: Floats, scales: Floats, t: Floats
+    ) -> tuple[Floats, Floats]:
+        """The same columns less Z t; their squared norms and products with r."""
+        self.load(features, means, scales)
+        return self.project(t)
+
+    def loaded_squares(self) -> Floats:
+        """W'W."""
+        return self.W.T @ self.W
+
     def hold(self, feature: NDArray[np.intp], mean: Floats, scale: Floats) -> None:
         """Take the column w of one candidate, to be judged and perhaps added."""
         self._taken(feature, mean, scale, self.held[:, None])
 
-    def raw_overlaps(self, feature: NDArray[np.intp]) -> Floats:
-        """Z'x for a column as it is in the data."""
-        return self.overlaps(self.block.columns(feature, self.held[:, None])[:, 0])
+    def hold_overlaps(self, feature: NDArray[np.intp], mean: Floats, scale: Floats) -> Floats:
+        """Z'w for the column of one candidate, which is held from now on."""
+        self.hold(feature, mean, scale)
+        return self.held_overlaps()
+
+    def held_overlaps(self) -> Floats:
+        """Z'w for the candidate held."""
+        return self.overlaps(self.held)
+
+    def hold_less(
+        self,
+        feature: NDArray[np.intp],
+        mean: Floats,
+        scale: Floats,
+        t: Floats,
+        columns: NDArray[np.intp],
+    ) -> tuple[Floats, Floats, Floats]:
+        """Hold a candidate less Z t (see ``take_off``); also X'(g u) for some columns."""
+        self.hold(feature, mean, scale)
+        return *self.take_off(t), self.column_products(columns)
+
+    def ahead(self, columns: NDArray[np.intp]) -> tuple[Floats, Floats]:
+        """Z'u, and X'(g u) for some columns."""
+        return self.overlaps_u(), self.column_products(columns)
+
+    def raw_overlaps(self, feature: NDArray[np.intp]) -> tuple[Floats, Floats]:
+        """Z'x for a column as it is in the data, and Z'g."""
+        return self.overlaps(self.block.columns(feature, self.held[:, None])[:, 0]), self.totals
 
     def take_off(self, t: Floats) -> tuple[Floats, Floats]:
         """Take Z t off w, the candidate held; return Z'u and [w'w, w'r, w'Z mixture]."""
@@ -322,6 +357,18 @@ class Rows:
         self.size += 1
         self.totals = np.append(self.totals, self.g @ q)
 
+    def adopt_measured(self, about: float, blur: float, root: float, tau: Floats) -> "Measured":
+        """``adopt``, and the criterion of the model after it."""
+        self.adopt(root, tau)
+        return self.criterion(about, blur)
+
+    def release_measured(
+        self, about: float, blur: float, Q: Floats, place: int, a: Floats
+    ) -> "Measured":
+        """``release``, and the criterion of the model after it."""
+        self.release(Q, place, a)
+        return self.criterion(about, blur)
+
     def release(self, Q: Floats, place: int, a: Floats) -> None:
         """Z <- ZQ without its last column q; r + q a and p + q^2 take its part back.
 
@@ -383,18 +430,26 @@ class Rows:
             np.einsum("ij,ij->j", self.u, self.r),
         )
 
+    def weighed_sums(self) -> Weighed:
+        """Sums with u, as the last ``criterion`` left them."""
+        return self.weighed
+
     def deviation(self, mean: float) -> float:
         """Sum of (v * (loss - mean))^2."""
         off = self._losses - self.v * mean
         return float(off @ off)
 
-    def correlations(self) -> Floats:
-        """X'(g r), the means not yet taken off."""
-        return self._dot(self.r)
+    def correlations(self) -> tuple[Floats, Floats]:
+        """Sums g'r and X'(g r), the means not yet taken off."""
+        return self.g @ self.r, self._dot(self.r)
 
     def overlaps_u(self) -> Floats:
         """Z'u, k x T."""
         return np.stack([self.overlaps(u) for u in self.u.T], axis=1)
+
+    def sharpest(self, step: Floats) -> float:
+        """The largest number kappa."""
+        return float(self.sharpness(step).max())
 
     def sharpness(self, step: Floats) -> Floats:
         """The numbers kappa = (|r| + step sqrt(1 - p))^2 / p^3, summed over targets."""
@@ -419,11 +474,33 @@ class Rows:
         """X'(g [newest columns of Z, u]) in one pass over X, the means not yet taken off."""
         return self._dot(self._pick(n_newest, weighed))
 
+    def every_product(self) -> tuple[Floats, Floats]:
+        """Sums g'Z and X'(g Z), the means not yet taken off."""
+        return self.g @ self.Z, self.products(self.size, False)
+
     def column_products(self, features: NDArray[np.intp]) -> Floats:
         """X'(g u) for some of the columns, the means not yet taken off."""
         if not len(features):
             return np.zeros((0, self.r.shape[1]))
         return self.block.dot(self._weighted(self.u), features)
+
+    # P X in memory ------------------------------------------------------------------------------
+
+    def fill_cache(self, means: Floats, scales: Floats, t: Floats) -> None:
+        """Compute P X, with t = X'Z."""
+        from sparsepath.rls.leave_one_out.cache import Cache
+
+        self.cache = Cache(self, means, scales, t)
+
+    def score_cached(
+        self, change: str, new: Floats, tau: Floats, inverse: Floats, blur: Floats
+    ) -> Floats:
+        """This block's share with every feature added; see ``Cache.score``."""
+        return self.cache.score(self, change, new, tau, inverse, blur)
+
+    def squares_cached(self, features: NDArray[np.intp], tau: Floats, inverse: Floats) -> Floats:
+        """The same of the squared criterion for some; see ``Cache.squares``."""
+        return self.cache.squares(self, features, tau, inverse)
 
     def _dot(self, V: Floats) -> Floats:
         if len(self.live) == self.block.shape[1]:

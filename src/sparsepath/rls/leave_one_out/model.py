@@ -25,17 +25,18 @@ collinear, and a hundred additions and removals come back to where they began.
 import copy
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack, qr_delete
 
 from sparsepath.data.blocks import COMPILED_FROM, Floats
+from sparsepath.data.crew import added
 from sparsepath.errors import InputError
 from sparsepath.rls.criteria.losses import Loss, reach_of
 from sparsepath.rls.design import Design
-from sparsepath.rls.leave_one_out.block import Measured, Rows, Weighed, added
+from sparsepath.rls.leave_one_out.block import Measured, Rows, Weighed
 from sparsepath.rls.leave_one_out.projection import Candidates
 from sparsepath.rls.leave_one_out.removals import best_removal, removal_errors
 from sparsepath.rls.update import Costs, Update
@@ -46,6 +47,7 @@ CANCELLED = 1e-4  # what is left of a difference, over what was taken off, that 
 VANISHED = 1e-13  # norm left of the residuals, over the target's, that counts as nothing
 
 Result = TypeVar("Result")
+Asked = ParamSpec("Asked")
 
 
 @dataclass(frozen=True)
@@ -114,13 +116,14 @@ class State:
         self.n_targets = Y.shape[1]
         self.y_mean = (w @ Y) / design.total if design.fit_intercept else np.zeros(self.n_targets)
         compiled = not design.sparse and design.n_samples * design.n_features >= COMPILED_FROM
+        self.is_compiled = compiled and self.n_targets == 1
         live = np.flatnonzero(~design.constant)
         self.rows = [
             Rows(block, Y[part], g[part], v[part], loss, live, compiled, design.left)
             for block, part in zip(design.blocks, design.slices, strict=True)
         ]
         y_left = (w @ (Y - self.y_mean)) / design.total if design.fit_intercept else self.y_mean
-        self.each(lambda rows: rows.begin(self.y_mean, y_left, design.total, design.fit_intercept))
+        self.each(Rows.begin, self.y_mean, y_left, design.total, design.fit_intercept)
         self.chosen: list[int] = []
         self.R = np.zeros((0, 0))
         self.a = np.zeros((0, self.n_targets))
@@ -129,7 +132,7 @@ class State:
         self._reach = reach_of(design.squares, self.alpha)
         self._squared_weights = float(v @ v)
         self.error = 0.0
-        self._measure([])
+        self._measure([], Rows.criterion)
         self.target_squares = float(self.residual_squares.sum())
         self.empty_error = self.error
         self.empty_squared = self.squared_error if self.counts else self.error
@@ -157,7 +160,7 @@ class State:
         moved = step**2 * self._squared_weights
         total = self._around - 2 * step * self._slope + moved
         if not total > CANCELLED * moved:
-            total = sum(self.each(lambda rows: rows.deviation(self.error)))
+            total = sum(self.each(Rows.deviation, self.error))
         return float(np.sqrt(total * m / (m - 1)))
 
     @property
@@ -168,7 +171,7 @@ class State:
     @property
     def squared_error(self) -> float:
         """The squared criterion, whatever the loss."""
-        return float(sum(self.each(lambda rows: rows.score_squared())))
+        return float(sum(self.each(Rows.score_squared)))
 
     def blur_with(self, features: NDArray[np.intp]) -> Floats:
         """How close scores may be and decide nothing, with each of some features added."""
@@ -185,7 +188,7 @@ class State:
 
     def weighed(self) -> Weighed:
         """Sums over all rows with u = r / p^2; for the squared loss."""
-        parts = zip(*(rows.weighed for rows in self.rows), strict=True)
+        parts = zip(*self.few(0, Rows.weighed_sums), strict=True)
         return Weighed(*map(added, parts))
 
     @property
@@ -288,11 +291,8 @@ class State:
         tau = np.where(usable[:, None], c / pivots[:, None], 0.0)
         score = Rows.score_held if hold else Rows.score
         blur = self.blur_with(which)
-        parts = self.each(
-            lambda rows: score(rows, pivots, tau, blur, squared), vectors=3 + len(which)
-        )
-        errors = added(parts)
-        return np.where(usable, errors, np.inf)
+        parts = self.few(3 + len(which), score, pivots, tau, blur, squared)
+        return np.where(usable, added(parts), np.inf)
 
     def add(self, feature: int) -> None:
         """Add a feature."""
@@ -305,7 +305,7 @@ class State:
             raise InputError(f"feature {feature} is collinear with the chosen ones.")
         c = held.products + self.alpha * (b @ self.solve(self.a))
         root = np.sqrt(pivot)
-        self._measure([*self.chosen, feature], lambda rows: rows.adopt(root, c / pivot))
+        self._measure([*self.chosen, feature], Rows.adopt_measured, root, c / pivot)
         k = len(self.chosen)
         R = np.zeros((k + 1, k + 1), order="F")
         R[:k, :k] = self.R
@@ -318,7 +318,7 @@ class State:
 
     def reserve(self, size: int) -> None:
         """Make room for this many features, so that no column is moved when more come."""
-        self.each(lambda rows: rows.reserve(size))
+        self.each(Rows.reserve, size)
 
     def errors_without(self) -> Floats:
         """The criterion after dropping each chosen feature, in the order of ``chosen``."""
@@ -340,7 +340,7 @@ class State:
         Q, R = qr_delete(np.eye(k), self.R, place, which="col")
         a = Q.T @ self.a
         others = [i for i in self.chosen if i != feature]
-        self._measure(others, lambda rows: rows.release(Q, place, a[-1]))
+        self._measure(others, Rows.release_measured, Q, place, a[-1])
         self.R = np.asfortranarray(R[: k - 1])
         self.a = a[: k - 1]
         del self.chosen[place]
@@ -348,19 +348,34 @@ class State:
 
     # Small parts --------------------------------------------------------------------------------
 
-    def each(self, task: Callable[[Rows], Result], vectors: int | None = None) -> list[Result]:
-        """Ask every block; answers in the order of the blocks.
+    def each(
+        self,
+        message: Callable[Concatenate[Rows, Asked], Result],
+        *args: Asked.args,
+        **more: Asked.kwargs,
+    ) -> list[Result]:
+        """Ask every block, by a method of ``Rows``; answers in the order of the blocks."""
+        return self.design.threads.ask(self.rows, None, message, *args, **more)
 
-        ``vectors`` is the number of vectors of the length of the samples that the task reads, if
-        these are few.
-        """
-        if vectors is None:
-            return self.design.threads.map(task, self.rows)
-        return self.design.threads.map(task, self.rows, vectors * self.design.n_samples)
+    def few(
+        self,
+        vectors: int,
+        message: Callable[Concatenate[Rows, Asked], Result],
+        *args: Asked.args,
+        **more: Asked.kwargs,
+    ) -> list[Result]:
+        """The same, for a message that reads but few vectors of the length of the samples."""
+        numbers = vectors * self.design.n_samples
+        return self.design.threads.ask(self.rows, numbers, message, *args, **more)
 
-    def sum(self, task: Callable[[Rows], Floats]) -> Floats:
+    def sum(
+        self,
+        message: Callable[Concatenate[Rows, Asked], Floats],
+        *args: Asked.args,
+        **more: Asked.kwargs,
+    ) -> Floats:
         """Ask every block and add up the answers."""
-        return added(self.each(task))
+        return added(self.each(message, *args, **more))
 
     def usable(
         self, features: Sequence[int] | NDArray[np.intp], pivots: Floats
@@ -376,18 +391,16 @@ class State:
         return triangular(self.R, b, transposed) if len(self.R) else np.zeros_like(b)
 
     def _measure(
-        self, features: Sequence[int], first: Callable[[Rows], None] | None = None
+        self,
+        features: Sequence[int],
+        message: Callable[Concatenate[Rows, float, float, Asked], Measured],
+        *args: Asked.args,
+        **more: Asked.kwargs,
     ) -> None:
-        """The criterion of the model of these features, after something is done to every block."""
+        """The criterion of the model of these features, with what is done to every block first."""
         about = self.error if np.isfinite(self.error) else 0.0
         blur = self.blur_of(features)
-
-        def work(rows: Rows) -> Measured:
-            if first is not None:
-                first(rows)
-            return rows.criterion(about, blur)
-
-        answers = self.each(work, vectors=12 * self.n_targets)
+        answers = self.few(12 * self.n_targets, message, about, blur, *args, **more)
         self.error = float(sum(a.total for a in answers))
         self.residual_squares = added(a.squares for a in answers)
         self._about = about

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.data.blocks import Floats
-from sparsepath.rls.leave_one_out.block import Rows, added, mixture
+from sparsepath.data.crew import added
+from sparsepath.rls.leave_one_out.block import Rows, mixture
 
 if TYPE_CHECKING:
     from sparsepath.rls.leave_one_out.model import State
@@ -41,25 +42,14 @@ class Candidates:
         self, state: "State", which: NDArray[np.intp], overlaps: Floats | None = None
     ) -> tuple[Floats, Floats, Floats]:
         """Take some columns, less their part in the chosen ones; t, squared norms, W'r."""
-
-        def load(rows: Rows) -> None:
-            rows.load(which, state.design.means[which], state.design.scales[which])
-
-        def products(rows: Rows) -> Floats:
-            load(rows)
-            return rows.Z.T @ rows.W
-
-        def project(rows: Rows) -> tuple[Floats, Floats]:
-            load(rows)
-            return rows.project(t)
-
+        columns = which, state.design.means[which], state.design.scales[which]
         if overlaps is not None:
             t = overlaps
         elif state.chosen:
-            t = state.sum(products)
+            t = state.sum(Rows.load_overlaps, *columns)
         else:
             t = np.zeros((0, len(which)))
-        squares, across = zip(*state.each(project), strict=True)
+        squares, across = zip(*state.each(Rows.load_project, *columns, t), strict=True)
         return t, added(squares), added(across)
 
     def look_ahead(
@@ -73,10 +63,9 @@ class Candidates:
 
         ``overlaps`` is its t, if it is known to the last bit.
         """
-        if state.rows[0].is_compiled:
+        if state.is_compiled:
             return self._take(state, feature, columns, overlaps)
-        parts = state.each(lambda rows: (rows.overlaps_u(), rows.column_products(columns)))
-        Zu, products = map(added, zip(*parts, strict=True))
+        Zu, products = map(added, zip(*state.each(Rows.ahead, columns), strict=True))
         return Zu, products
 
     def hold(self, state: "State", feature: int) -> Held:
@@ -86,7 +75,7 @@ class Candidates:
         """
         now = (len(state.history), feature)
         if self._held is None or (self._held.age, self._held.feature) != now:
-            if state.rows[0].is_compiled:
+            if state.is_compiled:
                 self._take(state, feature, np.zeros(0, dtype=np.intp))
             else:
                 self._held = None
@@ -121,11 +110,8 @@ class Candidates:
         else:
             t = _overlaps_of(state, feature)
 
-        def work(rows: Rows) -> tuple[Floats, Floats, Floats]:
-            _hold_column(state, rows, feature)
-            return *rows.take_off(t), rows.column_products(columns)
-
-        Zu, (square, along, mixed), products = map(added, zip(*state.each(work), strict=True))
+        parts = state.each(Rows.hold_less, *_column(state, feature), t, columns)
+        Zu, (square, along, mixed), products = map(added, zip(*parts, strict=True))
         proper = mixture(state.design.n_features)[: len(t)] @ _due_to_penalty(state, t)
         if abs(mixed - proper) > OVERLAP * np.sqrt(square):
             t, square, along = _once_more(state, t)
@@ -133,26 +119,22 @@ class Candidates:
         return Zu[:, None], products
 
 
-def _hold_column(state: "State", rows: Rows, feature: int) -> None:
+def _column(state: "State", feature: int) -> tuple[NDArray[np.intp], Floats, Floats]:
+    """What a block has to know of a column to take it: which, its mean and scale."""
     which = np.array([feature], dtype=np.intp)
-    rows.hold(which, state.design.means[which], state.design.scales[which])
+    return which, state.design.means[which], state.design.scales[which]
 
 
 def _overlaps_of(state: "State", feature: int) -> Floats:
     """Z'x of a candidate, whose column is then held."""
-
-    def work(rows: Rows) -> Floats:
-        _hold_column(state, rows, feature)
-        return rows.overlaps(rows.held)
-
-    return state.sum(work)
+    return state.sum(Rows.hold_overlaps, *_column(state, feature))
 
 
 def _raw_overlaps_of(state: "State", feature: int) -> Floats:
     """Z'x of a candidate as a pass over X would give it: the same sums, to the last bit."""
-    design, which = state.design, np.array([feature], dtype=np.intp)
-    products = state.sum(lambda rows: rows.raw_overlaps(which))
-    sums = added(rows.totals for rows in state.rows)
+    design = state.design
+    parts = state.each(Rows.raw_overlaps, np.array([feature], dtype=np.intp))
+    products, sums = map(added, zip(*parts, strict=True))
     return design.scales[feature] * (products - design.means[feature] * sums)
 
 
@@ -163,11 +145,11 @@ def _due_to_penalty(state: "State", t: Floats) -> Floats:
 
 def _once_more(state: "State", t: Floats) -> tuple[Floats, float, Floats]:
     """Project the candidate held by what is left of t; its t, squared norm and w'r."""
-    left = state.sum(lambda rows: rows.overlaps(rows.held)) - _due_to_penalty(state, t)
+    left = state.sum(Rows.held_overlaps) - _due_to_penalty(state, t)
     square, products = _project_held(state, left)
     return t + left, square, products
 
 
 def _project_held(state: "State", t: Floats) -> tuple[float, Floats]:
-    squares, products = zip(*state.each(lambda rows: rows.project_held(t)), strict=True)
+    squares, products = zip(*state.each(Rows.project_held, t), strict=True)
     return float(added(squares)[0]), added(products)[0]

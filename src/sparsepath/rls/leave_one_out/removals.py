@@ -15,7 +15,6 @@ takes a product of matrices for all removals; that pays if many are left open. R
 evaluated exactly in the order of the bound until the next bound exceeds the best value.
 """
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -58,7 +57,7 @@ def best_removal(
 
     step = np.abs(tau).max(0)
     low, squares = _lower(state, directions, tau)
-    kappa = max(state.each(lambda rows: float(rows.sharpness(step).max())))
+    kappa = max(state.each(Rows.sharpest, step))
     bounds = low - 2 * kappa * squares / state.design.total
     closer = False
     found, errors = np.zeros(0, dtype=np.intp), np.zeros(0)
@@ -68,7 +67,7 @@ def best_removal(
         if not len(places):
             break
         if (len(errors) or below < np.inf) and not closer and len(places) > CLOSER_FROM * len(tau):
-            product = state.sum(lambda rows: rows.sharp_product(step))
+            product = state.sum(Rows.sharp_product, step)
             shares = 2 * np.einsum("ij,ij->j", directions, product @ directions)
             bounds = low - shares / state.design.total
             closer = True
@@ -96,17 +95,15 @@ def removal_errors(
     for i in range(0, len(places), EVERY_BATCH):
         batch = slice(i, i + EVERY_BATCH)
         some, steps = directions[:, places[batch]], tau[places[batch]]
-        work = partial(
-            Rows.score_without, directions=some, tau=steps, blur=blur[batch], squared=squared
-        )
-        errors[batch] = np.sum(state.each(work), axis=0)
+        parts = state.each(Rows.score_without, some, steps, blur[batch], squared)
+        errors[batch] = np.sum(parts, axis=0)
     return errors
 
 
 def _lower(state: "State", directions: Floats, tau: Floats) -> tuple[Floats, Floats]:
     """The bound without its last sum, as a mean per sample, and |q|^2."""
     _, uu, ur = state.weighed()
-    qu = directions.T @ state.sum(lambda rows: rows.overlaps_u())
+    qu = directions.T @ state.sum(Rows.overlaps_u)
     b = state.solve(directions)
     squares = np.clip(1.0 - state.alpha * np.einsum("ij,ij->j", b, b), 0.0, 1.0)
     low = ur - 2 * tau * qu + tau**2 * squares[:, None]

@@ -114,6 +114,16 @@ def read_splits(
     return Splits(tuple(pairs), _named_by(splitter, pairs) or _shape(pairs, m))
 
 
+def leaves_out_singly(loss: str, weights: Floats, *, pooled: bool) -> bool:
+    """Whether a mean over test parts of one sample is the leave-one-out criterion.
+
+    There the losses are weighed by the samples' weights, which a mean over parts does not do
+    unless it is pooled; and a single sample has no area under a curve.
+    """
+    positive = weights[weights > 0]
+    return loss != "auc" and (pooled or bool(np.all(positive == positive[0])))
+
+
 def _splitter(
     cv: Any, m: int, labels: ArrayLike, groups: ArrayLike | None, classifier: bool
 ) -> Any:

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sparsepath.data.blocks import Floats
 from sparsepath.errors import InputError
+from sparsepath.rls.leave_one_out.block import Rows
 from sparsepath.rls.leave_one_out.model import COLLINEAR, State
 from sparsepath.rls.splits.model import FoldModel
 from sparsepath.rls.update import Costs, Second, Update, pick
@@ -45,7 +46,7 @@ def error_with_all(state: State, features: Sequence[int], squared: bool = False)
     which = np.asarray(features, dtype=np.intp)
     T, _, products = state.candidates.project(state, which)
     B = state.solve(T)
-    S = state.sum(lambda rows: rows.W.T @ rows.W) + state.alpha * (B.T @ B + np.eye(len(T.T)))
+    S = state.sum(Rows.loaded_squares) + state.alpha * (B.T @ B + np.eye(len(T.T)))
     C = products + state.alpha * (B.T @ state.solve(state.a))
     live = state.usable(which, np.diag(S))
     if not live.any():
@@ -54,7 +55,7 @@ def error_with_all(state: State, features: Sequence[int], squared: bool = False)
     keep = values > COLLINEAR
     G = vectors[:, keep] / np.sqrt(values[keep]) / np.sqrt(np.diag(S))[:, None]
     blur = state.blur_of([*state.chosen, *features])
-    return float(sum(state.each(lambda rows: rows.score_all(G, G @ (G.T @ C), blur, squared))))
+    return float(sum(state.each(Rows.score_all, G, G @ (G.T @ C), blur, squared)))
 
 
 def error_without_all(state: State, features: Sequence[int], squared: bool = False) -> float:
@@ -69,7 +70,7 @@ def error_without_all(state: State, features: Sequence[int], squared: bool = Fal
     Q = np.linalg.solve(L, inverse[places]).T
     tau = -np.linalg.solve(L, state.solve(state.a)[places])
     blur = state.blur_of([i for i in state.chosen if i not in set(features)])
-    return float(sum(state.each(lambda rows: rows.score_without_all(Q, tau, blur, squared))))
+    return float(sum(state.each(Rows.score_without_all, Q, tau, blur, squared)))
 
 
 class Grouped(Wrapped[State | FoldModel]):

@@ -1,0 +1,179 @@
+"""What an entry of the table of methods says, and how its estimator is made."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
+
+Estimator = str | type
+"""A class, or where it is found: room and name, as in "rls.SparseRLSRegressor"."""
+
+
+@dataclass(frozen=True)
+class Option:
+    """What may be asked of a method.
+
+    Attributes
+    ----------
+    parameter : str
+        Its name in Python.
+    kind : str
+        What is typed on the command line: the name of one of the readers of ``cli/options.py``,
+        "flag", "file" or "column".
+    help : str
+        One sentence; ``{methods}`` are those that have the option, ``{values}`` what it may be.
+    default : str
+        What it is if it is not given.
+    metavar : str
+        What stands for it in the help.
+    values : tuple of str
+        What it may be, if that is one of a few words.
+    """
+
+    parameter: str
+    kind: str
+    help: str
+    default: str = ""
+    metavar: str = "N"
+    values: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Method:
+    """One line of the table.
+
+    Attributes
+    ----------
+    name : str
+        On the command line and on the path.
+    summary : str
+        One line that says what the method does.
+    when : str
+        When to take it.
+    regressor, classifier : str or class
+        Its estimators; empty where it has none.
+    options : frozenset of str
+        Which of ``OPTIONS`` it has.
+    page : str
+        The page on it, below ``docs/methods/``.
+    cost : str
+        What one step of the search costs, for the note on big inputs.
+    limits : str
+        For which data it is not made, in words.
+    criterion : str
+        What kind of error its path has.
+    parameters : mapping
+        What makes its estimators this method, and what they get unless something else is asked for.
+    given : tuple of options
+        Options that together fix what is chosen by cross-validation otherwise.
+    single : pair of str
+        Its estimators then.
+    others : tuple of str
+        More selectors that belong to it.
+    losses : mapping of task to tuple of str
+        What ``--loss`` may be.
+    known_as : mapping of str to str
+        What it is called elsewhere, names between blanks, and what to say of them.
+    sizes : {"up", "down", "own"}
+        Whether the path goes from no feature up to ``max-features``, from all of them down, or
+        through such sizes as its penalties happen to give.
+    model : str
+        What predicts, if the name of the method does not say it.
+    ranks : bool
+        Whether it ranks rows, and ``--groups`` are the queries within which it does.
+    work : callable, optional
+        From rows, columns and sizes to the numbers touched, in all; None: each once per size.
+    unit : str
+        What a progress bar counts: the features of the path so far, or calls of the estimator's
+        callback under any other name.
+    calls : callable, optional
+        From the options and the largest size to how often the callback comes, where that is known
+        from them.
+    two_classes : bool
+        Whether classes are two at most.
+    memory : callable, optional
+        From rows and columns to the bytes that it needs at once, if more than the data take.
+    longest : int, optional
+        The size at which a path ends unless more is asked for; None: that of all methods.
+    """
+
+    name: str
+    summary: str
+    when: str
+    regressor: Estimator
+    classifier: Estimator
+    options: frozenset[str]
+    page: str
+    cost: str
+    limits: str = ""
+    criterion: str = "leave-one-out"
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    given: tuple[str, ...] = ()
+    single: tuple[Estimator, Estimator] = ("", "")
+    others: tuple[Estimator, ...] = ()
+    losses: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    known_as: Mapping[str, str] = field(default_factory=dict)
+    sizes: str = "up"
+    model: str = ""
+    ranks: bool = False
+    work: Callable[[int, int, int], float] | None = None
+    unit: str = "features"
+    calls: Callable[[Mapping[str, Any], int], int] | None = None
+    two_classes: bool = False
+    memory: Callable[[int, int], float] | None = None
+    longest: int | None = None
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """Regression, classification or both."""
+        able = {"regression": self.regressor, "classification": self.classifier}
+        return tuple(task for task, estimator in able.items() if estimator)
+
+    @property
+    def estimators(self) -> tuple[Estimator, ...]:
+        """All its selectors, as they are written in the table."""
+        every = (self.regressor, self.classifier, *self.single, *self.others)
+        return tuple(estimator for estimator in every if estimator)
+
+    def make(self, task: str = "regression", **parameters: Any) -> Any:
+        """The estimator for a task.
+
+        Parameters
+        ----------
+        task : {"regression", "classification"}
+            It must be one of ``tasks``.
+        **parameters
+            Of the estimator, by their names in Python. A rule to choose a size by and a loss are
+            passed over where there is nothing to choose; a value of what is chosen otherwise is
+            taken as the only one.
+        """
+        fixed = bool(self.given) and parameters.keys() >= {*self.given}
+        pair = self.single if fixed else (self.regressor, self.classifier)
+        maker = load(pair[task == "classification"])
+        takes = inspect.signature(maker).parameters
+        asked = {**self.parameters, **parameters}
+        for name in ("choose", "loss"):
+            if name not in takes:
+                asked.pop(name, None)
+        for name in [name for name in asked if name not in takes and f"{name}s" in takes]:
+            asked[f"{name}s"] = [asked.pop(name)]
+        if "n_jobs" in takes:
+            asked.setdefault("n_jobs", asked.pop("n_threads", -1))  # one per core
+            if asked.get("cv") == "loo":
+                from sklearn.model_selection import LeaveOneOut
+
+                asked["cv"] = LeaveOneOut()
+        return maker(**asked)
+
+
+def load(estimator: Estimator) -> Any:
+    """The class itself; its room is imported now.
+
+    >>> load("lars.LarsSelector").__name__
+    'LarsSelector'
+    """
+    if not isinstance(estimator, str):
+        return estimator
+    room, _, name = estimator.rpartition(".")
+    return getattr(import_module(f"sparsepath.{room}"), name)

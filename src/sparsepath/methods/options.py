@@ -1,0 +1,74 @@
+"""Options that a method may have, by their names on the command line."""
+
+from sparsepath.methods.method import Option
+
+LOSSES = ("squared", "absolute", "zero-one", "balanced", "auc", "disagreement")
+SEARCHES = ("forward", "floating", "backward", "swap")
+STRATEGIES = ("both", "scaling", "swap")
+
+OPTIONS: dict[str, Option] = {
+    "max-features": Option(
+        "max_features", "count", "Where the path ends.", "all, at most 100", "K"
+    ),
+    "choose": Option(
+        "choose",
+        "choose",
+        "Size to use: one_se (smallest within one standard error of the least error), min, a "
+        "number of features, or a fraction of the least error such as 0.05.",
+        "one_se; without validation min if the error is a training error",
+        "RULE",
+    ),
+    "cv": Option("cv", "cv", "loo, or a number of folds.", "loo; 5 for grafting and rbf"),
+    "standardize": Option(
+        "standardize", "flag", "Penalise as if all columns had unit variance.", "standardize", ""
+    ),
+    "weights": Option("sample_weight", "column", "Column of sample weights.", metavar="COL"),
+    "groups": Option(
+        "groups",
+        "column",
+        "Column of groups; the folds of --cv and --validation keep them whole, loo leaves out a "
+        "group at a time. For rank-rls: the queries.",
+        "10 folds; loo for rank-rls",
+        "COL",
+    ),
+    "alpha": Option(
+        "alpha",
+        "alpha",
+        "Ridge penalty: a number, several between commas (the best is used), or loo (chosen with "
+        "all features).",
+        "1",
+        "A",
+    ),
+    "loss": Option("loss", "one_of", "{values}.", "squared", "NAME", LOSSES),
+    "search": Option(
+        "search", "one_of", "Search of {methods}: {values}.", "forward", "NAME", SEARCHES
+    ),
+    "force": Option("forced", "names", "Features that every model has.", metavar="A,B"),
+    "forbid": Option("forbidden", "names", "Features that no model has.", metavar="A,B"),
+    "start": Option(
+        "start", "names", "Features to start from; they may be dropped again.", metavar="A,B"
+    ),
+    "significance": Option(
+        "stop",
+        "level",
+        "Stop when the best feature left is not significant at this level (max-T).",
+        metavar="P",
+    ),
+    "l1": Option("l1", "penalty", "L1 penalty of grafting, instead of many.", metavar="A"),
+    "l2": Option("l2", "penalty", "L2 penalty of grafting.", metavar="A"),
+    "l0": Option("l0", "penalty", "L0 penalty of grafting.", metavar="A"),
+    "max-hidden": Option("max_hidden", "count", "Most hidden units of {methods}.", "50"),
+    "r": Option("r", "budget", "Budget of {methods} for coefficients, instead of many.", "", "A"),
+    "t": Option("t", "budget", "Budget of {methods} for inputs, instead of many.", "", "A"),
+    "strategy": Option(
+        "strategy", "one_of", "Search of {methods}: {values}.", "both", "NAME", STRATEGIES
+    ),
+    "restarts": Option(
+        "n_restarts", "count", "Random starts of {methods}.", "40 of elm-fs, 100 of the other"
+    ),
+    "seed": Option("random_state", "seed", "Seed of methods that draw.", "0"),
+    "threads": Option("n_threads", "count", "Threads.", "one per core"),
+    "checkpoint": Option(
+        "checkpoint", "file", "Keep progress here, and go on from it if it is there.", "", "FILE"
+    ),
+}

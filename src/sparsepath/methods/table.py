@@ -1,0 +1,261 @@
+"""Every method by its name: one entry each."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from sparsepath.methods.method import Method
+
+
+def _rbf_calls(options: Mapping[str, Any], size: int) -> int:
+    if "t" in options:
+        return 0 if "r" in options else 1
+    from sparsepath.rbf import SparseRBFRegressorCV
+
+    return int(SparseRBFRegressorCV().ts)
+
+
+def _elm_fs_calls(options: Mapping[str, Any], size: int) -> int:
+    from sparsepath.elm.search import Plan
+
+    return Plan(
+        options.get("strategy", "both"), options.get("restarts", 40), 10, "half", size
+    ).n_reports
+
+
+def _as_dense(rows: int, columns: int) -> float:
+    """Sparse data become a table of float64."""
+    return 8.0 * rows * columns
+
+
+def _has(options: str) -> frozenset[str]:
+    return frozenset(options.split())
+
+
+_RLS = ("rls.SparseRLSRegressor", "rls.SparseRLSClassifier")
+_RLS_LOSSES = {
+    "regression": ("squared", "absolute"),
+    "classification": ("squared", "absolute", "zero-one", "balanced", "auc"),
+}
+_FORWARD = _has(
+    "max-features alpha loss choose cv standardize force forbid start significance threads "
+    "checkpoint weights groups"
+)
+_SPLITS = "cross-validation"
+_DRAWN = {"random_state": 0}  # so that the same command gives the same result
+_OP_ELM = "mutual information selects, OP-ELM on the selected columns predicts"
+_BY_OP_ELM = "leave-one-out of OP-ELM"
+
+
+def _entries() -> Iterator[Method]:
+    yield Method(
+        "greedy-rls",
+        "Add one feature at a time, judged by exact cross-validation of ridge regression.",
+        "first: linear effects, any number of rows and columns",
+        *_RLS,
+        _FORWARD | {"search"},
+        "rls.md",
+        "about one pass over the data",
+        criterion=_SPLITS,
+        parameters={"search": "forward"},
+        losses=_RLS_LOSSES,
+        known_as={
+            "forward sfs sequential ridge rls omp greedy": "adding one feature at a time is called "
+            "greedy-rls here"
+        },
+    )
+    yield Method(
+        "floating-rls",
+        "As greedy-rls, and drop features again where that costs little.",
+        "features that came early are made needless by later ones",
+        *_RLS,
+        _FORWARD,
+        "rls.md",
+        "one pass over the data or a few",
+        criterion=_SPLITS,
+        parameters={"search": "floating"},
+        losses=_RLS_LOSSES,
+        known_as={"stepwise floating sffs sfbs": "called floating-rls here, or swap-rls"},
+    )
+    yield Method(
+        "backward-rls",
+        "Start with all features and drop one at a time.",
+        "features are good only together, and there are more rows than columns",
+        *_RLS,
+        _FORWARD - {"max-features", "significance"},
+        "rls.md",
+        "a pass over all features that are still in",
+        criterion=_SPLITS,
+        parameters={"search": "backward"},
+        losses=_RLS_LOSSES,
+        known_as={
+            "rfe rfecv backward sbs elimination": "dropping one feature at a time is called "
+            "backward-rls here"
+        },
+        sizes="down",
+    )
+    yield Method(
+        "swap-rls",
+        "As greedy-rls, and exchange chosen features for others while that helps.",
+        "the best set of a size matters more than the time",
+        *_RLS,
+        _FORWARD,
+        "rls.md",
+        "a pass over the data for each feature chosen so far, or several",
+        criterion=_SPLITS,
+        parameters={"search": "swap"},
+        losses=_RLS_LOSSES,
+    )
+    yield Method(
+        "rank-rls",
+        "Rank rows by least squares on pairs, within the queries of --groups if given.",
+        "the order of the rows matters, not their values",
+        "rls.SparseRankRLS",
+        "",
+        (_FORWARD | {"search"}) - {"weights", "significance"},
+        "rls.md",
+        "about one pass over the data, or without --groups one over all pairs of rows per feature",
+        limits="without --groups some thousand rows",
+        criterion="leave-query-out or leave-pair-out",
+        losses={"regression": ("squared", "disagreement")},
+        ranks=True,
+    )
+    yield Method(
+        "grafting",
+        "Linear or logistic, L1, L2 and L0 penalties; l1 by cross-validation.",
+        "probabilities of classes, features with costs, or an L1 penalty are wanted",
+        "grafting.GraftingRegressorCV",
+        "grafting.GraftingClassifierCV",
+        _has("max-features l1 l2 l0 cv choose standardize threads weights groups"),
+        "grafting.md",
+        "the optimum for one penalty in every fold",
+        criterion="5 folds; with --l1 training",
+        given=("l1",),
+        single=("grafting.GraftingRegressor", "grafting.GraftingClassifier"),
+        known_as={
+            "lasso l1 lassocv logistic": "an L1 penalty is called grafting here; lars is least "
+            "angle regression",
+            "elastic-net elasticnet enet": "called grafting here, with --l2 for the ridge part",
+        },
+        sizes="own",
+        unit="steps",
+    )
+    yield Method(
+        "mlp-grafting",
+        "A network that grows one connection at a time.",
+        "effects are not linear, and a small network is wanted",
+        "grafting.MLPGraftingRegressor",
+        "grafting.MLPGraftingClassifier",
+        _has("max-features l1 l2 l0 max-hidden choose standardize threads weights"),
+        "grafting.md",
+        "an optimisation of the network",
+        criterion="training",
+        known_as={"mlp neural-network": "called mlp-grafting here"},
+        sizes="own",
+        unit="steps",
+    )
+    yield Method(
+        "rbf",
+        "Gaussians that select inputs and centres at once; some hundred rows, two classes at most.",
+        "effects are smooth and not linear, and there are few rows",
+        "rbf.SparseRBFRegressorCV",
+        "rbf.SparseRBFClassifierCV",
+        _has("r t cv choose seed groups weights"),
+        "rbf.md",
+        "a fit of a network with a centre at every row",
+        limits="some hundred rows, two classes",
+        criterion="5 folds; with --r and --t training",
+        given=("r", "t"),
+        single=("rbf.SparseRBFRegressor", "rbf.SparseRBFClassifier"),
+        sizes="own",
+        work=lambda rows, columns, sizes: 1e5 * rows**2,
+        unit="budgets",
+        calls=_rbf_calls,
+        two_classes=True,
+        # A Hessian over centres and inputs, and its factor.
+        memory=lambda rows, columns: 16.0 * (rows + columns) ** 2 + 8.0 * rows * columns,
+    )
+    yield Method(
+        "lssvm-forward",
+        "Add one input at a time to a kernel machine; regression, some hundred rows.",
+        "effects are smooth, and the inputs are few",
+        "kernel_machines.LSSVMForwardRegressor",
+        "",
+        _has("max-features cv choose standardize"),
+        "kernel-rivals.md",
+        "four factorisations of rows x rows numbers for every input that is left",
+        limits="some hundred rows",
+        known_as={"svm svr kernel": "a kernel machine is called lssvm-forward here"},
+        work=lambda rows, columns, sizes: 4.0 * rows**3 * columns * sizes,
+        memory=_as_dense,
+    )
+    yield Method(
+        "elm-fs",
+        "Random networks; finds features that are good only together.",
+        "effects are not linear, and features may be good only together",
+        "elm.ELMFSRegressor",
+        "elm.ELMFSClassifier",
+        _has("max-features loss choose strategy restarts seed threads"),
+        "elmfs.md",
+        "hundreds of small networks",
+        limits="some hundred columns",
+        parameters=_DRAWN,
+        losses={"regression": ("squared",), "classification": ("zero-one", "squared")},
+        known_as={"elm elmfs": "called elm-fs here"},
+        work=lambda rows, columns, sizes: 1e4 * rows * (columns + 40) * sizes,
+        unit="parts",
+        calls=_elm_fs_calls,
+        memory=_as_dense,
+        longest=20,
+    )
+    yield Method(
+        "mi-forward",
+        "Add one feature at a time by joint mutual information; regression.",
+        "the features matter, whatever the model",
+        "information.MutualInfoRegressor",
+        "",
+        _has("max-features choose seed threads"),
+        "mutual-information.md",
+        "distances between all rows for every feature that is left",
+        limits="some thousand rows; sets of about ten",
+        criterion=_BY_OP_ELM,
+        parameters={**_DRAWN, "search": "forward"},
+        others=("information.MutualInfoSelector",),
+        known_as={"mrmr mi mutual-info jmi": "called mi-forward here"},
+        model=_OP_ELM,
+        work=lambda rows, columns, sizes: 5.0 * rows**2 * columns * sizes,
+        memory=_as_dense,
+    )
+    yield Method(
+        "mi-forward-backward",
+        "Add and drop by joint mutual information, from random starts; regression.",
+        "as mi-forward, where features may be good only together",
+        "information.MutualInfoRegressor",
+        "",
+        _has("max-features choose seed threads restarts"),
+        "mutual-information.md",
+        "distances between all rows for every feature, in a hundred climbs",
+        limits="some thousand rows; sets of about ten",
+        criterion=_BY_OP_ELM,
+        parameters={**_DRAWN, "search": "forward-backward"},
+        model=_OP_ELM,
+        work=lambda rows, columns, sizes: 50.0 * rows**2 * columns * sizes,
+        unit="climbs",
+        calls=lambda options, size: int(options.get("restarts", 100)),
+        memory=_as_dense,
+    )
+    yield Method(
+        "lars",
+        "Least angle regression: features in their order of entry; regression.",
+        "a linear path is wanted at once, as a yardstick",
+        "lars.LarsSelector",
+        "",
+        _has("max-features choose"),
+        "lars.md",
+        "about one pass over the data",
+        criterion="leave-one-out of least squares",
+        known_as={"lar least-angle": "called lars here"},
+        model="least squares on the features that have entered",
+    )
+
+
+METHODS: dict[str, Method] = {method.name: method for method in _entries()}

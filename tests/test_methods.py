@@ -1,0 +1,206 @@
+"""The table of methods: every document says what it says, and one entry makes a method known."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, RegressorMixin
+
+import sparsepath
+from contract import every, test_data, test_paths, test_stopping
+from sparsepath import InputError, compare
+from sparsepath.data.door import check_features, check_target
+from sparsepath.data.readers import write_table
+from sparsepath.methods import METHODS, OPTIONS, Method, called_here, load, selectors
+from sparsepath.rls.criteria.losses import LOSSES
+from sparsepath.running import Callback, CallbackSupportMixin, Found, Given, Run, Trail, fitting
+from sparsepath.selector import PathSelector
+from sparsepath.steps import Step
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_every_public_selector_belongs_to_a_method():
+    public = {
+        name
+        for name in sparsepath.__all__
+        if isinstance(kind := getattr(sparsepath, name), type) and issubclass(kind, PathSelector)
+    }
+    assert public == set(selectors())
+
+
+def test_entries_name_what_there_is():
+    assert {option for method in METHODS.values() for option in method.options} == set(OPTIONS)
+    for method in METHODS.values():
+        assert (ROOT / "docs" / "methods" / method.page).exists()
+        for estimator in method.estimators:
+            assert method.regressor
+            assert load(estimator).__doc__
+        losses = {loss for task in method.losses.values() for loss in task}
+        assert losses <= set(OPTIONS["loss"].values)
+        if method.name.endswith("y-rls"):
+            assert {loss.replace("-", "_") for loss in losses} == {*LOSSES, "auc"}
+    assert not set(called_here()) & set(METHODS)
+
+
+# --- the tables of the documents ------------------------------------------------------------------
+
+
+def code(words):
+    return " ".join(f"`{word}`" for word in words)
+
+
+def table(*columns):
+    """A table as Markdown, from pairs of a heading and what it shows of a method."""
+    rows = [[heading for heading, _ in columns], ["---"] * len(columns)]
+    rows += [[shown(method) for _, shown in columns] for method in METHODS.values()]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def estimators(method):
+    names = dict.fromkeys(load(estimator).__name__ for estimator in method.estimators)
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def options(method):
+    usual = {"max-features", "choose", "threads"}
+    return code(f"--{option}" for option in OPTIONS if option in method.options - usual)
+
+
+def tasks(method):
+    return f"{' and '.join(method.tasks)}{', two classes' * method.two_classes}"
+
+
+TABLES = {
+    "README.md": table(
+        ("method", lambda method: f"`{method.name}`"),
+        ("what it does", lambda method: method.summary.rstrip(".")),
+        ("take it when", lambda method: method.when),
+        ("estimators", estimators),
+        ("page", lambda method: f"`docs/methods/{method.page}`"),
+    ),
+    "docs/methods/index.md": table(
+        ("method", lambda method: f"[`{method.name}`]({method.page})"),
+        ("take it when", lambda method: method.when),
+        ("tasks", tasks),
+        ("made for", lambda method: method.limits or "any size"),
+        ("one step costs", lambda method: method.cost),
+    ),
+    "docs/cli.md": table(
+        ("`--method`", lambda method: f"`{method.name}`"),
+        ("what it does", lambda method: method.summary.rstrip(".")),
+        ("tasks", tasks),
+        ("its options", options),
+        ("criterion", lambda method: method.criterion),
+    ),
+}
+
+
+@pytest.mark.parametrize("page", TABLES)
+def test_documents_show_the_table(page):
+    text = (ROOT / page).read_text("utf-8")
+    assert TABLES[page] in text, f"{page} should hold\n{TABLES[page]}"
+
+
+# --- a new method is one class and one entry ------------------------------------------------------
+
+
+class ToySelector(RegressorMixin, PathSelector, CallbackSupportMixin, BaseEstimator):
+    """Columns by their correlation with the target; least squares on them."""
+
+    def __init__(self, max_features=None, choose="min", validation=None, callback: Callback = None):
+        self.max_features = max_features
+        self.choose = choose
+        self.validation = validation
+        self.callback = callback
+
+    @fitting
+    def fit(self, X, y):
+        given = Given.of(X, y)
+        X = check_features(self, X, reset=True)
+        dense = X if isinstance(X, np.ndarray) else X.toarray()
+        Y, _ = check_target(y, len(dense))
+        off = dense - dense.mean(0)
+        spread = np.sqrt((off**2).sum(0))
+        worth = np.abs(off.T @ (Y[:, 0] - Y.mean())) / np.where(spread > 1e-9, spread, np.inf)
+        order = [j for j in np.argsort(-worth, kind="stable").tolist() if worth[j] > 0]
+        trail, kind = Trail(), {"criterion": "squared error", "error_kind": "training"}
+
+        def found():
+            return Found.on(trail, **kind) if trail.moves else None
+
+        with Run(self, given, X, method="toy", found=found) as run:
+            for k in range(min(self.max_features or len(order), len(order)) + 1):
+                columns = order[:k]
+                A = np.column_stack([dense[:, columns], np.ones(len(dense))])
+                w, *_ = np.linalg.lstsq(A, Y, rcond=None)
+                error = float(np.mean((Y - A @ w) ** 2))
+                step = Step(tuple(columns), error, coef=w[:-1], intercept=w[-1])
+                trail.offer(step, [trail.move("add", columns[-1], error)] if k else [])
+                if k and run.tell():
+                    break
+        return run.settle()
+
+    def _take(self, size):
+        self.selected_ = np.array(self.path_.subset(size), dtype=np.intp)
+
+    def predict(self, X):
+        """As the model of this size does."""
+        X = check_features(self, X, reset=False)
+        return self.models_[len(self.selected_)].predict(X)[:, 0]
+
+
+TOY = Method(
+    "toy",
+    "Columns by their correlation with the target.",
+    "never",
+    ToySelector,
+    "",
+    frozenset({"max-features", "choose"}),
+    "index.md",
+    "nothing",
+    criterion="training",
+)
+
+
+@pytest.fixture
+def toy(monkeypatch):
+    monkeypatch.setitem(METHODS, "toy", TOY)
+    monkeypatch.setitem(every.SELECTORS, "ToySelector", selectors()["ToySelector"])
+    return "ToySelector"
+
+
+def test_a_new_method_keeps_the_contract(toy):
+    def fit(name):
+        return every.make(name).fit(every.X, every.target(name))
+
+    test_paths.test_every_size_can_be_used(toy, fit)
+    test_paths.test_every_size_has_a_model_that_can_be_written_down(toy, fit)
+    test_paths.test_it_came_to_its_end_and_says_what_it_was(toy, fit)
+    test_stopping.test_a_true_value_ends_the_work_and_the_path_is_kept(toy, 2, None)
+    test_data.test_a_constant_column_is_never_selected(toy, 0.1)
+
+
+def test_a_new_method_is_on_the_command_line(toy, tmp_path, capsys):
+    from sparsepath.cli import main
+
+    file = tmp_path / "data.csv"
+    columns = {f"x{j}": every.X[:, j] for j in range(6)}
+    write_table(file, {**columns, "y": every.NUMBERS})
+    call = ["select", str(file), "--target", "y", "--method", "toy", "--max-features", "3"]
+    assert main([*call, "--out", str(tmp_path / "out")]) == 0
+    assert "Method: toy" in capsys.readouterr().out
+    assert main(["predict", str(tmp_path / "out" / "model.joblib"), str(file)]) == 0
+    assert capsys.readouterr().out.count("\n") == 49
+    assert main([*call, "--alpha", "1"]) == 2
+    assert "toy has no option --alpha" in capsys.readouterr().err
+
+
+def test_methods_are_compared_by_their_names(toy):
+    from sklearn.linear_model import LinearRegression
+
+    both = compare(["toy", "lars"], LinearRegression(), every.X, every.NUMBERS, cv=3)
+    assert list(both.judged) == ["toy", "lars"]
+    assert both.paths["toy"].method == "toy"
+    with pytest.raises(InputError, match=r"no method 'lasso'.*called grafting here"):
+        compare(["lasso"], LinearRegression(), every.X, every.NUMBERS)
