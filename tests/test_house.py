@@ -18,7 +18,7 @@ SOURCE = Path(sparsepath.__file__).parent
 LAYERS = [
     ["cli"],
     ["report"],
-    ["comparison"],
+    ["comparison", "path_comparison"],
     ["methods"],
     ["information"],  # its regressor predicts by an extreme learning machine
     ["rls", "grafting", "rbf", "lars", "elm"],

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     )
     from sparsepath.lars import LarsSelector
     from sparsepath.path import SelectionPath
+    from sparsepath.path_comparison import PathComparison, compare_paths
     from sparsepath.rbf import (
         SparseRBFClassifier,
         SparseRBFClassifierCV,
@@ -95,6 +96,7 @@ _HOMES = {
     "Null": "judging",
     "OPELMClassifier": "elm",
     "OPELMRegressor": "elm",
+    "PathComparison": "path_comparison",
     "PathWarning": "errors",
     "ReducedRankKernelRidge": "kernel_machines",
     "SelectionPath": "path",
@@ -111,6 +113,7 @@ _HOMES = {
     "Stability": "judging",
     "Step": "steps",
     "compare": "comparison",
+    "compare_paths": "path_comparison",
     "grafting_path": "grafting",
     "honest_error": "judging",
     "mutual_information": "information",
@@ -147,6 +150,7 @@ __all__ = [
     "Null",
     "OPELMClassifier",
     "OPELMRegressor",
+    "PathComparison",
     "PathWarning",
     "ReducedRankKernelRidge",
     "SelectionPath",
@@ -163,6 +167,7 @@ __all__ = [
     "Stability",
     "Step",
     "compare",
+    "compare_paths",
     "grafting_path",
     "honest_error",
     "mutual_information",

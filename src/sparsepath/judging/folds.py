@@ -61,6 +61,8 @@ def parts_of(
 
     Folds are stratified if y are ``classes``.
     """
+    if isinstance(validation, Parts):
+        return validation
     n = len(y)
     clusters: Rows = np.arange(n)
     if groups is not None:
