@@ -16,6 +16,7 @@ from measure import best_of, extra_memory, in_turn, seconds, table, write_page
 from sparsepath.data.paper_sets import available, load
 from sparsepath.data.synthetic import two_normals
 from sparsepath.data.threads import Threads
+from sparsepath.rls.criteria.table import CLASSES
 from sparsepath.rls.paths import Task, make_design, run
 
 sys.path.insert(0, str(__import__("pathlib").Path(__file__).resolve().parent.parent / "tests"))
@@ -31,7 +32,7 @@ def greedy(X, y, k, alpha=1.0, loss="squared", form="auto", threads=None):
     Y = y[:, None] if y.ndim == 1 else y
     with Threads(threads) as crew:
         design = make_design(X, np.ones(X.shape[0]), crew)
-        task = Task(size=k, loss=loss, candidates=tuple(range(X.shape[1])), form=form)
+        task = Task(size=k, loss=CLASSES[loss], candidates=tuple(range(X.shape[1])), form=form)
         return run(design, Y, alpha, task)
 
 

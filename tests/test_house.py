@@ -113,6 +113,7 @@ ONCE = {
         "cli",
         "rls",
         "judging",
+        "comparison",
     },
     r"(?m)^(?!\s*>>>).*\bSelectionPath\($": {"running", "path", "rls"},
     r"sklearn\.callback import": {"running"},

@@ -12,7 +12,7 @@ from sparsepath import InputError, compare
 from sparsepath.data.door import check_features, check_target
 from sparsepath.data.readers import write_table
 from sparsepath.methods import METHODS, OPTIONS, Method, called_here, load, selectors
-from sparsepath.rls.criteria.losses import LOSSES
+from sparsepath.rls.criteria.table import CLASSES
 from sparsepath.running import Callback, CallbackSupportMixin, Found, Given, Run, Trail, fitting
 from sparsepath.selector import PathSelector
 from sparsepath.steps import Step
@@ -39,7 +39,7 @@ def test_entries_name_what_there_is():
         losses = {loss for task in method.losses.values() for loss in task}
         assert losses <= set(OPTIONS["loss"].values)
         if method.name.endswith("y-rls"):
-            assert {loss.replace("-", "_") for loss in losses} == {*LOSSES, "auc"}
+            assert {loss.replace("-", "_") for loss in losses} == set(CLASSES)
     assert not set(called_here()) & set(METHODS)
 
 

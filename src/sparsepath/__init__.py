@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sparsepath.comparison import Comparison, compare
+    from sparsepath.data.sources import open
     from sparsepath.elm import (
         ELMClassifier,
         ELMFSClassifier,
@@ -117,6 +118,7 @@ _HOMES = {
     "grafting_path": "grafting",
     "honest_error": "judging",
     "mutual_information": "information",
+    "open": "data.sources",
     "permutation_null": "judging",
     "rls_state": "rls",
     "stability": "judging",
@@ -171,6 +173,7 @@ __all__ = [
     "grafting_path",
     "honest_error",
     "mutual_information",
+    "open",
     "permutation_null",
     "rls_state",
     "stability",

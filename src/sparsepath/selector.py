@@ -1,14 +1,15 @@
 """What fitted estimators with a path have in common."""
 
 import copy
-from abc import abstractmethod
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from sparsepath.data.blocks import Floats
+from sparsepath.data.door import check_features
 from sparsepath.judging.honest import Honest
 from sparsepath.path import SelectionPath
 from sparsepath.running import Given, Linear, Predictor
@@ -46,9 +47,15 @@ class PathSelector(SelectorMixin):
         linear = {len(step.subset): Linear.of(step) for step in self.path_.steps}
         return {size: model for size, model in linear.items() if model is not None}
 
-    @abstractmethod
     def _take(self, size: int) -> None:
         """Use the model of this size from now on."""
+        self.selected_ = np.array(self.path_.subset(size), dtype=np.intp)
+
+    def _scores(self, X: Any) -> Floats:
+        """Outputs of the model in use, n x T; columns that are not selected have no influence."""
+        check_is_fitted(self)
+        scores = self.models_[len(self.selected_)].predict(check_features(self, X, reset=False))
+        return scores.reshape(len(scores), -1)
 
     def _settle_on(self, path: SelectionPath, given: Given) -> int:
         """The size to use, on a path that came to its end.

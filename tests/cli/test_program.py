@@ -74,15 +74,19 @@ def _has_moves(checkpoint: Path) -> bool:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to a child")
-@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_interrupt_keeps_the_path_so_far(tmp_path: Path, sent: signal.Signals, code: int) -> None:
+@pytest.mark.parametrize(
+    ("sent", "code", "told"), [(signal.SIGINT, 130, "--json"), (signal.SIGTERM, 143, "--quiet")]
+)
+def test_interrupt_keeps_the_path_so_far(
+    tmp_path: Path, sent: signal.Signals, code: int, told: str
+) -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(3000, 500))
     np.savez(tmp_path / "long.npz", X=X, y=X @ rng.normal(size=500))
     keep, out = tmp_path / "keep.json", tmp_path / "out"
     command = [sys.executable, "-m", "sparsepath.cli", "select", str(tmp_path / "long.npz")]
     command += ["--target", "y", "--method", "swap-rls", "--max-features", "400"]
-    command += ["--checkpoint", str(keep), "--out", str(out), "--json"]
+    command += ["--checkpoint", str(keep), "--out", str(out), told]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         for _ in range(300):
@@ -99,7 +103,10 @@ def test_interrupt_keeps_the_path_so_far(tmp_path: Path, sent: signal.Signals, c
     path = SelectionPath.load(out / "path.json")
     assert 0 < path.sizes[-1] < 400
     assert not path.complete
-    assert json.loads(stdout)["path"] == path.to_dict()
+    if told == "--json":
+        assert json.loads(stdout)["path"] == path.to_dict()
+    else:
+        assert f"interrupted when the path had the sizes 0-{path.sizes[-1]}." in stdout
 
 
 def test_names_that_a_narrow_encoding_lacks(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import binom
 
 from slow_twins import judging as twin
 from sparsepath import InputError, LarsSelector, SparseRLSRegressor
@@ -88,6 +89,27 @@ def test_many_samples_are_drawn_in_bundles(monkeypatch):
     assert error == pytest.approx(found.errors.min(), rel=0.05)
 
 
+@pytest.mark.parametrize("rule", ["min", "one_se", 1])
+def test_no_mistake_among_few_samples_is_no_error_rate_of_zero(rule):
+    n = 40
+    losses = np.column_stack([np.arange(n) < 20, np.zeros(n)]).astype(float)
+    binomial = binom.ppf(0.05, n, [0.07, 0.08])  # of which rates none in n is no surprise
+
+    def record(yardstick):
+        found = LeftOut((0, 1), losses, np.full(n, 1 / n), np.arange(n), "5-fold", yardstick)
+        made = told(found, chosen_size(found, rule), rule)
+        path = attach(path_of(found), found)
+        path.data["n_samples"] = n
+        assert made.at(path, 1).interval == made.interval
+        return made
+
+    rate, exact = record("error rate"), record("squared error")
+    assert (rate.error, rate.interval[0]) == (0, 0)
+    assert 0.07 < rate.interval[1] < 0.08
+    assert tuple(binomial) == (0, 1)
+    assert exact.interval == (0, 0)
+
+
 def test_choosing_is_paid_for():
     """Of many equal sizes the least is lucky; the correction takes the luck away."""
     rng = np.random.default_rng(0)
@@ -101,7 +123,6 @@ def test_choosing_is_paid_for():
             np.arange(50),
             "5-fold",
             "squared error",
-            np.zeros(30),
         )
         record = told(found, chosen_size(found, "min"), "min")
         gaps.append((found.errors.min() - 1, record.error - 1))

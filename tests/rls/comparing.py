@@ -17,6 +17,7 @@ from problems import Case
 from slow_twins import rls
 from sparsepath.data.blocks import DenseBlock
 from sparsepath.data.threads import Threads
+from sparsepath.rls.criteria.table import CLASSES, QUERIES
 from sparsepath.rls.design import Design
 from sparsepath.rls.paths import Task, make_design, run
 from sparsepath.rls.search import Trail
@@ -27,9 +28,12 @@ TIE = 1e-8
 FORMS = {
     "squared": ("fused", "gram", "pass", "blocks"),
     "absolute": ("cache", "blocks"),
+    "huber": ("blocks",),
+    "log_cosh": ("blocks",),
     "zero_one": ("cache", "blocks"),
     "balanced": ("cache", "blocks"),
 }
+OTHERS = tuple(FORMS)[1:]
 LAYOUTS = ("one", "three", "uneven")
 
 
@@ -78,7 +82,10 @@ def search(design: Design, Y: Any, alpha: float, size: int, **options: Any) -> T
         assert len(trail.moves) <= 50 * design.n_features, f"no end in sight: {last}"
         return watch is not None and watch(trail)
 
-    task = Task(size=size, candidates=candidates, **options)
+    loss = options.pop("loss", "squared")
+    if isinstance(loss, str):
+        loss = (CLASSES if options.get("queries") is None else QUERIES)[loss]
+    task = Task(size=size, candidates=candidates, loss=loss, **options)
     return run(design, Y, alpha, task, watch=limited, **about)
 
 

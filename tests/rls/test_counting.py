@@ -26,7 +26,7 @@ from rls.comparing import (
 from slow_twins import rls as twin
 from sparsepath import InputError, SparseRankRLS, SparseRLSClassifier
 from sparsepath.data.threads import Threads
-from sparsepath.rls.criteria.losses import LOSSES, Loss
+from sparsepath.rls.criteria.table import CLASSES
 from sparsepath.rls.leave_one_out.additions import CacheFinder, EveryFinder
 from sparsepath.rls.leave_one_out.block import Rows
 from sparsepath.rls.leave_one_out.model import State
@@ -124,7 +124,9 @@ def test_ties_are_settled_alike_in_all_forms_and_on_any_number_of_threads():
                     with Threads(threads) as crew:
                         design = make_design(X, np.ones(60), crew, n_blocks=3)
                         size = 0 if how == "backward" else 6
-                        task = Task(how, size, loss=loss, candidates=tuple(range(20)), form=form)
+                        task = Task(
+                            how, size, loss=CLASSES[loss], candidates=tuple(range(20)), form=form
+                        )
                         trails.append(run(design, Y, 1.0, task))
             moves = [[(m.action, m.feature, m.error) for m in trail.moves] for trail in trails]
             assert moves[0] == moves[1]
@@ -428,13 +430,14 @@ def test_pairs_are_not_written_out():
 # --- P X in memory --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("loss", [name for name in CLASSES if not CLASSES[name].pairs])
 @pytest.mark.parametrize("n_targets", [1, 3])
 def test_a_loss_without_a_loop_over_the_cache_is_evaluated_from_the_columns(loss, n_targets):
     case = make("tall", m=30, n=6, T=n_targets, seed=3, classification=True)
     design = design_of(case.X)
     states = [
-        State(design, case.Y, 1.0, Loss(loss), finder) for finder in (CacheFinder(), EveryFinder())
+        State(design, case.Y, 1.0, CLASSES[loss], finder)
+        for finder in (CacheFinder(), EveryFinder())
     ]
     for _ in range(3):
         cached, plain = (state.find_best_update("add") for state in states)
@@ -459,7 +462,7 @@ def test_many_ties_in_the_cache_are_told_apart_as_from_the_columns():
 def test_squares_in_the_cache_follow_additions_and_removals():
     case = make("tall", m=30, n=14, seed=2, weighted=True, classification=True)
     finder = CacheFinder()
-    state = State(design_of(case.X, case.sw, "three"), case.Y, 0.7, Loss("balanced"), finder)
+    state = State(design_of(case.X, case.sw, "three"), case.Y, 0.7, CLASSES["balanced"], finder)
     for action in ("add", "add", "add", "drop", "add", "add"):
         finder.best(state, ~np.isin(np.arange(14), state.chosen))
         which = np.array([i for i in range(14) if i not in state.chosen])

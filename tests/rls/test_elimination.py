@@ -21,7 +21,7 @@ from rls.comparing import (
 from slow_twins import rls
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError, PathWarning
-from sparsepath.rls.criteria.losses import Loss
+from sparsepath.rls.criteria.residuals import SQUARED
 from sparsepath.rls.leave_one_out import elimination
 from sparsepath.rls.leave_one_out.elimination import Elimination
 from sparsepath.rls.leave_one_out.model import State
@@ -86,8 +86,8 @@ def test_the_same_drops_as_a_state_makes():
     design = design_of(case.X, case.sw)
     from sparsepath.rls.leave_one_out.additions import EveryFinder
 
-    state = State(design, case.Y, case.alpha, Loss("squared"), EveryFinder())
-    model = Elimination(design, case.Y, case.alpha, Loss("squared"))
+    state = State(design, case.Y, case.alpha, SQUARED, EveryFinder())
+    model = Elimination(design, case.Y, case.alpha, SQUARED)
     for i in range(16):
         state.add(i)
     model.begin(range(16))
@@ -139,7 +139,7 @@ def test_threads_change_no_bit(monkeypatch):
 
 def test_what_it_refuses():
     case = make("tall", m=20, n=5, seed=1)
-    model = Elimination(design_of(case.X), case.Y, 1.0, Loss("squared"))
+    model = Elimination(design_of(case.X), case.Y, 1.0, SQUARED)
     model.begin(range(5))
     for change in (Update("add", 1, 0.0), Update("drop", 7, 0.0)):
         with pytest.raises(InputError, match=r"only drops|not chosen"):
@@ -154,14 +154,14 @@ def test_what_it_refuses():
             trail = search(design_of(X), case.Y, 0.0, 0, search="backward", **options)
         assert set(trail.start) == set(range(5))
     with pytest.raises(InputError, match="feature 5 is collinear"):
-        Elimination(design_of(X), case.Y, 0.0, Loss("squared")).begin(range(6))
+        Elimination(design_of(X), case.Y, 0.0, SQUARED).begin(range(6))
     with pytest.raises(InputError, match="penalty"):
-        Elimination(model.design, case.Y, -1.0, Loss("squared"))
+        Elimination(model.design, case.Y, -1.0, SQUARED)
 
 
 def test_a_copy_goes_its_own_way():
     case = correlated(1, m=30, n=8)
-    model = Elimination(design_of(case.X), case.Y, 1.0, Loss("squared"))
+    model = Elimination(design_of(case.X), case.Y, 1.0, SQUARED)
     model.begin(range(8))
     model.drop(3)
     other = model.duplicate()

@@ -25,7 +25,7 @@ from rls.comparing import (
 from slow_twins import rls
 from sparsepath.rls.leave_one_out import projection as candidates
 
-LOSSES = ("squared", "absolute", "zero_one", "balanced")
+LOSSES = tuple(FORMS)
 
 
 def all_ways(case: Case, loss: str, size: int, layouts=LAYOUTS, **options):
@@ -72,10 +72,10 @@ def test_squared(case):
     check_all_ways(case, "squared", size_for(case))
 
 
-@examples(15)
-@given(problems(max_m=16, max_n=8))
-def test_absolute(case):
-    check_all_ways(case, "absolute", size_for(case))
+@examples(25)
+@given(problems(max_m=16, max_n=8), st.sampled_from(["absolute", "huber", "log_cosh"]))
+def test_other_residual_losses(case, loss):
+    check_all_ways(case, loss, size_for(case))
 
 
 @examples(15)
@@ -321,12 +321,8 @@ def test_one_candidate_is_projected_and_measured_in_several_strips(k):
 
 
 def test_without_any_room_compiled_sums_are_infinite_or_say_so():
-    from sparsepath.rls.leave_one_out.compiled import (
-        measure,
-        measure_wrong,
-        sum_absolute,
-        sum_squares,
-    )
+    from sparsepath.rls.criteria.compiled import measure_wrong, sum_absolute
+    from sparsepath.rls.leave_one_out.compiled import measure, sum_squares
 
     one, p = np.ones(9), np.full(9, 0.25)
     for share, inverse in ((np.inf, 0.25), (9 * 0.5**2 / 0.125**2, 0.125)):
@@ -347,14 +343,14 @@ def test_without_any_room_compiled_sums_are_infinite_or_say_so():
 
 
 def test_sums_of_the_chosen_columns_follow_additions_and_removals(monkeypatch):
-    from sparsepath.rls.criteria.losses import Loss
+    from sparsepath.rls.criteria.residuals import SQUARED
     from sparsepath.rls.leave_one_out.additions import BoundFinder
     from sparsepath.rls.leave_one_out.block import mixture
     from sparsepath.rls.leave_one_out.model import State
 
     monkeypatch.setattr("sparsepath.rls.leave_one_out.model.COMPILED_FROM", 1)
     case = make("tall", m=60, n=9, seed=1)
-    state = State(design_of(case.X), case.Y, 1.0, Loss("squared"), BoundFinder("pass"))
+    state = State(design_of(case.X), case.Y, 1.0, SQUARED, BoundFinder("pass"))
     changes = (state.add, 3), (state.add, 5), (state.add, 0), (state.drop, 5), (state.add, 7)
     for change, feature in changes:
         change(feature)
@@ -437,7 +433,7 @@ def test_the_cache_agrees_with_evaluating_everybody(kind, loss):
 
 def test_the_bounds_spare_most_evaluations():
     from sparsepath.rls.constraints import Constraints
-    from sparsepath.rls.criteria.losses import Loss
+    from sparsepath.rls.criteria.residuals import SQUARED
     from sparsepath.rls.leave_one_out.additions import BoundFinder
     from sparsepath.rls.leave_one_out.model import State
     from sparsepath.rls.search import Trail, forward
@@ -445,7 +441,7 @@ def test_the_bounds_spare_most_evaluations():
     case = make("tall", m=400, n=150, seed=3)
     for form in ("gram", "pass"):
         finder = BoundFinder(form)
-        state = State(design_of(case.X), case.Y, 1.0, Loss("squared"), finder)
+        state = State(design_of(case.X), case.Y, 1.0, SQUARED, finder)
         forward(state, Trail(), Constraints(range(150), state.design.constant, most=10))
         assert 10 <= finder.evaluated < 600  # of 1455
 

@@ -23,6 +23,7 @@ from sklearn.model_selection import (
 
 from problems import Case, make, problems
 from rls.comparing import (
+    OTHERS,
     Judge,
     check_backward,
     check_floating,
@@ -183,7 +184,7 @@ def test_swaps(problem):
 
 
 @examples(15)
-@given(split_problems(classification=True), st.sampled_from(["absolute", "zero_one", "balanced"]))
+@given(split_problems(classification=True), st.sampled_from(OTHERS))
 def test_other_losses(problem, loss):
     case, splits, pooled = problem
     pooled = pooled and loss != "balanced"

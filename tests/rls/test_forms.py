@@ -25,13 +25,14 @@ from sparsepath import SparseRLSRegressor
 from sparsepath.data.blocks import turned
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
+from sparsepath.rls.criteria.table import CLASSES
 from sparsepath.rls.forms import form_for, seconds
 from sparsepath.rls.leave_one_out.fused import Fused
 from sparsepath.rls.update import Costs, Update
 
 
 def form(design, steps=5, **options):
-    return form_for(design, loss="squared", n_targets=1, steps=steps, **options)
+    return form_for(design, loss=CLASSES["squared"], n_targets=1, steps=steps, **options)
 
 
 def fused_of(case, compiled, layout="one", threads=1, size=8):
@@ -59,7 +60,7 @@ def test_what_speaks_against_the_fused_form():
     assert "memory" in form(design, memory=100.0).why
     assert form(design, grouped=True).name == "bounds"
     assert form(design, asked="pass").name == "pass"
-    assert form_for(design, loss="absolute", n_targets=1, steps=5).name == "blocks"
+    assert form_for(design, loss=CLASSES["absolute"], n_targets=1, steps=5).name == "blocks"
     with pytest.raises(InputError, match="form='quick'"):
         search(design, make("tall", m=40, n=6).Y, 1.0, 3, form="quick")
 

@@ -29,6 +29,7 @@ from sparsepath import SparseRLSClassifier, SparseRLSRegressor
 from sparsepath.data import paper_sets
 from sparsepath.data.blocks import SparseBlock, row_blocks
 from sparsepath.data.threads import Threads
+from sparsepath.rls.criteria.table import CLASSES
 from sparsepath.rls.design import Design
 from sparsepath.rls.paths import Task, run
 
@@ -124,7 +125,7 @@ def test_equal_columns_are_dropped_lowest_index_first():
 
 
 @pytest.mark.parametrize("how", SEARCHES)
-@pytest.mark.parametrize("options", [{}, {"loss": "absolute"}, {"splits": 3}], ids=str)
+@pytest.mark.parametrize("options", [{}, {"loss": CLASSES["absolute"]}, {"splits": 3}], ids=str)
 def test_the_number_of_threads_changes_no_bit(how, options):
     case = make("targets" if options == {} else "tall", m=90, n=15, T=2, seed=4, weighted=True)
     options = dict(options)

@@ -12,6 +12,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from rls.comparing import OTHERS
 from slow_twins import rls as twin
 from sparsepath import (
     InputError,
@@ -165,7 +166,7 @@ def test_bad_rules_are_refused(rule):
 
 @given(seed=st.integers(0, 200))
 @settings(max_examples=8)
-@pytest.mark.parametrize("loss", ["zero_one", "balanced", "absolute"])
+@pytest.mark.parametrize("loss", OTHERS)
 @pytest.mark.parametrize("pooled", [False, True])
 def test_losses_over_splits(loss, pooled, seed):
     X, y, rng = problem(seed, m=36, n=5)

@@ -26,8 +26,9 @@ from rls.comparing import (
 )
 from slow_twins import rls
 from sparsepath import InputError, SparseRankRLS
+from sparsepath.rls.criteria.pairs import pairs_weigh
 from sparsepath.rls.pairs import model as pairs
-from sparsepath.rls.pairs.queries import constant_within, pairs_weigh
+from sparsepath.rls.pairs.queries import constant_within
 from sparsepath.rls.splits import sums as split_sums
 
 LOSSES = ("squared", "disagreement")

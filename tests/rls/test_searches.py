@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose
 from problems import make, problems
 from rls.comparing import (
     FORMS,
+    OTHERS,
     Replay,
     check_backward,
     check_best_kept,
@@ -24,7 +25,8 @@ from rls.comparing import (
 )
 from slow_twins import rls
 from sparsepath import InputError, SparseRLSRegressor
-from sparsepath.rls.criteria.losses import Loss
+from sparsepath.rls.criteria.residuals import SQUARED
+from sparsepath.rls.criteria.table import CLASSES
 from sparsepath.rls.leave_one_out.additions import BoundFinder, EveryFinder
 from sparsepath.rls.leave_one_out.model import State, Update
 from sparsepath.rls.paths import Task, make_model
@@ -76,7 +78,7 @@ def test_swaps(case):
 @examples(10)
 @given(
     problems(kinds=["tall", "collinear", "ties"], max_m=12, max_n=6, classification=True),
-    st.sampled_from(["absolute", "zero_one", "balanced"]),
+    st.sampled_from(OTHERS),
 )
 def test_other_losses(case, loss):
     judge, size = judge_of(case, loss), min(3, size_for(case))
@@ -197,7 +199,7 @@ def test_floating_without_epsilon_goes_on_to_the_size_asked():
 
 def state_of(case, finder=None, loss="squared", **options):
     design = design_of(case.X, weights_of(case), **options)
-    return State(design, case.Y, case.alpha, Loss(loss), finder or EveryFinder())
+    return State(design, case.Y, case.alpha, CLASSES[loss], finder or EveryFinder())
 
 
 @pytest.mark.parametrize("kind", ["tall", "collinear", "offset", "scaled", "targets"])
@@ -249,7 +251,7 @@ def test_any_sequence_of_changes_leaves_the_right_neighbours(form, loss):
     """A finder must follow the state wherever it goes: one change, several, or none."""
     case = make("collinear", m=20, n=9, seed=4, alpha=0.01, weighted=True, classification=True)
     design = design_of(case.X, case.sw, "three")
-    model = make_model(design, case.Y, case.alpha, Task(loss=loss, form=form))
+    model = make_model(design, case.Y, case.alpha, Task(loss=CLASSES[loss], form=form))
     fresh = judge_of(case, loss)
     rng = np.random.default_rng(5)
     for step in range(40):
@@ -337,10 +339,10 @@ def test_changes_that_cannot_be_made_are_refused():
     with pytest.raises(InputError, match="'add' or 'drop'"):
         state.find_best_update("swap")
     with pytest.raises(InputError, match="penalty"):
-        State(state.design, case.Y, -1.0, Loss("squared"), EveryFinder())
+        State(state.design, case.Y, -1.0, SQUARED, EveryFinder())
     twin = next(i for i in range(4) for j in range(i) if np.array_equal(case.X[:, i], case.X[:, j]))
     source = next(j for j in range(twin) if np.array_equal(case.X[:, twin], case.X[:, j]))
-    plain = State(design_of(case.X), case.Y, 0.0, Loss("squared"), EveryFinder())
+    plain = State(design_of(case.X), case.Y, 0.0, SQUARED, EveryFinder())
     plain.add(source)
     with pytest.raises(InputError, match="collinear"):
         plain.add(twin)

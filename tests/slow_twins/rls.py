@@ -124,6 +124,14 @@ def losses(
         each = ((Y - F) ** 2).sum(axis=1)
     elif loss == "absolute":
         each = np.abs(Y - F).sum(axis=1)
+    elif loss == "huber":  # delta 1.35
+        e = np.abs(Y - F)
+        each = np.where(e <= 1.35, e**2 / 2, 1.35 * e - 1.35**2 / 2).sum(axis=1)
+    elif loss == "log_cosh":  # cosh e - 1 = (exp e - 1)^2 / (2 exp e)
+        e = np.abs(Y - F)
+        near = np.minimum(e, 30.0)
+        grown = np.log1p(np.expm1(near) ** 2 / (2 * np.exp(near)))
+        each = np.where(e < 30, grown, e - np.log(2)).sum(axis=1)
     elif loss in ("zero_one", "balanced"):
         if Y.shape[1] == 1:
             margin = (Y * F)[:, 0]

@@ -194,7 +194,7 @@ def _report(outcome: Any, out: Path | None, *, as_json: bool, quiet: bool) -> No
     from sparsepath.cli import results, show
 
     files = results.write_results(outcome, out) if out is not None else {}
-    if not quiet:
+    if not quiet or outcome.interrupted:
         for note in outcome.notes:
             say(f"Note: {note}")
     if as_json:

@@ -13,6 +13,7 @@ import typer
 from sparsepath.errors import InputError
 from sparsepath.methods import OPTIONS, Option, having
 
+SCALED = ("huber", "log-cosh")  # losses that may have a number behind a colon
 TASKS = ("auto", "regression", "classification")
 TYPES = {"flag": bool, "file": Path}
 
@@ -247,6 +248,24 @@ def cv(option: str, given: str) -> str | int:
     return int(plain)
 
 
+def loss(option: str, given: str) -> str:
+    """One of the losses there are, of ``SCALED`` with a number if you like.
+
+    >>> loss("--loss", "zero_one"), loss("--loss", "Huber:20")
+    ('zero-one', 'huber:20.0')
+    """
+    name, colon, number = given.partition(":")
+    plain = one_of(option, name, OPTIONS["loss"].values)
+    if not colon:
+        return plain
+    if plain not in SCALED or not 0 < _number(number) < math.inf:
+        raise InputError(
+            f"{option} {given}: a number above 0, in the units of the target, may follow "
+            f"{' and '.join(SCALED)} only, as in huber:2.5."
+        )
+    return f"{plain}:{_number(number)}"
+
+
 def value(name: str, given: Any) -> Any:
     """What was given for an option of a method, made into what it means.
 
@@ -254,7 +273,7 @@ def value(name: str, given: Any) -> Any:
     (4, 'zero-one', 'w')
     """
     option = OPTIONS[name]
-    if option.values:
+    if option.kind == "one_of":
         return one_of(f"--{name}", given, option.values)
     reader: Any = globals().get(option.kind)  # a flag, a file and a column mean themselves
     return given if reader is None else reader(f"--{name}", given)

@@ -315,6 +315,16 @@ def _calls(model: Any, problem: Problem) -> int | None:
     return int(model.n_l1s + splitter.get_n_splits(problem.table.X, problem.y, problem.groups))
 
 
+def _loss(typed: str) -> Any:
+    """What an estimator calls a loss; with a number behind a colon the object."""
+    name, _, number = typed.replace("-", "_").partition(":")
+    if not number:
+        return name
+    from sparsepath.rls.criteria.table import NUMBERS
+
+    return type(NUMBERS[name])(float(number))  # type: ignore[call-arg]
+
+
 def _complete(options: dict[str, Any], table: Table, problem: Problem, entry: Method) -> None:
     """Turn names into columns, a level into a test, and folds of groups into splits."""
     if "significance" in options:
@@ -328,7 +338,7 @@ def _complete(options: dict[str, Any], table: Table, problem: Problem, entry: Me
             )
             options[option] = columns
     if "loss" in options:
-        options["loss"] = options["loss"].replace("-", "_")
+        options["loss"] = _loss(options["loss"])
     options.pop("weights", None)
     if options.pop("groups", None) is not None and not entry.ranks:
         from sklearn.model_selection import GroupKFold, LeaveOneGroupOut

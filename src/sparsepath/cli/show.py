@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from sparsepath.choosing import ranges
 from sparsepath.cli.figures import said as figures_said
 from sparsepath.cli.select import Outcome, gain
 from sparsepath.data.layout import NUMBERS
@@ -370,6 +371,8 @@ def _why(outcome: Outcome) -> list[str]:
 def _further(outcome: Outcome) -> list[str]:
     """Whether the path ends too early."""
     path = outcome.path
+    if not path.complete:
+        return [f"The search was interrupted when the path had the sizes {ranges(path.sizes)}."]
     most = min(path.n_features, outcome.table.X.shape[0] - 2)  # rows leave room for no more
     ends = path.choose("min") == path.sizes[-1] < most and path.stopped == "max_features"
     if outcome.size and ends and _falls(_errors(outcome)):

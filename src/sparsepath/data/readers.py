@@ -372,6 +372,6 @@ def _refuse(
         remedies = ["encode them as numbers"] if text else []
         remedies += ["impute the values"] if missing or infinite else []
         raise InputError(
-            f"{path} has {', and '.join(wrong)}: leave these columns out with --drop (drop=), or "
-            f"{' and '.join(remedies)} first."
+            f"{path} has {', and '.join(wrong)}: drop these columns, or {' and '.join(remedies)} "
+            "first."
         )

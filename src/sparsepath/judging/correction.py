@@ -33,7 +33,7 @@ import numpy as np
 
 from sparsepath.choosing import places
 from sparsepath.judging.left_out import LeftOut
-from sparsepath.judging.yardsticks import Floats
+from sparsepath.judging.yardsticks import RATES, Floats
 
 N_DRAWS = 500
 MOST = 2000  # bundles of samples that are drawn from
@@ -68,7 +68,8 @@ def corrected(
         else errors[size]
     )
     if not (told > 0 and errors[size] > 0):
-        return float(told), (float(told), float(told))
+        highest = unseen(found.yardstick, 1.0 / np.square(found.weights[found.known]).sum())
+        return float(told), (float(errors[size]), max(float(told), highest))
     e, s = _mean_and_se(drawn, shares, totals[:, size])
     [error], [se] = _mean_and_se(all_rows, shares, totals[:, size])
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -83,6 +84,14 @@ def corrected(
 def spreads(found: LeftOut) -> Floats:
     """How far the error of one model of each size may be from the honest one, as an s.d."""
     return np.sqrt(found.errors_se**2 + BETWEEN * found.between)
+
+
+def unseen(yardstick: str, n: float) -> float:
+    """The rate of mistakes of which n samples show none in one case of twenty.
+
+    Zero for losses that do not count mistakes: there none at all is an exact fit.
+    """
+    return 1.0 - 0.05 ** (1.0 / n) if yardstick in RATES else 0.0
 
 
 def _means(rows: Floats, shares: Floats, totals: Floats) -> Floats:

@@ -9,7 +9,7 @@ import numpy as np
 
 from sparsepath.choosing import check_rule, is_size, places
 from sparsepath.frames import Make, make_frame
-from sparsepath.judging.correction import corrected, spreads
+from sparsepath.judging.correction import corrected, spreads, unseen
 from sparsepath.judging.halves import Z90
 from sparsepath.judging.left_out import LeftOut, left_out
 from sparsepath.judging.null import LEVEL as P_LEVEL
@@ -225,8 +225,8 @@ def told(found: LeftOut, size: int, rule: Any, p_value: float | None = None) -> 
     errors, errors_se = found.errors, found.errors_se
     told_error, told_se = float(errors[place]), float(errors_se[place])
     interval = around(told_error, float(spreads(found)[place]))
-    if not is_size(rule):
-        told_error, interval = corrected(found, rule)
+    if not is_size(rule) or not told_error:
+        told_error, interval = corrected(found, size if is_size(rule) else rule)
     empty = float(errors[0])
     return Honest(size, told_error, told_se, interval, empty, found.yardstick, found.label, p_value)
 
@@ -242,4 +242,6 @@ def at(path: SelectionPath, size: int, measure: str, p_value: float | None = Non
     step, empty = path.step(size), path.steps[0].honest_error
     error, se = step.honest_error, step.honest_error_se
     interval = around(error, step.honest_spread)
+    if not error:
+        interval = 0.0, unseen(measure, path.data.get("n_samples", math.inf))
     return Honest(size, error, se, interval, empty, measure, path.validation, p_value)

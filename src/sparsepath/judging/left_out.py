@@ -10,7 +10,7 @@ Samples are left out once or, by repeated splits, several times (then the mean c
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -66,7 +66,11 @@ class LeftOut:
     clusters: NDArray[np.intp]
     label: str
     yardstick: str
-    between: Floats
+    between: Floats = field(default_factory=lambda: np.zeros(0))
+
+    def __post_init__(self) -> None:
+        if not len(self.between):
+            object.__setattr__(self, "between", np.zeros(self.losses.shape[1]))
 
     @property
     def known(self) -> NDArray[np.bool_]:
@@ -180,7 +184,7 @@ def yardstick_of(estimator: Any) -> Yardstick:
     name = getattr(estimator, "_yardstick", None)
     if name is None:
         name = "zero_one" if is_classifier(estimator) else "squared"
-    return YARDSTICKS[name]
+    return name if isinstance(name, Yardstick) else YARDSTICKS[name]
 
 
 def _against_none(parts: Parts, truth: Truth, trains: Sequence[Rows], given: Any) -> Parts:
@@ -202,7 +206,7 @@ def _between(parts: list[tuple[Rows, Floats]], weights: Floats, clusters: Rows) 
     """The variance of the errors of parts, less what the samples in them explain of it."""
     means, noise = [], []
     for rows, losses in parts:
-        own = LeftOut((), losses, weights[rows], clusters[rows], "", "", np.zeros(0))
+        own = LeftOut((), losses, weights[rows], clusters[rows], "", "")
         shares = own.totals(np.ones((len(rows), 1)))
         if len(shares) < 2 or len(parts) < 2:
             return np.zeros(losses.shape[1])

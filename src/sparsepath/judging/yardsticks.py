@@ -154,6 +154,7 @@ YARDSTICKS = {
     "ranking": Yardstick("pairwise squared error", ranking),
     "disagreement": Yardstick("ranking error", disagreement, by_part=True),
 }
+RATES = tuple(YARDSTICKS[name].name for name in ("zero_one", "balanced", "auc", "disagreement"))
 
 
 def balancing(truth: Truth, weights: Floats) -> Floats:

@@ -60,7 +60,7 @@ def check(method: Method, task: str, given: Mapping[str, Any], classes: int = 2)
         wanted = " or ".join(f"--{option}" for option in missing)
         raise InputError(f"{method.name} has no option {wanted}{hint}.")
     losses = method.losses.get(task, ())
-    if "loss" in given and given["loss"] not in losses:
+    if "loss" in given and given["loss"].partition(":")[0] not in losses:
         raise InputError(
             f"--loss {given['loss']} is not for {task} with {method.name}; use one of "
             f"{', '.join(losses)}."

@@ -2,7 +2,7 @@
 
 from sparsepath.methods.method import Option
 
-LOSSES = ("squared", "absolute", "zero-one", "balanced", "auc", "disagreement")
+LOSSES = ("squared", "absolute", "huber", "log-cosh", "zero-one", "balanced", "auc", "disagreement")
 SEARCHES = ("forward", "floating", "backward", "swap")
 STRATEGIES = ("both", "scaling", "swap")
 
@@ -39,7 +39,7 @@ OPTIONS: dict[str, Option] = {
         "1",
         "A",
     ),
-    "loss": Option("loss", "one_of", "{values}.", "squared", "NAME", LOSSES),
+    "loss": Option("loss", "loss", "{values}.", "squared", "NAME", LOSSES),
     "search": Option(
         "search", "one_of", "Search of {methods}: {values}.", "forward", "NAME", SEARCHES
     ),

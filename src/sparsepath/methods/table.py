@@ -33,8 +33,8 @@ def _has(options: str) -> frozenset[str]:
 
 _RLS = ("rls.SparseRLSRegressor", "rls.SparseRLSClassifier")
 _RLS_LOSSES = {
-    "regression": ("squared", "absolute"),
-    "classification": ("squared", "absolute", "zero-one", "balanced", "auc"),
+    "regression": ("squared", "absolute", "huber", "log-cosh"),
+    "classification": ("squared", "absolute", "huber", "log-cosh", "zero-one", "balanced", "auc"),
 }
 _FORWARD = _has(
     "max-features alpha loss choose cv standardize force forbid start significance threads "

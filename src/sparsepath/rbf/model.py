@@ -18,6 +18,7 @@ for want of an input, the coefficients are found again.
 """
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,13 +87,15 @@ class Model(Predictor):
     coef: Floats
     intercept: float
 
-    def predict(self, X: Floats) -> Floats:
+    def predict(self, X: Any) -> Floats:
         """Outputs for samples with all the columns that the fit had."""
         if not len(self.columns) or not len(self.coef):
-            return np.full(len(X), self.intercept + self.coef.sum())
+            return np.full(X.shape[0], self.intercept + self.coef.sum())
         # Distances are taken from the centres' mean, so that no digits are lost to an offset.
         middle = self.centres.mean(axis=0)
-        K = gaussians(X[:, self.columns] - middle, self.centres - middle, self.weights)
+        part = X[:, self.columns]
+        part = part if isinstance(part, np.ndarray) else part.toarray()
+        K = gaussians(part - middle, self.centres - middle, self.weights)
         return self.coef @ K + self.intercept
 
 

@@ -1,5 +1,7 @@
 """Regularised least squares: feature selection with exact cross-validation."""
 
+from sparsepath.rls.criteria.losses import ResidualLoss
+from sparsepath.rls.criteria.residuals import Huber, LogCosh
 from sparsepath.rls.estimators import SparseRLSClassifier, SparseRLSRegressor
 from sparsepath.rls.kernels import SparseKernelRLSClassifier, SparseKernelRLSRegressor
 from sparsepath.rls.ranking import SparseRankRLS
@@ -9,10 +11,13 @@ from sparsepath.rls.surface import Surface
 from sparsepath.rls.update import Update
 
 __all__ = [
+    "Huber",
+    "LogCosh",
     "MaxT",
     "PastOneSE",
     "Patience",
     "RLSState",
+    "ResidualLoss",
     "SparseKernelRLSClassifier",
     "SparseKernelRLSRegressor",
     "SparseRLSClassifier",

@@ -21,18 +21,18 @@ from sparsepath.data.door import (
 )
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
+from sparsepath.faces.parameters import flag, function, number, one_of
+from sparsepath.judging.yardsticks import Yardstick
 from sparsepath.path import CUT, SelectionPath
 from sparsepath.rls.alphas import alpha_grid, loo_errors
 from sparsepath.rls.constraints import parents_of
-from sparsepath.rls.criteria.losses import Loss
+from sparsepath.rls.criteria.losses import Criterion, Loss
+from sparsepath.rls.criteria.residuals import SQUARED
+from sparsepath.rls.criteria.table import criterion_of
 from sparsepath.rls.design import Design
 from sparsepath.rls.parameters import (
     costs_of,
-    flag,
-    function,
     longest,
-    number,
-    one_of,
     refuse_extremes,
     rule_for,
     stop_rules,
@@ -71,7 +71,7 @@ METHODS = {
 class SparseRLS(PathSelector, CallbackSupportMixin, BaseEstimator):
     """A linear model on chosen features; the regressor and the classifier say of what kind."""
 
-    _losses: tuple[str, ...]
+    _known: Mapping[str, Criterion]
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ class SparseRLS(PathSelector, CallbackSupportMixin, BaseEstimator):
         alpha: float | str | Sequence[float] = 1.0,
         search: str = "forward",
         cv: Any = "loo",
-        loss: str = "squared",
+        loss: str | Loss = "squared",
         fit_intercept: bool = True,
         standardize: bool = True,
         forced: Sequence[int] | Sequence[str] | None = None,
@@ -132,8 +132,12 @@ class SparseRLS(PathSelector, CallbackSupportMixin, BaseEstimator):
     # Fitting ------------------------------------------------------------------------------------
 
     @property
-    def _yardstick(self) -> str:
-        return self.loss
+    def _criterion(self) -> Criterion:
+        return criterion_of(self.loss, self._known)
+
+    @property
+    def _yardstick(self) -> str | Yardstick:
+        return self._criterion.yardstick
 
     def _fit(self, X: Any, Y: Floats, weights: Floats, labels: ArrayLike, given: Given) -> Self:
         self._check_parameters()
@@ -245,11 +249,11 @@ class SparseRLS(PathSelector, CallbackSupportMixin, BaseEstimator):
     ) -> Task:
         n = design.n_features
         forced, start, forbidden = self._columns(names, design)
-        splits = self._splits(X, labels, groups, design)
+        splits = None if design.streamed else self._splits(X, labels, groups, design)
         task = Task(
             search=self.search,
             most=self._most(),
-            loss=self.loss,
+            loss=self._criterion,
             candidates=tuple(i for i in range(n) if i not in set(forbidden)),
             forced=tuple(forced),
             start=tuple(i for i in start if i not in set(forced)),
@@ -311,8 +315,8 @@ class SparseRLS(PathSelector, CallbackSupportMixin, BaseEstimator):
             size = least
         elif self.max_features is None:
             # With a sample left out there must be more samples than coefficients.
-            counted = int(np.count_nonzero(design.weights))
-            size = int(max(given, min(usable, most, counted - 1 - int(self.fit_intercept))))
+            room = design.n_counted - 1 - int(self.fit_intercept)
+            size = int(max(given, min(usable, most, room)))
         else:
             size = int(min(most, usable))
         return dataclasses.replace(task, size=size)
@@ -359,11 +363,11 @@ class SparseRLS(PathSelector, CallbackSupportMixin, BaseEstimator):
         return read_splits(cv, X, labels, groups, classifier=classifier, leave_one_out=plain)
 
     def _leaves_out_singly(self, weights: Floats) -> bool:
-        return leaves_out_singly(self.loss, weights, pooled=self.pooled)
+        return leaves_out_singly(self._criterion, weights, pooled=self.pooled)
 
     def _check_parameters(self) -> None:
         """What can be said of the parameters without the data."""
-        one_of("loss", self.loss, self._losses)
+        criterion_of(self.loss, self._known)
         one_of("search", self.search, SEARCHES)
         for name in ("fit_intercept", "standardize", "pooled"):
             flag(name, getattr(self, name))
@@ -386,8 +390,14 @@ class SparseRLS(PathSelector, CallbackSupportMixin, BaseEstimator):
                 raise InputError(
                     f"alpha={self.alpha!r}; use a number, a list of numbers, or 'loo'."
                 )
+            if design.streamed:
+                raise InputError(
+                    "alpha='loo' needs data in memory; give a list of penalties, which share the "
+                    "passes of k-fold cross-validation."
+                )
             grid = alpha_grid(design, candidates)
-            loss = Loss("squared" if self.loss == "auc" else self.loss)
+            loss = self._criterion
+            loss = loss if isinstance(loss, Loss) else SQUARED
             errors = loo_errors(design, Y, grid, loss, candidates)
             self.alpha_errors_ = dict(zip(grid.tolist(), errors.tolist(), strict=True))
             # Chosen with all features, used with few: of equal penalties the weakest.

@@ -15,11 +15,14 @@ from sparsepath.data.door import (
     check_weights,
     refuse_constant,
 )
+from sparsepath.data.sources import is_source
 from sparsepath.errors import InputError
 from sparsepath.judging.repeating import Repetition, Searched
 from sparsepath.rls.base import SparseRLS
-from sparsepath.rls.criteria.losses import class_targets
+from sparsepath.rls.criteria.counts import class_targets
+from sparsepath.rls.criteria.table import CLASSES, NUMBERS
 from sparsepath.rls.repeated import search_many
+from sparsepath.rls.streamed.estimating import fit_source
 from sparsepath.running import Given, fitting
 
 
@@ -56,8 +59,11 @@ class SparseRLSRegressor(RegressorMixin, SparseRLS):
     cv : "loo", int, splitter or list of splits, default="loo"
         The criterion: exact leave-one-out, or the mean error over the test parts of any splits
         (with ``groups``: leave-one-group-out, folds of whole groups).
-    loss : {"squared", "absolute"}, default="squared"
-        What a cross-validation residual costs. The squared loss is the fastest by far.
+    loss : {"squared", "absolute", "huber", "log_cosh"} or ResidualLoss, default="squared"
+        What a cross-validation residual costs: its square, its absolute value, or something between
+        the two, ``Huber(delta)`` and ``LogCosh(scale)`` of ``sparsepath.rls`` with their
+        parameters in the units of the target (1.35 and 1 by default), or a loss of your own. The
+        fit is ridge regression in any case. The squared loss is the fastest by far.
     fit_intercept : bool, default=True
         A constant term, not penalised, refitted whenever a sample is left out.
     standardize : bool, default=True
@@ -125,7 +131,7 @@ class SparseRLSRegressor(RegressorMixin, SparseRLS):
     ('bmi', 's5', 'bp', 's1')
     """
 
-    _losses = ("squared", "absolute")
+    _known = NUMBERS
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -137,7 +143,7 @@ class SparseRLSRegressor(RegressorMixin, SparseRLS):
     def fit(
         self,
         X: Any,
-        y: ArrayLike,
+        y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
     ) -> Self:
@@ -146,7 +152,8 @@ class SparseRLSRegressor(RegressorMixin, SparseRLS):
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            Features of any real type, read as they are.
+            Features of any real type, read as they are. Or a source that is read in passes:
+            ``sparsepath.open("data/*.parquet", target="y")``, a Dask array or data frame.
         y : array of shape (n_samples,) or (n_samples, n_targets)
             Targets; several share the chosen features, their losses are added up.
         sample_weight : array of shape (n_samples,), optional
@@ -155,6 +162,8 @@ class SparseRLSRegressor(RegressorMixin, SparseRLS):
             Samples that belong together and are left out together: ``cv="loo"`` then leaves out a
             group at a time, a number means folds of whole groups, and a splitter gets them.
         """
+        if is_source(X):
+            return fit_source(self, X, y, sample_weight, groups, classifier=False)
         given = Given.of(X, y, sample_weight=sample_weight, groups=groups)
         X = check_features(self, X, reset=True)
         Y, self._one_target = check_target(y, X.shape[0])
@@ -193,12 +202,13 @@ class SparseRLSClassifier(ClassifierMixin, SparseRLS):
         As for ``SparseRLSRegressor``.
     forced, forbidden, start, parents
         As for ``SparseRLSRegressor``.
-    loss : {"squared", "zero_one", "balanced", "absolute", "auc"}, default="squared"
-        What the search minimises: the squared residual, the error rate, the mean of the error
-        rates of the classes, or the share of pairs of a positive and a negative sample that are
-        ranked wrongly when both are left out (one minus the area under the ROC curve; two
-        classes, up to some thousands of samples; with splits: of the test parts, as
-        ``roc_auc_score`` has it). The squared loss is the fastest by far.
+    loss : str or ResidualLoss, default="squared"
+        What the search minimises: the squared residual ("squared"), the error rate ("zero_one"),
+        the mean of the error rates of the classes ("balanced"), or the share of pairs of a positive
+        and a negative sample that are ranked wrongly when both are left out ("auc": one minus the
+        area under the ROC curve; two classes, up to some thousands of samples; with splits: of the
+        test parts, as ``roc_auc_score`` has it). Residuals of the targets +1 and -1 may also
+        be judged as in ``SparseRLSRegressor``. The squared loss is the fastest by far.
     feature_groups, feature_costs, budget, stop, epsilon, pooled
         As for ``SparseRLSRegressor``.
     memory_budget, n_threads, callback, checkpoint
@@ -220,18 +230,19 @@ class SparseRLSClassifier(ClassifierMixin, SparseRLS):
     ('worst concave points', 'worst radius')
     """
 
-    _losses = ("squared", "zero_one", "balanced", "absolute", "auc")
+    _known = CLASSES
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = self.loss != "auc"
+        named = CLASSES.get(self.loss) if isinstance(self.loss, str) else None
+        tags.classifier_tags.multi_class = named is None or named.several
         return tags
 
     @fitting
     def fit(
         self,
         X: Any,
-        y: ArrayLike,
+        y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
     ) -> Self:
@@ -240,7 +251,8 @@ class SparseRLSClassifier(ClassifierMixin, SparseRLS):
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            Features of any real type, read as they are.
+            Features of any real type, read as they are. Or a source that is read in passes:
+            ``sparsepath.open("data/*.parquet", target="y")``, a Dask array or data frame.
         y : array of shape (n_samples,)
             Class labels of any kind.
         sample_weight : array of shape (n_samples,), optional
@@ -249,6 +261,8 @@ class SparseRLSClassifier(ClassifierMixin, SparseRLS):
             Samples that belong together and are left out together: ``cv="loo"`` then leaves out a
             group at a time, a number means folds of whole groups, and a splitter gets them.
         """
+        if is_source(X):
+            return fit_source(self, X, y, sample_weight, groups, classifier=True)
         given = Given.of(X, y, sample_weight=sample_weight, groups=groups)
         X = check_features(self, X, reset=True)
         labels = check_labels(y, X.shape[0])
@@ -259,9 +273,9 @@ class SparseRLSClassifier(ClassifierMixin, SparseRLS):
                 f"y has only one class ({labels[weights > 0][:1].tolist()[0]!r}); "
                 "at least two are needed."
             )
-        if len(self.classes_) > 2 and self.loss == "auc":
+        if len(self.classes_) > 2 and not self._criterion.several:
             raise InputError(
-                "Only binary classification is supported with loss='auc', and y has "
+                f"Only binary classification is supported with loss={self.loss!r}, and y has "
                 f"{len(self.classes_)} classes; use loss='balanced'."
             )
         Y = class_targets(codes, len(self.classes_))

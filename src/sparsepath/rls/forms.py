@@ -20,7 +20,7 @@ everything is plain NumPy: a first fit need not wait for a compiler to be loaded
 import os
 from dataclasses import dataclass
 
-from sparsepath.rls.criteria.losses import Loss
+from sparsepath.rls.criteria.losses import Criterion
 from sparsepath.rls.design import Design
 
 FORMS = ("auto", "fused", "bounds", "gram", "pass", "cache", "blocks")
@@ -47,7 +47,7 @@ class Form:
 def form_for(
     design: Design,
     *,
-    loss: str,
+    loss: Criterion,
     n_targets: int,
     steps: int,
     grouped: bool = False,
@@ -60,8 +60,8 @@ def form_for(
     ----------
     design : Design
         The data.
-    loss : str
-        The criterion's loss; the three forms are for "squared".
+    loss : Criterion
+        What it can: without bounds there is one form, P X in memory or columns as they come.
     n_targets, steps : int
         Targets; features to be chosen, as far as is known.
     grouped : bool
@@ -75,12 +75,12 @@ def form_for(
     numbers = m * n
     fits = 8 * n * (m + min(steps, n)) <= (default_memory() if memory is None else memory)
     large = numbers >= COMPILED_FROM
-    if loss != "squared":
+    if not loss.bounded:
         worth = asked == "cache" or numbers >= CACHE_FROM
-        cached = n_targets == 1 and Loss(loss).cached
+        cached = n_targets == 1 and loss.cached is not None
         if cached and fits and worth and asked != "blocks":
-            return Form("cache", f"loss {loss!r} has no bounds, and P X fits in memory")
-        return Form("blocks", f"loss {loss!r} has no bounds: every candidate from its column")
+            return Form("cache", f"loss {loss.name!r} has no bounds, and P X fits in memory")
+        return Form("blocks", f"loss {loss.name!r} has no bounds: every candidate from its column")
     if asked == "fused" and not grouped:
         return Form("fused", "asked for", large)
     if asked in ("cache", "blocks"):

@@ -26,6 +26,7 @@ from sparsepath.data.blocks import Floats
 from sparsepath.data.door import check_features, check_weights
 from sparsepath.errors import InputError
 from sparsepath.path import SelectionPath
+from sparsepath.rls.criteria.losses import Loss
 from sparsepath.rls.estimators import SparseRLSClassifier, SparseRLSRegressor
 from sparsepath.rls.surface import Surface
 
@@ -51,7 +52,7 @@ class _SparseKernelRLS(BaseEstimator):
         alpha: float | Sequence[float] = 1e-3,
         search: str = "forward",
         cv: Any = "loo",
-        loss: str = "squared",
+        loss: str | Loss = "squared",
         fit_intercept: bool = True,
         n_threads: int | None = None,
         callback: Callable[[SelectionPath], object] | None = None,

@@ -21,6 +21,7 @@ from sparsepath.data.blocks import Floats
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
 from sparsepath.rls.criteria.losses import ROOM
+from sparsepath.rls.criteria.residuals import SQUARED
 from sparsepath.rls.design import Design
 from sparsepath.rls.forms import form_for
 from sparsepath.rls.leave_one_out.additions import BoundFinder
@@ -152,7 +153,7 @@ class _Problems:
         alone = Threads(1)
         design = self._design(0, threads) if shared or count == 1 else None
         one = design if design is not None else self._design(0, threads)
-        form = form_for(one, loss="squared", n_targets=T, steps=k)
+        form = form_for(one, loss=SQUARED, n_targets=T, steps=k)
         small = one.n_samples * one.n_features <= COMPILED_NUMBERS and not one.sparse
         if form.name == "fused" and small:
             columns = None if design is None else columns_of(design, np.arange(design.n_features))

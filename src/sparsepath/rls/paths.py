@@ -11,13 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from sparsepath.data.blocks import Floats, row_blocks, turned
 from sparsepath.data.door import some_of
-from sparsepath.data.fingerprint import name_of
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError, warn_user
 from sparsepath.path import CUT, SelectionPath
 from sparsepath.rls.checkpoint import Checkpoint
 from sparsepath.rls.constraints import Constraints
-from sparsepath.rls.criteria.losses import COUNTING, Loss
+from sparsepath.rls.criteria.losses import Criterion, Loss
+from sparsepath.rls.criteria.residuals import SQUARED
 from sparsepath.rls.design import Design
 from sparsepath.rls.forms import FORMS, TURNED_FROM, Form, default_memory, form_for
 from sparsepath.rls.leave_one_out.additions import BoundFinder, CacheFinder, EveryFinder, Follower
@@ -25,14 +25,16 @@ from sparsepath.rls.leave_one_out.elimination import Elimination
 from sparsepath.rls.leave_one_out.fused import Fused
 from sparsepath.rls.leave_one_out.model import Finder, State
 from sparsepath.rls.pairs.model import LeavePairOut, PairModel, RankModel
-from sparsepath.rls.pairs.queries import DisagreementModel, QuerySums, pairs_weigh
+from sparsepath.rls.pairs.queries import DisagreementModel, QuerySums
 from sparsepath.rls.search import SEARCHES, Model, Trail
-from sparsepath.rls.splits.asked import Split, Splits, has_order, label_of, named
+from sparsepath.rls.splits.asked import Split, Splits, label_of, named
 from sparsepath.rls.splits.elimination import FoldElimination
 from sparsepath.rls.splits.losses import FoldLossModel
 from sparsepath.rls.splits.model import FoldModel
 from sparsepath.rls.splits.sums import SplitSums
 from sparsepath.rls.stopping import NoMistakes, Rule, StopRule, begun
+from sparsepath.rls.streamed.design import StreamDesign
+from sparsepath.rls.streamed.leave_one_out import Streamed
 from sparsepath.rls.update import Costs, Update
 from sparsepath.rls.wrappers.groups import Grouped
 from sparsepath.steps import Move
@@ -64,7 +66,7 @@ class Task:
     search: str = "forward"
     size: int = 1
     most: float = np.inf
-    loss: str = "squared"
+    loss: Criterion = SQUARED
     candidates: tuple[int, ...] = ()
     forced: tuple[int, ...] = ()
     start: tuple[int, ...] = ()
@@ -92,11 +94,13 @@ class Task:
 
     def name(self) -> str:
         """A short name for what decides the moves: equal moves, equal name."""
-        plain = (self.search, self.size, self.loss, self.candidates, self.forced, self.epsilon)
+        plain = (self.search, self.size, self.loss.key, self.candidates, self.forced, self.epsilon)
         more = (self.pooled, self.groups, self.start, sorted(self.parents.items()))
         digest = hashlib.blake2b(repr((*plain, *more)).encode(), digest_size=12)
         if self.queries is not None:
             digest.update(b"ranking" + self.queries.tobytes())
+        if self.splits is not None:
+            digest.update(label_of(self.splits).encode())
         for train, test in self.splits or ():
             digest.update(np.asarray(train).tobytes() + b"/" + np.asarray(test).tobytes())
         if self.costs is not None:
@@ -106,11 +110,7 @@ class Task:
     @property
     def criterion(self) -> str:
         """What the errors are: how samples are left out, and what is counted."""
-        what = "AUC" if self.loss == "auc" else self.loss.replace("_", "-")
-        if self.queries is not None:
-            what = "pairwise squared" if self.loss == "squared" else "ranking"
-        pairwise = self.queries is not None or self.loss == "auc"
-        how = "leave-pair-out" if pairwise else "leave-one-out"
+        how = "leave-pair-out" if self.loss.pairs else "leave-one-out"
         if self.splits is not None:
             how = label_of(self.splits)
         if self.queries is not None and self.splits is not None:
@@ -119,7 +119,7 @@ class Task:
             single = all(len(np.unique(queries[test])) == 1 for _, test in self.splits)
             if queries.any() and single and len(self.splits) > 1:
                 how = "leave-query-out"
-        return named(how, f"{what} error")
+        return named(how, self.loss.label)
 
 
 def make_design(
@@ -170,18 +170,8 @@ def counted(design: Design, Y: Floats, task: Task, *, quiet: bool = False) -> Ta
     w, one = design.weights, np.zeros(design.n_samples, dtype=np.intp)
     queries = one if task.queries is None else task.queries
     tests = [np.arange(design.n_samples)[np.asarray(test)] for _, test in task.splits]
-    if task.loss == "auc":
-        needed = "samples of both classes"
-        counts = [has_order(Y[test, 0], w[test], queries[test]) for test in tests]
-    elif task.loss == "disagreement":
-        needed = "two samples of the same query with different targets"
-        counts = [has_order(Y[test, 0], w[test], queries[test]) for test in tests]
-    elif task.queries is not None:
-        needed = "two samples of the same query"
-        counts = [pairs_weigh(w[test], queries[test]) > 0 for test in tests]
-    else:
-        needed = "samples of positive weight"
-        counts = [bool(w[test].sum() > 0) for test in tests]
+    needed = task.loss.needs
+    counts = [task.loss.can_judge(Y[test], w[test], queries[test]) for test in tests]
     if all(counts) and counts:
         return task
     if not any(counts):
@@ -202,23 +192,29 @@ def make_model(
     design: Design, Y: Floats, alpha: float, task: Task, sums: SplitSums | None = None
 ) -> Model:
     """The empty model, judged as the task asks; ``sums`` are those of ``make_sums``, if known."""
-    model: State | Fused | Elimination | FoldModel | LeavePairOut
+    model: State | Fused | Elimination | FoldModel | LeavePairOut | Streamed
     sums = make_sums(design, Y, task) if sums is None else sums
     if task.splits is None or sums is None:
         model = _left_out_singly(design, Y, alpha, task)
-    elif task.loss == "squared":
-        dropping = task.backward and not task.groups and task.form == "auto"
+    elif task.loss.by_sums:
+        plain = task.form == "auto" and not design.streamed
+        dropping = task.backward and not task.groups and plain
         kind = FoldElimination if dropping else FoldModel
         model = kind(design, Y, alpha, task.splits, task.pooled, sums)
-    elif task.loss in ("auc", "disagreement"):
+    elif task.loss.pairs:
         one = np.zeros(design.n_samples, dtype=np.intp)
         queries = one if task.queries is None else task.queries
         model = DisagreementModel(design, Y, alpha, task.pooled, sums, queries)
     else:
-        model = FoldLossModel(design, Y, alpha, task.splits, task.pooled, Loss(task.loss), sums)
+        model = FoldLossModel(design, Y, alpha, task.splits, task.pooled, _loss(task), sums)
     model.costs = task.costs
     if not task.groups:
         return model
+    if design.streamed and not isinstance(model, FoldModel):
+        raise InputError(
+            "feature_groups with leave-one-out need data in memory; use cv=10 for data that are "
+            "read in passes."
+        )
     if not isinstance(model, State | FoldModel):
         raise InputError("leaving out pairs goes with single columns, not with feature_groups.")
     return Grouped(model, [list(group) for group in task.groups])
@@ -226,19 +222,21 @@ def make_model(
 
 def _left_out_singly(
     design: Design, Y: Floats, alpha: float, task: Task
-) -> State | Fused | Elimination | LeavePairOut:
+) -> State | Fused | Elimination | LeavePairOut | Streamed:
     """The models without splits: samples, or pairs of samples, are left out one at a time."""
-    if task.queries is not None:
-        return RankModel(design, Y, alpha, task.loss)
-    if task.loss == "auc":
-        return PairModel(design, Y, alpha)
-    if task.backward and task.loss == "squared" and not task.groups and task.form == "auto":
-        return Elimination(design, Y, alpha, Loss(task.loss))
+    if isinstance(design, StreamDesign):
+        return Streamed(design, alpha, _loss(task), task.size)
+    if task.loss.pairs:  # of classes, or of queries
+        coded = task.loss.coded
+        return PairModel(design, Y, alpha) if coded else RankModel(design, Y, alpha, task.loss)
+    loss = _loss(task)
+    if task.backward and loss.bounded and not task.groups and task.form == "auto":
+        return Elimination(design, Y, alpha, loss)
     if task.form not in FORMS:
         raise InputError(f"form={task.form!r} is not known; use one of {', '.join(FORMS)}.")
     form = form_for(
         design,
-        loss=task.loss,
+        loss=loss,
         n_targets=Y.shape[1],
         steps=task.size,
         grouped=bool(task.groups),
@@ -252,10 +250,16 @@ def _left_out_singly(
         finder = _finder(form, task.size)
         if isinstance(finder, Follower) and not task.backward:
             finder.prepare(design)
-        model = State(design, Y, alpha, Loss(task.loss), finder)
+        model = State(design, Y, alpha, loss, finder)
         model.reserve(min(task.size, RESERVED))
     model.form = str(form)
     return model
+
+
+def _loss(task: Task) -> Loss:
+    """The criterion of a task without pairs."""
+    assert isinstance(task.loss, Loss)
+    return task.loss
 
 
 def _finder(form: Form, steps: int) -> Finder:
@@ -282,7 +286,7 @@ def run(
     keeper = None
     if checkpoint is not None:
         problem = {
-            "data": name_of(design.n_samples, design.marks, Y, design.weights),
+            "data": design.name(Y),
             "fit_intercept": design.fit_intercept,
             "standardize": design.standardize,
             "alpha": alpha,
@@ -403,9 +407,10 @@ def _adds(model: Model, update: Update) -> bool:
 
 def _tell_lost(model: Model, lost: list[int], design: Design, task: Task) -> None:
     """Say which columns the search begins without, or that it cannot begin."""
-    counted = design.weights > 0
-    trains = [int(counted[np.asarray(train)].sum()) for train, _ in task.splits or ()]
-    room = min(trains, default=int(counted.sum()) - 1) - int(design.fit_intercept)
+    trains = [
+        int(np.count_nonzero(design.weights[np.asarray(train)])) for train, _ in task.splits or ()
+    ]
+    room = min(trains, default=design.n_counted - 1) - int(design.fit_intercept)
     if task.backward and len(model.chosen) >= room:
         raise InputError(
             f"search='backward' begins with all columns, and {len(model.chosen) + len(lost)} are "
@@ -432,6 +437,8 @@ def _make_again(model: Model, trail: Trail, earlier: list[Move], *, exchanges: b
 def _rules(design: Design, Y: Floats, alpha: float, task: Task) -> list[Rule]:
     """The rules, told of the problem."""
     judging = any(isinstance(rule, StopRule) and rule.judges_additions for rule in task.rules)
+    if judging and design.streamed:
+        raise InputError("MaxT shuffles residuals and needs data in memory; use another rule.")
     if judging and task.backward:
         raise InputError("MaxT judges additions, and search='backward' makes none.")
     if judging and (task.groups or task.queries is not None):
@@ -440,7 +447,7 @@ def _rules(design: Design, Y: Floats, alpha: float, task: Task) -> list[Rule]:
             "without feature_groups, and not for ranking."
         )
     rules = [begun(rule, design, Y, alpha) for rule in task.rules]
-    return [*rules, NoMistakes(task.wanted)] if task.loss in COUNTING else rules
+    return [*rules, NoMistakes(task.wanted)] if task.loss.counts else rules
 
 
 def finish(
@@ -478,8 +485,9 @@ def data_of(trail: Trail, design: Design, y: ArrayLike) -> dict[str, Any]:
     return {
         "n_samples": design.n_samples,
         "n_features": design.n_features,
-        "fingerprint": name_of(design.n_samples, design.marks, y, design.weights),
+        "fingerprint": design.name(y),
         **({"form": trail.form} if trail.form else {}),
+        **design.record(),
     }
 
 

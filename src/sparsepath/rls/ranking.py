@@ -16,8 +16,9 @@ from sparsepath.errors import InputError, warn_user
 from sparsepath.path import SelectionPath
 from sparsepath.rls.base import SparseRLS
 from sparsepath.rls.criteria.losses import NO_DECISION
+from sparsepath.rls.criteria.table import QUERIES
 from sparsepath.rls.design import Design
-from sparsepath.rls.pairs.queries import LOSSES, Order, constant_within, standardize_within
+from sparsepath.rls.pairs.queries import Order, constant_within, standardize_within
 from sparsepath.rls.paths import Task
 from sparsepath.rls.search import Trail
 from sparsepath.running import Given, fitting
@@ -77,7 +78,7 @@ class SparseRankRLS(RegressorMixin, SparseRLS):
     ((1, 3), True)
     """
 
-    _losses = LOSSES
+    _known = QUERIES
     fit_intercept = True  # it cancels within pairs
     memory_budget = None
 
@@ -156,10 +157,6 @@ class SparseRankRLS(RegressorMixin, SparseRLS):
         weights = np.ones(X.shape[0])
         refuse_constant(Y, weights)
         return self._fit(X, Y, weights, Y[:, 0], given)
-
-    @property
-    def _yardstick(self) -> str:
-        return "ranking" if self.loss == "squared" else "disagreement"
 
     def _warn_column(self) -> None:
         from sklearn.exceptions import DataConversionWarning

@@ -20,7 +20,9 @@ from sparsepath.data.door import (
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
 from sparsepath.path import SelectionPath
-from sparsepath.rls.criteria.losses import COUNTING, LOSSES, class_targets
+from sparsepath.rls.criteria.counts import class_targets
+from sparsepath.rls.criteria.losses import Criterion, Loss
+from sparsepath.rls.criteria.table import CLASSES, criterion_of
 from sparsepath.rls.design import Design
 from sparsepath.rls.paths import Task, counted, finish, make_design, make_model
 from sparsepath.rls.search import Model, Trail
@@ -122,7 +124,7 @@ def rls_state(
     y: ArrayLike,
     *,
     alpha: float = 1.0,
-    loss: str = "squared",
+    loss: str | Loss = "squared",
     cv: Any = "loo",
     fit_intercept: bool = True,
     standardize: bool = True,
@@ -160,15 +162,13 @@ def rls_state(
     >>> update.feature, state.chosen
     (2, [2])
     """
-    known = (*LOSSES, "auc")
-    if loss not in known:
-        raise InputError(f"loss={loss!r}; use one of {', '.join(known)}.")
+    criterion = criterion_of(loss, CLASSES)
     if not 0 <= alpha < np.inf:
         raise InputError(f"alpha={alpha!r}; the penalty must be a finite number, zero or more.")
     door = BaseEstimator()
     X = check_features(door, X, reset=True)
     weights = check_weights(sample_weight, X.shape[0])
-    Y = _coded(y, weights, loss) if loss in COUNTING else check_target(y, X.shape[0])[0]
+    Y = _coded(y, weights, criterion) if criterion.coded else check_target(y, X.shape[0])[0]
     parameters = {
         "alpha": alpha,
         "loss": loss,
@@ -185,26 +185,26 @@ def rls_state(
             X,
             y,
             groups,
-            classifier=loss in COUNTING,
-            leave_one_out=leaves_out_singly(loss, weights, pooled=False),
+            classifier=criterion.coded,
+            leave_one_out=leaves_out_singly(criterion, weights, pooled=False),
         )
-        task = counted(design, Y, Task(loss=loss, form="bounds", splits=splits))
+        task = counted(design, Y, Task(loss=criterion, form="bounds", splits=splits))
         model = make_model(design, Y, alpha, task)
         about = {"method": "rls-state", "parameters": parameters}
         yield RLSState(model, design, task, y, getattr(door, "feature_names_in_", None), about)
 
 
-def _coded(y: Any, weights: Floats, loss: str) -> Floats:
+def _coded(y: Any, weights: Floats, loss: Criterion) -> Floats:
     """Class labels as targets +-1."""
     if np.ndim(y) > 1 and np.shape(y)[1] > 1:
         raise InputError(
-            f"loss={loss!r} counts mistakes: give y as one class label for each sample; it has "
-            f"{np.shape(y)[1]} columns."
+            f"loss={loss.name!r} counts mistakes: give y as one class label for each sample; it "
+            f"has {np.shape(y)[1]} columns."
         )
     labels = check_labels(y, len(weights))
     classes, codes = np.unique(labels, return_inverse=True)
     counted = len(np.unique(codes[weights > 0]))
-    if counted < 2 or (loss == "auc" and len(classes) > 2):
-        needed = "two classes" if loss == "auc" else "at least two classes"
-        raise InputError(f"loss={loss!r} needs {needed}; y has {counted}.")
+    if counted < 2 or (len(classes) > 2 and not loss.several):
+        needed = "at least two classes" if loss.several else "two classes"
+        raise InputError(f"loss={loss.name!r} needs {needed}; y has {counted}.")
     return class_targets(codes, len(classes))

@@ -387,7 +387,7 @@ class CacheFinder(Follower):
 
         For a loss without a loop over P X, and for several targets, from the columns.
         """
-        if not (state.loss.cached and state.n_targets == 1):
+        if state.loss.cached is None or state.n_targets > 1:
             return EveryFinder().best(state, allowed)
         design = state.design
         change, new = self._bring_up(state)

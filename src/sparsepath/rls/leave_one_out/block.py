@@ -8,16 +8,16 @@ those of ``model.py``; W holds the candidates at hand, z in its derivation.
 
 import copy
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.data.blocks import Floats, RowBlock, products
-from sparsepath.rls.criteria.losses import ROOM, SQUARED, Loss, per_weight
-
-if TYPE_CHECKING:
-    from sparsepath.rls.leave_one_out.cache import Cache
+from sparsepath.rls.criteria.loops import Vectors
+from sparsepath.rls.criteria.losses import ROOM, Loss, per_weight
+from sparsepath.rls.criteria.residuals import SQUARED
+from sparsepath.rls.leave_one_out.cache import BATCH, Cache
 
 STRIP = 4096  # rows scored at once: a few candidates' worth stays in cache
 MANY = 8  # candidates from which a product of matrices is faster than the compiled loop
@@ -89,7 +89,7 @@ class Rows:
         P X in memory, for a search that keeps it.
     """
 
-    cache: "Cache"
+    cache: Cache
 
     def __init__(
         self,
@@ -107,7 +107,7 @@ class Rows:
         self.even = bool(np.all(g == 1.0))
         self._large = compiled
         self.is_compiled = compiled and Y.shape[1] == 1
-        self._squared = self.is_compiled and loss.name == "squared"
+        self._squared = self.is_compiled and loss.bounded
 
     def begin(
         self, y_mean: Floats, y_left: Floats, total_weight: float, fit_intercept: bool
@@ -115,7 +115,7 @@ class Rows:
         """The empty model: r = P0 y, p = 1 less the intercept's share, no columns in Z."""
         g = self.g
         self.r = np.asfortranarray(g[:, None] * (self.Y - y_mean - y_left))
-        self._plain = g * g / total_weight if self.loss.name == "balanced" else self.v
+        self._plain = g * g / total_weight if self.loss.balanced else self.v
         self.share = per_weight(g, self._plain)
         self.p = 1.0 - g * g / total_weight if fit_intercept else np.ones(len(g))
         self._Z = np.empty((len(g), 8), order="F")
@@ -126,6 +126,14 @@ class Rows:
         self.released = np.zeros(len(g))
         self._mixed, self._losses = np.zeros((2, len(g) if self.is_compiled else 0))
         self.u = np.empty((len(g) if self._squared else 0, 1))
+
+    def extend(self, Z: Floats, a: Floats) -> None:
+        """More columns of Z, and what they do to r and p; for rows that keep nothing else."""
+        self.reserve(self.size + Z.shape[1])
+        self._Z[:, self.size : self.size + Z.shape[1]] = Z
+        self.size += Z.shape[1]
+        self.r -= Z @ a
+        self.p -= np.einsum("ij,ij->i", Z, Z)
 
     def reserve(self, size: int) -> None:
         """Make room for this many columns of Z; what is not used takes no memory."""
@@ -303,6 +311,11 @@ class Rows:
         out[full] = np.inf
         return out
 
+    @property
+    def vectors(self) -> Vectors:
+        """The model as it stands, for the loops of a loss; one target."""
+        return Vectors(self.Y[:, 0], self.r[:, 0], self.p, self.g, self.v)
+
     def _given(self, part: slice, squared: bool) -> tuple[Loss, tuple[Floats, Floats, Floats]]:
         loss, v = (SQUARED, self._plain) if squared else (self.loss, self.v)
         return loss, (self.g[part], v[part], self.Y[part])
@@ -403,11 +416,8 @@ class Rows:
             given = (r, self.p, self.share, self.g, self.v, about, ROOM)
             sums = measure(*given, self._losses, u)
             self.weighed = Weighed(*np.array(sums[5:])[:, None])
-        elif self.is_compiled and self.loss.counts:
-            from sparsepath.rls.leave_one_out.compiled import measure_wrong
-
-            y, r = self.Y[:, 0], self.r[:, 0]
-            sums = measure_wrong(y, r, self.p, self.g, self.v, about, blur, ROOM, self._losses)
+        elif self.is_compiled and self.loss.cached is not None:
+            sums = self.loss.cached.measure(self.vectors, about, blur, ROOM, self._losses)
         if sums is not None:
             total, tight, squared, around, slope = sums[:5]
             return Measured(total, tight, np.array([squared]), around, slope)
@@ -415,7 +425,7 @@ class Rows:
         p = np.maximum(self.p, ROOM)
         loss, vectors = self._given(slice(None), False)
         self._losses = loss.weighted(residuals, p, *vectors, blur)
-        if self.loss.name == "squared":
+        if self.loss.bounded:
             self._weigh()
         off = self._losses - about * self.v
         whole, squares = float(self._losses.sum()), np.einsum("ij,ij->j", self.r, self.r)
@@ -487,20 +497,25 @@ class Rows:
     # P X in memory ------------------------------------------------------------------------------
 
     def fill_cache(self, means: Floats, scales: Floats, t: Floats) -> None:
-        """Compute P X, with t = X'Z."""
-        from sparsepath.rls.leave_one_out.cache import Cache
-
-        self.cache = Cache(self, means, scales, t)
+        """Compute P X, with t = X'Z; for a loss that has loops over it."""
+        assert self.loss.cached is not None
+        self.cache = Cache(self.loss.cached, self.live, self.Y[:, 0])
+        for i in range(0, len(self.live), BATCH):
+            part = self.live[i : i + BATCH]
+            self.load(part, means[part], scales[part])
+            self.project(np.asfortranarray(t[part].T))
+            self.cache.put(i, self.W)
 
     def score_cached(
         self, change: str, new: Floats, tau: Floats, inverse: Floats, blur: Floats
     ) -> Floats:
         """This block's share with every feature added; see ``Cache.score``."""
-        return self.cache.score(self, change, new, tau, inverse, blur)
+        q = self.Z[:, -1] if change == "add" else self.released
+        return self.cache.score(self.vectors, q, change != "none", new, tau, inverse, blur)
 
     def squares_cached(self, features: NDArray[np.intp], tau: Floats, inverse: Floats) -> Floats:
         """The same of the squared criterion for some; see ``Cache.squares``."""
-        return self.cache.squares(self, features, tau, inverse)
+        return self.cache.squares(self.vectors, self.share, features, tau, inverse)
 
     def _dot(self, V: Floats) -> Floats:
         if len(self.live) == self.block.shape[1]:

@@ -4,16 +4,12 @@ The letters are those of ``model.py``. Rows of the cache are columns of X, less 
 chosen ones, contiguous along the samples.
 """
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.data.blocks import Floats
+from sparsepath.rls.criteria.loops import Loops, Pending, Trials, Vectors
 from sparsepath.rls.criteria.losses import ROOM
-
-if TYPE_CHECKING:
-    from sparsepath.rls.leave_one_out.block import Rows
 
 BATCH = 32  # columns of P X computed at once
 
@@ -21,105 +17,77 @@ BATCH = 32  # columns of P X computed at once
 class Cache:
     """P X of one block of rows, one row per feature that is not constant.
 
-    For the losses that count, the rows take on the signs of the target. Rows of zeros make their
+    The rows take on the signs of the target if the loss asks for it. Rows of zeros make their
     number a multiple of what the compiled loop takes at once.
 
     Parameters
     ----------
-    rows : Rows
-        The block of rows; W of it is used as a workplace.
-    means, scales : arrays of shape (n,)
-        Of the columns.
-    t : array of shape (n, k)
-        X'Z.
+    loops : Loops
+        Those of the loss.
+    live : array of int
+        The features that are not constant.
+    y : array of shape (m,)
+        The signs of the target.
     """
 
-    def __init__(self, rows: "Rows", means: Floats, scales: Floats, t: Floats) -> None:
-        from sparsepath.rls.leave_one_out.compiled import AT_ONCE
+    def __init__(self, loops: Loops, live: NDArray[np.intp], y: Floats) -> None:
+        from sparsepath.rls.criteria.compiled import AT_ONCE
 
-        n = len(rows.live)
-        signs = rows.Y[:, 0] if rows.loss.counts else 1.0
-        self._columns = np.zeros((n + -n % AT_ONCE, len(rows.g)))
-        self._pending: tuple[Floats, Floats] | None = None
-        for i in range(0, n, BATCH):
-            part = rows.live[i : i + BATCH]
-            rows.load(part, means[part], scales[part])
-            rows.project(np.asfortranarray(t[part].T))
-            np.multiply(rows.W.T, signs, out=self._columns[i : i + len(part)])
+        n = len(live)
+        self._loops, self._live = loops, live
+        self._signs = y if loops.signed else 1.0
+        self._columns = np.zeros((n + -n % AT_ONCE, len(y)))
+        self._pending: Pending = None
+
+    def put(self, first: int, W: Floats) -> None:
+        """Columns of P X, from a place among those that are not constant on."""
+        np.multiply(W.T, self._signs, out=self._columns[first : first + W.shape[1]])
 
     def score(
-        self, rows: "Rows", change: str, new: Floats, tau: Floats, inverse: Floats, blur: Floats
+        self,
+        rows: Vectors,
+        q: Floats,
+        changed: bool,
+        new: Floats,
+        tau: Floats,
+        inverse: Floats,
+        blur: Floats,
     ) -> Floats:
         """Bring P X up to the last change and return the block's share with each feature added.
 
-        ``new`` holds the products of the columns with the column of Z that came or went. The loss
-        is one that says it is ``cached``.
+        ``q`` is the column of Z that came or went, ``new`` its products with all columns.
         """
-        n = len(rows.live)
+        n = len(self._live)
         given = np.zeros((4, len(self._columns)))
-        given[:, :n] = np.take([new, tau, inverse, blur], rows.live, axis=1)
-        q = rows.Z[:, -1] if change == "add" else rows.released
-        score = self._count if rows.loss.counts else self._sum
+        given[:, :n] = np.take([new, tau, inverse, blur], self._live, axis=1)
         shares = np.full(len(new), np.inf)
-        shares[rows.live] = score(rows, change != "none", q, *given)[:n]
+        found, self._pending = self._loops.score(
+            self._columns, self._pending, changed, rows, Trials(q, *given), ROOM
+        )
+        shares[self._live] = found[:n]
         return shares
 
     def squares(
-        self, rows: "Rows", features: NDArray[np.intp], tau: Floats, inverse: Floats
+        self,
+        rows: Vectors,
+        share: Floats,
+        features: NDArray[np.intp],
+        tau: Floats,
+        inverse: Floats,
     ) -> Floats:
         """The block's share of the squared criterion with each of some features added.
 
-        As P X stands since ``score``; for the losses that count.
+        As P X stands since ``score``; ``share`` is what the square of r / p weighs.
         """
         from sparsepath.rls.leave_one_out.compiled import sum_squares
 
-        out, r = np.empty(len(features)), rows.Y[:, 0] * rows.r[:, 0]
-        places = np.searchsorted(rows.live, features)
+        out, r = np.empty(len(features)), self._signs * rows.r
+        places = np.searchsorted(self._live, features)
         for i in range(0, len(places), BATCH):
             part = slice(i, i + BATCH)
             Z = self._columns[places[part]]
             if self._pending is not None:
                 q, new = self._pending
                 Z -= np.outer(new[places[part]], q)
-            sum_squares(Z, r, rows.p, rows.share, tau[part], inverse[part], ROOM, out[part])
-        return out
-
-    def _count(
-        self,
-        rows: "Rows",
-        changed: bool,
-        q: Floats,
-        new: Floats,
-        tau: Floats,
-        inverse: Floats,
-        blur: Floats,
-    ) -> Floats:
-        from sparsepath.rls.leave_one_out.compiled import count_wrong, count_wrong_writing
-
-        out, signs = np.empty(len(new)), rows.Y[:, 0]
-        q, r, g = signs * q, signs * rows.r[:, 0], rows.g
-        earlier = (q, np.zeros(len(new))) if self._pending is None else self._pending
-        # Every other change is left to be made with the next: writing takes as long as reading.
-        write = changed and self._pending is not None
-        count = count_wrong_writing if write else count_wrong
-        count(self._columns, *earlier, q, new, r, rows.p, g, rows.v, tau, inverse, blur, ROOM, out)
-        if changed:
-            self._pending = None if write else (q, new)
-        return out
-
-    def _sum(
-        self,
-        rows: "Rows",
-        changed: bool,
-        q: Floats,
-        new: Floats,
-        tau: Floats,
-        inverse: Floats,
-        blur: Floats,
-    ) -> Floats:
-        from sparsepath.rls.leave_one_out.compiled import sum_absolute
-
-        out, r = np.empty(len(new)), rows.r[:, 0]
-        v = np.divide(rows.v, rows.g, where=rows.g > 0, out=np.zeros(len(rows.g)))
-        sum_absolute(self._columns, q, new, r, rows.p, v, tau, inverse, ROOM, out)
+            sum_squares(Z, r, rows.p, share, tau[part], inverse[part], ROOM, out[part])
         return out

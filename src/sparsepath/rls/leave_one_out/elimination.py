@@ -195,7 +195,7 @@ class Elimination:
         self._place = np.zeros(self.design.n_features, dtype=np.intp)
         self._place[self._features] = np.arange(k)
         self._first = self._place.copy()
-        self._compiled = self.loss.name == "squared" and k * m >= COMPILED_FROM
+        self._compiled = self.loss.bounded and k * m >= COMPILED_FROM
         self._pending = None
         self._gone: list[Floats] = []
         X = columns_of(self.design, self._features)

@@ -44,7 +44,7 @@ def best_removal(
     chosen = np.array(state.chosen, dtype=np.intp)
     directions, tau = state.removals()
     places = np.flatnonzero(allowed)
-    if state.loss.name != "squared" or len(places) <= BATCH:
+    if not state.loss.bounded or len(places) <= BATCH:
 
         def second(tied: NDArray[np.intp]) -> Second:
             where = np.array([state.chosen.index(i) for i in tied], dtype=np.intp)

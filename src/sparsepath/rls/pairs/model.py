@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 
 from sparsepath.data.blocks import Floats
 from sparsepath.errors import InputError
-from sparsepath.rls.criteria.losses import NO_DECISION, ROOM, reach_of
+from sparsepath.rls.criteria.losses import NO_DECISION, ROOM, Criterion, reach_of
 from sparsepath.rls.design import Design
 from sparsepath.rls.leave_one_out.model import COLLINEAR, OFF_CENTRE, VANISHED
 from sparsepath.rls.splits.losses import KEPT_OF_SPARSE
@@ -358,16 +358,16 @@ class RankModel(LeavePairOut):
         As for ``LeavePairOut``; all samples have the weight one.
     alpha : float
         The penalty beside the sum over all pairs.
-    loss : {"squared", "disagreement"}
-        The mean over pairs of (e_i - e_j)^2 / 2, which for independent errors is their variance:
-        the scale of a squared error per sample (of the empty model it is the variance of y, with
-        m - 1); or the share of pairs with different targets that are put in the wrong order, where
-        one that the scores do not tell apart counts half.
+    loss : Criterion
+        If it does not count, the mean over pairs of (e_i - e_j)^2 / 2, which for independent errors
+        is their variance: the scale of a squared error per sample (of the empty model it is the
+        variance of y, with m - 1). If it does, the share of pairs with different targets that are
+        put in the wrong order, where one that the scores do not tell apart counts half.
     """
 
     _instead = "splits (cv=10)"
 
-    def __init__(self, design: Design, Y: Floats, alpha: float, loss: str) -> None:
+    def __init__(self, design: Design, Y: Floats, alpha: float, loss: Criterion) -> None:
         m = design.n_samples
         if m < FEWEST_RANKED:
             raise InputError(
@@ -379,7 +379,7 @@ class RankModel(LeavePairOut):
 
     @property
     def counts(self) -> bool:
-        return self.loss != "squared"
+        return self.loss.counts
 
     @property
     def _final_alpha(self) -> float:

@@ -27,13 +27,13 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from sparsepath.data.blocks import Floats
-from sparsepath.rls.criteria.losses import NO_DECISION, SQUARED
+from sparsepath.rls.criteria.losses import NO_DECISION
+from sparsepath.rls.criteria.pairs import pairs_weigh
+from sparsepath.rls.criteria.residuals import SQUARED
 from sparsepath.rls.design import CONSTANT, Design
 from sparsepath.rls.splits.asked import Split
 from sparsepath.rls.splits.losses import FoldLossModel
 from sparsepath.rls.splits.sums import ROWS_AT_ONCE, SplitSums
-
-LOSSES = ("squared", "disagreement")
 
 Codes = NDArray[np.intp]
 
@@ -55,12 +55,6 @@ def standardize_within(design: Design, queries: Codes) -> None:
     factors = np.ones(design.n_features)
     factors[live] = np.sqrt(total @ total / QuerySums.over_all(design, queries)[live])
     design.rescale(factors)
-
-
-def pairs_weigh(weights: Floats, queries: Codes) -> float:
-    """The weight of all ordered pairs of samples of the same query: i, j and j, i are two."""
-    total = np.bincount(queries, weights) if len(queries) else np.zeros(1)
-    return float(total @ total - weights @ weights)
 
 
 class QuerySums(SplitSums):

@@ -28,6 +28,7 @@ from sklearn import model_selection as ms
 
 from sparsepath.data.blocks import Floats
 from sparsepath.errors import InputError
+from sparsepath.rls.criteria.losses import Criterion
 
 Split = tuple[NDArray[np.intp], NDArray[np.intp]]
 DEFAULT_FOLDS = 5  # of scikit-learn's cv=None
@@ -114,14 +115,14 @@ def read_splits(
     return Splits(tuple(pairs), _named_by(splitter, pairs) or _shape(pairs, m))
 
 
-def leaves_out_singly(loss: str, weights: Floats, *, pooled: bool) -> bool:
+def leaves_out_singly(loss: Criterion, weights: Floats, *, pooled: bool) -> bool:
     """Whether a mean over test parts of one sample is the leave-one-out criterion.
 
     There the losses are weighed by the samples' weights, which a mean over parts does not do
     unless it is pooled; and a single sample has no area under a curve.
     """
     positive = weights[weights > 0]
-    return loss != "auc" and (pooled or bool(np.all(positive == positive[0])))
+    return not loss.pairs and (pooled or bool(np.all(positive == positive[0])))
 
 
 def _splitter(
@@ -276,15 +277,6 @@ def _shape(pairs: Sequence[Split], m: int) -> str:
 
 
 # Parts that count, and how far they repeat each other ---------------------------------------------
-
-
-def has_order(y: Floats, weights: Floats, queries: NDArray[np.intp]) -> bool:
-    """Whether two samples of some weight in the same query have different targets."""
-    counted = weights > 0
-    y, queries = y[counted], queries[counted]
-    order = np.lexsort((y, queries))
-    y, queries = y[order], queries[order]
-    return bool(np.any((queries[1:] == queries[:-1]) & (y[1:] != y[:-1])))
 
 
 def overlap(tests: Sequence[NDArray[np.intp]], weights: Floats) -> float:

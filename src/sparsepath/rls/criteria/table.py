@@ -1,0 +1,66 @@
+"""The criteria by name: the one place where a name is asked for."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from sparsepath.errors import InputError
+from sparsepath.rls.criteria.counts import Balanced, ZeroOne
+from sparsepath.rls.criteria.losses import Criterion, Loss, ResidualLoss
+from sparsepath.rls.criteria.pairs import AUC, Disagreement, PairwiseSquared
+from sparsepath.rls.criteria.residuals import SQUARED, Absolute, Huber, LogCosh
+
+
+def _named(*criteria: Criterion) -> dict[str, Criterion]:
+    return {criterion.name: criterion for criterion in criteria}
+
+
+NUMBERS = _named(SQUARED, Absolute(), Huber(), LogCosh())
+CLASSES = {**NUMBERS, **_named(ZeroOne(), Balanced(), AUC())}
+QUERIES = _named(PairwiseSquared(), Disagreement())
+
+
+def criterion_of(loss: Any, known: Mapping[str, Criterion]) -> Criterion:
+    """The criterion that is meant: one of those ``known`` by its name, or an object of that kind.
+
+    >>> criterion_of("huber", NUMBERS)
+    huber(delta=1.35)
+    """
+    if isinstance(loss, str) and loss in known:
+        return known[loss]
+    if isinstance(loss, Criterion):
+        return _checked(loss, known)
+    hint = "" if known is QUERIES else ", or a ResidualLoss such as Huber(2.0)"
+    raise InputError(f"loss={loss!r}; use one of {', '.join(known)}{hint}.")
+
+
+def _checked(loss: Criterion, known: Mapping[str, Criterion]) -> Criterion:
+    """An object that is of a kind that is known, or a loss of the user's own with all it needs."""
+    if type(loss) in map(type, known.values()):
+        return loss
+    lacks = ""
+    if not isinstance(loss, Loss) or known is QUERIES:
+        lacks = f"a use here, where the criteria are {', '.join(known)}"
+    elif loss.coded and known is NUMBERS:
+        lacks = "a use for numbers: it is coded, for classes"
+    elif not loss.name:
+        lacks = "a name"
+    elif loss.bounded or loss.by_sums:
+        lacks = "bounds and sums of its own; bounded and by_sums are for the squared loss alone"
+    elif isinstance(loss, ResidualLoss):
+        lacks = _missing(loss)
+    if lacks:
+        raise InputError(f"the loss {type(loss).__name__} lacks {lacks}.")
+    return loss
+
+
+def _missing(loss: ResidualLoss) -> str:
+    """What the answer of ``of`` to a few residuals lacks."""
+    e = np.array([[-2.0, -1.0, 0.0], [0.5, 1.0, 4.0]])
+    cost = np.asarray(loss.of(e.copy()), dtype=np.float64)
+    if cost.shape != e.shape:
+        return f"a cost for each residual: of() made shape {cost.shape} of shape {e.shape}"
+    if not np.isfinite(cost).all():
+        return "finite costs: of() made NaN or infinity of residuals from -2 to 4"
+    return ""
