@@ -253,13 +253,14 @@ def compare(
     parts = parts_of(validation, X, y, groups, weights, classes=classes)
     columns = getattr(X, "columns", None) if feature_names is None else feature_names
     names = NumberedNames(X.shape[1]) if columns is None else tuple(map(str, columns))
+    for name, estimator in estimators.items():
+        check_predicts(estimator)
+        if is_classifier(estimator) != classes:
+            raise InputError(f"{name} and {next(iter(estimators))} do not do the same task.")
     found: list[Contestant] = []
     passed: dict[str, str] = {}
 
     def run(name: str, estimator: Any) -> None:
-        if is_classifier(estimator) != classes:
-            raise InputError(f"{name} and {next(iter(estimators))} do not do the same task.")
-        check_predicts(estimator)
         if time.perf_counter() + known.get(name, 0.0) > deadline:
             passed[name] = f"it would take longer than the {budget:g} s given"
             return
