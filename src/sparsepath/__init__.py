@@ -67,6 +67,7 @@ if TYPE_CHECKING:
         SparseRLSRegressor,
         rls_state,
     )
+    from sparsepath.saved import SavedModel, load_model
     from sparsepath.steps import Exchange, Move, Step
 
 _HOMES = {
@@ -100,6 +101,7 @@ _HOMES = {
     "PathComparison": "path_comparison",
     "PathWarning": "errors",
     "ReducedRankKernelRidge": "kernel_machines",
+    "SavedModel": "saved",
     "SelectionPath": "path",
     "SparseKernelRLSClassifier": "rls",
     "SparseKernelRLSRegressor": "rls",
@@ -117,6 +119,7 @@ _HOMES = {
     "compare_paths": "path_comparison",
     "grafting_path": "grafting",
     "honest_error": "judging",
+    "load_model": "saved",
     "mutual_information": "information",
     "open": "data.sources",
     "permutation_null": "judging",
@@ -155,6 +158,7 @@ __all__ = [
     "PathComparison",
     "PathWarning",
     "ReducedRankKernelRidge",
+    "SavedModel",
     "SelectionPath",
     "SparseKernelRLSClassifier",
     "SparseKernelRLSRegressor",
@@ -172,6 +176,7 @@ __all__ = [
     "compare_paths",
     "grafting_path",
     "honest_error",
+    "load_model",
     "mutual_information",
     "open",
     "permutation_null",

@@ -17,7 +17,7 @@ from sparsepath.errors import InputError
 from sparsepath.faces.parameters import positive
 from sparsepath.faces.targets import RegressorFace, dense, weights_of
 from sparsepath.kernel_machines.lssvm import Block, gaussian_kernel, residuals, squared_distances
-from sparsepath.running import Predictor
+from sparsepath.running import Formula, Gaussian, Predictor
 
 GAMMAS = np.logspace(-1, 6, 15)
 WIDTHS = np.logspace(-1, 4, 11)  # of the mean squared distance of two samples
@@ -75,6 +75,11 @@ class KernelModel(Predictor):
         part = part if isinstance(part, np.ndarray) else part.toarray()
         Z = (part - self.mean) / self.scale
         return gaussian_kernel(Z, self.support, self.sigma2) @ self.dual + self.bias
+
+    def formula(self) -> Formula:
+        units = Gaussian(self.support, np.full(len(self.support), 1.0 / self.sigma2))
+        slopes = np.zeros((len(self.columns), len(self.bias)))
+        return Formula(self.columns, self.mean, self.scale, slopes, self.bias, units, self.dual)
 
 
 class _KernelMachine(BaseEstimator):
