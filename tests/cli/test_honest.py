@@ -5,6 +5,7 @@ import json
 import sys
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import joblib
 import numpy as np
@@ -178,19 +179,18 @@ def test_numbers_that_tell_nothing_are_refused(run: Run, files) -> None:
 
 def interrupted_after(fits: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl-C in the middle of a search, after so many whole ones."""
-    from sparsepath.rls.leave_one_out.fused import Fused
+    from sparsepath import SparseRLSRegressor
 
-    add, count = Fused.apply_update, 0
+    search, count = SparseRLSRegressor._fit, 0
 
-    def impatient(self: Fused, update: object) -> None:
+    def impatient(self: SparseRLSRegressor, *given: Any) -> object:
         nonlocal count
-        count += len(self.chosen) == 2
+        count += 1
         if count == fits + 1:
-            count += 1
             raise KeyboardInterrupt
-        add(self, update)
+        return search(self, *given)
 
-    monkeypatch.setattr(Fused, "apply_update", impatient)
+    monkeypatch.setattr(SparseRLSRegressor, "_fit", impatient)
 
 
 def test_ctrl_c_in_the_validation_keeps_the_path(run: Run, files, tmp_path, monkeypatch) -> None:

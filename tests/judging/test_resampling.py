@@ -274,19 +274,17 @@ def test_groups_reach_the_fit():
 
 
 def test_interrupted_repetitions_keep_whole_ones_only(monkeypatch):
-    from sparsepath.rls.leave_one_out.fused import Fused
-
     X = np.random.default_rng(0).standard_normal((40, 3))
-    add, steps = Fused.apply_update, 0
+    search, fits = SparseRLSRegressor._fit, 0
 
-    def impatient(self, update):
-        nonlocal steps
-        steps += 1
-        if steps % 8 == 0:  # in the middle of the fourth search: two steps each
+    def impatient(self, *given):
+        nonlocal fits
+        fits += 1
+        if fits % 4 == 0:
             raise KeyboardInterrupt
-        add(self, update)
+        return search(self, *given)
 
-    monkeypatch.setattr(Fused, "apply_update", impatient)
+    monkeypatch.setattr(SparseRLSRegressor, "_fit", impatient)
     model = SparseRLSRegressor(2)
     assert len(permutation_null(model, X, X[:, 0], 9).null_errors) == 2
     assert stability(model, X, X[:, 0], 10).n_runs == 3

@@ -334,7 +334,8 @@ def _at_once(
     judging = any(isinstance(rule, StopRule) and rule.judges_additions for rule in task.rules)
     bound = task.forced or task.start or task.parents or task.groups or task.costs or judging
     plain = task.search == "forward" and task.loss is SQUARED and task.form == "auto"
-    if bound or not plain or task.splits is not None or task.queries is not None:
+    parted = task.splits is not None or task.queries is not None
+    if design.streamed or bound or not plain or parted:
         return False
     given = {"loss": task.loss, "n_targets": Y.shape[1], "steps": task.size}
     form = form_for(design, memory=task.memory, **given)
