@@ -175,8 +175,7 @@ class SparseRLSRegressor(RegressorMixin, SparseRLS):
         self, X: Any, y: Any, given: Any, repetitions: Sequence[Repetition]
     ) -> Iterator[Searched] | None:
         """What repetitions of the search leave, all at once; see ``judging.repeating``."""
-        self._check_parameters()
-        self._most()
+        self._check_asked()
         X = check_features(self, X, reset=True)
         return search_many(self, X, check_target(y, X.shape[0])[0], given, repetitions)
 
@@ -285,8 +284,7 @@ class SparseRLSClassifier(ClassifierMixin, SparseRLS):
         self, X: Any, y: Any, given: Any, repetitions: Sequence[Repetition]
     ) -> Iterator[Searched] | None:
         """What repetitions of the search leave, all at once; see ``judging.repeating``."""
-        self._check_parameters()
-        self._most()
+        self._check_asked()
         X = check_features(self, X, reset=True)
         classes, codes = np.unique(check_labels(y, X.shape[0]), return_inverse=True)
         return search_many(self, X, class_targets(codes, len(classes)), given, repetitions)
