@@ -90,6 +90,7 @@ def fit_source(
             found = fitting.honest(design, parting, loss, search, settled.path_.sizes)
     if found is not None:
         path = attach(settled.path_, found)
+        path.data.update(design.record())  # with the passes of the searches without a fold
         settled.honest_ = told(found, path.settle(estimator.choose), estimator.choose)
         settled.path_ = settled.paths_[settled.alpha_] = path
         settled._take(settled.honest_.size)
