@@ -3,11 +3,13 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from sparsepath.arrays import Floats
 from sparsepath.data.door import (
     check_features,
+    check_labels,
     check_target,
     check_weights,
     refuse_constant,
@@ -269,7 +271,7 @@ class SparseRLSClassifier(ClassifierFace, SparseRLS):
         self._check_asked()
         X = check_features(self, X, reset=True)
         classes, codes = np.unique(check_labels(y, X.shape[0]), return_inverse=True)
-        return search_many(self, X, class_targets(codes, len(classes)), given, repetitions)
+        return search_many(self, X, coded(codes, len(classes)), given, repetitions)
 
     def _set_model(self, coef: Floats, intercept: Floats) -> None:
         self.coef_, self.intercept_ = coef, intercept
