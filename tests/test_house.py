@@ -30,8 +30,9 @@ LAYERS = [
     ["export"],
     ["running"],
     ["judging"],
-    ["watching"],
     ["path"],
+    ["predictors"],
+    ["formula"],
     ["choosing"],
     ["steps"],
     ["plots"],
@@ -39,6 +40,7 @@ LAYERS = [
     ["data"],
     ["files"],
     ["frames"],
+    ["arrays"],
     ["errors"],
 ]
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}

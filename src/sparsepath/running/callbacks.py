@@ -65,7 +65,7 @@ def fitting(fit: Fit) -> Fit:
             return managed(estimator, *given, **named)
         except BaseException as error:
             now = vars(estimator)
-            if now.get("_models") is before.get("_models"):  # no run has settled
+            if now.get("path_") is before.get("path_"):  # no run has settled
                 now.clear()
                 now.update(before)
             if is_interrupt(error) and not isinstance(error, KeyboardInterrupt):
@@ -87,7 +87,9 @@ def is_interrupt(error: BaseException | None) -> bool:
 
 
 def begin(estimator: Any, subtasks: int | None, X: Any, y: Any) -> Any:
-    """scikit-learn's context of a fit that begins."""
+    """scikit-learn's context of a fit that begins; None for a function."""
+    if not hasattr(estimator, "_init_callback_context"):
+        return None
     context = estimator._init_callback_context(max_subtasks=subtasks)
     context.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
     return context
