@@ -107,8 +107,7 @@ is given the true inputs alone. Errors on {NEW} new samples: mean squared errors
 In all three no single input that matters in a product has a slope, so without look-ahead (`look_ahead=1`, the paper's gradient test) it is not
 found. The sets come from one pass over all sets of an order: pairs for the first two, all C(50, 5) = 2.1 million sets of five for parity,
 a quarter of a second each. That is C(n, q) m multiplications: at 1000 samples five inputs can be found together among some 75, four
-among 145, three among 490, two among 3000. With fewer samples the largest of so many sums is noise: a parity of five among 50 whose
-labels are right needs some 60 samples to stand out, one with a tenth of its variance explained some 600.
+among 145, three among 490, two among 3000; larger sets, and orders beyond that reach, are not looked at.
 """,
     )
 

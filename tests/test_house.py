@@ -18,7 +18,7 @@ SOURCE = Path(sparsepath.__file__).parent
 LAYERS = [
     ["cli"],
     ["report"],
-    ["comparison"],
+    ["comparison", "path_comparison"],
     ["methods"],
     ["information"],  # its regressor predicts by an extreme learning machine
     ["rls", "grafting", "rbf", "lars", "elm"],
@@ -117,6 +117,7 @@ ONCE = {
         "cli",
         "rls",
         "judging",
+        "comparison",
     },
     r"(?m)^(?!\s*>>>).*\bSelectionPath\($": {"running", "path", "rls"},
     r"sklearn\.callback import": {"running"},
@@ -129,6 +130,13 @@ def test_the_life_of_a_fit_is_written_once(pattern):
     for file in MODULES:
         if re.search(pattern, file.read_text("utf-8")):
             assert room_of(dotted(file)) in ONCE[pattern], file
+
+
+def test_sources_are_named_by_author_and_year():
+    root = SOURCE.parents[1]
+    pages = [*root.glob("*.md"), *(root / "docs").rglob("*.md"), *(root / "changes").glob("*.md")]
+    for page in [*MODULES, *pages]:
+        assert not re.search(r"(?i)papers? 00\d", page.read_text("utf-8")), page
 
 
 def modules_after(program):

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.data.blocks import Floats
+from sparsepath.arrays import Floats
 from sparsepath.grafting.criterion import Penalty
 
 MOST_TURNS = 30

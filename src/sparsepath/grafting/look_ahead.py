@@ -38,7 +38,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtri
 
-from sparsepath.data.blocks import Floats
+from sparsepath.arrays import Floats
 from sparsepath.grafting.criterion import Loss
 from sparsepath.grafting.design import Design
 

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from sparsepath.arrays import Floats
 from sparsepath.choosing import check_rule
-from sparsepath.data.blocks import Floats
 from sparsepath.data.door import check_features
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
@@ -132,6 +132,12 @@ class SparseRLS(PathSelector, CallbackSupportMixin, BaseEstimator):
             run = self._searched(given, X, Y, labels, design, task, alphas, sums)
         return self._settled(run, task)
 
+    def _check_asked(self) -> None:
+        """Refuse parameters that no fit would take."""
+        asked = Asked.of(self, criterion=self._criterion, cv=self._splitter())
+        asked.check()
+        asked._most()
+
     def _searched(
         self,
         given: Given,
@@ -208,6 +214,10 @@ class SparseRLS(PathSelector, CallbackSupportMixin, BaseEstimator):
         """The path of every penalty."""
         check_is_fitted(self)
         return {**self._paths, self.alpha_: self.path_}
+
+    @paths_.setter
+    def paths_(self, paths: Mapping[float, SelectionPath]) -> None:
+        self._paths = dict(paths)
 
     @property
     def surface_(self) -> Surface:
