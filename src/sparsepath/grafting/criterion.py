@@ -29,7 +29,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sparsepath.data.blocks import Floats
+from sparsepath.arrays import Floats
 
 
 class Loss(Protocol):

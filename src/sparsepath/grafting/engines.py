@@ -18,7 +18,7 @@ columns: on the columns themselves. Softmax: groups of weights, one per class.
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.data.blocks import Floats
+from sparsepath.arrays import Floats
 from sparsepath.grafting.criterion import Expansion, Loss, Penalty, best_intercept, violations
 from sparsepath.grafting.design import Design
 from sparsepath.grafting.screening import KnownGradient

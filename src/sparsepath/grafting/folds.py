@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 
-from sparsepath.data.blocks import Floats
+from sparsepath.arrays import Floats
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
 from sparsepath.grafting.criterion import Loss, Penalty

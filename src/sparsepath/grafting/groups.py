@@ -13,7 +13,7 @@ close to zero; if the model is no higher with that group at zero, it leaves.
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.data.blocks import Floats
+from sparsepath.arrays import Floats
 from sparsepath.grafting.criterion import Penalty
 from sparsepath.grafting.engines import INNER_GRAM, TILE, ColumnCache, Indices
 

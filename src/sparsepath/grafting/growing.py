@@ -20,7 +20,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.data.blocks import Floats
+from sparsepath.arrays import Floats
 from sparsepath.grafting.criterion import Loss, Penalty, best_intercept
 from sparsepath.grafting.design import Design
 from sparsepath.grafting.network import HiddenLayer, Network

@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparsepath.data.blocks import Floats
+from sparsepath.arrays import Floats
 from sparsepath.grafting.faces import Factors, GraftingClasses, GraftingNumbers
 from sparsepath.grafting.mlp_base import MLPGrafting
 from sparsepath.running import Callback, fitting

@@ -20,7 +20,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.data.blocks import Floats
+from sparsepath.arrays import Floats
 from sparsepath.grafting.criterion import Loss
 from sparsepath.grafting.descent import Descent
 from sparsepath.running import Formula, Frozen, Predictor, Tanh

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparsepath.data.blocks import Floats
+from sparsepath.arrays import Floats
 from sparsepath.grafting.criterion import Loss
 from sparsepath.grafting.descent import Descent
 from sparsepath.grafting.network import HiddenLayer, Ints

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.data.blocks import Floats
+from sparsepath.arrays import Floats
 from sparsepath.data.door import check_weights, column_indices
 from sparsepath.data.threads import Threads
 from sparsepath.judging.repeating import Repetition, Searched

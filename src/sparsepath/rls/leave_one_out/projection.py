@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.data.blocks import Floats
+from sparsepath.arrays import Floats
 from sparsepath.data.crew import added
 from sparsepath.rls.leave_one_out.block import Rows, mixture
 from sparsepath.rls.leave_one_out.fitted import Fitted

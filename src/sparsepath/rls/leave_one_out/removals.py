@@ -18,7 +18,7 @@ evaluated exactly in the order of the bound until the next bound exceeds the bes
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.data.blocks import Floats
+from sparsepath.arrays import Floats
 from sparsepath.rls.leave_one_out.block import Rows
 from sparsepath.rls.leave_one_out.fitted import Fitted
 from sparsepath.rls.update import Second, Update, limit, pick
