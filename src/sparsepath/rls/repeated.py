@@ -70,7 +70,8 @@ def _is_moderate(X: Any) -> bool:
     if not isinstance(X, np.ndarray):
         return False
     sizes = np.abs(X)
-    return bool(sizes.max(initial=0) < LARGE and not ((sizes > 0) & (sizes < 1 / LARGE)).any())
+    least = float(np.min(sizes, initial=1, where=sizes > 0))
+    return least > 1 / LARGE and float(sizes.max(initial=0)) < LARGE
 
 
 def _varies(Y: Floats, weights: Floats, repetition: Repetition) -> bool:
