@@ -26,6 +26,8 @@ LAYERS = [
     ["faces"],
     ["least_angle"],
     ["selector"],
+    ["saved"],
+    ["export"],
     ["running"],
     ["judging"],
     ["watching"],

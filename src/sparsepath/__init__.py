@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sparsepath.comparison import Comparison, compare
+    from sparsepath.data.sources import open
     from sparsepath.elm import (
         ELMClassifier,
         ELMFSClassifier,
@@ -65,6 +66,7 @@ if TYPE_CHECKING:
         SparseRLSRegressor,
         rls_state,
     )
+    from sparsepath.saved import SavedModel, load_model
     from sparsepath.steps import Exchange, Move, Step
 
 _HOMES = {
@@ -97,6 +99,7 @@ _HOMES = {
     "OPELMRegressor": "elm",
     "PathWarning": "errors",
     "ReducedRankKernelRidge": "kernel_machines",
+    "SavedModel": "saved",
     "SelectionPath": "path",
     "SparseKernelRLSClassifier": "rls",
     "SparseKernelRLSRegressor": "rls",
@@ -113,7 +116,9 @@ _HOMES = {
     "compare": "comparison",
     "grafting_path": "grafting",
     "honest_error": "judging",
+    "load_model": "saved",
     "mutual_information": "information",
+    "open": "data.sources",
     "permutation_null": "judging",
     "rls_state": "rls",
     "stability": "judging",
@@ -149,6 +154,7 @@ __all__ = [
     "OPELMRegressor",
     "PathWarning",
     "ReducedRankKernelRidge",
+    "SavedModel",
     "SelectionPath",
     "SparseKernelRLSClassifier",
     "SparseKernelRLSRegressor",
@@ -165,7 +171,9 @@ __all__ = [
     "compare",
     "grafting_path",
     "honest_error",
+    "load_model",
     "mutual_information",
+    "open",
     "permutation_null",
     "rls_state",
     "stability",

@@ -6,13 +6,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import solve_triangular
-from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import BaseEstimator
 
 from sparsepath.data.blocks import Floats
 from sparsepath.data.columns import standardise
-from sparsepath.data.door import check_count, check_features, check_one_target, refuse_constant
-from sparsepath.errors import InputError
+from sparsepath.data.door import check_features
+from sparsepath.faces.linear import LinearFace
+from sparsepath.faces.parameters import count
+from sparsepath.faces.targets import RegressorFace
 from sparsepath.least_angle import lars_entries
 from sparsepath.running import (
     Callback,
@@ -23,14 +24,13 @@ from sparsepath.running import (
     Trail,
     fitting,
 )
-from sparsepath.selector import PathSelector
 from sparsepath.steps import Step
 
 FIRST, MORE = 32, 4  # columns that are asked for at first, and by what they grow
 ROOM = 1e-10  # 1 - leverage below which a sample decides its own prediction
 
 
-class LarsSelector(RegressorMixin, PathSelector, CallbackSupportMixin, BaseEstimator):
+class LarsSelector(RegressorFace, LinearFace, CallbackSupportMixin, BaseEstimator):
     """Least angle regression: features in the order in which they enter.
 
     Features are brought to unit variance. The model of each size is least squares on the features
@@ -103,13 +103,12 @@ class LarsSelector(RegressorMixin, PathSelector, CallbackSupportMixin, BaseEstim
         """
         given = Given.of(X, y)
         X = check_features(self, X, reset=True)
-        Y = check_one_target(y, X.shape[0])
-        refuse_constant(Y, np.ones(len(Y)))
+        Y = self._numbers(y, X.shape[0])
         XT, centre, scale = standardise(X)
         usable = np.flatnonzero(XT.any(1))
         most = min(len(usable), len(Y) - 2)
         if self.max_features is not None:
-            most = min(most, check_count(self.max_features, "max_features", least=0))
+            most = min(most, count("max_features", self.max_features, 0))
         model, trail = _LeastSquares(XT, centre, scale, Y[:, 0], most), Trail()
 
         def found() -> Found | None:
@@ -124,21 +123,6 @@ class LarsSelector(RegressorMixin, PathSelector, CallbackSupportMixin, BaseEstim
                 if run.tell():
                     break
         return run.settle()
-
-    def _take(self, size: int) -> None:
-        step = self.path_.step(size)
-        if step.coef is None or step.intercept is None:
-            raise InputError(f"the path has no coefficients at size {size}.")
-        self.selected_ = np.array(step.subset, dtype=np.intp)
-        self.coef_ = np.zeros(self.n_features_in_)
-        self.coef_[self.selected_] = step.coef[:, 0]
-        self.intercept_ = float(step.intercept[0])
-
-    def predict(self, X: Any) -> Floats:
-        """Predicted targets, from the selected columns alone."""
-        check_is_fitted(self)
-        X = check_features(self, X, reset=False)
-        return np.asarray(X[:, self.selected_] @ self.coef_[self.selected_]) + self.intercept_
 
 
 def _entering(X: Floats, y: Floats, most: int) -> Iterator[int]:

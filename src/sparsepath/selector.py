@@ -1,17 +1,21 @@
 """What fitted estimators with a path have in common."""
 
 import copy
-from abc import abstractmethod
-from typing import Self
+from os import PathLike
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from sparsepath.data.blocks import Floats
+from sparsepath.data.door import check_features
+from sparsepath.export import export
 from sparsepath.judging.honest import Honest
 from sparsepath.path import SelectionPath
 from sparsepath.running import Given, Linear, Predictor
+from sparsepath.saved import SavedModel
 
 
 class PathSelector(SelectorMixin):
@@ -46,9 +50,15 @@ class PathSelector(SelectorMixin):
         linear = {len(step.subset): Linear.of(step) for step in self.path_.steps}
         return {size: model for size, model in linear.items() if model is not None}
 
-    @abstractmethod
     def _take(self, size: int) -> None:
         """Use the model of this size from now on."""
+        self.selected_ = np.array(self.path_.subset(size), dtype=np.intp)
+
+    def _scores(self, X: Any) -> Floats:
+        """Outputs of the model in use, n x T; columns that are not selected have no influence."""
+        check_is_fitted(self)
+        scores = self.models_[len(self.selected_)].predict(check_features(self, X, reset=False))
+        return scores.reshape(len(scores), -1)
 
     def _settle_on(self, path: SelectionPath, given: Given) -> int:
         """The size to use, on a path that came to its end.
@@ -74,6 +84,58 @@ class PathSelector(SelectorMixin):
         if honest is not None:
             other.honest_ = honest.at(self.path_, size)
         return other
+
+    def export(
+        self,
+        to: str,
+        path: str | PathLike[str] | None = None,
+        *,
+        size: int | None = None,
+        dtype: str | None = None,
+    ) -> str | bytes:
+        """The model as a program that needs no sparsepath.
+
+        Parameters
+        ----------
+        to : {"c", "javascript", "json", "onnx", "python", "sql"}
+            One C99 file without allocation; one function; the formula as plain data; an ONNX graph
+            (needs onnx); one Python module; one expression for SQLite and DuckDB.
+        path : path, optional
+            A file to write as well.
+        size : int, optional
+            Which of the models on the path; without it the one in use.
+        dtype : {"double", "float"}, optional
+            The numbers of an ONNX graph; double if not said.
+
+        Returns
+        -------
+        str or bytes
+            The program; bytes for ONNX.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sparsepath import SparseRLSRegressor
+        >>> X = np.array([[0.0, 1.0], [1.0, 3.0], [2.0, 2.0], [3.0, 5.0], [4.0, 4.0]])
+        >>> line = SparseRLSRegressor(1, alpha=1.0, choose=1, validation=None).fit(X, X[:, 0])
+        >>> print(line.export("sql"))
+        0.3...e0 + 0.8...e0 * "x0"
+        """
+        check_is_fitted(self)
+        return export(self, to, path, size=size, dtype=dtype)
+
+    def save_model(self, path: str | PathLike[str]) -> None:
+        """Write the models of all sizes to a file that holds plain data and cannot run code.
+
+        ``sparsepath.load_model`` and ``sparsepath predict`` read it.
+
+        Parameters
+        ----------
+        path : path
+            Such as "model.json". An existing file is replaced when the new one is whole.
+        """
+        check_is_fitted(self)
+        SavedModel.of(self).save(path)
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self)

@@ -71,7 +71,7 @@ def test_a_column_that_counts_rows(run: Run, tmp_path: Path, start: int, ending:
     assert "only numbers the rows" in done.err
     out = tmp_path / "out"
     run("select", file, "--target", 2, "--out", out)
-    assert run("predict", out / "model.joblib", file).code == 0
+    assert run("predict", out / "model.json", file).code == 0
 
 
 def test_what_does_not_count_rows(tmp_path: Path) -> None:

@@ -79,7 +79,15 @@ def test_interrupted_grafting_keeps_the_path(
                 raise KeyboardInterrupt
 
     monkeypatch.setattr("sparsepath.cli.select.Watch", Impatient)
-    options = ("--method", "grafting", "--out", tmp_path, *(["--choose", choose] if choose else []))
+    options = (
+        "--method",
+        "grafting",
+        "--out",
+        tmp_path,
+        "--model-format",
+        "joblib",
+        *(["--choose", choose] if choose else []),
+    )
     done = run("select", files["csv"], "--target", "progression", *options)
     assert done.code == 130, done.err
     assert "interrupted" in done.err

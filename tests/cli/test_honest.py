@@ -10,7 +10,7 @@ import joblib
 import numpy as np
 import pytest
 
-from sparsepath import SelectionPath, SparseRLSRegressor
+from sparsepath import SelectionPath, SparseRLSRegressor, load_model
 from sparsepath.cli import progress, settling
 from sparsepath.data.readers import read_table, write_table
 
@@ -102,7 +102,7 @@ def test_the_null_recommends_none(run: Run, noise: Path, tmp_path: Path) -> None
     assert found["null"]["p_value"] == found["honest"]["p_value"] > 0.05
     assert found["honest"]["size"] == 0
     assert np.shape(found["null"]["null_errors"]) == (39, 4)
-    assert len(joblib.load(tmp_path / "model.joblib").selected_) == 0
+    assert len(load_model(tmp_path / "model.json").selected_) == 0
 
 
 def test_the_record_is_that_of_the_estimator(run: Run, files, tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def test_the_record_is_that_of_the_estimator(run: Run, files, tmp_path: Path) ->
         (["--choose", 4], {"choose": 4}),
         (["--alpha", "1,10", "--choose", 0.02], {"alpha": [1.0, 10.0], "choose": 0.02}),
     ):
-        done = run(*on(files, *options, "--json", "--out", tmp_path))
+        done = run(*on(files, *options, "--json", "--out", tmp_path, "--model-format", "joblib"))
         record = json.loads(done.out)
         expected = SparseRLSRegressor(10, standardize=True, **parameters).fit(table.X, table.y)
         honest = asdict(expected.honest_)

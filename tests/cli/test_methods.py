@@ -14,6 +14,7 @@ from sparsepath import (
     SelectionPath,
     SparseRankRLS,
     SparseRLSRegressor,
+    load_model,
 )
 from sparsepath.data.readers import read_table, write_table
 from sparsepath.information import MutualInfoRegressor
@@ -58,9 +59,9 @@ def check_round_trip(run: Run, file: Path, out: Path) -> SelectionPath:
     """The path loads, and the program predicts what the saved model predicts."""
     path = SelectionPath.load(out / "path.json")
     assert path.feature_names == tuple("abcd")
-    model = joblib.load(out / "model.joblib")
+    model = load_model(out / "model.json")
     X = read_table(file, target="y").X
-    done = run("predict", out / "model.joblib", file, "--json")
+    done = run("predict", out / "model.json", file, "--json")
     assert done.code == 0, done.err
     columns = json.loads(done.out)
     with warnings.catch_warnings():
@@ -91,7 +92,7 @@ def test_regression(run: Run, small: dict[str, Path], tmp_path: Path, method: st
     words = "optimistic" if path.error_kind != "training" else "on the training data"
     assert words in done.out
     assert "<- chosen" in done.out
-    model = joblib.load(tmp_path / "model.joblib")
+    model = load_model(tmp_path / "model.json")
     assert 0 in model.selected_, "the feature that matters most"
     table = read_table(small["numbers"], target="y")
     with warnings.catch_warnings():
@@ -192,7 +193,7 @@ def test_one_penalty_one_pair_of_budgets(run: Run, small, tmp_path: Path) -> Non
         "--method rbf --r 20 --t 1",
         "--method mlp-grafting --l1 0.01 --l2 0.001 --l0 0.01 --max-hidden 2 --choose 1",
     ):
-        given = (*options.split(), "--out", tmp_path)
+        given = (*options.split(), "--out", tmp_path, "--model-format", "joblib")
         done = run("select", small["numbers"], "--target", "y", *given)
         assert done.code == 0, done.err
         path = check_round_trip(run, small["numbers"], tmp_path)
@@ -245,7 +246,9 @@ def test_the_seed_decides(run: Run, small) -> None:
 
 
 def test_mutual_information_is_judged_by_a_machine(run: Run, small, tmp_path: Path) -> None:
-    done = select(run, small["numbers"], "mi-forward", "--out", tmp_path)
+    done = select(
+        run, small["numbers"], "mi-forward", "--out", tmp_path, "--model-format", "joblib"
+    )
     assert "OP-ELM on the selected columns predicts" in done.out
     assert "Leave-one-out squared error of OP-ELM" in done.out
     model = joblib.load(tmp_path / "model.joblib")
@@ -280,7 +283,7 @@ def test_as_a_program(small: dict[str, Path], tmp_path: Path) -> None:
     arguments = ("--target", "y", "--method", "lars", "--out", tmp_path)
     done = program("select", small["numbers"], *arguments)
     assert done.code == 0, done.err
-    done = program("predict", tmp_path / "model.joblib", small["numbers"])
+    done = program("predict", tmp_path / "model.json", small["numbers"])
     assert done.out.startswith("prediction\n")
     assert len(done.out.splitlines()) == 41
 
@@ -293,7 +296,16 @@ def test_ranking_within_queries(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "ranked.csv"
     write_table(file, {**columns, "query": query, "grade": grade})
     given = ("select", file, "--target", "grade", "--method", "rank-rls", "--drop", "query")
-    done = run("select", *given[1:6], "--groups", "query", "--out", tmp_path / "out")
+    done = run(
+        "select",
+        *given[1:6],
+        "--groups",
+        "query",
+        "--out",
+        tmp_path / "out",
+        "--model-format",
+        "joblib",
+    )
     assert done.code == 0, done.err
     assert "leave-query-out pairwise squared error" in done.out
     model = joblib.load(tmp_path / "out" / "model.joblib")

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_diabetes, load_iris
 
+from sparsepath import load_model
 from sparsepath.data.formats import read_columns
 from sparsepath.data.readers import write_table
 
@@ -33,20 +34,20 @@ def last(done: Done) -> Done:
 @pytest.mark.parametrize("kind", TARGETS)
 def test_round_trip_in_every_format(run: Run, files, tmp_path: Path, kind) -> None:
     assert run("select", files[kind], "--target", TARGETS[kind], "--out", tmp_path).code == 0
-    model = joblib.load(tmp_path / "model.joblib")
+    model = load_model(tmp_path / "model.json")
     X = load_diabetes(scaled=False).data
-    done = run("predict", tmp_path / "model.joblib", files[kind])
+    done = run("predict", tmp_path / "model.json", files[kind])
     assert done.code == 0
     assert done.err == ""
     found = [float(value) for value in table_of(done.out)["prediction"]]
     np.testing.assert_allclose(found, model.predict(X), rtol=1e-12)
-    shown = run("predict", tmp_path / "model.joblib", files[kind], "--json")
+    shown = run("predict", tmp_path / "model.json", files[kind], "--json")
     assert json.loads(shown.out) == {"prediction": found}
 
 
 def test_order_is_free_and_only_the_used_columns_are_needed(run: Run, files, tmp_path) -> None:
     run("select", files["csv"], "--target", "progression", "--out", tmp_path)
-    model = tmp_path / "model.joblib"
+    model = tmp_path / "model.json"
     whole = run("predict", model, files["csv"])
     columns = read_columns(files["csv"]).features
     few = {name: columns[name] for name in ("bp", "s5", "bmi")}
@@ -67,15 +68,14 @@ def test_columns_without_names_need_the_same_layout(run: Run, files, tmp_path) -
     np.save(tmp_path / "first.npy", np.roll(values, 1, axis=1))  # the target comes first
     run("select", tmp_path / "first.npy", "--target", 0, "--out", tmp_path)
     np.save(tmp_path / "bare.npy", values[:, :-1])
-    done = run("predict", tmp_path / "model.joblib", tmp_path / "bare.npy")
+    done = run("predict", tmp_path / "model.json", tmp_path / "bare.npy")
     refused(done, "10 columns without names", "11 are expected", "target in column x0")
 
 
 def test_classifiers_give_labels_and_scores(run: Run, files, tmp_path: Path) -> None:
     run("select", files["iris"], "--target", "kind", "--out", tmp_path)
-    model = joblib.load(tmp_path / "model.joblib")
-    done = table_of(run("predict", tmp_path / "model.joblib", files["iris"]).out)
-    del model.feature_names_in_
+    model = load_model(tmp_path / "model.json")
+    done = table_of(run("predict", tmp_path / "model.json", files["iris"]).out)
     X = load_iris().data
     assert done.pop("label") == model.predict(X).tolist()
     assert list(done) == ["score_setosa", "score_versicolor", "score_virginica"]
@@ -83,9 +83,8 @@ def test_classifiers_give_labels_and_scores(run: Run, files, tmp_path: Path) -> 
     np.testing.assert_allclose(scores, model.decision_function(X), rtol=1e-10, atol=1e-13)
 
     run("select", files["flower"], "--target", "kind", "--out", tmp_path)
-    model = joblib.load(tmp_path / "model.joblib")
-    done = table_of(run("predict", tmp_path / "model.joblib", files["flower"]).out)
-    del model.feature_names_in_
+    model = load_model(tmp_path / "model.json")
+    done = table_of(run("predict", tmp_path / "model.json", files["flower"]).out)
     assert done["label"] == model.predict(X).tolist()
     assert "fleur, jaune ü" in done["label"]
     np.testing.assert_allclose(
@@ -95,7 +94,7 @@ def test_classifiers_give_labels_and_scores(run: Run, files, tmp_path: Path) -> 
 
 def test_predictions_go_to_a_file(run: Run, files, tmp_path: Path) -> None:
     run("select", files["csv"], "--target", "progression", "--out", tmp_path)
-    model = tmp_path / "model.joblib"
+    model = tmp_path / "model.json"
     expected = [float(v) for v in table_of(run("predict", model, files["csv"]).out)["prediction"]]
     for ending in ("csv", "parquet"):
         done = run("predict", model, files["csv"], "--out", tmp_path / f"out.{ending}")
@@ -117,24 +116,34 @@ def test_predictions_go_to_a_file(run: Run, files, tmp_path: Path) -> None:
 def test_sparse_files_may_lack_empty_columns(run: Run, files, tmp_path: Path) -> None:
     run("select", files["svm"], "--choose", "min", "--max-features", 10, "--out", tmp_path)
     (tmp_path / "few.svm").write_text("1 3:32.1\n2 3:20 40:1\n")
-    done = run("predict", tmp_path / "model.joblib", tmp_path / "few.svm")
-    model = joblib.load(tmp_path / "model.joblib")
-    expected = model.intercept_ + model.coef_[2] * np.array([32.1, 20])
+    done = run("predict", tmp_path / "model.json", tmp_path / "few.svm")
+    model = load_model(tmp_path / "model.json")
+    expected = model.predict(np.array([[0, 0, v, *np.zeros(7)] for v in (32.1, 20)]))
     found = np.array(table_of(done.out)["prediction"], dtype=float)
     np.testing.assert_allclose(found, expected)
 
 
 def test_models_that_are_none(run: Run, files, tmp_path: Path) -> None:
     data = files["csv"]
-    refused(run("predict", tmp_path / "absent.joblib", data), "absent.joblib", "No such file")
-    refused(last(run("predict", data, data)), "not a whole model file")
+    refused(run("predict", tmp_path / "absent.json", data), "absent.json", "No such file")
+    refused(run("predict", data, data), "not a model file")
     refused(run("predict", tmp_path, data), "folder")
     run("select", data, "--target", "progression", "--out", tmp_path)
-    refused(run("predict", tmp_path, data), "did you mean", "model.joblib?")
-    half = tmp_path / "half.joblib"
-    whole = (tmp_path / "model.joblib").read_bytes()
+    refused(run("predict", tmp_path, data), "did you mean", "model.json?")
+    refused(run("predict", tmp_path / "path.json", data), "not a model file")
+    half = tmp_path / "half.json"
+    whole = (tmp_path / "model.json").read_bytes()
     half.write_bytes(whole[: len(whole) // 2])
-    refused(last(run("predict", half, data)), "not a whole model file")
+    refused(run("predict", half, data), "cut or damaged")
+    place = whole.index(b'"intercept"')
+    digit = next(i for i in range(place, len(whole)) if whole[i : i + 1].isdigit())
+    half.write_bytes(
+        whole[:digit] + b"%d" % (9 - int(whole[digit : digit + 1])) + whole[digit + 1 :]
+    )
+    refused(run("predict", half, data), "was changed")
+    half.write_bytes(whole.replace(b'"schema_version": 1', b'"schema_version": 7'))
+    refused(run("predict", half, data), "its version is 7")
     joblib.dump({"a": 1}, half)
-    refused(last(run("predict", half, data)), "holds a dict")
-    refused(run("predict", tmp_path / "model.joblib", tmp_path / "absent.csv"), "absent.csv")
+    refused(run("predict", half, data), "it is a pickle")
+    refused(run("predict", tmp_path / "model.json", tmp_path / "absent.csv"), "absent.csv")
+    refused(run("predict", tmp_path / "model.json", data, "--size", 99), "models of the sizes 0, 1")

@@ -13,7 +13,7 @@ import pytest
 from sklearn.datasets import load_diabetes
 from sklearn.model_selection import GroupKFold, LeaveOneGroupOut
 
-from sparsepath import SelectionPath, SparseRLSClassifier, SparseRLSRegressor, Step
+from sparsepath import SelectionPath, SparseRLSClassifier, SparseRLSRegressor, Step, load_model
 from sparsepath.cli import progress
 from sparsepath.cli.tasks import find_task
 from sparsepath.data.readers import read_table, write_table
@@ -73,7 +73,7 @@ def test_quiet_prints_the_recommendation_only(run: Run, files) -> None:
 def test_options_reach_the_estimator(run: Run, files, tmp_path: Path) -> None:
     options = ["--max-features", 6, "--alpha", "0.1,10", "--loss", "absolute", "--choose", 0.02]
     options += ["--no-standardize", "--force", "age", "--forbid", "bmi,s3", "--drop", "sex"]
-    options += ["--threads", 1, "--out", tmp_path, "--json"]
+    options += ["--threads", 1, "--out", tmp_path, "--json", "--model-format", "joblib"]
     done = run("select", files["csv"], "--target", "progression", *options)
     assert done.code == 0, done.err
     model = joblib.load(tmp_path / "model.joblib")
@@ -157,7 +157,18 @@ def test_cv_weights_groups_and_rows(run: Run, files, tmp_path: Path, diabetes) -
 
 
 def test_classes_in_words(run: Run, files, tmp_path: Path) -> None:
-    done = run("select", files["iris"], "--target", "kind", "--loss", "zero_one", "--out", tmp_path)
+    done = run(
+        "select",
+        files["iris"],
+        "--target",
+        "kind",
+        "--loss",
+        "zero_one",
+        "--out",
+        tmp_path,
+        "--model-format",
+        "joblib",
+    )
     assert "Task: classification (the target is text with 3 different values" in done.out
     model = joblib.load(tmp_path / "model.joblib")
     assert isinstance(model, SparseRLSClassifier)
@@ -170,7 +181,7 @@ def test_out_writes_all_files_and_replaces_old_ones(run: Run, files, tmp_path: P
     for _ in range(2):
         done = run("select", files["csv"], "--target", "progression", "--out", folder)
         assert done.code == 0
-        names = {"path.json", "path.csv", "path.png", "curve.png", "honest.json", "model.joblib"}
+        names = {"path.json", "path.csv", "path.png", "curve.png", "honest.json", "model.json"}
         assert {file.name for file in folder.iterdir()} == names
         assert all(str(folder / name) in done.out for name in names)
     path = SelectionPath.load(folder / "path.json")
@@ -314,7 +325,7 @@ def test_interrupted_searches_keep_the_path(run: Run, files, tmp_path, monkeypat
     path = SelectionPath.load(tmp_path / "path.json")
     assert path.sizes == (0, 1, 2, 3)
     assert not path.complete
-    assert len(joblib.load(tmp_path / "model.joblib").selected_) == 3
+    assert len(load_model(tmp_path / "model.json").selected_) == 3
 
 
 @pytest.mark.parametrize(
@@ -351,7 +362,7 @@ def test_other_searches_keep_the_path_too(
     assert "interrupted" in done.err
     path = SelectionPath.load(tmp_path / "path.json")
     assert (path.complete, path.stopped) == (False, "interrupted")
-    model = joblib.load(tmp_path / "model.joblib")
+    model = load_model(tmp_path / "model.json")
     assert 0 < len(model.selected_) <= 10
 
 

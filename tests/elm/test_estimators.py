@@ -302,7 +302,7 @@ def test_an_interruption_before_anything_is_found_is_passed_on(monkeypatch):
         (ELMFSRegressor(n_restarts=2.5), "n_restarts=2.5"),
         (ELMFSRegressor(n_levels=0), "n_levels=0"),
         (ELMFSRegressor(ridge=0), "ridge=0"),
-        (ELMFSRegressor(reach=-1), "reach=-1; give a number from zero up"),
+        (ELMFSRegressor(reach=-1), "reach=-1; give a number, zero or more"),
         (ELMFSRegressor(reach="far"), "reach='far'"),
         (ELMFSClassifier(loss="hinge"), "loss='hinge'; use one of zero_one, squared"),
         (LarsSelector(max_features="many"), "max_features='many'"),

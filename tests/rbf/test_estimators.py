@@ -86,7 +86,9 @@ def test_prediction_is_the_formula_and_needs_only_what_is_used(fitted, data):
     K = twin.kernel(data.X[:, fitted.selected_], fitted.centres_, w)
     assert_allclose(fitted.predict(data.X), K @ fitted.coef_ + fitted.intercept_, rtol=1e-9)
     held = sum(
-        value.size for value in vars(fitted._model).values() if isinstance(value, np.ndarray)
+        value.size
+        for value in vars(fitted.models_[len(fitted.selected_)]).values()
+        if isinstance(value, np.ndarray)
     )
     assert held <= 4 * len(fitted.centres_) + 4
     assert_allclose(pickle.loads(pickle.dumps(fitted)).predict(X), fitted.predict(X))

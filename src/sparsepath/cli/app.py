@@ -25,7 +25,17 @@ app = typer.Typer(
 )
 
 _DATA = "CSV, Parquet, svmlight, npy or npz file"
+_SIZE = "Model of this many features, instead of the one recommended."
 _ROWS = "Rows to use, such as split=train or split!=test."
+
+
+def _languages() -> str:
+    """For the help, without loading what writes them."""
+    return (
+        "Languages: c (one C99 file, no allocation), javascript (one function), python (one "
+        "module), sql (one expression, SQLite and DuckDB), onnx (a graph; needs the onnx package), "
+        "json (the formula as plain data)."
+    )
 
 
 class InterruptError(Exception):
@@ -138,6 +148,13 @@ def select(
         Path | None,
         typer.Option(metavar="DIR", help="Write the path, its plots and the model to this folder."),
     ] = None,
+    model_format: Annotated[
+        str,
+        typer.Option(
+            metavar="F",
+            help="json: models as plain data; joblib: the estimator beside it, as a pickle.",
+        ),
+    ] = "json",
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document instead.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print the recommendation only.")] = False,
     **asked_of_method: Any,
@@ -147,6 +164,7 @@ def select(
     For every number of features the best set found and its error, as a table; then a
     recommendation.
     """
+    form = options.one_of("--model-format", model_format, ("json", "joblib"))
     method = options.one_of("--method", method, METHODS, called_here())
     asked = options.one_of("--task", task, options.TASKS)
     given = {
@@ -186,14 +204,15 @@ def select(
     outcome = job.search(
         problem, given, method=method, asked=asked, judging=judging, quiet=quiet or json
     )
-    _report(outcome, out, as_json=json, quiet=quiet)
+    _report(outcome, out, as_json=json, quiet=quiet, pickled=form == "joblib")
 
 
-def _report(outcome: Any, out: Path | None, *, as_json: bool, quiet: bool) -> None:
+def _report(outcome: Any, out: Path | None, *, as_json: bool, quiet: bool, pickled: bool) -> None:
     """Write the files first, then say what there is."""
     from sparsepath.cli import results, show
 
-    files = results.write_results(outcome, out) if out is not None else {}
+    more = {results.PICKLED: results.pickled(outcome.model)} if pickled else {}
+    files = results.write_results(outcome, out, more) if out is not None else {}
     if not quiet or outcome.interrupted:
         for note in outcome.notes:
             say(f"Note: {note}")
@@ -223,9 +242,7 @@ def _list_files(files: dict[str, Path]) -> None:
 def predict(
     model: Annotated[
         Path,
-        typer.Argument(
-            metavar="MODEL", help="model.joblib of sparsepath select. Load only files you trust."
-        ),
+        typer.Argument(metavar="MODEL", help="model.json of sparsepath select."),
     ],
     data: Annotated[
         Path, typer.Argument(metavar="DATA", help=f"{_DATA}, with the columns the model uses.")
@@ -238,6 +255,7 @@ def predict(
         typer.Option(metavar="COL", help="Column of the true values: print the error too."),
     ] = None,
     rows: Annotated[str | None, typer.Option(metavar="COL=VALUE", help=_ROWS)] = None,
+    size: Annotated[str | None, typer.Option(metavar="K", help=_SIZE)] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
     quiet: Annotated[
         bool, typer.Option("--quiet", help="Print what was asked for, and no word more.")
@@ -255,8 +273,45 @@ def predict(
     if out is not None:
         beside = model.parent / "path.json"
         results.refuse_inputs([data, model, beside], [out])
-    found = job.predict(job.load_model(model), job.Asked(data, wanted, target))
+    loaded = job.load_model(model, None if size is None else options.whole("--size", size))
+    found = job.predict(loaded, job.Asked(data, wanted, target))
     job.write(found, out, json, quiet)
+
+
+@app.command(epilog=_languages())
+@_stoppable()
+def export(
+    model: Annotated[
+        Path, typer.Argument(metavar="MODEL", help="model.json of sparsepath select.")
+    ],
+    to: Annotated[str, typer.Option(metavar="NAME", help="The language, see below.")],
+    size: Annotated[str | None, typer.Option(metavar="K", help=_SIZE)] = None,
+    dtype: Annotated[
+        str | None, typer.Option(metavar="T", show_default="double", help="double or float: onnx.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write here instead of to stdout.")
+    ] = None,
+) -> None:
+    """Write a saved model as a program that needs no sparsepath."""
+    import sys
+
+    from sparsepath.cli import predict as job
+    from sparsepath.cli import results
+    from sparsepath.export import FORMATS
+
+    to = options.one_of("--to", to, FORMATS)
+    if out is not None:
+        results.refuse_inputs([model, model.parent / "path.json"], [out])
+    loaded = job.load_model(model, None if size is None else options.whole("--size", size))
+    made = loaded.export(to, out, dtype=dtype)
+    if out is not None:
+        print(f"Written: {out}")
+        return
+    if isinstance(made, bytes) and sys.stdout.isatty():
+        raise InputError(f"{to} is no text for a terminal; name a file with --out.")
+    sys.stdout.flush()
+    sys.stdout.buffer.write(made if isinstance(made, bytes) else made.encode())
 
 
 @app.command()

@@ -88,6 +88,18 @@ def halves(option: str, given: str) -> int:
     return int(plain)
 
 
+def whole(option: str, given: str) -> int:
+    """A whole number from 0 up.
+
+    >>> whole("--size", "0")
+    0
+    """
+    plain = given.strip()
+    if not plain.isdecimal():
+        raise InputError(f"{option} {given} must be a whole number from 0 up.")
+    return int(plain)
+
+
 def seed(option: str, given: str) -> int:
     """A whole number from 0 up that a generator of random numbers can start from.
 

@@ -4,7 +4,6 @@ import csv
 import hashlib
 import io
 import json
-import os
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
@@ -15,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsepath import saved
 from sparsepath.cli import figures
 from sparsepath.cli.options import listed
 from sparsepath.cli.results import CHECKSUM, MODEL
@@ -26,6 +26,7 @@ from sparsepath.data.names import NumberedNames
 from sparsepath.data.picking import Rows, checked_target, find_column, rows_where
 from sparsepath.data.readers import read_table, write_table
 from sparsepath.errors import FileError, InputError
+from sparsepath.saved import SavedModel
 
 Array = NDArray[Any]
 NUMBERS_AT_ONCE = 1 << 24  # in one block of rows
@@ -48,56 +49,28 @@ class Predicted:
     error: dict[str, float]
 
 
-def load_model(path: Path) -> Any:
-    """A fitted model from a joblib file, which must be trusted: loading it can run code."""
-    import joblib
-
+def load_model(path: Path, size: int | None = None) -> SavedModel:
+    """A model file, at a size; one beside a path that names another model is refused."""
     if path.is_dir():
-        inside = path / MODEL
-        hint = f"; did you mean {inside}?" if inside.is_file() else "."
-        raise FileError(f"cannot load {path}: it is a folder, not a model{hint}")
+        return saved.load_model(path)  # which says what may be meant
     try:
         content = path.read_bytes()
-        if not _is_known(path, content):
-            say(
-                f"Note: loading {path} runs whatever code is in it, and it is not known to be a "
-                "model that you wrote; load only files that you trust."
-            )
-        model = joblib.load(io.BytesIO(content))
-    except FileError:
-        raise
     except OSError as error:
         raise FileError(f"cannot load {path}: {error.strerror or error}.") from error
-    except Exception as error:  # a file that is no pickle can raise nearly anything
-        raise FileError(
-            f"cannot load {path}: it is not a whole model file as sparsepath select writes it."
-        ) from error
-    if not (hasattr(model, "predict") and hasattr(model, "n_features_in_")):
-        raise FileError(f"cannot use {path}: it holds a {type(model).__name__}, not a model.")
-    return model
-
-
-def _is_known(path: Path, content: bytes) -> bool:
-    """Whether the path beside it names this very file as its model, and both are this user's.
-
-    A path that names another one is of another run: then which features and which coefficients
-    are wanted is anybody's guess.
-    """
+    model = saved.read_model(content, path)
+    model = model if size is None else model.at_size(size)
     beside = path.parent / "path.json"
     try:
         expected = json.loads(beside.read_text("utf-8"))["data"][CHECKSUM]
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
-        return False
-    if hashlib.sha256(content).hexdigest() == expected:
-        return not hasattr(os, "getuid") or {path.stat().st_uid, beside.stat().st_uid} == {
-            os.getuid()
-        }
-    if path.name == MODEL:
+        return model
+    if path.name == MODEL and hashlib.sha256(content).hexdigest() != expected:
+        # Which features and which coefficients are wanted is then anybody's guess.
         raise FileError(
             f"cannot use {path}: {beside} is of another run, so that one of the two is not what "
             "it seems; run select again, or move the model to a folder of its own."
         )
-    return False
+    return model
 
 
 def predict(model: Any, asked: Asked) -> Predicted:

@@ -15,6 +15,7 @@ from sparsepath.cli.select import Outcome
 from sparsepath.data.readers import write_table
 from sparsepath.errors import FileError
 from sparsepath.files import replacing_together, same_file
+from sparsepath.saved import SavedModel
 
 FILES = {
     "path.json": "the whole path, for SelectionPath.load",
@@ -22,11 +23,13 @@ FILES = {
     "path.png": "which features at which size",
     "curve.png": "error against number of features",
     "honest.json": "error on new data, shuffled targets, stability",
-    "model.joblib": "the fitted model, for sparsepath predict",
+    "model.json": "the fitted model, for sparsepath predict and export",
 }
-MODEL = "model.joblib"
+MODEL = "model.json"
+PICKLED = "model.joblib"
 CHECKSUM = "model_sha256"  # in the data of a path: of the model file beside it
 MORE_FILES = {
+    PICKLED: "the fitted estimator, for Python; a pickle",
     "index.html": "all of it on one page, to open in a browser",
     "diabetes.csv": "the data",
 }
@@ -66,7 +69,7 @@ def write_results(
     together.
     """
     path = outcome.path
-    model = _model(outcome.model)
+    model = SavedModel.of(outcome.model).to_bytes()
     path.data[CHECKSUM] = hashlib.sha256(model).hexdigest()
     names = list(FILES)
     names[1:1] = more or {}
@@ -83,7 +86,7 @@ def write_results(
         }
         for name, content in {**made, **(more or {})}.items():
             (stage / name).write_bytes(content)
-    return {name: folder / name for name in FILES}
+    return {name: folder / name for name in (*FILES, *(more or {}))}
 
 
 def picture(
@@ -98,7 +101,8 @@ def picture(
     return stream.getvalue()
 
 
-def _model(model: Any) -> bytes:
+def pickled(model: Any) -> bytes:
+    """The estimator itself, which only those who trust the file should load."""
     import joblib
 
     stream = io.BytesIO()

@@ -11,6 +11,7 @@ A block has ``shape`` and five answers:
 ``columns(indices)``    those columns as a float64 array in Fortran order, new or ``out``
 ``rows(indices)``       those rows as a float64 array
 ``spread(means, weights)``  sum over rows of weights * (x - mean)^2, for every column
+``taken(indices)``      those rows as a block of their own
 ``marks(a)``            sum over rows of a * h(x), whole numbers; see ``fingerprint.py``
 
 and says what it can: ``zeros_implicit``, whether zeros are not stored, and ``is_plain``, whether
@@ -60,6 +61,8 @@ class RowBlock(Protocol):
     def rows(self, indices: NDArray[np.intp]) -> Floats: ...
 
     def spread(self, means: Floats, weights: Floats | None) -> Floats: ...
+
+    def taken(self, indices: NDArray[np.intp]) -> "RowBlock": ...
 
     def marks(self, a: Marks) -> Marks: ...
 
@@ -144,6 +147,9 @@ class DenseBlock:
 
     def rows(self, indices: NDArray[np.intp]) -> Floats:
         return self._rows[indices].astype(np.float64)
+
+    def taken(self, indices: NDArray[np.intp]) -> "DenseBlock":
+        return DenseBlock(self._rows[indices])
 
     def marks(self, a: Marks) -> Marks:
         m, n = self.shape
@@ -262,6 +268,9 @@ class SparseBlock:
 
     def rows(self, indices: NDArray[np.intp]) -> Floats:
         return self._X[indices].toarray().astype(np.float64)
+
+    def taken(self, indices: NDArray[np.intp]) -> "SparseBlock":
+        return SparseBlock(self._X[indices])
 
     def marks(self, a: Marks) -> Marks:
         """From the entries alone: a zero counts nothing."""

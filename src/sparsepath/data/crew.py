@@ -44,6 +44,11 @@ class Crew(Protocol):
         ``numbers`` is how many numbers are read for it in all, if these may be few.
         """
 
+    def total(
+        self, parts: Sequence[Part], message: Callable[..., list[NDArray[Any]]], *args: Any
+    ) -> list[NDArray[Any]]:
+        """The answers of all parts to a message, added up in their order, each to its like."""
+
     def map(
         self, task: Callable[[Item], Answer], items: Iterable[Item], numbers: int = ...
     ) -> list[Answer]:

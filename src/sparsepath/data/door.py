@@ -144,18 +144,6 @@ def check_target(y: Any, n_samples: int) -> tuple[NDArray[np.float64], bool]:
     return Y, plain
 
 
-def check_one_target(y: Any, n_samples: int) -> NDArray[np.float64]:
-    """The target of an estimator that takes a single one, n x 1."""
-    from sklearn.utils.validation import column_or_1d
-
-    Y, plain = check_target(y, n_samples)
-    if Y.shape[1] != 1:
-        raise InputError(f"y has {Y.shape[1]} targets; this estimator takes one.")
-    if not plain:
-        column_or_1d(y, warn=True)  # says that a vector was expected
-    return Y
-
-
 def check_labels(y: Any, n_samples: int) -> NDArray[Any]:
     """Class labels as a vector of the right length."""
     from sklearn.utils.multiclass import check_classification_targets
@@ -231,10 +219,3 @@ def column_indices(
     if len(set(out)) < len(out):
         raise InputError(f"{what} names a column twice: {list(given)}.")
     return out
-
-
-def check_count(value: Any, name: str, least: int = 1) -> int:
-    """A parameter that must be a whole number from ``least`` up."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise InputError(f"{name}={value!r}; give a whole number from {least} up.")
-    return int(value)

@@ -10,7 +10,8 @@ added to the second by exclusive or, and a_i an odd number drawn for row i, colu
 sums of whole numbers, which do not depend on the order. (The halves are joined because the second
 is zero for most round numbers, and a product keeps as many last zeros as its factor has; h(0) = 0,
 so that zeros need not be stored to be counted.) The marks of all columns, the targets and the
-sample weights then go into one digest. One pass, a few operations per number.
+sample weights then go into one digest; labels that are no numbers are marked by a hash of their
+text. One pass, a few operations per number.
 """
 
 import hashlib
@@ -18,9 +19,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sparsepath.data.blocks import Marks, RowBlock, row_blocks
+from sparsepath.data.blocks import Marks, RowBlock, bits, row_blocks
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # odd: 2^64 over the golden ratio
 
@@ -54,27 +54,36 @@ def fingerprint(X: Any, y: Any = None, weights: Any = None) -> str:
 
 def name_of(n_samples: int, marks: Marks, y: Any = None, weights: Any = None) -> str:
     """The name, once the columns are marked."""
+    a = drawn(0, n_samples)
+    y_marks = None if y is None else labels_marked(y, a)
+    w_marks = None
+    if weights is not None and not np.all(np.asarray(weights) == 1):
+        w_marks = labels_marked(weights, a)
+    return name_from(n_samples, marks, y_marks, w_marks)
+
+
+def name_from(n_samples: int, marks: Marks, y: Marks | None, weights: Marks | None) -> str:
+    """The name, once everything is marked; weights that are all one are None."""
     digest = hashlib.blake2b(digest_size=12)
     digest.update(repr((n_samples, len(marks))).encode())
     digest.update(marks.astype("<u8").tobytes())
-    for what, values in (("y", y), ("weights", weights)):
-        given = None if values is None else _plain(values)
-        if given is None or (what == "weights" and given.dtype.kind == "f" and np.all(given == 1)):
-            continue
-        digest.update(what.encode() + repr(given.shape).encode())
-        digest.update(given.tobytes())
+    for what, given in (("y", y), ("weights", weights)):
+        if given is not None:
+            digest.update(what.encode() + repr(given.shape).encode())
+            digest.update(given.astype("<u8").tobytes())
     return digest.hexdigest()
 
 
-def _plain(values: Any) -> NDArray[Any]:
-    """Numbers as float64, everything else as text; a single column as a vector."""
+def labels_marked(values: Any, a: Marks) -> Marks:
+    """The marks of targets, weights or labels of any kind, by the numbers of their rows."""
     array = np.asarray(values)
-    if array.ndim == 2 and array.shape[1] == 1:
-        array = array[:, 0]
-    if array.dtype.kind in "biuf":
-        return np.ascontiguousarray(array, dtype="<f8") + 0.0
-    lengths = [str(value).encode() for value in array.ravel()]
-    return np.frombuffer(b"\0".join(lengths), dtype=np.uint8)
+    if array.dtype.kind not in "biuf":
+        known, place = np.unique(array.astype(str), return_inverse=True)
+        whole = [hashlib.blake2b(label.encode(), digest_size=8).digest() for label in known]
+        h = np.frombuffer(b"".join(whole), dtype="<u8").astype(np.uint64)
+        return np.einsum("i,ij->j", a, h[place].reshape(len(a), -1))
+    numbers = np.array(array, dtype=np.float64).reshape(len(a), -1)
+    return np.einsum("i,ij->j", a, bits(numbers))
 
 
 def column_marks(blocks: Sequence[RowBlock]) -> Marks:

@@ -44,6 +44,8 @@ class Layout:
     @classmethod
     def of_model(cls, model: Any) -> "Layout":
         """The layout of the file that a model was fitted to, as far as the model tells."""
+        if isinstance(known := getattr(model, "layout_", None), cls):
+            return known
         record = getattr(getattr(model, "path_", None), "data", {}).get("layout")
         if isinstance(record, Mapping):
             return cls(**record)

@@ -6,9 +6,10 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from functools import cache
 from types import TracebackType
-from typing import Concatenate, ParamSpec, Self, TypeVar
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 import joblib
+from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
 from sparsepath.errors import InputError
@@ -75,6 +76,16 @@ class Threads:
             return message(part, *args, **more)
 
         return self.map(task, parts, FEW if numbers is None else numbers)
+
+    def total(
+        self, parts: Sequence[Any], message: Callable[..., list[NDArray[Any]]], *args: Any
+    ) -> list[NDArray[Any]]:
+        """The answers of all parts to a message, added up; only a few are kept at a time."""
+        total: list[NDArray[Any]] = []
+        for i in range(0, len(parts), 2 * self.n_threads):
+            for answer in self.ask(parts[i : i + 2 * self.n_threads], None, message, *args):
+                total = [a + b for a, b in zip(total, answer, strict=True)] if total else answer
+        return total
 
     def map(
         self, task: Callable[[Item], Result], items: Iterable[Item], numbers: int = FEW

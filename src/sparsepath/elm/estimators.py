@@ -3,14 +3,14 @@
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from sparsepath.data.blocks import Floats
 from sparsepath.data.columns import standardise
-from sparsepath.data.door import check_count, check_features, check_labels, check_target
+from sparsepath.data.door import check_features, check_target
 from sparsepath.elm.network import (
     Fit,
     Indices,
@@ -20,34 +20,14 @@ from sparsepath.elm.network import (
     Target,
     draw_neurons,
 )
-from sparsepath.errors import InputError
+from sparsepath.faces.parameters import count, positive
+from sparsepath.faces.targets import ClassifierFace, RegressorFace, coded
 from sparsepath.least_angle import lars_entries
 
 
-def seed_of(random_state: Any) -> np.random.SeedSequence:
+def seeds_of(random_state: Any) -> np.random.SeedSequence:
     """The seed that a scikit-learn ``random_state`` stands for."""
     return np.random.SeedSequence(int(check_random_state(random_state).randint(2**31 - 1)))
-
-
-def check_ridge(value: Any) -> float:
-    """The ridge, a finite number above zero."""
-    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    if not number or not 0 < value < np.inf:
-        raise InputError(f"ridge={value!r}; give a finite number above zero, as 1e-6.")
-    return float(value)
-
-
-def check_classes(y: Any, n_samples: int) -> tuple[NDArray[Any], Indices, Floats]:
-    """Class labels: the classes, the class of each sample, and targets -1 and +1.
-
-    Two classes share one column of targets, more have one each.
-    """
-    labels = check_labels(y, n_samples)
-    classes, codes = np.unique(labels, return_inverse=True)
-    if len(classes) < 2:
-        raise InputError(f"y has only one class ({labels[0]!r}); a classifier needs at least two.")
-    coded = np.where(codes[:, None] == np.arange(len(classes)), 1.0, -1.0)
-    return classes, codes.astype(np.intp), coded[:, 1:] if len(classes) == 2 else coded
 
 
 class _ELM(BaseEstimator):
@@ -73,8 +53,8 @@ class _ELM(BaseEstimator):
 
     def _fit(self, X: Any, target: Target) -> Self:
         XT, centre, scale = standardise(X)
-        n_neurons, ridge = check_count(self.n_neurons, "n_neurons"), check_ridge(self.ridge)
-        random = np.random.default_rng(seed_of(self.random_state))
+        n_neurons, ridge = count("n_neurons", self.n_neurons), positive("ridge", self.ridge)
+        random = np.random.default_rng(seeds_of(self.random_state))
         neurons = draw_neurons(n_neurons, len(XT), self.activation, random)
         space = Space(n_neurons, target.n)
         neurons = self._chosen(neurons, XT, target, ridge, space)
@@ -97,7 +77,7 @@ class _ELM(BaseEstimator):
         return self._machine.predict(check_features(self, X, reset=False))
 
 
-class ELMRegressor(RegressorMixin, _ELM):
+class ELMRegressor(RegressorFace, _ELM):
     """Extreme learning machine: random hidden neurons, ridge regression on their outputs.
 
     Features are standardised; the hidden layer is drawn at random and kept; the output layer, with
@@ -134,11 +114,7 @@ class ELMRegressor(RegressorMixin, _ELM):
     True
     """
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        tags.target_tags.single_output = True
-        return tags
+    _several = True
 
     def fit(self, X: Any, y: ArrayLike) -> Self:
         """Draw the neurons and fit the output layer.
@@ -153,16 +129,11 @@ class ELMRegressor(RegressorMixin, _ELM):
         X = check_features(self, X, reset=True)
         Y, self._one_target = check_target(y, X.shape[0])
         self._fit(X, Target(Y))
-        self.loo_predictions_ = self._left_out[:, 0] if self._one_target else self._left_out
+        self.loo_predictions_ = self._shaped(self._left_out)
         return self
 
-    def predict(self, X: Any) -> Floats:
-        """Predicted targets, of the shape that y had."""
-        scores = self._scores(X)
-        return scores[:, 0] if self._one_target else scores
 
-
-class ELMClassifier(ClassifierMixin, _ELM):
+class ELMClassifier(ClassifierFace, _ELM):
     """Extreme learning machine for classes: targets +1 and -1, one per class if more than two.
 
     Parameters
@@ -198,23 +169,8 @@ class ELMClassifier(ClassifierMixin, _ELM):
             Class labels of any kind.
         """
         X = check_features(self, X, reset=True)
-        self.classes_, codes, Y = check_classes(y, X.shape[0])
-        return self._fit(X, Target(Y, codes))
-
-    def decision_function(self, X: Any) -> Floats:
-        """Scores: one column per class, or for two classes one number, positive for the second."""
-        scores = self._scores(X)
-        return scores[:, 0] if len(self.classes_) == 2 else scores
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The class with the largest score."""
-        scores = self.decision_function(X)
-        return self.classes_[winners(scores)]
-
-
-def winners(scores: Floats) -> Indices:
-    """The class with the largest score; of one column, 1 where it is positive."""
-    return (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(1)
+        codes = self._codes(y, X.shape[0])
+        return self._fit(X, Target(coded(codes, len(self.classes_)), codes))
 
 
 class _OPELM(_ELM):

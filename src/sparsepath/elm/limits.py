@@ -11,8 +11,6 @@ the scalings, and no less in size unless the target itself is out of the others'
 machine is chosen because it is held back.
 """
 
-from typing import Any
-
 import numpy as np
 
 from sparsepath.data.blocks import Floats
@@ -37,14 +35,6 @@ def unit_of(Y: Floats) -> float:
             "range of floating point numbers. Give y in another unit."
         )
     return float(np.ldexp(1.0, exponent))
-
-
-def check_reach(value: Any) -> float:
-    """The parameter, a number from zero up; infinity is allowed."""
-    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    if not number or not value >= 0:
-        raise InputError(f"reach={value!r}; give a number from zero up, infinity for no limit.")
-    return float(value)
 
 
 def limits(Y: Floats, reach: float) -> Limits:

@@ -37,7 +37,7 @@ from scipy.linalg import blas, lapack
 from sparsepath.data.blocks import Floats
 from sparsepath.elm.limits import held, limits, others_limits
 from sparsepath.errors import InputError
-from sparsepath.running import Frozen, Predictor
+from sparsepath.running import Formula, Frozen, Gaussian, Predictor, Tanh
 
 Indices = NDArray[np.intp]
 ACTIVATIONS = ("tanh", "gaussian")
@@ -394,3 +394,14 @@ class Machine(Predictor):
         H += means[:, None]
         out = H.T @ self.coef + self.intercept
         return out if self.bounds is None else np.clip(out, *self.bounds)
+
+    def formula(self) -> Formula:
+        slopes = np.zeros((len(self.features), len(self.intercept)))
+        if not len(self.neurons):
+            return Formula(self.features, self.centre, self.scale, slopes, self.intercept)
+        weights, biases = self.neurons.weights, self.neurons.biases
+        kind = Tanh if self.neurons.activation == "tanh" else Gaussian
+        return Formula(
+            self.features, self.centre, self.scale, slopes, self.intercept, kind(weights, biases),
+            self.coef, self.bounds,
+        )  # fmt: skip

@@ -3,28 +3,22 @@
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.utils.validation import check_is_fitted
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 
 from sparsepath.data.blocks import Floats
 from sparsepath.data.columns import standardise
-from sparsepath.data.door import check_count, check_features, check_target, refuse_constant
+from sparsepath.data.door import check_features
 from sparsepath.data.threads import Threads
-from sparsepath.elm.estimators import (
-    check_classes,
-    check_ridge,
-    seed_of,
-    winners,
-)
-from sparsepath.elm.limits import check_reach, unit_of
+from sparsepath.elm.estimators import seeds_of
+from sparsepath.elm.limits import unit_of
 from sparsepath.elm.network import Neurons, Pool, Target, draw_neurons
 from sparsepath.elm.scaling import RULES, Best
 from sparsepath.elm.search import STRATEGIES, Plan, Search, models
 from sparsepath.elm.subsets import POOLS
-from sparsepath.errors import InputError
-from sparsepath.running import Callback, CallbackSupportMixin, Found, Given, Run, fitting
-from sparsepath.running import seed_of as whole_seed_of
+from sparsepath.faces.parameters import count, number, one_of, positive
+from sparsepath.faces.targets import ClassifierFace, RegressorFace, coded
+from sparsepath.running import Callback, CallbackSupportMixin, Found, Given, Run, fitting, seed_of
 from sparsepath.selector import PathSelector
 
 RIDGES = (1e-6, 1.0)  # between these the ridge of a machine is chosen
@@ -77,10 +71,10 @@ class _ELMFS(PathSelector, CallbackSupportMixin, BaseEstimator):
     def _fit(self, given: Given, X: Any, target: Target) -> Self:
         XT, centre, scale = standardise(X)
         plan = self._plan(XT)
-        seed = whole_seed_of(self.random_state)
-        for_neurons, for_restarts, for_others = seed_of(seed).spawn(3)
-        ridges = RIDGES if self.ridge is None else (check_ridge(self.ridge),)
-        n_neurons = check_count(self.n_neurons, "n_neurons")
+        seed = seed_of(self.random_state)
+        for_neurons, for_restarts, for_others = seeds_of(seed).spawn(3)
+        ridges = RIDGES if self.ridge is None else (positive("ridge", self.ridge),)
+        n_neurons = count("n_neurons", self.n_neurons)
 
         def drawn(seed: np.random.SeedSequence) -> Neurons:
             return draw_neurons(n_neurons, len(XT), "tanh", np.random.default_rng(seed))
@@ -115,38 +109,23 @@ class _ELMFS(PathSelector, CallbackSupportMixin, BaseEstimator):
         return run.settle()
 
     def _plan(self, XT: Floats) -> Plan:
-        if self.strategy not in STRATEGIES:
-            raise InputError(f"strategy={self.strategy!r}; use one of {', '.join(STRATEGIES)}.")
-        if self.rule not in RULES:
-            raise InputError(f"rule={self.rule!r}; use one of {', '.join(RULES)}.")
         usable = int(np.count_nonzero(XT.any(1)))
         size = min(usable, MOST)
         if self.max_features is not None:
-            size = min(usable, check_count(self.max_features, "max_features", least=0))
+            size = min(usable, count("max_features", self.max_features, 0))
         return Plan(
-            strategy=self.strategy,
-            n_restarts=check_count(self.n_restarts, "n_restarts"),
-            n_levels=check_count(self.n_levels, "n_levels"),
-            rule=self.rule,
+            strategy=one_of("strategy", self.strategy, STRATEGIES),
+            n_restarts=count("n_restarts", self.n_restarts),
+            n_levels=count("n_levels", self.n_levels),
+            rule=one_of("rule", self.rule, RULES),
             size=size,
         )
 
     def _criterion(self) -> str:
         return "leave-one-out squared error"
 
-    def _take(self, size: int) -> None:
-        self.selected_ = np.array(self.path_.subset(size), dtype=np.intp)
-        self._machine = self._models[size]
 
-    # Using --------------------------------------------------------------------------------------
-
-    def _scores(self, X: Any) -> Floats:
-        """Predictions of the scaled machine, from the selected columns alone."""
-        check_is_fitted(self)
-        return self._machine.predict(check_features(self, X, reset=False))
-
-
-class ELMFSRegressor(RegressorMixin, _ELMFS):
+class ELMFSRegressor(RegressorFace, _ELMFS):
     """Feature selection for nonlinear regression with extreme learning machines (ELM-FS).
 
     Finds for each size the subset, the scaling of its features and the neurons with the least exact
@@ -220,11 +199,7 @@ class ELMFSRegressor(RegressorMixin, _ELMFS):
     [1, 2, 0]
     """
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        tags.target_tags.single_output = True
-        return tags
+    _several = True
 
     @fitting
     def fit(self, X: Any, y: ArrayLike) -> Self:
@@ -239,17 +214,11 @@ class ELMFSRegressor(RegressorMixin, _ELMFS):
         """
         given = Given.of(X, y)
         X = check_features(self, X, reset=True)
-        Y, self._one_target = check_target(y, X.shape[0])
-        refuse_constant(Y, np.ones(len(Y)))
-        return self._fit(given, X, Target(Y, unit=unit_of(Y), reach=check_reach(self.reach)))
-
-    def predict(self, X: Any) -> Floats:
-        """Predicted targets, of the shape that y had."""
-        scores = self._scores(X)
-        return scores[:, 0] if self._one_target else scores
+        Y, reach = self._numbers(y, X.shape[0]), number("reach", self.reach, finite=False)
+        return self._fit(given, X, Target(Y, unit=unit_of(Y), reach=reach))
 
 
-class ELMFSClassifier(ClassifierMixin, _ELMFS):
+class ELMFSClassifier(ClassifierFace, _ELMFS):
     """ELM-FS for classes: targets +1 and -1, judged by the exact leave-one-out error rate.
 
     All classes share the features. Restarts and polishing follow the squared error, whose gradient
@@ -324,11 +293,11 @@ class ELMFSClassifier(ClassifierMixin, _ELMFS):
         y : array of shape (n_samples,)
             Class labels of any kind.
         """
-        if self.loss not in ("zero_one", "squared"):
-            raise InputError(f"loss={self.loss!r}; use one of zero_one, squared.")
+        one_of("loss", self.loss, ("zero_one", "squared"))
         given = Given.of(X, y)
         X = check_features(self, X, reset=True)
-        self.classes_, codes, Y = check_classes(y, X.shape[0])
+        codes = self._codes(y, X.shape[0])
+        Y = coded(codes, len(self.classes_))
         return self._fit(given, X, Target(Y, codes if self.loss == "zero_one" else None))
 
     @property
@@ -337,13 +306,3 @@ class ELMFSClassifier(ClassifierMixin, _ELMFS):
 
     def _criterion(self) -> str:
         return f"leave-one-out {self.loss.replace('_', '-')} error"
-
-    def decision_function(self, X: Any) -> Floats:
-        """Scores: one column per class, or for two classes one number, positive for the second."""
-        scores = self._scores(X)
-        return scores[:, 0] if len(self.classes_) == 2 else scores
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The class with the largest score."""
-        scores = self.decision_function(X)
-        return self.classes_[winners(scores)]

@@ -13,7 +13,7 @@ from sparsepath.data.door import check_features
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
 from sparsepath.grafting.criterion import Loss
-from sparsepath.grafting.faces import ClassifierFace, Factors, LinearGrafting, RegressorFace
+from sparsepath.grafting.faces import Factors, GraftingClasses, GraftingNumbers, LinearGrafting
 from sparsepath.grafting.fitting import Fit, Problem
 from sparsepath.grafting.folds import Task, judge
 from sparsepath.grafting.paths import best_of_each_size, grid, path_moves
@@ -120,7 +120,7 @@ class _GraftingCV(LinearGrafting):
         return loss.error_name if self._error == "loss" else "zero-one error"
 
 
-class GraftingRegressorCV(RegressorFace, _GraftingCV):
+class GraftingRegressorCV(GraftingNumbers, _GraftingCV):
     """Grafting regression with l1, and so the number of features, chosen by cross-validation.
 
     A path over l1 is fitted to all data and to every training part; each model is judged by the
@@ -246,7 +246,7 @@ class GraftingRegressorCV(RegressorFace, _GraftingCV):
         return self._fit(X, y, sample_weight, groups)
 
 
-class GraftingClassifierCV(ClassifierFace, _GraftingCV):
+class GraftingClassifierCV(GraftingClasses, _GraftingCV):
     """Grafting classification with l1, and so the number of features, chosen by cross-validation.
 
     Parameters

@@ -6,7 +6,7 @@ from numpy.typing import ArrayLike
 
 from sparsepath.data.door import check_features
 from sparsepath.data.threads import Threads
-from sparsepath.grafting.faces import ClassifierFace, Factors, LinearGrafting, RegressorFace
+from sparsepath.grafting.faces import Factors, GraftingClasses, GraftingNumbers, LinearGrafting
 from sparsepath.grafting.fitting import Fit, Problem
 from sparsepath.grafting.procedure import Record
 from sparsepath.running import Callback, Found, Given, Run, fitting
@@ -69,7 +69,7 @@ def _criteria(record: Record) -> dict[int, float]:
     return {size: model.criterion for size, model in record.models.items()}
 
 
-class GraftingRegressor(RegressorFace, _Grafting):
+class GraftingRegressor(GraftingNumbers, _Grafting):
     r"""Linear regression with L0, L1 and L2 penalties on the features, by grafting.
 
     Minimises, over weights w of the standardised features and an intercept,
@@ -210,7 +210,7 @@ class GraftingRegressor(RegressorFace, _Grafting):
         return self._fit(X, y, sample_weight)
 
 
-class GraftingClassifier(ClassifierFace, _Grafting):
+class GraftingClassifier(GraftingClasses, _Grafting):
     r"""Linear classification with L0, L1 and L2 penalties on the features, by grafting.
 
     The criterion is that of :class:`GraftingRegressor` with the logistic loss (the paper's BNLL),

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sparsepath.data.blocks import Floats
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError, warn_user
+from sparsepath.faces import parameters
 from sparsepath.grafting.criterion import Loss, Penalty
 from sparsepath.grafting.design import Design
 from sparsepath.grafting.engines import Engine, Indices, make_engine
@@ -290,9 +291,7 @@ def _whole_record(solution: Solution, null: Model) -> Record:
 def check_penalties(**given: Any) -> None:
     """The lambdas: finite numbers, zero or more."""
     for name, value in given.items():
-        good = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-        if not good or not 0 <= value < np.inf:
-            raise InputError(f"{name}={value!r}; give a finite number, zero or more.")
+        parameters.number(name, value)
 
 
 def check_factors(

@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparsepath.data.blocks import Floats
-from sparsepath.grafting.faces import ClassifierFace, Factors, RegressorFace
+from sparsepath.grafting.faces import Factors, GraftingClasses, GraftingNumbers
 from sparsepath.grafting.mlp_base import MLPGrafting
 from sparsepath.running import Callback, fitting
 
 
-class MLPGraftingRegressor(RegressorFace, MLPGrafting):
+class MLPGraftingRegressor(GraftingNumbers, MLPGrafting):
     """Regression by a network that grows connection by connection, with L0, L1 and L2 penalties.
 
     The target is brought to mean 0 and standard deviation 1 inside, since every hidden unit adds
@@ -102,7 +102,7 @@ class MLPGraftingRegressor(RegressorFace, MLPGrafting):
         return self._fit(X, y, sample_weight)
 
 
-class MLPGraftingClassifier(ClassifierFace, MLPGrafting):
+class MLPGraftingClassifier(GraftingClasses, MLPGrafting):
     """Classification by a network that grows connection by connection.
 
     Two classes have one output and the logistic loss; three and more have one output each and the

@@ -12,6 +12,7 @@ from sparsepath.data.blocks import Floats
 from sparsepath.data.door import check_features
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
+from sparsepath.faces.parameters import count, one_of
 from sparsepath.grafting.criterion import Penalty
 from sparsepath.grafting.design import Design
 from sparsepath.grafting.faces import Factors
@@ -80,20 +81,12 @@ class MLPGrafting(PathSelector, CallbackSupportMixin, BaseEstimator):
         return tags
 
     def _growths(self) -> list[Growth]:
-        for name, allowed in (
-            ("l0_per", L0_PER),
-            ("selection", ("gradient", "bound")),
-            ("stop", STOPS),
-        ):
-            if getattr(self, name) not in allowed:
-                given = getattr(self, name)
-                raise InputError(f"{name}={given!r}; use one of {', '.join(allowed)}.")
+        one_of("l0_per", self.l0_per, L0_PER)
+        one_of("selection", self.selection, ("gradient", "bound"))
+        one_of("stop", self.stop, STOPS)
         for name in ("max_hidden", "max_connections", "max_features", "max_iter"):
-            size = getattr(self, name)
-            if size is None and name != "max_iter":
-                continue
-            if isinstance(size, bool) or size != int(size) or size < 1:
-                raise InputError(f"{name}={size!r}; give a whole number from 1 up.")
+            if getattr(self, name) is not None or name == "max_iter":
+                count(name, getattr(self, name))
         tols = list(self.tol) if isinstance(self.tol, Sequence) else [self.tol]
         if not tols or not all(0 < tol < 1 for tol in tols):
             raise InputError(f"tol={self.tol!r}; give a number between 0 and 1, or several.")
@@ -191,14 +184,9 @@ class MLPGrafting(PathSelector, CallbackSupportMixin, BaseEstimator):
         )
 
     def _take(self, size: int) -> None:
-        order, self.network_, self.criterion_, self.loss_ = self._networks[size]
+        super()._take(size)
+        _, self.network_, self.criterion_, self.loss_ = self._networks[size]
         self.n_hidden_ = self.network_.n_hidden
-        self.selected_ = np.array(order, dtype=np.intp)
-
-    def _scores(self, X: Any) -> Floats:
-        check_is_fitted(self)
-        X = check_features(self, X, reset=False)
-        return self._models[len(self.selected_)].predict(X)
 
     def plot_network(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the network: which features feed which unit, and how strongly."""

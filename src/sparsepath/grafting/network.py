@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from sparsepath.data.blocks import Floats
 from sparsepath.grafting.criterion import Loss
 from sparsepath.grafting.descent import Descent
-from sparsepath.running import Frozen, Predictor
+from sparsepath.running import Formula, Frozen, Predictor, Tanh
 
 Ints = NDArray[np.intp]
 
@@ -68,6 +68,10 @@ class HiddenLayer(Frozen, ABC):
     @abstractmethod
     def scores(self, Z: Floats) -> Floats:
         """The outputs, one column each, for the ``used`` columns Z."""
+
+    @abstractmethod
+    def output_layer(self) -> tuple[Floats, Floats]:
+        """Weights from units to outputs, and the biases of the outputs."""
 
     @abstractmethod
     def tidy(self) -> Self:
@@ -115,6 +119,16 @@ class NetworkModel(Predictor):
         Z = (part.astype(np.float64) - self.means) / self.scales
         return self.network.scores(Z) * self.unit + self.origin
 
+    def formula(self) -> Formula:
+        net = self.network
+        coef, biases = net.output_layer()
+        units = Tanh(0.5 * net.matrix(net.used).T, 0.5 * net.biases)
+        slopes = np.zeros((len(net.used), len(biases)))
+        intercept = biases * self.unit + self.origin
+        return Formula(
+            net.used, self.means, self.scales, slopes, intercept, units, coef * self.unit
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class Network(HiddenLayer):
@@ -128,6 +142,9 @@ class Network(HiddenLayer):
 
     def scores(self, Z: Floats) -> Floats:
         return self.outputs(Z)[:, None]
+
+    def output_layer(self) -> tuple[Floats, Floats]:
+        return np.ones((self.n_hidden, 1)), np.array([self.output_bias])
 
     def tidy(self) -> "Network":
         keep = self.weights != 0

@@ -71,6 +71,9 @@ class SoftmaxNetwork(HiddenLayer):
     def scores(self, Z: Floats) -> Floats:
         return self.hidden(Z) @ self.out_matrix() + self.output_biases
 
+    def output_layer(self) -> tuple[Floats, Floats]:
+        return self.out_matrix(), self.output_biases
+
     def tidy(self) -> "SoftmaxNetwork":
         keep = self.weights != 0
         alive = np.unique(self.units[keep])

@@ -5,12 +5,11 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import RegressorMixin
-from sklearn.utils.validation import check_is_fitted
 
 from sparsepath.data.blocks import Floats
-from sparsepath.data.door import check_features, check_one_target, refuse_constant
+from sparsepath.data.door import check_features
 from sparsepath.elm import OPELMRegressor
+from sparsepath.faces.targets import RegressorFace
 from sparsepath.information.kraskov import standard_rows
 from sparsepath.information.selectors import MutualInfoSearch
 from sparsepath.running import Found, Given, Linear, Predictor, Trail, fitting, seed_of
@@ -19,7 +18,7 @@ from sparsepath.steps import Step
 CRITERION = "leave-one-out squared error of OP-ELM"
 
 
-class MutualInfoRegressor(RegressorMixin, MutualInfoSearch):
+class MutualInfoRegressor(RegressorFace, MutualInfoSearch):
     """Subsets by mutual information; for each an optimally pruned extreme learning machine.
 
     Mutual information orders the subsets of one size; it does not predict, and it compares sizes
@@ -78,8 +77,7 @@ class MutualInfoRegressor(RegressorMixin, MutualInfoSearch):
         """
         given = Given.of(X, y)
         X = check_features(self, X, reset=True)
-        Y = check_one_target(y, X.shape[0])
-        refuse_constant(Y, np.ones(len(Y)))
+        Y = self._numbers(y, X.shape[0])
         seed = seed_of(self.random_state)
         mean = Linear(np.empty(0, dtype=np.intp), np.empty((0, 1)), Y.mean(0))
         known: dict[tuple[int, ...], Step] = {(): _empty(Y[:, 0])}
@@ -106,12 +104,6 @@ class MutualInfoRegressor(RegressorMixin, MutualInfoSearch):
             )
 
         return self._search(given, X, standard_rows(Y), seed, judged)
-
-    def predict(self, X: Any) -> Floats:
-        """Predicted targets, from the selected columns alone."""
-        check_is_fitted(self)
-        X = check_features(self, X, reset=False)
-        return self._models[len(self.selected_)].predict(X)[:, 0]
 
 
 def _empty(y: Floats) -> Step:

@@ -13,6 +13,7 @@ from sparsepath.data.blocks import Floats
 from sparsepath.data.door import check_features
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
+from sparsepath.faces.parameters import count, one_of
 from sparsepath.information.kraskov import (
     VARIANTS,
     Estimator,
@@ -121,24 +122,17 @@ class MutualInfoSearch(PathSelector, CallbackSupportMixin, BaseEstimator):
         return run.settle()
 
     def _check(self, usable: int) -> tuple[int, int]:
-        if self.search not in SEARCHES:
-            raise InputError(f"search={self.search!r}; use one of {', '.join(SEARCHES)}.")
+        one_of("search", self.search, SEARCHES)
         if self.variant not in VARIANTS:
             raise InputError(f"variant={self.variant!r}; use 1 or 2.")
         if isinstance(self.n_neighbors, str) and self.n_neighbors != "resampling":
             raise InputError(
                 f"n_neighbors={self.n_neighbors!r}; give a whole number or 'resampling'."
             )
-        for name in ("max_features", "n_restarts"):
-            value = getattr(self, name)
-            allowed = isinstance(value, int | np.integer) and not isinstance(value, bool)
-            if value is not None and not (allowed and value >= 0):
-                raise InputError(f"{name}={value!r}; give a whole number from 0 up.")
-        most = usable if self.max_features is None else min(usable, int(self.max_features))
-        return most, int(self.n_restarts)
-
-    def _take(self, size: int) -> None:
-        self.selected_ = np.array(self.path_.subset(size), dtype=np.intp)
+        most = usable
+        if self.max_features is not None:
+            most = min(usable, count("max_features", self.max_features, 0))
+        return most, count("n_restarts", self.n_restarts, 0)
 
 
 class MutualInfoSelector(MutualInfoSearch):

@@ -5,12 +5,12 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import RegressorMixin
 
 from sparsepath.data.blocks import Floats
 from sparsepath.data.door import check_features
 from sparsepath.data.threads import Threads
-from sparsepath.faces.arguments import dense, one_target, whole
+from sparsepath.faces.parameters import count
+from sparsepath.faces.targets import RegressorFace, dense
 from sparsepath.kernel_machines.kernel_machine import KernelModel, _KernelMachine, grid, left_out
 from sparsepath.kernel_machines.lssvm import LSSVM, Block, best_addition, gaussian_kernel
 from sparsepath.running import Callback, CallbackSupportMixin, Found, Given, Run, Trail, fitting
@@ -21,7 +21,7 @@ GAMMAS = np.logspace(0, 4, 5)
 SIGMA2S = np.logspace(0, 3, 4)  # an addition changes the mean squared distance by 2
 
 
-class LSSVMForwardRegressor(RegressorMixin, PathSelector, CallbackSupportMixin, _KernelMachine):
+class LSSVMForwardRegressor(RegressorFace, PathSelector, CallbackSupportMixin, _KernelMachine):
     """Least-squares support vector regression on inputs added one at a time.
 
     Each step adds the input of least exact cross-validation error, at the best gamma and sigma2 for
@@ -107,10 +107,10 @@ class LSSVMForwardRegressor(RegressorMixin, PathSelector, CallbackSupportMixin, 
         """
         given = Given.of(X, y)
         X = dense(check_features(self, X, reset=True))
-        y = one_target(y, len(X))
+        y = self._numbers(y, len(X))[:, 0]
         size = self.n_features_in_
         if self.max_features is not None:
-            size = whole(self.max_features, "max_features", 0)
+            size = count("max_features", self.max_features, 0)
         gammas = sorted(grid(self.gamma, "gamma", GAMMAS))
         sigma2s = sorted(grid(self.sigma2, "sigma2", SIGMA2S), reverse=True)
         blocks = left_out(self.cv, X, y, classifier=False)
@@ -151,16 +151,10 @@ class LSSVMForwardRegressor(RegressorMixin, PathSelector, CallbackSupportMixin, 
 
     def _take(self, size: int) -> None:
         """The model of a size."""
-        model = self._models[size]
-        self.selected_ = self._columns = model.columns
-        self._mean, self._scale = model.mean, model.scale
-        self._support, self._dual, self._bias = model.support, model.dual, model.bias
+        super()._take(size)
         self.gamma_, self.sigma2_ = self.parameters_.get(size, (np.nan, 1.0))
-        self.dual_coef_, self.intercept_ = self._dual[:, 0], float(self._bias[0])
-
-    def predict(self, X: Any) -> Floats:
-        """Predicted targets; columns that are not selected have no influence."""
-        return self._scores(X)[:, 0]
+        model = self._models[size]
+        self.dual_coef_, self.intercept_ = model.dual[:, 0], float(model.bias[0])
 
 
 def _machine(

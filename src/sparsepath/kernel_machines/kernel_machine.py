@@ -7,16 +7,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import BaseEstimator
 from sklearn.model_selection import check_cv
 from sklearn.utils.validation import check_is_fitted
 
 from sparsepath.data.blocks import Floats
-from sparsepath.data.door import check_features, check_target, check_weights, refuse_constant
+from sparsepath.data.door import check_features
 from sparsepath.errors import InputError
-from sparsepath.faces.arguments import dense, positive, weights_of
+from sparsepath.faces.parameters import positive
+from sparsepath.faces.targets import RegressorFace, dense, weights_of
 from sparsepath.kernel_machines.lssvm import Block, gaussian_kernel, residuals, squared_distances
-from sparsepath.running import Predictor
+from sparsepath.running import Formula, Gaussian, Predictor
 
 GAMMAS = np.logspace(-1, 6, 15)
 WIDTHS = np.logspace(-1, 4, 11)  # of the mean squared distance of two samples
@@ -31,7 +32,7 @@ def grid(given: Any, name: str, default: Floats) -> list[float]:
     values = [given] if isinstance(given, Real) else list(given)
     if not values:
         raise InputError(f"{name} is an empty list; give at least one value.")
-    return [positive(value, name) for value in values]
+    return [positive(name, value) for value in values]
 
 
 def left_out(cv: Any, X: Floats, y: Any, classifier: bool) -> list[Block] | None:
@@ -74,6 +75,11 @@ class KernelModel(Predictor):
         part = part if isinstance(part, np.ndarray) else part.toarray()
         Z = (part - self.mean) / self.scale
         return gaussian_kernel(Z, self.support, self.sigma2) @ self.dual + self.bias
+
+    def formula(self) -> Formula:
+        units = Gaussian(self.support, np.full(len(self.support), 1.0 / self.sigma2))
+        slopes = np.zeros((len(self.columns), len(self.bias)))
+        return Formula(self.columns, self.mean, self.scale, slopes, self.bias, units, self.dual)
 
 
 class _KernelMachine(BaseEstimator):
@@ -142,34 +148,15 @@ class _KernelMachine(BaseEstimator):
         return gaussian_kernel(Z, self._support, self.sigma2_) @ self._dual + self._bias
 
 
-class _SeveralTargets(RegressorMixin):
+class _SeveralTargets(RegressorFace):
     """A kernel machine for one target or several, which come out in the shape that they had."""
 
     _dual: Floats
     _bias: Floats
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        tags.target_tags.single_output = True
-        return tags
-
-    def _targets(self, y: Any, n_samples: int, sample_weight: Any) -> Floats:
-        """Checked targets, one column each."""
-        Y, self._one_target = check_target(y, n_samples)
-        refuse_constant(Y, check_weights(sample_weight, n_samples))
-        return Y
+    _several = True
 
     def _show(self, residuals: Floats) -> None:
         """The fitted attributes that have the shape of y."""
         self.dual_coef_ = self._shaped(self._dual)
         self.intercept_ = float(self._bias[0]) if self._one_target else self._bias
         self.cv_residuals_ = self._shaped(residuals)
-
-    def _shaped(self, V: Floats) -> Floats:
-        return V[:, 0] if self._one_target else V
-
-    def predict(self, X: Any) -> Floats:
-        """Predicted targets, of the shape that y had."""
-        scores: Floats = self._scores(X)
-        return self._shaped(scores)

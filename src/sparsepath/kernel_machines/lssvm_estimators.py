@@ -4,17 +4,15 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 
 from sparsepath.data.blocks import Floats
 from sparsepath.data.door import (
     check_features,
-    check_labels,
 )
 from sparsepath.data.threads import Threads
-from sparsepath.errors import InputError
-from sparsepath.faces.arguments import dense, weights_of
+from sparsepath.faces.targets import ClassifierFace, coded, dense, weights_of, winners
 from sparsepath.kernel_machines.kernel_machine import _KernelMachine, _SeveralTargets, left_out
 from sparsepath.kernel_machines.lssvm import LSSVM, gaussian_kernel
 
@@ -109,13 +107,13 @@ class LSSVMRegressor(_SeveralTargets, _LSSVM):
             How much each squared error counts: a weight of 2 is the sample twice.
         """
         X = dense(check_features(self, X, reset=True))
-        Y = self._targets(y, len(X), sample_weight)
+        Y = self._numbers(y, len(X), weights_of(sample_weight, len(X)))
         self._fit(X, Y, self._shaped(Y), sample_weight)
         self._show(self._residuals)
         return self
 
 
-class LSSVMClassifier(ClassifierMixin, _LSSVM):
+class LSSVMClassifier(ClassifierFace, _LSSVM):
     """Least-squares support vector classification: targets +1 and -1, one class against the rest.
 
     Parameters
@@ -154,34 +152,10 @@ class LSSVMClassifier(ClassifierMixin, _LSSVM):
             How much each squared error counts: a weight of 2 is the sample twice.
         """
         X = dense(check_features(self, X, reset=True))
-        labels = check_labels(y, len(X))
-        self.classes_, codes = np.unique(labels, return_inverse=True)
-        n_classes = len(self.classes_)
-        if n_classes < 2:
-            raise InputError(
-                f"y has only one class ({labels[0]!r}); a classifier needs at least two."
-            )
-        if n_classes == 2:
-            Y = np.where(codes == 1, 1.0, -1.0)[:, None]
-        else:
-            Y = np.where(codes[:, None] == np.arange(n_classes), 1.0, -1.0)
-        self._fit(X, Y, labels, sample_weight)
-        right = self._winners(Y - self._residuals) == codes
-        self.cv_accuracy_ = float(np.average(right, weights=weights_of(sample_weight, len(X))))
+        weights = weights_of(sample_weight, len(X))
+        codes = self._codes(y, len(X), weights)
+        Y = coded(codes, len(self.classes_))
+        self._fit(X, Y, y, sample_weight)
+        right = winners(Y - self._residuals) == codes
+        self.cv_accuracy_ = float(np.average(right, weights=weights))
         return self
-
-    def decision_function(self, X: Any) -> Floats:
-        """Scores: one column per class, or for two classes one number, positive for the second."""
-        scores = self._scores(X)
-        return scores[:, 0] if len(self.classes_) == 2 else scores
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The class with the largest score."""
-        scores = self._scores(X)
-        return self.classes_[self._winners(scores)]
-
-    @staticmethod
-    def _winners(scores: Floats) -> NDArray[np.intp]:
-        if scores.shape[1] == 1:
-            return (scores[:, 0] > 0).astype(np.intp)
-        return scores.argmax(axis=1)

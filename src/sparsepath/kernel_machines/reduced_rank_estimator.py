@@ -12,7 +12,8 @@ from sparsepath.data.door import (
     column_indices,
 )
 from sparsepath.data.threads import Threads
-from sparsepath.faces.arguments import dense, positive, whole
+from sparsepath.faces.parameters import count, positive
+from sparsepath.faces.targets import dense, weights_of
 from sparsepath.kernel_machines.kernel_machine import _KernelMachine, _SeveralTargets
 from sparsepath.kernel_machines.lssvm import Block, gaussian_kernel
 from sparsepath.kernel_machines.reduced_rank import ReducedRank, reconstruct
@@ -83,12 +84,12 @@ class ReducedRankKernelRidge(_SeveralTargets, _KernelMachine):
             for the tuning, which leaves it out as one.
         """
         X = dense(check_features(self, X, reset=True))
-        Y = self._targets(y, len(X), sample_weight)
+        Y = self._numbers(y, len(X), weights_of(sample_weight, len(X)))
         weights, counted = self._counted(sample_weight, len(X))
         e = np.full_like(Y, np.nan)
         X, Y = X[counted], Y[counted]
         if self.max_samples is not None:
-            whole(self.max_samples, "max_samples", 1)
+            count("max_samples", self.max_samples)
         names = getattr(self, "feature_names_in_", None)
         given = column_indices(self.columns, names, X.shape[1], "columns")
         self._columns = np.array(given or range(X.shape[1]), dtype=np.intp)
@@ -104,7 +105,7 @@ class ReducedRankKernelRidge(_SeveralTargets, _KernelMachine):
     def _machine(
         self, K: Floats, Y: Floats, weights: Floats | None
     ) -> tuple[ReducedRank, NDArray[np.intp]]:
-        tolerance = positive(self.tolerance, "tolerance")
+        tolerance = positive("tolerance", self.tolerance)
         basis = reconstruct(K, self.max_samples or len(K), tolerance, weights)
         return ReducedRank(basis, Y, weights), basis.chosen
 

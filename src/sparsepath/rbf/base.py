@@ -5,15 +5,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from sparsepath.data.blocks import Floats
 from sparsepath.data.door import check_features, check_labels
 from sparsepath.errors import InputError
-from sparsepath.faces.arguments import dense, one_target, positive, whole
+from sparsepath.faces.parameters import count, one_of, positive
+from sparsepath.faces.targets import ClassifierFace, RegressorFace, coded, dense, one_target
 from sparsepath.path import SelectionPath
-from sparsepath.rbf.model import Model, Options, Training
+from sparsepath.rbf.model import Options, Training
 from sparsepath.running import CallbackSupportMixin, seed_of
 from sparsepath.selector import PathSelector
 
@@ -38,19 +39,15 @@ class _SparseRBF(PathSelector, CallbackSupportMixin, BaseEstimator):
 
     def _options(self) -> Options:
         p = self.get_params(deep=False)
-        if p["solver"] not in SOLVERS:
-            raise InputError(f"solver={p['solver']!r}; use one of {', '.join(SOLVERS)}.")
-        if p["schedule"] not in SCHEDULES:
-            raise InputError(f"schedule={p['schedule']!r}; use one of {', '.join(SCHEDULES)}.")
         relevance = p["relevance"]
         if not isinstance(relevance, int | float | np.number) or not 0 <= relevance < 1:
             raise InputError(f"relevance={relevance!r}; give a number from 0 up to 1.")
         return Options(
-            solver=p["solver"],
-            schedule=p["schedule"],
-            n_init=whole(p["n_init"], "n_init", 1),
-            mu_min=positive(p["mu_min"], "mu_min"),
-            max_iter=whole(p["max_iter"], "max_iter", 1),
+            solver=one_of("solver", p["solver"], SOLVERS),
+            schedule=one_of("schedule", p["schedule"], SCHEDULES),
+            n_init=count("n_init", p["n_init"]),
+            mu_min=positive("mu_min", p["mu_min"]),
+            max_iter=count("max_iter", p["max_iter"]),
             relevance=float(relevance),
             seed=seed_of(p["random_state"]),
         )
@@ -62,7 +59,6 @@ class _SparseRBF(PathSelector, CallbackSupportMixin, BaseEstimator):
     def _set_model(self, training: Training, r: float, t: float) -> None:
         """The fitted attributes of a model."""
         model, solution = training.model, training.solution
-        self._model = model
         self.r_, self.t_ = r, t
         self.selected_ = model.columns
         self.selected_centres_ = model.kept
@@ -80,17 +76,11 @@ class _SparseRBF(PathSelector, CallbackSupportMixin, BaseEstimator):
         self.n_iter_ = solution.iterations
         self.stages_ = solution.stages
 
-    def _outputs(self, X: Any) -> Floats:
-        """The outputs of the network; columns that are not selected have no influence."""
-        check_is_fitted(self)
-        model: Model = self._model
-        return model.predict(dense(check_features(self, X, reset=False)))
-
     def _target(self, y: Any, n_samples: int, weights: Floats | None) -> Floats:
         """The numbers to fit; a classifier learns its classes here."""
         raise NotImplementedError
 
-    def _numbers(self, y: Any, n_samples: int) -> Floats:
+    def _known(self, y: Any, n_samples: int) -> Floats:
         """The same of a fitted estimator, for data of which the classes are known."""
         raise NotImplementedError
 
@@ -113,8 +103,8 @@ class _SparseRBF(PathSelector, CallbackSupportMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X = dense(check_features(self, X, reset=False))
-        y = self._numbers(y, len(X))
-        model: Model = self._model
+        y = self._known(y, len(X))
+        model = self.models_[len(self.selected_)]
         base = float(np.mean((y - model.predict(X)) ** 2))
         rng = np.random.default_rng(random_state)
         orders = [rng.permutation(len(X)) for _ in range(n_repeats)]
@@ -135,27 +125,20 @@ class _SparseRBF(PathSelector, CallbackSupportMixin, BaseEstimator):
         return plot_weights(self.feature_importances_, names, ax=ax)
 
 
-class _Regression(RegressorMixin):
+class _Regression(RegressorFace):
     """A target of numbers."""
 
     def _target(self, y: Any, n_samples: int, weights: Floats | None) -> Floats:
-        return one_target(y, n_samples, weights)
+        return self._numbers(y, n_samples, weights)[:, 0]
 
-    def _numbers(self, y: Any, n_samples: int) -> Floats:
-        return one_target(y, n_samples)
-
-    def predict(self, X: Any) -> Floats:
-        """The outputs of the network; columns that are not selected have no influence."""
-        outputs: Floats = self._outputs(X)
-        return outputs
+    def _known(self, y: Any, n_samples: int) -> Floats:
+        return one_target(y, n_samples)[:, 0]
 
 
-class _TwoClasses(ClassifierMixin):
+class _TwoClasses(ClassifierFace):
     """Two classes, as the targets -1 and +1."""
 
     _yardstick = "squared"
-
-    classes_: NDArray[Any]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -163,37 +146,21 @@ class _TwoClasses(ClassifierMixin):
         return tags
 
     def _target(self, y: Any, n_samples: int, weights: Floats | None) -> Floats:
-        labels = check_labels(y, n_samples)
-        counted = labels if weights is None else labels[weights > 0]
-        self.classes_ = np.unique(counted)
-        if len(self.classes_) == 1:
-            raise InputError(
-                f"y has only one class ({counted[0]!r}); a classifier needs at least two."
-            )
+        codes = self._codes(y, n_samples, weights)
         if len(self.classes_) > 2:
             raise InputError(
                 f"Only binary classification is supported. y has {len(self.classes_)} classes, and "
                 "every class would select inputs of its own; "
                 "sklearn.multiclass.OneVsRestClassifier fits one network for each."
             )
-        return np.where(labels == self.classes_[1], 1.0, -1.0)
+        return coded(codes, 2)[:, 0]
 
-    def _numbers(self, y: Any, n_samples: int) -> Floats:
+    def _known(self, y: Any, n_samples: int) -> Floats:
         labels = check_labels(y, n_samples)
         unknown = np.setdiff1d(labels, self.classes_).tolist()
         if unknown:
             raise InputError(f"y has the class {unknown[0]!r}, which the fit did not have.")
         return np.where(labels == self.classes_[1], 1.0, -1.0)
-
-    def decision_function(self, X: Any) -> Floats:
-        """The outputs of the network: positive for the second class; +1 and -1 were the targets."""
-        outputs: Floats = self._outputs(X)
-        return outputs
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The class whose target is nearer."""
-        outputs = self.decision_function(X)
-        return self.classes_[(outputs > 0).astype(np.intp)]
 
 
 def renumbered(training: Training, samples: NDArray[np.intp]) -> Training:

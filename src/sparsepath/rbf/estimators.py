@@ -10,9 +10,11 @@ from sparsepath.data.blocks import Floats
 from sparsepath.data.door import check_features
 from sparsepath.data.threads import Threads
 from sparsepath.errors import warn_user
-from sparsepath.faces.arguments import dense, mean_se, positive, weights_of
+from sparsepath.faces.parameters import positive
+from sparsepath.faces.targets import dense, weights_of
 from sparsepath.rbf.base import _Regression, _SparseRBF, _TwoClasses, renumbered
 from sparsepath.rbf.centres import place_centres
+from sparsepath.rbf.grid import mean_se
 from sparsepath.rbf.model import Scaling, Trainer, Training, empty_model
 from sparsepath.running import Callback, Found, Given, Run, fitting
 from sparsepath.steps import Step
@@ -73,7 +75,7 @@ class _OneFit(_SparseRBF):
         counted = np.arange(len(X)) if weights is None else np.flatnonzero(weights)
         if weights is not None:
             X, y, weights = X[counted], y[counted], weights[counted]
-        r, t = positive(self.r, "r"), positive(self.t, "t")
+        r, t = positive("r", self.r), positive("t", self.t)
         options = self._options()
 
         def found() -> Found | None:

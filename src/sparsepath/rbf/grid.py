@@ -10,7 +10,6 @@ from threadpoolctl import threadpool_limits
 
 from sparsepath.data.blocks import Floats
 from sparsepath.data.threads import Threads
-from sparsepath.faces.arguments import mean_se
 from sparsepath.rbf.base import renumbered
 from sparsepath.rbf.centres import place_centres
 from sparsepath.rbf.model import Options, empty_model, train
@@ -117,3 +116,17 @@ class Follower:
         _, y_test, of_test = self.data.of(test_rows)
         mean = np.average(y, weights=weights)
         return float(np.average((y_test - mean) ** 2, weights=of_test))
+
+
+def mean_se(values: Floats, weights: Floats | None = None) -> float:
+    """Standard error of a (weighted) mean.
+
+    >>> mean_se(np.array([1.0, 3.0])), mean_se(np.array([1.0, 3.0]), np.array([2.0, 2.0]))
+    (1.0, 1.0)
+    """
+    n = len(values)
+    if n < 2:
+        return np.nan
+    shares = np.full(n, 1.0 / n) if weights is None else weights / weights.sum()
+    off = shares * (values - shares @ values)
+    return float(np.sqrt(off @ off * n / (n - 1)))

@@ -18,6 +18,7 @@ for want of an input, the coefficients are found again.
 """
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +29,7 @@ from sparsepath.rbf.barrier import Budget, Point, start
 from sparsepath.rbf.network import Network, gaussians
 from sparsepath.rbf.primal_dual import Solution, Told, solve
 from sparsepath.rbf.printed import solve_printed
-from sparsepath.running import Predictor
+from sparsepath.running import Formula, Gaussian, Predictor
 
 CAP = 0.01
 PRUNED = 1.01  # training error after pruning, over that before, at most
@@ -86,14 +87,26 @@ class Model(Predictor):
     coef: Floats
     intercept: float
 
-    def predict(self, X: Floats) -> Floats:
+    def predict(self, X: Any) -> Floats:
         """Outputs for samples with all the columns that the fit had."""
         if not len(self.columns) or not len(self.coef):
-            return np.full(len(X), self.intercept + self.coef.sum())
+            return np.full(X.shape[0], self.intercept + self.coef.sum())
         # Distances are taken from the centres' mean, so that no digits are lost to an offset.
         middle = self.centres.mean(axis=0)
-        K = gaussians(X[:, self.columns] - middle, self.centres - middle, self.weights)
+        part = X[:, self.columns]
+        part = part if isinstance(part, np.ndarray) else part.toarray()
+        K = gaussians(part - middle, self.centres - middle, self.weights)
         return self.coef @ K + self.intercept
+
+    def formula(self) -> Formula:
+        if not len(self.columns) or not len(self.coef):
+            constant = np.array([self.intercept + self.coef.sum()])
+            return Formula.linear(np.zeros(0, dtype=np.intp), np.zeros((0, 1)), constant)
+        middle, roots = self.centres.mean(axis=0), np.sqrt(self.weights)
+        units = Gaussian((self.centres - middle) * roots, np.ones(len(self.coef)))
+        slopes, coef = np.zeros((len(self.columns), 1)), self.coef[:, None]
+        intercept = np.array([self.intercept])
+        return Formula(self.columns, middle, 1.0 / roots, slopes, intercept, units, coef)
 
 
 def empty_model(mean: float) -> Model:

@@ -13,7 +13,8 @@ from sparsepath.data.blocks import Floats
 from sparsepath.data.door import check_features
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError, warn_user
-from sparsepath.faces.arguments import dense, positive, weights_of, whole
+from sparsepath.faces.parameters import count, positive
+from sparsepath.faces.targets import dense, weights_of
 from sparsepath.rbf.base import _Regression, _SparseRBF, _TwoClasses
 from sparsepath.rbf.centres import place_centres
 from sparsepath.rbf.grid import Data, Follower, default_budgets, fold
@@ -149,14 +150,14 @@ class _Search(_SparseRBF):
         return Found.on(follow.trail, criterion=criterion, fitted=fitted, models=models)
 
     def _grid(self, n_centres: int) -> tuple[Floats, Floats]:
-        counts = [whole(v, n, 1) if np.ndim(v) == 0 else 1 for n, v in self._given()]
+        counts = [count(n, v) if np.ndim(v) == 0 else 1 for n, v in self._given()]
         rs, ts = default_budgets(n_centres, *counts)
         out = []
         for (name, given), default in zip(self._given(), (rs, ts), strict=True):
             if np.ndim(given) == 0:
                 out.append(default)
             else:
-                values = sorted({positive(value, name) for value in given})
+                values = sorted({positive(name, value) for value in given})
                 if not values:
                     raise InputError(f"{name} is empty; give at least one budget.")
                 out.append(np.array(values))

@@ -21,6 +21,7 @@ from sparsepath.data.door import (
 )
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
+from sparsepath.faces.parameters import flag, function, number, one_of
 from sparsepath.judging.yardsticks import Yardstick
 from sparsepath.path import CUT, SelectionPath
 from sparsepath.rls.alphas import alpha_grid, loo_errors
@@ -31,11 +32,7 @@ from sparsepath.rls.criteria.table import criterion_of
 from sparsepath.rls.design import Design
 from sparsepath.rls.parameters import (
     costs_of,
-    flag,
-    function,
     longest,
-    number,
-    one_of,
     refuse_extremes,
     rule_for,
     stop_rules,
@@ -252,7 +249,7 @@ class SparseRLS(PathSelector, CallbackSupportMixin, BaseEstimator):
     ) -> Task:
         n = design.n_features
         forced, start, forbidden = self._columns(names, design)
-        splits = self._splits(X, labels, groups, design)
+        splits = None if design.streamed else self._splits(X, labels, groups, design)
         task = Task(
             search=self.search,
             most=self._most(),
@@ -318,8 +315,8 @@ class SparseRLS(PathSelector, CallbackSupportMixin, BaseEstimator):
             size = least
         elif self.max_features is None:
             # With a sample left out there must be more samples than coefficients.
-            counted = int(np.count_nonzero(design.weights))
-            size = int(max(given, min(usable, most, counted - 1 - int(self.fit_intercept))))
+            room = design.n_counted - 1 - int(self.fit_intercept)
+            size = int(max(given, min(usable, most, room)))
         else:
             size = int(min(most, usable))
         return dataclasses.replace(task, size=size)
@@ -392,6 +389,11 @@ class SparseRLS(PathSelector, CallbackSupportMixin, BaseEstimator):
             if self.alpha != "loo":
                 raise InputError(
                     f"alpha={self.alpha!r}; use a number, a list of numbers, or 'loo'."
+                )
+            if design.streamed:
+                raise InputError(
+                    "alpha='loo' needs data in memory; give a list of penalties, which share the "
+                    "passes of k-fold cross-validation."
                 )
             grid = alpha_grid(design, candidates)
             loss = self._criterion

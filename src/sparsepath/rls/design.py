@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from functools import cached_property
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.data.blocks import Floats, RowBlock
 from sparsepath.data.crew import Crew, added
-from sparsepath.data.fingerprint import column_marks
+from sparsepath.data.fingerprint import column_marks, name_of
 
 OFFSET = 100.0  # mean over standard deviation from which the mean is not exact enough
 CONSTANT = 1e-26  # squared spread over squared size from which a column counts as constant
@@ -165,6 +165,21 @@ class Design:
         out -= self.left
         out *= self.scales
         return out
+
+    streamed = False  # whether rows are read in passes, and cannot be asked for
+
+    @property
+    def n_counted(self) -> int:
+        """How many samples have a weight."""
+        return int(np.count_nonzero(self.weights))
+
+    def record(self) -> dict[str, Any]:
+        """What a path says of how the data were read, beside what they are."""
+        return {}
+
+    def name(self, y: Any) -> str:
+        """The fingerprint of the data with targets y."""
+        return name_of(self.n_samples, self.marks, y, self.weights)
 
     @cached_property
     def marks(self) -> NDArray[np.uint64]:

@@ -14,10 +14,12 @@ from sparsepath.data.door import (
     check_weights,
     refuse_constant,
 )
+from sparsepath.data.sources import is_source
 from sparsepath.errors import InputError
 from sparsepath.rls.base import SparseRLS
 from sparsepath.rls.criteria.counts import class_targets
 from sparsepath.rls.criteria.table import CLASSES, NUMBERS
+from sparsepath.rls.streamed.estimating import fit_source
 from sparsepath.running import Given, fitting
 
 
@@ -138,7 +140,7 @@ class SparseRLSRegressor(RegressorMixin, SparseRLS):
     def fit(
         self,
         X: Any,
-        y: ArrayLike,
+        y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
     ) -> Self:
@@ -147,7 +149,8 @@ class SparseRLSRegressor(RegressorMixin, SparseRLS):
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            Features of any real type, read as they are.
+            Features of any real type, read as they are. Or a source that is read in passes:
+            ``sparsepath.open("data/*.parquet", target="y")``, a Dask array or data frame.
         y : array of shape (n_samples,) or (n_samples, n_targets)
             Targets; several share the chosen features, their losses are added up.
         sample_weight : array of shape (n_samples,), optional
@@ -156,6 +159,8 @@ class SparseRLSRegressor(RegressorMixin, SparseRLS):
             Samples that belong together and are left out together: ``cv="loo"`` then leaves out a
             group at a time, a number means folds of whole groups, and a splitter gets them.
         """
+        if is_source(X):
+            return fit_source(self, X, y, sample_weight, groups, classifier=False)
         given = Given.of(X, y, sample_weight=sample_weight, groups=groups)
         X = check_features(self, X, reset=True)
         Y, self._one_target = check_target(y, X.shape[0])
@@ -225,7 +230,7 @@ class SparseRLSClassifier(ClassifierMixin, SparseRLS):
     def fit(
         self,
         X: Any,
-        y: ArrayLike,
+        y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
     ) -> Self:
@@ -234,7 +239,8 @@ class SparseRLSClassifier(ClassifierMixin, SparseRLS):
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            Features of any real type, read as they are.
+            Features of any real type, read as they are. Or a source that is read in passes:
+            ``sparsepath.open("data/*.parquet", target="y")``, a Dask array or data frame.
         y : array of shape (n_samples,)
             Class labels of any kind.
         sample_weight : array of shape (n_samples,), optional
@@ -243,6 +249,8 @@ class SparseRLSClassifier(ClassifierMixin, SparseRLS):
             Samples that belong together and are left out together: ``cv="loo"`` then leaves out a
             group at a time, a number means folds of whole groups, and a splitter gets them.
         """
+        if is_source(X):
+            return fit_source(self, X, y, sample_weight, groups, classifier=True)
         given = Given.of(X, y, sample_weight=sample_weight, groups=groups)
         X = check_features(self, X, reset=True)
         labels = check_labels(y, X.shape[0])

@@ -1,7 +1,6 @@
 """Checks of parameters: what was given, what is allowed, before anything is computed."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -15,38 +14,6 @@ from sparsepath.rls.design import Design
 
 LARGEST = np.finfo(np.float64).max
 SMALL = 1e-290  # a sum of squares below which floating point has few digits left
-
-
-def one_of(name: str, value: object, allowed: Iterable[str]) -> None:
-    """A word from a list."""
-    known = list(allowed)
-    if not isinstance(value, str) or value not in known:
-        raise InputError(f"{name}={value!r}; use one of {', '.join(known)}.")
-
-
-def flag(name: str, value: object) -> None:
-    """True or False."""
-    if not isinstance(value, (bool, np.bool_)):
-        raise InputError(f"{name}={value!r}; use True or False.")
-
-
-def number(name: str, value: Any, *, finite: bool = True) -> float:
-    """A number, zero or more."""
-    switch = isinstance(value, (bool, np.bool_))
-    if (
-        not switch
-        and isinstance(value, Real)
-        and 0 <= float(value) <= (LARGEST if finite else np.inf)
-    ):
-        return float(value)
-    kind = "a finite number" if finite else "a number"
-    raise InputError(f"{name}={value!r}; give {kind}, zero or more.")
-
-
-def function(name: str, value: object) -> None:
-    """Something that can be called, or nothing."""
-    if value is not None and not callable(value):
-        raise InputError(f"{name}={value!r} cannot be called; give a function, or None.")
 
 
 def stop_rules(stop: Any) -> tuple[Callable[..., Any], ...]:
@@ -115,12 +82,7 @@ def refuse_extremes(design: Design, Y: Floats, names: NDArray[Any] | None) -> No
             f"y has numbers of the size of {largest:.0e}: floating point cannot hold their squared "
             f"errors and the standard errors of these; divide it by {largest:.0e}."
         )
-    wide = ~np.isfinite(design.squares) | ~np.isfinite(design.sizes)
-    if wide.any():
-        raise InputError(
-            f"column {_which(wide, names)} has numbers whose squares floating point cannot hold "
-            "(1e150 and more); divide by their size."
-        )
+    refuse_wide(design, names)
     faint = np.flatnonzero(design.sizes**2 < SMALL * design.scales**2)
     tiny = np.zeros(design.n_features, dtype=bool)
     counted = design.weights > 0
@@ -131,6 +93,16 @@ def refuse_extremes(design: Design, Y: Floats, names: NDArray[Any] | None) -> No
         warn_user(
             f"column {_which(tiny, names)} has numbers whose squares floating point cannot hold "
             "(1e-150 and less) and counts as constant; divide by their size."
+        )
+
+
+def refuse_wide(design: Design, names: NDArray[Any] | None) -> None:
+    """Columns whose squares are infinite are refused."""
+    wide = ~np.isfinite(design.squares) | ~np.isfinite(design.sizes)
+    if wide.any():
+        raise InputError(
+            f"column {_which(wide, names)} has numbers whose squares floating point cannot hold "
+            "(1e150 and more); divide by their size."
         )
 
 
@@ -147,13 +119,6 @@ def warn_still(still: NDArray[np.bool_], names: NDArray[Any] | None) -> None:
 def _which(mask: NDArray[np.bool_], names: NDArray[Any] | None) -> str:
     columns: Sequence[Any] = np.flatnonzero(mask).tolist()
     return some_of(columns if names is None else names[columns])
-
-
-def whole(name: str, value: Any, least: int) -> None:
-    """A whole number that is not too small."""
-    fine = isinstance(value, Integral) and not isinstance(value, (bool, np.bool_))
-    if not fine or int(value) < least:
-        raise InputError(f"{name}={value!r}; give a whole number from {least} up.")
 
 
 def longest(groups: Sequence[tuple[int, ...]]) -> int:

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from sparsepath.data.blocks import Floats, row_blocks, turned
 from sparsepath.data.door import some_of
-from sparsepath.data.fingerprint import name_of
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError, warn_user
 from sparsepath.path import CUT, SelectionPath
@@ -34,6 +33,8 @@ from sparsepath.rls.splits.losses import FoldLossModel
 from sparsepath.rls.splits.model import FoldModel
 from sparsepath.rls.splits.sums import SplitSums
 from sparsepath.rls.stopping import NoMistakes, Rule, StopRule, begun
+from sparsepath.rls.streamed.design import StreamDesign
+from sparsepath.rls.streamed.leave_one_out import Streamed
 from sparsepath.rls.update import Costs, Update
 from sparsepath.rls.wrappers.groups import Grouped
 from sparsepath.steps import Move
@@ -98,6 +99,8 @@ class Task:
         digest = hashlib.blake2b(repr((*plain, *more)).encode(), digest_size=12)
         if self.queries is not None:
             digest.update(b"ranking" + self.queries.tobytes())
+        if self.splits is not None:
+            digest.update(label_of(self.splits).encode())
         for train, test in self.splits or ():
             digest.update(np.asarray(train).tobytes() + b"/" + np.asarray(test).tobytes())
         if self.costs is not None:
@@ -189,12 +192,13 @@ def make_model(
     design: Design, Y: Floats, alpha: float, task: Task, sums: SplitSums | None = None
 ) -> Model:
     """The empty model, judged as the task asks; ``sums`` are those of ``make_sums``, if known."""
-    model: State | Fused | Elimination | FoldModel | LeavePairOut
+    model: State | Fused | Elimination | FoldModel | LeavePairOut | Streamed
     sums = make_sums(design, Y, task) if sums is None else sums
     if task.splits is None or sums is None:
         model = _left_out_singly(design, Y, alpha, task)
     elif task.loss.by_sums:
-        dropping = task.backward and not task.groups and task.form == "auto"
+        plain = task.form == "auto" and not design.streamed
+        dropping = task.backward and not task.groups and plain
         kind = FoldElimination if dropping else FoldModel
         model = kind(design, Y, alpha, task.splits, task.pooled, sums)
     elif task.loss.pairs:
@@ -206,6 +210,11 @@ def make_model(
     model.costs = task.costs
     if not task.groups:
         return model
+    if design.streamed and not isinstance(model, FoldModel):
+        raise InputError(
+            "feature_groups with leave-one-out need data in memory; use cv=10 for data that are "
+            "read in passes."
+        )
     if not isinstance(model, State | FoldModel):
         raise InputError("leaving out pairs goes with single columns, not with feature_groups.")
     return Grouped(model, [list(group) for group in task.groups])
@@ -213,8 +222,10 @@ def make_model(
 
 def _left_out_singly(
     design: Design, Y: Floats, alpha: float, task: Task
-) -> State | Fused | Elimination | LeavePairOut:
+) -> State | Fused | Elimination | LeavePairOut | Streamed:
     """The models without splits: samples, or pairs of samples, are left out one at a time."""
+    if isinstance(design, StreamDesign):
+        return Streamed(design, alpha, _loss(task), task.size)
     if task.loss.pairs:  # of classes, or of queries
         coded = task.loss.coded
         return PairModel(design, Y, alpha) if coded else RankModel(design, Y, alpha, task.loss)
@@ -275,7 +286,7 @@ def run(
     keeper = None
     if checkpoint is not None:
         problem = {
-            "data": name_of(design.n_samples, design.marks, Y, design.weights),
+            "data": design.name(Y),
             "fit_intercept": design.fit_intercept,
             "standardize": design.standardize,
             "alpha": alpha,
@@ -396,9 +407,10 @@ def _adds(model: Model, update: Update) -> bool:
 
 def _tell_lost(model: Model, lost: list[int], design: Design, task: Task) -> None:
     """Say which columns the search begins without, or that it cannot begin."""
-    counted = design.weights > 0
-    trains = [int(counted[np.asarray(train)].sum()) for train, _ in task.splits or ()]
-    room = min(trains, default=int(counted.sum()) - 1) - int(design.fit_intercept)
+    trains = [
+        int(np.count_nonzero(design.weights[np.asarray(train)])) for train, _ in task.splits or ()
+    ]
+    room = min(trains, default=design.n_counted - 1) - int(design.fit_intercept)
     if task.backward and len(model.chosen) >= room:
         raise InputError(
             f"search='backward' begins with all columns, and {len(model.chosen) + len(lost)} are "
@@ -425,6 +437,8 @@ def _make_again(model: Model, trail: Trail, earlier: list[Move], *, exchanges: b
 def _rules(design: Design, Y: Floats, alpha: float, task: Task) -> list[Rule]:
     """The rules, told of the problem."""
     judging = any(isinstance(rule, StopRule) and rule.judges_additions for rule in task.rules)
+    if judging and design.streamed:
+        raise InputError("MaxT shuffles residuals and needs data in memory; use another rule.")
     if judging and task.backward:
         raise InputError("MaxT judges additions, and search='backward' makes none.")
     if judging and (task.groups or task.queries is not None):
@@ -471,8 +485,9 @@ def data_of(trail: Trail, design: Design, y: ArrayLike) -> dict[str, Any]:
     return {
         "n_samples": design.n_samples,
         "n_features": design.n_features,
-        "fingerprint": name_of(design.n_samples, design.marks, y, design.weights),
+        "fingerprint": design.name(y),
         **({"form": trail.form} if trail.form else {}),
+        **design.record(),
     }
 
 

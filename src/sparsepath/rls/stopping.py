@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 
 from sparsepath.data.blocks import Floats
 from sparsepath.errors import InputError
+from sparsepath.faces.parameters import count, number
 from sparsepath.rls.design import Design
-from sparsepath.rls.parameters import number, whole
 from sparsepath.rls.significance import p_value, permutations
 from sparsepath.rls.update import Update
 
@@ -200,7 +200,7 @@ class Patience(StopRule):
     moves: int
 
     def __post_init__(self) -> None:
-        whole("Patience: moves", self.moves, 1)
+        count("Patience: moves", self.moves, 1)
 
     def __call__(self, trail: "Trail") -> str | None:
         errors = trail.errors
@@ -287,7 +287,7 @@ class _MaxTest(StopRule):
         self, trail: "Trail", model: "Model", update: Update, candidates: Sequence[int]
     ) -> str | None:
         """Why to stop: the p-value is above the level."""
-        counted = int((self.design.weights > 0).sum())
+        counted = self.design.n_counted
         rule = self.rule
         dealt = permutations(rule.seed, len(trail.moves), rule.n_permutations, counted)
         p = p_value(

@@ -1,6 +1,7 @@
 """One run for every fit: what a search leaves, who is told, how it ends, which size is used."""
 
 from sparsepath.running.callbacks import Callback, CallbackSupportMixin, fitting
+from sparsepath.running.formula import Formula, Gaussian, Tanh
 from sparsepath.running.predictors import Frozen, Linear, Predictor
 from sparsepath.running.record import Given, seed_of
 from sparsepath.running.run import Found, Run
@@ -9,13 +10,16 @@ from sparsepath.running.trail import Stop, Trail
 __all__ = [
     "Callback",
     "CallbackSupportMixin",
+    "Formula",
     "Found",
     "Frozen",
+    "Gaussian",
     "Given",
     "Linear",
     "Predictor",
     "Run",
     "Stop",
+    "Tanh",
     "Trail",
     "fitting",
     "seed_of",

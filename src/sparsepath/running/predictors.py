@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from sparsepath.data.blocks import Floats
 from sparsepath.errors import InputError
+from sparsepath.running.formula import Formula
 from sparsepath.steps import Step
 
 
@@ -67,6 +68,10 @@ class Predictor(Frozen):
     def predict(self, X: Any) -> Floats:
         """Outputs for samples with all the columns that the fit had: numbers, scores of classes."""
 
+    @abstractmethod
+    def formula(self) -> Formula:
+        """The same as a formula, for other languages."""
+
 
 @dataclass(frozen=True, eq=False)
 class Linear(Predictor):
@@ -92,6 +97,9 @@ class Linear(Predictor):
 
     def predict(self, X: Any) -> Floats:
         return np.asarray(X[:, self.columns] @ self.coef) + self.intercept
+
+    def formula(self) -> Formula:
+        return Formula.linear(self.columns, self.coef, self.intercept)
 
 
 def _written(value: Any) -> Any:

@@ -127,6 +127,14 @@ class Rows:
         self._mixed, self._losses = np.zeros((2, len(g) if self.is_compiled else 0))
         self.u = np.empty((len(g) if self._squared else 0, 1))
 
+    def extend(self, Z: Floats, a: Floats) -> None:
+        """More columns of Z, and what they do to r and p; for rows that keep nothing else."""
+        self.reserve(self.size + Z.shape[1])
+        self._Z[:, self.size : self.size + Z.shape[1]] = Z
+        self.size += Z.shape[1]
+        self.r -= Z @ a
+        self.p -= np.einsum("ij,ij->i", Z, Z)
+
     def reserve(self, size: int) -> None:
         """Make room for this many columns of Z; what is not used takes no memory."""
         if size > self._Z.shape[1]:

@@ -1,0 +1,261 @@
+"""Rows on a Dask cluster: partitions stay with their workers, messages and small answers travel.
+
+A partition is brought into memory once, on the worker where it is made, and kept there. A worker
+keeps nothing else: every message has all it needs, so one that is lost costs the time to make its
+partitions again elsewhere, which Dask does by itself, and one that joins late is welcome.
+
+The client is the user's. Without one, partitions are computed by the threads of this process.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsepath.data.door import some_of
+from sparsepath.data.sources import Answer, ArrayPart, Columns, Slab, Source, plus, register
+from sparsepath.data.threads import Threads
+from sparsepath.errors import InputError, SparsepathError
+
+FAN = 8  # answers added up in one task
+RETRIES = 10
+
+
+class ClusterError(SparsepathError):
+    """A cluster that does not answer any more."""
+
+
+@dataclass(frozen=True, eq=False)
+class Partition:
+    """Rows that are on a worker: ``data`` is a future of them, or what computes them."""
+
+    data: Any
+    start: int
+    n_rows: int
+
+    def read(self, columns: Columns | None) -> Iterator[Slab]:
+        """Slabs, in the process that calls; used where there is no cluster."""
+        return slabs(self.data.compute(scheduler="synchronous"), self.start, columns)
+
+
+def slabs(data: ArrayPart, start: int, columns: Columns | None) -> Iterator[Slab]:
+    """Slabs of a partition whose first row has the number ``start``."""
+    for slab in data.read(columns):
+        yield replace(slab, start=slab.start + start)
+
+
+def held(X: Any, y: Any, weights: Any) -> ArrayPart:
+    """A partition as arrays, whatever it came as."""
+    X = X.to_numpy() if hasattr(X, "to_numpy") else X
+    y = y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y)
+    if hasattr(X, "tocsr"):
+        X = X.tocsr()
+    elif X.dtype.kind not in "biuf":
+        X = X.astype(np.float64)
+    w = None if weights is None else np.asarray(weights, dtype=np.float64)
+    return ArrayPart(X, y, w, 0, X.shape[0])
+
+
+def n_rows(data: ArrayPart) -> int:
+    """Of a partition."""
+    return data.n_rows
+
+
+@dataclass(frozen=True, eq=False)
+class _There:
+    """A partition on the worker that holds it, as messages see it."""
+
+    data: ArrayPart
+    start: int
+
+    def read(self, columns: Columns | None) -> Iterator[Slab]:
+        return slabs(self.data, self.start, columns)
+
+
+def answered(
+    data: ArrayPart, start: int, message: Callable[..., Any], args: tuple[Any, ...]
+) -> Any:
+    """What a partition says to a message, on its worker; BLAS keeps to one thread."""
+    with Threads(1):
+        return message(_There(data, start), *args)
+
+
+def added_up(*answers: Answer) -> Answer:
+    """Answers added in their order."""
+    total: Answer | None = None
+    for answer in answers:
+        total = plus(total, answer)
+    assert total is not None
+    return total
+
+
+class Cluster(Threads):
+    """The crew of a Dask client; work on arrays of this process is shared by its threads."""
+
+    def __init__(self, client: Any, n_threads: int | None = None) -> None:
+        super().__init__(n_threads)
+        self.client = client
+
+    def ask(
+        self, parts: Sequence[Any], numbers: int | None, message: Any, *args: Any, **more: Any
+    ) -> list[Any]:
+        """The answers of all parts to a message, in their order."""
+        return self._gathered(lambda: self._asked(parts, message, args))
+
+    def total(self, parts: Sequence[Any], message: Any, *args: Any) -> list[NDArray[Any]]:
+        """The answers added up where they are; one comes back."""
+
+        def work() -> list[Any]:
+            futures = self._asked(parts, message, args)
+            while len(futures) > 1:
+                futures = [
+                    self._submit(added_up, *futures[i : i + FAN])
+                    for i in range(0, len(futures), FAN)
+                ]
+            return futures
+
+        return self._gathered(work)[0]
+
+    def _asked(self, parts: Sequence[Any], message: Any, args: tuple[Any, ...]) -> list[Any]:
+        return [self._submit(answered, part.data, part.start, message, args) for part in parts]
+
+    def _submit(self, task: Any, *args: Any) -> Any:
+        return self.client.submit(task, *args, pure=False, retries=RETRIES)
+
+    def _gathered(self, work: Callable[[], list[Any]]) -> list[Any]:
+        """Results of futures; a cluster that fails is told of in one sentence."""
+        from concurrent.futures import CancelledError
+
+        from distributed.client import FuturesCancelledError
+        from distributed.comm import CommClosedError
+        from distributed.scheduler import KilledWorker, NoValidWorkerError
+
+        lost = (
+            CancelledError,
+            FuturesCancelledError,
+            CommClosedError,
+            KilledWorker,
+            NoValidWorkerError,
+            OSError,
+        )
+        try:
+            return list(self.client.gather(work()))
+        except SparsepathError:
+            raise
+        except lost as error:
+            raise ClusterError(
+                "the Dask cluster has lost its scheduler or too many workers "
+                f"({type(error).__name__}); mend it and start again, with the same checkpoint to "
+                "go on where this stopped."
+            ) from error
+
+
+@dataclass(eq=False)
+class ClusterSource(Source):
+    """Partitions of a Dask array or data frame."""
+
+    client: Any = None
+
+    def crew(self, n_threads: int | None) -> Any:
+        """The cluster, or threads of this process if there is none."""
+        return Threads(n_threads) if self.client is None else Cluster(self.client, n_threads)
+
+
+def open_dask(
+    what: Any,
+    y: Any = None,
+    *,
+    target: str | None = None,
+    weights: Any = None,
+    columns: Sequence[str] | None = None,
+    memory: float | None = None,
+) -> Source:
+    """A Dask array with y beside it, or a data frame with the target beside it or in a column."""
+    import dask
+
+    names: tuple[str, ...] | None = None
+    if hasattr(what, "columns"):
+        if y is None:
+            known = list(what.columns)
+            if target not in known:
+                raise InputError(f"which column is the target? target={target!r} is not one.")
+            y = what[target]
+            others = [name for name in known if name not in (target, weights)]
+            weights = what[weights] if isinstance(weights, str) else weights
+            what = what[list(columns) if columns is not None else others]
+        names = tuple(map(str, what.columns))
+        text = [name for name, kind in what.dtypes.items() if kind.kind not in "biuf"]
+        if text:
+            raise InputError(
+                f"X holds text, categories or dates in column {some_of(text)}; encode or drop them."
+            )
+        rows = what.to_delayed()
+        n = len(names)
+    else:
+        if what.ndim != 2:
+            raise InputError(f"X has {what.ndim} dimensions; give rows and columns.")
+        what = what.rechunk({1: -1})
+        n = what.shape[1]
+        rows = what.to_delayed().ravel().tolist()
+    if y is None:
+        raise InputError("a Dask array has no column to be the target: give y.")
+    beside = [_aligned(vector, what, len(rows)) for vector in (y, weights)]
+    hold = dask.delayed(held, pure=False)
+    parts = [hold(X, *pair) for X, *pair in zip(rows, *beside, strict=True)]
+    client = _client()
+    if client is None:
+        parts = list(dask.persist(*parts, scheduler="threads"))
+        counts = [part.compute(scheduler="synchronous").n_rows for part in parts]
+    else:
+        parts = client.compute(parts)
+        counts = client.gather([client.submit(n_rows, part, pure=False) for part in parts])
+    starts = np.cumsum([0, *counts])
+    found = [
+        Partition(part, int(start), int(count))
+        for part, start, count in zip(parts, starts, counts, strict=False)
+        if count
+    ]
+    size = 8 * int(starts[-1]) * n
+    return ClusterSource(found, n, names, "Dask", np.float64, size, client=client)
+
+
+def _client() -> Any:
+    try:
+        from distributed import default_client
+
+        return default_client()
+    except (ImportError, ValueError):
+        return None
+
+
+def _aligned(vector: Any, X: Any, count: int) -> list[Any]:
+    """The pieces of a vector that go with the partitions of X."""
+    if vector is None:
+        return [None] * count
+    if hasattr(vector, "to_delayed"):
+        if hasattr(vector, "rechunk") and hasattr(X, "chunks"):
+            chunks = {0: X.chunks[0]} if not np.isnan(X.chunks[0]).any() else {}
+            vector = vector.rechunk(chunks) if chunks else vector
+        pieces = np.ravel(np.array(vector.to_delayed(), dtype=object)).tolist()
+        if len(pieces) != count:
+            raise InputError(
+                f"y or the weights have {len(pieces)} partitions and X has {count}; they must be "
+                "cut alike."
+            )
+        return list(pieces)
+    values = np.asarray(vector)
+    known = X.chunks[0] if hasattr(X, "chunks") else [len(part) for part in X.partitions]
+    if sum(known) != len(values):
+        raise InputError(f"y or the weights have {len(values)} entries for {sum(known)} rows.")
+    edges = np.cumsum([0, *known])
+    return [values[a:b] for a, b in pairwise(edges)]
+
+
+def _is_dask(what: Any) -> bool:
+    return type(what).__module__.split(".")[0] in ("dask", "dask_expr")
+
+
+register(_is_dask, open_dask)

@@ -1,0 +1,252 @@
+"""Data that are not arrays: files larger than memory, memory maps, tables of other programs.
+
+A **source** is a list of parts, some rows each, in the order of the rows. A part is small and can
+be sent: it says where its rows are and reads them when asked, a **slab** at a time, only the
+columns asked for. What an algorithm wants to know is a message (``crew.py``) about a slab, whose
+answers are added up; so a pass over the data needs the memory of a slab per thread.
+
+Kinds of sources register themselves: ``register(recognise, make)``. ``open`` asks the newest first.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsepath.data.blocks import RowBlock, row_blocks
+from sparsepath.data.crew import Crew
+from sparsepath.data.threads import Threads
+from sparsepath.errors import InputError
+
+Columns = NDArray[np.intp]
+Answer = list[NDArray[Any]]
+SLAB_NUMBERS = 1 << 21  # numbers read at once: 16 MiB as float64
+FEWEST_ROWS = 256
+
+
+@dataclass(frozen=True, eq=False)
+class Slab:
+    """Some rows in memory.
+
+    Attributes
+    ----------
+    block : RowBlock
+        The columns that were asked for, in the order asked.
+    y : array
+        Targets or labels of these rows, as they are.
+    weights : array or None
+        Weights of the samples; None means ones.
+    start : int
+        The number of the first row.
+    """
+
+    block: RowBlock
+    y: NDArray[Any]
+    weights: NDArray[np.float64] | None
+    start: int
+
+
+class Part(Protocol):
+    """Some rows, wherever they are."""
+
+    n_rows: int
+    start: int
+
+    def read(self, columns: Columns | None) -> Iterator[Slab]:
+        """Slabs of these rows, in order; None means all columns, an empty array none."""
+
+
+def summed(
+    part: Part, columns: Columns | None, message: Callable[..., Answer], *args: Any
+) -> Answer:
+    """The answers of a part's slabs to a message, added up."""
+    total: Answer | None = None
+    for slab in part.read(columns):
+        total = plus(total, message(slab, *args))
+    assert total is not None
+    return total
+
+
+def plus(a: Answer | None, b: Answer) -> Answer:
+    """Answers added, each to its like."""
+    return b if a is None else [x + y for x, y in zip(a, b, strict=True)]
+
+
+@dataclass(eq=False)
+class Source:
+    """Rows of features and a target that need not fit into memory.
+
+    Attributes
+    ----------
+    parts : list of Part
+    n_features : int
+    names : tuple of str or None
+        Of the features.
+    where : str
+        What it is, for messages and records.
+    dtype : type of the numbers as they are stored
+    bytes : int
+        That a pass over all columns reads.
+    sparse : bool
+        Whether zeros are implicit.
+    passes : float
+        Readings of all columns so far; one of half of them counts half.
+    """
+
+    parts: Sequence[Any]
+    n_features: int
+    names: tuple[str, ...] | None = None
+    where: str = "data"
+    dtype: Any = np.float64
+    bytes: int = 0
+    sparse: bool = False
+    target: str | None = None
+    passes: float = field(default=0.0, init=False)
+    readings: int = field(default=0, init=False)
+
+    @property
+    def n_samples(self) -> int:
+        """The number of rows."""
+        return sum(part.n_rows for part in self.parts)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return self.n_samples, self.n_features
+
+    def __len__(self) -> int:
+        return self.n_samples
+
+    def crew(self, n_threads: int | None) -> Any:
+        """Those who do the work, to be used in a ``with`` statement."""
+        return Threads(n_threads)
+
+    def total(
+        self, crew: Crew, columns: Columns | None, message: Callable[..., Answer], *args: Any
+    ) -> Answer:
+        """The answers of all rows to a message, added up: one pass over these columns."""
+        share = 1.0 if columns is None else len(columns) / max(1, self.n_features)
+        self.passes += share
+        self.readings += 1
+        return crew.total(self.parts, summed, columns, message, *args)
+
+
+@dataclass(frozen=True, eq=False)
+class ArrayPart:
+    """Rows of an array, a memory map or a SciPy sparse matrix."""
+
+    X: Any
+    y: NDArray[Any]
+    weights: NDArray[np.float64] | None
+    start: int
+    n_rows: int
+
+    def read(self, columns: Columns | None) -> Iterator[Slab]:
+        n = self.X.shape[1]
+        height = max(FEWEST_ROWS, SLAB_NUMBERS // max(1, n))
+        for low in range(self.start, self.start + self.n_rows, height):
+            rows = slice(low, min(low + height, self.start + self.n_rows))
+            X = self.X[rows] if columns is None else self.X[rows][:, columns]
+            (block,) = row_blocks(np.asarray(X) if isinstance(self.X, np.ndarray) else X, 1)
+            weights = None if self.weights is None else self.weights[rows]
+            yield Slab(block, self.y[rows], weights, low)
+
+
+def from_array(X: Any, y: Any, weights: Any = None, *, rows: int | None = None) -> Source:
+    """A source of an array, memory map or sparse matrix, with ``rows`` rows to a part."""
+    sparse = not isinstance(X, np.ndarray)
+    X = X.tocsr() if sparse else X
+    m, n = X.shape
+    y = np.asarray(y)
+    w = None if weights is None else np.asarray(weights, dtype=np.float64)
+    step = rows or max(FEWEST_ROWS, 8 * SLAB_NUMBERS // max(1, n))
+    parts = [ArrayPart(X, y, w, i, min(step, m - i)) for i in range(0, m, step)]
+    size = X.data.nbytes if sparse else X.nbytes
+    return Source(parts, n, where="array", dtype=X.dtype, bytes=size, sparse=sparse)
+
+
+# Kinds of sources --------------------------------------------------------------------------------
+
+Recognise = Callable[[Any], bool]
+Make = Callable[..., Source]
+KINDS: list[tuple[Recognise, Make]] = []
+
+
+def register(recognise: Recognise, make: Make) -> None:
+    """Make a kind of data known: ``make(what, target=..., weights=..., memory=...)``."""
+    KINDS.insert(0, (recognise, make))
+
+
+def open(
+    what: Any,
+    y: Any = None,
+    *,
+    target: str | None = None,
+    weights: Any = None,
+    columns: Sequence[str] | None = None,
+    memory: float | None = None,
+) -> Source:
+    """Data that need not fit into memory, for ``SparseRLSRegressor().fit(...)`` and its like.
+
+    Parameters
+    ----------
+    what : path, glob, list of paths, table, array
+        Files: Parquet, Feather, CSV (converted once to Parquet, in a file beside it), npy and
+        svmlight, a directory or a pattern such as ``"data/*.parquet"``. Objects: a
+        pyarrow dataset, a polars lazy frame, a Dask array or data frame, a NumPy array or memory
+        map, a SciPy sparse matrix.
+    y : array, optional
+        The target of an array.
+    target : str, optional
+        The column of a table that is the target; of an npy file its number, default the last.
+    weights : str or array, optional
+        The column of sample weights, or for arrays the weights.
+    columns : sequence of str, optional
+        The features of a table; default: all others.
+    memory : float, optional
+        Bytes that reading may take.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sparsepath import SparseRLSRegressor
+    >>> X = np.random.default_rng(0).standard_normal((500, 6))
+    >>> data = open(X, X[:, 2] - X[:, 4])
+    >>> data.shape
+    (500, 6)
+    >>> SparseRLSRegressor(2, choose=2, validation=None).fit(data).selected_
+    array([2, 4])
+    """
+    from sparsepath.data import clusters, tables  # noqa: F401 (they register their kinds)
+
+    for recognise, make in KINDS:
+        if recognise(what):
+            return make(what, y, target=target, weights=weights, columns=columns, memory=memory)
+    raise InputError(
+        f"{type(what).__module__}.{type(what).__name__} is no data that can be opened; give a "
+        "path, a pattern, a pyarrow dataset, a polars lazy frame, a Dask array or data frame, or "
+        "an array."
+    )
+
+
+def is_source(what: Any) -> bool:
+    """Whether data are not in memory as an array, and so are read in passes."""
+    if isinstance(what, Source):
+        return True
+    if isinstance(what, (np.ndarray, list, tuple)):
+        return False
+    return type(what).__module__.split(".")[0] in ("dask", "dask_expr")
+
+
+def _array(what: Any, y: Any, *, weights: Any = None, **_: Any) -> Source:
+    if y is None:
+        raise InputError("an array has no column to be the target: give y, open(X, y).")
+    if len(y) != what.shape[0]:
+        raise InputError(f"y has {len(y)} entries for {what.shape[0]} rows; give one for each.")
+    return from_array(what, y, weights)
+
+
+register(lambda what: isinstance(what, np.ndarray) or hasattr(what, "tocsr"), _array)
+register(lambda what: isinstance(what, Source), lambda what, y=None, **_: what)

@@ -1,0 +1,513 @@
+"""Files that are read a slab at a time: Parquet, Feather, CSV, npy, svmlight; folders, patterns.
+
+A part is a run of row groups, record batches, rows or bytes of one file. It remembers the size and
+time of its file: one that changes while it is being read is named, and so is one that ends too
+soon. CSV files are converted once, to a Parquet file beside them that says what it was made of.
+"""
+
+import glob
+import io
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsepath.data.blocks import row_blocks
+from sparsepath.data.door import some_of
+from sparsepath.data.sources import FEWEST_ROWS, SLAB_NUMBERS, Columns, Slab, Source, register
+from sparsepath.errors import FileError, InputError
+from sparsepath.files import replacing
+
+CACHE = ".sparsepath.parquet"
+MADE_OF = b"sparsepath made of"
+PART_BYTES = 1 << 26  # that a part of a file of numbers or of text holds
+ROW_GROUP = 1 << 17  # rows of a group in files that are made here
+SUFFIXES = {
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".feather": "feather",
+    ".arrow": "feather",
+    ".csv": "csv",
+    ".npy": "npy",
+    ".svmlight": "svmlight",
+    ".svm": "svmlight",
+    ".libsvm": "svmlight",
+}
+
+
+@dataclass(frozen=True)
+class File:
+    """A file as it was when it was opened."""
+
+    path: str
+    size: int
+    changed: int
+
+    @classmethod
+    def of(cls, path: str | Path) -> "File":
+        try:
+            found = os.stat(path)
+        except OSError as error:
+            raise FileError(f"{path} cannot be read: {error.strerror or error}.") from error
+        return cls(str(path), found.st_size, found.st_mtime_ns)
+
+    def check(self) -> None:
+        """Refuse a file that is not what it was."""
+        if self != File.of(self.path):
+            raise FileError(f"{self.path} has changed since it was opened; start again.")
+
+    def broken(self, error: Exception) -> FileError:
+        """What to say of a file that cannot be read to its end."""
+        self.check()
+        return FileError(
+            f"{self.path} cannot be read to its end, damaged or cut short: "
+            f"{str(error).splitlines()[0]}"
+        )
+
+
+@dataclass(frozen=True)
+class TablePart:
+    """Row groups of a Parquet file, or record batches of a Feather file.
+
+    ``features`` are all columns of the source; ``target`` and ``weights`` columns beside them.
+    """
+
+    file: File
+    kind: str
+    groups: tuple[int, ...]
+    features: tuple[str, ...]
+    target: str
+    weights: str | None
+    start: int
+    n_rows: int
+    height: int
+
+    def read(self, columns: Columns | None) -> Iterator[Slab]:
+        names = self.features if columns is None else tuple(self.features[i] for i in columns)
+        more = [self.target, *([] if self.weights is None else [self.weights])]
+        self.file.check()
+        low = self.start
+        try:
+            for batch in self._batches([*names, *more]):
+                yield self._slab(batch, names, low)
+                low += batch.num_rows
+        except (OSError, ValueError) as error:  # what pyarrow raises
+            if isinstance(error, InputError):
+                raise
+            raise self.file.broken(error) from error
+        if low != self.start + self.n_rows:
+            raise self.file.broken(ValueError(f"{low - self.start} rows of {self.n_rows}"))
+
+    def _batches(self, names: Sequence[str]) -> Iterator[Any]:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        if self.kind == "parquet":
+            with pq.ParquetFile(self.file.path, buffer_size=1 << 16, pre_buffer=False) as opened:
+                yield from opened.iter_batches(
+                    batch_size=self.height,
+                    row_groups=list(self.groups),
+                    columns=list(names),
+                    use_threads=False,
+                )
+            return
+        with pa.OSFile(self.file.path) as stream, pa.ipc.open_file(stream) as opened:
+            for group in self.groups:
+                batch = opened.get_batch(group).select(list(names))
+                for i in range(0, batch.num_rows, self.height):
+                    yield batch.slice(i, self.height)
+
+    def _slab(self, batch: Any, names: Sequence[str], low: int) -> Slab:
+        m = batch.num_rows
+        kinds = [np.dtype(batch.column(name).type.to_pandas_dtype()) for name in names]
+        small = bool(kinds) and np.result_type(*kinds, np.float32) == np.float32
+        X = np.empty((m, len(names)), dtype=np.float32 if small else np.float64, order="F")
+        for j, name in enumerate(names):
+            X[:, j] = _numbers(batch.column(name), name, self.file.path)
+        y = batch.column(self.target)
+        if y.null_count:
+            raise FileError(f"{self.file.path}: the target {self.target!r} has missing values.")
+        w = None
+        if self.weights is not None:
+            w = _numbers(batch.column(self.weights), self.weights, self.file.path)
+            w = w.astype(np.float64)
+        (block,) = row_blocks(X, 1)
+        return Slab(block, y.to_numpy(zero_copy_only=False), w, low)
+
+
+def _numbers(column: Any, name: str, path: str) -> NDArray[Any]:
+    if column.null_count:
+        raise FileError(f"{path}: column {name!r} has missing values; impute or drop them first.")
+    return column.to_numpy(zero_copy_only=False)
+
+
+@dataclass(frozen=True)
+class NpyPart:
+    """Rows of an npy file, one column of which is the target."""
+
+    file: File
+    offset: int
+    shape: tuple[int, int]
+    by_column: bool
+    dtype: str
+    target: int
+    start: int
+    first: int
+    n_rows: int
+
+    def read(self, columns: Columns | None) -> Iterator[Slab]:
+        self.file.check()
+        n = self.shape[1]
+        others = np.delete(np.arange(n), self.target)
+        which = others if columns is None else others[columns]
+        height = max(FEWEST_ROWS, SLAB_NUMBERS // n)
+        with open_binary(self.file.path) as stream:
+            for low in range(0, self.n_rows, height):
+                rows = min(height, self.n_rows - low)
+                X = self._rows(stream, self.first + low, rows)
+                (block,) = row_blocks(X[:, which], 1)
+                yield Slab(block, X[:, self.target].copy(), None, self.start + low)
+
+    def _rows(self, stream: Any, low: int, rows: int) -> NDArray[Any]:
+        dtype, (m, n) = np.dtype(self.dtype), self.shape
+        if not self.by_column:
+            stream.seek(self.offset + low * n * dtype.itemsize)
+            X = np.fromfile(stream, dtype, rows * n)
+        else:
+            X = np.empty(rows * n, dtype)
+            for j in range(n):
+                stream.seek(self.offset + (j * m + low) * dtype.itemsize)
+                part = np.fromfile(stream, dtype, rows)
+                X[j * rows : j * rows + len(part)] = part
+        if len(X) < rows * n:
+            raise self.file.broken(ValueError(f"{len(X) // n} rows of {rows}"))
+        return X.reshape((rows, n), order="F" if self.by_column else "C")
+
+
+@dataclass(frozen=True)
+class SvmlightPart:
+    """Some bytes of an svmlight file: the lines that begin in them."""
+
+    file: File
+    offset: int
+    length: int
+    n_features: int
+    zero_based: bool
+    start: int
+    n_rows: int
+
+    def read(self, columns: Columns | None) -> Iterator[Slab]:
+        from sklearn.datasets import load_svmlight_file
+
+        self.file.check()
+        with open_binary(self.file.path) as stream:
+            stream.seek(self.offset)
+            text = io.BytesIO(stream.read(self.length))
+        try:
+            X, y = load_svmlight_file(text, n_features=self.n_features, zero_based=self.zero_based)
+        except ValueError as error:
+            raise self.file.broken(error) from error
+        if X.shape[0] != self.n_rows:
+            raise self.file.broken(ValueError(f"{X.shape[0]} rows of {self.n_rows}"))
+        (block,) = row_blocks(X if columns is None else X[:, columns], 1)
+        yield Slab(block, y, None, self.start)
+
+
+def open_binary(path: str) -> Any:
+    """The file, for reading."""
+    return Path(path).open("rb")
+
+
+# Opening -----------------------------------------------------------------------------------------
+
+
+def open_files(
+    what: Any,
+    y: Any = None,
+    *,
+    target: str | None = None,
+    weights: Any = None,
+    columns: Sequence[str] | None = None,
+    memory: float | None = None,
+) -> Source:
+    """A source of one file or several, which must have the same columns."""
+    if y is not None:
+        raise InputError("files have their target in a column: give target=..., not y.")
+    paths = find(what)
+    kinds = {kind_of(path) for path in paths}
+    if len(kinds) > 1:
+        raise InputError(f"{what} has files of different kinds: {', '.join(sorted(kinds))}.")
+    (kind,) = kinds
+    if kind == "csv":
+        paths, kind = [converted(path) for path in paths], "parquet"
+    if kind in ("npy", "svmlight"):
+        if weights is not None or columns is not None:
+            raise InputError(f"{kind} files have no names for weights= or columns=.")
+        opened = [_npy(path, target) if kind == "npy" else _svmlight(path) for path in paths]
+    else:
+        opened = [_table(path, kind, target, weights, columns, memory) for path in paths]
+    return _joined(opened, str(what))
+
+
+def _joined(opened: list[Source], where: str) -> Source:
+    first = opened[0]
+    parts: list[Any] = []
+    start = 0
+    for source in opened:
+        if (source.names, source.n_features) != (first.names, first.n_features):
+            raise InputError(
+                f"{source.where} has other columns than {first.where}: {source.n_features} against "
+                f"{first.n_features}, or other names."
+            )
+        for part in source.parts:
+            parts.append(replace(part, start=start))
+            start += part.n_rows
+    joined = replace(first, parts=parts, where=where, bytes=sum(s.bytes for s in opened))
+    if start < 2:
+        raise InputError(f"{where} has {start} rows; at least two are needed.")
+    return joined
+
+
+def find(what: Any) -> list[Path]:
+    """The files that a path, a pattern, a directory or a list of these means, in order."""
+    if isinstance(what, (list, tuple)):
+        return [path for item in what for path in find(item)]
+    text = os.fspath(what)
+    if Path(text).is_dir():
+        found = sorted(
+            path for path in Path(text).rglob("*")
+            if path.suffix in SUFFIXES and not path.name.endswith(CACHE)
+        )  # fmt: skip
+    elif glob.has_magic(text):
+        matches = sorted(glob.glob(text, recursive=True))
+        found = [Path(path) for path in matches if not path.endswith(CACHE)]
+    else:
+        found = [Path(text)]
+        File.of(text)
+    if not found:
+        raise FileError(f"{text}: there are no such files ({', '.join(SUFFIXES)}).")
+    return found
+
+
+def kind_of(path: Path) -> str:
+    """What kind of file this is, by its name."""
+    if path.suffix not in SUFFIXES:
+        raise FileError(f"{path}: its kind is not known; use one of {', '.join(SUFFIXES)}.")
+    return SUFFIXES[path.suffix]
+
+
+def converted(path: Path) -> Path:
+    """The Parquet file beside a CSV file, made if it is not there or was made of another."""
+    import pyarrow as pa
+    import pyarrow.csv
+    import pyarrow.parquet as pq
+
+    file = File.of(path)
+    mark = f"{file.size} {file.changed}".encode()
+    cache = path.with_name(path.name + CACHE)
+    if cache.exists():
+        try:
+            known = pq.read_schema(cache).metadata or {}
+        except (OSError, ValueError):
+            known = {}
+        if known.get(MADE_OF) == mark:
+            return cache
+    try:
+        reader = pa.csv.open_csv(path, pa.csv.ReadOptions(block_size=1 << 24, use_threads=False))
+        schema = reader.schema.with_metadata({MADE_OF: mark})
+        with (
+            replacing(cache, "wb") as stream,
+            pq.ParquetWriter(stream, schema, compression="zstd") as writer,
+        ):
+            for batch in reader:
+                table = pa.Table.from_batches([batch]).replace_schema_metadata(schema.metadata)
+                writer.write_table(table, row_group_size=ROW_GROUP)
+    except (pa.ArrowInvalid, OSError) as error:
+        raise file.broken(error) from error
+    file.check()
+    return cache
+
+
+def _table(
+    path: Path,
+    kind: str,
+    target: str | None,
+    weights: Any,
+    columns: Sequence[str] | None,
+    memory: float | None,
+) -> Source:
+    """A Parquet or Feather file; a part for every few row groups."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    file = File.of(path)
+    try:
+        if kind == "parquet":
+            with pq.ParquetFile(path) as opened:
+                schema, meta = opened.schema_arrow, opened.metadata
+                counts = [meta.row_group(i).num_rows for i in range(meta.num_row_groups)]
+        else:
+            with pa.OSFile(str(path)) as stream, pa.ipc.open_file(stream) as opened:
+                schema = opened.schema
+                counts = [opened.get_batch(i).num_rows for i in range(opened.num_record_batches)]
+    except (OSError, ValueError) as error:
+        raise file.broken(error) from error
+    target = _named(target, schema.names, path, "target")
+    weights = None if weights is None else _named(weights, schema.names, path, "weights")
+    others = [name for name in schema.names if name not in (target, weights)]
+    if columns is not None:
+        others = [_named(name, others, path, "columns") for name in columns]
+    text = [name for name in others if not _is_number(schema.field(name).type)]
+    if text:
+        raise InputError(
+            f"{path} holds text, categories or dates in column {some_of(text)}; encode or drop "
+            "them first (columns=...)."
+        )
+    height = _height(len(others), memory)
+    parts, start = [], 0
+    for i, rows in enumerate(counts):
+        if rows:
+            part = TablePart(file, kind, (i,), tuple(others), target, weights, start, rows, height)
+            parts.append(part)
+            start += rows
+    size = sum(_width(schema.field(name).type) for name in others) * start
+    return Source(parts, len(others), tuple(others), str(path), np.float64, size, target=target)
+
+
+def _height(n: int, memory: float | None) -> int:
+    """Rows of a slab: what is read and made of it takes about eight times its numbers."""
+    numbers = SLAB_NUMBERS if memory is None else min(SLAB_NUMBERS, int(memory / 8 / 8 / 16))
+    return max(FEWEST_ROWS, numbers // max(1, n))
+
+
+def _named(name: Any, known: Sequence[str], path: Path, what: str) -> str:
+    if name is None:
+        raise InputError(f"{path}: which column is the target? Give {what}=...")
+    if name not in known:
+        import difflib
+
+        close = difflib.get_close_matches(str(name), known, n=3)
+        hint = f"; did you mean {some_of(close)}?" if close else "."
+        raise InputError(f"{path} has no column {name!r} for {what}{hint}")
+    return str(name)
+
+
+def _is_number(kind: Any) -> bool:
+    import pyarrow.types as types
+
+    return types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)
+
+
+def _width(kind: Any) -> int:
+    return max(1, kind.bit_width // 8)
+
+
+def _npy(path: Path, target: str | None) -> Source:
+    file = File.of(path)
+    with path.open("rb") as stream:
+        try:
+            version = np.lib.format.read_magic(stream)
+            read = np.lib.format.read_array_header_1_0
+            if version != (1, 0):
+                read = np.lib.format.read_array_header_2_0
+            shape, by_column, dtype = read(stream)
+        except ValueError as error:
+            raise file.broken(error) from error
+        offset = stream.tell()
+    if len(shape) != 2 or dtype.kind not in "biuf":
+        raise InputError(f"{path} has shape {shape} and type {dtype}; give a matrix of numbers.")
+    m, n = shape
+    if file.size < offset + m * n * dtype.itemsize:
+        raise FileError(f"{path} is cut short: {file.size} bytes for {m} x {n} numbers.")
+    place = _place(target, n, path)
+    step = max(FEWEST_ROWS, PART_BYTES // (n * dtype.itemsize))
+    parts = [
+        NpyPart(file, offset, (m, n), by_column, dtype.str, place, i, i, min(step, m - i))
+        for i in range(0, m, step)
+    ]
+    size = m * n * dtype.itemsize
+    return Source(parts, n - 1, None, str(path), dtype, size, target=f"x{place}")
+
+
+def _place(target: str | None, n: int, path: Path) -> int:
+    text = str(n - 1 if target is None else target).removeprefix("x")
+    if not text.lstrip("-").isdigit() or not -n <= int(text) < n:
+        raise InputError(f"{path}: target={target!r}; it has columns x0 to x{n - 1}.")
+    return int(text) % n
+
+
+def _svmlight(path: Path) -> Source:
+    """Cut at ends of lines; the columns are those that occur anywhere."""
+    file = File.of(path)
+    spans: list[tuple[int, int, int]] = []
+    least, most, offset = 1, 0, 0
+    with path.open("rb") as stream:
+        while lines := stream.readlines(PART_BYTES // 4):
+            length, rows = sum(map(len, lines)), 0
+            for line in lines:
+                entries = line.split(b"#")[0].split()
+                rows += bool(entries)
+                if len(entries) > 1:
+                    least = min(least, int(entries[1].split(b":")[0]))
+                    most = max(most, int(entries[-1].split(b":")[0]))
+            spans.append((offset, length, rows))
+            offset += length
+    zero_based = least == 0
+    n = most + 1 if zero_based else most
+    parts, start = [], 0
+    for low, length, rows in spans:
+        if rows:
+            parts.append(SvmlightPart(file, low, length, n, zero_based, start, rows))
+            start += rows
+    names = None if zero_based else tuple(f"x{i}" for i in range(1, n + 1))
+    return Source(parts, n, names, str(path), np.float64, file.size, sparse=True)
+
+
+# Tables of other programs ------------------------------------------------------------------------
+
+
+def _dataset(what: Any, y: Any = None, **given: Any) -> Source:
+    """A pyarrow dataset: its files, if they are Parquet or Feather."""
+    files = list(getattr(what, "files", []))
+    if not files:
+        raise InputError("this pyarrow dataset has no files; write it to Parquet first.")
+    names = given.get("columns") or [n for n in what.schema.names if n != given.get("target")]
+    given["columns"] = [name for name in names if name != given.get("weights")]
+    return open_files([Path(file) for file in files], y, **given)
+
+
+def _lazy(what: Any, y: Any = None, **given: Any) -> Source:
+    """A polars lazy frame: its result is written once, in passes, to a file of the system's."""
+    import shutil
+    import tempfile
+    import weakref
+
+    folder = tempfile.mkdtemp(prefix="sparsepath-")
+    path = Path(folder) / "frame.parquet"
+    what.sink_parquet(path, row_group_size=ROW_GROUP)
+    source = open_files(path, y, **given)
+    weakref.finalize(source, shutil.rmtree, folder, ignore_errors=True)
+    source.where = "polars lazy frame"
+    return source
+
+
+def _is_path(what: Any) -> bool:
+    items = what if isinstance(what, (list, tuple)) and what else [what]
+    return all(isinstance(item, (str, os.PathLike)) for item in items)
+
+
+def _is(module: str, name: str) -> Any:
+    def recognise(what: Any) -> bool:
+        kinds = (f"{kind.__module__}.{kind.__name__}" for kind in type(what).__mro__)
+        return any(kind.startswith(module) and kind.endswith(name) for kind in kinds)
+
+    return recognise
+
+
+register(_is_path, open_files)
+register(_is("pyarrow", "Dataset"), _dataset)
+register(_is("polars", "LazyFrame"), _lazy)

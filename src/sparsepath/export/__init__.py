@@ -1,0 +1,9 @@
+"""Fitted models for other languages: Python, JavaScript, C, SQL, ONNX, JSON.
+
+Every model is a formula of a few parts (``running/formula.py``), and every language has a module
+here that writes any formula: a new method is exported by saying what its formula is.
+"""
+
+from sparsepath.export.writing import FORMATS, export
+
+__all__ = ["FORMATS", "export"]

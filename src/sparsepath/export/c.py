@@ -1,0 +1,164 @@
+"""Models as one C99 file: constant arrays, no allocation, nothing but ``math.h``."""
+
+import json
+from typing import Any
+
+import numpy as np
+
+from sparsepath.export.subject import Subject, number, one_line
+from sparsepath.running import Gaussian, Tanh
+
+
+def c(subject: Subject) -> str:
+    """C99: a struct of the inputs, ``sparsepath_scores``, and ``_predict`` or ``_label``."""
+    formula = subject.formula
+    d, outputs = len(subject.inputs), formula.n_outputs
+    fields = [f"x_{name}" for name in subject.identifiers()]  # no keyword of C begins so
+    struct = (
+        "\n".join(
+            f"    double {field}; /* {one_line(name)} */"
+            for field, name in zip(fields, subject.inputs, strict=True)
+        )
+        or "    double unused; /* the model uses no feature */"
+    )
+    arrays, body = [_array("INTERCEPT", formula.intercept)], []
+    if d:
+        body.append(f"    double x[{d}];")
+        body += [f"    x[{i}] = row->{field};" for i, field in enumerate(fields)]
+    else:
+        body.append("    (void)row;")
+    if subject.scaled:
+        arrays += [_array("CENTRE", formula.centre), _array("SCALE", formula.scale)]
+        body.append(_loop("i", d, "x[i] = (x[i] - CENTRE[i]) / SCALE[i];"))
+    body.append(_loop("t", outputs, "out[t] = INTERCEPT[t];"))
+    if d and formula.slopes.any():
+        arrays.append(_array("SLOPES", formula.slopes.T))
+        inner = f"for (int i = 0; i < {d}; i++) out[t] += SLOPES[t][i] * x[i];"
+        body.append(_loop("t", outputs, inner))
+    if formula.units is not None and formula.coef is not None:
+        arrays += [*_unit_arrays(formula.units), _array("COEF", formula.coef)]
+        body.append(_units(formula.units, d, len(formula.coef), outputs))
+    if formula.bounds is not None:
+        arrays += [_array("LOW", formula.bounds[0]), _array("HIGH", formula.bounds[1])]
+        body.append(
+            _loop(
+                "t",
+                outputs,
+                "out[t] = out[t] < LOW[t] ? LOW[t] : (out[t] > HIGH[t] ? HIGH[t] : out[t]);",
+            )
+        )
+    return "\n".join(
+        [
+            f"/* {one_line(subject.about)}.",
+            "   C99; compile with -lm. Nothing is allocated, nothing is kept between calls. */",
+            "#include <math.h>",
+            "",
+            f"#define SPARSEPATH_OUTPUTS {outputs}",
+            "",
+            "struct sparsepath_row {",
+            struct,
+            "};",
+            "",
+            *arrays,
+            "",
+            "void sparsepath_scores(const struct sparsepath_row *row, "
+            "double out[SPARSEPATH_OUTPUTS])",
+            "{",
+            *body,
+            "}",
+            "",
+            *_answer(subject),
+            "",
+        ]
+    )
+
+
+def _answer(subject: Subject) -> list[str]:
+    outputs = subject.formula.n_outputs
+    if subject.classes is None:
+        if outputs > 1:
+            return ["/* sparsepath_scores gives the predictions, one per target. */"]
+        return [
+            "double sparsepath_predict(const struct sparsepath_row *row)",
+            "{",
+            "    double out[SPARSEPATH_OUTPUTS];",
+            "    sparsepath_scores(row, out);",
+            "    return out[0];",
+            "}",
+        ]
+    labels = ", ".join(_text(str(label)) for label in subject.classes)
+    find = (
+        ["    best = out[0] > 0.0;"]
+        if outputs == 1
+        else [_loop("t", outputs, "if (out[t] > out[best]) best = t;")]
+    )
+    return [
+        f"static const char *const LABELS[{len(subject.classes)}] = {{{labels}}};",
+        "",
+        "/* The class, as a place among the labels. */",
+        "int sparsepath_class(const struct sparsepath_row *row)",
+        "{",
+        "    double out[SPARSEPATH_OUTPUTS];",
+        "    int best = 0;",
+        "    sparsepath_scores(row, out);",
+        *find,
+        "    return best;",
+        "}",
+        "",
+        "const char *sparsepath_label(const struct sparsepath_row *row)",
+        "{",
+        "    return LABELS[sparsepath_class(row)];",
+        "}",
+    ]
+
+
+def _units(units: Tanh | Gaussian, d: int, n: int, outputs: int) -> str:
+    if isinstance(units, Tanh):
+        start, each, end = "BIASES[u]", "h += WEIGHTS[u][i] * x[i];", "h = tanh(h);"
+    else:
+        start = "0.0"
+        each = "h += (x[i] - CENTRES[u][i]) * (x[i] - CENTRES[u][i]);"
+        end = "h = exp(-SHARPNESS[u] * h);"
+    return "\n".join(
+        [
+            f"    for (int u = 0; u < {n}; u++) {{",
+            f"        double h = {start};",
+            f"        for (int i = 0; i < {d}; i++) {each}",
+            f"        {end}",
+            f"        for (int t = 0; t < {outputs}; t++) out[t] += COEF[u][t] * h;",
+            "    }",
+        ]
+    )
+
+
+def _unit_arrays(units: Tanh | Gaussian) -> list[str]:
+    if isinstance(units, Tanh):
+        return [_array("WEIGHTS", units.weights), _array("BIASES", units.biases)]
+    return [_array("CENTRES", units.centres), _array("SHARPNESS", units.sharpness)]
+
+
+def _loop(letter: str, n: int, inner: str) -> str:
+    return f"    for (int {letter} = 0; {letter} < {n}; {letter}++) {inner}"
+
+
+def _array(name: str, values: Any) -> str:
+    values = np.asarray(values)
+    size = "".join(f"[{n}]" for n in values.shape)
+    return f"static const double {name}{size} = {_braced(values)};"
+
+
+def _braced(values: Any) -> str:
+    if values.ndim == 1:
+        return "{" + ", ".join(number(value) for value in values) + "}"
+    return "{" + ",\n    ".join(_braced(line) for line in values) + "}"
+
+
+def _text(text: str) -> str:
+    """A string literal; what is not plain ASCII as bytes of UTF-8."""
+    if text.isascii() and text.isprintable():
+        return json.dumps(text)
+    plain = (
+        chr(byte) if 32 <= byte < 127 and chr(byte) not in '"\\?' else f"\\{byte:03o}"
+        for byte in text.encode()
+    )
+    return f'"{"".join(plain)}"'

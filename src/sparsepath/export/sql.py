@@ -1,0 +1,98 @@
+"""Models as one SQL expression, for SQLite and DuckDB.
+
+Numbers have an exponent, which makes them doubles in every dialect (DuckDB takes 0.1 for a
+decimal). tanh(v) is written 1 - 2 / (exp(2 v) + 1), the exponent held below 700, since not every
+SQLite has tanh; exp is one of SQLite's mathematical functions. A row with a missing value gives
+NULL. For three classes and more the scores are made once, in a subquery within the expression.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from sparsepath.export.subject import Subject, number
+from sparsepath.running import Tanh
+
+
+def sql(subject: Subject) -> str:
+    """One expression: the prediction, or the label of the class."""
+    outputs = _outputs(subject)
+    if subject.classes is None:
+        return ",\n".join(outputs) + "\n"
+    labels = [_literal(label) for label in subject.classes]
+    if len(outputs) == 1:
+        return (
+            f"CASE WHEN ({outputs[0]}) > 0 THEN {labels[1]}"
+            f" WHEN ({outputs[0]}) <= 0 THEN {labels[0]} END\n"
+        )
+    made = ", ".join(f"{text} AS s{t}" for t, text in enumerate(outputs))
+    whens = []
+    for t, label in enumerate(labels):
+        others = " AND ".join(f"s{t} >= s{o}" for o in range(len(labels)) if o != t)
+        whens.append(f"WHEN {others} THEN {label}")
+    return f"(SELECT CASE {' '.join(whens)} END FROM (SELECT {made}) AS scores)\n"
+
+
+def _outputs(subject: Subject) -> list[str]:
+    """An expression per output."""
+    formula = subject.formula
+    z = [_column(name) for name in subject.inputs]
+    if subject.scaled:
+        z = [
+            f"(({name} - {_number(c)}) / {_number(s)})"
+            for name, c, s in zip(z, formula.centre, formula.scale, strict=True)
+        ]
+    hidden: list[str] = []
+    if formula.units is not None:
+        hidden = [_unit(formula.units, u, z) for u in range(len(formula.coef))]  # type: ignore[arg-type]
+    found = []
+    for t in range(formula.n_outputs):
+        terms = [_number(formula.intercept[t])]
+        terms += [f"{_number(w)} * {v}" for w, v in zip(formula.slopes[:, t], z, strict=True) if w]
+        if formula.coef is not None:
+            terms += [
+                f"{_number(w)} * {h}" for w, h in zip(formula.coef[:, t], hidden, strict=True) if w
+            ]
+        text = " + ".join(terms)
+        if formula.bounds is not None:
+            low, high = (_number(value) for value in formula.bounds[:, t])
+            text = (
+                f"CASE WHEN ({text}) < {low} THEN {low} WHEN ({text}) > {high} THEN {high} "
+                f"ELSE {text} END"
+            )
+        found.append(text)
+    return found
+
+
+def _unit(units: Any, u: int, z: list[str]) -> str:
+    if isinstance(units, Tanh):
+        terms = [_number(2.0 * units.biases[u])]
+        terms += [
+            f"{_number(2.0 * w)} * {v}" for w, v in zip(units.weights[u], z, strict=True) if w
+        ]
+        twice = " + ".join(terms)
+        held = f"CASE WHEN {twice} > 7e2 THEN 7e2 ELSE {twice} END"
+        return f"(1e0 - 2e0 / (exp({held}) + 1e0))"
+    off = " + ".join(
+        f"({v} - {_number(c)}) * ({v} - {_number(c)})"
+        for c, v in zip(units.centres[u], z, strict=True)
+    )
+    return f"exp({_number(-units.sharpness[u])} * ({off}))"
+
+
+def _number(value: float) -> str:
+    text = number(value)
+    text = text if "e" in text else f"{text}e0"
+    return f"({text})" if np.signbit(value) else text
+
+
+def _column(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _literal(label: Any) -> str:
+    if isinstance(label, bool):
+        return "TRUE" if label else "FALSE"
+    if isinstance(label, int | float):
+        return repr(label)
+    return "'" + str(label).replace("'", "''") + "'"

@@ -1,0 +1,110 @@
+"""What is to be written: a formula, and how the outside world calls its inputs and outputs."""
+
+import re
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import numpy as np
+
+from sparsepath.data.names import NumberedNames
+from sparsepath.errors import InputError
+from sparsepath.running import Formula
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """A model of one size, ready to be written.
+
+    Attributes
+    ----------
+    formula : Formula
+    inputs : list of str
+        The names of the columns in use, in the formula's order.
+    n_columns : int
+        How many columns the data had.
+    classes : list or None
+        The labels of a classifier. With two classes there is one output, and above zero it means
+        the second; with more the largest output decides, the first of equal ones.
+    about : str
+        One line on what this is.
+    """
+
+    formula: Formula
+    inputs: list[str]
+    n_columns: int
+    classes: list[Any] | None
+    about: str
+
+    @classmethod
+    def of(cls, model: Any, size: int | None = None) -> "Subject":
+        """The model of a fitted estimator, or of a saved model, at one of its sizes."""
+        models = getattr(model, "models_", None)
+        if not models:
+            raise InputError(
+                f"{type(model).__name__} has no models of its own to export; give a fitted "
+                "selector that predicts."
+            )
+        size = len(model.selected_) if size is None else size
+        if size not in models:
+            known = ", ".join(map(str, sorted(models)))
+            raise InputError(f"size={size!r}; there are models of the sizes {known}.")
+        formula = models[size].formula()
+        named = getattr(model, "feature_names_in_", None)
+        names = NumberedNames(model.n_features_in_) if named is None else named
+        classes = getattr(model, "classes_", None)
+        kind = getattr(model, "estimator_", type(model).__name__)
+        plural = "" if size == 1 else "s"
+        return cls(
+            formula,
+            [str(names[i]) for i in formula.columns.tolist()],
+            int(model.n_features_in_),
+            None if classes is None else np.asarray(classes).tolist(),
+            f"{kind} on {size} feature{plural}, written by sparsepath {written_by()}",
+        )
+
+    @property
+    def scaled(self) -> bool:
+        """Whether the inputs are not taken as they are."""
+        return bool(self.formula.centre.any() or (self.formula.scale != 1).any())
+
+    def identifiers(self) -> list[str]:
+        """Names for the inputs that any language takes, all different."""
+        found: list[str] = []
+        for name in self.inputs:
+            plain = re.sub(r"\W", "_", name, flags=re.ASCII).strip("_") or "x"
+            plain = f"x_{plain}" if plain[0].isdigit() else plain
+            again, count = plain, 2
+            while again.lower() in {other.lower() for other in found}:
+                again, count = f"{plain}_{count}", count + 1
+            found.append(again)
+        return found
+
+
+def written_by() -> str:
+    """The version of this package."""
+    try:
+        return version("sparsepath")
+    except PackageNotFoundError:  # run from a source tree that is not installed
+        return "of unknown version"
+
+
+def one_line(text: str) -> str:
+    r"""Text for a comment: no line breaks, and nothing that could end the comment.
+
+    >>> one_line("a */ b\nc")
+    'a * / b c'
+    """
+    plain = "".join(character if character.isprintable() else " " for character in text)
+    return plain.replace("*/", "* /").replace("/*", "/ *")
+
+
+def number(value: float) -> str:
+    """A number, exact, as all languages here read it: with a point or an exponent.
+
+    >>> number(1.0), number(0.1), number(-1e-300)
+    ('1.0', '0.1', '-1e-300')
+    """
+    if not np.isfinite(value):
+        raise InputError("the model has coefficients that are not finite; it cannot be exported.")
+    return repr(float(value))

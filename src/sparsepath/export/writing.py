@@ -1,0 +1,84 @@
+"""``export``: a fitted model, in the language asked for."""
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from sparsepath.errors import InputError
+from sparsepath.export.c import c
+from sparsepath.export.onnx import onnx
+from sparsepath.export.scripts import javascript, python
+from sparsepath.export.sql import sql
+from sparsepath.export.subject import Subject
+from sparsepath.files import replacing
+from sparsepath.running import Tanh
+
+SCHEMA = {"schema": "sparsepath/formula", "schema_version": 1}
+
+
+def as_json(subject: Subject) -> str:
+    """The formula itself; ``running/formula.py`` says what its parts mean."""
+    formula, units = subject.formula, subject.formula.units
+    hidden: dict[str, Any] | None = None
+    if units is not None and formula.coef is not None:
+        parts = (
+            {"kind": "tanh", "weights": units.weights.tolist(), "biases": units.biases.tolist()}
+            if isinstance(units, Tanh)
+            else {
+                "kind": "gaussian",
+                "centres": units.centres.tolist(),
+                "sharpness": units.sharpness.tolist(),
+            }
+        )
+        hidden = {**parts, "coef": formula.coef.tolist()}
+    record = {
+        **SCHEMA,
+        "about": subject.about,
+        "inputs": subject.inputs,
+        "columns": formula.columns.tolist(),
+        "n_columns": subject.n_columns,
+        "centre": formula.centre.tolist(),
+        "scale": formula.scale.tolist(),
+        "slopes": formula.slopes.tolist(),
+        "intercept": formula.intercept.tolist(),
+        "hidden": hidden,
+        "bounds": None if formula.bounds is None else formula.bounds.tolist(),
+        "classes": subject.classes,
+    }
+    return json.dumps(record, allow_nan=False, indent=1, default=str) + "\n"
+
+
+FORMATS: dict[str, tuple[Callable[[Subject], str | bytes], str]] = {
+    "c": (c, "one C99 file, no allocation"),
+    "javascript": (javascript, "one function, for browsers and Node"),
+    "json": (as_json, "the formula as plain data"),
+    "onnx": (onnx, "an ONNX graph in double precision (needs onnx)"),
+    "python": (python, "one module that needs nothing else"),
+    "sql": (sql, "one expression, for SQLite and DuckDB"),
+}
+
+
+def export(
+    model: Any,
+    to: str,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    size: int | None = None,
+    dtype: str | None = None,
+) -> str | bytes:
+    """A fitted model in another language; see ``FORMATS``.
+
+    ``model`` is a fitted selector or a saved model; the rest is as for ``PathSelector.export``.
+    """
+    if to not in FORMATS:
+        raise InputError(f"to={to!r}; use one of {', '.join(FORMATS)}.")
+    if dtype is not None and to != "onnx":
+        raise InputError(f"dtype is for ONNX; leave it out for {to!r}.")
+    subject = Subject.of(model, size)
+    made = onnx(subject, dtype) if dtype is not None else FORMATS[to][0](subject)
+    if path is not None:
+        with replacing(Path(path), "wb") as stream:
+            stream.write(made if isinstance(made, bytes) else made.encode())
+    return made

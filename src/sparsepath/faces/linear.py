@@ -1,0 +1,30 @@
+"""The face of linear models: coefficients in the units of the data."""
+
+from typing import Any
+
+import numpy as np
+
+from sparsepath.data.blocks import Floats
+from sparsepath.selector import PathSelector
+
+
+class LinearFace(PathSelector):
+    """Sets ``coef_`` and ``intercept_``: of numbers and one target a vector and a number.
+
+    Otherwise ``coef_`` has a row per target or class, one for two classes.
+    """
+
+    coef_: Floats
+    intercept_: Any
+    _one_target: bool
+
+    def _take(self, size: int) -> None:
+        super()._take(size)
+        step = self.path_.step(size)
+        assert step.coef is not None
+        assert step.intercept is not None
+        coef = np.zeros((step.coef.shape[1], self.n_features_in_))
+        coef[:, self.selected_] = step.coef.T
+        self.coef_, self.intercept_ = coef, step.intercept.copy()
+        if self._one_target:
+            self.coef_, self.intercept_ = coef[0], float(step.intercept[0])

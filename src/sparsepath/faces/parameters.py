@@ -1,0 +1,77 @@
+"""Checks of parameters: what was given, what is allowed, before anything is computed."""
+
+from collections.abc import Iterable
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from sparsepath.errors import InputError
+
+LARGEST = float(np.finfo(np.float64).max)
+
+
+def count(name: str, value: Any, least: int = 1) -> int:
+    """A whole number from ``least`` up.
+
+    >>> count("n_restarts", 4)
+    4
+    """
+    switch = isinstance(value, bool | np.bool_)
+    if switch or not isinstance(value, Integral) or int(value) < least:
+        raise InputError(f"{name}={value!r}; give a whole number from {least} up.")
+    return int(value)
+
+
+def number(name: str, value: Any, *, finite: bool = True) -> float:
+    """A number, zero or more.
+
+    >>> number("l1", 0)
+    0.0
+    """
+    if not 0 <= _real(value) <= (LARGEST if finite else np.inf):
+        kind = "a finite number" if finite else "a number"
+        raise InputError(f"{name}={value!r}; give {kind}, zero or more.")
+    return float(value)
+
+
+def positive(name: str, value: Any) -> float:
+    """A finite number above zero."""
+    if not 0 < _real(value) < np.inf:
+        raise InputError(f"{name}={value!r}; give a finite number above zero.")
+    return float(value)
+
+
+def share(name: str, value: Any) -> float:
+    """A number between 0 and 1, neither of them."""
+    if not 0 < _real(value) < 1:
+        raise InputError(f"{name}={value!r}; give a number between 0 and 1, such as 1e-9.")
+    return float(value)
+
+
+def one_of(name: str, value: Any, allowed: Iterable[str]) -> str:
+    """A word from a list."""
+    known = list(allowed)
+    if not isinstance(value, str) or value not in known:
+        raise InputError(f"{name}={value!r}; use one of {', '.join(known)}.")
+    return value
+
+
+def flag(name: str, value: object) -> bool:
+    """True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise InputError(f"{name}={value!r}; use True or False.")
+    return bool(value)
+
+
+def function(name: str, value: Any) -> Any:
+    """Something that can be called, or nothing."""
+    if value is not None and not callable(value):
+        raise InputError(f"{name}={value!r} cannot be called; give a function, or None.")
+    return value
+
+
+def _real(value: Any) -> float:
+    """The value if it is a number, else NaN, which no limit allows."""
+    real = isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+    return float(value) if real else np.nan

@@ -1,0 +1,121 @@
+"""Targets of estimators: numbers of the shape that they came in, classes as -1 and +1.
+
+One rule for samples of weight zero: they are absent. So a class of which every sample has weight
+zero is no class, and a target that varies only where weights are zero is constant.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin, RegressorMixin
+
+from sparsepath.data.blocks import Floats
+from sparsepath.data.door import check_labels, check_target, check_weights, refuse_constant
+from sparsepath.errors import InputError
+
+
+def dense(X: Any) -> Floats:
+    """Checked features as a dense float64 array."""
+    return np.asarray(X if isinstance(X, np.ndarray) else X.toarray(), dtype=np.float64)
+
+
+def one_target(y: Any, n_samples: int, weights: Floats | None = None) -> Floats:
+    """A single target as a column, n x 1, that varies where samples count."""
+    from sklearn.utils.validation import column_or_1d
+
+    Y, plain = check_target(y, n_samples)
+    if Y.shape[1] != 1:
+        raise InputError(f"y has {Y.shape[1]} targets; this estimator takes one.")
+    if not plain:
+        column_or_1d(y, warn=True)  # says that a vector was expected
+    refuse_constant(Y, np.ones(n_samples) if weights is None else weights)
+    return Y
+
+
+def weights_of(sample_weight: Any, n_samples: int) -> Floats | None:
+    """Checked sample weights; None if there are none."""
+    if sample_weight is None:
+        return None
+    return check_weights(sample_weight, n_samples)
+
+
+def coded(codes: NDArray[np.intp], n_classes: int) -> Floats:
+    """Targets -1 and +1: one column for two classes, +1 for the second; else one for each.
+
+    >>> coded(np.array([0, 1]), 2).ravel().tolist()
+    [-1.0, 1.0]
+    """
+    Y = np.where(codes[:, None] == np.arange(n_classes), 1.0, -1.0)
+    return Y[:, 1:] if n_classes == 2 else Y
+
+
+def winners(scores: Floats) -> NDArray[np.intp]:
+    """The class with the largest score; of one column, or a vector, 1 where it is positive.
+
+    >>> winners(np.array([[0.2, 0.7], [0.5, 0.1]])).tolist()
+    [1, 0]
+    """
+    if scores.ndim == 2 and scores.shape[1] > 1:
+        return scores.argmax(1)
+    return (scores.reshape(len(scores)) > 0).astype(np.intp)
+
+
+class RegressorFace(RegressorMixin):
+    """Numbers in, numbers out; ``_scores`` of the estimator are n x T."""
+
+    _several = False  # whether it takes several targets at once
+    _one_target = True  # whether y was a vector
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        if self._several:
+            tags.target_tags.multi_output = True
+            tags.target_tags.single_output = True
+        return tags
+
+    def _numbers(self, y: Any, n_samples: int, weights: Floats | None = None) -> Floats:
+        """The targets of a fit, n x T; they must vary where samples count."""
+        if not self._several:
+            return one_target(y, n_samples, weights)
+        Y, self._one_target = check_target(y, n_samples)
+        refuse_constant(Y, np.ones(n_samples) if weights is None else weights)
+        return Y
+
+    def _shaped(self, values: Floats) -> Floats:
+        """In the shape that y had."""
+        return values[:, 0] if self._one_target else values
+
+    def predict(self, X: Any) -> Floats:
+        """Predicted targets, of the shape that y had."""
+        return self._shaped(self._scores(X))
+
+
+class ClassifierFace(ClassifierMixin):
+    """Labels in, labels out; ``_scores`` of the estimator have a column per class, one for two."""
+
+    classes_: NDArray[Any]
+    _one_target = False
+
+    def _codes(self, y: Any, n_samples: int, weights: Floats | None = None) -> NDArray[np.intp]:
+        """The class of each sample, by number; ``classes_`` are those of samples that count."""
+        labels = check_labels(y, n_samples)
+        counted = np.ones(n_samples, dtype=bool) if weights is None else weights > 0
+        self.classes_ = np.unique(labels[counted])
+        if len(self.classes_) < 2:
+            raise InputError(
+                f"y has only one class ({self.classes_.tolist()[0]!r}); a classifier needs at "
+                "least two."
+            )
+        known = np.isin(labels, self.classes_)  # the others are of weight zero
+        return np.searchsorted(self.classes_, np.where(known, labels, self.classes_[0]))
+
+    def decision_function(self, X: Any) -> Floats:
+        """Scores: one column per class, or for two classes one number, positive for the second."""
+        scores: Floats = self._scores(X)
+        return scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class with the largest score."""
+        scores = self._scores(X)  # which says so if there is no model yet
+        return self.classes_[winners(scores)]

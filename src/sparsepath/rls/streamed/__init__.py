@@ -1,0 +1,1 @@
+"""Regularised least squares on data that are read in passes: files, clusters."""

@@ -1,0 +1,221 @@
+"""The data of a stream as regularised least squares sees them, from sums over the rows alone."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsepath.data.blocks import Floats, Marks
+from sparsepath.data.crew import Crew
+from sparsepath.data.door import some_of
+from sparsepath.data.fingerprint import name_from
+from sparsepath.data.sources import Answer, Columns, Part, Slab, Source
+from sparsepath.errors import InputError
+from sparsepath.rls.design import CONSTANT, Design
+from sparsepath.rls.streamed.moments import Cells, Coding, Moments, sums_of
+
+FAR = 30.0  # mean over standard deviation, after the shift, from which a second pass is taken
+
+
+@dataclass(eq=False)
+class StreamDesign(Design):
+    """Columns less their means, scaled: as ``Design``, for rows that are read in passes.
+
+    Attributes
+    ----------
+    source, crew, coding
+        The rows, who reads them, and what their targets mean.
+    cells : Cells
+        Which rows the sums are kept apart for.
+    moments : Moments
+        Sums over the rows, by cell.
+    apart : int or None
+        A cell whose rows count as absent.
+    shift, left, means, scales, squares, sizes, constant
+        Of the columns. ``means`` is ``shift`` plus ``left``, rounded.
+    y_mean, yy : arrays of shape (T,)
+        Mean and centred squares of the targets.
+    xy : array of shape (n, T)
+        Products of the columns, as they stand, with the targets.
+    """
+
+    source: Source
+    crew: Crew
+    coding: Coding
+    cells: Cells
+    moments: Moments
+    counts: NDArray[np.int64]
+    marked: tuple[Marks, Marks, Marks | None]
+    fit_intercept: bool
+    standardize: bool
+    apart: int | None = None
+
+    streamed = True
+
+    def __post_init__(self) -> None:
+        m = self.moments
+        inside = [c for c in range(len(m.squares)) if c != self.apart]
+        right, squares = m.right[inside].sum(0), m.squares[inside].sum(0)
+        n = m.n
+        self.total = float(right[-1, -1])
+        sums, y_sums = right[:n, -1], right[n:-1, -1]
+        T = len(y_sums)
+        self.left = sums / self.total if self.fit_intercept else -m.shift
+        self.shift = m.shift
+        self.means = m.shift + self.left if self.fit_intercept else np.zeros(n)
+        averages = m.shift + sums / self.total
+        spread = squares - 2 * self.left * sums + self.total * self.left**2
+        self.variation = spread = np.maximum(spread, 0.0)
+        raw = spread + self.means**2 * self.total
+        self.constant: NDArray[np.bool_] = (spread <= CONSTANT * raw) | (
+            spread + averages**2 * self.total == 0
+        )
+        self.constant |= spread <= 1e-15 * squares  # sums about a shift know no better
+        if not self.fit_intercept:
+            self.constant = raw == 0
+        self.scales = np.ones(n)
+        if self.standardize:
+            live = ~self.constant
+            self.scales[live] = np.sqrt(self.total / spread[live])
+        self.squares = spread * self.scales**2
+        self.sizes = np.sqrt(squares + self.left**2 * self.total) * self.scales
+        self.y_mean = y_sums / self.total if self.fit_intercept else np.zeros(T)
+        centred = right[n:-1, :-1] - np.outer(y_sums, self.y_mean)
+        self.yy = np.maximum(np.diag(centred), 0.0)
+        if not self.fit_intercept:
+            self.yy = np.diag(right[n:-1, :-1]).copy()
+        xy = right[:n, :-1] - np.outer(self.left, y_sums) - np.outer(sums, self.y_mean)
+        xy += self.total * np.outer(self.left, self.y_mean)
+        self.xy = self.scales[:, None] * xy
+        self._gram: dict[int, Floats] = {}
+        self.n_features, self.n_samples = n, int(self.counts[0])
+        self.uniform = self.counts[2] == 0
+
+    @property
+    def n_counted(self) -> int:
+        """How many samples have a weight."""
+        return int(self.counts[1])
+
+    def record(self) -> dict[str, Any]:
+        """How often the data were read."""
+        source = self.source
+        return {
+            "source": source.where,
+            "passes": round(source.passes, 3),
+            "readings": source.readings,
+        }
+
+    def name(self, y: Any = None) -> str:
+        """The fingerprint."""
+        X, labels, weights = self.marked
+        return name_from(self.n_samples, X, labels, weights)
+
+    def without(self, cell: int) -> "StreamDesign":
+        """The same data without the rows of a cell."""
+        return replace(self, apart=cell)
+
+    @property
+    def knows_all(self) -> bool:
+        """Whether all products of columns are known, and no pass is needed for them."""
+        return self.moments.products is not None
+
+    def gram(self, columns: Columns, hopeful: Columns | None = None) -> Floats:
+        """Products of all columns with some, as they stand: n x len(columns)."""
+        if self.moments.products is not None and not self._gram:
+            inside = [c for c in range(len(self.moments.squares)) if c != self.apart]
+            m = self.moments
+            assert m.products is not None
+            sums = m.right[inside, : m.n, -1].sum(0)
+            G = m.products[inside].sum(0)
+            G -= np.outer(sums, self.left) + np.outer(self.left, sums)
+            G += self.total * np.outer(self.left, self.left)
+            G *= self.scales[:, None] * self.scales
+            self._gram = dict(enumerate(G))
+        lacking = [int(i) for i in columns if int(i) not in self._gram]
+        if lacking:
+            more = [] if hopeful is None else [int(i) for i in hopeful]
+            wanted = list(dict.fromkeys([*lacking, *(i for i in more if i not in self._gram)]))
+            which = np.array(wanted, dtype=np.intp)
+            given = (which, self.means[which], self.cells, self.apart)
+            dots, totals = self.source.total(self.crew, None, products_with, *given)
+            G = (dots - np.outer(self.means, totals)) * self.scales[:, None] * self.scales[which]
+            self._gram.update(zip(wanted, G.T, strict=True))
+        return np.array([self._gram[int(i)] for i in columns]).reshape(-1, self.n_features).T
+
+
+def products_with(
+    slab: Slab, which: Columns, means: Floats, cells: Cells, apart: int | None
+) -> Answer:
+    """X'V and the sums of V, for some columns V less their means, weighted."""
+    V = slab.block.columns(which)
+    V -= means
+    w = weights_in(slab, cells, apart)
+    if w is not None:
+        V *= w[:, None]
+    return [slab.block.dot(V), V.sum(0)]
+
+
+def weights_in(slab: Slab, cells: Cells, apart: int | None) -> Floats | None:
+    """The weights of a slab's samples, zero in the cell that counts as absent; None means ones."""
+    if apart is None:
+        return slab.weights
+    w = np.ones(slab.block.shape[0]) if slab.weights is None else slab.weights
+    return np.where(cells(slab.start, len(w)) == apart, 0.0, w)
+
+
+def read_design(
+    source: Source,
+    crew: Crew,
+    coding: Coding,
+    cells: Cells,
+    *,
+    fit_intercept: bool,
+    standardize: bool,
+    whole: bool,
+) -> StreamDesign:
+    """The sums over all rows, by one pass; a second if the first rows were no good guide."""
+    shift = np.zeros(source.n_features)
+    if not source.sparse:
+        (shift,) = crew.ask(source.parts[:1], None, first_means)
+    for attempt in range(2):
+        shift = np.where(np.isfinite(shift), shift, 0.0)
+        answer = source.total(crew, None, sums_of, shift, coding, cells, whole)
+        products, right, squares, ww, counts, bad, finite, *marks = answer
+        _refuse(source, bad, finite, counts)
+        moments = Moments(shift, products if whole else None, right, squares, ww)
+        weights = marks[2] if counts[2] else None
+        design = StreamDesign(
+            source, crew, coding, cells, moments, counts, (marks[0], marks[1], weights),
+            fit_intercept, standardize,
+        )  # fmt: skip
+        off = design.left**2 * design.total > FAR**2 * design.variation
+        if attempt or not fit_intercept or source.sparse or not np.any(off & ~design.constant):
+            break
+        shift = design.means
+    return design
+
+
+def first_means(part: Part) -> Floats:
+    """The means of the first rows."""
+    slab = next(iter(part.read(None)))
+    m = slab.block.shape[0]
+    return slab.block.dot(np.full((m, 1), 1 / m))[:, 0]
+
+
+def _refuse(
+    source: Source, bad: NDArray[np.int64], finite: NDArray[np.int64], counts: NDArray[np.int64]
+) -> None:
+    if bad.any():
+        columns = np.flatnonzero(bad)
+        named = columns if source.names is None else [source.names[i] for i in columns]
+        raise InputError(
+            f"{source.where}: NaN or infinity in column {some_of(named)}; impute or drop these "
+            "values first."
+        )
+    if finite[0]:
+        raise InputError(f"{source.where}: the target has NaN or infinity in {finite[0]} rows.")
+    if finite[1] or counts[3]:
+        raise InputError(f"{source.where}: weights must be finite numbers, zero or more.")
+    if counts[1] < 2:
+        raise InputError(f"{source.where}: at least two samples of positive weight are needed.")

@@ -1,0 +1,201 @@
+"""From a source to a path: what is read before a search, and the honest error after it."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import KFold
+
+from sparsepath.data.blocks import Floats
+from sparsepath.data.crew import Crew
+from sparsepath.data.sources import Answer, Slab, Source
+from sparsepath.errors import InputError, warn_user
+from sparsepath.judging.left_out import LeftOut
+from sparsepath.rls.criteria.losses import Loss
+from sparsepath.rls.search import Trail
+from sparsepath.rls.splits.asked import Splits, read_splits
+from sparsepath.rls.streamed.design import StreamDesign, read_design
+from sparsepath.rls.streamed.folds import CellSums, left_out_by_fold, nested
+from sparsepath.rls.streamed.moments import Cells, Coding, labels_in
+
+GRAM_SHARE = 0.25  # part of the memory that products of all columns may take
+DEFAULT_MEMORY = 2.0**31
+MOST_CLASSES = 1000
+MOST_CELLS = 256
+NONE = np.zeros(0, dtype=np.intp)
+
+
+@dataclass(frozen=True, eq=False)
+class Parting:
+    """How rows are parted: cells, and which of them every split trains on and tests.
+
+    ``folds`` says that every cell is tested once on the model of all others.
+    """
+
+    cells: Cells
+    trains: NDArray[np.bool_] | None
+    tests: NDArray[np.bool_] | None
+    label: str
+    folds: bool
+
+    @property
+    def splits(self) -> Splits | None:
+        """For the name of the criterion; the rows themselves are not listed."""
+        return None if self.tests is None else Splits((), self.label)
+
+
+def coding_of(source: Source, crew: Crew, classifier: bool) -> Coding:
+    """What the targets mean; the labels of a classifier are looked for by a pass over them."""
+    if not classifier:
+        return Coding()
+    (found,) = source.total(crew, NONE, labels_in)
+    classes = found.labels  # type: ignore[attr-defined]
+    if len(classes) < 2:
+        raise InputError(f"y has only one class ({classes[0]!r}); at least two are needed.")
+    if len(classes) > MOST_CLASSES:
+        raise InputError(
+            f"the target has {len(classes)} different values, which are no classes; use "
+            "SparseRLSRegressor (--task regression)."
+        )
+    return Coding(classes)
+
+
+def parting_of(
+    cv: Any, validation: Any, source: Source, crew: Crew, coding: Coding, n_folds: int
+) -> Parting:
+    """The cells that the search's own splits, or the folds of the validation, ask for."""
+    m, classifier = source.n_samples, coding.classes is not None
+    if isinstance(cv, str) and cv == "loo":
+        if validation is None:
+            return Parting(Cells(), None, None, "", False)
+        count = n_folds if isinstance(validation, str) else validation
+        if isinstance(count, bool) or not isinstance(count, int) or not 2 <= count <= m:
+            raise InputError(
+                f"validation={validation!r}; with data that are read in passes give a number of "
+                "folds, 'auto' or None."
+            )
+        return Parting(Cells(dealt=True, count=count), None, None, f"{count}-fold", True)
+    if not classifier and isinstance(cv, (int, np.integer)) and 2 <= int(cv) <= m:
+        cv = KFold(int(cv))
+    if not classifier and isinstance(cv, KFold) and not cv.shuffle:
+        cells = Cells.folds(m, cv.n_splits)
+        eye = np.eye(cv.n_splits, dtype=bool)
+        return Parting(cells, ~eye, eye, f"{cv.n_splits}-fold", True)
+    (found,) = source.total(crew, NONE, labels_listed)
+    labels = found.labels  # type: ignore[attr-defined]
+    thin = np.broadcast_to(np.zeros(1), (m, 1))
+    splits = read_splits(cv, thin, labels, None, classifier=classifier, leave_one_out=False)
+    assert splits is not None
+    return _from_splits(splits, m)
+
+
+class Listed:
+    """Labels that are put one after another when they are added."""
+
+    def __init__(self, labels: NDArray[Any], start: int) -> None:
+        self.labels, self.start = labels, start
+
+    def __add__(self, other: "Listed") -> "Listed":
+        first, second = sorted((self, other), key=lambda listed: listed.start)
+        return Listed(np.concatenate([first.labels, second.labels]), first.start)
+
+
+def labels_listed(slab: Slab) -> Answer:
+    """The targets themselves, for splitters that must see them."""
+    return [Listed(np.asarray(slab.y), slab.start)]  # type: ignore[list-item]
+
+
+def _from_splits(splits: Splits, m: int) -> Parting:
+    """Cells of any splits: rows that are on the same side of all of them."""
+    code = np.zeros(m, dtype=np.int64)
+    for train, test in splits:
+        side = np.zeros(m, dtype=np.int64)
+        for rows, mark in ((train, 1), (test, 2)):
+            if len(np.unique(rows)) < len(rows):
+                raise InputError("cv: rows that occur several times need data in memory.")
+            side[rows] = mark
+        known, code = np.unique(code * 3 + side, return_inverse=True)
+        if len(known) > MOST_CELLS:
+            raise InputError(
+                f"cv cuts the rows into more than {MOST_CELLS} cells, whose products would have to "
+                "be kept; use fewer splits for data that are read in passes."
+            )
+    count = int(code.max()) + 1
+    trains, tests = np.zeros((2, len(splits), count), dtype=bool)
+    for f, (train, test) in enumerate(splits):
+        trains[f, code[train]] = True
+        tests[f, code[test]] = True
+    whole = bool((tests.sum(0) == 1).all() and (trains == ~tests).all() and len(splits) == count)
+    if whole:  # the cells in the order of the folds
+        code, trains, tests = tests.argmax(0)[code], ~np.eye(count, dtype=bool), np.eye(count) > 0
+    return Parting(Cells(listed=code, count=count), trains, tests, splits.label, whole)
+
+
+def read(
+    source: Source,
+    crew: Crew,
+    coding: Coding,
+    parting: Parting,
+    memory: float | None,
+    *,
+    fit_intercept: bool,
+    standardize: bool,
+) -> StreamDesign:
+    """The sums over the rows; products of all columns if they fit into memory."""
+    limit = GRAM_SHARE * (DEFAULT_MEMORY if memory is None else memory)
+    n, cells = source.n_features, parting.cells
+    numbers = 8.0 * n * n * (3 * cells.count + 4)
+    if numbers > limit and parting.tests is None and cells.count > 1:
+        warn_user(
+            f"products of {n} columns for {cells.count} folds do not fit into memory: there is no "
+            "honest error, and the size is chosen by the criterion."
+        )
+        cells, numbers = Cells(), 8.0 * n * n * 7
+    whole = numbers <= limit
+    given = {"fit_intercept": fit_intercept, "standardize": standardize}
+    design = read_design(source, crew, coding, cells, whole=whole, **given)
+    if not np.any(design.yy > 0):
+        raise InputError("y is constant for all samples; there is nothing to select for.")
+    return design
+
+
+def sums_for(design: StreamDesign, parting: Parting) -> CellSums | None:
+    """The sums of the splits; None for leave-one-out."""
+    if parting.tests is None or parting.trains is None:
+        return None
+    return CellSums(design, parting.trains, parting.tests)
+
+
+def honest(
+    design: StreamDesign,
+    parting: Parting,
+    loss: Loss,
+    search: Callable[[StreamDesign, CellSums | None], Trail],
+    sizes: Sequence[int],
+) -> LeftOut | None:
+    """The search repeated without every fold, and its errors there; None if that cannot be had."""
+    if not parting.folds or design.cells.count < 2:
+        return None
+    if not loss.by_sums:
+        warn_user(
+            f"loss={loss.name!r} has no honest error for data that are read in passes, and the "
+            "size is chosen by the criterion; loss='squared' has one."
+        )
+        return None
+    paths: list[dict[int, tuple[NDArray[np.intp], Floats, Floats]]] = []
+    for fold in range(design.cells.count):
+        without = design.without(fold)
+        sums = None
+        if parting.tests is not None:
+            sums = CellSums(without, *nested(design.cells.count, fold))
+        trail = search(without, sums)
+        paths.append(
+            {
+                size: (np.array(step.subset, dtype=np.intp), step.coef, step.intercept)
+                for size, step in trail.steps.items()
+                if step.coef is not None and step.intercept is not None
+            }
+        )
+    return left_out_by_fold(design, paths, sizes, parting.label)

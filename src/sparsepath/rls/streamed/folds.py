@@ -1,0 +1,111 @@
+"""Cross-validation over splits from the sums of cells: no pass but the first."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsepath.data.blocks import Floats
+from sparsepath.errors import InputError
+from sparsepath.judging.left_out import LeftOut
+from sparsepath.judging.yardsticks import YARDSTICKS
+from sparsepath.rls.leave_one_out.model import OFF_CENTRE
+from sparsepath.rls.splits.sums import STILL, SplitSums
+from sparsepath.rls.streamed.design import StreamDesign
+
+
+class CellSums(SplitSums):
+    """``SplitSums`` of a stream: every part is a sum of cells.
+
+    Parameters
+    ----------
+    design : StreamDesign
+        The data, with products of all columns.
+    trains, tests : boolean arrays of shape (F, cells)
+        Which cells are in the training and the test part of every split.
+    """
+
+    plain = False  # rows cannot be asked
+
+    def __init__(
+        self, design: StreamDesign, trains: NDArray[np.bool_], tests: NDArray[np.bool_]
+    ) -> None:
+        m, n = design.moments, design.n_features
+        if m.products is None:
+            raise InputError(
+                f"k-fold cross-validation in passes keeps products of all {n} columns for each of "
+                f"{len(m.squares)} parts, which do not fit into memory; use cv='loo', fewer folds "
+                "or more memory."
+            )
+        everywhere = np.ones((1, tests.shape[1]), dtype=bool)
+        if design.apart is not None:
+            everywhere[0, design.apart] = False
+        parts = m.over(np.concatenate([tests, trains, everywhere]))
+        assert parts.products is not None
+        self.n_splits = len(tests)
+        w, left, scales = parts.right[:, -1, -1], design.left, design.scales
+        if np.any(w <= 0):
+            raise InputError(f"cv must yield parts with {self._needed}, train and test.")
+        x0, y0 = parts.right[:, :n, -1], parts.right[:, n:-1, -1]
+        self.weight, self.y_mean = w, design.y_mean
+        self.x = scales * (x0 - w[:, None] * left)
+        self.y = y0 - w[:, None] * self.y_mean
+        G = parts.products
+        G -= x0[:, :, None] * left + left[:, None] * x0[:, None]
+        G += w[:, None, None] * np.outer(left, left)
+        G *= np.outer(scales, scales)
+        self._all_gram = G
+        self.squares = np.maximum(np.einsum("fii->fi", G), 0.0)
+        xy = parts.right[:, :n, :-1] - x0[:, :, None] * self.y_mean
+        xy -= left[:, None] * self.y[:, None]
+        self.xy = scales[:, None] * xy
+        yy = parts.right[:, n:-1, :-1] - y0[:, :, None] * self.y_mean
+        yy -= self.y_mean[:, None] * y0[:, None]
+        self.yy = np.einsum("ftt->ft", yy) + w[:, None] * self.y_mean**2
+        share = tests / w[: self.n_splits, None]  # see ``splits.asked.overlap``
+        self.overlap = float(m.ww @ share.sum(0) ** 2 / (m.ww @ (share**2).sum(0)))
+        self._of = design
+
+    def still(self, alpha: float) -> NDArray[np.bool_]:
+        """See ``SplitSums.still``."""
+        design, train = self._of, slice(self.n_splits, 2 * self.n_splits)
+        if not design.fit_intercept:
+            return np.zeros(design.n_features, dtype=bool)
+        left = self.squares[train] - self.x[train] ** 2 / self.weight[train, None]
+        nothing = (left <= STILL * self.squares[train]).any(0)
+        return nothing & ~design.constant & (alpha <= (OFF_CENTRE * design.sizes) ** 2)
+
+    def column(self, i: int) -> Floats:
+        """Products of all columns with column i over every part: (2F + 1) x n."""
+        return self._all_gram[:, i]
+
+
+def nested(count: int, apart: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Training and test cells of the folds that are left when one of them is left out."""
+    tests = np.eye(count, dtype=bool)[[c for c in range(count) if c != apart]]
+    trains = ~tests
+    trains[:, apart] = False
+    return trains, tests
+
+
+def left_out_by_fold(
+    design: StreamDesign,
+    paths: Sequence[dict[int, tuple[NDArray[np.intp], Floats, Floats]]],
+    sizes: Sequence[int],
+    label: str,
+) -> LeftOut:
+    """The mean squared errors of the paths without a fold on that fold, each fold one sample.
+
+    ``paths`` hold, per fold, columns, coefficients and intercepts of every size.
+    """
+    weights = design.moments.right[:, -1, -1]
+    losses = np.zeros((len(paths), len(sizes)))
+    for f, models in enumerate(paths):
+        cell = design.moments.only([f])
+        known = sorted(models)
+        for j, size in enumerate(sizes):
+            at = max((k for k in known if k <= size), default=known[0])
+            losses[f, j] = cell.squared_errors(*models[at]).sum() / weights[f]
+    shares = weights / weights.sum()
+    kind = YARDSTICKS["squared"].name
+    return LeftOut(tuple(sizes), losses, shares, np.arange(len(paths)), label, kind)

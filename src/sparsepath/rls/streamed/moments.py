@@ -1,0 +1,190 @@
+r"""Sums of products over the rows, from one pass: what searches on passes begin with.
+
+With s a shift near the means (those of the first rows) and x the columns less s, the pass takes
+
+    M = sum over rows of w [x, y, 1] [x, y, 1]'
+
+for every **cell** of the rows. A cell is a set of rows that are on the same side of every split:
+the folds of k-fold cross-validation, the stretches between the cuts of a series. The sums of any
+training or test part, and of any part without another, are sums of cells; so one pass serves
+k-fold criteria, every penalty, every search and the honest error. Means and products of the columns
+as the model sees them follow from M without the rows:
+
+    sum w (x - d)(x - d)'  =  M_xx - d M_1x - M_x1 d' + M_11 d d',
+
+and because s is near the means, little is lost by it. What else there is to know of all rows
+(counts, numbers that are no numbers, the fingerprint) comes with the same pass.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsepath.data.blocks import Floats, row_blocks
+from sparsepath.data.fingerprint import drawn, labels_marked
+from sparsepath.data.sources import Answer, Columns, Slab
+from sparsepath.rls.criteria.counts import class_targets
+
+
+@dataclass(frozen=True, eq=False)
+class Coding:
+    """How the targets of a slab become numbers: as they are, or +-1 for classes."""
+
+    classes: NDArray[Any] | None = None
+
+    def __call__(self, y: NDArray[Any]) -> Floats:
+        if self.classes is None:
+            Y = np.asarray(y, dtype=np.float64)
+            return Y[:, None] if Y.ndim == 1 else Y
+        codes = np.searchsorted(self.classes, y)
+        return class_targets(codes.astype(np.intp), len(self.classes))
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Which cell every row is in.
+
+    Attributes
+    ----------
+    edges : array of int, or None
+        Rows from ``edges[c]`` up to ``edges[c + 1]`` are cell c.
+    listed : array of int, or None
+        The cell of every row.
+    dealt : bool
+        Rows are dealt to the cells as if at random, by their number.
+    """
+
+    edges: NDArray[np.int64] | None = None
+    listed: NDArray[np.int64] | None = None
+    dealt: bool = False
+    count: int = 1
+
+    def __call__(self, start: int, n_rows: int) -> NDArray[np.int64]:
+        if self.listed is not None:
+            return self.listed[start : start + n_rows]
+        if self.dealt:
+            return ((drawn(start, n_rows) >> np.uint64(32)) % np.uint64(self.count)).astype(
+                np.int64
+            )
+        if self.edges is None:
+            return np.zeros(n_rows, dtype=np.int64)
+        rows = np.arange(start, start + n_rows)
+        return np.searchsorted(self.edges, rows, side="right").astype(np.int64) - 1
+
+    @classmethod
+    def folds(cls, m: int, count: int) -> "Cells":
+        """Folds of neighbours, as scikit-learn's ``KFold`` has them."""
+        sizes = np.full(count, m // count)
+        sizes[: m % count] += 1
+        return cls(edges=np.append(0, np.cumsum(sizes)).astype(np.int64), count=count)
+
+
+def labels_in(slab: Slab) -> Answer:
+    """The labels of a slab; added up they are joined."""
+    return [Labels(np.unique(slab.y))]  # type: ignore[list-item]
+
+
+class Labels:
+    """Sets of labels that are joined when they are added."""
+
+    def __init__(self, labels: NDArray[Any]) -> None:
+        self.labels = labels
+
+    def __add__(self, other: "Labels") -> "Labels":
+        return Labels(np.union1d(self.labels, other.labels))
+
+
+def sums_of(slab: Slab, shift: Floats, coding: Coding, cells: Cells, gram: bool) -> Answer:
+    """The sums M of every cell, and what else there is to know of the rows.
+
+    Returns products (cells, n, n) or none of them, right sides (cells, n + T + 1, T + 1) of columns
+    against targets and one, squares (cells, n), squared weights, counts, and marks for the
+    fingerprint.
+    """
+    block = slab.block
+    m, n = block.shape
+    Y = coding(slab.y)
+    T = Y.shape[1]
+    w = np.ones(m) if slab.weights is None else np.asarray(slab.weights, dtype=np.float64)
+    V = np.hstack([Y, np.ones((m, 1))])
+    C = cells.count
+    products = np.zeros((C, n, n) if gram else (C, 0, 0))
+    right, squares, ww = np.zeros((C, n + T + 1, T + 1)), np.zeros((C, n)), np.zeros(C)
+    of = cells(slab.start, m)
+    everyone = np.arange(n)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for c in np.unique(of):
+            part = np.flatnonzero(of == c)
+            rows = block if len(part) == m else block.taken(part)
+            weights = None if slab.weights is None else w[part]
+            wV = w[part, None] * V[part]
+            right[c, :n] = rows.dot(wV) - np.outer(shift, wV.sum(0))
+            right[c, n:] = V[part].T @ wV
+            ww[c] = w[part] @ w[part]
+            if gram:
+                products[c] = rows.gram(shift, weights, everyone)
+                squares[c] = np.diag(products[c])
+            else:
+                squares[c] = rows.spread(shift, weights)
+        bad = ~np.isfinite(block.dot(np.ones((m, 1)))[:, 0])
+    a = drawn(slab.start, m)
+    plain_w = w if slab.weights is not None and not np.all(w == 1) else np.zeros(m)
+    counts = np.array([m, np.count_nonzero(w), int(plain_w.any()), (w < 0).sum()], dtype=np.int64)
+    finite = np.array([(~np.isfinite(Y)).sum(), (~np.isfinite(w)).sum()])
+    marks = [block.marks(a), labels_marked(slab.y, a), row_blocks(w[:, None])[0].marks(a)]
+    return [products, right, squares, ww, counts, bad.astype(np.int64), finite, *marks]
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """The sums M of cells, and the shift of the columns.
+
+    Attributes
+    ----------
+    products : array (C, n, n), or None where n is too large for it
+    right : array (C, n + T + 1, T + 1)
+        Columns, targets and one against targets and one.
+    squares : array (C, n)
+    ww : array (C,)
+        Sums of squared weights.
+    """
+
+    shift: Floats
+    products: Floats | None
+    right: Floats
+    squares: Floats
+    ww: Floats
+
+    @property
+    def n(self) -> int:
+        return self.squares.shape[1]
+
+    def only(self, cells: Sequence[int] | Columns) -> "Moments":
+        """The sums of some of the cells, each still by itself."""
+        which = np.asarray(cells, dtype=np.intp)
+        products = None if self.products is None else self.products[which]
+        given = self.right[which], self.squares[which], self.ww[which]
+        return Moments(self.shift, products, *given)
+
+    def over(self, sides: NDArray[np.bool_]) -> "Moments":
+        """Sums over sets of cells; ``sides`` is sets by cells."""
+        S = sides.astype(np.float64)
+        products = None if self.products is None else np.tensordot(S, self.products, 1)
+        given = (np.tensordot(S, sums, 1) for sums in (self.right, self.squares, self.ww))
+        return Moments(self.shift, products, *given)
+
+    def squared_errors(self, columns: Columns, coef: Floats, intercept: Floats) -> Floats:
+        """Of a linear model on every set of cells: sums of w |y - X coef - intercept|^2."""
+        n = self.n
+        assert self.products is not None
+        b = np.vstack([-coef, np.eye(coef.shape[1]), -(intercept + self.shift[columns] @ coef)])
+        T = coef.shape[1]
+        G = self.products[:, columns[:, None], columns]
+        side = self.right[:, columns]
+        corner = self.right[:, n:]
+        M = np.block([[G, side], [side.transpose(0, 2, 1), corner]])
+        assert M.shape[1] == len(columns) + T + 1
+        return np.einsum("it,cij,jt->ct", b, M, b)

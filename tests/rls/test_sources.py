@@ -1,0 +1,250 @@
+"""The same choices from arrays and from rows that are read in passes, whatever holds them."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+from scipy import sparse
+from sklearn.model_selection import KFold, RepeatedKFold, TimeSeriesSplit
+
+import sparsepath
+from problems import make
+from sparsepath import SparseRLSClassifier, SparseRLSRegressor
+from sparsepath.data.sources import from_array
+from sparsepath.errors import FileError, InputError
+
+
+def same(a, b, rtol=1e-9):
+    """Two fits have the same path: subsets, errors, standard errors, coefficients, fingerprint."""
+    assert a.path_.sizes == b.path_.sizes
+    for k in a.path_.sizes:
+        assert a.path_.subset(k) == b.path_.subset(k)
+        assert_allclose(b.path_.error(k), a.path_.error(k), rtol=rtol)
+        assert_allclose(b.path_.error_se(k), a.path_.error_se(k), rtol=1e-6)
+    assert_allclose(b.coef_, a.coef_, rtol=1e-6, atol=1e-9)
+    assert_allclose(b.intercept_, a.intercept_, rtol=1e-6, atol=1e-9)
+    assert [m.feature for m in a.path_.moves] == [m.feature for m in b.path_.moves]
+    assert a.path_.criterion == b.path_.criterion
+    assert a.path_.data["fingerprint"] == b.path_.data["fingerprint"]
+
+
+def problem(m=400, n=14, seed=0, weighted=False, offset=3.0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((m, 5)) @ rng.standard_normal((5, n)) + rng.standard_normal((m, n))
+    y = X @ np.where(np.arange(n) % 3 == 0, rng.standard_normal(n), 0.0)
+    w = rng.integers(0, 4, m).astype(float) if weighted else None
+    return X + offset, y + 2 * rng.standard_normal(m), w
+
+
+OPTIONS = [
+    {"search": "forward"},
+    {"search": "floating"},
+    {"search": "swap"},
+    {"search": "backward"},
+    {"loss": "absolute"},
+    {"fit_intercept": False},
+    {"standardize": False, "alpha": 1e-3},
+    {"feature_costs": np.arange(1.0, 15.0), "search": "floating"},
+    {"cv": 5},
+    {"cv": 7, "search": "swap"},
+    {"cv": KFold(4, shuffle=True, random_state=0), "search": "floating"},
+    {"cv": TimeSeriesSplit(4)},
+    {"cv": RepeatedKFold(n_splits=3, n_repeats=2, random_state=1), "pooled": True},
+    {"cv": 5, "search": "backward", "alpha": [0.1, 10.0]},
+]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_an_array_read_in_parts_gives_the_path_of_the_array(options, weighted):
+    X, y, w = problem(weighted=weighted)
+    given = {"max_features": 6, "choose": "min", **options}
+    whole = SparseRLSRegressor(**given).fit(X, y, w)
+    for rows in (37, 150, 400):
+        same(whole, SparseRLSRegressor(**given).fit(from_array(X, y, w, rows=rows)))
+
+
+@pytest.mark.parametrize("loss", ["squared", "zero_one", "balanced", "absolute"])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_classes_read_in_parts(loss, classes):
+    X, y, w = problem(weighted=True)
+    labels = np.array(["no", "yes", "perhaps"])[np.digitize(y, np.quantile(y, [0.4, 0.8]))]
+    labels = np.where(labels == "perhaps", "yes", labels) if classes == 2 else labels
+    given = {"max_features": 4, "loss": loss, "choose": "min"}
+    whole = SparseRLSClassifier(**given).fit(X, labels, w)
+    parts = SparseRLSClassifier(**given).fit(from_array(X, labels, w, rows=130))
+    same(whole, parts)
+    assert list(parts.predict(X)) == list(whole.predict(X))
+    folds = {"max_features": 4, "cv": 4, "choose": "min"}
+    same(
+        SparseRLSClassifier(**folds).fit(X, labels, w),
+        SparseRLSClassifier(**folds).fit(from_array(X, labels, w, rows=130)),
+    )
+
+
+@pytest.mark.parametrize("kind", ["tall", "ties", "duplicates", "collinear", "scaled", "constant"])
+def test_awkward_columns_read_in_parts(kind):
+    case = make(kind, m=60, n=10, seed=3)
+    given = {"max_features": 5, "choose": "min", "alpha": max(case.alpha, 1e-3)}
+    whole = SparseRLSRegressor(**given).fit(case.X, case.Y[:, 0])
+    parts = SparseRLSRegressor(**given).fit(from_array(case.X, case.Y[:, 0], rows=25))
+    same(whole, parts, rtol=1e-8)
+
+
+def test_sparse_rows_several_targets_and_large_offsets():
+    X, y, _ = problem()
+    rng = np.random.default_rng(1)
+    thin = np.where(rng.random(X.shape) < 0.2, X, 0.0)
+    given = {"max_features": 5, "choose": "min"}
+    whole = SparseRLSRegressor(**given).fit(sparse.csr_array(thin), y)
+    same(whole, SparseRLSRegressor(**given).fit(from_array(sparse.csr_array(thin), y, rows=90)))
+    Y = np.column_stack([y, X[:, 3] + rng.standard_normal(len(y))])
+    whole = SparseRLSRegressor(**given).fit(X, Y)
+    same(whole, SparseRLSRegressor(**given).fit(from_array(X, Y, rows=90)))
+    far = X + 1e6 * np.arange(X.shape[1])
+    far[:200] += np.linspace(0, 1e4, 200)[:, None]  # the first rows are no guide to the others
+    whole = SparseRLSRegressor(**given).fit(far, y)
+    same(whole, SparseRLSRegressor(**given).fit(from_array(far, y, rows=90)), rtol=1e-7)
+
+
+def test_many_samples_need_few_passes_and_folds_need_one():
+    X, y, _ = problem(m=20_000, n=40)
+    steps = 10
+    model = SparseRLSRegressor(steps, choose="min").fit(from_array(X, y, rows=5_000))
+    same(SparseRLSRegressor(steps, choose="min").fit(X, y), model)
+    assert model.path_.data["readings"] <= steps // 2
+    assert model.path_.data["passes"] <= 1 + steps / 4
+    model = SparseRLSRegressor(steps, cv=5, search="swap").fit(from_array(X, y, rows=5_000))
+    assert model.path_.data["readings"] == 1
+
+
+def test_more_columns_than_products_fit_into_memory():
+    X, y, _ = problem(m=150, n=60)
+    given = {"max_features": 6, "choose": "min"}
+    whole = SparseRLSRegressor(**given).fit(X, y)
+    same(whole, SparseRLSRegressor(memory_budget=1e5, **given).fit(from_array(X, y, rows=40)))
+    with pytest.raises(InputError, match="do not fit into memory"):
+        SparseRLSRegressor(cv=5, memory_budget=1e5).fit(from_array(X, y, rows=40))
+
+
+# Files -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def table(tmp_path):
+    X, y, w = problem(m=300, weighted=True)
+    frame = pd.DataFrame(X, columns=[f"c{i}" for i in range(X.shape[1])])
+    return frame.assign(y=y, w=w), tmp_path
+
+
+def pieces(frame, folder, kind):
+    """The frame in three files."""
+    for i in range(3):
+        part = frame.iloc[100 * i : 100 * (i + 1)].reset_index(drop=True)
+        if kind == "parquet":
+            part.to_parquet(folder / f"{i}.parquet", row_group_size=33)
+        elif kind == "feather":
+            part.to_feather(folder / f"{i}.feather")
+        else:
+            part.to_csv(folder / f"{i}.csv", index=False, float_format="%.17g")
+    return folder
+
+
+@pytest.mark.parametrize("kind", ["parquet", "feather", "csv"])
+def test_tables_give_the_path_of_the_frame(table, kind):
+    frame, folder = table
+    pieces(frame, folder, kind)
+    given = {"max_features": 5, "choose": "min"}
+    whole = SparseRLSRegressor(**given).fit(frame.drop(columns=["y", "w"]), frame.y, frame.w)
+    for what in (folder, f"{folder}/*.{kind}", [folder / f"{i}.{kind}" for i in range(3)]):
+        data = sparsepath.open(what, target="y", weights="w")
+        assert data.shape == (300, 14)
+        model = SparseRLSRegressor(**given).fit(data)
+        same(whole, model)
+        assert list(model.feature_names_in_) == list(whole.feature_names_in_)
+    if kind == "csv":  # converted once, and again if the file changes
+        caches = sorted(folder.glob("*.csv.sparsepath.parquet"))
+        assert len(caches) == 3
+        before = caches[0].stat().st_mtime_ns
+        sparsepath.open(folder / "0.csv", target="y")
+        assert caches[0].stat().st_mtime_ns == before
+        frame.head(50).to_csv(folder / "0.csv", index=False)
+        assert len(sparsepath.open(folder / "0.csv", target="y")) == 50
+
+
+def test_tables_of_other_programs(table):
+    import polars as pl
+    import pyarrow.dataset as ds
+
+    frame, folder = table
+    pieces(frame, folder, "parquet")
+    given = {"max_features": 5, "choose": "min"}
+    whole = SparseRLSRegressor(**given).fit(frame.drop(columns=["y", "w"]), frame.y)
+    used = [f"c{i}" for i in range(14)]
+    dataset = ds.dataset(folder, format="parquet")
+    lazy = pl.scan_parquet(f"{folder}/*.parquet").drop("w")
+    for data in (
+        sparsepath.open(dataset, target="y", columns=used),
+        sparsepath.open(lazy, target="y"),
+    ):
+        same(whole, SparseRLSRegressor(**given).fit(data))
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_npy_and_svmlight(tmp_path, order, monkeypatch):
+    from sklearn.datasets import dump_svmlight_file
+
+    X, y, _ = problem(m=300)
+    X, y = X.round(9), y.round(9)  # so that text holds the numbers themselves
+    given = {"max_features": 5, "choose": "min"}
+    whole = SparseRLSRegressor(**given).fit(X, y)
+    monkeypatch.setattr("sparsepath.data.tables.PART_BYTES", 8_000)
+    np.save(tmp_path / "a.npy", np.asarray(np.column_stack([X, y]), order=order))
+    data = sparsepath.open(tmp_path / "a.npy")
+    assert len(data.parts) > 1
+    same(whole, SparseRLSRegressor(**given).fit(data))
+    dump_svmlight_file(X, y, str(tmp_path / "a.svmlight"), zero_based=order == "C")
+    data = sparsepath.open(tmp_path / "a.svmlight")
+    assert len(data.parts) > 1
+    same(whole, SparseRLSRegressor(**given).fit(data))
+
+
+def test_files_that_change_or_end_too_soon_are_named(table):
+    frame, folder = table
+    pieces(frame, folder, "parquet")
+    data = sparsepath.open(folder, target="y")
+    frame.head(100).to_parquet(folder / "1.parquet")
+    with pytest.raises(FileError, match=r"1\.parquet has changed since it was opened"):
+        SparseRLSRegressor(3).fit(data)
+    whole = (folder / "2.parquet").read_bytes()
+    (folder / "2.parquet").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(FileError, match=r"2\.parquet cannot be read to its end"):
+        sparsepath.open(folder, target="y")
+    np.save(folder / "a.npy", np.ones((50, 3)))
+    whole = (folder / "a.npy").read_bytes()
+    (folder / "a.npy").write_bytes(whole[:-100])
+    with pytest.raises(FileError, match=r"a\.npy is cut short"):
+        sparsepath.open(folder / "a.npy")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda f: f.assign(c1=["a"] * len(f)), "text, categories or dates in column 'c1'"),
+        (lambda f: f.assign(c1=f.c1.where(f.c1 > 3)), "column 'c1'"),
+        (lambda f: f.assign(c1=np.where(f.c1 > 3, np.inf, f.c1)), "NaN or infinity in column 'c1'"),
+        (lambda f: f.assign(y=1.0), "y is constant"),
+        (lambda f: f.assign(w=-1.0), "weights must be finite numbers, zero or more"),
+        (lambda f: f.rename(columns={"y": "yy"}), "no column 'y' for target; did you mean 'yy'"),
+    ],
+)
+def test_bad_tables_are_refused_by_name(table, change, words):
+    frame, folder = table
+    change(frame).to_parquet(folder / "a.parquet")
+
+    def opened_and_fitted():
+        data = sparsepath.open(folder / "a.parquet", target="y", weights="w")
+        SparseRLSRegressor(3).fit(data)
+
+    with pytest.raises((InputError, FileError), match=words):
+        opened_and_fitted()
