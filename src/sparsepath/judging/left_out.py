@@ -11,7 +11,7 @@ Samples are left out once or, by repeated splits, several times (then the mean c
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import has_fit_parameter
 
 from sparsepath.errors import InputError, PathWarning
+from sparsepath.judging.class_figures import class_figures
 from sparsepath.judging.folds import Rows, parts_of
 from sparsepath.judging.yardsticks import YARDSTICKS, Floats, Truth, Yardstick, balancing
 from sparsepath.path import INTERRUPTED
@@ -50,6 +51,8 @@ class LeftOut:
         How parts were left out, as ``"10-fold"``.
     yardstick : str
         What is measured.
+    figures : dict of arrays
+        For classes also ``error_rate`` and ``auc`` of the same predictions, by size.
     """
 
     sizes: tuple[int, ...]
@@ -58,6 +61,7 @@ class LeftOut:
     clusters: NDArray[np.intp]
     label: str
     yardstick: str
+    figures: dict[str, Floats] = field(default_factory=dict)
 
     @property
     def known(self) -> NDArray[np.bool_]:
@@ -153,7 +157,10 @@ def left_out(
             clusters[test] = n + part
     losses = np.where(counts[:, None] > 0, losses / np.maximum(counts, 1)[:, None], np.nan)
     weights = _weights(given.get("sample_weight"), truth, yardstick, counts > 0)
-    return LeftOut(tuple(sizes), losses, weights, clusters, found.label, yardstick.name)
+    figures = class_figures(parts, truth, sizes, given.get("sample_weight"), at_most)
+    return LeftOut(
+        tuple(sizes), losses, weights, clusters, found.label, yardstick.name, figures=figures
+    )
 
 
 def yardstick_of(estimator: Any) -> Yardstick:
