@@ -1,11 +1,15 @@
 """Greedy RLS on small, wide, tall and row-ordered data, forms and rivals: ratios of one run.
 
-Rivals that are not installed are left out. Times are of the process (CPU seconds, one thread), best of
-several runs in turn, so that a busy machine matters less. ``--quick`` for a look on small data.
+Rivals that are not installed are left out. Times are of the process (CPU seconds, one thread), medians
+of ratios over rounds in which all take turns, so that a busy machine matters less. ``--quick`` for a
+look on small data; ``--only rivals,forms,...`` writes these parts of the page anew and keeps the rest.
 """
 
 import argparse
 import platform
+import re
+import subprocess
+import sys
 import time
 import warnings
 from collections.abc import Callable
@@ -14,8 +18,8 @@ import numpy as np
 from sklearn.linear_model import lars_path, orthogonal_mp
 from sklearn.model_selection import KFold
 
-from measure import table, write_page
-from sparsepath import SparseRLSRegressor
+from measure import PAGES, table, write_page
+from sparsepath import SparseRLSClassifier, SparseRLSRegressor
 from sparsepath.data.threads import Threads
 from sparsepath.rls.forms import seconds as model_seconds
 from sparsepath.rls.many import forward_searches
@@ -31,7 +35,16 @@ SHAPES = (
     (10000, 1000, 50),
     (50000, 1000, 50),
 )
-QUICK = SHAPES[:3]
+RIVALS = ((300, 30, 20), (72, 7129, 30), (200, 20000, 50), (2000, 2000, 200), (1_000_000, 50, 20))
+OWN = (3000, 300, 150)  # bad for us: too tall to be fused, so many steps that bounds are loose
+CRITERIA_SHAPES = (
+    (300, 30, 20),
+    (500, 100, 20),
+    (72, 2000, 20),
+    (2000, 500, 20),
+    (10000, 100, 20),
+    (20000, 300, 20),
+)
 
 
 def problem(m: int, n: int, relevant: int = 20) -> tuple[np.ndarray, np.ndarray]:
@@ -48,23 +61,44 @@ def greedy(X, y, k, form="auto", **options):
         return run(design, y[:, None], 1.0, task)
 
 
-def best(works: dict[str, Callable[[], object]], repeat: int) -> dict[str, float]:
-    """The least CPU time of each, run in turn after a warm-up."""
+def products(X, k) -> Callable[[], object]:
+    """F, the time of k products X'v."""
+    v = np.random.default_rng(1).standard_normal(X.shape[0])
+    return lambda: [X.T @ v for _ in range(k)]
+
+
+def in_turn(works: dict[str, Callable[[], object]], rounds: int) -> dict[str, np.ndarray]:
+    """CPU times of each, in rounds after a warm-up; what takes no millisecond is done again."""
     times: dict[str, list[float]] = {name: [] for name in works}
-    for turn in range(repeat + 1):
-        for name, work in works.items():
-            start = time.process_time()
-            work()
-            if turn:
-                times[name].append(time.process_time() - start)
-    return {name: min(of) for name, of in times.items()}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for turn in range(rounds + 1):
+            for name, work in works.items():
+                start, count = time.process_time(), 0
+                while not count or (turn and time.process_time() - start < 0.005 and count < 50):
+                    work()
+                    count += 1
+                if turn:
+                    times[name].append((time.process_time() - start) / count)
+    return {name: np.array(of) for name, of in times.items()}
 
 
-def rivals(X, y, k) -> dict[str, Callable[[], object]]:
+def ratio(times: dict[str, np.ndarray], a: str, b: str) -> float:
+    return float(np.median(times[a] / times[b]))
+
+
+def rounds_for(m: int, n: int, k: int, rounds: int) -> int:
+    return rounds if m * n * k < 1 << 27 else 3
+
+
+def rivals_of(X, y, k) -> dict[str, Callable[[], object]]:
     found: dict[str, Callable[[], object]] = {
         "OMP": lambda: orthogonal_mp(X, y, n_nonzero_coefs=k),
         "LARS": lambda: lars_path(X, y, method="lar", max_iter=k),
     }
+    m, n = X.shape
+    if m * n * k > 1 << 29:
+        return found  # the others take minutes
     try:
         from abess import LinearRegression
 
@@ -77,178 +111,292 @@ def rivals(X, y, k) -> dict[str, Callable[[], object]]:
         found["fastcan"] = lambda: FastCan(k, verbose=0).fit(X, y)
     except ImportError:
         pass
+    try:
+        from rlscore.learner import GreedyRLS
+
+        found["RLScore"] = lambda: GreedyRLS(X, y, k, regparam=1.0, bias=1.0)
+    except ImportError:
+        pass
     return found
 
 
-def forms(shapes, repeat) -> str:
+def rivals(quick: bool, rounds: int) -> str:
     rows = []
+    names = ["OMP", "LARS", "abess", "fastcan", "RLScore"]
+    shapes = [*(RIVALS[:2] if quick else RIVALS), (300, 60, 30) if quick else OWN]
     for m, n, k in shapes:
+        for order in "FC":
+            X, y = problem(m, n)
+            X = np.asarray(X, order=order)
+            works = {"F": products(X, k), "ours": lambda X=X, y=y, k=k: fitted(X, y, k)}
+            works |= rivals_of(X, y, k)
+            times = in_turn(works, rounds_for(m, n, k, rounds))
+            others = [
+                f"{ratio(times, name, 'ours'):.2g}" if name in times else "" for name in names
+            ]
+            rows.append(
+                [
+                    f"{m} x {n}, k = {k}, {order}",
+                    f"{1e3 * np.median(times['ours']):.3g}",
+                    f"{ratio(times, 'ours', 'F'):.1f}",
+                    *others,
+                ]
+            )
+            print(rows[-1], flush=True)
+    return table(["data", "fit, ms", "of F", *names], rows)
+
+
+def fitted(X, y, k):
+    return SparseRLSRegressor(k, validation=None, n_threads=1).fit(X, y)
+
+
+def forms(quick: bool, rounds: int) -> str:
+    rows = []
+    for m, n, k in SHAPES[:3] if quick else SHAPES:
         X, y = problem(m, n)
-        v = np.random.default_rng(1).standard_normal(m)
         works = {
-            "F": lambda X=X, v=v, k=k: [X.T @ v for _ in range(k)],
+            "F": products(X, k),
             "auto": lambda X=X, y=y, k=k: greedy(X, y, k),
             "fused": lambda X=X, y=y, k=k: greedy(X, y, k, "fused"),
             "bounds": lambda X=X, y=y, k=k: greedy(X, y, k, "bounds"),
-            **rivals(X, y, k),
         }
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            times = best(works, repeat if m * n < 1 << 22 else 1)
-        ours = times.pop("auto")
-        named = greedy(X, y, k).form.split(":")[0]
+        times = in_turn(works, rounds_for(m, n, k, rounds))
         fused, bounds = model_seconds(m, n, k)
-        others = ", ".join(
-            f"{name} {times[name] / ours:.2g}"
-            for name in times
-            if name not in ("F", "fused", "bounds")
-        )
         rows.append(
             [
                 f"{m} x {n}, k = {k}",
-                named,
-                f"{1e3 * ours:.3g}",
-                f"{ours / times['F']:.1f}",
-                f"{times['fused'] / ours:.2f}",
-                f"{times['bounds'] / ours:.2f}",
+                greedy(X, y, k).form.split(":")[0],
+                f"{1e3 * np.median(times['auto']):.3g}",
+                f"{ratio(times, 'auto', 'F'):.1f}",
+                f"{ratio(times, 'fused', 'auto'):.2f}",
+                f"{ratio(times, 'bounds', 'auto'):.2f}",
                 f"{fused / bounds:.2f}",
-                others,
             ]
         )
         print(rows[-1], flush=True)
-    header = ["data", "form", "ms", "of F", "fused", "bounds", "fused / bounds, model", "rivals"]
+    header = ["data", "form", "ms", "of F", "fused", "bounds", "fused / bounds, model"]
     return table(header, rows)
 
 
-def orders(m: int, n: int, k: int, repeat: int) -> str:
-    X, y = problem(m, n)
-    kinds = {
-        "float64, Fortran": X,
-        "float64, C": np.ascontiguousarray(X),
-        "float32, Fortran": X.astype(np.float32, order="F"),
-        "float32, C": X.astype(np.float32, order="C"),
-        "int16, C": np.ascontiguousarray((100 * X).astype(np.int16)),
+def orders(quick: bool, rounds: int) -> str:
+    import pandas as pd
+
+    shapes = ((300, 30, 20), (2000, 200, 10)) if quick else RIVALS
+    kinds: dict[str, Callable[[np.ndarray], object]] = {
+        "float64, Fortran": lambda X: X,
+        "float64, C": np.ascontiguousarray,
+        "float32, C": lambda X: X.astype(np.float32, order="C"),
+        "float32, Fortran": lambda X: X.astype(np.float32, order="F"),
+        "int16, C": lambda X: np.ascontiguousarray((1000 * X).astype(np.int16)),
+        "pandas": lambda X: pd.DataFrame(X, columns=[f"x{i}" for i in range(X.shape[1])]),
     }
-    times = best({name: lambda Z=Z: greedy(Z, y, k) for name, Z in kinds.items()}, repeat)
-    first = times["float64, Fortran"]
-    rows = [[name, f"{of / first:.2f}"] for name, of in times.items()]
-    return table([f"{m} x {n}, k = {k}", "time"], rows)
+    rows = []
+    for m, n, k in shapes:
+        X, y = problem(m, n)
+        given = {name: kind(X) for name, kind in kinds.items()}
+        works = {name: lambda Z=Z, y=y, k=k: fitted(Z, y, k) for name, Z in given.items()}
+        times = in_turn(works, rounds_for(m, n, k, rounds))
+        ratios = [f"{ratio(times, name, 'float64, Fortran'):.2f}" for name in list(kinds)[1:]]
+        rows.append([f"{m} x {n}, k = {k}", *ratios])
+        print(rows[-1], flush=True)
+    return table(["data", *list(kinds)[1:]], rows)
 
 
-def fits(repeat: int) -> str:
-    """A whole fit of small data, beside fits of scikit-learn."""
+def small(quick: bool, rounds: int) -> str:
+    """A whole fit of small data, beside what scikit-learn's own fit takes."""
     from sklearn.linear_model import OrthogonalMatchingPursuit, Ridge
 
     X, y = problem(300, 30)
     works = {
-        "SparseRLSRegressor(20).fit": lambda: SparseRLSRegressor(20, n_threads=1).fit(X, y),
+        "SparseRLSRegressor(20, validation=None).fit": lambda: fitted(X, y, 20),
         "its search alone": lambda: greedy(X, y, 20),
+        "SparseRLSRegressor(20).fit, ten folds": lambda: SparseRLSRegressor(20, n_threads=1).fit(
+            X, y
+        ),
         "Ridge().fit": lambda: Ridge().fit(X, y),
         "OrthogonalMatchingPursuit(20).fit": lambda: OrthogonalMatchingPursuit(
             n_nonzero_coefs=20
         ).fit(X, y),
     }
-    times = best(works, 10 * repeat)
-    return table(["300 x 30", "ms"], [[name, f"{1e3 * of:.2f}"] for name, of in times.items()])
+    times = in_turn(works, 5 * rounds)
+    rows = [[name, f"{1e3 * of.min():.2f}"] for name, of in times.items()]
+    code = (
+        "import time, numpy as np\nfrom sparsepath import SparseRLSRegressor\n"
+        "X = np.random.default_rng(0).standard_normal((300, 30))\nstart = time.process_time()\n"
+        "SparseRLSRegressor(20, validation=None).fit(X, X[:, 0])\n"
+        "print(time.process_time() - start)"
+    )
+    for name, before in (
+        ("first fit in a fresh process", ""),
+        ("the same, once Numba is imported", "import numba\n"),
+    ):
+        got = [
+            subprocess.run(
+                [sys.executable, "-c", before + code], capture_output=True, text=True, check=True
+            )
+            for _ in range(3)
+        ]
+        rows.append([name, f"{1e3 * min(float(one.stdout) for one in got):.0f}"])
+    return table(["300 x 30", "ms"], rows)
 
 
-def backward(shapes, repeat) -> str:
+def criteria(quick: bool, rounds: int) -> str:
+    """Every criterion on every shape: time over F, less a tenth of a millisecond a step."""
+    rows = []
+    for m, n, k in CRITERIA_SHAPES[:2] if quick else CRITERIA_SHAPES:
+        X, y = problem(m, n)
+        sign = np.where(y > np.median(y), "a", "b")
+        three = np.digitize(y, np.quantile(y, [0.33, 0.66]))
+        Y = np.column_stack([y, *np.random.default_rng(0).standard_normal((2, m))])
+        plain = {"validation": None, "n_threads": 1}
+
+        def regressor(y=y, X=X, k=k, plain=plain, **more):
+            return lambda: SparseRLSRegressor(k, **plain, **more).fit(X, y)
+
+        def classifier(y=sign, X=X, k=k, plain=plain, **more):
+            return lambda: SparseRLSClassifier(k, **plain, choose=k, **more).fit(X, y)
+
+        works = {
+            "F": products(X, k),
+            "squared": regressor(),
+            "absolute": regressor(loss="absolute"),
+            "zero-one": classifier(loss="zero_one"),
+            "AUC": classifier(loss="auc", cv=5) if m > 2000 else classifier(loss="auc"),
+            "ten folds": regressor(cv=10),
+            "floating": regressor(search="floating"),
+            "3 targets": regressor(Y),
+            "3 classes": classifier(three),
+        }
+        times = in_turn(works, 2)
+        allowed = {name: (of.min() - 1e-4 * k) / times["F"].min() for name, of in times.items()}
+        del allowed["F"]
+        rows.append([f"{m} x {n}, k = {k}", *(f"{max(of, 0.0):.1f}" for of in allowed.values())])
+        print(rows[-1], flush=True)
+    return table(["data", *list(works)[1:]], rows)
+
+
+def backward(quick: bool, rounds: int) -> str:
+    shapes = (
+        ((1000, 60), (72, 300))
+        if quick
+        else ((6000, 125), (6000, 250), (6000, 500), (72, 1000), (72, 2000), (72, 4000))
+    )
     rows = []
     for m, n in shapes:
         X, y = problem(m, n)
-        v = np.random.default_rng(1).standard_normal(m)
-        works = {
-            "F": lambda X=X, v=v, n=n: [X.T @ v for _ in range(n)],
-            "loo": lambda X=X, y=y: greedy(X, y, 0, search="backward"),
-        }
-        if n <= 500:
+        works = {"F": products(X, n), "loo": lambda X=X, y=y: greedy(X, y, 0, search="backward")}
+        if m > n:
             splits = list(KFold(10).split(X))
             works["folds"] = lambda X=X, y=y, splits=splits: greedy(
                 X, y, 0, search="backward", splits=splits
             )
-        times = best(works, repeat)
-        folds = f"{times['folds'] / times['loo']:.1f}" if "folds" in times else ""
-        row = [f"{m} x {n}", f"{times['loo']:.2g}", f"{times['loo'] / times['F']:.1f}", folds]
+        times = in_turn(works, 1)
+        folds = f"{ratio(times, 'folds', 'loo'):.1f}" if "folds" in times else ""
+        row = [f"{m} x {n}", f"{times['loo'].min():.2g}", f"{ratio(times, 'loo', 'F'):.1f}", folds]
         rows.append(row)
         print(row, flush=True)
     header = ["data", "leave-one-out, s", "over n products X'v", "ten folds over leave-one-out"]
     return table(header, rows)
 
 
-def at_once(quick: bool) -> str:
+def at_once(quick: bool, rounds: int) -> str:
     X, y = problem(300, 30)
     rng = np.random.default_rng(0)
     Y = np.stack([rng.permutation(y)[:, None] for _ in range(100 if quick else 1000)])
     big, target = problem(2000 if quick else 10000, 200 if quick else 1000)
-    rows = [np.delete(np.arange(len(big)), np.arange(i, len(big), 10)) for i in range(10)]
+    m = len(big)
+    rows = [np.delete(np.arange(m), np.arange(i, m, 10)) for i in range(10)]
+    halves = []
+    for _ in range(2 if quick else 10):
+        order = rng.permutation(m)
+        halves += [np.sort(order[: m // 2]), np.sort(order[m // 2 :])]
 
     def many(*given, **options):
         with Threads(1) as crew:
             forward_searches(*given, threads=crew, **options)
+
+    def fit(**options):
+        return SparseRLSRegressor(50, n_threads=1, **options).fit(big, target)
 
     works = {
         "one": lambda: greedy(X, y, 10),
         "permutations": lambda: many(X, Y, size=10),
         "one large": lambda: greedy(big, target, 50),
         "folds": lambda: many(big, target[:, None], size=50, rows=rows),
+        "halves": lambda: many(big, target[:, None], size=50, rows=halves),
+        "fit": lambda: fit(validation=None),
+        "default": lambda: fit(),
     }
-    times = best(works, 2)
+    times = in_turn(works, 2)
+    shape = f"{m} x {big.shape[1]}, k = 50"
+    listed = [
+        (f"{len(Y)} permutations, 300 x 30, k = 10", "permutations", "one"),
+        (f"ten left-out folds, {shape}", "folds", "one large"),
+        (f"{len(halves)} half-samples, {shape}", "halves", "one large"),
+        (f"a fit with its ten folds, {shape}", "default", "fit"),
+    ]
     return table(
-        ["searches", "s", "single searches"],
-        [
-            [
-                f"{len(Y)} permutations, 300 x 30, k = 10",
-                f"{times['permutations']:.2f}",
-                f"{times['permutations'] / times['one']:.0f}",
-            ],
-            [
-                f"ten left-out folds, {big.shape[0]} x {big.shape[1]}, k = 50",
-                f"{times['folds']:.2f}",
-                f"{times['folds'] / times['one large']:.1f}",
-            ],
-        ],
+        ["searches", "s", "single ones"],
+        [[what, f"{times[a].min():.2f}", f"{ratio(times, a, b):.1f}"] for what, a, b in listed],
     )
+
+
+PARTS: dict[str, tuple[str, str, Callable[[bool, int], str]]] = {
+    "rivals": (
+        "Rivals",
+        """Whole fits (`validation=None`): times of rivals over ours, above one means that we are ahead. F is the time of
+k products X'v. The rivals judge by the training error, not by exact leave-one-out; OMP and LARS are functions
+without an estimator around them. abess and fastcan are left out where they take minutes, RLScore where it
+cannot be installed: its last release does not build with the present tools.""",
+        rivals,
+    ),
+    "forms": (
+        "Forms",
+        """The search alone. Times of the forms, step by step, over that of what the cost model (`rls/forms.py`) chose,
+which for small data is a search as a whole.""",
+        forms,
+    ),
+    "small": ("Small data", "", small),
+    "orders": ("Order and type", "Whole fits over that of float64 in Fortran order.", orders),
+    "criteria": (
+        "Criteria",
+        """Whole fits in multiples of F, after 0.1 ms a step. AUC is by leave-pair-out up to 2000 samples, beyond over
+five folds.""",
+        criteria,
+    ),
+    "backward": ("Backward", "", backward),
+    "many": ("Many searches at once", "", at_once),
+}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--quick", action="store_true")
-    quick = parser.parse_args().quick
-    repeat = 2
-    page = f"""# Greedy RLS by the shape of the data
+    parser.add_argument("--only", default=",".join(PARTS))
+    given = parser.parse_args()
+    kept = {}
+    page = PAGES / "shapes.md"
+    if page.exists():
+        parts = re.split(r"^## (.*)\n", page.read_text(encoding="utf-8"), flags=re.M)[1:]
+        kept = dict(zip(parts[::2], parts[1::2], strict=True))
+    text = f"""# Greedy RLS by the shape of the data
 
 Written by `benchmarks/shapes.py` on {platform.machine()}, Python {platform.python_version()}: CPU time of
-one thread, best of a few runs in turn, on a machine that others used too. Relevant are 20 features; the
-rest is noise.
-
-## Forms and rivals
-
-Times of the forms and of rivals are given over that of the form that the cost model (`rls/forms.py`) chose; above
-one means slower. F is the time of k products X'v. The rivals judge by the training error, not by exact
-leave-one-out.
-
-{forms(QUICK if quick else SHAPES, repeat)}
-
-## Small data
-
-{fits(repeat)}
-
-## Order and type
-
-{orders(*((20000, 200, 10) if quick else (400_000, 50, 20)), repeat)}
-
-## Backward
-
-{backward(((1000, 60), (72, 300)) if quick else ((6000, 250), (20000, 500), (72, 2000)), 1)}
-
-## Many searches at once
-
-{at_once(quick)}
+one thread, medians of ratios over rounds in turn, on a machine that others used too. Relevant are 20
+features; the rest is noise.
 """
-    if quick:
-        print(page)
+    for name, (title, about, work) in PARTS.items():
+        if name in given.only.split(","):
+            body = "\n" + (about + "\n\n" if about else "") + work(given.quick, 3) + "\n\n"
+        elif title in kept:
+            body = kept[title]
+        else:
+            continue
+        text += f"\n## {title}\n{body.rstrip()}\n"
+    if given.quick:
+        print(text)
     else:
-        write_page("shapes.md", page)
+        write_page("shapes.md", text)
 
 
 if __name__ == "__main__":

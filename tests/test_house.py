@@ -32,6 +32,8 @@ LAYERS = [
     ["judging"],
     ["watching"],
     ["path"],
+    ["predictors"],
+    ["formula"],
     ["choosing"],
     ["steps"],
     ["plots"],
@@ -39,6 +41,7 @@ LAYERS = [
     ["data"],
     ["files"],
     ["frames"],
+    ["arrays"],
     ["errors"],
 ]
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}

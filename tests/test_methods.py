@@ -190,7 +190,7 @@ def test_a_new_method_is_on_the_command_line(toy, tmp_path, capsys):
     call = ["select", str(file), "--target", "y", "--method", "toy", "--max-features", "3"]
     assert main([*call, "--out", str(tmp_path / "out")]) == 0
     assert "Method: toy" in capsys.readouterr().out
-    assert main(["predict", str(tmp_path / "out" / "model.joblib"), str(file)]) == 0
+    assert main(["predict", str(tmp_path / "out" / "model.json"), str(file)]) == 0
     assert capsys.readouterr().out.count("\n") == 49
     assert main([*call, "--alpha", "1"]) == 2
     assert "toy has no option --alpha" in capsys.readouterr().err

@@ -317,7 +317,7 @@ class TestFiles:
 
         record = json.loads((tmp_path / "path.json").read_text("utf-8"), parse_constant=refuse)
         assert record["schema"] == "sparsepath/selection-path"
-        assert record["schema_version"] == 1
+        assert record["schema_version"] == 2
         assert record["steps"][0]["error"] == "inf"
         assert record["steps"][0]["error_se"] is None
         assert record["steps"][2]["coef"] == [[None, "-inf"], ["inf", -0.0]]  # a list per target
@@ -353,7 +353,12 @@ class TestFiles:
         with pytest.raises(FileError, match=r"other\.json: it is not a selection path\."):
             SelectionPath.load(tmp_path / "other.json")
 
-    @pytest.mark.parametrize("version", [2, None, "1"])
+    def test_paths_of_version_1_had_no_models(self, full):
+        record = {**full.to_dict(), "schema_version": 1}
+        del record["models"]
+        assert SelectionPath.from_dict(record) == full
+
+    @pytest.mark.parametrize("version", [3, None, "1"])
     def test_other_schema_version(self, full, tmp_path, version):
         record = {**full.to_dict(), "schema_version": version}
         (tmp_path / "new.json").write_text(json.dumps(record))

@@ -20,13 +20,14 @@ from sparsepath.data.names import NumberedNames
 from sparsepath.errors import FileError, InputError
 from sparsepath.files import replacing
 from sparsepath.frames import Make, make_frame
+from sparsepath.predictors import Linear, Predictor
 from sparsepath.steps import Exchange, FloatArray, Move, Step, number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-SCHEMA: dict[str, Any] = {"schema": "sparsepath/selection-path", "schema_version": 1}
+SCHEMA: dict[str, Any] = {"schema": "sparsepath/selection-path", "schema_version": 2}
 ERROR_KINDS = ("training", "selection", "honest")
 INTERRUPTED = "interrupted"
 ASKED = "asked to"
@@ -64,6 +65,8 @@ class SelectionPath:
     validation : str
         How parts of the data were left out of the whole procedure for the honest errors, as
         ``"10-fold"``; empty if they were not, and there are none.
+    models : mapping of size to Predictor
+        The small frozen model of each size, if it is not the linear one of its step.
 
     Examples
     --------
@@ -93,6 +96,7 @@ class SelectionPath:
         complete: bool = True,
         stopped: str = "",
         validation: str = "",
+        models: Mapping[int, Predictor] | None = None,
     ) -> None:
         if isinstance(steps, Mapping):
             if any(size != len(step.subset) for size, step in steps.items()):
@@ -119,6 +123,24 @@ class SelectionPath:
             raise InputError(f"columns must lie in 0..{n_features - 1}, not {sorted(used)}.")
         for _ in self.replay():  # raises if a move does not fit
             pass
+        self._models = dict(models or {})  # the last: what has it is closed
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if "_models" in vars(self):
+            raise AttributeError(f"a path is a record: {name} cannot be set; see replaced().")
+        super().__setattr__(name, value)
+
+    def replaced(self, **changes: Any) -> "SelectionPath":
+        """A copy with other attributes.
+
+        Parameters
+        ----------
+        **changes
+            By the names of the parameters of the class.
+        """
+        path = copy.copy(self)
+        vars(path).update(changes)
+        return path
 
     def __len__(self) -> int:
         return len(self.steps)
@@ -142,6 +164,28 @@ class SelectionPath:
     def subsets(self) -> list[tuple[int, ...]]:
         """The subsets, aligned with ``sizes``."""
         return [step.subset for step in self.steps]
+
+    @property
+    def models(self) -> dict[int, Predictor]:
+        """The small frozen model of every size; empty if the method does not predict.
+
+        ``models[k].predict(X)`` gives numbers, or scores of classes, from all columns of X.
+        """
+        every = {size: self._models.get(size) or Linear.of(self.step(size)) for size in self.sizes}
+        return {size: model for size, model in every.items() if model is not None}
+
+    def model(self, size: int) -> Predictor:
+        """The model of one size.
+
+        Parameters
+        ----------
+        size : int
+            One of ``sizes``.
+        """
+        found = self._models.get(size) or Linear.of(self.step(size))
+        if found is None:
+            raise InputError(f"the path of {self.method or 'this method'} has no models.")
+        return found
 
     @property
     def errors(self) -> FloatArray:
@@ -363,13 +407,11 @@ class SelectionPath:
         known = {k: tuple(row) for k, *row in zip(sizes, errors, errors_se, gaps_se, strict=True)}
         names = ("honest_error", "honest_error_se", "honest_gap_se")
         none = (math.nan,) * len(names)
-        path = copy.copy(self)
-        path.steps = tuple(
+        steps = tuple(
             replace(step, **dict(zip(names, known.get(len(step.subset), none), strict=True)))
             for step in self.steps
         )
-        path.validation = validation
-        return path
+        return self.replaced(steps=steps, validation=validation)
 
     def evaluate(
         self,
@@ -415,12 +457,16 @@ class SelectionPath:
             se = float(losses.std(ddof=1)) / math.sqrt(n) if n > 1 else math.nan
             trained = found.trained[size]
             steps.append(Step(self.subset(size), losses.mean(), se, train_error=trained))
-        judged = copy.copy(self)
-        judged.steps, judged.moves, judged.start = tuple(steps), (), ()
-        judged.validation = ""
-        judged.criterion, judged.error_kind = found.criterion, found.kind
-        judged.parameters = {**self.parameters, "evaluated_by": repr(estimator)}
-        return judged
+        return self.replaced(
+            steps=tuple(steps),
+            moves=(),
+            start=(),
+            validation="",
+            criterion=found.criterion,
+            error_kind=found.kind,
+            parameters={**self.parameters, "evaluated_by": repr(estimator)},
+            _models={},
+        )
 
     def plot_path(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the feature selection path: which features are selected at which size."""
@@ -440,25 +486,36 @@ class SelectionPath:
 
         return plots.plot(*self._curve(), self.matrix(), self.feature_names)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self, *, models: bool = True) -> dict[str, Any]:
         """All of the path as standard JSON values, floats exact; ``coef`` has a list per target.
 
         ``feature_names`` is None if the features have none, and are called ``x0``, ``x1``, ...
+
+        Parameters
+        ----------
+        models : bool
+            Whether models that are not linear, which may be large, come along.
         """
         steps = [{**vars(s), "coef": None if s.coef is None else s.coef.T} for s in self.steps]
         moves = [vars(move) for move in self.moves]
         names = self.feature_names
         plain = isinstance(names, NumberedNames) and names.plain
         made = {"steps": steps, "moves": moves, "feature_names": None if plain else list(names)}
-        return {**SCHEMA, **_plain({**vars(self), **made})}
+        kept = {name: value for name, value in vars(self).items() if name != "_models"}
+        known = self._models if models else {}
+        small = {str(size): model.to_dict() for size, model in known.items()}
+        return {**SCHEMA, **_plain({**kept, **made}), "models": small}
 
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> "SelectionPath":
         """Make a path of what ``to_dict`` gave."""
         if not isinstance(record, Mapping) or record.get("schema") != SCHEMA["schema"]:
             raise InputError("it is not a selection path.")
-        if (version := record.get("schema_version")) != SCHEMA["schema_version"]:
-            raise InputError(f"its schema version is {version}, not 1: use a newer sparsepath.")
+        version = record.get("schema_version")
+        if version not in (1, SCHEMA["schema_version"]):  # 1 had no models
+            raise InputError(
+                f"its schema version is {version}, not 1 or 2: use a newer sparsepath."
+            )
         rest = {key: value for key, value in record.items() if key not in SCHEMA}
         try:
             rest["steps"] = [
@@ -466,12 +523,19 @@ class SelectionPath:
                 for step in rest["steps"]
             ]
             rest["moves"] = [Move(**{**m, "error": number(m["error"])}) for m in rest["moves"]]
+            rest["models"] = {
+                int(size): Predictor.from_dict(model)
+                for size, model in rest.get("models", {}).items()
+            }
             return cls(**rest)
         except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
             raise InputError(f"the selection path is damaged: {error}") from error
 
     def save(self, path: str | Path) -> None:
-        """Write the path as JSON; an existing file is replaced only when all went well."""
+        """Write the path and its models as JSON.
+
+        An existing file is replaced only when all went well.
+        """
         with replacing(path) as stream:
             stream.write(json.dumps(self.to_dict(), allow_nan=False))
 

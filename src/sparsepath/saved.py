@@ -1,7 +1,7 @@
 """Model files: plain data, which cannot run code.
 
 A file is JSON: its schema, a checksum, and the content, which holds the small frozen models of
-every size (``running/predictors.py``) and what a prediction needs beside them: names and layout of
+every size (``predictors.py``) and what a prediction needs beside them: names and layout of
 the columns, labels of the classes, the size in use. Floats are exact. Nothing but numbers, texts
 and lists is ever made of a file, and a changed one is refused.
 """

@@ -9,12 +9,13 @@ from numpy.typing import NDArray
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from sparsepath.data.blocks import Floats
+from sparsepath.arrays import Floats
 from sparsepath.data.door import check_features
 from sparsepath.export import export
 from sparsepath.judging.honest import Honest
 from sparsepath.path import SelectionPath
-from sparsepath.running import Given, Linear, Predictor
+from sparsepath.predictors import Predictor
+from sparsepath.running import Given
 from sparsepath.saved import SavedModel
 
 
@@ -45,10 +46,7 @@ class PathSelector(SelectorMixin):
     def models_(self) -> dict[int, Predictor]:
         """The model of every size on the path; ``predict`` of each gives numbers or scores."""
         check_is_fitted(self)
-        if known := getattr(self, "_models", None):
-            return dict(known)
-        linear = {len(step.subset): Linear.of(step) for step in self.path_.steps}
-        return {size: model for size, model in linear.items() if model is not None}
+        return self.path_.models
 
     def _take(self, size: int) -> None:
         """Use the model of this size from now on."""
@@ -57,7 +55,8 @@ class PathSelector(SelectorMixin):
     def _scores(self, X: Any) -> Floats:
         """Outputs of the model in use, n x T; columns that are not selected have no influence."""
         check_is_fitted(self)
-        scores = self.models_[len(self.selected_)].predict(check_features(self, X, reset=False))
+        model = self.path_.model(len(self.selected_))
+        scores = model.predict(check_features(self, X, reset=False))
         return scores.reshape(len(scores), -1)
 
     def _settle_on(self, path: SelectionPath, given: Given) -> int:

@@ -38,7 +38,8 @@ class Step:
     def __post_init__(self) -> None:
         object.__setattr__(self, "subset", tuple(map(operator.index, self.subset)))
         for name in NUMBERS:
-            object.__setattr__(self, name, number(getattr(self, name)))
+            if type(value := getattr(self, name)) is not float:
+                object.__setattr__(self, name, number(value))
         for name in ("coef", "intercept"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, np.array(getattr(self, name), dtype=np.float64))

@@ -82,7 +82,10 @@ def test_files(run: Run, broken: Path, file: str, words: list[str]) -> None:
         ("--target yy", ["no column 'yy'", "'y'"]),
         ("--target 7", ["3 columns"]),
         ("--target y --method greedy-rl", ["did you mean greedy-rls?"]),
-        ("--target y --loss zero", ["--loss zero", "zero-one, balanced, auc"]),
+        (
+            "--target y --loss zero",
+            ["--loss zero", "squared, absolute, huber"],
+        ),
         ("--target y --loss zero-one", ["zero-one is not for regression"]),
         ("--target y --alpha -1", ["--alpha -1"]),
         ("--target y --alpha 1,x", ["--alpha 1,x"]),

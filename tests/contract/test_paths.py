@@ -201,7 +201,13 @@ def test_the_path_is_the_same_after_json(name, fitted, tmp_path):
     again = SelectionPath.from_dict(json.loads(json.dumps(path.to_dict(), allow_nan=False)))
     assert again == path
     path.save(tmp_path / "path.json")
-    assert SelectionPath.load(tmp_path / "path.json") == path
+    loaded = SelectionPath.load(tmp_path / "path.json")
+    assert loaded == path
+    assert tuple(loaded.models) == tuple(path.models)
+    for size, small in loaded.models.items():
+        assert (small.predict(NEW) == path.models[size].predict(NEW)).all()
+    with pytest.raises(AttributeError, match="a path is a record"):
+        path.method = "another"
 
 
 @every

@@ -3,13 +3,18 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from problems import make
+from problems import make, problems
+from rls.comparing import check_forward, design_of, examples, judge_of, weights_of
 from sparsepath import SparseRLSRegressor
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
+from sparsepath.rls.leave_one_out.whole import whole_search
 from sparsepath.rls.many import forward_searches
+from sparsepath.rls.search import Trail
 
 
 def by_bounds(monkeypatch):
@@ -119,3 +124,46 @@ def test_threads_change_no_bit(monkeypatch, bounds):
 def test_problems_must_agree_in_number():
     with pytest.raises(InputError, match=r"\[2, 3\] problems"):
         forward_searches(np.eye(4), np.ones((2, 4, 1)), size=1, weights=np.ones((3, 4)))
+
+
+@examples(25)
+@given(
+    problems(max_m=20, max_n=9, alphas=[1.0, 0.01, 0.0]),
+    st.sampled_from(["plain", "compiled", "by products"]),
+)
+def test_whole_searches_against_refits(case, how):
+    size = min(5, case.X.shape[1], int(np.count_nonzero(weights_of(case))) - 3)
+    design = design_of(case.X, weights_of(case), "three" if how != "by products" else "one")
+    options = {"compiled": how == "compiled"}
+    if how == "by products":
+        options["data"] = raw_columns(design), products_of(design)
+    found = whole_search(design, case.Y, case.alpha, size, ~design.constant, **options)
+    trail = Trail()
+    trail.take(found, "max_features")
+    check_forward(trail, judge_of(case), size)
+
+
+def raw_columns(design):
+    return np.ascontiguousarray(design.blocks[0].columns(np.arange(design.n_features)).T)
+
+
+def products_of(design):
+    """Of columns centred elsewhere, with what brings them back."""
+    X, w, mu = raw_columns(design), design.weights, raw_columns(design)[:, 0].copy()
+    around = X - mu[:, None]
+    off = design.means - mu
+    shift = -0.5 * design.total * off
+    return (around * w) @ around.T, np.zeros((0, 0)), shift, off
+
+
+def test_a_fit_that_is_not_watched_is_searched_as_a_whole():
+    case = make("tall", m=40, n=9, seed=5)
+    alone = SparseRLSRegressor(5).fit(case.X, case.Y[:, 0]).path_
+    seen = SparseRLSRegressor(5, callback=lambda path: False).fit(case.X, case.Y[:, 0]).path_
+    assert alone.subsets == seen.subsets
+    assert_allclose(alone.errors, seen.errors, rtol=1e-12)
+    assert alone.stopped == seen.stopped == "max_features"
+    assert [(m.action, m.feature) for m in alone.moves] == [
+        (m.action, m.feature) for m in seen.moves
+    ]
+    assert alone.data["form"] == seen.data["form"]

@@ -148,6 +148,17 @@ def select(
         Path | None,
         typer.Option(metavar="DIR", help="Write the path, its plots and the model to this folder."),
     ] = None,
+    memory: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE",
+            help="Read the data in passes, within this much memory: 2GB, for larger files.",
+        ),
+    ] = None,
+    dask: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="Let a Dask cluster read the data; or 'local'."),
+    ] = None,
     model_format: Annotated[
         str,
         typer.Option(
@@ -189,6 +200,26 @@ def select(
     if out is not None:
         results.check_folder(out)
         results.refuse_inputs([data], (out / name for name in results.FILES))
+    limit = None if memory is None else options.size("--memory", memory)
+    from sparsepath.cli import streamed
+
+    if streamed.is_asked(data, limit, dask):
+        if times or halves or wanted is not None:
+            raise InputError("--null, --stability and --rows need data in memory; leave them out.")
+        parts = streamed.opened(data, target, dropped, given.get("weights"), limit)
+        with streamed.cluster(dask) as client:
+            outcome = streamed.search(
+                parts,
+                given,
+                method=method,
+                asked=asked,
+                validation=folds,
+                memory=limit,
+                client=client,
+                quiet=quiet or json,
+            )
+        _report(outcome, out, as_json=json, quiet=quiet, pickled=form == "joblib")
+        return
     kept = [name for option in ("force", "forbid", "start") for name in given.get(option, ())]
     source = job.Source(
         data,
@@ -312,6 +343,35 @@ def export(
         raise InputError(f"{to} is no text for a terminal; name a file with --out.")
     sys.stdout.flush()
     sys.stdout.buffer.write(made if isinstance(made, bytes) else made.encode())
+
+
+@app.command()
+@_stoppable()
+def plan(
+    data: Annotated[
+        Path,
+        typer.Argument(metavar="DATA", help="A file, folder or pattern: 'data/*.parquet'."),
+    ],
+    target: Annotated[
+        str | None, typer.Option(metavar="COL", help="Column to predict, by name.")
+    ] = None,
+    max_features: Annotated[str, typer.Option(metavar="K", help="Steps of the search.")] = "30",
+    cv: Annotated[str, typer.Option(metavar="CV", help="As for select: loo, or folds.")] = "loo",
+    no_validation: Annotated[
+        bool, typer.Option("--no-validation", help="Without the honest error.")
+    ] = False,
+    memory: Annotated[str | None, typer.Option(metavar="SIZE", help="As for select: 2GB.")] = None,
+) -> None:
+    """Tell what a search in passes would read and take, before it runs."""
+    steps = options.count("--max-features", max_features)
+    splits = options.cv("--cv", cv)
+    limit = None if memory is None else options.size("--memory", memory)
+    from sparsepath.cli import streamed
+
+    source = streamed.opened(data, target, [], None, limit)
+    folds = splits if isinstance(splits, int) else None
+    for line in streamed.plan(source, steps, folds, 0 if no_validation else 10, limit):
+        print(line)
 
 
 @app.command()

@@ -49,6 +49,25 @@ def count(option: str, given: str) -> int:
     return int(plain)
 
 
+def size(option: str, given: str) -> float:
+    """A number of bytes.
+
+    >>> size("--memory", "2GB"), size("--memory", "512 MB")
+    (2000000000.0, 512000000.0)
+    """
+    plain = given.strip().upper().removesuffix("B").strip()
+    units = {"K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
+    unit = units.get(plain[-1:], 1.0)
+    number = plain[:-1] if plain[-1:] in units else plain
+    try:
+        found = float(number) * unit
+    except ValueError:
+        found = math.nan
+    if not 1e6 <= found < math.inf:
+        raise InputError(f"{option} {given} must be a size such as 2GB or 500MB, from 1MB up.")
+    return found
+
+
 def folds(option: str, given: str) -> int:
     """A number of parts to leave out.
 

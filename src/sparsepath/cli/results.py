@@ -70,7 +70,7 @@ def write_results(
     """
     path = outcome.path
     model = SavedModel.of(outcome.model).to_bytes()
-    path.data[CHECKSUM] = hashlib.sha256(model).hexdigest()
+    path = path.replaced(data={**path.data, CHECKSUM: hashlib.sha256(model).hexdigest()})
     names = list(FILES)
     names[1:1] = more or {}
     with replacing_together(folder, names) as stage:
@@ -180,7 +180,7 @@ def document(outcome: Outcome, files: dict[str, Path]) -> str:
                 **outcome.figures,
             },
             **judged(outcome),
-            "path": path.to_dict(),
+            "path": path.to_dict(models=False),
             "files": {name: str(file) for name, file in files.items()},
         },
         allow_nan=False,

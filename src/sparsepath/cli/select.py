@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sparsepath.cli import figures, screening
 from sparsepath.cli.progress import Watch
 from sparsepath.cli.say import say
-from sparsepath.cli.settling import Asked, Data, caught, check_null, is_nothing, settle
+from sparsepath.cli.settling import Asked, Data, caught, check_null, is_nothing, rewrite, settle
 from sparsepath.cli.tasks import Task, find_task
 from sparsepath.data.door import column_indices
 from sparsepath.data.formats import memory, read_columns
@@ -391,26 +391,20 @@ def _name(model: Any, table: Table) -> None:
     """
     names = table.names
     model.feature_names_in_ = np.array(names, dtype=object)
-    for path in _paths(model):
-        path.feature_names = tuple(names)
-        if table.layout is not None:
-            path.data["layout"] = table.layout.to_dict()
-        for key in ("forced", "forbidden", "start"):
-            if path.parameters.get(key):
-                path.parameters[key] = [names[i] for i in path.parameters[key]]
+    data = {} if table.layout is None else {"layout": table.layout.to_dict()}
+    said = {
+        key: [names[i] for i in model.path_.parameters[key]]
+        for key in ("forced", "forbidden", "start")
+        if model.path_.parameters.get(key)
+    }
+    rewrite(model, names, data, **said)
 
 
 def _note_rule(model: Any, rule: str | int | float) -> None:
     """Write down how the size was settled on."""
     if "choose" in model.get_params(deep=False):
         model.set_params(choose=rule)
-    for path in _paths(model):
-        path.parameters["choose"] = rule
-
-
-def _paths(model: Any) -> list[SelectionPath]:
-    paths = [model.path_, *getattr(model, "paths_", {}).values()]
-    return list({id(path): path for path in paths}.values())
+    rewrite(model, choose=rule)
 
 
 def gain(path: SelectionPath, size: int) -> tuple[float, str]:

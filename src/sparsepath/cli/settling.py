@@ -7,7 +7,7 @@ target shuffled, and on halves of the data, each as far as it is asked for.
 
 import math
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -82,7 +82,7 @@ def settle(model: Any, data: Data, asked: Asked, quiet: bool = True) -> Settled:
     cut = False
     if asked.validation is not None:
         model.set_params(validation=asked.validation)
-        model.path_.parameters["validation"] = asked.validation
+        rewrite(model, validation=asked.validation)
     if asked.validation is not None and whole:
         more, cut = _validate(model, data, asked, quiet)
         notes += more
@@ -100,6 +100,25 @@ def settle(model: Any, data: Data, asked: Asked, quiet: bool = True) -> Settled:
         notes += more
         halves = None if halves is None else replace(halves, feature_names=data.names)
     return Settled(model, rule, list(dict.fromkeys(notes)), found, halves, cut)
+
+
+def rewrite(
+    model: Any, names: Sequence[str] = (), data: Mapping[str, Any] | None = None, **parameters: Any
+) -> None:
+    """Write names of columns, words on the data and parameters on all paths of a model."""
+
+    def changed(path: SelectionPath) -> SelectionPath:
+        return path.replaced(
+            feature_names=tuple(names) or path.feature_names,
+            data={**path.data, **(data or {})},
+            parameters={**path.parameters, **parameters},
+        )
+
+    every = getattr(model, "paths_", {})
+    paths = {id(path): changed(path) for path in (model.path_, *every.values())}
+    model.path_ = paths[id(model.path_)]
+    if every:
+        model.paths_ = {alpha: paths[id(path)] for alpha, path in every.items()}
 
 
 def check_null(y: Any, groups: Any) -> None:

@@ -8,7 +8,7 @@ The client is the user's. Without one, partitions are computed by the threads of
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from itertools import pairwise
 from typing import Any
 
@@ -44,7 +44,7 @@ class Partition:
 def slabs(data: ArrayPart, start: int, columns: Columns | None) -> Iterator[Slab]:
     """Slabs of a partition whose first row has the number ``start``."""
     for slab in data.read(columns):
-        yield replace(slab, start=slab.start + start)
+        yield replace(slab, start=slab.start + start)  # parts of files know their own numbers
 
 
 def held(X: Any, y: Any, weights: Any) -> ArrayPart:
@@ -129,17 +129,17 @@ class Cluster(Threads):
         """Results of futures; a cluster that fails is told of in one sentence."""
         from concurrent.futures import CancelledError
 
-        from distributed.client import FuturesCancelledError
-        from distributed.comm import CommClosedError
-        from distributed.scheduler import KilledWorker, NoValidWorkerError
+        from distributed import client as clients
+        from distributed import comm, scheduler
 
         lost = (
             CancelledError,
-            FuturesCancelledError,
-            CommClosedError,
-            KilledWorker,
-            NoValidWorkerError,
             OSError,
+            clients.FuturesCancelledError,
+            getattr(clients, "ClosedClientError", OSError),
+            comm.CommClosedError,
+            scheduler.KilledWorker,
+            scheduler.NoValidWorkerError,
         )
         try:
             return list(self.client.gather(work()))
@@ -220,6 +220,13 @@ def open_dask(
     ]
     size = 8 * int(starts[-1]) * n
     return ClusterSource(found, n, names, "Dask", np.float64, size, client=client)
+
+
+def on_cluster(source: Source, client: Any) -> Source:
+    """A source whose parts are read by the workers of a cluster, which see the same files."""
+    parts = [Partition(part, 0, part.n_rows) for part in source.parts]
+    given = {f.name: getattr(source, f.name) for f in fields(source) if f.init}
+    return ClusterSource(**{**given, "parts": parts}, client=client)
 
 
 def _client() -> Any:

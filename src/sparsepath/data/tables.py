@@ -25,6 +25,8 @@ from sparsepath.files import replacing
 CACHE = ".sparsepath.parquet"
 MADE_OF = b"sparsepath made of"
 PART_BYTES = 1 << 26  # that a part of a file of numbers or of text holds
+PROGRAM = 3e8  # bytes that the program itself takes
+COPIES = 32  # of a slab as float64, in all threads together
 ROW_GROUP = 1 << 17  # rows of a group in files that are made here
 SUFFIXES = {
     ".parquet": "parquet",
@@ -379,8 +381,10 @@ def _table(
 
 
 def _height(n: int, memory: float | None) -> int:
-    """Rows of a slab: what is read and made of it takes about eight times its numbers."""
-    numbers = SLAB_NUMBERS if memory is None else min(SLAB_NUMBERS, int(memory / 8 / 8 / 16))
+    """Rows of a slab: what is read and made of it takes some times its numbers in every thread."""
+    numbers = SLAB_NUMBERS
+    if memory is not None:
+        numbers = min(numbers, int(max(memory - PROGRAM, memory / 8) / (8 * COPIES)))
     return max(FEWEST_ROWS, numbers // max(1, n))
 
 

@@ -153,7 +153,7 @@ class LSSVMForwardRegressor(RegressorFace, PathSelector, CallbackSupportMixin, _
         """The model of a size."""
         super()._take(size)
         self.gamma_, self.sigma2_ = self.parameters_.get(size, (np.nan, 1.0))
-        model = self._models[size]
+        model: Any = self.models_[size]
         self.dual_coef_, self.intercept_ = model.dual[:, 0], float(model.bias[0])
 
 

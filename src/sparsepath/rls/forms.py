@@ -14,11 +14,18 @@ batches of columns did not serve) is found out step by step; see ``leave_one_out
 
 Threads are left out: both forms share out their work, and the choice must not depend on them. The
 fused form needs a copy of the data in memory. Its loops are compiled for all but small data, where
-everything is plain NumPy: a first fit need not wait for a compiler to be loaded.
+everything is plain NumPy: a first fit need not wait for a compiler. Where the compiled loop of a
+whole search lies on disk already, it is taken for all but the smallest.
+
+A forward search of some milliseconds, of which nobody wants to hear step by step, is run as a whole
+(``leave_one_out/whole.py``).
 """
 
 import os
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
 
 from sparsepath.rls.criteria.losses import Criterion
 from sparsepath.rls.design import Design
@@ -29,23 +36,39 @@ FUSED_STEP, FUSED_NUMBER = 1.5e5, 1.5
 BOUNDS_STEP, BOUNDS_NUMBER, BOUNDS_LEVERAGE = 1.3e6, 0.4, 25.0
 COMPILED_FROM = 1 << 16  # numbers in X from which the fused form is compiled
 TURNED_FROM = 1 << 22  # numbers in X from which it is worth while to have the columns one by one
+WHOLE_UP_TO = 1 << 24  # numbers in X times steps up to which a search is run as a whole
+LOADED_FROM = 1 << 16  # and from which it is worth while to load compiled loops from disk
 CACHE_FROM = 1 << 20  # numbers in X from which the compiled cache search pays for its start
+
+
+class Shape(NamedTuple):
+    """What of the data decides on the form."""
+
+    n_samples: int
+    n_features: int
+    sparse: bool = False
 
 
 @dataclass(frozen=True)
 class Form:
-    """A form and the reason for it; ``compiled`` matters to the fused form only."""
+    """A form and the reason for it.
+
+    Of the fused form: whether it is ``compiled``, and whether it may be run as a ``whole``, with
+    loops that are compiled or ``loaded``.
+    """
 
     name: str
     why: str
     compiled: bool = False
+    whole: bool = False
+    loaded: bool = False
 
     def __str__(self) -> str:
         return f"{self.name}: {self.why}"
 
 
 def form_for(
-    design: Design,
+    design: Design | Shape,
     *,
     loss: Criterion,
     n_targets: int,
@@ -58,7 +81,7 @@ def form_for(
 
     Parameters
     ----------
-    design : Design
+    design : Design or Shape
         The data.
     loss : Criterion
         What it can: without bounds there is one form, P X in memory or columns as they come.
@@ -93,7 +116,10 @@ def form_for(
         return Form("bounds", "P X does not fit in memory")
     fused, bounds = seconds(m, n, steps)
     if fused <= bounds:
-        return Form("fused", f"about {fused:.2g} s against {bounds:.2g} s by bounds", large)
+        whole = numbers * steps <= WHOLE_UP_TO and not design.sparse
+        loaded = large or (numbers * steps >= LOADED_FROM and at_hand())
+        why = f"about {fused:.2g} s against {bounds:.2g} s by bounds"
+        return Form("fused", why, large, whole, loaded)
     return Form("bounds", f"about {bounds:.2g} s against {fused:.2g} s fused")
 
 
@@ -109,6 +135,18 @@ def seconds(m: int, n: int, steps: int) -> tuple[float, float]:
     number = BOUNDS_NUMBER + BOUNDS_LEVERAGE * steps / m
     bounds = READ * numbers + steps * (BOUNDS_STEP + number * numbers)
     return 1e-9 * fused, 1e-9 * bounds
+
+
+@cache
+def at_hand() -> bool:
+    """Whether the compiled loop of a whole search lies on disk; asked once in a process.
+
+    It does after its first use, or ``python -m sparsepath.rls.leave_one_out.compiled_many``.
+    """
+    source = Path(__file__).parent / "leave_one_out" / "compiled_many.py"
+    written = source.stat().st_mtime
+    kept = source.parent.glob("__pycache__/compiled_many.forward-*.nbi")
+    return any(index.stat().st_mtime >= written for index in kept)
 
 
 def default_memory() -> float:

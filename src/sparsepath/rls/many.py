@@ -4,10 +4,9 @@ Permutation tests, resampling and nested cross-validation ask for the path of hu
 that differ only in their target, their sample weights or their rows. Each of them is searched as
 ``SparseRLSRegressor`` searches, with the same choices; what they have in common is prepared once.
 
-Small problems are searched by one compiled loop each, a thread per problem. Larger ones are
-searched as single ones are; if they are parts of the same rows and such a search takes the whole
-Gram matrix (``leave_one_out/additions.py``), theirs come from one: products over all rows less
-those over the rows left out.
+Small problems are searched as a whole (``leave_one_out/whole.py``), a thread per problem. So are
+parts of the same rows that are large: by one compiled loop each, whose products come from those
+over all rows less those over the rows left out. All others are searched as single ones are.
 """
 
 from collections.abc import Sequence
@@ -17,22 +16,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sparsepath.data.blocks import Floats
+from sparsepath.data.blocks import GRAM_ROWS, Floats, turned
+from sparsepath.data.crew import added
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
-from sparsepath.rls.criteria.losses import ROOM
 from sparsepath.rls.criteria.residuals import SQUARED
 from sparsepath.rls.design import Design
-from sparsepath.rls.forms import form_for
-from sparsepath.rls.leave_one_out.additions import BoundFinder
+from sparsepath.rls.forms import Shape, default_memory, form_for
+from sparsepath.rls.leave_one_out.additions import COLUMNS_PER_STEP
 from sparsepath.rls.leave_one_out.carried import columns_of
-from sparsepath.rls.leave_one_out.fused import ROUNDING
-from sparsepath.rls.leave_one_out.model import COLLINEAR, OFF_CENTRE, VANISHED
-from sparsepath.rls.leave_one_out.projection import SECOND_GO
+from sparsepath.rls.leave_one_out.whole import Whole, whole_search
 from sparsepath.rls.paths import Task, make_design, run
-from sparsepath.rls.update import TIE, TIE_FLOOR
 
-COMPILED_NUMBERS = 1 << 22  # numbers in X up to which a problem is searched by one compiled loop
+WHOLE_NUMBERS = 1 << 22  # numbers in X up to which a problem is searched as a whole, by one thread
+MANY_NUMBERS = 1 << 25  # numbers times steps, in all, from which the loops are compiled if need be
 
 
 @dataclass(frozen=True)
@@ -59,6 +56,16 @@ class Searches:
     errors_se: Floats
     coef: Floats
     intercept: Floats
+
+    def put(self, problem: int, found: Whole) -> None:
+        """Take over the path of a problem."""
+        k = len(found.subset)
+        self.sizes[problem] = k
+        self.subsets[problem, :k] = found.subset
+        self.errors[problem, : k + 1] = found.errors
+        self.errors_se[problem, : k + 1] = found.errors_se
+        self.coef[problem, : k + 1, :k] = found.coef
+        self.intercept[problem, : k + 1] = found.intercept
 
     def predict(self, problem: int, X: ArrayLike) -> Floats:
         """Predictions of every size of one problem: (size + 1) x rows x T; NaN beyond."""
@@ -152,25 +159,31 @@ class _Problems:
         shared = self.rows is None and self.weights.ndim == 1
         alone = Threads(1)
         design = self._design(0, threads) if shared or count == 1 else None
-        one = design if design is not None else self._design(0, threads)
-        form = form_for(one, loss=SQUARED, n_targets=T, steps=k)
-        small = one.n_samples * one.n_features <= COMPILED_NUMBERS and not one.sparse
+        rows = self.X.shape[0] if self.rows is None else len(self.rows[0])
+        shape = Shape(rows, self.X.shape[1], not isinstance(self.X, np.ndarray))
+        m, n = shape.n_samples, shape.n_features
+        form = form_for(shape, loss=SQUARED, n_targets=T, steps=k)
+        small = m * n <= WHOLE_NUMBERS and not shape.sparse
         if form.name == "fused" and small:
             columns = None if design is None else columns_of(design, np.arange(design.n_features))
+            compiled = form.loaded or count * k * m * n >= MANY_NUMBERS
 
             def work(i: int) -> None:
                 mine = self._design(i, alone) if design is None else design
-                self._compiled(mine, self._target(i), columns, out, i)
+                given = (mine, self._target(i), self.alpha, k, self.allowed)
+                out.put(i, whole_search(*given, compiled=compiled, columns=columns))
 
             threads.map(work, range(count))
             return out
-        takes_all = BoundFinder("auto", k).takes_all(one) and form.name == "bounds"
-        gram = _LeftOut(self, threads) if self.rows is not None and takes_all else None
+        parts = None
+        if form.name == "bounds" and _Parts.serve(self):
+            parts = _Parts(self, threads)
 
         def search(i: int) -> None:
+            if parts is not None and (found := parts.search(i, alone)) is not None:
+                out.put(i, found)
+                return
             mine = self._design(i, alone) if design is None else design
-            if gram is not None:
-                gram.lend(mine, np.asarray(self.rows[i]))  # type: ignore[index]
             self._plain(mine, self._target(i), out, i)
 
         if design is not None:  # one after another, with all threads for each
@@ -193,36 +206,6 @@ class _Problems:
         Y = self.Y[i] if self.Y.ndim == 3 else self.Y
         return Y if self.rows is None else Y[self.rows[i]]
 
-    def _compiled(
-        self, design: Design, Y: Floats, columns: Floats | None, out: Searches, i: int
-    ) -> None:
-        from sparsepath.rls.leave_one_out.compiled_many import forward
-
-        if columns is None:
-            columns = columns_of(design, np.arange(design.n_features))
-        w, m, total = design.weights, design.n_samples, design.total
-        y_mean = (w @ Y) / total if design.fit_intercept else np.zeros(Y.shape[1])
-        centred = Y - y_mean
-        if design.fit_intercept:
-            centred = centred - (w @ centred) / total
-        y = np.ascontiguousarray((np.sqrt(w)[:, None] * centred).T)
-        p = 1.0 - w / total if design.fit_intercept else np.ones(m)
-        floor = COLLINEAR**2 * design.squares + (OFF_CENTRE * design.sizes) ** 2
-        guards = (ROOM, TIE, TIE_FLOOR, SECOND_GO, VANISHED, ROUNDING)
-        given = (w, self.alpha, floor, design.squares, self.allowed & ~design.constant, guards)
-        columns = np.ascontiguousarray(columns)
-        errors, deviations = np.full((2, self.size + 1), np.nan)
-        path = (out.subsets[i], errors, deviations, out.coef[i])
-        k = forward(columns, y, p, *given, *path)
-        subset = out.subsets[i, :k]
-        out.sizes[i] = k
-        out.errors[i] = errors / total
-        counted = np.count_nonzero(w)
-        out.errors_se[i] = np.sqrt(deviations * counted / (counted - 1)) / total
-        coef = out.coef[i]
-        coef[:, :k] *= design.scales[subset, None]
-        out.intercept[i] = y_mean - np.einsum("i,kit->kt", design.means[subset], coef[:, :k])
-
     def _plain(self, design: Design, Y: Floats, out: Searches, i: int) -> None:
         candidates = tuple(np.flatnonzero(self.allowed).tolist())
         trail = run(design, Y, self.alpha, Task(size=self.size, candidates=candidates))
@@ -235,49 +218,81 @@ class _Problems:
             out.coef[i, size, :size], out.intercept[i, size] = step.coef, step.intercept
 
 
-class _LeftOut:
-    """The Gram matrix of all rows, from which those of parts of the rows are had."""
+class _Parts:
+    """Parts of the rows as weights of all rows, and their Gram matrices from those of all rows.
+
+    A row that is not in a part has no weight there, so that nothing is copied. Products over the
+    rows left out are taken once for all parts that leave out the same, or nothing else than those;
+    if every row is left out once, they sum to the products over all rows.
+    """
 
     def __init__(self, problems: _Problems, threads: Threads) -> None:
-        self._problems, weights = problems, problems.weights
-        self._w = weights if weights.ndim == 1 else None
-        self._total: Floats | None = None
-        if self._w is not None and isinstance(problems.X, np.ndarray):
-            whole = make_design(problems.X, self._w, threads, fit_intercept=True)
-            self._means, self._whole = whole.means, whole
-            self._total = self._products(np.arange(problems.X.shape[0]))
+        assert problems.rows is not None
+        self._problems, self._roots = problems, np.sqrt(problems.weights)
+        self._X = turned(problems.X, threads)
+        m = len(self._X)
+        self._means = make_design(self._X, problems.weights, threads).means
+        self._inside = [np.bincount(rows, minlength=m) for rows in problems.rows]
+        left_out = [np.flatnonzero(inside == 0) for inside in self._inside]
+        self._less: dict[bytes, Floats] = {}
+        if np.array_equal(np.sort(np.concatenate(left_out)), np.arange(m)):
+            grams = threads.map(self._products, left_out)
+            self._less = {rows.tobytes(): gram for rows, gram in zip(left_out, grams, strict=True)}
+            self._total = added(grams)
+        else:
+            self._total = self._products(np.arange(m))
+
+    @staticmethod
+    def serve(problems: _Problems) -> bool:
+        """Whether products of all columns cost less than what the searches would take of them."""
+        X, rows = problems.X, problems.rows
+        if rows is None or problems.weights.ndim > 1 or not isinstance(X, np.ndarray):
+            return False
+        m, n = X.shape
+        fewer = sum(min(len(part), max(m - len(part), 0)) for part in rows)
+        needed = 2 * COLUMNS_PER_STEP * problems.size * sum(map(len, rows))
+        return n * fewer <= needed and 8 * n * (n * (len(rows) + 2) + m) <= default_memory()
 
     def _products(self, rows: NDArray[np.intp]) -> Floats:
         """Sums of products over some rows, of columns less their means over all."""
-        whole, n = self._whole, self._whole.n_features
-        parts = np.split(rows, range(4096, len(rows), 4096))
+        from sparsepath.rls.leave_one_out.compiled_parts import picked
 
-        def products(part: NDArray[np.intp]) -> Floats:
-            V = np.asarray(self._problems.X[part], dtype=np.float64) - self._means
-            V *= np.sqrt(whole.weights[part, None])
-            return V.T @ V
+        X, n = self._X.T, self._X.shape[1]
+        out = np.zeros((n, n))
+        for part in np.split(rows, range(GRAM_ROWS, len(rows), GRAM_ROWS)):
+            V = np.empty((n, len(part)))
+            picked(X, part, self._means, self._roots, V)
+            out += V @ V.T
+        return out
 
-        return sum(map(products, parts), np.zeros((n, n)))
+    def search(self, i: int, alone: Threads) -> Whole | None:
+        """The path of part i; None if rows come twice in it."""
+        if self._inside[i].max() > 1:
+            return None
+        of, inside = self._problems, self._inside[i].astype(bool)
+        design = make_design(self._X, of.weights * inside, alone, **of.options)
+        products = (*self._gram(inside), *self._shifts(design))
+        Y = of.Y[i] if of.Y.ndim == 3 else of.Y
+        return whole_search(design, Y, of.alpha, of.size, of.allowed, data=(self._X.T, products))
 
-    def lend(self, design: Design, rows: NDArray[np.intp]) -> None:
-        """Give a design over some of the rows its Gram matrix, if that is cheaper than its own."""
-        if self._total is None:
-            return
-        counts = np.bincount(rows, minlength=self._whole.n_samples)
-        left_out = np.flatnonzero(counts == 0)
-        if counts.max() > 1 or 2 * len(left_out) > len(counts):
-            return
-        gram = self._total - self._products(left_out)
+    def _gram(self, inside: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+        """Two matrices of products whose difference is that over the rows inside."""
+        left_out, rows, none = np.flatnonzero(~inside), np.flatnonzero(inside), np.zeros((0, 0))
+        if (less := self._less.get(left_out.tobytes())) is not None:
+            return self._total, less
+        if (half := self._less.pop(rows.tobytes(), None)) is not None:  # left out by another part
+            return half, none
+        if len(left_out) > len(rows):
+            return self._products(rows), none
+        less = self._less[left_out.tobytes()] = self._products(left_out)
+        return self._total, less
+
+    def _shifts(self, design: Design) -> tuple[Floats, Floats]:
+        """What other means than those of all rows add to products: ef' + fe'."""
+        mu, total = self._means, design.total
         if design.fit_intercept:
-            off = design.means - self._means
-            gram -= design.total * np.outer(off, off)
-        else:
-            w, mu = self._whole.weights[rows], self._means
-            sums = design.blocks  # products with one, from the rows themselves
-            along = sum(
-                (b.dot(w[part, None])[:, 0] for b, part in zip(sums, design.slices, strict=True)),
-                np.zeros(len(mu)),
-            )
-            cross = np.outer(along, mu)
-            gram += cross + cross.T - design.total * np.outer(mu, mu)
-        design.take_gram(design.scales[:, None] * gram * design.scales)
+            off = design.means - mu
+            return -0.5 * total * off, off
+        parts = zip(design.blocks, design.slices, strict=True)
+        along = added([block.dot(design.weights[part, None]) for block, part in parts])[:, 0]
+        return along - 0.5 * total * mu, mu

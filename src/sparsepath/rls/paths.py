@@ -24,6 +24,7 @@ from sparsepath.rls.leave_one_out.additions import BoundFinder, CacheFinder, Eve
 from sparsepath.rls.leave_one_out.elimination import Elimination
 from sparsepath.rls.leave_one_out.fused import Fused
 from sparsepath.rls.leave_one_out.model import Finder, State
+from sparsepath.rls.leave_one_out.whole import whole_search
 from sparsepath.rls.pairs.model import LeavePairOut, PairModel, RankModel
 from sparsepath.rls.pairs.queries import DisagreementModel, QuerySums
 from sparsepath.rls.search import SEARCHES, Model, Trail
@@ -305,6 +306,8 @@ def run(
     trail = Trail(watch_all, rules, sets.admits, backward=task.backward)
     plain = replace(task, form="bounds")
     try:
+        if _at_once(design, Y, alpha, task, trail, earlier):
+            return trail
         model = make_model(design, Y, alpha, task, sums)
         model = _begin_below(model, sets, task, lambda: make_model(design, Y, alpha, plain, sums))
         trail.form = getattr(model, "form", "")
@@ -322,6 +325,31 @@ def run(
         if keeper is not None:
             keeper.write(trail, now=True)
     return trail
+
+
+def _at_once(
+    design: Design, Y: Floats, alpha: float, task: Task, trail: Trail, earlier: list[Move]
+) -> bool:
+    """Search all at once, if that is a matter of milliseconds; return whether it was done."""
+    judging = any(isinstance(rule, StopRule) and rule.judges_additions for rule in task.rules)
+    bound = task.forced or task.start or task.parents or task.groups or task.costs or judging
+    plain = task.search == "forward" and task.loss is SQUARED and task.form == "auto"
+    parted = task.splits is not None or task.queries is not None
+    if design.streamed or bound or not plain or parted:
+        return False
+    given = {"loss": task.loss, "n_targets": Y.shape[1], "steps": task.size}
+    form = form_for(design, memory=task.memory, **given)
+    if not form.whole:
+        return False
+    allowed = np.zeros(design.n_features, dtype=bool)
+    allowed[list(task.candidates)] = True
+    found = whole_search(design, Y, alpha, task.size, allowed, compiled=form.loaded)
+    if [move.feature for move in earlier] != found.subset[: len(earlier)].tolist():
+        return False
+    trail.form = str(form)
+    ended = len(found.subset) == task.size
+    trail.take(found, "max_features" if ended else "no candidate left", earlier)
+    return True
 
 
 def constraints_of(task: Task, design: Design) -> Constraints:

@@ -16,6 +16,7 @@ import numpy as np
 
 from sparsepath.data.blocks import Floats
 from sparsepath.rls.constraints import Constraints
+from sparsepath.rls.leave_one_out.whole import Whole
 from sparsepath.rls.stopping import Rule, asked_before
 from sparsepath.rls.update import TIE_FLOOR, Costs, Update, limit
 from sparsepath.steps import Move, Step
@@ -128,10 +129,7 @@ class Trail:
         ``whole`` is false in the middle of an exchange and while a start set is put together: then
         no rule is asked. ``seconds`` are those of an earlier run that made the same update.
         """
-        if seconds is None:
-            seconds = self.seconds()
-        else:
-            self._started = min(self._started, time.perf_counter() - seconds)
+        seconds = self._clock(seconds)
         now, before = set(model.chosen), set(self._chosen)
         moves = [Move("drop", i, model.error, seconds) for i in self._chosen if i not in now]
         moves += [Move("add", i, model.error, seconds) for i in model.chosen if i not in before]
@@ -139,9 +137,20 @@ class Trail:
         self.updates.append(Update(update.action, update.feature, model.error, len(moves)))
         self._chosen = list(model.chosen)
         self._record(model)
-        asked = whole and bool(self.steps)
-        if asked:
+        if whole and self.steps:
             self.errors.append(model.error)
+        return self._ended(whole)
+
+    def _clock(self, seconds: float | None) -> float:
+        """The time of an update: now, or that of an earlier run."""
+        if seconds is None:
+            return self.seconds()
+        self._started = min(self._started, time.perf_counter() - seconds)
+        return seconds
+
+    def _ended(self, whole: bool) -> bool:
+        """Tell the watcher of an update and, if it is a whole one, the rules; whether to stop."""
+        asked = whole and bool(self.steps)
         if self._watch is not None and self._watch(self):
             self.stopped = "asked to"
         elif asked:
@@ -169,6 +178,30 @@ class Trail:
                 self.steps[size], self.passed = step, None
             else:
                 self.passed = step
+
+    def take(self, found: Whole, ended: str, earlier: Sequence[Move] = ()) -> None:
+        """Record a path that was found all at once, and tell of it step by step.
+
+        ``ended`` is why it ended where it does; ``earlier`` are moves of a run before this one.
+        """
+        subset, errors, errors_se = (
+            of.tolist() for of in (found.subset, found.errors, found.errors_se)
+        )
+        self.first_error = errors[0]
+        for k, error in enumerate(errors):
+            coef, intercept = found.coef[k, :k], found.intercept[k]
+            self.steps[k] = Step(tuple(subset[:k]), error, errors_se[k], coef, intercept)
+            self.errors.append(error)
+            self.size, self._chosen = k, subset[:k]
+            if k:
+                seconds = self._clock(earlier[k - 1].seconds if k <= len(earlier) else None)
+                self.moves.append(Move("add", subset[k - 1], error, seconds))
+                self.updates.append(Update("add", subset[k - 1], error, 1))
+                if self._ended(whole=True):
+                    return
+        self.stopped = ended
+        if found.vanished and ended != "max_features":
+            self.stopped = "residuals vanished" if errors[0] > 0 else "target vanished"
 
     def refuses(self, model: Model, update: Update, candidates: Sequence[int]) -> bool:
         """Whether a rule ends the search before this addition."""

@@ -1,8 +1,8 @@
 """One run for every fit: what a search leaves, who is told, how it ends, which size is used."""
 
+from sparsepath.formula import Formula, Gaussian, Tanh
+from sparsepath.predictors import Frozen, Linear, Predictor
 from sparsepath.running.callbacks import Callback, CallbackSupportMixin, fitting
-from sparsepath.running.formula import Formula, Gaussian, Tanh
-from sparsepath.running.predictors import Frozen, Linear, Predictor
 from sparsepath.running.record import Given, seed_of
 from sparsepath.running.run import Found, Run
 from sparsepath.running.trail import Stop, Trail

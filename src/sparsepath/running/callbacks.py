@@ -65,7 +65,7 @@ def fitting(fit: Fit) -> Fit:
             return managed(estimator, *given, **named)
         except BaseException as error:
             now = vars(estimator)
-            if now.get("_models") is before.get("_models"):  # no run has settled
+            if now.get("path_") is before.get("path_"):  # no run has settled
                 now.clear()
                 now.update(before)
             if is_interrupt(error) and not isinstance(error, KeyboardInterrupt):

@@ -26,8 +26,8 @@ from typing import Any, Self
 from sparsepath.errors import warn_user
 from sparsepath.judging.honest import Honest
 from sparsepath.path import SelectionPath
+from sparsepath.predictors import Predictor
 from sparsepath.running.callbacks import begin, is_interrupt, listeners, tell_listeners
-from sparsepath.running.predictors import Predictor
 from sparsepath.running.record import Given, data_of, parameters_of
 from sparsepath.running.trail import Stop, Trail
 from sparsepath.running.validation import validated
@@ -173,6 +173,7 @@ class Run:
             parameters={**parameters_of(self.estimator), **found.parameters},
             complete=ended and not self.stopped,
             stopped=str(stopped),
+            models=found.models,
             **self._about,
         )
 
@@ -239,6 +240,6 @@ class Run:
     def _fitted(self, path: SelectionPath, found: Found, size: int) -> Any:
         """A copy of the estimator with the model of a size."""
         state = copy.copy(self.estimator)
-        vars(state).update(found.fitted, path_=path, _models=dict(found.models))
+        vars(state).update(found.fitted, path_=path)
         state._take(size)
         return state

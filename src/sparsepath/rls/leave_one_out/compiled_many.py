@@ -1,7 +1,4 @@
-"""A whole forward search in one compiled loop, for many small searches at once; see ``many.py``.
-
-It is ``fused.py`` with the search inside: the same letters, guards and rules.
-"""
+"""A whole forward search in one compiled loop; see ``whole.py``, whose ``forward`` it is."""
 
 import numpy as np
 from numba import njit
@@ -85,7 +82,7 @@ def _measure(V, p, weights, room, u, inverses, losses):  # type: ignore[no-untyp
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
 def forward(X, y, p, weights, alpha, floor, squares, allowed, guards, subset, errors, around, coef):  # type: ignore[no-untyped-def]  # fmt: skip
-    """Search forward from the columns X, features by samples; return the size that was reached.
+    """Search forward from the columns X, features by samples; the size reached, and if all is fit.
 
     ``p`` is changed. ``subset``, ``errors`` (sums), ``around`` (sums of squares) and ``coef``
     get the path; ``guards`` are room, tie, tie floor, second go, vanished and rounding.
@@ -184,4 +181,4 @@ def forward(X, y, p, weights, alpha, floor, squares, allowed, guards, subset, er
         for i in range(k):
             for t in range(T):
                 coef[k, i, t] = V[t, m + i]
-    return k
+    return k, not rr > vanished * vanished * everything

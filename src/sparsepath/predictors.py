@@ -19,9 +19,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.data.blocks import Floats
+from sparsepath.arrays import Floats
 from sparsepath.errors import InputError
-from sparsepath.running.formula import Formula
+from sparsepath.formula import Formula
 from sparsepath.steps import Step
 
 

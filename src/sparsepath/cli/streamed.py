@@ -1,0 +1,219 @@
+"""Selecting from data that are read in passes: files larger than memory, a Dask cluster."""
+
+import glob
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sparsepath.cli import figures
+from sparsepath.cli.progress import Watch
+from sparsepath.cli.say import say
+from sparsepath.cli.select import Outcome
+from sparsepath.cli.settling import caught
+from sparsepath.cli.tasks import find_task
+from sparsepath.data.readers import Table
+from sparsepath.data.sources import Source, open
+from sparsepath.errors import InputError
+from sparsepath.methods import METHODS, OPTIONS, check
+from sparsepath.path import LONGEST_PATH
+
+SAMPLE = 200_000  # rows whose target is looked at to tell numbers from classes
+REFUSED = ("groups", "significance", "feature-groups")
+
+
+def is_asked(data: Path, memory: float | None, dask: str | None) -> bool:
+    """Whether the data are to be read in passes: a limit, a cluster, a folder or a pattern."""
+    return bool(
+        memory or dask or data.is_dir() or (glob.has_magic(str(data)) and not data.exists())
+    )
+
+
+def opened(
+    data: Path, target: str | None, drop: Sequence[str], weights: str | None, memory: float | None
+) -> Source:
+    """The source, without the columns that are dropped."""
+    source = open(str(data), target=target, weights=weights, memory=memory)
+    if not drop:
+        return source
+    if source.names is None or set(drop) - set(source.names):
+        lost = sorted(set(drop) - set(source.names or ()))
+        raise InputError(f"{data} has no column {lost[0]!r} to --drop.")
+    kept = [name for name in source.names if name not in set(drop)]
+    return open(str(data), target=target, weights=weights, columns=kept, memory=memory)
+
+
+@contextmanager
+def cluster(address: str | None) -> Iterator[Any]:
+    """A client of the cluster at an address; ``local`` starts worker processes here."""
+    if address is None:
+        yield None
+        return
+    try:
+        from distributed import Client, LocalCluster
+    except ImportError as error:
+        raise InputError(
+            "--dask needs the package distributed: pip install sparsepath[dask]"
+        ) from error
+    if address == "local":
+        with LocalCluster(dashboard_address=None) as started, Client(started) as client:
+            yield client
+        return
+    try:
+        client = Client(address, timeout=10)
+    except (OSError, ValueError) as error:
+        raise InputError(f"--dask {address}: no scheduler answers there.") from error
+    with client:
+        yield client
+
+
+def search(
+    source: Source,
+    given: Mapping[str, Any],
+    *,
+    method: str,
+    asked: str,
+    validation: str | int | None,
+    memory: float | None,
+    client: Any = None,
+    quiet: bool = False,
+) -> Outcome:
+    """Search in passes, and settle on a size."""
+    from sparsepath import SparseRLSClassifier, SparseRLSRegressor
+
+    for option in REFUSED:
+        if option in given:
+            raise InputError(f"--{option} needs data in memory; leave it out.")
+    entry = METHODS[method]
+    y = _first_targets(source)
+    task = find_task(y, asked, f"{source.where}: target {source.target!r}", labels=source.sparse)
+    check(entry, task.name, given, len(np.unique(y)))
+    options = {name: value for name, value in given.items() if name != "weights"}
+    rule = options.pop("choose", "one_se")
+    steps = min(options.get("max-features", LONGEST_PATH), source.n_features)
+    if "max-features" in entry.options:
+        options["max-features"] = steps
+    for name in ("force", "forbid", "start"):
+        if name in options and source.names is None:
+            options[name] = [int(str(column).removeprefix("x")) for column in options[name]]
+    parameters = {OPTIONS[name].parameter: value for name, value in options.items()}
+    model = entry.make(task.name, **parameters, choose=rule, validation=validation)
+    if not isinstance(model, SparseRLSRegressor | SparseRLSClassifier):
+        raise InputError(f"--method {method} needs data in memory; greedy-rls does not.")
+    model.set_params(memory_budget=memory)
+    if client is not None:
+        from sparsepath.data.clusters import on_cluster
+
+        source = on_cluster(source, client)
+    if not quiet:
+        say(f"Note: {_told(source)}; the data are read in passes.")
+    with Watch(steps, 1, unit="features", backward=False, quiet=quiet) as watch:
+        if watch.shown:
+            model.set_params(callback=watch.callback)
+        with caught() as notes:
+            model.fit(source)
+    if watch.shown:
+        model.set_params(callback=None)
+    if source.names is None:
+        names = tuple(f"x{i}" for i in range(source.n_features))
+        model.feature_names_in_ = np.array(names, dtype=object)
+        for path in {id(path): path for path in [model.path_, *model.paths_.values()]}.values():
+            path.feature_names = names
+    names = tuple(model.feature_names_in_)
+    table = Table(source, y, names, source.target or "y", source.where)
+    known = {}
+    if task.name == "regression":
+        known = figures.of_numbers(model.path_, len(model.selected_), model.honest_)
+    return Outcome(model, table, task, rule, notes, method, figures=known)
+
+
+def _first_targets(source: Source) -> Any:
+    """The targets of the first rows."""
+    found: list[Any] = []
+    for part in source.parts:
+        found += [slab.y for slab in part.read(np.zeros(0, dtype=np.intp))]
+        if sum(map(len, found)) >= SAMPLE:
+            break
+    return np.concatenate(found)
+
+
+def _told(source: Source) -> str:
+    m, n = source.shape
+    return f"{m:,} rows x {n:,} columns, {_size(source.bytes)} of numbers"
+
+
+def _size(count: float) -> str:
+    for unit in ("bytes", "kB", "MB", "GB", "TB"):
+        if count < 1000 or unit == "TB":
+            return f"{count:.3g} {unit}"
+        count /= 1000
+    raise AssertionError
+
+
+def plan(
+    source: Source, steps: int, folds: int | None, validation: int, memory: float | None
+) -> list[str]:
+    """What a search will read and take, told before anything runs.
+
+    The speed of reading and of products is measured on the first rows.
+    """
+    m, n = source.shape
+    steps = min(steps, n)
+    part = source.parts[0]
+    began = time.perf_counter()
+    rows = sum(slab.block.shape[0] for slab in _some(part.read(None)))
+    reading = (time.perf_counter() - began) * m / max(1, rows)
+    V = np.random.default_rng(0).standard_normal((4096, min(n, 512)))
+    began = time.perf_counter()
+    V.T @ V
+    products = (time.perf_counter() - began) * m / 4096 * (n / V.shape[1]) ** 2
+    cells = folds or (validation if validation else 1)
+    kept = 8 * n * n * (3 * cells + 4)
+    lines = [f"{source.where}: {_told(source)}, in {len(source.parts)} parts."]
+    if folds:
+        lines.append(
+            f"{folds}-fold criterion: 1 pass, whatever the search, the penalties and the honest "
+            f"error; about {_time(reading + products)}."
+        )
+    else:
+        columns = min(1.0, (steps / 2 + 6) / n)
+        most = steps * columns
+        repeats = 1 + validation
+        lines.append(
+            f"Leave-one-out, {steps} steps: 1 pass over all columns, then at most about "
+            f"{steps} of the columns in use, {most:.1f} passes in all; far fewer where there are "
+            f"many rows. About {_time(reading + products + 3 * reading * most)} at most."
+        )
+        if validation:
+            lines.append(
+                f"The honest error repeats the steps {validation} times: "
+                f"{_time(reading + products + 3 * repeats * reading * most)} at most in all; "
+                f"--cv {validation} needs one pass for everything, --no-validation none of these."
+            )
+    lines.append(
+        f"Memory: {_size(kept)} for products of columns, and a few slabs of "
+        f"{_size(8 * 8 * getattr(part, 'height', 20_000) * n)}."
+    )
+    if memory is not None and kept > memory / 4:
+        lines.append(
+            f"Products of all columns do not fit into a quarter of {_size(memory)}: those of a few "
+            "columns are computed at a time, by more passes."
+        )
+    return lines
+
+
+def _some(slabs: Iterator[Any]) -> Iterator[Any]:
+    began = time.perf_counter()
+    for slab in slabs:
+        yield slab
+        if time.perf_counter() - began > 1.0:
+            return
+
+
+def _time(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.2g} s"
+    return f"{seconds / 60:.2g} min" if seconds < 5400 else f"{seconds / 3600:.2g} h"

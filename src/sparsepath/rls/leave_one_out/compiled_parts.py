@@ -1,0 +1,234 @@
+"""A whole forward search by the Gram matrix and bounds, in one compiled loop; see ``whole.py``.
+
+The letters are those of ``additions.py`` and ``fused.py``. A candidate whose bound is the lowest of
+all is looked at: first x'u is taken, for a better bound, then it is judged from its column.
+"""
+
+import numpy as np
+from numba import njit
+
+from sparsepath.rls.leave_one_out.compiled_many import (
+    FAST,
+    _afresh,
+    _dot,
+    _judged,
+    _measure,
+    _take_off,
+)
+
+
+@njit(nogil=True, cache=True, fastmath=FAST, inline="always")
+def _column(x, g, mean, left, scale, out):  # type: ignore[no-untyped-def]
+    """A column as it stands."""
+    for j in range(g.size):
+        out[j] = g[j] * ((x[j] - mean - left) * scale)
+
+
+@njit(nogil=True, cache=True, fastmath=FAST)
+def picked(X, rows, means, g, out):  # type: ignore[no-untyped-def]
+    """Some samples of the columns X, features by samples, centred and weighted."""
+    for i in range(X.shape[0]):
+        for j in range(rows.size):
+            out[i, j] = g[rows[j]] * (X[i, rows[j]] - means[i])
+
+
+@njit(nogil=True, cache=True, fastmath=FAST, inline="always")
+def _take_off_all(row, t, Q, low, k):  # type: ignore[no-untyped-def]
+    """Take t Q, from ``low`` to k, off a row, four at a time, in place."""
+    i, width = low, row.size
+    while i + 4 <= k:
+        a, b, c, d = t[i], t[i + 1], t[i + 2], t[i + 3]
+        A, B, C, D = Q[i, :width], Q[i + 1, :width], Q[i + 2, :width], Q[i + 3, :width]
+        for j in range(width):
+            row[j] -= a * A[j] + b * B[j] + c * C[j] + d * D[j]
+        i += 4
+    while i < k:
+        _take_off(row, t[i], Q[i, :width])
+        i += 1
+
+
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+def bounded(X, g, columns, gram, y, p, weights, alpha, floor, allowed, guards, path):  # type: ignore[no-untyped-def]  # fmt: skip
+    """Search forward from the columns X, features by samples; the size reached, and if all is fit.
+
+    ``p`` is changed. Products of columns, centred and not scaled, are G - H + ef' + fe', where
+    ``gram`` holds G, H (empty if there is none), e and f. ``columns`` are means,
+    left, scales, squares and sizes; ``guards`` room, tie, tie floor, vanished, rounding, what is
+    known well, what is trusted, and how many rows are kept. ``path`` is that of ``forward``.
+    """
+    room, tie, tie_floor, vanished, rounding, known_well, trusted, places = guards
+    subset, errors, around, coef = path
+    means, lefts, scales, squares, sizes = columns
+    G, H, e, f = gram
+    n, m = X.shape
+    T, size = y.shape[0], subset.size
+    width = m + size
+    V, Q = np.zeros((T, width)), np.zeros((size, width))
+    V[:, :m] = y
+    x, D, dual, metric = np.zeros(m), np.zeros(width), np.zeros(width), np.ones(width)
+    metric[m:] = alpha
+    # What is left of columns that were judged, up to which step, and who has which place.
+    kept, owner, place, follows = np.zeros((places, width)), np.full(places, -1), np.full(n, -1), 0
+    done = np.zeros(n, dtype=np.int64)
+    u, gu, zu = np.zeros((T, m)), np.zeros((T, m)), np.zeros((T, size))
+    inverses, losses, left = np.zeros(m), np.zeros(m), np.zeros(m)
+    t, b, b2 = np.zeros((size, n)), np.zeros((size, n)), np.zeros(n)
+    c, h, s = np.zeros((T, n)), np.zeros((T, n)), squares.copy()
+    values, bounds, tau = np.zeros(n), np.zeros(n), np.zeros(T)
+    fine, live = np.zeros(n, dtype=np.bool_), allowed.copy()
+    su, off, uu, norms = np.zeros(T), np.zeros(T), np.zeros(T), np.zeros(T)
+    for o in range(T):
+        norms[o] = np.sqrt(_dot(y[o], y[o]))
+        for j in range(m):
+            gu[o, j] = g[j] * y[o, j]
+            su[o] += gu[o, j]
+        for i in range(n):
+            if live[i]:
+                c[o, i] = scales[i] * (_dot(X[i], gu[o]) - means[i] * su[o])
+    total, deviation, tight, rr = _measure(V[:, :m], p, weights, room, u, inverses, losses)
+    errors[0] = total if tight == 0.0 else np.inf
+    around[0] = deviation
+    empty, everything = errors[0], rr
+    k = 0
+    while k < size and rr > vanished * vanished * everything:
+        ur, used = 0.0, m + k
+        for o in range(T):
+            r = V[o, :m]
+            here, uu[o] = _dot(u[o], r), _dot(u[o], u[o])
+            ur += here
+            beta = here / max(_dot(r, r), 1e-300)
+            off[o] = np.sqrt(max(uu[o] - beta * here, 0.0) + 1e-14 * uu[o])
+            su[o] = 0.0
+            for j in range(m):
+                gu[o, j] = g[j] * u[o, j]
+                su[o] += gu[o, j]
+            for i in range(n):
+                h[o, i] = beta * c[o, i]
+            for i in range(k):
+                zu[o, i] = _dot(Q[i, :m], u[o])
+                _take_off(h[o], -beta * alpha * _dot(Q[i, m:used], V[o, m:used]), t[i])
+        for i in range(n):
+            values[i], bounds[i], fine[i] = np.inf, np.inf, False
+            if live[i]:
+                q = max(max(s[i], 0.0) - alpha * b2[i], 0.0)
+                given = (s[i], q, squares[i], sizes[i], alpha, ur, rounding, trusted)
+                bounds[i] = _bound(c[:, i], h[:, i], np.sqrt(q), off, uu, norms, given)
+        least, most = np.inf, np.inf
+        while True:
+            i = int(np.argmin(bounds))
+            if not bounds[i] <= most or bounds[i] == np.inf:
+                break
+            if not fine[i] and bounds[i] > -np.inf:
+                for o in range(T):
+                    h[o, i] = scales[i] * (_dot(X[i], gu[o]) - means[i] * su[o])
+                    for j in range(k):
+                        h[o, i] -= t[j, i] * zu[o, j]
+                q = max(max(s[i], 0.0) - alpha * b2[i], 0.0)
+                given = (s[i], q, squares[i], sizes[i], alpha, ur, rounding, trusted)
+                bounds[i] = _bound(c[:, i], h[:, i], 0.0, off, uu, norms, given)
+                fine[i] = True
+                continue
+            bounds[i] = np.inf
+            if place[i] < 0:
+                if owner[follows] >= 0:
+                    place[owner[follows]] = -1
+                place[i], owner[follows] = follows, i
+                row = kept[follows]
+                _column(X[i], g, means[i], lefts[i], scales[i], row[:m])
+                row[m:] = 0.0
+                done[i] = 0
+                follows = (follows + 1) % places
+            row = kept[place[i]]
+            doubt = 2.0 * rounding * sizes[i] * np.sqrt(squares[i])
+            if doubt <= known_well * (alpha + s[i]):
+                _take_off_all(row[:used], t[:, i], Q, done[i], k)
+            else:
+                _column(X[i], g, means[i], lefts[i], scales[i], x)
+                _afresh(row, x, Q, metric, k)
+            done[i] = k
+            pivot = alpha
+            for j in range(used):
+                pivot += row[j] * row[j] * metric[j]
+            if pivot <= floor[i]:
+                continue
+            for o in range(T):
+                along = 0.0
+                for j in range(used):
+                    along += row[j] * V[o, j] * metric[j]
+                tau[o] = along / pivot
+            values[i] = _judged(row[:m], 1.0 / pivot, tau, V, p, left, room)
+            if values[i] < least:
+                least = values[i]
+                most = least + tie * least + tie_floor * empty
+        if least == np.inf:
+            break
+        chosen = 0
+        while not values[chosen] <= most:
+            chosen += 1
+        D[:] = kept[place[chosen]]
+        pivot = alpha
+        for i in range(k):  # to the last digit
+            along = 0.0
+            for j in range(used):
+                along += D[j] * Q[i, j] * metric[j]
+            _take_off(D[:used], along, Q[i, :used])
+        for j in range(used):
+            pivot += D[j] * D[j] * metric[j]
+        D[used] = -1.0
+        used += 1
+        root = np.sqrt(pivot)
+        for j in range(used):
+            dual[j] = D[j] * metric[j] / pivot
+            Q[k, j] = D[j] / root
+        new = t[k]
+        new[:] = G[chosen]
+        if H.size:
+            _take_off(new, 1.0, H[chosen])
+        for i in range(n):
+            new[i] = scales[chosen] * scales[i] * (new[i] + e[chosen] * f[i] + f[chosen] * e[i])
+        for i in range(k):
+            _take_off(new, t[i, chosen], t[i])
+        for i in range(n):
+            new[i] /= root
+            s[i] -= new[i] * new[i]
+            b2[i] = 0.0
+        for i in range(k + 1):
+            _take_off(b[i], Q[k, m + i], new)
+            for j in range(n):
+                b2[j] += b[i, j] * b[i, j]
+        for o in range(T):
+            a = _dot(V[o, :used], dual[:used])
+            _take_off(V[o, :used], a, D[:used])
+            _take_off(c[o], a * root, new)
+        for j in range(m):
+            p[j] -= Q[k, j] * Q[k, j]
+        live[chosen] = False
+        subset[k] = chosen
+        k += 1
+        total, deviation, tight, rr = _measure(V[:, :m], p, weights, room, u, inverses, losses)
+        errors[k] = total if tight == 0.0 else np.inf
+        around[k] = deviation
+        for i in range(k):
+            for o in range(T):
+                coef[k, i, o] = V[o, m + i]
+    return k, not rr > vanished * vanished * everything
+
+
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy", inline="always")
+def _bound(c, h, norm, off, uu, norms, given):  # type: ignore[no-untyped-def]
+    """A lower bound of the criterion, less its rounding; h is known up to ``norm`` times off."""
+    s, q, square, size, alpha, bound, rounding, trusted = given
+    unit = rounding * size
+    s_error = 2.0 * unit * np.sqrt(square)
+    pivot = max(s, 0.0) + alpha
+    if not s_error <= trusted * pivot:
+        return -np.inf
+    for o in range(c.size):
+        tau = c[o] / pivot
+        h_error = norm * off[o] + unit * np.sqrt(uu[o])
+        length = abs(tau)
+        tau_error = (unit * norms[o] + length * s_error) / pivot
+        bound -= 2.0 * tau * h[o] - tau * tau * q
+        bound -= 2.0 * length * h_error + tau * tau * s_error
+        bound -= 2.0 * tau_error * (abs(h[o]) + h_error + length * q)
+    return bound

@@ -1,0 +1,87 @@
+"""The command line on data that are read in passes: same answer, within the memory asked for."""
+
+import json
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from sparsepath.cli import main
+
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
+
+
+def written(folder, rows, n, dtype=np.float32, **how):
+    """A file of noise with a few columns that matter."""
+    rng = np.random.default_rng(0)
+    for i in range(3 if rows < 1000 else 1):
+        X = rng.standard_normal((rows, n)).astype(dtype)
+        y = (X[:, :4] @ [1.0, -2.0, 3.0, 0.5] + rng.standard_normal(rows)).astype(dtype)
+        columns = {f"c{j}": X[:, j] for j in range(n)}
+        pq.write_table(pa.table({**columns, "y": y}), folder / f"{i}.parquet", **how)
+    return folder
+
+
+def document(capsys, *arguments):
+    assert main([*arguments, "--json", "--quiet"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_a_pattern_is_searched_in_passes(tmp_path, capsys):
+    folder = written(tmp_path, 300, 8)
+    given = ["--target", "y", "--max-features", "5", "--choose", "4", "--no-validation"]
+    found = document(capsys, "select", f"{folder}/*.parquet", *given)
+    frame = pa.concat_tables(pq.read_table(path) for path in sorted(folder.glob("*.parquet")))
+    (tmp_path / "one").mkdir()
+    pq.write_table(frame, tmp_path / "one" / "all.parquet")
+    whole = document(capsys, "select", str(tmp_path / "one" / "all.parquet"), *given)
+    assert found["chosen"]["features"] == whole["chosen"]["features"]
+    assert found["chosen"]["error"] == pytest.approx(whole["chosen"]["error"], rel=1e-9)
+
+
+def test_a_plan_tells_passes_before_anything_runs(tmp_path, capsys):
+    folder = written(tmp_path, 300, 8)
+    assert main(["plan", str(folder), "--target", "y", "--max-features", "5"]) == 0
+    told = capsys.readouterr().out
+    assert "900 rows x 8 columns, 28.8 kB of numbers, in 3 parts" in told
+    assert "Leave-one-out, 5 steps" in told
+    assert main(["plan", str(folder), "--target", "y", "--cv", "10"]) == 0
+    assert "10-fold criterion: 1 pass" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (["--memory", "much"], "--memory much must be a size such as 2GB"),
+        (["--memory", "1GB", "--null", "20"], "--null, --stability and --rows need data in memory"),
+        (["--memory", "1GB", "--method", "lars"], "--method lars needs data in memory"),
+        (["--memory", "1GB", "--drop", "zz"], "no column 'zz' to --drop"),
+    ],
+)
+def test_what_cannot_be_had_in_passes_is_said(tmp_path, capsys, more, words):
+    folder = written(tmp_path, 30, 8)
+    assert main(["select", str(folder), "--target", "y", *more]) != 0
+    assert words in " ".join(capsys.readouterr().err.split())
+
+
+def test_memory_stays_within_the_limit(tmp_path):
+    """A file larger than the limit, the peak of the process by the system's own count."""
+    resource = pytest.importorskip("resource")
+    assert resource
+    limit = 450e6
+    folder = written(tmp_path, 50_000, 100, np.float64, compression="none", row_group_size=25_000)
+    for i in range(1, 13):  # 520 MB of numbers
+        shutil.copy(folder / "0.parquet", folder / f"{i}.parquet")
+    script = (
+        "import sys, resource; from sparsepath.cli import main; code = main(sys.argv[1:]);"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024, file=sys.stderr);"
+        "sys.exit(code)"
+    )
+    given = ["--target", "y", "--max-features", "2", "--memory", "450MB", "--no-validation"]
+    command = [sys.executable, "-c", script, "select", f"{folder}/*.parquet", *given, "--quiet"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    peak = int(done.stderr.split()[-1])
+    assert peak <= 1.2 * limit, f"{peak / 1e6:.0f} MB"
