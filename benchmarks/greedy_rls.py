@@ -17,7 +17,9 @@ from sparsepath.data.paper_sets import available, load
 from sparsepath.data.synthetic import two_normals
 from sparsepath.data.threads import Threads
 from sparsepath.rls.criteria.table import CLASSES
-from sparsepath.rls.paths import Task, make_design, run
+from sparsepath.rls.driver import run
+from sparsepath.rls.models import make_design
+from sparsepath.rls.task import Task
 
 sys.path.insert(0, str(__import__("pathlib").Path(__file__).resolve().parent.parent / "tests"))
 from slow_twins import rls as twin

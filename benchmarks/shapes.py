@@ -21,9 +21,11 @@ from sklearn.model_selection import KFold
 from measure import PAGES, table, write_page
 from sparsepath import SparseRLSClassifier, SparseRLSRegressor
 from sparsepath.data.threads import Threads
+from sparsepath.rls.driver import run
 from sparsepath.rls.forms import seconds as model_seconds
 from sparsepath.rls.many import forward_searches
-from sparsepath.rls.paths import Task, make_design, run
+from sparsepath.rls.models import make_design
+from sparsepath.rls.task import Task
 
 SHAPES = (
     (300, 30, 20),

@@ -30,7 +30,6 @@ LAYERS = [
     ["export"],
     ["running"],
     ["judging"],
-    ["watching"],
     ["path"],
     ["predictors"],
     ["formula"],

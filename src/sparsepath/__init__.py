@@ -64,6 +64,7 @@ if TYPE_CHECKING:
         SparseRankRLS,
         SparseRLSClassifier,
         SparseRLSRegressor,
+        rls_path,
         rls_state,
     )
     from sparsepath.saved import SavedModel, load_model
@@ -120,6 +121,7 @@ _HOMES = {
     "mutual_information": "information",
     "open": "data.sources",
     "permutation_null": "judging",
+    "rls_path": "rls",
     "rls_state": "rls",
     "stability": "judging",
 }
@@ -175,6 +177,7 @@ __all__ = [
     "mutual_information",
     "open",
     "permutation_null",
+    "rls_path",
     "rls_state",
     "stability",
 ]

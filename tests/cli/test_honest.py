@@ -265,4 +265,4 @@ def test_the_demo_leads_with_the_honest_error(run: Run, tmp_path: Path, monkeypa
     assert run("demo").code == 0
     page = Path("demo-result/index.html").read_text(encoding="utf-8")
     assert "on new data (90 % interval" in page
-    assert '<th class="number">honest</th>' in page
+    assert '"validation": "10-fold"' in page

@@ -124,12 +124,11 @@ class Outline(HTMLParser):
         super().__init__()
         self.open: list[str] = []
         self.sources: list[str] = []
-        self.rows = 0
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.sources += [value or "" for key, value in attrs if key in ("src", "href")]
-        self.rows += tag == "tr"
-        if tag not in ("meta", "img"):
+        named = [value or "" for key, value in attrs if key in ("src", "href")]
+        self.sources += [value for value in named if not value.startswith("#")]
+        if tag not in ("meta", "img", "input"):
             self.open.append(tag)
 
     def handle_endtag(self, tag: str) -> None:
@@ -149,10 +148,8 @@ def test_demo_writes_plots_and_a_page(run: Run, tmp_path: Path, monkeypatch) -> 
     outline = Outline()
     outline.feed(text)
     assert outline.open == []
-    assert outline.rows == 1 + 11
-    assert len(outline.sources) == 2
-    assert all(source.startswith("data:image/svg+xml;base64,") for source in outline.sources)
-    assert not re.search(r"https?://", text)
+    assert outline.sources == []
+    assert set(re.findall(r"https?://[^\"]*", text)) == {"http://www.w3.org/2000/svg"}, "a name"
     [command] = re.findall(r"Next, try: sparsepath (.*)", done.out)
     assert run(*command.split()).code == 0
 
@@ -164,5 +161,5 @@ def test_the_page_escapes_names(tmp_path: Path, run: Run, monkeypatch) -> None:
     monkeypatch.setattr(demo, "diabetes", lambda: changed)
     assert run("demo", "--out", tmp_path / "a&b").code == 0
     text = (tmp_path / "a&b" / "index.html").read_text(encoding="utf-8")
-    assert "<script>" not in text
-    assert "&lt;script&gt;alert(1)" in text
+    assert text.count("<script") == 3, "its own"
+    assert "u003cscript>alert(1)" in text

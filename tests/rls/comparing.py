@@ -19,8 +19,10 @@ from sparsepath.data.blocks import DenseBlock
 from sparsepath.data.threads import Threads
 from sparsepath.rls.criteria.table import CLASSES, QUERIES
 from sparsepath.rls.design import Design
-from sparsepath.rls.paths import Task, make_design, run
-from sparsepath.rls.search import Trail
+from sparsepath.rls.driver import run
+from sparsepath.rls.models import make_design
+from sparsepath.rls.task import Task
+from sparsepath.rls.trail import SearchTrail
 
 RTOL = 1e-9
 ATOL = 1e-13  # of the empty model's error: what rounding leaves of an error that vanishes
@@ -70,14 +72,14 @@ def design_of(
     return Design(blocks, weights, Threads(threads), **options)
 
 
-def search(design: Design, Y: Any, alpha: float, size: int, **options: Any) -> Trail:
+def search(design: Design, Y: Any, alpha: float, size: int, **options: Any) -> SearchTrail:
     """Run a search over all features but the forbidden ones; one that never ends is an error."""
     forbidden = options.pop("forbidden", ())
     about = {name: options.pop(name) for name in ("watch", "checkpoint") if name in options}
     watch = about.pop("watch", None)
     candidates = tuple(i for i in range(design.n_features) if i not in forbidden)
 
-    def limited(trail: Trail) -> object:
+    def limited(trail: SearchTrail) -> object:
         last = [(move.action, move.feature, move.error) for move in trail.moves[-8:]]
         assert len(trail.moves) <= 50 * design.n_features, f"no end in sight: {last}"
         return watch is not None and watch(trail)
@@ -134,7 +136,9 @@ def judge_of(case: Case, loss: str = "squared", **options: Any) -> Judge:
     return Judge(case.X, case.Y, case.alpha, loss, sw=case.sw, **options)
 
 
-def check_steps(trail: Trail, judge: Judge, rtol: float = RTOL, se_rtol: float = 1e-7) -> None:
+def check_steps(
+    trail: SearchTrail, judge: Judge, rtol: float = RTOL, se_rtol: float = 1e-7
+) -> None:
     """Errors, standard errors and coefficients of every size are those of refits."""
     atol = ATOL * judge.empty
     for size, step in trail.steps.items():
@@ -177,7 +181,7 @@ def check_choice(
     assert judge.settles(taken, best[1]), f"{taken} taken for {best[1]}, whose squares are less"
 
 
-def check_forward(trail: Trail, judge: Judge, size: int) -> None:
+def check_forward(trail: SearchTrail, judge: Judge, size: int) -> None:
     """A forward path: every step the best addition there is."""
     check_steps(trail, judge)
     before: tuple[int, ...] = tuple(trail.start)
@@ -203,7 +207,7 @@ def check_forward(trail: Trail, judge: Judge, size: int) -> None:
 class Replay:
     """The moves of a trail, made again one by one; every error is held against a refit."""
 
-    def __init__(self, trail: Trail, judge: Judge, rtol: float = RTOL) -> None:
+    def __init__(self, trail: SearchTrail, judge: Judge, rtol: float = RTOL) -> None:
         self.moves = list(trail.moves)
         self.subset: tuple[int, ...] = tuple(trail.start)
         self.judge, self.rtol = judge, rtol
@@ -228,7 +232,7 @@ class Replay:
         return self.subset
 
 
-def check_best_kept(trail: Trail, replay: Replay) -> None:
+def check_best_kept(trail: SearchTrail, replay: Replay) -> None:
     """Every size that was met has a step, with the least error met at that size."""
     assert not replay.moves
     assert set(trail.steps) == set(replay.best)
@@ -238,7 +242,7 @@ def check_best_kept(trail: Trail, replay: Replay) -> None:
 
 
 def check_floating(
-    trail: Trail, judge: Judge, size: int, epsilon: float | None = None, rtol: float = RTOL
+    trail: SearchTrail, judge: Judge, size: int, epsilon: float | None = None, rtol: float = RTOL
 ) -> int:
     """Algorithm 1 of paper 002, decision by decision; return the number of removals.
 
@@ -293,7 +297,7 @@ def check_floating(
     return n_drops
 
 
-def check_backward(trail: Trail, judge: Judge, size: int, rtol: float = RTOL) -> None:
+def check_backward(trail: SearchTrail, judge: Judge, size: int, rtol: float = RTOL) -> None:
     """From all that may be chosen down to ``size``, each time without the one missed least."""
     check_steps(trail, judge, rtol)
     assert set(trail.start) == set(judge.eligible) | set(judge.forced)
@@ -310,7 +314,7 @@ def check_backward(trail: Trail, judge: Judge, size: int, rtol: float = RTOL) ->
     check_best_kept(trail, replay)
 
 
-def check_swaps(trail: Trail, judge: Judge, size: int, rtol: float = RTOL) -> int:
+def check_swaps(trail: SearchTrail, judge: Judge, size: int, rtol: float = RTOL) -> int:
     """Forward, with the best exchange after each addition while it helps; number of exchanges."""
     check_steps(trail, judge, rtol)
     replay = Replay(trail, judge, rtol)
@@ -349,7 +353,7 @@ def check_swaps(trail: Trail, judge: Judge, size: int, rtol: float = RTOL) -> in
     return n_swaps
 
 
-def same_steps(one: Trail, other: Trail, rtol: float = RTOL, atol: float = 0.0) -> None:
+def same_steps(one: SearchTrail, other: SearchTrail, rtol: float = RTOL, atol: float = 0.0) -> None:
     """Two trails with equal sets and, to rounding, equal errors and models."""
     assert subsets(one) == subsets(other)
     for k, step in one.steps.items():
@@ -358,5 +362,5 @@ def same_steps(one: Trail, other: Trail, rtol: float = RTOL, atol: float = 0.0) 
         assert_allclose(again.error_se, step.error_se, rtol=1e-6, atol=atol + 1e-7 * step.error)
 
 
-def subsets(trail: Trail) -> dict[int, tuple[int, ...]]:
+def subsets(trail: SearchTrail) -> dict[int, tuple[int, ...]]:
     return {k: step.subset for k, step in sorted(trail.steps.items())}

@@ -12,7 +12,8 @@ from rls.comparing import correlated, design_of, examples
 from sparsepath import InputError, PathWarning, SparseRLSRegressor
 from sparsepath.rls import PastOneSE, Patience, Tolerance
 from sparsepath.rls.constraints import Constraints
-from sparsepath.rls.paths import Task, run
+from sparsepath.rls.driver import run
+from sparsepath.rls.task import Task
 from sparsepath.rls.update import Costs
 
 SEARCHES = ("forward", "floating", "backward", "swap")

@@ -27,11 +27,13 @@ from slow_twins import rls as twin
 from sparsepath import InputError, SparseRankRLS, SparseRLSClassifier
 from sparsepath.data.threads import Threads
 from sparsepath.rls.criteria.table import CLASSES
+from sparsepath.rls.driver import run
 from sparsepath.rls.leave_one_out.additions import CacheFinder, EveryFinder
 from sparsepath.rls.leave_one_out.block import Rows
 from sparsepath.rls.leave_one_out.model import State
+from sparsepath.rls.models import make_design
 from sparsepath.rls.pairs.queries import Order
-from sparsepath.rls.paths import Task, make_design, run
+from sparsepath.rls.task import Task
 from sparsepath.rls.update import Update
 
 CHECKS = {

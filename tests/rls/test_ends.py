@@ -19,7 +19,8 @@ from sparsepath import (
 from sparsepath.path import LONGEST_PATH
 from sparsepath.rls import MaxT, PastOneSE, Patience, TimeLimit, Tolerance
 from sparsepath.rls.constraints import Constraints
-from sparsepath.rls.search import Trail, with_swaps
+from sparsepath.rls.search import with_swaps
+from sparsepath.rls.trail import SearchTrail
 from sparsepath.rls.update import Update
 
 SEARCHES = ("forward", "floating", "backward", "swap")
@@ -96,7 +97,7 @@ def test_no_set_is_met_twice_by_exchanges():
     def watch(trail):
         assert len(trail.moves) < 60, "no end in sight"
 
-    model, trail = Restless(), Trail(watch)
+    model, trail = Restless(), SearchTrail(watch)
     trail.begin(model)
     with_swaps(model, trail, Constraints(range(4), np.zeros(4, bool), most=2))
     whole = [after for update, _, after in trail.history() if update.action == "add"]

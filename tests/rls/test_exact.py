@@ -436,13 +436,14 @@ def test_the_bounds_spare_most_evaluations():
     from sparsepath.rls.criteria.residuals import SQUARED
     from sparsepath.rls.leave_one_out.additions import BoundFinder
     from sparsepath.rls.leave_one_out.model import State
-    from sparsepath.rls.search import Trail, forward
+    from sparsepath.rls.search import forward
+    from sparsepath.rls.trail import SearchTrail
 
     case = make("tall", m=400, n=150, seed=3)
     for form in ("gram", "pass"):
         finder = BoundFinder(form)
         state = State(design_of(case.X), case.Y, 1.0, SQUARED, finder)
-        forward(state, Trail(), Constraints(range(150), state.design.constant, most=10))
+        forward(state, SearchTrail(), Constraints(range(150), state.design.constant, most=10))
         assert 10 <= finder.evaluated < 600  # of 1455
 
 

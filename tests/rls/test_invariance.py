@@ -31,7 +31,8 @@ from sparsepath.data.blocks import SparseBlock, row_blocks
 from sparsepath.data.threads import Threads
 from sparsepath.rls.criteria.table import CLASSES
 from sparsepath.rls.design import Design
-from sparsepath.rls.paths import Task, run
+from sparsepath.rls.driver import run
+from sparsepath.rls.task import Task
 
 SEARCHES = ("forward", "floating", "backward", "swap")
 KINDS = ("tall", "wide", "targets", "scaled", "offset", "sparse", "collinear")

@@ -14,7 +14,7 @@ from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
 from sparsepath.rls.leave_one_out.whole import whole_search
 from sparsepath.rls.many import forward_searches
-from sparsepath.rls.search import Trail
+from sparsepath.rls.trail import SearchTrail
 
 
 def by_bounds(monkeypatch):
@@ -138,7 +138,7 @@ def test_whole_searches_against_refits(case, how):
     if how == "by products":
         options["data"] = raw_columns(design), products_of(design)
     found = whole_search(design, case.Y, case.alpha, size, ~design.constant, **options)
-    trail = Trail()
+    trail = SearchTrail()
     trail.take(found, "max_features")
     check_forward(trail, judge_of(case), size)
 

@@ -29,7 +29,8 @@ from sparsepath.rls.criteria.residuals import SQUARED
 from sparsepath.rls.criteria.table import CLASSES
 from sparsepath.rls.leave_one_out.additions import BoundFinder, EveryFinder
 from sparsepath.rls.leave_one_out.model import State, Update
-from sparsepath.rls.paths import Task, make_model
+from sparsepath.rls.models import make_model
+from sparsepath.rls.task import Task
 
 KINDS = ("tall", "wide", "duplicate", "constant", "collinear", "targets", "ties", "sparse")
 

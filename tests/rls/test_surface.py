@@ -76,7 +76,7 @@ def test_one_gram_matrix_serves_all_penalties(data, monkeypatch):
             made.append(1)
             super().__init__(*given)
 
-    monkeypatch.setattr("sparsepath.rls.paths.SplitSums", Counted)
+    monkeypatch.setattr("sparsepath.rls.models.SplitSums", Counted)
     SparseRLSRegressor(3, alpha=ALPHAS, cv=3).fit(X, y)
     assert len(made) == 1
 

@@ -347,6 +347,31 @@ def export(
 
 @app.command()
 @_stoppable()
+def report(
+    path: Annotated[Path, typer.Argument(metavar="PATH", help="path.json of sparsepath select.")],
+    size: Annotated[str | None, typer.Option(metavar="K", help=_SIZE)] = None,
+    out: Annotated[Path, typer.Option(metavar="FILE", help="The page.")] = Path("index.html"),
+) -> None:
+    """Write the page of a path: sizes, errors and features, to explore in a browser."""
+    from sparsepath.cli import results
+    from sparsepath.files import replacing
+    from sparsepath.path import SelectionPath
+    from sparsepath.report import page, summary, told
+
+    results.refuse_inputs([path], [out])
+    found = SelectionPath.load(path)
+    rule: Any = "one_se" if size is None else options.whole("--size", size)
+    chosen = found.choose(rule)
+    made = summary(
+        found, title=f"Which few features: {path}", answer=told(found, chosen), chosen=chosen
+    )
+    with replacing(out) as stream:
+        stream.write(page(made))
+    print(f"Written: {out}")
+
+
+@app.command()
+@_stoppable()
 def plan(
     data: Annotated[
         Path,

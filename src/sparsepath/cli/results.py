@@ -5,6 +5,8 @@ import io
 import json
 import math
 import os
+import shlex
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -23,6 +25,7 @@ FILES = {
     "path.png": "which features at which size",
     "curve.png": "error against number of features",
     "honest.json": "error on new data, shuffled targets, stability",
+    "index.html": "all of it on one page, to open in a browser",
     "model.json": "the fitted model, for sparsepath predict and export",
 }
 MODEL = "model.json"
@@ -30,7 +33,6 @@ PICKLED = "model.joblib"
 CHECKSUM = "model_sha256"  # in the data of a path: of the model file beside it
 MORE_FILES = {
     PICKLED: "the fitted estimator, for Python; a pickle",
-    "index.html": "all of it on one page, to open in a browser",
     "diabetes.csv": "the data",
 }
 SCHEMA = {"schema": "sparsepath/selection", "schema_version": 1}
@@ -71,8 +73,11 @@ def write_results(
     path = outcome.path
     model = SavedModel.of(outcome.model).to_bytes()
     path = path.replaced(data={**path.data, CHECKSUM: hashlib.sha256(model).hexdigest()})
-    names = list(FILES)
-    names[1:1] = more or {}
+    more = dict(more or {})
+    if "index.html" not in more:
+        more["index.html"] = page_of(outcome).encode()
+    names = [name for name in (*FILES, *more) if name != MODEL]
+    names = [*dict.fromkeys(names), MODEL]
     with replacing_together(folder, names) as stage:
         path.save(stage / "path.json")
         frame = path.to_frame("pyarrow")
@@ -84,9 +89,9 @@ def write_results(
             "honest.json": json.dumps(judged(outcome), allow_nan=False).encode(),
             MODEL: model,
         }
-        for name, content in {**made, **(more or {})}.items():
+        for name, content in {**made, **more}.items():
             (stage / name).write_bytes(content)
-    return {name: folder / name for name in (*FILES, *(more or {}))}
+    return {name: folder / name for name in names}
 
 
 def picture(
@@ -99,6 +104,34 @@ def picture(
     stream = io.BytesIO()
     figure.savefig(stream, format=form, dpi=150)
     return stream.getvalue()
+
+
+def page_of(outcome: Outcome, **more: str) -> str:
+    """The result as a page to explore."""
+    from sparsepath.cli.show import heading, sentences
+    from sparsepath.report import page, summary
+
+    *about, error = heading(outcome)
+    return page(
+        summary(
+            outcome.path,
+            title=f"Which few features of {Path(outcome.table.source).name}",
+            answer=sentences(outcome),
+            about=[*about, error],
+            notes=[*outcome.said, *outcome.notes],
+            chosen=outcome.size,
+            model=outcome.model,
+            stability=outcome.stability,
+            command=_command(),
+        ),
+        **more,
+    )
+
+
+def _command() -> str:
+    """What was typed, if this is the program and no other that uses it."""
+    is_program = Path(sys.argv[0]).stem in ("sparsepath", "__main__")
+    return shlex.join(["sparsepath", *sys.argv[1:]]) if is_program else ""
 
 
 def pickled(model: Any) -> bytes:

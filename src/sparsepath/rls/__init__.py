@@ -4,6 +4,7 @@ from sparsepath.rls.criteria.losses import ResidualLoss
 from sparsepath.rls.criteria.residuals import Huber, LogCosh
 from sparsepath.rls.estimators import SparseRLSClassifier, SparseRLSRegressor
 from sparsepath.rls.kernels import SparseKernelRLSClassifier, SparseKernelRLSRegressor
+from sparsepath.rls.paths import rls_path
 from sparsepath.rls.ranking import SparseRankRLS
 from sparsepath.rls.shortcuts import RLSState, rls_state
 from sparsepath.rls.stopping import MaxT, PastOneSE, Patience, TimeLimit, Tolerance
@@ -27,5 +28,6 @@ __all__ = [
     "TimeLimit",
     "Tolerance",
     "Update",
+    "rls_path",
     "rls_state",
 ]

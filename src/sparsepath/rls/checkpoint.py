@@ -6,7 +6,7 @@ from typing import Any
 
 from sparsepath.errors import FileError, warn_user
 from sparsepath.files import replacing
-from sparsepath.rls.search import Trail
+from sparsepath.rls.trail import SearchTrail
 from sparsepath.steps import Move
 
 SECONDS = 2.0  # between two writings
@@ -55,12 +55,12 @@ class Checkpoint:
         self._known = len(moves)
         return moves
 
-    def write(self, trail: Trail, now: bool = False) -> None:
+    def write(self, trail: SearchTrail, now: bool = False) -> None:
         """Write the moves so far, unless that was done a moment ago or the file has more.
 
         A search does not end because its checkpoint cannot be written any more: there is a warning.
         """
-        elapsed = trail.seconds()
+        elapsed = trail.seconds
         if len(trail.moves) < self._known or not (now or elapsed - self._written >= SECONDS):
             return
         self._written = elapsed

@@ -22,11 +22,13 @@ from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
 from sparsepath.rls.criteria.residuals import SQUARED
 from sparsepath.rls.design import Design
+from sparsepath.rls.driver import run
 from sparsepath.rls.forms import Shape, default_memory, form_for
 from sparsepath.rls.leave_one_out.additions import COLUMNS_PER_STEP
 from sparsepath.rls.leave_one_out.carried import columns_of
 from sparsepath.rls.leave_one_out.whole import Whole, whole_search
-from sparsepath.rls.paths import Task, make_design, run
+from sparsepath.rls.models import make_design
+from sparsepath.rls.task import Task
 
 WHOLE_NUMBERS = 1 << 22  # numbers in X up to which a problem is searched as a whole, by one thread
 MANY_NUMBERS = 1 << 25  # numbers times steps, in all, from which the loops are compiled if need be

@@ -14,13 +14,14 @@ from sparsepath.data.blocks import Floats
 from sparsepath.data.door import check_features, check_target, check_weights, refuse_constant
 from sparsepath.errors import InputError, warn_user
 from sparsepath.path import SelectionPath
+from sparsepath.rls.asking import Asked
 from sparsepath.rls.base import SparseRLS
 from sparsepath.rls.criteria.losses import NO_DECISION
 from sparsepath.rls.criteria.table import QUERIES
 from sparsepath.rls.design import Design
 from sparsepath.rls.pairs.queries import Order, constant_within, standardize_within
-from sparsepath.rls.paths import Task
-from sparsepath.rls.search import Trail
+from sparsepath.rls.task import Task
+from sparsepath.rls.trail import Rule
 from sparsepath.running import Given, fitting
 
 
@@ -100,7 +101,7 @@ class SparseRankRLS(RegressorMixin, SparseRLS):
         feature_groups: ArrayLike | None = None,
         feature_costs: ArrayLike | None = None,
         budget: float | None = None,
-        stop: Callable[[Trail], str | None] | Sequence[Callable[[Trail], str | None]] = (),
+        stop: Rule | Sequence[Rule] = (),
         epsilon: float | None = None,
         pooled: bool = False,
         n_threads: int | None = None,
@@ -168,6 +169,7 @@ class SparseRankRLS(RegressorMixin, SparseRLS):
 
     def _task(
         self,
+        asked: Asked,
         X: Any,
         labels: ArrayLike,
         groups: ArrayLike | None,
@@ -183,19 +185,17 @@ class SparseRankRLS(RegressorMixin, SparseRLS):
             raise InputError("groups holds one query only; give two or more, or no groups.")
         if self.standardize and groups is not None:
             standardize_within(design, queries)
-        task = super()._task(X, labels, groups, names, design)
+        task = super()._task(asked, X, labels, groups, names, design)
         return dataclasses.replace(task, queries=queries)
-
-    def _leaves_out_singly(self, weights: Floats) -> bool:
-        return False  # a single sample has no order
 
     def _alphas(self, design: Design, Y: Floats, candidates: Sequence[int]) -> list[float]:
         if isinstance(self.alpha, str):
             raise InputError(f"alpha={self.alpha!r}; use a number or a list of numbers.")
         return super()._alphas(design, Y, candidates)
 
-    def _about(self, alpha: float, names: Sequence[str] | None) -> dict[str, Any]:
-        return {**super()._about(alpha, names), "method": "rank-rls"}
+    @property
+    def _method(self) -> str:
+        return "rank-rls"
 
     def _set_model(self, coef: Floats, intercept: Floats) -> None:
         self.coef_, self.intercept_ = coef[0], float(intercept[0])

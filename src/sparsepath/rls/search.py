@@ -1,223 +1,23 @@
 """Searches over sets of features: which change comes next, and when to stop.
 
 A search asks its model two questions, ``find_best_update`` and ``apply_update``, its constraints
-(``constraints.py``) which features may enter and leave, and tells a ``Trail`` about every change.
-The trail keeps the best set of each size, the moves and the clock, and says when to stop. What is
-fitted and how it is judged is the model's business: exact leave-one-out
+(``constraints.py``) which features may enter and leave, and tells a ``SearchTrail`` about every
+change. The trail keeps the best set of each size, the moves and the clock, and says when to stop.
+What is fitted and how it is judged is the model's business: exact leave-one-out
 (``leave_one_out/model.py``) and folds (``splits/model.py``) are searched by the same code.
 """
 
-import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
-from typing import Protocol
+from collections.abc import Callable
 
 import numpy as np
 
-from sparsepath.data.blocks import Floats
 from sparsepath.rls.constraints import Constraints
-from sparsepath.rls.leave_one_out.whole import Whole
-from sparsepath.rls.stopping import Rule, asked_before
-from sparsepath.rls.update import TIE_FLOOR, Costs, Update, limit
-from sparsepath.steps import Move, Step
+from sparsepath.rls.trail import Model, SearchTrail
+from sparsepath.rls.update import TIE_FLOOR, Update, limit
+from sparsepath.steps import Step
 
 
-class Model(Protocol):
-    """What a search needs to know of the model it changes."""
-
-    @property
-    def chosen(self) -> list[int]: ...
-    @property
-    def error(self) -> float: ...
-    @property
-    def empty_error(self) -> float: ...
-    @property
-    def costs(self) -> Costs | None: ...
-    def find_best_update(
-        self, action: str = "add", features: Iterable[int] | None = None, below: float = np.inf
-    ) -> Update | None: ...
-    def apply_update(self, update: Update) -> None: ...
-    def duplicate(self) -> "Model": ...
-    def standard_error(self) -> float: ...
-    def coef(self) -> Floats: ...
-    def intercept(self) -> Floats: ...
-    @property
-    def vanished(self) -> bool: ...
-
-
-class Trail:
-    """What a search has done so far: the best model of each size, the moves, the time.
-
-    Parameters
-    ----------
-    watch : callable, optional
-        Called with the trail after every update; a true value stops the search.
-    rules : sequence of callables
-        Asked after every whole update; the first that gives a reason stops the search.
-    admits : callable, optional
-        Whether a set may be on the path; default: every set.
-    backward : bool
-        Whether sizes go down.
-
-    Attributes
-    ----------
-    steps : dict of size to Step
-    moves : list of Move
-        Column by column.
-    updates : list of Update
-        As they were made; a group of columns is one, an exchange two.
-    errors : list of float
-        The criterion where the search set out and after every whole update: after an exchange,
-        not in the middle of it.
-    start : tuple of int
-        The features the model began with: those that are forced, or all if it goes backward.
-    size : int
-        The size of the model now.
-    first_error : float
-        The criterion of the start.
-    passed : Step or None
-        The last model that may not be on the path, as long as none was met that may.
-    stopped : str
-        Why the search ended.
-    form : str
-        In which form the search was run, and why.
-    """
-
-    def __init__(
-        self,
-        watch: Callable[["Trail"], object] | None = None,
-        rules: Sequence[Rule] = (),
-        admits: Callable[[Sequence[int]], bool] | None = None,
-        backward: bool = False,
-    ) -> None:
-        self.steps: dict[int, Step] = {}
-        self.moves: list[Move] = []
-        self.updates: list[Update] = []
-        self.errors: list[float] = []
-        self.start: tuple[int, ...] = ()
-        self.stopped = ""
-        self.form = ""
-        self.size = 0
-        self.first_error = np.inf
-        self.passed: Step | None = None
-        self.backward = backward
-        self._chosen: list[int] = []
-        self._watch = watch
-        self._rules = rules
-        self._admits = admits
-        self._started = time.perf_counter()
-
-    def seconds(self) -> float:
-        """Time since the search began, that of an earlier run included."""
-        return time.perf_counter() - self._started
-
-    def begin(self, model: Model) -> None:
-        """Record the model that the search begins with."""
-        self.start, self.first_error = tuple(model.chosen), model.error
-        self._chosen = list(model.chosen)
-        self._record(model)
-
-    def set_out(self, model: Model) -> None:
-        """From here on the search decides, and rules count."""
-        self.errors = [model.error] if self.steps else []
-
-    def note(
-        self, model: Model, update: Update, *, seconds: float | None = None, whole: bool = True
-    ) -> bool:
-        """Record where the model is after an update; return whether the search should stop.
-
-        ``whole`` is false in the middle of an exchange and while a start set is put together: then
-        no rule is asked. ``seconds`` are those of an earlier run that made the same update.
-        """
-        seconds = self._clock(seconds)
-        now, before = set(model.chosen), set(self._chosen)
-        moves = [Move("drop", i, model.error, seconds) for i in self._chosen if i not in now]
-        moves += [Move("add", i, model.error, seconds) for i in model.chosen if i not in before]
-        self.moves += moves
-        self.updates.append(Update(update.action, update.feature, model.error, len(moves)))
-        self._chosen = list(model.chosen)
-        self._record(model)
-        if whole and self.steps:
-            self.errors.append(model.error)
-        return self._ended(whole)
-
-    def _clock(self, seconds: float | None) -> float:
-        """The time of an update: now, or that of an earlier run."""
-        if seconds is None:
-            return self.seconds()
-        self._started = min(self._started, time.perf_counter() - seconds)
-        return seconds
-
-    def _ended(self, whole: bool) -> bool:
-        """Tell the watcher of an update and, if it is a whole one, the rules; whether to stop."""
-        asked = whole and bool(self.steps)
-        if self._watch is not None and self._watch(self):
-            self.stopped = "asked to"
-        elif asked:
-            self.stopped = next(filter(None, (rule(self) for rule in self._rules)), "")
-        else:
-            self.stopped = ""
-        return bool(self.stopped)
-
-    def _record(self, model: Model) -> None:
-        """Keep the model if it is the best of its size and may be on the path."""
-        self.size = size = len(model.chosen)
-        may = self._admits is None or self._admits(model.chosen)
-        known = self.steps.get(size)
-        if not may and self.steps:
-            return
-        if known is None or limit(model.error, model.empty_error) < known.error:
-            step = Step(
-                tuple(model.chosen),
-                model.error,
-                model.standard_error(),
-                model.coef(),
-                model.intercept(),
-            )
-            if may:
-                self.steps[size], self.passed = step, None
-            else:
-                self.passed = step
-
-    def take(self, found: Whole, ended: str, earlier: Sequence[Move] = ()) -> None:
-        """Record a path that was found all at once, and tell of it step by step.
-
-        ``ended`` is why it ended where it does; ``earlier`` are moves of a run before this one.
-        """
-        subset, errors, errors_se = (
-            of.tolist() for of in (found.subset, found.errors, found.errors_se)
-        )
-        self.first_error = errors[0]
-        for k, error in enumerate(errors):
-            coef, intercept = found.coef[k, :k], found.intercept[k]
-            self.steps[k] = Step(tuple(subset[:k]), error, errors_se[k], coef, intercept)
-            self.errors.append(error)
-            self.size, self._chosen = k, subset[:k]
-            if k:
-                seconds = self._clock(earlier[k - 1].seconds if k <= len(earlier) else None)
-                self.moves.append(Move("add", subset[k - 1], error, seconds))
-                self.updates.append(Update("add", subset[k - 1], error, 1))
-                if self._ended(whole=True):
-                    return
-        self.stopped = ended
-        if found.vanished and ended != "max_features":
-            self.stopped = "residuals vanished" if errors[0] > 0 else "target vanished"
-
-    def refuses(self, model: Model, update: Update, candidates: Sequence[int]) -> bool:
-        """Whether a rule ends the search before this addition."""
-        said = (asked_before(rule, self, model, update, candidates) for rule in self._rules)
-        self.stopped = next(filter(None, said), "")
-        return bool(self.stopped)
-
-    def history(self) -> Iterator[tuple[Update, frozenset[int], frozenset[int]]]:
-        """Every update, with the columns before and after it."""
-        after, moves = frozenset(self.start), iter(self.moves)
-        for update in self.updates:
-            before, after = after, after ^ {m.feature for m in islice(moves, update.count)}
-            yield update, before, after
-
-
-def forward(model: Model, trail: Trail, sets: Constraints) -> None:
+def forward(model: Model, trail: SearchTrail, sets: Constraints) -> None:
     """Add the best feature until the model has as many as it may have (paper 000, Algorithm 3)."""
     while len(model.chosen) < sets.most:
         update = _addition(model, trail, sets)
@@ -230,7 +30,7 @@ def forward(model: Model, trail: Trail, sets: Constraints) -> None:
 
 
 def floating(
-    model: Model, trail: Trail, sets: Constraints, *, epsilon: float | None = None
+    model: Model, trail: SearchTrail, sets: Constraints, *, epsilon: float | None = None
 ) -> None:
     """Add the best feature, then drop while that costs less than half of what the step gained.
 
@@ -274,7 +74,9 @@ def floating(
 Units = frozenset[int]
 
 
-def _so_far(trail: Trail, sets: Constraints) -> tuple[dict[int, float], set[tuple[Units, Units]]]:
+def _so_far(
+    trail: SearchTrail, sets: Constraints
+) -> tuple[dict[int, float], set[tuple[Units, Units]]]:
     """From the updates so far: what the last addition to each size gained, and the removals made.
 
     A removal is not made twice from the same set, even if rounding makes it look worth while.
@@ -299,7 +101,7 @@ def _worthwhile(removal: Update, model: Model, gain: float, smaller: Step | None
     return better and (gain <= 0 or loss <= 0.5 * gain)
 
 
-def backward(model: Model, trail: Trail, sets: Constraints) -> None:
+def backward(model: Model, trail: SearchTrail, sets: Constraints) -> None:
     """Drop the feature that is missed least, from all candidates down to the forced ones.
 
     Every removal keeps to the sets that came before, so small models are as good as the larger
@@ -316,7 +118,7 @@ def backward(model: Model, trail: Trail, sets: Constraints) -> None:
     trail.stopped = "min_features"
 
 
-def with_swaps(model: Model, trail: Trail, sets: Constraints) -> None:
+def with_swaps(model: Model, trail: SearchTrail, sets: Constraints) -> None:
     """Add the best feature, then exchange one chosen for one other feature while that helps."""
     met = _met(trail, sets)
     halfway = bool(trail.updates) and trail.updates[-1].action == "drop"
@@ -337,7 +139,7 @@ def with_swaps(model: Model, trail: Trail, sets: Constraints) -> None:
             return
 
 
-def _exchange(model: Model, trail: Trail, sets: Constraints, met: set[Units]) -> bool:
+def _exchange(model: Model, trail: SearchTrail, sets: Constraints, met: set[Units]) -> bool:
     """Make the best exchange while there is one that helps; return whether to stop.
 
     It must lower the criterion by more than rounding does, and lead to a set that was not ``met``
@@ -373,7 +175,7 @@ def _exchange(model: Model, trail: Trail, sets: Constraints, met: set[Units]) ->
     return False
 
 
-def _complete(model: Model, trail: Trail, sets: Constraints, met: set[Units]) -> bool:
+def _complete(model: Model, trail: SearchTrail, sets: Constraints, met: set[Units]) -> bool:
     """Make the second half of an exchange, after the drop; return whether to stop."""
     others = sets.entering(model.chosen, but=[trail.updates[-1].feature])
     update = model.find_best_update("add", others)
@@ -384,7 +186,7 @@ def _complete(model: Model, trail: Trail, sets: Constraints, met: set[Units]) ->
     return trail.note(model, update)
 
 
-def _met(trail: Trail, sets: Constraints) -> set[Units]:
+def _met(trail: SearchTrail, sets: Constraints) -> set[Units]:
     """From the updates so far: the sets met since the last addition that was no exchange."""
     met, halfway = {sets.units(trail.start)}, False
     for update, _, after in trail.history():
@@ -394,7 +196,7 @@ def _met(trail: Trail, sets: Constraints) -> set[Units]:
     return met
 
 
-def _addition(model: Model, trail: Trail, sets: Constraints) -> Update | None:
+def _addition(model: Model, trail: SearchTrail, sets: Constraints) -> Update | None:
     """The best addition, or None with the reason noted."""
     if model.vanished:
         trail.stopped = "residuals vanished" if model.empty_error > 0 else "target vanished"

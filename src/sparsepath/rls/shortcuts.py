@@ -1,34 +1,33 @@
 """The short-cuts for searches of one's own: the best change of a set, and making it."""
 
-import copy
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
 
-from sparsepath.data.blocks import Floats
 from sparsepath.data.door import (
     check_features,
-    check_labels,
-    check_target,
     check_weights,
     column_indices,
 )
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
 from sparsepath.path import SelectionPath
-from sparsepath.rls.criteria.counts import class_targets
-from sparsepath.rls.criteria.losses import Criterion, Loss
+from sparsepath.rls.asking import penalty, targets_of
+from sparsepath.rls.criteria.losses import Loss
 from sparsepath.rls.criteria.table import CLASSES, criterion_of
 from sparsepath.rls.design import Design
-from sparsepath.rls.paths import Task, counted, finish, make_design, make_model
-from sparsepath.rls.search import Model, Trail
+from sparsepath.rls.models import counted, make_design, make_model
+from sparsepath.rls.paths import data_of, found_on
 from sparsepath.rls.splits.asked import leaves_out_singly, read_splits
+from sparsepath.rls.task import Task
+from sparsepath.rls.trail import Model, SearchTrail
 from sparsepath.rls.update import Update
 from sparsepath.rls.wrappers.wrapped import Wrapped
+from sparsepath.running import Call, Given, Run
 
 
 class RLSState(Wrapped[Model]):
@@ -42,13 +41,10 @@ class RLSState(Wrapped[Model]):
         Its exact criterion; ``standard_error()``, ``coef()`` and ``intercept()`` go with it.
     """
 
-    def __init__(
-        self, model: Model, design: Design, task: Task, y: Any, names: Any, about: dict[str, Any]
-    ) -> None:
+    def __init__(self, model: Model, design: Design, task: Task, alpha: float, run: Run) -> None:
         super().__init__(model)
-        self._design, self._task, self._y = design, task, y
-        self._names, self._about = names, about
-        self._trail = Trail()
+        self._design, self._task, self._alpha, self._run = design, task, alpha, run
+        self._trail = SearchTrail()
         self._trail.begin(model)
 
     def find_best_update(
@@ -100,18 +96,20 @@ class RLSState(Wrapped[Model]):
 
     def path(self) -> SelectionPath:
         """The best set of each size that this state has been at, as a selection path."""
-        names, about = self._names, self._about
-        return finish(self._trail, self._design, self._task, self._y, names=names, **about)
+        found = found_on(self._trail, self._task, self._alpha, self._design)
+        assert found is not None  # it began somewhere
+        return self._run.made(found, stopped="")
 
     def duplicate(self) -> Self:
         """A copy to try changes on."""
         other = super().duplicate()
-        other._trail = copy.copy(self._trail)
-        other._trail.steps, other._trail.moves = dict(self._trail.steps), list(self._trail.moves)
+        other._trail = self._trail.duplicate()
         return other
 
     def _columns(self, given: list[Any]) -> list[int]:
-        return column_indices(given, self._names, self._design.n_features, "features")
+        run = self._run
+        names = getattr(run.estimator, "feature_names_in_", None)
+        return column_indices(given, names, run.X.shape[1], "features")
 
     def _check_action(self, action: str) -> None:
         if action not in ("add", "drop"):
@@ -162,20 +160,13 @@ def rls_state(
     >>> update.feature, state.chosen
     (2, [2])
     """
+    call = Call.of(locals(), but=("X", "y", "sample_weight", "groups", "n_threads"))
     criterion = criterion_of(loss, CLASSES)
-    if not 0 <= alpha < np.inf:
-        raise InputError(f"alpha={alpha!r}; the penalty must be a finite number, zero or more.")
-    door = BaseEstimator()
-    X = check_features(door, X, reset=True)
+    alpha = penalty(alpha)
+    given = Given.of(X, y, sample_weight=sample_weight, groups=groups)
+    X = check_features(call, X, reset=True)
     weights = check_weights(sample_weight, X.shape[0])
-    Y = _coded(y, weights, criterion) if criterion.coded else check_target(y, X.shape[0])[0]
-    parameters = {
-        "alpha": alpha,
-        "loss": loss,
-        "cv": cv,
-        "fit_intercept": fit_intercept,
-        "standardize": standardize,
-    }
+    Y = targets_of(y, weights, criterion)
     with Threads(n_threads) as threads:
         design = make_design(
             X, weights, threads, fit_intercept=fit_intercept, standardize=standardize
@@ -190,21 +181,6 @@ def rls_state(
         )
         task = counted(design, Y, Task(loss=criterion, form="bounds", splits=splits))
         model = make_model(design, Y, alpha, task)
-        about = {"method": "rls-state", "parameters": parameters}
-        yield RLSState(model, design, task, y, getattr(door, "feature_names_in_", None), about)
-
-
-def _coded(y: Any, weights: Floats, loss: Criterion) -> Floats:
-    """Class labels as targets +-1."""
-    if np.ndim(y) > 1 and np.shape(y)[1] > 1:
-        raise InputError(
-            f"loss={loss.name!r} counts mistakes: give y as one class label for each sample; it "
-            f"has {np.shape(y)[1]} columns."
-        )
-    labels = check_labels(y, len(weights))
-    classes, codes = np.unique(labels, return_inverse=True)
-    counted = len(np.unique(codes[weights > 0]))
-    if counted < 2 or (len(classes) > 2 and not loss.several):
-        needed = "at least two classes" if loss.several else "two classes"
-        raise InputError(f"loss={loss.name!r} needs {needed}; y has {counted}.")
-    return class_targets(codes, len(classes))
+        data = partial(data_of, design, y)
+        run = Run(call, given, X, method="rls-state", found=lambda: None, data=data)
+        yield RLSState(model, design, task, alpha, run)

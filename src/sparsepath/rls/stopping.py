@@ -10,21 +10,16 @@ When a search goes on from a checkpoint these are asked again as the updates are
 it ends where it had ended; the clock of ``TimeLimit`` goes on from that of the earlier run.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from sparsepath.data.blocks import Floats
 from sparsepath.errors import InputError
 from sparsepath.faces.parameters import count, number
 from sparsepath.rls.design import Design
 from sparsepath.rls.significance import p_value, permutations
+from sparsepath.rls.trail import Model, Rule, SearchTrail
 from sparsepath.rls.update import Update
-
-if TYPE_CHECKING:
-    from sparsepath.rls.search import Model, Trail
-
-Rule = Callable[["Trail"], str | None]
 
 
 class StopRule:
@@ -36,12 +31,12 @@ class StopRule:
         """The rule for one search, told of its problem."""
         return self
 
-    def __call__(self, trail: "Trail") -> str | None:
+    def __call__(self, trail: SearchTrail) -> str | None:
         """Why to stop after a move; None to go on."""
         return None
 
     def before(
-        self, trail: "Trail", model: "Model", update: Update, candidates: Sequence[int]
+        self, trail: SearchTrail, model: Model, update: Update, candidates: Sequence[int]
     ) -> str | None:
         """Why to stop before this addition, the best of the candidates; None to go on."""
         return None
@@ -69,7 +64,7 @@ def begun(rule: Rule, design: Design, Y: Floats, alpha: float) -> Rule:
 
 
 def asked_before(
-    rule: Rule, trail: "Trail", model: "Model", update: Update, candidates: Sequence[int]
+    rule: Rule, trail: SearchTrail, model: Model, update: Update, candidates: Sequence[int]
 ) -> str | None:
     """What a rule says before an addition; plain functions are silent then."""
     return rule.before(trail, model, update, candidates) if isinstance(rule, StopRule) else None
@@ -90,11 +85,11 @@ class AnyOf(StopRule):
         """Both told of the problem."""
         return AnyOf(begun(self.one, design, Y, alpha), begun(self.other, design, Y, alpha))
 
-    def __call__(self, trail: "Trail") -> str | None:
+    def __call__(self, trail: SearchTrail) -> str | None:
         return self.one(trail) or self.other(trail)
 
     def before(
-        self, trail: "Trail", model: "Model", update: Update, candidates: Sequence[int]
+        self, trail: SearchTrail, model: Model, update: Update, candidates: Sequence[int]
     ) -> str | None:
         """What the first says, or else the second."""
         about = (trail, model, update, candidates)
@@ -120,11 +115,11 @@ class AllOf(StopRule):
         """Both told of the problem."""
         return AllOf(begun(self.one, design, Y, alpha), begun(self.other, design, Y, alpha))
 
-    def __call__(self, trail: "Trail") -> str | None:
+    def __call__(self, trail: SearchTrail) -> str | None:
         return None if self.judges_additions else _both(self.one(trail), self.other(trail))
 
     def before(
-        self, trail: "Trail", model: "Model", update: Update, candidates: Sequence[int]
+        self, trail: SearchTrail, model: Model, update: Update, candidates: Sequence[int]
     ) -> str | None:
         """What both say, if both say something."""
         if not self.judges_additions:
@@ -157,7 +152,7 @@ class NoMistakes(StopRule):
     size: int = 0
 
     def before(
-        self, trail: "Trail", model: "Model", update: Update, candidates: Sequence[int]
+        self, trail: SearchTrail, model: Model, update: Update, candidates: Sequence[int]
     ) -> str | None:
         """Whether the error is zero."""
         done = model.error == 0 and len(model.chosen) >= self.size
@@ -179,7 +174,7 @@ class Tolerance(StopRule):
         if not 0 <= self.fraction < 1:
             raise InputError(f"Tolerance({self.fraction!r}); give a fraction from 0 up to 1.")
 
-    def __call__(self, trail: "Trail") -> str | None:
+    def __call__(self, trail: SearchTrail) -> str | None:
         sizes = sorted(trail.steps)
         newest = sizes[0 if trail.backward else -1]
         if trail.size != newest or len(sizes) < 2:
@@ -202,7 +197,7 @@ class Patience(StopRule):
     def __post_init__(self) -> None:
         count("Patience: moves", self.moves, 1)
 
-    def __call__(self, trail: "Trail") -> str | None:
+    def __call__(self, trail: SearchTrail) -> str | None:
         errors = trail.errors
         since = len(errors) - 1 - errors.index(min(errors))
         return "patience" if since >= self.moves else None
@@ -217,7 +212,7 @@ class TimeLimit(StopRule):
     def __post_init__(self) -> None:
         number("TimeLimit: seconds", self.seconds, finite=False)
 
-    def __call__(self, trail: "Trail") -> str | None:
+    def __call__(self, trail: SearchTrail) -> str | None:
         return "time" if trail.moves and trail.moves[-1].seconds >= self.seconds else None
 
 
@@ -225,7 +220,7 @@ class TimeLimit(StopRule):
 class PastOneSE(StopRule):
     """Stop once the error has risen from its least value by one standard error."""
 
-    def __call__(self, trail: "Trail") -> str | None:
+    def __call__(self, trail: SearchTrail) -> str | None:
         least = min(trail.steps.values(), key=lambda step: step.error)
         return "one_se" if trail.moves[-1].error > least.error + least.error_se else None
 
@@ -284,7 +279,7 @@ class _MaxTest(StopRule):
     judges_additions = True
 
     def before(
-        self, trail: "Trail", model: "Model", update: Update, candidates: Sequence[int]
+        self, trail: SearchTrail, model: Model, update: Update, candidates: Sequence[int]
     ) -> str | None:
         """Why to stop: the p-value is above the level."""
         counted = self.design.n_counted

@@ -3,11 +3,12 @@
 from sparsepath.formula import Formula, Gaussian, Tanh
 from sparsepath.predictors import Frozen, Linear, Predictor
 from sparsepath.running.callbacks import Callback, CallbackSupportMixin, fitting
-from sparsepath.running.record import Given, seed_of
-from sparsepath.running.run import Found, Run
+from sparsepath.running.record import Call, Given, seed_of
+from sparsepath.running.run import Found, Run, Validate
 from sparsepath.running.trail import Stop, Trail
 
 __all__ = [
+    "Call",
     "Callback",
     "CallbackSupportMixin",
     "Formula",
@@ -21,6 +22,7 @@ __all__ = [
     "Stop",
     "Tanh",
     "Trail",
+    "Validate",
     "fitting",
     "seed_of",
 ]

@@ -87,7 +87,9 @@ def is_interrupt(error: BaseException | None) -> bool:
 
 
 def begin(estimator: Any, subtasks: int | None, X: Any, y: Any) -> Any:
-    """scikit-learn's context of a fit that begins."""
+    """scikit-learn's context of a fit that begins; None for a function."""
+    if not hasattr(estimator, "_init_callback_context"):
+        return None
     context = estimator._init_callback_context(max_subtasks=subtasks)
     context.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
     return context

@@ -1,9 +1,11 @@
 """What a path says of itself: the method, its parameters, the seed, the data."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral
 from typing import Any
+
+from sklearn.base import BaseEstimator
 
 from sparsepath.data.fingerprint import fingerprint
 
@@ -32,6 +34,24 @@ class Given:
     def of(cls, X: Any, y: Any, **more: Any) -> "Given":
         """Those that are None are left out."""
         return cls(X, y, {name: value for name, value in more.items() if value is not None})
+
+
+class Call(BaseEstimator):
+    """A call of a function that is run as a fit is; its arguments stand for parameters."""
+
+    _names: Sequence[str] = ()
+
+    @classmethod
+    def of(cls, arguments: Mapping[str, Any], but: Sequence[str]) -> "Call":
+        """The arguments of a function, ``locals()`` at its first line, but some."""
+        call = cls()
+        call._names = [name for name in arguments if name not in but]
+        call.__dict__.update({name: arguments[name] for name in call._names})
+        return call
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The arguments."""
+        return {name: getattr(self, name) for name in self._names}
 
 
 def parameters_of(estimator: Any) -> dict[str, Any]:

@@ -17,9 +17,9 @@ if it were all. Nothing below has to catch an interrupt; it has to leave what it
 """
 
 import copy
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from types import TracebackType
 from typing import Any, Self
 
@@ -32,6 +32,8 @@ from sparsepath.running.record import Given, data_of, parameters_of
 from sparsepath.running.trail import Stop, Trail
 from sparsepath.running.validation import validated
 from sparsepath.steps import Move, Step
+
+Validate = Callable[[SelectionPath], tuple[SelectionPath, Honest | None]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +54,13 @@ class Found:
         The size that the method itself means; None: the estimator's ``choose`` decides.
     stopped : str
         Why the search came to its end, if it did and says so.
+    data : dict
+        What the path is to say of its data beside their sizes and fingerprint.
+    path : SelectionPath, optional
+        The path, if it is one of several that are made already; then ``chosen`` is the size that
+        the estimator's ``choose`` comes to over all of them.
+    said : sequence of str
+        What is to be told of how the search ended, beside that it was interrupted.
     """
 
     steps: Mapping[int, Step] | Iterable[Step]
@@ -64,6 +73,10 @@ class Found:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     size: int | None = None
     stopped: str = ""
+    data: Mapping[str, Any] = field(default_factory=dict)
+    path: SelectionPath | None = None
+    chosen: int | None = None
+    said: Sequence[str] = ()
 
     @classmethod
     def on(cls, trail: Trail, **more: Any) -> "Found":
@@ -95,6 +108,11 @@ class Run:
         The most times that it will tell, if that is known.
     seed : int, optional
         The seed in use.
+    data : callable, optional
+        What a path says of the data, if the method has marked them already; see ``data_of``.
+    validate : callable, optional
+        From a whole path to the same with honest errors, and the size to use by them, for data of
+        which no parts can be given to ``fit``; default: ``validated``.
 
     Attributes
     ----------
@@ -112,11 +130,15 @@ class Run:
         found: Callable[[], Found | None],
         subtasks: int | None = None,
         seed: int | None = None,
+        data: Callable[[], Mapping[str, Any]] | None = None,
+        validate: Validate | None = None,
     ) -> None:
         self.estimator, self.given, self.X = estimator, given, X
         self.method, self.found, self.seed = method, found, seed
         self.stopped = ""
         self._subtasks = subtasks
+        self._data = partial(data_of, X, given) if data is None else data
+        self._validate = validate
         self._context: Any = None
 
     def __enter__(self) -> Self:
@@ -131,10 +153,10 @@ class Run:
     ) -> bool:
         if isinstance(error, _AskedToStopError):
             return True
-        if is_interrupt(error) and self.found() is not None:
-            self.stopped = Stop.INTERRUPTED
-            return True
-        return False
+        if not is_interrupt(error):
+            return False
+        self.stopped = Stop.INTERRUPTED
+        return self.found() is not None
 
     @property
     def watched(self) -> bool:
@@ -148,8 +170,11 @@ class Run:
             "feature_names": getattr(self.estimator, "feature_names_in_", None),
             "method": self.method,
             "seed": self.seed,
-            "data": data_of(self.X, self.given),
         }
+
+    @cached_property
+    def _known(self) -> Mapping[str, Any]:
+        return self._data()
 
     def path(self) -> SelectionPath:
         """The selection path, now that the search has ended."""
@@ -163,7 +188,13 @@ class Run:
 
     def _path(self, found: Found, *, ended: bool) -> SelectionPath:
         """The path of what was found; complete if the search came to its end by itself."""
+        if found.path is not None:
+            return found.path
         stopped = (self.stopped or found.stopped) if ended else ""
+        return self.made(found, stopped=stopped, complete=ended and not self.stopped)
+
+    def made(self, found: Found, *, stopped: str, complete: bool = True) -> SelectionPath:
+        """The path of something found: the one place where a path is made."""
         return SelectionPath(
             found.steps,
             moves=found.moves,
@@ -171,23 +202,25 @@ class Run:
             criterion=found.criterion,
             error_kind=found.error_kind,
             parameters={**parameters_of(self.estimator), **found.parameters},
-            complete=ended and not self.stopped,
+            complete=complete,
             stopped=str(stopped),
+            data={**self._known, **found.data},
             models=found.models,
             **self._about,
         )
 
-    def tell(self, name: str = "") -> bool:
+    def tell(self, name: str = "", found: Callable[[], Found | None] | None = None) -> bool:
         """Pass on the path so far; whether the search is to end here.
 
         ``name`` says what was done, for scikit-learn's callbacks; default: the number of moves.
+        ``found`` says what there is of the part of the search that is going on, if it has several.
         """
-        if not self.watched or (found := self.found()) is None:
+        if not self.watched or (so_far := (found or self.found)()) is None:
             return False
-        path = self._path(found, ended=False)
+        path = self._path(so_far, ended=False)
         stop = self.estimator.callback is not None and bool(self.estimator.callback(path))
         if listeners(self.estimator):
-            state = self._fitted(path, found, self._size(path, found))
+            state = self._fitted(path, so_far, self._size(path, so_far))
             name = name or f"{len(path.moves)} moves"
             stop |= tell_listeners(self.estimator, self._context, name, state)
         if stop:
@@ -209,13 +242,15 @@ class Run:
             state.honest_ = honest
         vars(estimator).update(vars(state))
         self._context.call_on_fit_task_end(estimator=estimator, X=self.X, y=self.given.y)
-        self.warn(path)
+        self.warn(path, found.said)
         return estimator
 
     def _validated(self, path: SelectionPath, found: Found) -> tuple[SelectionPath, Honest | None]:
         """The path with honest errors, if it is whole and they are wanted."""
-        if not path.complete:
+        if not path.complete or self.stopped:
             return path, None
+        if self._validate is not None:
+            return self._validate(path)
         rule = getattr(self.estimator, "choose", "min") if found.size is None else found.size
         given, callback = self.given, getattr(self.estimator, "callback", None)
 
@@ -224,15 +259,19 @@ class Run:
 
         return validated(self.estimator, path, rule, given.X, given.y, given.more, asked)
 
-    def warn(self, path: SelectionPath) -> None:
+    def warn(self, path: SelectionPath, said: Sequence[str] = ()) -> None:
         """Say that Ctrl-C ended the work, since the caller gets an answer all the same."""
-        if self.stopped == Stop.INTERRUPTED:
-            warn_user(f"the path ends at size {path.sizes[-1]}: it was interrupted.")
+        if self.stopped == Stop.INTERRUPTED and not said:
+            said = [f"the path ends at size {path.sizes[-1]}: it was interrupted."]
+        for text in said:
+            warn_user(text)
 
     def _size(self, path: SelectionPath, found: Found) -> int:
         """The size to use; a path that is not whole is no case for a second look at the data."""
         if found.size is not None:
             return found.size
+        if found.chosen is not None:
+            return found.chosen
         if path.complete:
             return self.estimator._settle_on(path, self.given)
         return path.settle(getattr(self.estimator, "choose", "min"))

@@ -81,11 +81,15 @@ class Trail:
 
         The first of equals stays.
         """
-        del self._moves[self._seen :]
-        self._moves += moves
         size = len(step.subset)
         better = size not in self._best or step.error < self._best[size][0].error
-        if better:
-            self._best[size] = (step, model)
-        self._seen = len(self._moves)
+        self.enter(moves, step if better else None, model)
         return better
+
+    def enter(self, moves: Iterable[Move], step: Step | None = None, model: Any = None) -> None:
+        """Write down moves and, if they led to one, the best step of its size."""
+        del self._moves[self._seen :]
+        self._moves += moves
+        if step is not None:
+            self._best[len(step.subset)] = (step, model)
+        self._seen = len(self._moves)

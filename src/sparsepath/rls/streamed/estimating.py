@@ -1,22 +1,24 @@
 """An estimator of sparse least squares fitted to data that are read in passes."""
 
-import copy
 import dataclasses
 from typing import Any
 
 import numpy as np
 
+from sparsepath.choosing import check_rule
 from sparsepath.data.sources import Source, open
 from sparsepath.errors import InputError
-from sparsepath.judging.honest import attach, told
-from sparsepath.path import CUT, SelectionPath
-from sparsepath.rls.parameters import refuse_wide, warn_still, warn_without_se
-from sparsepath.rls.paths import Task, finish, run
-from sparsepath.rls.search import Trail
+from sparsepath.judging.honest import Honest, attach, told
+from sparsepath.path import SelectionPath
+from sparsepath.rls.asking import Asked
+from sparsepath.rls.driver import run as search_for
+from sparsepath.rls.parameters import refuse_wide, warn_still
 from sparsepath.rls.streamed import fitting
 from sparsepath.rls.streamed.design import StreamDesign
 from sparsepath.rls.streamed.folds import CellSums
-from sparsepath.running import validation
+from sparsepath.rls.task import Task
+from sparsepath.rls.trail import SearchTrail
+from sparsepath.running import Given, validation
 
 
 def fit_source(
@@ -28,8 +30,10 @@ def fit_source(
         raise InputError("a source has its target: y must be None; give open(..., target=...).")
     if groups is not None:
         raise InputError("groups of samples need data in memory; leave them out, or use cv=5.")
-    estimator._check_parameters()
     loss = estimator._criterion
+    asking = Asked.of(estimator, criterion=loss)
+    asking.check()
+    check_rule(estimator.choose)
     if loss.pairs:
         raise InputError(f"loss={loss.name!r} compares pairs of samples and needs data in memory.")
     names = _names(estimator, source)
@@ -40,8 +44,7 @@ def fit_source(
         asked = estimator.validation
         if isinstance(asked, str) and asked == "auto" and not validation.BY_DEFAULT:
             asked = None
-        given = estimator.cv, asked, source, crew, coding, estimator._n_folds
-        parting = fitting.parting_of(*given)
+        parting = fitting.parting_of(estimator.cv, asked, source, crew, coding, estimator._n_folds)
         if parting.tests is not None and not loss.by_sums:
             raise InputError(
                 f"loss={loss.name!r} over folds needs data in memory; use cv='loo', or "
@@ -59,7 +62,7 @@ def fit_source(
         refuse_wide(design, names)
         if not classifier:
             estimator._one_target = len(design.y_mean) == 1
-        task = estimator._task(None, None, None, names, design)
+        task = estimator._task(asking, None, None, None, names, design)
         task = dataclasses.replace(task, splits=parting.splits)
         nothing = np.zeros((0, len(design.y_mean)))  # targets stay with their rows
         alphas = estimator._alphas(design, None, task.candidates)
@@ -67,37 +70,24 @@ def fit_source(
         if sums is not None and estimator.search != "backward":
             candidate = np.isin(np.arange(design.n_features), task.candidates)
             warn_still(candidate & sums.still(min(alphas)), names)
-        paths: dict[float, SelectionPath] = {}
-        context = estimator._init_callback_context(max_subtasks=None)
-        context.call_on_fit_task_begin(estimator=estimator, X=source, y=None)
-        for alpha in alphas:
-            about = estimator._about(alpha, names)
-            checkpoint = estimator._checkpoint(alpha, len(alphas))
-            watch = estimator._watch(context, design, task, nothing, about)
-            trail = run(design, nothing, alpha, task, watch=watch, checkpoint=checkpoint, sums=sums)
-            paths[alpha] = finish(trail, design, task, nothing, names=names, **about)
-            if trail.stopped in CUT:
-                break
-        settled = copy.copy(estimator)
-        settled._settle(dict(paths))
-        settled.honest_ = None
-        found = None
-        if asked is not None and all(path.complete for path in paths.values()):
 
-            def search(without: StreamDesign, sums: CellSums | None) -> Trail:
-                return _best(without, alphas, task, sums)
+        def search(without: StreamDesign, sums: CellSums | None) -> SearchTrail:
+            return _best(without, alphas, task, sums)
 
-            found = fitting.honest(design, parting, loss, search, settled.path_.sizes)
-    if found is not None:
-        path = attach(settled.path_, found)
-        settled.honest_ = told(found, path.settle(estimator.choose), estimator.choose)
-        settled.path_ = settled.paths_[settled.alpha_] = path
-        settled._take(settled.honest_.size)
-    estimator.__dict__.update(vars(settled))
-    if estimator.honest_ is None:
-        warn_without_se(estimator.choose, estimator.paths_, task.criterion)
-    context.call_on_fit_task_end(estimator=estimator, X=source, y=None)
-    return estimator
+        def validate(path: SelectionPath) -> tuple[SelectionPath, Honest | None]:
+            if asked is None:
+                return path, None
+            found = fitting.honest(design, parting, loss, search, path.sizes)
+            if found is None:
+                return path, None
+            judged = attach(path, found)
+            return judged, told(found, judged.settle(estimator.choose), estimator.choose)
+
+        given = Given(source, None)
+        run = estimator._searched(
+            given, source, nothing, nothing, design, task, alphas, sums, validate
+        )
+        return estimator._settled(run, task)
 
 
 def _names(estimator: Any, source: Source) -> Any:
@@ -109,8 +99,8 @@ def _names(estimator: Any, source: Source) -> Any:
     return estimator.feature_names_in_
 
 
-def _best(design: StreamDesign, alphas: Any, task: Task, sums: CellSums | None) -> Trail:
+def _best(design: StreamDesign, alphas: Any, task: Task, sums: CellSums | None) -> SearchTrail:
     """The search with every penalty; the one with the least error."""
     nothing = np.zeros((0, len(design.y_mean)))
-    trails = [run(design, nothing, alpha, task, sums=sums) for alpha in alphas]
+    trails = [search_for(design, nothing, alpha, task, sums=sums) for alpha in alphas]
     return min(trails, key=lambda trail: min(step.error for step in trail.steps.values()))

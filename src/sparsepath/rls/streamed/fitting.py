@@ -14,11 +14,11 @@ from sparsepath.data.sources import Answer, Slab, Source
 from sparsepath.errors import InputError, warn_user
 from sparsepath.judging.left_out import LeftOut
 from sparsepath.rls.criteria.losses import Loss
-from sparsepath.rls.search import Trail
 from sparsepath.rls.splits.asked import Splits, read_splits
 from sparsepath.rls.streamed.design import StreamDesign, read_design
 from sparsepath.rls.streamed.folds import CellSums, left_out_by_fold, nested
 from sparsepath.rls.streamed.moments import Cells, Coding, labels_in
+from sparsepath.rls.trail import SearchTrail
 
 GRAM_SHARE = 0.25  # part of the memory that products of all columns may take
 DEFAULT_MEMORY = 2.0**31
@@ -172,7 +172,7 @@ def honest(
     design: StreamDesign,
     parting: Parting,
     loss: Loss,
-    search: Callable[[StreamDesign, CellSums | None], Trail],
+    search: Callable[[StreamDesign, CellSums | None], SearchTrail],
     sizes: Sequence[int],
 ) -> LeftOut | None:
     """The search repeated without every fold, and its errors there; None if that cannot be had."""

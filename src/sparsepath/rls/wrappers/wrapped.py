@@ -4,7 +4,7 @@ import copy
 from typing import Generic, Self, TypeVar
 
 from sparsepath.data.blocks import Floats
-from sparsepath.rls.search import Model
+from sparsepath.rls.trail import Model
 from sparsepath.rls.update import Costs
 
 Inner = TypeVar("Inner", bound=Model)

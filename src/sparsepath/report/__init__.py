@@ -1,0 +1,6 @@
+"""Selection paths as one page to explore: a plain summary first, then the page that shows it."""
+
+from sparsepath.report.page import page
+from sparsepath.report.summary import summary, told
+
+__all__ = ["page", "summary", "told"]

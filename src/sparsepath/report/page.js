@@ -1,0 +1,266 @@
+"use strict";
+(() => {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const at = (id) => document.getElementById(id);
+  const sizes = data.sizes;
+  const errors = data.honest || data.errors;
+  const errorsSe = data.honest ? data.honest_se : data.errors_se;
+  const kind = data.honest ? "error on new data" : data.criterion;
+  let place = sizes.indexOf(data.chosen);
+
+  const make = (tag, text, attributes = {}) => {
+    const node = document.createElement(tag);
+    if (text !== undefined) node.textContent = text;
+    for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+    return node;
+  };
+  const draw = (tag, attributes, text) => {
+    const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
+    for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+    if (text !== undefined) node.textContent = text;
+    return node;
+  };
+  const brief = (value) => {
+    if (value === null || value === undefined) return "";
+    const size = Math.abs(value);
+    if (size !== 0 && (size < 1e-4 || size >= 1e9)) return value.toExponential(3);
+    return String(Number(value.toPrecision(5)));
+  };
+  const names = (places) => places.map((p) => data.features[p]).join(", ");
+
+  // The curve ----------------------------------------------------------------------------------
+  const W = 640, H = 360, LEFT = 64, RIGHT = 14, TOP = 14, BOTTOM = 42;
+  const first = sizes[0], last = Math.max(sizes[sizes.length - 1], first + 1);
+  const x = (size) => LEFT + ((size - first) / (last - first)) * (W - LEFT - RIGHT);
+  const shown = [];
+  errors.forEach((e, k) => {
+    if (e === null) return;
+    const se = errorsSe[k] || 0;
+    shown.push(e, e - se, e + se);
+  });
+  data.errors.forEach((e) => { if (e !== null) shown.push(e); });
+  const low = Math.min(...shown), high = Math.max(...shown);
+  const room = (high - low || Math.abs(high) || 1) * 0.05;
+  const y = (e) => TOP + ((high + room - e) / (high - low + 2 * room)) * (H - TOP - BOTTOM);
+
+  const line = (values) => values.map((e, k) => (e === null ? null : [x(sizes[k]), y(e)]))
+    .filter((p) => p !== null).map((p, k) => (k ? "L" : "M") + p[0].toFixed(1) + " " + p[1].toFixed(1)).join("");
+
+  function steps(from, to, count) {
+    const rough = (to - from) / count, power = 10 ** Math.floor(Math.log10(rough));
+    const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= rough);
+    const found = [];
+    for (let v = Math.ceil(from / step) * step; v <= to + step * 1e-9; v += step) found.push(v);
+    return found;
+  }
+
+  function curve() {
+    const svg = draw("svg", { viewBox: `0 0 ${W} ${H}`, role: "img", "aria-label":
+      `${kind} at sizes ${sizes[0]} to ${sizes[sizes.length - 1]}; the table of the path has the numbers` });
+    steps(low - room, high + room, 5).forEach((v) => {
+      svg.append(draw("line", { x1: LEFT, x2: W - RIGHT, y1: y(v), y2: y(v), class: "grid" }));
+      svg.append(draw("text", { x: LEFT - 8, y: y(v) + 4, "text-anchor": "end", class: "faint" }, brief(v)));
+    });
+    steps(first, last, 8).filter((v) => Number.isInteger(v)).forEach((v) => {
+      svg.append(draw("text", { x: x(v), y: H - 22, "text-anchor": "middle", class: "faint" }, v));
+    });
+    svg.append(draw("text", { x: (LEFT + W - RIGHT) / 2, y: H - 4, "text-anchor": "middle" }, "number of features"));
+    const top = [], bottom = [];
+    errors.forEach((e, k) => {
+      if (e === null || errorsSe[k] === null) return;
+      top.push(`${x(sizes[k])},${y(e + errorsSe[k])}`);
+      bottom.unshift(`${x(sizes[k])},${y(e - errorsSe[k])}`);
+    });
+    svg.append(draw("polygon", { points: [...top, ...bottom].join(" "), class: "band" }));
+    if (data.honest) svg.append(draw("path", { d: line(data.errors), class: "criterion" }));
+    svg.append(draw("path", { d: line(errors), class: "honest" }));
+    svg.append(draw("line", { id: "here", y1: TOP, y2: H - BOTTOM, class: "here" }));
+    svg.append(draw("circle", { id: "dot", r: 5, fill: "var(--accent)" }));
+    svg.addEventListener("click", (event) => {
+      const box = svg.getBoundingClientRect();
+      nearest(((event.clientX - box.left) / box.width) * W);
+    });
+    at("curve").append(svg);
+    at("legend").textContent = data.honest
+      ? `Line and band: error on new data (${data.validation}) and its standard error. Dashed: ${data.criterion}, which the search itself saw: optimistic.`
+      : `${data.criterion}: what the search itself minimised, not an error on new data.`;
+  }
+
+  function nearest(position) {
+    let best = 0;
+    sizes.forEach((size, k) => {
+      if (Math.abs(x(size) - position) < Math.abs(x(sizes[best]) - position)) best = k;
+    });
+    go(best);
+  }
+
+  // The map ------------------------------------------------------------------------------------
+  const ROW = 20, NAME = 210, CELL = Math.max(5, Math.min(26, 720 / sizes.length));
+  function map() {
+    const wanted = at("find").value.trim().toLowerCase();
+    const rows = data.features.map((name, p) => [name, p])
+      .filter(([name]) => name.toLowerCase().includes(wanted));
+    const never = data.n_features - data.features.length;
+    at("found").textContent = `${rows.length} of ${data.features.length} that are ever chosen`
+      + (never ? `; ${never.toLocaleString("en")} of ${data.n_features.toLocaleString("en")} never are` : "");
+    const height = rows.length * ROW + 24, width = NAME + sizes.length * CELL + 8;
+    const svg = draw("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img",
+      style: `width:${width}px`, "aria-label": "which of the features are in the set of each size" });
+    rows.forEach(([name, p], r) => {
+      const text = draw("text", { x: NAME - 8, y: r * ROW + 14, "text-anchor": "end" },
+        name.length > 28 ? name.slice(0, 27) + "…" : name);
+      text.append(draw("title", {}, name));
+      svg.append(text);
+      let from = null;
+      for (let k = 0; k <= sizes.length; k++) {
+        const inside = k < sizes.length && data.subsets[k].includes(p);
+        if (inside && from === null) from = k;
+        if (!inside && from !== null) {
+          svg.append(draw("rect", { x: NAME + from * CELL, y: r * ROW + 2, width: (k - from) * CELL - 1,
+            height: ROW - 4, rx: 2, class: data.subsets[place].includes(p) ? "bar in" : "bar" }));
+          from = null;
+        }
+      }
+    });
+    const every = Math.ceil(26 / CELL);
+    sizes.forEach((size, k) => {
+      if (k % every === 0) svg.append(draw("text", { x: NAME + (k + 0.5) * CELL, y: height - 6, "text-anchor": "middle", class: "faint" }, size));
+    });
+    svg.append(draw("line", { x1: NAME + (place + 0.5) * CELL, x2: NAME + (place + 0.5) * CELL, y1: 0, y2: height - 20, class: "here" }));
+    svg.addEventListener("click", (event) => {
+      const box = svg.getBoundingClientRect();
+      const k = Math.floor((((event.clientX - box.left) / box.width) * width - NAME) / CELL);
+      if (k >= 0 && k < sizes.length) go(k);
+    });
+    at("map").replaceChildren(svg);
+  }
+
+  // One size -----------------------------------------------------------------------------------
+  function table(node, head, rows) {
+    const top = make("thead"), body = make("tbody"), titles = make("tr");
+    head.forEach(([text, number]) => titles.append(make("th", text, { scope: "col", class: number ? "number" : "" })));
+    top.append(titles);
+    rows.forEach((cells) => {
+      const row = make("tr");
+      cells.forEach((cell, c) => row.append(make(c ? "td" : "th", cell, { class: head[c][1] ? "number" : "", ...(c ? {} : { scope: "row" }) })));
+      body.append(row);
+    });
+    node.replaceChildren(top, body);
+    return body;
+  }
+
+  function go(k) {
+    place = k;
+    const size = sizes[k], subset = data.subsets[k], before = k ? data.subsets[k - 1] : [];
+    at("size").value = k;
+    const chosen = size === data.chosen ? " (recommended)" : size === data.least ? " (least error)" : "";
+    at("size").setAttribute("aria-valuetext", `${size} features, ${kind} ${brief(errors[k])}${chosen}`);
+    at("size-said").textContent = `${size} of ${data.n_features.toLocaleString("en")}${chosen}`;
+    at("h-chosen").textContent = size ? `The ${size === 1 ? "feature" : size + " features"} of this size` : "No feature";
+    const told = [];
+    if (data.honest && data.honest[k] !== null) told.push(`Error on new data ${brief(data.honest[k])} (standard error ${brief(data.honest_se[k])}).`);
+    told.push(`${data.criterion[0].toUpperCase()}${data.criterion.slice(1)} ${brief(data.errors[k])}${data.honest ? ", which the search itself saw" : ""}.`);
+    at("figures").textContent = told.join(" ");
+    const added = subset.filter((p) => !before.includes(p)), gone = before.filter((p) => !subset.includes(p));
+    at("changes").textContent = k === 0 ? "" : `From the size before: ${added.length ? "in come " + names(added) : "nothing comes in"}${gone.length ? "; out go " + names(gone) : ""}.`;
+    const coef = data.coef[k], often = data.frequencies && data.frequencies[size];
+    const groups = (data.stand_ins && data.stand_ins[size]) || [];
+    const head = [["feature", false]];
+    if (coef) head.push(["coefficient", true]);
+    if (often) head.push(["chosen over halves", true], ["could be replaced by", false]);
+    head.push(["first at size", true]);
+    table(at("features"), head, subset.map((p, i) => {
+      const name = data.features[p], cells = [name];
+      if (coef) cells.push(brief(coef[i]));
+      if (often) {
+        const group = groups.find((g) => g.includes(name)) || [];
+        cells.push(often[p] === null ? "" : `${Math.round(100 * often[p])} %`, group.filter((other) => other !== name).join(", "));
+      }
+      cells.push(sizes[data.subsets.findIndex((s) => s.includes(p))]);
+      return cells;
+    }));
+    const mark = at("here"), dot = at("dot");
+    mark.setAttribute("x1", x(size)); mark.setAttribute("x2", x(size));
+    if (errors[k] !== null) { dot.setAttribute("cx", x(size)); dot.setAttribute("cy", y(errors[k])); }
+    [...at("path").tBodies[0].rows].forEach((row, r) => (r === k ? row.setAttribute("aria-current", "true") : row.removeAttribute("aria-current")));
+    map();
+  }
+
+  // The path, downloads, run, prediction ---------------------------------------------------------
+  function path() {
+    const head = [["size", true]];
+    if (data.honest) head.push(["error on new data", true], ["std. error", true]);
+    head.push([data.criterion, true], ["enters", false], ["leaves", false], ["", false]);
+    const body = table(at("path"), head, sizes.map((size, k) => {
+      const subset = data.subsets[k], before = k ? data.subsets[k - 1] : [];
+      const cells = [size];
+      if (data.honest) cells.push(brief(data.honest[k]), brief(data.honest_se[k]));
+      cells.push(brief(data.errors[k]), names(subset.filter((p) => !before.includes(p))), names(before.filter((p) => !subset.includes(p))));
+      cells.push([size === data.chosen ? "recommended" : "", size === data.least ? "least error" : ""].filter(Boolean).join(", "));
+      return cells;
+    }));
+    [...body.rows].forEach((row, k) => row.addEventListener("click", () => go(k)));
+  }
+
+  function csv() {
+    const quote = (text) => `"${String(text).replaceAll('"', '""')}"`;
+    const lines = [["size", "error", "error_se", ...(data.honest ? ["honest_error", "honest_error_se"] : []), "features"].join(",")];
+    sizes.forEach((size, k) => lines.push([size, data.errors[k], data.errors_se[k],
+      ...(data.honest ? [data.honest[k], data.honest_se[k]] : []), quote(data.subsets[k].map((p) => data.features[p]).join("; "))].join(",")));
+    return lines.join("\n") + "\n";
+  }
+
+  function downloads() {
+    const files = { "path.csv": csv, "path.json": () => JSON.stringify(data, null, 1) };
+    const called = { c: "model.c", sql: "model.sql", javascript: "model.js", python: "model.py" };
+    Object.entries(data.programs).forEach(([language, text]) => (files[called[language]] = () => text));
+    Object.entries(files).forEach(([name, content]) => {
+      const link = make("a", `Download ${name}`, { href: "#", download: name });
+      link.addEventListener("click", () => {
+        link.href = URL.createObjectURL(new Blob([content()], { type: "text/plain" }));
+      });
+      at("downloads").append(link);
+    });
+  }
+
+  function run() {
+    const said = { "Command": data.run.command, "Method": data.method, "Seed": data.run.seed, "Fingerprint of the data": data.run.fingerprint,
+      "Versions": Object.entries(data.run.versions).map(([n, v]) => `${n} ${v}`).join(", "),
+      "Parameters": Object.entries(data.run.parameters).map(([n, v]) => `${n}=${v}`).join(", ") };
+    Object.entries(said).forEach(([name, text]) => {
+      if (text !== null && text !== undefined && text !== "") at("run").append(make("dt", name), make("dd", String(text)));
+    });
+  }
+
+  function byHand() {
+    if (predict === null || predict.inputs.length === 0 || predict.inputs.length > 60) return;
+    at("by-hand").hidden = false;
+    predict.inputs.forEach((name, i) => {
+      const field = make("div");
+      field.append(make("label", name, { for: `in-${i}` }), make("input", undefined, { id: `in-${i}`, type: "number", step: "any" }));
+      at("inputs").append(field);
+    });
+    at("inputs").addEventListener("submit", (event) => event.preventDefault());
+    at("inputs").addEventListener("input", () => {
+      const row = {};
+      predict.inputs.forEach((name, i) => (row[name] = at(`in-${i}`).value === "" ? NaN : Number(at(`in-${i}`).value)));
+      try {
+        const found = predict(row);
+        at("predicted").textContent = typeof found === "number" ? brief(found) : String(found);
+      } catch {
+        at("predicted").textContent = "fill in every value";
+      }
+    });
+  }
+
+  at("size").max = sizes.length - 1;
+  at("size").addEventListener("input", () => go(Number(at("size").value)));
+  at("back").addEventListener("click", () => go(sizes.indexOf(data.chosen)));
+  at("find").addEventListener("input", map);
+  curve();
+  path();
+  downloads();
+  run();
+  byHand();
+  go(place);
+})();

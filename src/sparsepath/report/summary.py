@@ -1,0 +1,155 @@
+"""What a page shows, as plain JSON values.
+
+Schema ``sparsepath/report``, version 1:
+
+title, answer, about, notes
+    What the data are, the recommendation in plain sentences, what was searched and how.
+sizes, errors, errors_se, honest, honest_se, chosen, least
+    Per size; the honest ones are null where there are none.
+criterion, measure, validation
+    What the errors are.
+features
+    The names of the features that are ever chosen, in the order in which they enter; ``subsets``
+    are places among them. ``n_features`` counts all.
+coef
+    Per size a list of coefficients, or null: for linear models of one output, in units of the data.
+frequencies, stand_ins
+    Over halves of the data, where that was asked for.
+run
+    Versions, parameters, seed, fingerprint, the command.
+programs
+    The model in use in other languages, by name.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from sparsepath.errors import SparsepathError
+from sparsepath.path import SelectionPath
+
+SCHEMA = {"schema": "sparsepath/report", "schema_version": 1}
+LANGUAGES = {"c": "model.c", "sql": "model.sql", "javascript": "model.js", "python": "model.py"}
+LARGEST = 150_000  # characters of a program that a page carries
+
+
+def summary(
+    path: SelectionPath,
+    *,
+    title: str,
+    answer: Sequence[str],
+    about: Sequence[str] = (),
+    notes: Sequence[str] = (),
+    chosen: int | None = None,
+    model: Any = None,
+    stability: Any = None,
+    command: str = "",
+) -> dict[str, Any]:
+    """All that the page of a path shows; see the module for what is in it."""
+    chosen = path.choose("min") if chosen is None else chosen
+    ever = list(dict.fromkeys(i for subset in path.subsets for i in subset))
+    place = {feature: p for p, feature in enumerate(ever)}
+    names = path.feature_names
+    return {
+        **SCHEMA,
+        "title": title,
+        "answer": list(answer),
+        "about": list(about),
+        "notes": list(notes),
+        "method": path.method,
+        "criterion": path.criterion,
+        "error_kind": path.error_kind,
+        "validation": path.validation if path.is_validated else None,
+        "sizes": list(path.sizes),
+        "errors": _numbers(path.errors),
+        "errors_se": _numbers(path.errors_se),
+        "honest": _numbers(path.honest_errors) if path.is_validated else None,
+        "honest_se": _numbers(path.honest_errors_se) if path.is_validated else None,
+        "chosen": chosen,
+        "least": path.choose("min"),
+        "n_features": path.n_features,
+        "n_samples": path.data.get("n_samples"),
+        "features": [str(names[i]) for i in ever],
+        "subsets": [[place[i] for i in subset] for subset in path.subsets],
+        "coef": [_coefficients(path, size) for size in path.sizes],
+        "intercept": [_intercept(path, size) for size in path.sizes],
+        **_over_halves(stability, [str(names[i]) for i in ever]),
+        "run": {
+            "command": command,
+            "seed": path.seed,
+            "fingerprint": path.data.get("fingerprint"),
+            "versions": dict(path.versions),
+            "parameters": {key: _said(value) for key, value in path.parameters.items()},
+        },
+        "programs": {} if model is None else _programs(model),
+    }
+
+
+def told(path: SelectionPath, size: int) -> list[str]:
+    """The answer of a path of which nothing else is known, in plain sentences."""
+    n = path.n_features
+    use = f"{size} of {n} feature{'s' * (n != 1)}"
+    use = f"Use {use}: {', '.join(path.names(size))}." if size else f"Use none of the {n} features."
+    if path.is_validated and math.isfinite(path.honest_error(size)):
+        return [
+            f"{use} Error on new data {path.honest_error(size):.4g} (standard error "
+            f"{path.honest_error_se(size):.4g}; {path.validation}). The {path.criterion}, which "
+            f"the search itself saw, is {path.error(size):.4g}: optimistic."
+        ]
+    return [
+        f"{use} The {path.criterion} is {path.error(size):.4g}. No sample was kept from the "
+        "search: expect a larger error on new data."
+    ]
+
+
+def _coefficients(path: SelectionPath, size: int) -> list[float | None] | None:
+    coef = path.coef(size)
+    if coef is None or np.ndim(coef) != 2 or np.shape(coef)[1] != 1:
+        return None
+    return _numbers(np.asarray(coef)[:, 0])
+
+
+def _intercept(path: SelectionPath, size: int) -> float | None:
+    intercept = path.intercept(size)
+    return None if intercept is None or np.size(intercept) != 1 else float(np.ravel(intercept)[0])
+
+
+def _over_halves(stability: Any, names: Sequence[str]) -> dict[str, Any]:
+    if stability is None:
+        return {"frequencies": None, "stand_ins": None}
+    frequencies = {}
+    for size in stability.sizes:
+        often = stability.frequency(size)
+        frequencies[str(size)] = _numbers(often.get(name, 0.0) for name in names)
+    stand_ins = {
+        str(size): [[str(name) for name in group] for group in stability.stand_ins(size)]
+        for size in stability.sizes
+    }
+    return {"frequencies": frequencies, "stand_ins": stand_ins}
+
+
+def _programs(model: Any) -> dict[str, str]:
+    found = {}
+    for language in LANGUAGES:
+        try:
+            text = model.export(language)
+        except SparsepathError:  # a model that cannot be written is shown all the same
+            continue
+        if isinstance(text, str) and len(text) <= LARGEST:
+            found[language] = text
+    return found
+
+
+def _numbers(values: Any) -> list[float | None]:
+    return [float(value) if math.isfinite(value) else None for value in values]
+
+
+def _said(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _said(item) for key, item in value.items()}
+    plain = value is None or isinstance(value, str | bool | int)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    return value if plain else str(value)

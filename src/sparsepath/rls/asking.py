@@ -1,0 +1,223 @@
+"""From what a user asks to a ``Task``: parameters checked, columns found, sizes settled."""
+
+import dataclasses
+from collections.abc import Iterable
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sparsepath.choosing import is_size
+from sparsepath.data.blocks import Floats
+from sparsepath.data.door import check_labels, check_target, column_indices, some_of
+from sparsepath.errors import InputError
+from sparsepath.faces.parameters import flag, function, number, one_of
+from sparsepath.rls.constraints import parents_of
+from sparsepath.rls.criteria.counts import class_targets
+from sparsepath.rls.criteria.losses import Criterion
+from sparsepath.rls.design import Design
+from sparsepath.rls.parameters import costs_of, longest, stop_rules
+from sparsepath.rls.search import SEARCHES
+from sparsepath.rls.splits.asked import Splits, leaves_out_singly, read_splits
+from sparsepath.rls.task import Task
+from sparsepath.rls.update import Costs
+from sparsepath.rls.wrappers.groups import members_of
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """What a search is asked for, as ``SparseRLSRegressor`` names it; ``criterion`` is the loss."""
+
+    criterion: Criterion
+    max_features: Any = None
+    choose: Any = "min"
+    search: Any = "forward"
+    cv: Any = "loo"
+    forced: Any = None
+    forbidden: Any = None
+    start: Any = None
+    parents: Any = None
+    feature_groups: Any = None
+    feature_costs: Any = None
+    budget: Any = None
+    stop: Any = ()
+    epsilon: Any = None
+    pooled: Any = False
+    memory_budget: Any = None
+    fit_intercept: Any = True
+    standardize: Any = True
+    callback: Any = None
+
+    @classmethod
+    def of(cls, estimator: Any, **more: Any) -> "Asked":
+        """The parameters of an estimator, some of them replaced."""
+        names = {field.name for field in dataclasses.fields(cls)} - more.keys()
+        known = {name: getattr(estimator, name) for name in names if hasattr(estimator, name)}
+        return cls(**known, **more)
+
+    def check(self) -> None:
+        """What can be said without the data."""
+        one_of("search", self.search, SEARCHES)
+        for name in ("fit_intercept", "standardize", "pooled"):
+            flag(name, getattr(self, name))
+        if self.epsilon is not None:
+            number("epsilon", self.epsilon)
+            if self.search != "floating":
+                raise InputError(
+                    f"epsilon={self.epsilon!r} is for search='floating', and search is "
+                    f"{self.search!r}; leave it out, or use stop=Tolerance(...)."
+                )
+        if self.memory_budget is not None:
+            number("memory_budget", self.memory_budget, finite=False)
+        function("callback", self.callback)
+        stop_rules(self.stop)
+
+    def task(
+        self,
+        X: Any,
+        labels: ArrayLike,
+        groups: ArrayLike | None,
+        names: NDArray[Any] | None,
+        design: Design,
+        *,
+        classifier: bool,
+    ) -> Task:
+        """What is asked, of these data."""
+        n = design.n_features
+        forced, start, forbidden = self._columns(names, design)
+        task = Task(
+            search=self.search,
+            most=self._most(),
+            loss=self.criterion,
+            candidates=tuple(i for i in range(n) if i not in set(forbidden)),
+            forced=tuple(forced),
+            start=tuple(i for i in start if i not in set(forced)),
+            parents=parents_of(self.parents, names, n),
+            epsilon=self.epsilon,
+            groups=self._groups(n),
+            costs=self._costs(n),
+            rules=stop_rules(self.stop),
+            splits=None if design.streamed else self._splits(X, labels, groups, design, classifier),
+            pooled=self.pooled,
+            memory=self.memory_budget,
+            names=None if names is None else tuple(names),
+            wanted=int(self.choose) if is_size(self.choose) else 0,
+        )
+        return self._sized(task, design)
+
+    def _columns(
+        self, names: NDArray[Any] | None, design: Design
+    ) -> tuple[list[int], list[int], list[int]]:
+        """The columns that are forced, started from and forbidden."""
+        n = design.n_features
+
+        def named(columns: Iterable[int]) -> str:
+            return some_of(sorted(columns) if names is None else names[sorted(columns)])
+
+        forced = column_indices(self.forced, names, n, "forced")
+        start = column_indices(self.start, names, n, "start")
+        forbidden = column_indices(self.forbidden, names, n, "forbidden")
+        for what, columns in (("forced", forced), ("in the start set", start)):
+            if both := set(columns) & set(forbidden):
+                raise InputError(f"column {named(both)} is both {what} and forbidden.")
+            if constant := [i for i in columns if design.constant[i]]:
+                raise InputError(f"column {named(constant)} is constant and cannot be {what}.")
+        return forced, start, forbidden
+
+    def _most(self) -> float:
+        """The largest size that a path may have."""
+        if self.max_features is None:
+            return np.inf
+        count = self.max_features
+        if isinstance(count, bool) or not isinstance(count, Integral) or int(count) < 0:
+            raise InputError(f"max_features={count!r}; give a whole number from 0 up, or None.")
+        return int(count)
+
+    def _sized(self, task: Task, design: Design) -> Task:
+        """The task with the size to which the search goes; refused if no path can be so."""
+        sets = dataclasses.replace(task, search="backward").sets(design.constant)
+        down = task.backward
+        sets.check(task.start, task.named, down=down)
+        least = len(sets.in_order(task.forced))
+        usable = int(np.count_nonzero(~design.constant[list(task.candidates)]))
+        given = len(sets.in_order((*task.forced, *task.start)))
+        most = task.most
+        if self.max_features is None and self.budget is None and not down:
+            most = max(given, longest(task.groups))
+        self._check_choice(least, most, design.n_features)
+        if down:
+            size = least
+        elif self.max_features is None:
+            # With a sample left out there must be more samples than coefficients.
+            room = design.n_counted - 1 - int(design.fit_intercept)
+            size = int(max(given, min(usable, most, room)))
+        else:
+            size = int(min(most, usable))
+        return dataclasses.replace(task, size=size)
+
+    def _check_choice(self, least: int, most: float, n: int) -> None:
+        """Refuse a size that no path can have; one that the path then has not is another matter."""
+        if not is_size(size := self.choose) or least <= size <= min(most, n):
+            return
+        why = f"there are only {n} features"
+        if size < 0:
+            why = "sizes go from 0 up"
+        elif size < least:
+            why = f"{least} features are forced"
+        elif size > most:
+            why = f"max_features={self.max_features}"
+            if self.max_features is None:
+                why += f" goes to {most} at most, give a larger one"
+        raise InputError(f"choose={size!r} is a size that no path can have: {why}.")
+
+    def _groups(self, n: int) -> tuple[tuple[int, ...], ...]:
+        if self.feature_groups is None:
+            return ()
+        return tuple(map(tuple, members_of(self.feature_groups, n)))
+
+    def _costs(self, n: int) -> Costs | None:
+        if self.feature_costs is None and self.budget is None:
+            return None
+        budget = np.inf
+        if self.budget is not None:
+            budget = number("budget", self.budget, finite=False)
+        return Costs(costs_of(self.feature_costs, n), budget)
+
+    def _splits(
+        self,
+        X: Any,
+        labels: ArrayLike,
+        groups: ArrayLike | None,
+        design: Design,
+        classifier: bool,
+    ) -> Splits | None:
+        """The splits of ``cv``; None if samples are left out one at a time."""
+        singly = leaves_out_singly(self.criterion, design.weights, pooled=self.pooled)
+        return read_splits(self.cv, X, labels, groups, classifier=classifier, leave_one_out=singly)
+
+
+def penalty(alpha: Any) -> float:
+    """A finite number, zero or more."""
+    if isinstance(alpha, bool) or not isinstance(alpha, Real) or not 0 <= float(alpha) < np.inf:
+        raise InputError(f"alpha={alpha!r}; penalties must be finite numbers, zero or more.")
+    return float(alpha)
+
+
+def targets_of(y: Any, weights: Floats, loss: Criterion) -> Floats:
+    """Targets as a criterion needs them, m x T: numbers, or class labels as +-1."""
+    if not loss.coded:
+        return check_target(y, len(weights))[0]
+    if np.ndim(y) > 1 and np.shape(y)[1] > 1:
+        raise InputError(
+            f"loss={loss.name!r} counts mistakes: give y as one class label for each sample; it "
+            f"has {np.shape(y)[1]} columns."
+        )
+    labels = check_labels(y, len(weights))
+    classes, codes = np.unique(labels, return_inverse=True)
+    counted = len(np.unique(codes[weights > 0]))
+    if counted < 2 or (len(classes) > 2 and not loss.several):
+        needed = "at least two classes" if loss.several else "two classes"
+        raise InputError(f"loss={loss.name!r} needs {needed}; y has {counted}.")
+    return class_targets(codes, len(classes))

@@ -1,0 +1,242 @@
+"""One search, from its task to its trail: where it begins, what ends it, how it goes on later."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from sparsepath.data.blocks import Floats
+from sparsepath.errors import InputError, warn_user
+from sparsepath.rls.checkpoint import Checkpoint
+from sparsepath.rls.constraints import Constraints
+from sparsepath.rls.design import Design
+from sparsepath.rls.forms import form_for
+from sparsepath.rls.leave_one_out.elimination import Elimination
+from sparsepath.rls.leave_one_out.whole import whole_search
+from sparsepath.rls.models import make_model
+from sparsepath.rls.search import SEARCHES
+from sparsepath.rls.splits.elimination import FoldElimination
+from sparsepath.rls.splits.sums import SplitSums
+from sparsepath.rls.stopping import NoMistakes, StopRule, begun
+from sparsepath.rls.task import Task
+from sparsepath.rls.trail import Model, Rule, SearchTrail
+from sparsepath.rls.update import Update
+from sparsepath.running import Stop
+from sparsepath.steps import Move
+
+
+def run(
+    design: Design,
+    Y: Floats,
+    alpha: float,
+    task: Task,
+    *,
+    trail: SearchTrail | None = None,
+    tell: Callable[[], object] | None = None,
+    watch: Callable[[SearchTrail], object] | None = None,
+    checkpoint: str | Path | None = None,
+    sums: SplitSums | None = None,
+) -> SearchTrail:
+    """Search, and leave on the trail what was found, whenever an interrupt comes.
+
+    Parameters
+    ----------
+    design, Y, alpha, task
+        The problem: data, targets (m x T), penalty, and what is asked.
+    trail : SearchTrail, optional
+        An empty one, for a caller who wants to see it whatever happens.
+    tell, watch : callable, optional
+        Called after every update, the second with the trail; a true value ends the search.
+    checkpoint : path, optional
+        A file from which the search goes on, and in which its moves are kept.
+    sums : SplitSums, optional
+        Those of ``make_sums``, if they are known.
+    """
+    if task.search not in SEARCHES:
+        raise InputError(f"search={task.search!r}; use one of {', '.join(SEARCHES)}.")
+    trail = SearchTrail() if trail is None else trail
+    keeper, earlier = _keeper(design, Y, alpha, task, checkpoint), list[Move]()
+    if keeper is not None:
+        earlier = keeper.read()
+
+    def watch_all(trail: SearchTrail) -> object:
+        if keeper is not None:
+            keeper.write(trail)
+        if tell is not None and tell():
+            return True
+        return watch is not None and watch(trail)
+
+    sets = task.sets(design.constant)
+    trail.equip(watch_all, _rules(design, Y, alpha, task), sets.admits, task.backward)
+    plain = replace(task, form="bounds")
+    try:
+        if _at_once(design, Y, alpha, task, trail, earlier):
+            return trail
+        model = make_model(design, Y, alpha, task, sums)
+        model = _begin_below(model, sets, task, lambda: make_model(design, Y, alpha, plain, sums))
+        trail.form = getattr(model, "form", "")
+        ended = _begin(model, trail, sets, design, task)
+        if keeper is not None:
+            keeper.check(earlier, trail.start)
+        if not (ended or _make_again(model, trail, earlier, exchanges=task.search == "swap")):
+            options = {"epsilon": task.epsilon} if task.search == "floating" else {}
+            SEARCHES[task.search](model, trail, sets, **options)
+    finally:
+        if keeper is not None:
+            keeper.write(trail, now=True)
+    return trail
+
+
+def _at_once(
+    design: Design, Y: Floats, alpha: float, task: Task, trail: SearchTrail, earlier: list[Move]
+) -> bool:
+    """Search all at once, if that is a matter of milliseconds; return whether it was done."""
+    judging = any(isinstance(rule, StopRule) and rule.judges_additions for rule in task.rules)
+    bound = task.forced or task.start or task.parents or task.groups or task.costs or judging
+    plain = task.search == "forward" and task.loss.bounded and task.form == "auto"
+    if bound or not plain or design.streamed or task.splits is not None or task.queries is not None:
+        return False
+    form = form_for(
+        design, loss=task.loss, n_targets=Y.shape[1], steps=task.size, memory=task.memory
+    )
+    if not form.whole:
+        return False
+    allowed = np.zeros(design.n_features, dtype=bool)
+    allowed[list(task.candidates)] = True
+    found = whole_search(design, Y, alpha, task.size, allowed, compiled=form.loaded)
+    made = [("add", feature) for feature in found.subset[: len(earlier)].tolist()]
+    if [(move.action, move.feature) for move in earlier] != made:
+        return False
+    trail.form = str(form)
+    ended = len(found.subset) == task.size
+    trail.take(found, Stop.MAX_FEATURES if ended else Stop.NO_CANDIDATE, earlier)
+    return True
+
+
+def _keeper(
+    design: Design, Y: Floats, alpha: float, task: Task, file: str | Path | None
+) -> Checkpoint | None:
+    if file is None:
+        return None
+    problem = {
+        "data": design.name(Y),
+        "fit_intercept": design.fit_intercept,
+        "standardize": design.standardize,
+        "alpha": alpha,
+        "task": task.name(),
+    }
+    return Checkpoint(file, problem, design.n_features)
+
+
+def _begin_below(
+    model: Model, sets: Constraints, task: Task, instead: Callable[[], Model]
+) -> Model:
+    """Bring a model that only drops to where the search begins.
+
+    If columns are collinear, another kind of model finds out which have to be left out.
+    """
+    if not isinstance(model, Elimination | FoldElimination):
+        return model
+    try:
+        model.begin(sets.in_order((*task.forced, *(task.start or task.candidates))))
+    except InputError:
+        return instead()
+    return model
+
+
+def _begin(model: Model, trail: SearchTrail, sets: Constraints, design: Design, task: Task) -> bool:
+    """Bring the model to where the search begins; return whether that was the end already.
+
+    The forced features are in every model, so they come before the first step. Then come the start
+    set, whose columns are moves like others, or, going backward, all that the search begins with.
+    A column of these that is collinear with those before it is left out.
+    """
+    down, begun = task.backward, set(model.chosen)
+    tried: set[frozenset[int]] = set()
+    lost: list[int] = []
+
+    def put_in(features: Iterable[int], noted: bool) -> bool:
+        for feature in sets.in_order(features):
+            unit = sets.units([feature])
+            if unit in tried or feature in begun:
+                continue
+            tried.add(unit)
+            update = Update("add", feature, np.nan)
+            if not sets.has_parents(model.chosen, feature) or not _adds(model, update):
+                lost.append(feature)
+            elif noted and trail.note(model, update, whole=False):
+                return True
+        return False
+
+    put_in(task.forced, noted=False)
+    if lost := [i for i in task.forced if i not in model.chosen]:
+        raise InputError(
+            f"forced: column {task.named(lost)} is collinear with the other forced columns; force "
+            "fewer of them or use a larger alpha."
+        )
+    if not down:
+        trail.begin(model)
+    given = task.candidates if down and not task.start else (*task.forced, *task.start)
+    ended = put_in(given, noted=not down)
+    if lost:
+        _tell_lost(model, lost, design, task)
+    if down:
+        trail.begin(model)
+    trail.set_out(model)
+    return ended
+
+
+def _adds(model: Model, update: Update) -> bool:
+    """Make an addition, unless it is collinear with what is there; return whether it was made."""
+    before = len(model.chosen)
+    try:
+        model.apply_update(update)
+    except InputError:
+        return False
+    return len(model.chosen) > before
+
+
+def _tell_lost(model: Model, lost: list[int], design: Design, task: Task) -> None:
+    """Say which columns the search begins without, or that it cannot begin."""
+    trains = [
+        int(np.count_nonzero(design.weights[np.asarray(train)])) for train, _ in task.splits or ()
+    ]
+    room = min(trains, default=design.n_counted - 1) - int(design.fit_intercept)
+    if task.backward and len(model.chosen) >= room:
+        raise InputError(
+            f"search='backward' begins with all columns, and {len(model.chosen) + len(lost)} are "
+            f"more than the samples can tell apart, which is {room}: use a larger alpha, another "
+            "search, or start= with fewer columns."
+        )
+    what = "the search" if task.backward else "the start set"
+    warn_user(f"{what} begins without {task.named(lost)}: collinear with the columns before.")
+
+
+def _make_again(model: Model, trail: SearchTrail, earlier: list[Move], *, exchanges: bool) -> bool:
+    """Make the moves of an earlier run; return whether a rule or the watcher ends them."""
+    for move in earlier[len(trail.moves) :]:
+        if (move.feature in model.chosen) == (move.action == "add"):
+            continue  # it came or went with its group
+        update = Update(move.action, move.feature, move.error)
+        model.apply_update(update)
+        half = exchanges and move.action == "drop"
+        if trail.note(model, update, seconds=move.seconds, whole=not half):
+            return True
+    return False
+
+
+def _rules(design: Design, Y: Floats, alpha: float, task: Task) -> list[Rule]:
+    """The rules, told of the problem."""
+    judging = any(isinstance(rule, StopRule) and rule.judges_additions for rule in task.rules)
+    if judging and design.streamed:
+        raise InputError("MaxT shuffles residuals and needs data in memory; use another rule.")
+    if judging and task.backward:
+        raise InputError("MaxT judges additions, and search='backward' makes none.")
+    if judging and (task.groups or task.queries is not None):
+        raise InputError(
+            "MaxT tests single columns by their squared error over samples: use it "
+            "without feature_groups, and not for ranking."
+        )
+    rules = [begun(rule, design, Y, alpha) for rule in task.rules]
+    return [*rules, NoMistakes(task.wanted)] if task.loss.counts else rules

@@ -1,0 +1,227 @@
+"""What a search has done: the best model of each size, its moves, and when to stop.
+
+A search knows its model by the questions of ``Model``. The trail asks the rules that end a search
+(``stopping.py``): functions of the trail, which may also be asked before an addition.
+"""
+
+import copy
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Protocol, Self
+
+import numpy as np
+
+from sparsepath.data.blocks import Floats
+from sparsepath.rls.leave_one_out.whole import Whole
+from sparsepath.rls.update import Costs, Update, limit
+from sparsepath.running import Stop, Trail
+from sparsepath.steps import Move, Step
+
+
+class Model(Protocol):
+    """What a search needs to know of the model it changes."""
+
+    @property
+    def chosen(self) -> list[int]: ...
+    @property
+    def error(self) -> float: ...
+    @property
+    def empty_error(self) -> float: ...
+    @property
+    def costs(self) -> Costs | None: ...
+    def find_best_update(
+        self, action: str = "add", features: Iterable[int] | None = None, below: float = np.inf
+    ) -> Update | None: ...
+    def apply_update(self, update: Update) -> None: ...
+    def duplicate(self) -> "Model": ...
+    def standard_error(self) -> float: ...
+    def coef(self) -> Floats: ...
+    def intercept(self) -> Floats: ...
+    @property
+    def vanished(self) -> bool: ...
+
+
+class SearchTrail(Trail):
+    """What a search has done so far: the best model of each size, the moves, the time.
+
+    Parameters
+    ----------
+    watch : callable, optional
+        Called with the trail after every update; a true value stops the search.
+    rules : sequence of callables
+        Asked after every whole update; the first that gives a reason stops the search.
+    admits : callable, optional
+        Whether a set may be on the path; default: every set.
+    backward : bool
+        Whether sizes go down.
+
+    Attributes
+    ----------
+    steps : dict of size to Step
+    moves : list of Move
+        Column by column.
+    updates : list of Update
+        As they were made; a group of columns is one, an exchange two.
+    errors : list of float
+        The criterion where the search set out and after every whole update: after an exchange,
+        not in the middle of it.
+    start : tuple of int
+        The features the model began with: those that are forced, or all if it goes backward.
+    size : int
+        The size of the model now.
+    first_error : float
+        The criterion of the start.
+    passed : Step or None
+        The last model that may not be on the path, as long as none was met that may.
+    stopped : str
+        Why the search ended.
+    form : str
+        In which form the search was run, and why.
+    """
+
+    def __init__(
+        self,
+        watch: Callable[["SearchTrail"], object] | None = None,
+        rules: Sequence["Rule"] = (),
+        admits: Callable[[Sequence[int]], bool] | None = None,
+        backward: bool = False,
+    ) -> None:
+        super().__init__()
+        self.updates: list[Update] = []
+        self.errors: list[float] = []
+        self.start: tuple[int, ...] = ()
+        self.form = ""
+        self.size = 0
+        self.first_error = np.inf
+        self.passed: Step | None = None
+        self._chosen: list[int] = []
+        self.equip(watch, rules, admits, backward)
+
+    def equip(
+        self,
+        watch: Callable[["SearchTrail"], object] | None,
+        rules: Sequence["Rule"],
+        admits: Callable[[Sequence[int]], bool] | None,
+        backward: bool,
+    ) -> None:
+        """Say who is told and asked; the parameters are those of the class."""
+        self._watch, self._rules, self._admits = watch, rules, admits
+        self.backward = backward
+
+    def begin(self, model: Model) -> None:
+        """Record the model that the search begins with."""
+        self.start, self.first_error = tuple(model.chosen), model.error
+        self._chosen = list(model.chosen)
+        self._record(model, ())
+
+    def set_out(self, model: Model) -> None:
+        """From here on the search decides, and rules count."""
+        self.errors = [model.error] if self.steps else []
+
+    def note(
+        self, model: Model, update: Update, *, seconds: float | None = None, whole: bool = True
+    ) -> bool:
+        """Record where the model is after an update; return whether the search should stop.
+
+        ``whole`` is false in the middle of an exchange and while a start set is put together: then
+        no rule is asked. ``seconds`` are those of an earlier run that made the same update.
+        """
+        seconds = self._clock(seconds)
+        now, before = set(model.chosen), set(self._chosen)
+        moves = [Move("drop", i, model.error, seconds) for i in self._chosen if i not in now]
+        moves += [Move("add", i, model.error, seconds) for i in model.chosen if i not in before]
+        self.updates.append(Update(update.action, update.feature, model.error, len(moves)))
+        self._chosen = list(model.chosen)
+        self._record(model, moves)
+        if whole and self._best:
+            self.errors.append(model.error)
+        return self._ended(whole)
+
+    def _clock(self, seconds: float | None) -> float:
+        """The time of an update: now, or that of an earlier run."""
+        if seconds is None:
+            return self.seconds
+        self._began = min(self._began, time.perf_counter() - seconds)
+        return seconds
+
+    def _ended(self, whole: bool) -> bool:
+        """Tell the watcher of an update and, if it is a whole one, the rules; whether to stop."""
+        asked = whole and bool(self._best)
+        if self._watch is not None and self._watch(self):
+            self.stopped = Stop.ASKED
+        elif asked:
+            self.stopped = next(filter(None, (rule(self) for rule in self._rules)), "")
+        else:
+            self.stopped = ""
+        return bool(self.stopped)
+
+    def _record(self, model: Model, moves: Sequence[Move]) -> None:
+        """Keep the model if it is the best of its size and may be on the path."""
+        self.size = size = len(model.chosen)
+        may = self._admits is None or self._admits(model.chosen)
+        known = self._best.get(size)
+        wanted = may or not self._best
+        better = known is None or limit(model.error, model.empty_error) < known[0].error
+        if not (wanted and better):
+            self.enter(moves)
+            return
+        step = Step(
+            tuple(model.chosen),
+            model.error,
+            model.standard_error(),
+            model.coef(),
+            model.intercept(),
+        )
+        self.enter(moves, step if may else None)
+        self.passed = None if may else step
+
+    def take(self, found: Whole, ended: str, earlier: Sequence[Move] = ()) -> None:
+        """Record a path that was found all at once, and tell of it step by step.
+
+        ``ended`` is why it ended where it does; ``earlier`` are moves of a run before this one.
+        """
+        subset, errors, errors_se = (
+            of.tolist() for of in (found.subset, found.errors, found.errors_se)
+        )
+        self.first_error = errors[0]
+        for k, error in enumerate(errors):
+            coef, intercept = found.coef[k, :k], found.intercept[k]
+            step = Step(tuple(subset[:k]), error, errors_se[k], coef, intercept)
+            self.errors.append(error)
+            self.size, self._chosen = k, subset[:k]
+            if not k:
+                self.enter((), step)
+                continue
+            seconds = self._clock(earlier[k - 1].seconds if k <= len(earlier) else None)
+            self.updates.append(Update("add", subset[k - 1], error, 1))
+            self.enter([Move("add", subset[k - 1], error, seconds)], step)
+            if self._ended(whole=True):
+                return
+        self.stopped = ended
+        if found.vanished and ended != Stop.MAX_FEATURES:
+            self.stopped = Stop.VANISHED if errors[0] > 0 else "target vanished"
+
+    def refuses(self, model: Model, update: Update, candidates: Sequence[int]) -> bool:
+        """Whether a rule ends the search before this addition."""
+        judges = filter(None, (getattr(rule, "before", None) for rule in self._rules))
+        said = (before(self, model, update, candidates) for before in judges)
+        self.stopped = next(filter(None, said), "")
+        return bool(self.stopped)
+
+    def duplicate(self) -> Self:
+        """A copy that goes its own way."""
+        other = copy.copy(self)
+        other._best, other._moves = dict(self._best), self.moves
+        other.updates, other.errors = list(self.updates), list(self.errors)
+        return other
+
+    def history(self) -> Iterator[tuple[Update, frozenset[int], frozenset[int]]]:
+        """Every update, with the columns before and after it."""
+        after, moves = frozenset(self.start), iter(self.moves)
+        for update in self.updates:
+            before, after = after, after ^ {m.feature for m in islice(moves, update.count)}
+            yield update, before, after
+
+
+Rule = Callable[[SearchTrail], str | None]

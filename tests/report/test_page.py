@@ -1,0 +1,144 @@
+"""The page of a result: what is in it, and in a real browser what it does."""
+
+import json
+import re
+import shutil
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+
+from sparsepath import SparseRLSClassifier, SparseRLSRegressor, stability
+from sparsepath.report import page, summary
+
+BROWSER = all(map(shutil.which, ("chromium", "chromedriver")))
+browsing = pytest.mark.skipif(not BROWSER, reason="there is no Chromium with its driver")
+
+
+def problem(m, n, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((m, n))
+    return X, 3 * X[:, 1] - 2 * X[:, 3] + X[:, 4] + rng.standard_normal(m)
+
+
+def made(n=10, names=None, k=8, **more):
+    import pandas as pd
+
+    X, y = problem(80, n)
+    names = [f"column {i}" for i in range(n)] if names is None else names
+    model = SparseRLSRegressor(k, choose=3).fit(pd.DataFrame(X, columns=names), y)
+    told = summary(model.path_, title="A title", answer=["Use 3."], chosen=3, model=model, **more)
+    return model, X, told
+
+
+def embedded(text):
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.S)
+    return json.loads(found[1])
+
+
+def test_a_page_holds_its_summary():
+    model, _, told = made()
+    text = page(told)
+    assert embedded(text) == json.loads(json.dumps(told))
+    assert told["schema"] == "sparsepath/report"
+    path = model.path_
+    for k, size in enumerate(path.sizes):
+        assert [told["features"][p] for p in told["subsets"][k]] == list(path.names(size))
+        assert told["coef"][k] == path.coef(size)[:, 0].tolist()
+    assert not re.search(r'(?:src|href)="(?!#)', text), "nothing is fetched"
+
+
+def test_names_cannot_end_a_script():
+    bad = ["</script><script>throw 1</script>", "<!--", "{{code}}", "<b>", "&amp;", "'\"`"]
+    _, _, told = made(6, bad, 5)
+    text = page({**told, "title": "</title><script>", "answer": ["<i>"]})
+    assert embedded(text)["features"] == told["features"]
+    assert text.count("<script") == text.count("</script>") == 3
+    assert "<p>&lt;i&gt;</p>" in text
+
+
+def test_many_features_make_a_small_page():
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((60, 7000))
+    y = np.where(X[:, 5] + X[:, 700] > 0, "yes", "no")
+    model = SparseRLSClassifier(30, choose=5, validation=3).fit(X, y)
+    text = page(summary(model.path_, title="t", answer=[], chosen=5, model=model))
+    assert len(text.encode()) < 200_000
+    assert len(embedded(text)["features"]) <= 30
+
+
+@contextmanager
+def opened(tmp_path, text, width=1200):
+    from selenium import webdriver
+    from selenium.webdriver.chrome.options import Options
+    from selenium.webdriver.chrome.service import Service
+
+    (tmp_path / "page.html").write_text(text, "utf-8")
+    options = Options()
+    for flag in ("--headless=new", "--no-sandbox", "--disable-gpu", f"--window-size={width},900"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
+    try:
+        driver.get((tmp_path / "page.html").as_uri())
+        yield driver
+        assert driver.get_log("browser") == [], "no errors in the console"
+    finally:
+        driver.quit()
+
+
+@browsing
+@pytest.mark.parametrize("n", [10, 60, 2000])
+def test_clicks_and_keys(n, tmp_path):
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.common.keys import Keys
+
+    model, X, _ = made(n)
+    halves = stability(model, *problem(80, n), n_halves=4)
+    _, _, told = made(n, stability=halves)
+    with opened(tmp_path, page(told)) as driver:
+
+        def at(name):
+            return driver.find_element(By.ID, name)
+
+        def features():
+            rows = at("features").find_elements(By.CSS_SELECTOR, "tbody th")
+            return [row.text for row in rows]
+
+        assert features() == list(model.path_.names(3))
+        at("size").send_keys(Keys.ARROW_RIGHT)
+        assert features() == list(model.path_.names(4))
+        assert at("size-said").text.startswith(f"4 of {n:,}")
+        at("size").send_keys(Keys.HOME)
+        assert at("h-chosen").text == "No feature"
+        at("back").click()
+        assert features() == list(model.path_.names(3))
+        at("path").find_elements(By.CSS_SELECTOR, "tbody tr")[2].click()
+        assert features() == list(model.path_.names(2))
+        at("find").send_keys("column 3")
+        shown = [t.text for t in at("map").find_elements(By.CSS_SELECTOR, "text:not(.faint)")]
+        assert "column 3" in shown
+        assert all("column 3" in name for name in shown)
+        if n > 8:
+            assert f"{n - len(told['features']):,} of {n:,} never are" in at("found").text
+        for i, name in enumerate(model.path_.names(3)):
+            at(f"in-{i}").send_keys(repr(float(X[0, int(name.split()[1])])))
+        found = float(at("predicted").text)
+        import pandas as pd
+
+        expected = model.predict(pd.DataFrame(X[:1], columns=model.feature_names_in_))[0]
+        assert found == pytest.approx(expected, rel=1e-4)
+
+
+@browsing
+def test_a_phone_needs_no_sideways_scrolling(tmp_path):
+    _, _, told = made(60)
+    with opened(tmp_path, page(told), width=500) as driver:
+        wide, seen = driver.execute_script(
+            "return [document.documentElement.scrollWidth, window.innerWidth]"
+        )
+        assert wide <= seen
+        unlabelled = driver.execute_script(
+            "return [...document.querySelectorAll('input')].filter(i => !i.labels.length).length"
+        )
+        assert unlabelled == 0
