@@ -12,7 +12,7 @@ QUICK := tests/test_house.py tests/test_readme.py tests/test_path.py tests/test_
          tests/rls/test_surface.py tests/cli/test_predict.py
 export MPLBACKEND := Agg
 
-.PHONY: help demo quick test check lowest bench papers clean
+.PHONY: help demo quick test check lowest bench bench-scale papers clean
 
 help:
 	@echo "make demo    install, then select features on bundled data; writes demo-result/"
@@ -21,6 +21,7 @@ help:
 	@echo "make lowest  these tests with the oldest versions of other packages that are allowed;"
 	@echo "             with Python 3.11, for which they were made: make lowest PYTHON=python3.11"
 	@echo "make bench   ratios against rivals and against the speed of the hardware"
+	@echo "make bench-scale ROWS=10000000   files larger than memory, and a Dask cluster"
 	@echo "make papers  the experiments of the papers (data from SPARSEPATH_DATA)"
 	@echo "make clean   remove what the above made"
 
@@ -64,6 +65,10 @@ $(VENV)/.bench: $(READY)
 
 bench: $(VENV)/.bench
 	@for script in benchmarks/[a-z]*.py; do $(BIN)/python $$script || exit 1; done
+
+ROWS ?= 10000000
+bench-scale: $(READY)
+	@$(BIN)/python benchmarks/scale.py --rows $(ROWS)
 
 papers: $(READY)
 	@for script in experiments/[a-z]*.py; do $(BIN)/python $$script || exit 1; done

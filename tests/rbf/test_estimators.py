@@ -30,7 +30,7 @@ from sparsepath import (
     SparseRBFRegressorCV,
 )
 from sparsepath.data.synthetic import bump, friedman
-from sparsepath.rbf.model import nonzero_alpha, nonzero_weights
+from sparsepath.rbf.model import nonzero_weights
 
 
 @pytest.fixture(scope="module")
@@ -47,9 +47,9 @@ def fitted(data):
     "estimator",
     [
         SparseRBFRegressor(),
-        SparseRBFRegressorCV(rs=[5.0], ts=[1.0], cv=2, centres=12),
+        SparseRBFRegressorCV(rs=[5.0], ts=[1.0], cv=2),
         SparseRBFClassifier(),
-        SparseRBFClassifierCV(rs=[5.0], ts=[1.0], cv=2, centres=12),
+        SparseRBFClassifierCV(rs=[5.0], ts=[1.0], cv=2),
         LSSVMRegressor(),
         LSSVMClassifier(),
         LSSVMForwardRegressor(2, gamma=10.0),
@@ -112,8 +112,6 @@ def test_zero_rule_is_free_of_scale_and_capped():
     assert nonzero_weights(w, 0.9001).tolist() == [True, True, False, False]
     assert nonzero_weights(3 * w, 3 * 0.9001).tolist() == [True, True, False, False]
     assert nonzero_weights(w, 100.0)[:2].all()  # a slack budget drops nothing of size
-    alpha, s = np.array([0.1, 1.0, 1e-8]), np.array([0.11, 1.01, 1e-7])
-    assert nonzero_alpha(alpha, s, 1.13).tolist() == [True, True, False]
 
 
 def test_centres_of_all_kinds(data):
@@ -305,15 +303,11 @@ def test_zero_rule_compares_with_the_multipliers():
     w = np.array([0.5, 0.4, 7e-4, 1e-4])
     t = w.sum() + 1e-6  # the bound is 4.7e-4, below the cap
     assert nonzero_weights(w, t).tolist() == [True, True, True, False]
-    p = np.array([0.2, 2.0, 1e-3, 7e-4])  # the bound is 8.6e-4
-    assert nonzero_alpha(p / 2, p / 2, p.sum() / 2 + 1e-6).tolist() == [True, True, True, False]
 
 
 def test_a_budget_that_is_not_used_up_does_not_make_everything_zero():
     w = np.array([0.5, 0.006, 0.004])  # the bound is above all of them; the cap is 0.005
     assert nonzero_weights(w, 10.0).tolist() == [True, True, False]
-    p = np.array([1.0, 0.012, 0.008])
-    assert nonzero_alpha(p / 2, p / 2, 100.0).tolist() == [True, True, False]
 
 
 def test_a_saved_model_predicts_without_a_compiler(fitted, data, tmp_path):

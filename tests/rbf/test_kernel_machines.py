@@ -289,3 +289,15 @@ def test_samples_of_weight_zero_are_not_there():
             alone = make().fit(data.X[kept], data.y[kept])
             assert_allclose(some.predict(data.X), alone.predict(data.X))
             assert_allclose(some.cv_residuals_[kept], alone.cv_residuals_)
+
+
+def test_no_columns_are_refused():
+    with pytest.raises(InputError, match="columns is empty"):
+        ReducedRankKernelRidge(1.0, 1.0, columns=[]).fit(np.eye(4), np.arange(4.0))
+
+
+@pytest.mark.parametrize("machine", [LSSVMRegressor(), LSSVMForwardRegressor(1)])
+def test_a_gamma_at_the_end_of_the_default_ones_is_told(machine):
+    x = np.linspace(0, 1, 12)[:, None]
+    with pytest.warns(PathWarning, match="largest that was tried"):
+        machine.fit(x, np.exp(x[:, 0]))

@@ -1,30 +1,173 @@
-"""What is left of a network after pruning."""
+"""What is left of a network after pruning, and the coefficients that are solved for it."""
+
+import warnings
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.model_selection import KFold
 
+from slow_twins import rbf as twin
+from sparsepath import PathWarning, SparseRBFRegressor, SparseRBFRegressorCV
+from sparsepath.data.paper_sets import available, load
 from sparsepath.data.synthetic import friedman
+from sparsepath.rbf.grid import Scale
+from sparsepath.rbf.lasso import budget_lasso
 from sparsepath.rbf.model import Options, train
 
 
+@st.composite
+def bases(draw):
+    """Basis functions from nearly alike to nearly unrelated, a target, and a budget."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    n, m, d = draw(st.integers(2, 40)), draw(st.integers(1, 30)), draw(st.integers(1, 4))
+    X = rng.standard_normal((n, d))
+    C = X[rng.integers(0, n, m)] if draw(st.booleans()) else rng.standard_normal((m, d))
+    K = twin.kernel(X, C, np.full(d, 10.0 ** draw(st.integers(-3, 1)))).T
+    y = X[:, 0] + 0.1 * rng.standard_normal(n)
+    return np.vstack([np.ones(n), K]), y, 10.0 ** draw(st.integers(-1, 3))
+
+
+@settings(max_examples=60, deadline=None)
+@given(bases())
+def test_coefficients_are_the_best_within_the_budget(case):
+    """By the conditions of an optimum, which no other solver is needed for."""
+    B, y, r = case
+    a = budget_lasso(B, y, r)
+    assert np.abs(a).sum() <= r * (1 + 1e-9)
+    e = a @ B - y
+    g = 2 / len(y) * B @ e
+    scale = np.mean(y**2)
+    gap = a @ g + r * np.abs(g).max()  # no other a within r gains more than this
+    assert gap <= 2e-6 * np.mean(e**2) + 1e-9 * scale
+    assert np.count_nonzero(a) <= len(y) + 1
+
+
+def test_coefficients_against_a_slow_solver():
+    rng = np.random.default_rng(0)
+    B, y = rng.standard_normal((8, 30)), rng.standard_normal(30)
+    for r in (0.1, 0.5, 10.0):
+        a = budget_lasso(B, y, r)
+        assert_allclose(a, twin.budget_lasso(B, y, r), atol=1e-5)
+
+
 @pytest.mark.parametrize(
-    ("seed", "r", "t"), [(2, 1000.0, 0.003), (1, 1000.0, 0.05), (0, 20.0, 0.05)]
+    ("seed", "r", "t", "most"), [(2, 1000.0, 0.003, 20), (1, 1000.0, 0.05, 32), (0, 20.0, 0.05, 9)]
 )
-def test_the_pruned_network_fits_as_well_as_the_solution(seed, r, t):
-    """Wide Gaussians with coefficients in the hundreds: none that matters may be taken for zero."""
+@pytest.mark.parametrize("relevance", [0.0, 0.01, 0.5])
+def test_the_pruned_network_fits_as_well_as_the_solution(seed, r, t, most, relevance):
+    """Wide Gaussians with coefficients in the hundreds, and inputs of little weight that matter."""
     data = friedman(60, 6, random_state=seed)
-    fit = train(data.X, data.y, data.X, r, t, Options(relevance=0.0))
+    fit = train(data.X, data.y, data.X, r, t, Options(relevance=relevance))
     error = np.mean((fit.model.predict(data.X) - data.y) ** 2) / data.y.var()
-    assert error <= 1.01 * fit.solution.error + 2e-6
-    assert 0 < len(fit.model.coef) < 30  # of 60
+    assert error == pytest.approx(fit.error)
+    by_chance = (1 + 16 * len(fit.dropped) / 60) * fit.solution.error
+    assert fit.missed == (error > max(1.01 * fit.solution.error + 1e-6, by_chance))
+    assert relevance > 0 or not fit.missed
+    assert 0 < len(fit.model.coef) <= most  # of 60
 
 
-def test_without_an_input_that_is_left_out_the_coefficients_are_found_again():
+def test_inputs_of_little_weight_are_left_out_and_missed_aloud():
     data = friedman(60, 6, random_state=0)
-    whole = train(data.X, data.y, data.X, 200.0, 0.05, Options(relevance=0.0))
-    few = train(data.X, data.y, data.X, 200.0, 0.05, Options(relevance=0.3))
-    assert len(few.dropped) > 0
-    assert set(few.model.columns) < set(whole.model.columns)
-    off = few.model.predict(data.X) - data.y
-    assert abs(off.mean()) < 1e-3 * data.y.std()  # as those of the best coefficients with a bias
-    assert np.mean(off**2) < 0.7 * data.y.var()
+    whole = SparseRBFRegressor(200.0, 0.05, relevance=0.0).fit(data.X, data.y)
+    with pytest.warns(PathWarning, match="lower relevance"):
+        few = SparseRBFRegressor(200.0, 0.05, relevance=0.5).fit(data.X, data.y)
+    size = len(few.selected_)
+    assert 0 < size < len(whole.selected_)
+    assert_array_equal(few.selected_, whole.selected_[:size])  # by falling weight
+
+
+@pytest.mark.parametrize("constant", [0.0, 1.0, -1e6])
+def test_constant_columns_change_nothing(constant):
+    data = friedman(60, 6, random_state=3)
+    bare = train(data.X, data.y, data.X, 20.0, 5.0, Options())  # t is not used up
+    X = np.insert(data.X, [0, 3, 6], constant, axis=1)
+    other = train(X, data.y, X, 20.0, 5.0, Options())
+    real = np.array([1, 2, 3, 5, 6, 7])
+    assert_array_equal(other.model.columns, real[bare.model.columns])
+    assert_allclose(other.model.relative, bare.model.relative, rtol=1e-9)
+    assert_allclose(other.model.predict(X), bare.model.predict(data.X), rtol=1e-9)
+
+
+def test_nothing_but_constants_selects_nothing():
+    y = np.arange(10.0)
+    model = train(np.ones((10, 3)), y, np.ones((1, 3)), 20.0, 5.0, Options()).model
+    assert not len(model.columns)
+    assert_allclose(model.predict(np.ones((2, 3))), 4.5)
+
+
+@pytest.mark.skipif("wine_spectra" not in available(), reason="no wine spectra; SPARSEPATH_DATA")
+@pytest.mark.parametrize("split", range(3))
+def test_spectra_need_few_centres(split):
+    data = load("wine_spectra")
+    rows = np.random.default_rng(split).permutation(len(data.y))[:94]
+    X, y = data.X[rows].astype(float), data.y[rows].astype(float)
+    fit = train(X, y, X, 150.0, 0.007, Options(relevance=0.0))
+    assert len(fit.model.coef) <= 10  # of 94
+    assert not fit.missed
+
+
+def test_relaxed_errors_are_those_of_two_plain_fits_on_every_part():
+    """The inputs of a first fit, fitted again with budgets of their own."""
+    data, cv = friedman(60, 7, random_state=1), KFold(3)
+    grid = {"rs": [30.0, 120.0], "ts": [0.03, 0.1, 0.4], "cv": cv}
+    plain = SparseRBFRegressorCV(**grid, relaxed=False).fit(data.X, data.y)
+    model = SparseRBFRegressorCV(**grid).fit(data.X, data.y)
+    assert model.cv_results_["mean_test_score"].tolist() == (
+        plain.cv_results_["mean_test_score"].tolist()
+    )
+    better = [
+        k for k in model.path_.sizes
+        if k not in plain.path_.sizes or model.path_.error(k) < plain.path_.error(k)
+    ]  # fmt: skip
+    assert better  # the small ones, which were wide
+    firsts = [
+        max(
+            (node for node in model.cv_results_["params"] if node["t"] == t),
+            key=lambda node: model.cv_results_["mean_test_score"][
+                model.cv_results_["params"].index(node)
+            ],
+        )
+        for t in grid["ts"]
+    ]
+    for k in better:
+        chosen = model.at_size(k)
+        assert any(
+            _twice(data, cv, first, chosen.r_, chosen.t_) == pytest.approx(model.path_.error(k))
+            for first in firsts
+        )
+        # And the model is the plain one of its columns.
+        columns = np.sort(chosen.selected_)
+        alone = SparseRBFRegressor(chosen.r_, chosen.t_, relevance=0.0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PathWarning)
+            alone.fit(data.X[:, columns], data.y)
+        if len(alone.selected_) == k:
+            expected = alone.predict(data.X[:, columns])
+            assert_allclose(chosen.predict(data.X), expected, rtol=1e-6)
+
+
+def _twice(data, cv, first, r, t):
+    errors = []
+    for a, b in cv.split(data.X):
+        columns = train(data.X[a], data.y[a], data.X[a], first["r"], first["t"], Options()).model
+        X = data.X[:, np.sort(columns.columns)]
+        again = train(X[a], data.y[a], X[a], r, t, Options(relevance=0.0)).model
+        errors.append(np.mean((data.y[b] - again.predict(X[b])) ** 2))
+    return np.mean(errors)
+
+
+def test_a_budget_at_the_end_of_what_was_tried_is_told():
+    scale = Scale(np.array([2.0, 8.0]), 3)
+    assert [scale.at(k) for k in (-1, 1, 3)] == pytest.approx([0.5, 8.0, 128.0])
+    assert scale.next_to(4) == [3]  # three steps beyond the end
+    assert [scale.ends_at(value) for value in (512.0, 128.0, 1 / 32)] == [True, False, True]
+    assert not Scale(scale.values, None).ends_at(8.0)
+    X = np.random.default_rng(0).uniform(-1, 1, (60, 3))
+    y = X[:, 0] + 0.01 * np.random.default_rng(1).standard_normal(60)
+    with pytest.warns(PathWarning, match=r"t = 0\.02 is at the end of what was tried"):
+        SparseRBFRegressorCV(rs=2, ts=2, cv=3, relaxed=False).fit(X, y)
+    model = SparseRBFRegressorCV(rs=2, ts=2, cv=3).fit(X, y)
+    assert model.at_size(3).t_ < 0.01  # beyond the end, where it is better

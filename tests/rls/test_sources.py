@@ -12,6 +12,7 @@ from problems import make
 from sparsepath import SparseRLSClassifier, SparseRLSRegressor
 from sparsepath.data.sources import from_array
 from sparsepath.errors import FileError, InputError
+from sparsepath.rls.streamed.moments import Cells
 
 
 def same(a, b, rtol=1e-9):
@@ -249,3 +250,29 @@ def test_bad_tables_are_refused_by_name(table, change, words):
 
     with pytest.raises((InputError, FileError), match=words):
         opened_and_fitted()
+
+
+@pytest.mark.parametrize("cv", ["loo", 4])
+def test_the_honest_error_is_that_of_searches_without_a_fold(cv):
+    """The search repeated on arrays without each fold, its models judged on that fold."""
+    X, y, _ = problem(m=300)
+    m, folds = len(X), 4
+    cells = Cells(dealt=True, count=folds) if cv == "loo" else Cells.folds(m, folds)
+    of = cells(0, m)
+    model = SparseRLSRegressor(4, cv=cv, validation=folds).fit(from_array(X, y, rows=70))
+    total = np.zeros(5)
+    for fold in range(folds):
+        train = np.flatnonzero(of != fold)
+        inner = "loo"
+        if cv != "loo":
+            others = [c for c in range(folds) if c != fold]
+            inner = [
+                (np.flatnonzero(of[train] != c), np.flatnonzero(of[train] == c)) for c in others
+            ]
+        again = SparseRLSRegressor(4, cv=inner, choose="min").fit(X[train], y[train])
+        for size in range(5):
+            off = y[of == fold] - again.at_size(size).predict(X[of == fold])
+            total[size] += off @ off
+    honest = [model.path_.honest_error(size) for size in range(5)]
+    assert_allclose(honest, total / m, rtol=1e-9)
+    assert model.honest_.size == len(model.selected_)

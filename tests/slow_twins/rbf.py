@@ -230,3 +230,30 @@ def weighted_reduced_rank_left_out(K, S, Y, gamma, weights):
         solution = np.linalg.solve(V.T @ F[rest] + penalty, V.T @ Y[rest])
         out[i] = Y[i] - F[i] @ solution
     return out
+
+
+def budget_lasso(B, y, r, steps=200_000):
+    """min |B'a - y|^2 with sum |a| <= r, by projected gradient steps."""
+    G, c = B @ B.T, B @ y
+    length = 1 / np.linalg.eigvalsh(G)[-1]
+    a = np.zeros(len(B))
+    for _ in range(steps):
+        new = _onto_the_ball(a - length * (G @ a - c), r)
+        if np.abs(new - a).max() < 1e-12:
+            break
+        a = new
+    return a
+
+
+def _onto_the_ball(a, r):
+    """The nearest point with sum |a| <= r: all shrunk by one number, found by bisection."""
+    low, high = 0.0, np.abs(a).max()
+    if np.abs(a).sum() <= r:
+        return a
+    for _ in range(60):
+        middle = (low + high) / 2
+        if np.maximum(np.abs(a) - middle, 0).sum() > r:
+            low = middle
+        else:
+            high = middle
+    return np.sign(a) * np.maximum(np.abs(a) - high, 0)

@@ -96,9 +96,10 @@ def search(
     steps = min(options.get("max-features", LONGEST_PATH), source.n_features)
     if "max-features" in entry.options:
         options["max-features"] = steps
-    for name in ("force", "forbid", "start"):
-        if name in options and source.names is None:
-            options[name] = [int(str(column).removeprefix("x")) for column in options[name]]
+    if source.names is None:  # by their places in the file
+        place = int(str(source.target).removeprefix("x")) if source.target else source.n_features
+        places = (i for i in range(source.n_features + 1) if i != place)
+        source.names = tuple(f"x{i}" for i in places)
     parameters = {OPTIONS[name].parameter: value for name, value in options.items()}
     model = entry.make(task.name, **parameters, choose=rule, validation=validation)
     if not isinstance(model, SparseRLSRegressor | SparseRLSClassifier):
@@ -117,11 +118,6 @@ def search(
             model.fit(source)
     if watch.shown:
         model.set_params(callback=None)
-    if source.names is None:
-        names = tuple(f"x{i}" for i in range(source.n_features))
-        model.feature_names_in_ = np.array(names, dtype=object)
-        for path in {id(path): path for path in [model.path_, *model.paths_.values()]}.values():
-            path.feature_names = names
     names = tuple(model.feature_names_in_)
     table = Table(source, y, names, source.target or "y", source.where)
     known = {}

@@ -11,13 +11,19 @@ from sparsepath.data.door import check_features
 from sparsepath.data.threads import Threads
 from sparsepath.faces.parameters import count
 from sparsepath.faces.targets import RegressorFace, dense
-from sparsepath.kernel_machines.kernel_machine import KernelModel, _KernelMachine, grid, left_out
+from sparsepath.kernel_machines.kernel_machine import (
+    KernelModel,
+    _KernelMachine,
+    grid,
+    left_out,
+    warn_of_end,
+)
 from sparsepath.kernel_machines.lssvm import LSSVM, Block, best_addition, gaussian_kernel
 from sparsepath.running import Callback, CallbackSupportMixin, Found, Given, Run, Trail, fitting
 from sparsepath.selector import PathSelector
 from sparsepath.steps import Step
 
-GAMMAS = np.logspace(0, 4, 5)
+GAMMAS = np.logspace(0, 8, 9)
 SIGMA2S = np.logspace(0, 3, 4)  # an addition changes the mean squared distance by 2
 
 
@@ -35,7 +41,7 @@ class LSSVMForwardRegressor(RegressorFace, PathSelector, CallbackSupportMixin, _
     choose : {"min", "one_se"}, int or float, default="min"
         Which size to use for prediction; see ``SelectionPath.choose``.
     gamma, sigma2 : float, list of float or "tune", default="tune"
-        Values to try at every step; "tune" tries gammas 1 to 1e4 and widths 1 to 1000, on
+        Values to try at every step; "tune" tries gammas 1 to 1e8 and widths 1 to 1000, on
         standardised inputs.
     cv : "loo", int or splitter, default="loo"
         Exact leave-one-out, or folds that cover every sample once.
@@ -147,7 +153,10 @@ class LSSVMForwardRegressor(RegressorFace, PathSelector, CallbackSupportMixin, _
                 trail.offer(step, [move], model=(added.gamma, added.sigma2))
                 if run.tell():
                     break
-        return run.settle()
+        run.settle()
+        if self.selected_.size:
+            warn_of_end(self.gamma, self.gamma_, GAMMAS)
+        return self
 
     def _take(self, size: int) -> None:
         """The model of a size."""

@@ -13,13 +13,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from sparsepath.data.blocks import Floats
 from sparsepath.data.door import check_features
-from sparsepath.errors import InputError
+from sparsepath.errors import InputError, warn_user
 from sparsepath.faces.parameters import positive
 from sparsepath.faces.targets import RegressorFace, dense, weights_of
 from sparsepath.kernel_machines.lssvm import Block, gaussian_kernel, residuals, squared_distances
 from sparsepath.running import Formula, Gaussian, Predictor
 
-GAMMAS = np.logspace(-1, 6, 15)
+GAMMAS = np.logspace(-1, 8, 19)
 WIDTHS = np.logspace(-1, 4, 11)  # of the mean squared distance of two samples
 
 
@@ -33,6 +33,15 @@ def grid(given: Any, name: str, default: Floats) -> list[float]:
     if not values:
         raise InputError(f"{name} is an empty list; give at least one value.")
     return [positive(name, value) for value in values]
+
+
+def warn_of_end(given: Any, gamma: float, default: Floats) -> None:
+    """Say so if the best gamma is the largest of the default ones: a larger one may be better."""
+    if isinstance(given, str) and gamma >= default[-1]:
+        warn_user(
+            f"the best gamma = {gamma:.3g} is the largest that was tried: the data have next to no "
+            "noise, or repeat themselves. Give a list of gammas that goes further."
+        )
 
 
 def left_out(cv: Any, X: Floats, y: Any, classifier: bool) -> list[Block] | None:

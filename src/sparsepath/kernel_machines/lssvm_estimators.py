@@ -13,7 +13,13 @@ from sparsepath.data.door import (
 )
 from sparsepath.data.threads import Threads
 from sparsepath.faces.targets import ClassifierFace, coded, dense, weights_of, winners
-from sparsepath.kernel_machines.kernel_machine import _KernelMachine, _SeveralTargets, left_out
+from sparsepath.kernel_machines.kernel_machine import (
+    GAMMAS,
+    _KernelMachine,
+    _SeveralTargets,
+    left_out,
+    warn_of_end,
+)
 from sparsepath.kernel_machines.lssvm import LSSVM, gaussian_kernel
 
 
@@ -46,6 +52,10 @@ class _LSSVM(_KernelMachine):
         with Threads(1):
             Z = self._scaled(X, weights)
             self.gamma_, self.sigma2_, self.cv_results_ = self._tune(Z, Y, blocks, weights)
+            before = [t for t in self.cv_results_ if t["gamma"] < self.gamma_]
+            gained = min((t["mean_test_error"] for t in before), default=0.0) / self.cv_error_
+            if gained > 1.01:
+                warn_of_end(self.gamma, self.gamma_, GAMMAS)
             K = gaussian_kernel(Z, Z, self.sigma2_)
             self._dual, self._bias = LSSVM(K, Y, weights).fit(self.gamma_)
             self._support = Z

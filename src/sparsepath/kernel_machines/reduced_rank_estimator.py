@@ -12,6 +12,7 @@ from sparsepath.data.door import (
     column_indices,
 )
 from sparsepath.data.threads import Threads
+from sparsepath.errors import InputError
 from sparsepath.faces.parameters import count, positive
 from sparsepath.faces.targets import dense, weights_of
 from sparsepath.kernel_machines.kernel_machine import _KernelMachine, _SeveralTargets
@@ -92,6 +93,8 @@ class ReducedRankKernelRidge(_SeveralTargets, _KernelMachine):
             count("max_samples", self.max_samples)
         names = getattr(self, "feature_names_in_", None)
         given = column_indices(self.columns, names, X.shape[1], "columns")
+        if self.columns is not None and not len(given):
+            raise InputError("columns is empty; name at least one input, or use None for all.")
         self._columns = np.array(given or range(X.shape[1]), dtype=np.intp)
         with Threads(1):
             Z = self._scaled(X[:, self._columns], weights)

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sparsepath.data.blocks import Floats
 from sparsepath.data.door import check_features, check_labels
-from sparsepath.errors import InputError
+from sparsepath.errors import InputError, warn_user
 from sparsepath.faces.parameters import count, one_of, positive
 from sparsepath.faces.targets import ClassifierFace, RegressorFace, coded, dense, one_target
 from sparsepath.path import SelectionPath
@@ -167,3 +167,13 @@ def renumbered(training: Training, samples: NDArray[np.intp]) -> Training:
     """The same with centres told by the samples that they are."""
     model = replace(training.model, kept=samples[training.model.kept])
     return replace(training, model=model)
+
+
+def warn_of_dropped(training: Training) -> None:
+    """Say so if inputs that were left out for their small weights are missed."""
+    if training.missed:
+        warn_user(
+            f"inputs {training.dropped.tolist()} have little weight, but leaving them out raises "
+            f"the training error from {training.solution.error:.3g} to {training.error:.3g} of the "
+            "variance; lower relevance to keep them."
+        )

@@ -17,7 +17,16 @@ from sparsepath.faces.parameters import count, positive
 from sparsepath.faces.targets import dense, weights_of
 from sparsepath.rbf.base import _Regression, _SparseRBF, _TwoClasses
 from sparsepath.rbf.centres import place_centres
-from sparsepath.rbf.grid import Data, Follower, default_budgets, fold
+from sparsepath.rbf.grid import (
+    BEYOND,
+    Data,
+    Follower,
+    Grid,
+    Scale,
+    default_budgets,
+    fold,
+    relax,
+)
 from sparsepath.running import Callback, Found, Given, Run, fitting
 
 if TYPE_CHECKING:
@@ -40,6 +49,7 @@ class _Search(_SparseRBF):
         *,
         cv: Any = 5,
         choose: str | int | float = "min",
+        relaxed: bool = True,
         n_jobs: int | None = None,
         solver: str = "direct",
         schedule: str = "robust",
@@ -57,6 +67,7 @@ class _Search(_SparseRBF):
         self.ts = ts
         self.cv = cv
         self.choose = choose
+        self.relaxed = relaxed
         self.n_jobs = n_jobs
         self.solver = solver
         self.schedule = schedule
@@ -99,17 +110,15 @@ class _Search(_SparseRBF):
         data = Data(X, y, weights, self.centres, self.placing, options)
         splitter = check_cv(self.cv, labels, classifier=is_classifier(self))
         splits = list(splitter.split(X, labels, groups))
-        counted = data.counted(np.arange(len(X)))
-        with Threads(1):
-            part = data.of(counted)
-            places, rows = place_centres(part[0], self.centres, self.placing, options.seed, part[2])
-        rs, ts = self._grid(len(places))
-        samples = None if rows is None else counted[rows]
-        follow = Follower(data, splits, places, samples, rs)
-        work = len(rs) * len(ts) * len(splits) * len(X) ** 2
+        grid = self._grid(data)
+        follow = Follower(data, splits, grid)
+        work = len(grid.r.values) * len(grid.t.values) * len(splits) * len(X) ** 2
+        n_jobs = self.n_jobs if work > WORTH_WORKERS else 1
         # One task per t and split: small enough to share out, large enough to pay for the way.
-        done = Parallel(n_jobs=self.n_jobs if work > WORTH_WORKERS else 1, return_as="generator")(
-            delayed(fold)(data, split, rs, float(t)) for t in ts for split in splits
+        done = Parallel(n_jobs, return_as="generator")(
+            delayed(fold)(data, split, grid.r.values, float(t))
+            for t in grid.t.values
+            for split in splits
         )
         run = Run(
             self,
@@ -117,23 +126,41 @@ class _Search(_SparseRBF):
             X,
             method="sparse-rbf",
             found=lambda: self._found(follow),
-            subtasks=len(ts),
+            subtasks=(2 if self.relaxed else 1) * len(grid.t.values),
             seed=options.seed,
         )
         try:
             with run:
-                for t in ts:
+                for t in grid.t.values:
                     follow.take(float(t), [next(done) for _ in splits])
-                    if run.tell(f"t = {t:.3g}"):
-                        break
+                    run.check(f"t = {t:.3g}")
+                if self.relaxed:
+                    places = range(len(grid.t.values))
+                    done = Parallel(n_jobs, return_as="generator")(
+                        delayed(relax)(data, splits, grid, *follow.task(place))
+                        for place in places
+                        if follow.relaxable(place)
+                    )
+                    for place in places:
+                        if follow.relaxable(place):
+                            follow.take_relaxed(place, next(done))
+                        run.check(f"t = {grid.t.at(place):.3g}, relaxed")
         finally:
             done.close()
         run.settle()
         unconverged = int(self.cv_results_["n_unconverged"].sum())
         if unconverged:
             warn_user(
-                f"{unconverged} of {len(rs) * len(self.ts_) * len(splits)} fits are not finished; "
-                "see cv_results_['n_unconverged'], raise max_iter, or use solver='direct'."
+                f"{unconverged} of {len(self.cv_results_['params']) * len(splits)} fits are not "
+                "finished; see cv_results_['n_unconverged'], raise max_iter, or use "
+                "solver='direct'."
+            )
+        each = (("r", grid.r, self.r_), ("t", grid.t, self.t_))
+        ends = [f"{name} = {value:.3g}" for name, scale, value in each if scale.ends_at(value)]
+        if len(self.selected_) and ends:
+            warn_user(
+                f"the best {' and '.join(ends)} is at the end of what was tried; give a list of "
+                "budgets that goes further."
             )
         return self
 
@@ -142,26 +169,26 @@ class _Search(_SparseRBF):
         if not follow.done:
             return None
         ts = np.array([t for t, _ in follow.done])
-        table = _table(np.array([values for _, values in follow.done]), follow.rs, ts)
-        of_size = follow.trail.models
-        fitted = {"rs_": follow.rs, "ts_": ts, "cv_results_": table, "_of_size": of_size}
+        table = _table(np.array([values for _, values in follow.done]), follow.grid.r.values, ts)
+        of_size = dict(sorted(follow.trail.models.items()))
+        fitted = {"rs_": follow.grid.r.values, "ts_": ts, "cv_results_": table, "_of_size": of_size}
         criterion = f"{len(follow.splits)}-split squared error"
         models = {size: fit.model for size, (_, fit) in of_size.items()}
         return Found.on(follow.trail, criterion=criterion, fitted=fitted, models=models)
 
-    def _grid(self, n_centres: int) -> tuple[Floats, Floats]:
+    def _grid(self, data: Data) -> Grid:
+        X, _, weights = data.of(data.counted(np.arange(len(data.X))))
+        with Threads(1):
+            places, _ = place_centres(X, data.centres, data.placing, data.options.seed, weights)
         counts = [count(n, v) if np.ndim(v) == 0 else 1 for n, v in self._given()]
-        rs, ts = default_budgets(n_centres, *counts)
-        out = []
-        for (name, given), default in zip(self._given(), (rs, ts), strict=True):
-            if np.ndim(given) == 0:
-                out.append(default)
+        defaults = default_budgets(len(places), *counts)
+        scales = []
+        for (name, given), default in zip(self._given(), defaults, strict=True):
+            if np.ndim(given) or len(default) < 2:
+                scales.append(Scale(_listed(name, given) if np.ndim(given) else default, None))
             else:
-                values = sorted({positive(name, value) for value in given})
-                if not values:
-                    raise InputError(f"{name} is empty; give at least one budget.")
-                out.append(np.array(values))
-        return out[0], out[1]
+                scales.append(Scale(default, BEYOND if self.relaxed else 0))
+        return Grid(*scales)
 
     def _given(self) -> tuple[tuple[str, Any], tuple[str, Any]]:
         return ("rs", self.rs), ("ts", self.ts)
@@ -196,8 +223,9 @@ class SparseRBFRegressorCV(_Regression, _Search):
 
     Every pair (r, t) of a grid is fitted on every training part; nothing is carried from one fit to
     another, so that results depend neither on the order nor on the number of workers. For every t
-    the best r is fitted to all data: the selection path over t. An interrupt (Ctrl-C) keeps the
-    path over the t that are done.
+    the best r is fitted to all data: the selection path over t. Then the inputs that each t chose
+    are fitted with budgets of their own, because a small t makes a network wide as well as sparse.
+    An interrupt (Ctrl-C) keeps the path over the t that are done.
 
     Parameters
     ----------
@@ -208,6 +236,10 @@ class SparseRBFRegressorCV(_Regression, _Search):
     choose : {"min", "one_se"}, int or float, default="min"
         Which model of the path to use: least error, the fewest inputs within one standard error of
         it, a number of inputs, or the fewest within a fraction of the least error.
+    relaxed : bool, default=True
+        Whether the inputs that each t chose are fitted again with budgets of their own, found by
+        walking over the grid, and up to three steps beyond its ends where they were not given. It
+        takes up to four times as long and shows what few inputs can do.
     n_jobs : int or None, default=None
         Workers, as in joblib; Dask or any other backend can take them. It changes the speed only; a
         search of a few seconds starts none.
@@ -218,7 +250,8 @@ class SparseRBFRegressorCV(_Regression, _Search):
         size is then chosen: a number of folds ("auto": five), a splitter of scikit-learn's, or
         rows. With None there are none, and the size is chosen by the criterion of the search.
     callback : callable, optional
-        Called with the path so far when a t is done; the search ends if it returns true.
+        Called with the path so far when a t is done, and again when its inputs have been fitted
+        with budgets of their own; the search ends if it returns true.
 
     Attributes
     ----------
@@ -252,7 +285,7 @@ class SparseRBFClassifierCV(_TwoClasses, _Search):
 
     Parameters
     ----------
-    rs, ts, cv, choose, n_jobs, validation, callback
+    rs, ts, cv, choose, relaxed, n_jobs, validation, callback
         As for ``SparseRBFRegressorCV``; a number of folds is stratified by class.
     solver, schedule, centres, placing, n_init, relevance, mu_min, max_iter, random_state
         As for ``SparseRBFRegressor``.
@@ -279,6 +312,14 @@ class SparseRBFClassifierCV(_TwoClasses, _Search):
     >>> sorted(model.selected_[:2].tolist())                     # the two of largest weight
     [0, 1]
     """
+
+
+def _listed(name: str, given: Any) -> Floats:
+    """Budgets that the user gave."""
+    values = sorted({positive(name, value) for value in given})
+    if not values:
+        raise InputError(f"{name} is empty; give at least one budget.")
+    return np.array(values)
 
 
 def _table(found: Floats, rs: Floats, ts: Floats) -> dict[str, Any]:

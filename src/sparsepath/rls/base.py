@@ -209,6 +209,10 @@ class SparseRLS(PathSelector, CallbackSupportMixin, BaseEstimator):
         check_is_fitted(self)
         return {**self._paths, self.alpha_: self.path_}
 
+    @paths_.setter
+    def paths_(self, paths: Mapping[float, SelectionPath]) -> None:
+        self._paths = dict(paths)
+
     @property
     def surface_(self) -> Surface:
         """The errors over penalties and sizes."""

@@ -81,6 +81,7 @@ def fit_source(
             if found is None:
                 return path, None
             judged = attach(path, found)
+            judged.data.update(design.record())  # with the passes of the searches without a fold
             return judged, told(found, judged.settle(estimator.choose), estimator.choose)
 
         given = Given(source, None)

@@ -77,6 +77,11 @@ def parting_of(
                 "folds, 'auto' or None."
             )
         return Parting(Cells(dealt=True, count=count), None, None, f"{count}-fold", True)
+    if validation is not None and validation not in ("auto", cv):
+        raise InputError(
+            f"validation={validation!r} with cv={cv!r}: data that are read in passes are validated "
+            "on the folds of cv; use validation='auto' or None."
+        )
     if not classifier and isinstance(cv, (int, np.integer)) and 2 <= int(cv) <= m:
         cv = KFold(int(cv))
     if not classifier and isinstance(cv, KFold) and not cv.shuffle:

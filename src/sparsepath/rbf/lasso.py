@@ -1,0 +1,87 @@
+r"""The coefficients for given Gaussians, solved outright: least squares within a budget.
+
+The barrier leaves all coefficients a little away from zero, and wide Gaussians are so much alike
+that many small ones do the work of a few. At the final weights of the inputs the problem
+
+    minimise |B'a - y|^2 / N   subject to   sum |a_m| <= r            (rows of B: basis functions)
+
+is convex, and its exact solution has few coefficients. Its set of outputs B'a is the convex hull of
+the points r b_m, -r b_m and 0 (a budget not used up), of which the one nearest to y is wanted: the
+method of Wolfe (1976, "Finding the nearest point in a polytope"). A corner enters, the one that
+the gradient points at most; among the corners in use the nearest point of their plane is found by
+least squares, with differences of corners, in which nothing large cancels; on the way there corners
+whose share would fall below zero leave. With g the gradient by a, no a within the budget has
+an error less than that of the present one by more than
+
+    gap = a'g + r max |g|
+
+which says when to end. There are finitely many sets of corners and the error falls, so it does end.
+"""
+
+import numpy as np
+from scipy.linalg import lstsq
+
+from sparsepath.data.blocks import Floats
+
+GAP = 1e-6  # of the error: what could still be gained at the end
+SLACK = 0  # the corner at zero: what is not used of the budget
+
+
+def budget_lasso(B: Floats, y: Floats, r: float) -> Floats:
+    """The coefficients a of the least |B'a - y|^2 with sum |a| <= r; most of them are zero.
+
+    Parameters
+    ----------
+    B : array of shape (M, N)
+        Basis functions by samples.
+    y : array of shape (N,)
+        The target.
+    r : float
+        The budget.
+    """
+    n = len(y)
+    enough = 1e-12 * float(y @ y) / n
+    corners = [SLACK]  # m + 1 for b_m, -(m + 1) for -b_m
+    shares = np.array([r])
+    points = np.zeros((1, n))  # a share of one
+    for _ in range(10 * len(B) + 10):
+        off = shares @ points - y
+        g = (2.0 / n) * (B @ off)
+        m = int(np.argmax(np.abs(g)))
+        gap = float((2.0 / n) * (shares @ points) @ off) + r * float(abs(g[m]))
+        if gap <= GAP * float(off @ off) / n + enough:
+            break
+        corner = -(m + 1) if g[m] > 0 else m + 1
+        if corner in corners:
+            break  # rounding: its plane has been searched
+        corners.append(corner)
+        shares = np.append(shares, 0.0)
+        points = np.vstack([points, np.sign(corner) * B[m]])
+        while True:
+            found = _nearest(points, y, r)
+            falling = found <= 0.0
+            if not falling.any():
+                shares = found
+                break
+            ways = shares[falling] / (shares[falling] - found[falling])
+            way = float(ways.min())
+            shares = shares + way * (found - shares)
+            shares[np.flatnonzero(falling)[ways <= way]] = 0.0
+            kept = shares > 0.0
+            corners = [c for c, keep in zip(corners, kept, strict=True) if keep]
+            shares, points = shares[kept], points[kept]
+            if len(corners) == 1:
+                shares = np.array([r])
+                break
+    a = np.zeros(len(B))
+    for corner, share in zip(corners, shares, strict=True):
+        if corner != SLACK:
+            a[abs(corner) - 1] += np.sign(corner) * share
+    return a
+
+
+def _nearest(points: Floats, y: Floats, r: float) -> Floats:
+    """Shares of sum r, of any sign, with which the points come nearest to y."""
+    from_last = points[:-1] - points[-1]
+    others = lstsq(from_last.T, y - r * points[-1], lapack_driver="gelsy", check_finite=False)[0]
+    return np.append(others, r - others.sum())
