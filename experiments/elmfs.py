@@ -34,7 +34,13 @@ from elmfs_claims import (
 )
 from elmfs_problems import PROBLEMS, Parts, Problem, called
 from results import PAGES
-from sparsepath import ELMFSRegressor, LarsSelector, MutualInfoSelector, OPELMRegressor, compare
+from sparsepath import (
+    ELMFSRegressor,
+    LarsSelector,
+    MutualInfoSelector,
+    OPELMRegressor,
+    compare_paths,
+)
 from sparsepath.errors import FileError
 from sparsepath.path import SelectionPath
 
@@ -80,7 +86,7 @@ def run(problem: Problem, full: bool, seed: int = 0) -> list[str]:
                 for k in paths[method].sizes
             }
         print(f"{problem.title}: {method} {seconds[method]:.1f} s", flush=True)
-    found = compare(paths, judge, data.X, data.y, data.X_test, data.y_test)
+    found = compare_paths(paths, judge, data.X, data.y, data.X_test, data.y_test)
     figure = found.plot(curves=("ELM-FS",))
     figure.savefig(PAGES / f"elmfs-{problem.key}.png", dpi=80)
     judged = found.judged

@@ -15,7 +15,7 @@ from sparsepath import (
     SelectionPath,
     SparseRLSRegressor,
     Step,
-    compare,
+    compare_paths,
 )
 from sparsepath.data.synthetic import functional
 from sparsepath.errors import InputError
@@ -118,7 +118,7 @@ def test_a_judged_path_is_a_path(tmp_path):
 
 
 def test_comparison_of_several_paths():
-    found = compare(
+    found = compare_paths(
         dict(zip(("LARS", "MI", "RLS"), paths(), strict=True)),
         LinearRegression(),
         TRAIN.X,
@@ -158,6 +158,6 @@ def test_messages():
     with pytest.raises(InputError, match="80 rows, y has 79"):
         path.evaluate(LinearRegression(), TRAIN.X, TRAIN.y[:-1])
     with pytest.raises(InputError, match="paths is empty"):
-        compare({}, *data)
+        compare_paths({}, *data)
     with pytest.raises(InputError, match="one for each path"):
-        compare({"a": path}, *data, cv=3, selectors={"b": LarsSelector()})
+        compare_paths({"a": path}, *data, cv=3, selectors={"b": LarsSelector()})

@@ -18,7 +18,7 @@ SOURCE = Path(sparsepath.__file__).parent
 LAYERS = [
     ["cli"],
     ["report"],
-    ["comparison"],
+    ["comparison", "path_comparison"],
     ["methods"],
     ["information"],  # its regressor predicts by an extreme learning machine
     ["rls", "grafting", "rbf", "lars", "elm"],
@@ -117,6 +117,7 @@ ONCE = {
         "cli",
         "rls",
         "judging",
+        "comparison",
     },
     r"(?m)^(?!\s*>>>).*\bSelectionPath\($": {"running", "path", "rls"},
     r"sklearn\.callback import": {"running"},

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     )
     from sparsepath.lars import LarsSelector
     from sparsepath.path import SelectionPath
+    from sparsepath.path_comparison import PathComparison, compare_paths
     from sparsepath.rbf import (
         SparseRBFClassifier,
         SparseRBFClassifierCV,
@@ -98,6 +99,7 @@ _HOMES = {
     "Null": "judging",
     "OPELMClassifier": "elm",
     "OPELMRegressor": "elm",
+    "PathComparison": "path_comparison",
     "PathWarning": "errors",
     "ReducedRankKernelRidge": "kernel_machines",
     "SavedModel": "saved",
@@ -115,6 +117,7 @@ _HOMES = {
     "Stability": "judging",
     "Step": "steps",
     "compare": "comparison",
+    "compare_paths": "path_comparison",
     "grafting_path": "grafting",
     "honest_error": "judging",
     "load_model": "saved",
@@ -154,6 +157,7 @@ __all__ = [
     "Null",
     "OPELMClassifier",
     "OPELMRegressor",
+    "PathComparison",
     "PathWarning",
     "ReducedRankKernelRidge",
     "SavedModel",
@@ -171,6 +175,7 @@ __all__ = [
     "Stability",
     "Step",
     "compare",
+    "compare_paths",
     "grafting_path",
     "honest_error",
     "load_model",

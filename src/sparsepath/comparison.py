@@ -1,163 +1,403 @@
-"""Several methods on one problem: their paths side by side, and judged by one yardstick."""
+"""Several methods on one problem: the same parts left out, one yardstick, one table."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import is_classifier
+from sklearn.pipeline import Pipeline
+
+from sparsepath.data.names import NumberedNames
 from sparsepath.errors import InputError
 from sparsepath.frames import Make, make_frame
+from sparsepath.judging.folds import parts_of
+from sparsepath.judging.honest import Honest, chosen_size, told
+from sparsepath.judging.left_out import AskedToEndError, LeftOut, left_out
+from sparsepath.judging.repeating import (
+    at_most,
+    by_rows,
+    check_predicts,
+    fitted,
+    has_path,
+    quiet_copy,
+    selected_by,
+    with_groups,
+)
 from sparsepath.methods import METHODS, called_here, check
-from sparsepath.path import SelectionPath
+from sparsepath.path import LONGEST_PATH, SelectionPath
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+NUMBER = 2e-9  # seconds for each number that the table of methods says is touched
+PATIENCE = 60.0  # seconds that a method may take, by that reckoning, to be tried unasked
+Told = Callable[[str, int, int], object]
+
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
-    """Paths of several methods, and the same subsets judged alike.
+class Contestant:
+    """What came of one method.
 
     Attributes
     ----------
-    paths : dict of str to SelectionPath
-        As the methods left them, each with errors of its own kind.
-    judged : dict of str to SelectionPath
-        The same subsets; errors of one estimator, ``error_label`` says of what kind.
+    name : str
+    chosen : Honest
+        The size chosen by the honest errors, and its error.
+    features : tuple of str
+        The columns of the model of that size, on all data.
+    seconds : float
+        That the search on all data took.
+    left_out : LeftOut
+        Losses of samples left out, by size.
+    place : int
+        Which of these sizes was chosen.
+    subsets : mapping of size to tuple of int
+        The columns of the models on all data.
     """
 
-    paths: dict[str, SelectionPath]
-    judged: dict[str, SelectionPath]
+    name: str
+    chosen: Honest
+    features: tuple[str, ...]
+    seconds: float
+    left_out: LeftOut
+    place: int
+    subsets: Mapping[int, tuple[int, ...]]
 
     @property
-    def error_label(self) -> str:
-        """What the judged errors are, and of which kind."""
-        return next(iter(self.judged.values())).error_label
+    def loss(self) -> NDArray[np.float64]:
+        """The losses of the size that was chosen."""
+        return self.left_out.losses[:, self.place]
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """What :func:`compare` gives; the method of least honest error comes first.
+
+    Attributes
+    ----------
+    contestants : tuple of Contestant
+    passed_over : mapping of str to str
+        Methods that were not tried to their end, and why.
+    feature_names : sequence of str
+    """
+
+    contestants: tuple[Contestant, ...]
+    passed_over: Mapping[str, str]
+    feature_names: Sequence[str]
+
+    @property
+    def best(self) -> Contestant:
+        """The method of least honest error."""
+        return self.contestants[0]
+
+    def gap(self, name: str) -> tuple[float, float]:
+        """How much more a method errs than the best, sample by sample, and the standard error."""
+        one, best = self[name], self.best
+        found = best.left_out
+        off = np.where(found.known, one.loss - best.loss, 0.0)[:, None]
+        mean = found.weights @ off
+        return float(mean[0]), float(found._spread(off - mean)[0])
+
+    def __getitem__(self, name: str) -> Contestant:
+        for one in self.contestants:
+            if one.name == name:
+                return one
+        raise InputError(f"no method {name!r}; there are {[c.name for c in self.contestants]}.")
+
+    @property
+    def agreement(self) -> dict[str, tuple[str, ...]]:
+        """Which methods take a feature, those that most of them take first."""
+        takers = {
+            feature: tuple(one.name for one in self.contestants if feature in one.features)
+            for feature in dict.fromkeys(f for one in self.contestants for f in one.features)
+        }
+        return dict(sorted(takers.items(), key=lambda item: -len(item[1])))
+
+    @property
+    def common(self) -> tuple[str, ...]:
+        """The features that all methods take."""
+        return tuple(
+            f for f, names in self.agreement.items() if len(names) == len(self.contestants)
+        )
 
     def to_frame(self, backend: Make = None) -> Any:
-        """One row per size and method: size, method, features, error, error_se, error_kind.
+        """One row per method, the best first.
 
-        Parameters
-        ----------
-        backend : {"pandas", "polars", "pyarrow"}, optional
-            Of which make; by default the first that is installed.
+        Method, size, honest_error, low and high (of a 90 % interval), gap (to the best, on the same
+        samples), gap_se, seconds, features.
         """
-        rows = [
-            (size, name, ", ".join(path.names(size)), path.error(size), path.error_se(size))
-            for name, path in self.judged.items()
-            for size in path.sizes
-        ]
-        rows.sort(key=lambda row: row[0])  # methods stay in their order
-        kind = next(iter(self.judged.values())).error_kind
-        columns = dict(
-            zip(
-                ("size", "method", "features", "error", "error_se"),
-                map(list, zip(*rows, strict=True)),
-                strict=True,
-            )
-        )
-        columns["error_kind"] = [kind] * len(rows)
+        gaps = [self.gap(one.name) for one in self.contestants]
+        columns: dict[str, list[Any]] = {
+            "method": [one.name for one in self.contestants],
+            "size": [one.chosen.size for one in self.contestants],
+            "honest_error": [one.chosen.error for one in self.contestants],
+            "low": [one.chosen.interval[0] for one in self.contestants],
+            "high": [one.chosen.interval[1] for one in self.contestants],
+            "gap": [gap for gap, _ in gaps],
+            "gap_se": [se for _, se in gaps],
+            "seconds": [one.seconds for one in self.contestants],
+            "features": [", ".join(one.features) for one in self.contestants],
+        }
         return make_frame(columns, backend)
 
-    def plot(self, curves: tuple[str, ...] | None = None) -> "Figure":
-        """Draw which features each method selects (FSP), error curves (SET), and judged errors.
+    def sentence(self) -> str:
+        """What came out, in a few sentences."""
+        best, measure = self.best, self.best.chosen.measure
+        n = best.chosen.size
+        said = [
+            f"Least {measure} on new data: {best.chosen.error:.4g} with {best.name} "
+            f"({n} feature{'' if n == 1 else 's'}; the empty model: {best.chosen.empty_error:.4g})."
+        ]
+        alike = []
+        for one in self.contestants[1:]:
+            gap, se = self.gap(one.name)
+            if gap <= 2 * se:
+                alike.append(f"{one.name} ({one.chosen.size})")
+        if alike:
+            said.append(f"Not clearly worse: {', '.join(alike)}.")
+        if len(self.contestants) > 1:
+            some = ", ".join(self.common[:12]) or "none"
+            said.append(f"Features that all of them take: {some}.")
+        said += [f"{name} was passed over: {why}." for name, why in self.passed_over.items()]
+        return " ".join(said)
 
-        Parameters
-        ----------
-        curves : tuple of str, optional
-            The methods whose own error curve is drawn; None: all.
-        """
-        from sparsepath import plots
+    def plot(self) -> "Figure":
+        """Draw the honest errors on one axis, and which features each method takes."""
+        from sparsepath.judging import pictures
 
-        asked = tuple(self.paths) if curves is None else curves
-        if unknown := [name for name in asked if name not in self.paths]:
-            raise InputError(f"no path is called {unknown[0]!r}; there are {list(self.paths)}.")
-        return plots.plot_comparison(
-            {
-                name: (path.sizes, path.matrix(), path.feature_names)
-                for name, path in self.paths.items()
-            },
-            {name: self.paths[name]._curve() for name in asked},
-            {name: (path.sizes, path.errors) for name, path in self.judged.items()},
-            self.error_label,
-        )
+        curves = {
+            one.name: (one.left_out.sizes, one.left_out.errors, one.left_out.sizes[one.place])
+            for one in self.contestants
+        }
+        first = self.best.chosen
+        label = f"{first.measure} on samples left out ({first.validation})"
+        maps = {}
+        for one in self.contestants:
+            matrix = np.zeros((len(one.subsets), len(self.feature_names)), dtype=bool)
+            for row, subset in zip(matrix, one.subsets.values(), strict=True):
+                row[list(subset)] = True
+            maps[one.name] = (tuple(one.subsets), matrix)
+        return pictures.plot_contest(curves, label, first.empty_error, maps, self.feature_names)
 
 
 def compare(
-    paths: Mapping[str, SelectionPath] | Sequence[str],
-    estimator: Any,
+    methods: Mapping[str, Any] | Iterable[str] | None,
     X: Any,
     y: Any,
-    X_test: Any = None,
-    y_test: Any = None,
     *,
-    cv: Any = None,
-    selectors: Mapping[str, Any] | None = None,
+    task: str | None = None,
+    validation: Any = 10,
+    choose: Any = "one_se",
+    groups: Any = None,
+    budget: float | None = None,
+    callback: Told | None = None,
+    feature_names: Sequence[str] | None = None,
+    **fit_params: Any,
 ) -> Comparison:
-    """Judge the paths of several methods by one estimator.
+    """Judge several methods on the same samples left out.
+
+    Each is searched on all data and again with every part of them left out, and is judged by what
+    it errs there: the squared error, or for classes the error rate.
 
     Parameters
     ----------
-    paths : mapping of str to SelectionPath, or list of str
-        By the name to show; all of the same columns. Or names of methods, as on the command line:
-        then each is fitted to X and y by its defaults, and with ``cv`` again in every split.
-    estimator, X, y, X_test, y_test, cv
-        As for :meth:`sparsepath.SelectionPath.evaluate`, the same for all.
-    selectors : mapping of str to estimator, optional
-        For nested cross-validation: what made each of the paths.
-
-    Returns
-    -------
-    Comparison
-        ``plot()`` is the picture, ``to_frame()`` the table.
+    methods : mapping of str to estimator, list of str, or None
+        Estimators by the name to show, with a path or without, such as any scikit-learn selector in
+        a pipeline with a model; or names of methods as on the command line. None: the methods that
+        suit the task and the size of the data.
+    X, y : array, sparse matrix or data frame; array
+        As given to ``fit``.
+    task : {"regression", "classification"}, optional
+        For methods by name; default: classification if y holds text, booleans or two values.
+    validation : int, "loo", splitter or list of splits
+        How parts are left out, the same for all.
+    choose : {"one_se", "min"}, int or float
+        How the size of each is chosen on its honest errors.
+    groups : array, optional
+        Samples that must not be parted.
+    budget : float, optional
+        Seconds: a method that would not be done by then is passed over.
+    callback : callable, optional
+        Called with a name, the number of parts done and of all; a true value passes that method
+        over. So does Ctrl-C, and all that come after it: what is done counts, if anything is.
+    feature_names : sequence of str, optional
+        Default: those of a data frame.
+    **fit_params
+        More arguments of ``fit``; those with an entry per sample are cut like y.
 
     Examples
     --------
-    >>> from sklearn.neighbors import KNeighborsRegressor
-    >>> from sparsepath import LarsSelector, MutualInfoSelector
-    >>> from sparsepath.data.synthetic import functional
-    >>> train, test = functional(300, random_state=0), functional(1000, random_state=1)
-    >>> selectors = {"LARS": LarsSelector(), "MI": MutualInfoSelector()}
-    >>> paths = {name: s.fit(train.X, train.y).path_ for name, s in selectors.items()}
-    >>> found = compare(paths, KNeighborsRegressor(), train.X, train.y, test.X, test.y)
-    >>> found.error_label
-    'squared error of KNeighborsRegressor (honest error)'
-    >>> bool(found.judged["MI"].error(5) < found.judged["LARS"].error(5))
-    True
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.feature_selection import SelectKBest
+    >>> from sklearn.linear_model import Ridge
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sparsepath import LarsSelector, SparseRLSRegressor, compare
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> best_five = make_pipeline(SelectKBest(k=5), Ridge(0.1))
+    >>> found = compare({"RLS": SparseRLSRegressor(), "LARS": LarsSelector(), "5": best_five}, X, y)
+    >>> found.to_frame()["method"].tolist()[-1], found["5"].chosen.size
+    ('5', 5)
+    >>> sorted(found.common)
+    ['bmi', 'bp', 's5']
     """
-    if not paths:
-        raise InputError("paths is empty; give at least one.")
-    if not isinstance(paths, Mapping):
-        from sklearn.base import is_classifier
+    began = time.perf_counter()
+    deadline = np.inf if budget is None else began + _seconds(budget)
+    X, y = by_rows(X), by_rows(y)
+    folds = validation if isinstance(validation, int) else 10
+    estimators, known = _estimators(methods, X, y, task, folds)
+    first = next(iter(estimators.values()))
+    classes, weights = is_classifier(first), fit_params.get("sample_weight")
+    parts = parts_of(validation, X, y, groups, weights, classes=classes)
+    columns = getattr(X, "columns", None) if feature_names is None else feature_names
+    names = NumberedNames(X.shape[1]) if columns is None else tuple(map(str, columns))
+    for name, estimator in estimators.items():
+        check_predicts(estimator)
+        if is_classifier(estimator) != classes:
+            raise InputError(f"{name} and {next(iter(estimators))} do not do the same task.")
+    found: list[Contestant] = []
+    passed: dict[str, str] = {}
 
-        made = {name: _fitted(name, X, y, is_classifier(estimator)) for name in paths}
-        selectors = made if selectors is None and cv is not None else selectors
-        paths = {name: model.path_ for name, model in made.items()}
-    if selectors is not None and set(selectors) != set(paths):
-        raise InputError(
-            f"selectors are given for {sorted(selectors)}, paths for {sorted(paths)}; "
-            "give one for each path."
+    def run(name: str, estimator: Any) -> None:
+        if time.perf_counter() + known.get(name, 0.0) > deadline:
+            passed[name] = f"it would take longer than the {budget:g} s given"
+            return
+        model, seconds = _searched(
+            estimator, X, y, with_groups(estimator, fit_params, groups), deadline
         )
-    judged = {
-        name: path.evaluate(
-            estimator,
-            X,
-            y,
-            X_test,
-            y_test,
-            cv=cv,
-            selector=None if selectors is None else selectors[name],
-        )
-        for name, path in paths.items()
-    }
-    return Comparison(dict(paths), judged)
+        if model is None or time.perf_counter() + seconds * len(parts.splits) > deadline:
+            passed[name] = f"it would take longer than the {budget:g} s given"
+            return
+
+        def asked(done: int, of: int) -> bool:
+            if time.perf_counter() > deadline:
+                passed[name] = f"it was not done within the {budget:g} s given"
+                return True
+            return callback is not None and bool(callback(name, done, of))
+
+        try:
+            losses = left_out(
+                estimator,
+                X,
+                y,
+                parts,
+                fit_params=fit_params,
+                groups=groups,
+                yardstick="zero_one" if classes else "squared",
+                told=asked,
+            )
+        except AskedToEndError:
+            passed.setdefault(name, "it was asked to end")
+            return
+        found.append(_contestant(name, model, losses, choose, seconds, names))
+
+    for name, estimator in estimators.items():
+        try:
+            run(name, estimator)
+        except KeyboardInterrupt:
+            if not found:
+                raise
+            passed[name] = "it was interrupted"
+            break
+    if not found:
+        why = "; ".join(f"{name}: {reason}" for name, reason in passed.items())
+        raise InputError(f"no method came to its end ({why}); give more time or others.")
+    found.sort(key=lambda one: one.chosen.error)
+    return Comparison(tuple(found), passed, names)
 
 
-def _fitted(name: str, X: Any, y: Any, classes: bool) -> Any:
-    """A method by its name, fitted; its honest errors are those of the comparison."""
+def costs(
+    rows: int, columns: int, task: str, n_classes: int = 2, folds: int = 10
+) -> dict[str, float]:
+    """Methods for a task, and about the seconds that each takes with its validation, ascending.
+
+    >>> [costs(rows, 10, "regression")["rbf"] < PATIENCE for rows in (100, 50000)]
+    [True, False]
+    """
+    able = {}
+    for name, method in METHODS.items():
+        fits = task in method.tasks and not method.ranks
+        if fits and not (task == "classification" and n_classes > 2 and method.two_classes):
+            steps = min(columns, max(rows - 2, 0), method.longest or LONGEST_PATH)
+            if method.sizes == "down":
+                steps = columns
+            numbers: float = rows * columns * steps
+            if method.work is not None:
+                numbers = method.work(rows, columns, steps)
+            able[name] = NUMBER * numbers * (folds + 1)
+    return dict(sorted(able.items(), key=lambda item: item[1]))
+
+
+def _estimators(
+    methods: Mapping[str, Any] | Iterable[str] | None, X: Any, y: Any, task: str | None, folds: int
+) -> tuple[dict[str, Any], dict[str, float]]:
+    """The estimators to compare by name, and what is known of their seconds."""
+    known: dict[str, float] = {}
+    if isinstance(methods, Mapping):
+        made = dict(methods)
+    else:
+        values = np.unique(np.asarray(y).ravel())
+        if task is None:
+            classes = values.dtype.kind not in "iuf" or len(values) == 2
+            task = "classification" if classes else "regression"
+        known = costs(X.shape[0], X.shape[1], task, len(values), folds)
+        if methods is None:
+            methods = [name for name, seconds in known.items() if seconds <= PATIENCE]
+        names = [methods] if isinstance(methods, str) else methods
+        made = {name: _made(name, task, len(values)) for name in names}
+    if not made:
+        raise InputError("methods is empty; give at least one, or None.")
+    return made, known
+
+
+def _made(name: str, task: str, n_classes: int) -> Any:
     if name not in METHODS:
         said = called_here().get(name)
         hint = f" ({said})" if said else ""
         raise InputError(f"there is no method {name!r}{hint}; use one of {', '.join(METHODS)}.")
-    task = "classification" if classes else "regression"
-    check(METHODS[name], task, {})
-    return METHODS[name].make(task, validation=None).fit(X, y)
+    check(METHODS[name], task, {}, n_classes)
+    return METHODS[name].make(task)
+
+
+def _seconds(budget: Any) -> float:
+    if isinstance(budget, bool) or not isinstance(budget, int | float) or not budget > 0:
+        raise InputError(f"budget={budget!r}; give seconds, a number above zero.")
+    return float(budget)
+
+
+def _searched(estimator: Any, X: Any, y: Any, given: Any, deadline: float) -> tuple[Any, float]:
+    """The estimator fitted to all data without validation, and its seconds; None if too late."""
+    quiet = quiet_copy(estimator)
+    if np.isfinite(deadline) and has_path(estimator) and hasattr(quiet, "callback"):
+        quiet.set_params(callback=lambda path: time.perf_counter() > deadline)
+    began = time.perf_counter()
+    if began > deadline:
+        return None, 0.0
+    model = fitted(quiet, X, y, given)
+    path: SelectionPath | None = getattr(model, "path_", None)
+    cut = path is not None and not path.complete
+    return (None if cut else model), time.perf_counter() - began
+
+
+def _contestant(
+    name: str, model: Any, losses: LeftOut, choose: Any, seconds: float, names: Sequence[str]
+) -> Contestant:
+    last = model.steps[-1][1] if isinstance(model, Pipeline) else model
+    if has_path(model):
+        kept = np.arange(len(names)) if last is model else selected_by(model[:-1], len(names))
+        subsets = {len(s): tuple(kept[list(s)].tolist()) for s in last.path_.subsets}
+        if "choose" not in last.get_params(deep=False):
+            choose = at_most(len(last.selected_), losses.sizes)  # it settles on a size itself
+    else:
+        own = tuple(selected_by(model, len(names)).tolist())
+        subsets, choose = {len(own): own}, losses.sizes[-1]
+    size = chosen_size(losses, choose)
+    columns = subsets[at_most(size, subsets)]
+    features = tuple(names[i] for i in columns)
+    chosen = told(losses, size, choose)
+    place = losses.sizes.index(size)
+    if not has_path(model):
+        chosen = replace(chosen, size=len(columns))  # of all data, where folds have their own
+    return Contestant(name, chosen, features, seconds, losses, place, subsets)

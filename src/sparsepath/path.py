@@ -401,11 +401,13 @@ class SelectionPath:
         errors: FloatArray,
         errors_se: FloatArray,
         gaps_se: FloatArray,
+        spreads: FloatArray,
         validation: str,
     ) -> "SelectionPath":
         """The same path with honest errors, of the sizes named; see ``honest_error``."""
-        known = {k: tuple(row) for k, *row in zip(sizes, errors, errors_se, gaps_se, strict=True)}
-        names = ("honest_error", "honest_error_se", "honest_gap_se")
+        rows = zip(sizes, errors, errors_se, gaps_se, spreads, strict=True)
+        known = {size: tuple(row) for size, *row in rows}
+        names = ("honest_error", "honest_error_se", "honest_gap_se", "honest_spread")
         none = (math.nan,) * len(names)
         steps = tuple(
             replace(step, **dict(zip(names, known.get(len(step.subset), none), strict=True)))

@@ -18,6 +18,7 @@ NUMBERS = (
     "honest_error",
     "honest_error_se",
     "honest_gap_se",
+    "honest_spread",
 )
 
 
@@ -34,6 +35,7 @@ class Step:
     honest_error: float = math.nan  # the loss on samples that the whole procedure never saw
     honest_error_se: float = math.nan  # its standard error
     honest_gap_se: float = math.nan  # and that of its difference to the least on the path
+    honest_spread: float = math.nan  # how far from it the error of this one model may be: its s.d.
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "subset", tuple(map(operator.index, self.subset)))

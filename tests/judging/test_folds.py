@@ -62,15 +62,36 @@ def test_copies_stay_together():
     np.testing.assert_array_equal(fold[:10], fold[37:])
 
 
-@pytest.mark.parametrize("classes", [0, 3])
-def test_every_fold_has_its_share(classes):
+@pytest.mark.parametrize("classes", [2, 3])
+def test_every_fold_has_its_share_of_classes(classes):
     X, y = problem(1, n=100, classes=classes)
-    fold = folds_by_row(parts_of(5, X, y), 100)
+    fold = folds_by_row(parts_of(5, X, y, classes=True), 100)
     assert np.bincount(fold).tolist() == [20] * 5
-    cut = y if classes else np.digitize(y, np.quantile(y, [0.25, 0.5, 0.75]))
-    for part in np.unique(cut):
-        shares = np.bincount(fold[cut == part], minlength=5)
-        assert shares.max() - shares.min() <= 2
+    for part in np.unique(y):
+        shares = np.bincount(fold[y == part], minlength=5)
+        assert shares.max() - shares.min() <= 1
+
+
+def test_numbers_are_dealt_at_random():
+    """The mean of the other folds predicts a fold as badly as it predicts new samples."""
+    ratios = []
+    for seed in range(400):
+        X, y = problem(seed, n=20, p=2)
+        splits = parts_of(10, X, y).splits
+        left_out = np.concatenate([(y[test] - y[train].mean()) ** 2 for train, test in splits])
+        ratios.append(left_out.mean() / (1 + 1 / 18))
+    assert abs(np.mean(ratios) - 1) < 0.04  # stratified by y it is 0.9
+
+
+def test_one_at_a_time():
+    X, y = problem(0)
+    found = parts_of("loo", X, y)
+    assert found.label == "leave-one-out"
+    assert len(found.splits) == 37
+    groups = np.arange(37) % 6
+    found = parts_of("loo", X, y, groups)
+    assert found.label == "leave-one-group-out"
+    assert len(found.splits) == 6
 
 
 def test_labels_of_any_kind_and_several_targets():

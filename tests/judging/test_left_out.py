@@ -2,8 +2,12 @@
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.decomposition import PCA
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.feature_selection import RFE, SelectKBest, SequentialFeatureSelector, f_regression
+from sklearn.linear_model import Lasso, LinearRegression, LogisticRegression, Ridge
 from sklearn.model_selection import (
+    GridSearchCV,
     GroupKFold,
     KFold,
     LeaveOneOut,
@@ -12,10 +16,12 @@ from sklearn.model_selection import (
     TimeSeriesSplit,
     cross_val_predict,
 )
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from slow_twins import judging as twin
 from sparsepath import GraftingClassifierCV, InputError, SparseRLSClassifier, SparseRLSRegressor
-from sparsepath.judging.honest import honest_error
+from sparsepath.judging import honest_error, permutation_null, stability
 from sparsepath.judging.left_out import AskedToEndError, left_out
 
 
@@ -127,8 +133,10 @@ def test_classes_by_error_rate(n_classes):
     folds = StratifiedKFold(5, shuffle=True, random_state=0)
     found = left_out(model, X, y, folds)
     expected = cross_val_predict(model, X, y, cv=folds) != y
-    np.testing.assert_array_equal(found.losses[:, 0], expected)
-    assert found.sizes == (6,)
+    np.testing.assert_array_equal(found.losses[:, 1], expected)
+    commonest = cross_val_predict(DummyClassifier(), X, y, cv=folds) != y
+    np.testing.assert_array_equal(found.losses[:, 0], commonest)
+    assert found.sizes == (0, 6)
 
 
 def test_a_class_that_a_part_never_saw():
@@ -147,11 +155,71 @@ def test_a_part_with_nothing_to_learn():
     np.testing.assert_allclose(found.losses[8:, 0], [1, 4, 9, 16])
 
 
-def test_any_predictor():
+@pytest.mark.parametrize(
+    "model",
+    [
+        make_pipeline(StandardScaler(), SelectKBest(f_regression, k=2), Ridge()),
+        make_pipeline(RFE(LinearRegression(), n_features_to_select=2), LinearRegression()),
+        make_pipeline(
+            SequentialFeatureSelector(LinearRegression(), n_features_to_select=2), Ridge()
+        ),
+        LinearRegression(),
+        GridSearchCV(Lasso(), {"alpha": [0.5, 2.0]}),
+    ],
+    ids=lambda model: type(model[0] if isinstance(model, Pipeline) else model).__name__,
+)
+def test_any_predictor(model):
     X, y = problem(50, 4)
-    found = honest_error(LinearRegression(), X, y, validation=KFold(5), choose="min")
-    expected = (y - cross_val_predict(LinearRegression(), X, y, cv=KFold(5))) ** 2
-    np.testing.assert_allclose(found.errors, [expected.mean()])
+    found = honest_error(model, X, y, validation=KFold(5))
+    predicted = cross_val_predict(model, X, y, cv=KFold(5))
+    mean = cross_val_predict(DummyRegressor(), X, y, cv=KFold(5))
+    expected = [((y - mean) ** 2).mean(), ((y - predicted) ** 2).mean()]
+    np.testing.assert_allclose(found.errors, expected)
+    selects = {LinearRegression: 4, GridSearchCV: 3}.get(type(model), 2)  # the lasso 3 of 4
+    assert found.sizes[-1] == found.chosen.size == selects
+    assert found.chosen.empty_error == pytest.approx(expected[0])
+    assert found.chosen.error == pytest.approx(expected[1])
+    assert permutation_null(model, X, y, 4).p_value == 0.2
+    kept = stability(model, X, y, 4)
+    assert len(kept.sizes) == 1
+    assert set(kept.frequency(kept.sizes[0])) <= {"x0", "x1", "x2", "x3"}
+
+
+def test_a_path_at_the_end_of_a_pipeline():
+    X, y = problem(50, 6)
+    first = SelectKBest(f_regression, k=4)
+    model = make_pipeline(first, SparseRLSRegressor(3))
+    found = honest_error(model, X, y, validation=KFold(5))
+    losses = np.zeros(4)
+    for train, test in KFold(5).split(X):
+        part = make_pipeline(first, SparseRLSRegressor(3, validation=None)).fit(X[train], y[train])
+        for size in range(4):
+            rows = part[:-1].transform(X[test])
+            losses[size] += ((y[test] - part[-1].at_size(size).predict(rows)) ** 2).sum() / 50
+    np.testing.assert_allclose(found.errors, losses)
+    kept = stability(model, X, y, 4)
+    assert kept.frequencies.shape == (3, 6)
+    assert set(kept.frequency(3)) <= {f"x{i}" for i in range(6)}
+
+
+def test_what_cannot_be_judged():
+    X, y = problem(30, 4)
+    with pytest.raises(InputError, match="pipeline with a model"):
+        honest_error(SelectKBest(k=2), X, y)
+    with pytest.raises(InputError, match="PCA in the pipeline makes new columns"):
+        stability(make_pipeline(PCA(2), Ridge()), X, y, 2)
+
+
+def test_between_parts():
+    """What models of other samples err is seen by how folds differ more than their samples do."""
+    X, y = problem(60, 8)
+    found = left_out(SparseRLSRegressor(2), X, y, folds := KFold(6))
+    for place in range(3):
+        parts = [found.losses[test, place] for _, test in folds.split(X)]
+        means = [part.mean() for part in parts]
+        noise = np.mean([part.var(ddof=1) / len(part) for part in parts])
+        assert found.between[place] == pytest.approx(max(np.var(means, ddof=1) - noise, 0))
+    assert not left_out(SparseRLSRegressor(2), X, y, "loo").between.any()
 
 
 def test_frames_and_names():

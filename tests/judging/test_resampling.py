@@ -23,7 +23,13 @@ def matrix(seed, n=30, K=5):
     common = rng.gamma(2.0, size=(n, 1))
     losses = common * rng.uniform(0.5, 1.5, (n, K)) * np.linspace(1.5, 0.8, K)
     return LeftOut(
-        tuple(range(K)), losses, np.full(n, 1 / n), np.arange(n), "5-fold", "squared error"
+        tuple(range(K)),
+        losses,
+        np.full(n, 1 / n),
+        np.arange(n),
+        "5-fold",
+        "squared error",
+        np.linspace(0, 0.1, K),
     )
 
 
@@ -66,7 +72,9 @@ def test_correction_equals_loops(rule, monkeypatch):
     assert error == pytest.approx(expected.mean())
     k = choose(found.losses)
     assert interval == pytest.approx(
-        twin.drawn_interval(found.losses, draws, choose, k, error, correction.SHARED)
+        twin.drawn_interval(
+            found.losses, draws, choose, k, error, correction.BETWEEN * found.between[k]
+        )
     )
 
 
@@ -109,7 +117,12 @@ def test_choosing_is_paid_for():
     for _ in range(40):
         losses = rng.exponential(size=(50, 30))
         found = LeftOut(
-            tuple(range(30)), losses, np.full(50, 0.02), np.arange(50), "5-fold", "squared error"
+            tuple(range(30)),
+            losses,
+            np.full(50, 0.02),
+            np.arange(50),
+            "5-fold",
+            "squared error",
         )
         record = told(found, chosen_size(found, "min"), "min")
         gaps.append((found.errors.min() - 1, record.error - 1))
@@ -261,19 +274,17 @@ def test_groups_reach_the_fit():
 
 
 def test_interrupted_repetitions_keep_whole_ones_only(monkeypatch):
-    from sparsepath.rls.leave_one_out.fused import Fused
-
     X = np.random.default_rng(0).standard_normal((40, 3))
-    add, steps = Fused.apply_update, 0
+    search, fits = SparseRLSRegressor._fit, 0
 
-    def impatient(self, update):
-        nonlocal steps
-        steps += 1
-        if steps % 8 == 0:  # in the middle of the fourth search: two steps each
+    def impatient(self, *given):
+        nonlocal fits
+        fits += 1
+        if fits % 4 == 0:
             raise KeyboardInterrupt
-        add(self, update)
+        return search(self, *given)
 
-    monkeypatch.setattr(Fused, "apply_update", impatient)
+    monkeypatch.setattr(SparseRLSRegressor, "_fit", impatient)
     model = SparseRLSRegressor(2)
     assert len(permutation_null(model, X, X[:, 0], 9).null_errors) == 2
     assert stability(model, X, X[:, 0], 10).n_runs == 3

@@ -51,8 +51,8 @@ def drawn_error(losses, draws, choose):
     return np.array(errors)
 
 
-def drawn_interval(losses, draws, choose, k, told, shared):
-    """Nine tenths: studentised on a log scale, the choice's own spread added."""
+def drawn_interval(losses, draws, choose, k, told, more):
+    """Nine tenths: studentised on a log scale, more variance and that of the choice added."""
 
     def mean_se(column):
         mean = column.mean()
@@ -65,7 +65,7 @@ def drawn_interval(losses, draws, choose, k, told, shared):
         ratios.append(math.log(e / error) / (s / e))
         moved.append((losses[:, choose(losses[rows])].mean() - error) ** 2)
     low, high = np.quantile(ratios, [0.05, 0.95])
-    spread = math.sqrt((shared * se) ** 2 + np.mean(moved)) / error
+    spread = math.sqrt(se**2 + more + np.mean(moved)) / error
     return told * math.exp(-spread * high), told * math.exp(-spread * low)
 
 

@@ -109,7 +109,7 @@ def select(
         typer.Option(
             metavar="N",
             help="Folds that are left out of the whole procedure for the error on new data, by "
-            "which the size is chosen.",
+            "which the size is chosen; loo: one row at a time.",
             show_default="10; 5 for nonlinear methods",
         ),
     ] = None,
@@ -258,14 +258,95 @@ def _report(outcome: Any, out: Path | None, *, as_json: bool, quiet: bool, pickl
         raise typer.Exit(INTERRUPTED)
 
 
-def _list_files(files: dict[str, Path]) -> None:
+def _list_files(files: dict[str, Path], about: dict[str, str] | None = None) -> None:
     from sparsepath.cli.results import FILES, MORE_FILES
 
+    about = FILES | MORE_FILES if about is None else about
     if files:
         print("\nWritten:")
     width = max((len(str(file)) for file in files.values()), default=0)
     for name, file in files.items():
-        print(f"  {file!s:{width}}  {(FILES | MORE_FILES)[name]}")
+        print(f"  {file!s:{width}}  {about[name]}")
+
+
+@app.command(epilog=_list_of_methods())
+@_stoppable()
+def compare(
+    data: Annotated[Path, typer.Argument(metavar="DATA", help=_DATA)],
+    target: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COL",
+            help="Column to predict, by name or position (-1: the last). Needed, but for svmlight.",
+        ),
+    ] = None,
+    methods: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B",
+            help="Methods to compare, see below.",
+            show_default="those that suit the task and the size",
+        ),
+    ] = None,
+    task: Annotated[str, typer.Option(help=f"{', '.join(options.TASKS)}.", metavar="T")] = "auto",
+    validation: Annotated[
+        str, typer.Option(metavar="N", help="Folds that are left out, the same for all; or loo.")
+    ] = "10",
+    budget: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="Such as 90s, 5min or 1h: methods that would not be done by then are passed over.",
+        ),
+    ] = None,
+    weights: Annotated[str | None, typer.Option(metavar="COL", help="Column of weights.")] = None,
+    groups: Annotated[
+        str | None, typer.Option(metavar="COL", help="Column of groups; folds keep them whole.")
+    ] = None,
+    drop: Annotated[
+        str | None, typer.Option(metavar="A,B", help="Columns not to read as features.")
+    ] = None,
+    rows: Annotated[str | None, typer.Option(metavar="COL=VALUE", help=_ROWS)] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write table and picture to this folder.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON document instead.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print the sentence only.")] = False,
+) -> None:
+    """Judge several methods on the same rows left out.
+
+    For each the size to use, its error on new data, its time and its features; then what they
+    agree on.
+    """
+    asked = options.one_of("--task", task, options.TASKS)
+    folds = options.folds("--validation", validation)
+    names = None
+    if methods is not None:
+        given = options.names("--methods", methods)
+        names = tuple(options.one_of("--methods", m, METHODS, called_here()) for m in given)
+    limit = None if budget is None else options.duration("--budget", budget)
+    dropped = [] if drop is None else options.names("--drop", drop)
+    wanted = None if rows is None else options.rows("--rows", rows)
+
+    from sparsepath.cli import compare as job
+    from sparsepath.cli import results
+    from sparsepath.cli.select import Source, read
+
+    if out is not None:
+        results.check_folder(out)
+        results.refuse_inputs([data], (out / name for name in job.FILES))
+    problem = read(Source(data, target, dropped, wanted, weights, groups))
+    found = job.run(problem, job.Asked(names, asked, folds, limit), quiet or json)
+    files = {} if out is None else job.write(found, out)
+    if json:
+        import json as encoder
+
+        print(encoder.dumps(job.document(found)))
+    elif quiet:
+        print(found.sentence())
+    else:
+        job.show(found)
+        _list_files(files, job.FILES)
 
 
 @app.command()

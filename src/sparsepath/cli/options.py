@@ -68,16 +68,33 @@ def size(option: str, given: str) -> float:
     return found
 
 
-def folds(option: str, given: str) -> int:
-    """A number of parts to leave out.
+def folds(option: str, given: str) -> int | str:
+    """A number of parts to leave out, or "loo".
 
-    >>> folds("--validation", "5")
-    5
+    >>> folds("--validation", "5"), folds("--validation", "loo")
+    (5, 'loo')
     """
     plain = given.strip()
+    if plain == "loo":
+        return plain
     if not plain.isdecimal() or int(plain) < 2:
-        raise InputError(f"{option} {given} must be a number of folds from 2 up.")
+        raise InputError(f"{option} {given} must be a number of folds from 2 up, or loo.")
     return int(plain)
+
+
+def duration(option: str, given: str) -> float:
+    """Seconds, from a number and a unit.
+
+    >>> duration("--budget", "5min"), duration("--budget", "1.5 h"), duration("--budget", "20")
+    (300.0, 5400.0, 20.0)
+    """
+    plain = given.strip().lower()
+    units = {"": 1.0, "s": 1.0, "sec": 1.0, "min": 60.0, "m": 60.0, "h": 3600.0}
+    number = plain.rstrip("abcdefghijklmnopqrstuvwxyz ")
+    value, unit = _number(number), units.get(plain[len(number) :].strip(), math.nan)
+    if not 0 < value * unit < math.inf:
+        raise InputError(f"{option} {given} must be a time, such as 90s, 5min or 1h.")
+    return value * unit
 
 
 def shuffles(option: str, given: str) -> int:

@@ -229,7 +229,7 @@ def search(
     for line in said:  # whoever is quiet wants to know it all the more
         say(line)
     if not quiet and not {"r", "t"} <= options.keys():  # one fit is quick
-        _say_cost(table, entry, steps * searches, judging.repeats(model))
+        _say_cost(table, entry, steps * searches, judging.repeats(model, table.X.shape[0]))
     total: int | None = steps
     if entry.unit != "features":
         total = _calls(model, problem) if entry.calls is None else entry.calls(options, steps)

@@ -33,8 +33,8 @@ class Asked:
     ----------
     rule : str, int, float or None
         How to settle on a size; None: as the method usually does.
-    validation : "auto", int or None
-        Folds that are left out of the whole procedure; None: none.
+    validation : "auto", "loo", int or None
+        Folds that are left out of the whole procedure; "loo": one row or group; None: none.
     null, halves : int
         How often the search is repeated with the target shuffled, and on halves of the data.
     """
@@ -44,9 +44,10 @@ class Asked:
     null: int = 0
     halves: int = 0
 
-    def repeats(self, model: Any) -> float:
+    def repeats(self, model: Any, rows: int) -> float:
         """How often the work of one search is done, in all."""
-        folds = model._n_folds if self.validation == "auto" else self.validation or 0
+        named = {"auto": model._n_folds, "loo": rows, None: 0}
+        folds = named.get(self.validation, self.validation)
         return 1 + folds + self.null + self.halves / 2
 
 

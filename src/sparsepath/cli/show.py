@@ -16,7 +16,7 @@ from sparsepath.cli.figures import said as figures_said
 from sparsepath.cli.select import Outcome, gain
 from sparsepath.data.layout import NUMBERS
 from sparsepath.judging import Honest, Null
-from sparsepath.judging.left_out import at_most
+from sparsepath.judging.repeating import at_most
 from sparsepath.methods import METHODS
 from sparsepath.path import SelectionPath
 

@@ -11,12 +11,14 @@ efficient and accurate cross-validation*). No model is fitted again.
 The interval. Losses are skewed (a squared error has few large ones), so the mean is studentised
 on a logarithmic scale: with e and s for the mean and standard error of the losses of the chosen
 size, and the same of draws with a star, the quantiles of log(e*/e) / (s*/e*) give the multiples of
-the relative standard error that reach up and down from the error told. Two things are added to s:
+the relative standard error that reach up and down from the error told. Two things are added to the
+square of s, since the risk of one model is asked for and s only says how well the mean over models
+like it is known:
 
-- folds share most of their training samples, so their losses hang together and s is too small
-  (Bates, Hastie and Tibshirani 2024, *Cross-validation: what does it estimate and how well does it
-  do it?*): it is taken ``SHARED`` times;
-- another sample would have led to another size: the root mean square, over draws, of
+- models of other samples err otherwise: ``BETWEEN`` times the variance of the errors of parts that
+  the samples in them do not explain (a half: an estimate from few parts that is cut at zero is too
+  large on average);
+- another sample would have led to another size: the mean square, over draws, of
   e(size of the draw) - e(chosen size).
 
 ``experiments/honest.py`` measures how often such intervals hold the true risk.
@@ -36,7 +38,7 @@ from sparsepath.judging.yardsticks import RATES, Floats
 N_DRAWS = 500
 MOST = 2000  # bundles of samples that are drawn from
 SEED = 0
-SHARED = 1.2  # by what standard errors of left-out losses are too small
+BETWEEN = 0.5  # of the variance between parts; see above
 
 
 def corrected(
@@ -74,9 +76,14 @@ def corrected(
         ratios = np.log(e / error) / (s / e)
     ratios = ratios[np.isfinite(ratios)]
     low, high = np.quantile(ratios, [(1 - level) / 2, (1 + level) / 2]) if len(ratios) else (0, 0)
-    choice = np.sqrt(np.square(errors[sizes] - errors[size]).mean())
-    spread = np.hypot(SHARED * se, choice) / error
+    choice = np.square(errors[sizes] - errors[size]).mean()
+    spread = np.sqrt(se**2 + BETWEEN * found.between[size] + choice) / error
     return told, (told * float(np.exp(-spread * high)), told * float(np.exp(-spread * low)))
+
+
+def spreads(found: LeftOut) -> Floats:
+    """How far the error of one model of each size may be from the honest one, as an s.d."""
+    return np.sqrt(found.errors_se**2 + BETWEEN * found.between)
 
 
 def unseen(yardstick: str, n: float) -> float:

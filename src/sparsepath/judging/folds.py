@@ -2,21 +2,27 @@
 
 Rows that are equal, in X and y, are one case: they are left out together, since a copy in the
 training part would give the answer away. Rows of weight zero are no cases. The cases are put in an
-order of their own, by y, then by the first columns of X, then by a hash of the row; every ``k``
-neighbours in that order are dealt to the k folds at random, by a fixed seed. So
+order of their own, by y, then by the first columns of X, then by a hash of the row, and are dealt
+to the folds at random from there; the seed is a hash of how the columns are ordered in it. So
 
-- every fold has its share of small and large y, and of every class;
+- every fold has its share of every class;
 - shuffling the rows, or writing a row twice instead of giving it weight two, changes no fold;
 - nor do other units of the columns or of y.
+
+Numbers are *not* dealt so that every fold has its share of small and large ones. Folds with equal
+means give the mean of the left-out samples away: the empty model would seem to err by (1 - 1/n)
+times the variance where the truth is (1 + 1/n), four per cent too little with 50 samples.
 """
 
 import warnings
+import zlib
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.model_selection import GroupKFold, LeaveOneGroupOut, LeaveOneOut
 
 from sparsepath.errors import InputError
 
@@ -42,8 +48,21 @@ class Parts:
     clusters: Rows
 
 
-def parts_of(validation: Any, X: Any, y: Any, groups: Any = None, weights: Any = None) -> Parts:
-    """What ``validation`` asks for: a number of folds, a splitter, or splits."""
+def parts_of(
+    validation: Any,
+    X: Any,
+    y: Any,
+    groups: Any = None,
+    weights: Any = None,
+    *,
+    classes: bool = False,
+) -> Parts:
+    """What ``validation`` asks for: a number of folds, a splitter, splits, or "loo".
+
+    Folds are stratified if y are ``classes``.
+    """
+    if isinstance(validation, Parts):
+        return validation
     n = len(y)
     clusters: Rows = np.arange(n)
     if groups is not None:
@@ -51,7 +70,10 @@ def parts_of(validation: Any, X: Any, y: Any, groups: Any = None, weights: Any =
     if isinstance(validation, Integral) and validation is not True and validation is not False:
         if validation < 2:
             raise InputError(f"validation={validation!r}; give two folds or more, or None.")
-        return _folds(int(validation), X, y, groups, weights, clusters)
+        return _folds(int(validation), X, y, groups, weights, clusters, classes)
+    if isinstance(validation, str) and validation == "loo":
+        singly: Any = LeaveOneOut() if groups is None else LeaveOneGroupOut()
+        return parts_of(singly, X, y, groups, weights)
     if hasattr(validation, "get_n_splits"):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # a class with fewer members than folds
@@ -59,27 +81,29 @@ def parts_of(validation: Any, X: Any, y: Any, groups: Any = None, weights: Any =
         return Parts(splits, _label(validation, len(splits)), clusters)
     if isinstance(validation, str) or not hasattr(validation, "__iter__"):
         raise InputError(
-            f"validation={validation!r}; give a number of folds, a scikit-learn splitter, a list "
-            "of (train, test) rows, or None."
+            f"validation={validation!r}; give a number of folds, 'loo', a scikit-learn splitter, "
+            "a list of (train, test) rows, or None."
         )
     splits = [(np.asarray(train), np.asarray(test)) for train, test in validation]
     return Parts(splits, f"{len(splits)} given splits", clusters)
 
 
-def _folds(k: int, X: Any, y: Any, groups: Any, weights: Any, clusters: Rows) -> Parts:
+def _folds(
+    k: int, X: Any, y: Any, groups: Any, weights: Any, clusters: Rows, classes: bool
+) -> Parts:
     if groups is not None:
-        from sklearn.model_selection import GroupKFold
-
         k = min(k, len(np.unique(clusters)))
         if k < 2:
             raise InputError("groups has one group only: nothing can be left out.")
         return Parts(list(GroupKFold(k).split(X, y, groups)), f"{k}-fold by groups", clusters)
     counted = np.ones(len(y), dtype=bool) if weights is None else np.asarray(weights) > 0
-    case, n_cases = cases(X, y, counted)
-    k = min(k, n_cases)
+    case, mark = cases(X, y, counted)
+    first = np.unique(case[counted], return_index=True)[1]  # a row of every case
+    k = min(k, len(first))
     if k < 2:
         raise InputError("all samples are the same: nothing can be left out.")
-    fold = dealt(n_cases, k)[case]
+    labels = np.unique(np.asarray(y), return_inverse=True)[1].reshape(len(y), -1)[counted][first]
+    fold = dealt(labels if classes else np.zeros_like(labels), k, mark)[case]
     splits = []
     for part in range(k):
         test = (fold == part) & counted
@@ -87,19 +111,21 @@ def _folds(k: int, X: Any, y: Any, groups: Any, weights: Any, clusters: Rows) ->
     return Parts(splits, f"{k}-fold", case)
 
 
-def dealt(n: int, k: int) -> Rows:
-    """The fold of each of n cases in order: every k neighbours are one of each, at random.
+def dealt(labels: NDArray[np.intp], k: int, mark: int = 0) -> Rows:
+    """The fold of each case, at random; those with the same labels (n x T) are spread evenly.
 
-    >>> sorted(dealt(6, 3)[:3].tolist())
+    >>> sorted(dealt(np.array([[0]] * 3 + [[1]] * 3), 3)[:3].tolist())
     [0, 1, 2]
     """
-    rng = np.random.default_rng(SEED)
-    hands = rng.permuted(np.tile(np.arange(k), (-(-n // k), 1)), axis=1)
-    return hands.ravel()[:n]
+    shuffled = np.random.default_rng([SEED, mark]).permutation(len(labels))
+    order = shuffled[np.lexsort(labels[shuffled].T)]
+    fold: Rows = np.empty(len(labels), dtype=np.intp)
+    fold[order] = np.arange(len(labels)) % k
+    return fold
 
 
 def cases(X: Any, y: Any, counted: NDArray[np.bool_]) -> tuple[Rows, int]:
-    """For every row the place of its case in the order of cases, and how many cases there are.
+    """For every row the place of its case in the order of cases, and a hash of that order.
 
     Rows that do not count share the place 0.
     """
@@ -112,12 +138,15 @@ def cases(X: Any, y: Any, counted: NDArray[np.bool_]) -> tuple[Rows, int]:
     rows = np.flatnonzero(counted)
     keys = tuple(key[rows] for key in keys)
     order = np.lexsort(keys)
-    new = np.zeros(len(rows), dtype=np.intp)
+    new = np.ones(len(rows), dtype=np.intp)
+    new[1:] = 0
     for key in keys:
         new[1:] |= key[order][1:] != key[order][:-1]
     place = np.zeros(len(t), dtype=np.intp)
-    place[rows[order]] = np.cumsum(new)
-    return place, int(new.sum()) + 1 if len(rows) else 0
+    place[rows[order]] = np.cumsum(new) - 1
+    in_order = first[rows[order[new > 0]]]
+    ranks = [np.unique(column, return_inverse=True)[1] for column in in_order.T]
+    return place, zlib.crc32(np.array(ranks, dtype="<i8").tobytes())
 
 
 def _numbers(X: Any) -> Any:
@@ -145,4 +174,5 @@ def _label(splitter: Any, number: int) -> str:
     name = type(splitter).__name__
     if name in ("KFold", "StratifiedKFold"):
         return f"{number}-fold"
-    return {"LeaveOneOut": "leave-one-out"}.get(name, f"{number} splits of {name}")
+    named = {"LeaveOneOut": "leave-one-out", "LeaveOneGroupOut": "leave-one-group-out"}
+    return named.get(name, f"{number} splits of {name}")

@@ -26,14 +26,15 @@ from numpy.typing import NDArray
 from scipy.stats import hypergeom
 from sklearn.base import is_classifier
 
+from sparsepath.data.names import NumberedNames
 from sparsepath.errors import InputError
 from sparsepath.frames import Make, make_frame
-from sparsepath.judging.left_out import (
-    at_most,
+from sparsepath.judging.repeating import (
+    Repetition,
+    Searched,
     by_rows,
-    fitted,
-    quiet_copy,
-    rows_of,
+    has_path,
+    searches,
     with_groups,
 )
 from sparsepath.judging.yardsticks import Floats
@@ -158,8 +159,9 @@ def stability(
 
     Parameters
     ----------
-    estimator : estimator with a path
-        It is cloned; its search alone is repeated, without validation.
+    estimator : estimator with a path, or any scikit-learn selector or predictor
+        It is cloned; its search alone is repeated, without validation. One without a path has one
+        size, the number of columns that it usually selects.
     X, y : array, sparse matrix or data frame; array
         As given to ``fit``.
     n_halves : int
@@ -185,38 +187,37 @@ def stability(
     """
     if not isinstance(n_halves, int) or n_halves < 2 or n_halves % 2:
         raise InputError(f"n_halves={n_halves!r}; give an even number from 2 up.")
-    quiet, X, y = quiet_copy(estimator), by_rows(X), by_rows(y)
-    fit_params = with_groups(estimator, fit_params, groups)
+    X, y = by_rows(X), by_rows(y)
+    given = with_groups(estimator, fit_params, groups)
     rng = np.random.default_rng(random_state)
     labels = np.asarray(y) if is_classifier(estimator) else None
-    paths: list[Any] = []
-    halves: list[Any] = []
+    pairs = [split_in_two(rng, len(y), labels, groups) for _ in range(n_halves // 2)]
+    halves = [Repetition(rows=half) for pair in pairs for half in pair]
+    done = searches(estimator, X, y, given, halves)
+    found: list[Searched] = []
     try:
-        while len(paths) < n_halves:
-            if not halves:
-                halves = list(split_in_two(rng, len(y), labels, groups))
-            if callback is not None and callback(len(paths), n_halves) and len(paths) > 1:
+        while len(found) < n_halves:
+            if callback is not None and callback(len(found), n_halves) and len(found) > 1:
                 break
-            rows = halves.pop()
-            model = fitted(quiet, rows_of(X, rows), rows_of(y, rows), fit_params, rows, len(y))
-            paths.append(model.path_)
+            found.append(next(done))
     except KeyboardInterrupt:
-        if len(paths) < 2:
+        if len(found) < 2:
             raise
-    d = paths[0].n_features
-    sizes = tuple(sorted({size for path in paths for size in path.sizes if size}))
-    chosen = np.zeros((len(sizes), len(paths), d), dtype=bool)
-    for i, path in enumerate(paths):
+    sizes = tuple(sorted({size for one in found for size in one.subsets if size}))
+    if not has_path(estimator):  # each half has its own size: one row for the usual one
+        sizes = (int(np.median([max(one.subsets) for one in found])),)
+    chosen = np.zeros((len(sizes), len(found), X.shape[1]), dtype=bool)
+    for i, one in enumerate(found):
         for k, size in enumerate(sizes):
-            chosen[k, i, list(path.subset(at_most(size, path.sizes)))] = True
-    found = [nogueira(Z) for Z in chosen]
+            chosen[k, i, list(one.subset(size))] = True
+    indices = [nogueira(Z) for Z in chosen]
     often = np.flatnonzero(chosen.mean(1).max(0, initial=0.0) >= OFTEN)
     return Stability(
         sizes,
         chosen.mean(1),
-        np.array([index for index, _ in found]),
-        np.array([se for _, se in found]),
-        _names(X, paths[0]),
+        np.array([index for index, _ in indices]),
+        np.array([se for _, se in indices]),
+        _names(X),
         chosen[:, :, often],
         often,
         _correlated(X, often),
@@ -295,6 +296,6 @@ def _correlated(X: Any, columns: NDArray[np.intp]) -> NDArray[np.bool_]:
     return np.abs(A.T @ A) >= ALIKE
 
 
-def _names(X: Any, path: Any) -> tuple[str, ...]:
+def _names(X: Any) -> tuple[str, ...]:
     columns = getattr(X, "columns", None)
-    return tuple(path.feature_names if columns is None else map(str, columns))
+    return tuple(NumberedNames(X.shape[1]) if columns is None else map(str, columns))

@@ -9,11 +9,12 @@ import numpy as np
 
 from sparsepath.choosing import check_rule, is_size, places
 from sparsepath.frames import Make, make_frame
-from sparsepath.judging.correction import SHARED, corrected, unseen
+from sparsepath.judging.correction import corrected, spreads, unseen
 from sparsepath.judging.halves import Z90
-from sparsepath.judging.left_out import LeftOut, at_most, left_out
+from sparsepath.judging.left_out import LeftOut, left_out
 from sparsepath.judging.null import LEVEL as P_LEVEL
 from sparsepath.judging.null import Null, permutation_null
+from sparsepath.judging.repeating import at_most, has_path
 from sparsepath.path import SelectionPath
 
 if TYPE_CHECKING:
@@ -149,7 +150,8 @@ def honest_error(
     """What an estimator errs on data that it never saw, by size and for the size to choose.
 
     Everything that looks at X or y (the search, its penalty, scaling) is repeated with each part
-    of the data left out. Any scikit-learn predictor can be judged; one without a path has one size.
+    of the data left out. Any scikit-learn predictor can be judged, such as a selector in a pipeline
+    with a model; one without a path has one size, its own.
 
     Parameters
     ----------
@@ -182,6 +184,8 @@ def honest_error(
     found = left_out(
         estimator, X, y, validation, fit_params=fit_params, groups=groups, told=callback
     )
+    if not has_path(estimator):
+        choose = found.sizes[-1]  # its own
     nothing = None
     if null:
         nothing = permutation_null(
@@ -206,7 +210,10 @@ def attach(path: SelectionPath, found: LeftOut) -> SelectionPath:
     """The path with the honest errors of its sizes."""
     errors = found.errors
     best = found.sizes[int(np.argmin(errors))]
-    return path.with_honest(found.sizes, errors, found.errors_se, found.gaps_se(best), found.label)
+    gaps_se = found.gaps_se(best)
+    return path.with_honest(
+        found.sizes, errors, found.errors_se, gaps_se, spreads(found), found.label
+    )
 
 
 def told(found: LeftOut, size: int, rule: Any, p_value: float | None = None) -> Honest:
@@ -220,7 +227,7 @@ def told(found: LeftOut, size: int, rule: Any, p_value: float | None = None) -> 
     place = found.sizes.index(size)
     errors, errors_se = found.errors, found.errors_se
     told_error, told_se = float(errors[place]), float(errors_se[place])
-    interval = around(told_error, told_se)
+    interval = around(told_error, float(spreads(found)[place]))
     if not is_size(rule) or not told_error:
         told_error, interval = corrected(found, size if is_size(rule) else rule)
     empty = float(errors[0])
@@ -238,17 +245,17 @@ def told(found: LeftOut, size: int, rule: Any, p_value: float | None = None) -> 
     )
 
 
-def around(error: float, se: float) -> tuple[float, float]:
+def around(error: float, spread: float) -> tuple[float, float]:
     """A 90 % interval of an error that nothing was chosen by, on a logarithmic scale."""
-    spread = math.exp(min(700.0, Z90 * SHARED * se / error)) if error > 0 else 1.0
-    return error / spread, error * spread
+    factor = math.exp(min(700.0, Z90 * spread / error)) if error > 0 else 1.0
+    return error / factor, error * factor
 
 
 def at(path: SelectionPath, size: int, measure: str, p_value: float | None = None) -> Honest:
     """The record of a size of a path that was asked for."""
-    error, se = path.honest_error(size), path.honest_error_se(size)
-    empty = path.steps[0].honest_error
-    interval = around(error, se)
+    step, empty = path.step(size), path.steps[0].honest_error
+    error, se = step.honest_error, step.honest_error_se
+    interval = around(error, step.honest_spread)
     if not error:
         interval = 0.0, unseen(measure, path.data.get("n_samples", math.inf))
     return Honest(size, error, se, interval, empty, measure, path.validation, p_value)

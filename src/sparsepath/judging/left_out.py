@@ -9,24 +9,29 @@ Samples are left out once or, by repeated splits, several times (then the mean c
 (the first part of a series); rows that are never left out play no part.
 """
 
-import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone, is_classifier
-from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import has_fit_parameter
+from sklearn.base import is_classifier
 
-from sparsepath.errors import InputError, PathWarning
+from sparsepath.errors import InputError
 from sparsepath.judging.class_figures import class_figures
 from sparsepath.judging.folds import Rows, parts_of
+from sparsepath.judging.repeating import (
+    Repetition,
+    at_most,
+    by_rows,
+    check_predicts,
+    has_path,
+    searches,
+    with_groups,
+)
 from sparsepath.judging.yardsticks import YARDSTICKS, Floats, Truth, Yardstick, balancing
-from sparsepath.path import INTERRUPTED
 
-QUIET = {"validation": None, "callback": None, "checkpoint": None, "choose": "min"}
+Parts: TypeAlias = list[tuple[Rows, Mapping[int, Floats]]]
 
 
 class AskedToEndError(Exception):
@@ -51,6 +56,9 @@ class LeftOut:
         How parts were left out, as ``"10-fold"``.
     yardstick : str
         What is measured.
+    between : array of shape (K,)
+        By what the errors of parts vary more than the samples in them explain: the variance of
+        what models of other samples err. Zero where it cannot be told.
     figures : dict of arrays
         For classes also ``error_rate`` and ``auc`` of the same predictions, by size.
     """
@@ -61,7 +69,12 @@ class LeftOut:
     clusters: NDArray[np.intp]
     label: str
     yardstick: str
+    between: Floats = field(default_factory=lambda: np.zeros(0))
     figures: dict[str, Floats] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not len(self.between):
+            object.__setattr__(self, "between", np.zeros(self.losses.shape[1]))
 
     @property
     def known(self) -> NDArray[np.bool_]:
@@ -108,6 +121,7 @@ def left_out(
     sizes: Sequence[int] | None = None,
     fit_params: Mapping[str, Any] | None = None,
     groups: Any = None,
+    yardstick: str | None = None,
     told: Callable[[int, int], object] | None = None,
 ) -> LeftOut:
     """Repeat the procedure with each part of the data left out.
@@ -115,52 +129,60 @@ def left_out(
     Parameters
     ----------
     estimator : estimator with a path, or any scikit-learn predictor
-        It is cloned; a plain predictor has one size, the number of columns it says it selected.
+        It is cloned. A plain predictor has one size, the number of columns that it usually
+        selects, and the empty model beside it.
     X, y : array, sparse matrix or data frame; array
         As given to ``fit``.
-    validation : int, splitter or list of splits
-        A number of folds: dealt by a fixed seed, stratified by y, with whole ``groups``.
+    validation : int, "loo", splitter or list of splits
+        A number of folds: dealt at random by a fixed seed, stratified for classes, with whole
+        ``groups``. "loo": one sample at a time, or one group.
     sizes : sequence of int, optional
         The sizes wanted; default: all that any part reaches.
     fit_params : mapping, optional
         More arguments of ``fit``; those with an entry per sample are cut like y.
     groups : array, optional
         Samples that must not be parted.
+    yardstick : str, optional
+        What is measured, one of ``YARDSTICKS``; default: what the estimator is judged by.
     told : callable, optional
         Called with the number of parts done and of all; a true value ends the work there.
     """
+    check_predicts(estimator)
     X, y = by_rows(X), by_rows(y)
     n, given = len(y), with_groups(estimator, fit_params or {}, groups)
     classes = is_classifier(estimator)
-    yardstick = yardstick_of(estimator)
-    query = groups if yardstick in (YARDSTICKS["ranking"], YARDSTICKS["disagreement"]) else None
+    stick = yardstick_of(estimator) if yardstick is None else YARDSTICKS[yardstick]
+    query = groups if stick in (YARDSTICKS["ranking"], YARDSTICKS["disagreement"]) else None
     truth = Truth.of(y, is_class=classes, query=query)
-    found = parts_of(validation, X, y, groups, given.get("sample_weight"))
+    found = parts_of(validation, X, y, groups, given.get("sample_weight"), classes=classes)
     splits, clusters = found.splits, found.clusters.copy()
-    quiet = quiet_copy(estimator)
-    parts = []
-    for done, (train, test) in enumerate(splits):
-        if told is not None and told(done, len(splits)):
+    again = [Repetition(rows=train) for train, _ in splits]
+    done = searches(estimator, X, y, given, again, truth.classes)
+    parts: Parts = []
+    for _, test in splits:
+        if told is not None and told(len(parts), len(splits)):
             raise AskedToEndError
-        parts.append((test, _predicted(quiet, X, y, truth, train, test, given)))
+        parts.append((test, next(done).outputs(test)))
+    if not has_path(estimator):
+        parts = _against_none(parts, truth, [train for train, _ in splits], given)
     if sizes is None:
-        reached = max(max(outputs) for _, outputs in parts)
-        sizes = sorted({size for _, outputs in parts for size in outputs if size <= reached})
-    losses, counts = np.zeros((n, len(sizes))), np.zeros(n)
+        sizes = sorted({size for _, outputs in parts for size in outputs})
+    losses, counts, by_part = np.zeros((n, len(sizes))), np.zeros(n), []
     for part, (test, outputs) in enumerate(parts):
-        columns = {size: yardstick.losses(truth[test], out) for size, out in outputs.items()}
+        columns = {size: stick.losses(truth[test], out) for size, out in outputs.items()}
         chosen = np.column_stack([columns[at_most(size, columns)] for size in sizes])
         seen = ~np.isnan(chosen[:, 0])
         losses[test[seen]] += chosen[seen]
         counts[test[seen]] += 1
-        if yardstick.by_part:
+        by_part.append((test[seen], chosen[seen]))
+        if stick.by_part:
             clusters[test] = n + part
     losses = np.where(counts[:, None] > 0, losses / np.maximum(counts, 1)[:, None], np.nan)
-    weights = _weights(given.get("sample_weight"), truth, yardstick, counts > 0)
+    weights = _weights(given.get("sample_weight"), truth, stick, counts > 0)
+    between = np.zeros(len(sizes)) if stick.by_part else _between(by_part, weights, clusters)
     figures = class_figures(parts, truth, sizes, given.get("sample_weight"), at_most)
-    return LeftOut(
-        tuple(sizes), losses, weights, clusters, found.label, yardstick.name, figures=figures
-    )
+    name = stick.name
+    return LeftOut(tuple(sizes), losses, weights, clusters, found.label, name, between, figures)
 
 
 def yardstick_of(estimator: Any) -> Yardstick:
@@ -171,120 +193,33 @@ def yardstick_of(estimator: Any) -> Yardstick:
     return name if isinstance(name, Yardstick) else YARDSTICKS[name]
 
 
-def quiet_copy(estimator: Any) -> Any:
-    """A copy that searches and nothing else."""
-    copy = clone(estimator)
-    if hasattr(copy, "get_params"):
-        known = copy.get_params(deep=False)
-        copy.set_params(**{name: value for name, value in QUIET.items() if name in known})
-    return copy
+def _against_none(parts: Parts, truth: Truth, trains: Sequence[Rows], given: Any) -> Parts:
+    """What a predictor without a path puts out, under its usual size, and the empty model's.
 
-
-def _predicted(
-    estimator: Any,
-    X: Any,
-    y: Any,
-    truth: Truth,
-    train: Rows,
-    test: Rows,
-    given: Mapping[str, Any],
-) -> dict[int, Floats]:
-    """What the models of a training part put out for the samples left out, by size."""
-    inside = truth[train].values
-    if (inside == inside[0]).all():  # nothing to learn: the constant itself
-        return {0: np.repeat(inside[:1], len(test), 0)}
-    model = fitted(estimator, rows_of(X, train), rows_of(y, train), given, train, len(y))
-    return outputs_of(model, rows_of(X, test), truth.classes)
-
-
-def fitted(
-    estimator: Any,
-    X: Any,
-    y: Any,
-    given: Mapping[str, Any],
-    rows: Rows | None = None,
-    n: int | None = None,
-) -> Any:
-    """A clone, fitted in silence; arguments with an entry for each of n samples are cut to rows.
-
-    A search that is interrupted keeps what it found, which is a path, but no fair sample of what
-    the whole search does: the interrupt goes on to whoever repeats it.
+    The empty model says the mean, and of classes the commonest.
     """
-
-    def cut(value: Any) -> Any:
-        per_sample = rows is not None and hasattr(value, "__len__") and len(value) == n
-        return rows_of(value, rows) if per_sample and not isinstance(value, str) else value
-
-    model = clone(estimator)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PathWarning)
-        model = model.fit(X, y, **{name: cut(value) for name, value in given.items()})
-    if getattr(getattr(model, "path_", None), "stopped", "") == INTERRUPTED:
-        raise KeyboardInterrupt
-    return model
+    usual = int(np.median([max(outputs) for _, outputs in parts]))
+    weights = given.get("sample_weight")
+    made: Parts = []
+    for (test, outputs), train in zip(parts, trains, strict=True):
+        w = None if weights is None else np.asarray(weights)[train]
+        none = np.average(truth[train].values, axis=0, weights=w)
+        made.append((test, {0: np.repeat(none[None], len(test), 0), usual: outputs[max(outputs)]}))
+    return made
 
 
-def with_groups(estimator: Any, given: Mapping[str, Any], groups: Any) -> dict[str, Any]:
-    """The arguments of ``fit``, with the groups if it takes them: its own splits need them too."""
-    takes = groups is not None and has_fit_parameter(estimator, "groups")
-    return {**({"groups": groups} if takes else {}), **given}
-
-
-def by_rows(data: Any) -> Any:
-    """Data whose rows can be taken: lists as arrays, sparse matrices by rows."""
-    if hasattr(data, "tocsr"):
-        return data.tocsr()
-    return np.asarray(data) if not hasattr(data, "shape") else data
-
-
-def rows_of(data: Any, rows: Rows | None) -> Any:
-    """Some rows of an array, a sparse matrix, a data frame or a series of any make."""
-    return _safe_indexing(data, rows)
-
-
-def outputs_of(model: Any, X: Any, classes: NDArray[Any] | None) -> dict[int, Floats]:
-    """What every model on a fitted path puts out: numbers, or scores of the classes."""
-    path = getattr(model, "path_", None)
-    if path is None:
-        selected = getattr(model, "n_features_in_", X.shape[1])
-        return {int(selected): _columns(model, X, classes)}
-    if all(step.coef is not None and step.intercept is not None for step in path.steps):
-        A = X if hasattr(X, "tocsr") else np.asarray(X, dtype=np.float64)
-        return {
-            len(step.subset): _in_order(
-                np.asarray(A[:, list(step.subset)] @ step.coef) + step.intercept, model, classes
-            )
-            for step in path.steps
-        }
-    return {size: _columns(model.at_size(size), X, classes) for size in path.sizes}
-
-
-def _columns(model: Any, X: Any, classes: NDArray[Any] | None) -> Floats:
-    if classes is None:
-        return np.asarray(model.predict(X), dtype=np.float64).reshape(X.shape[0], -1)
-    if hasattr(model, "decision_function"):
-        scores = np.asarray(model.decision_function(X), dtype=np.float64)
-        return _in_order(scores.reshape(X.shape[0], -1), model, classes)
-    found = np.asarray(model.predict(X))
-    columns = classes[1:] if len(classes) == 2 else classes
-    return np.where(found[:, None] == columns, 1.0, -1.0)
-
-
-def _in_order(scores: Floats, model: Any, classes: NDArray[Any] | None) -> Floats:
-    """Scores of a model that may have seen fewer classes, in the order of all of them."""
-    if classes is None or len(model.classes_) == len(classes):
-        return scores
-    if scores.shape[1] == 1:
-        scores = np.hstack([-scores, scores])
-    whole = np.full((len(scores), len(classes)), min(-1.0, scores.min(initial=0.0)))
-    whole[:, np.searchsorted(classes, model.classes_)] = scores
-    return whole
-
-
-def at_most(size: int, found: Iterable[int]) -> int:
-    """The largest size there is up to this; the smallest if all are larger."""
-    known = sorted(found)
-    return max((k for k in known if k <= size), default=known[0])
+def _between(parts: list[tuple[Rows, Floats]], weights: Floats, clusters: Rows) -> Floats:
+    """The variance of the errors of parts, less what the samples in them explain of it."""
+    means, noise = [], []
+    for rows, losses in parts:
+        own = LeftOut((), losses, weights[rows], clusters[rows], "", "")
+        shares = own.totals(np.ones((len(rows), 1)))
+        if len(shares) < 2 or len(parts) < 2:
+            return np.zeros(losses.shape[1])
+        mean = own.totals(losses).sum(0) / shares.sum()
+        means.append(mean)
+        noise.append(own._spread(losses - mean) ** 2 / shares.sum() ** 2)
+    return np.maximum(np.var(means, axis=0, ddof=1) - np.mean(noise, axis=0), 0.0)
 
 
 def _weights(given: Any, truth: Truth, yardstick: Yardstick, counted: NDArray[np.bool_]) -> Floats:

@@ -13,7 +13,7 @@ and the p-value at size k, adjusted for looking at all of them, is #{i : T_i >= 
 so the level is exact whatever the distribution.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -21,12 +21,14 @@ import numpy as np
 
 from sparsepath.errors import InputError
 from sparsepath.frames import Make, make_frame
-from sparsepath.judging.left_out import (
-    at_most,
+from sparsepath.judging.left_out import left_out
+from sparsepath.judging.repeating import (
+    Repetition,
+    Searched,
     by_rows,
-    fitted,
-    quiet_copy,
+    has_path,
     rows_of,
+    searches,
     with_groups,
 )
 from sparsepath.judging.yardsticks import Floats
@@ -34,6 +36,7 @@ from sparsepath.judging.yardsticks import Floats
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+FOLDS = 5  # for predictors without a path
 LEVEL = 0.05  # p-values above this: nothing is there that the search could not find in noise
 
 
@@ -115,8 +118,9 @@ def permutation_null(
 
     Parameters
     ----------
-    estimator : estimator with a path
-        It is cloned; its search alone is repeated, without validation.
+    estimator : estimator with a path, or any scikit-learn predictor
+        It is cloned; its search alone is repeated, without validation. One without a path is judged
+        by its error in five folds, with y and with y shuffled.
     X, y : array, sparse matrix or data frame; array
         As given to ``fit``.
     n_permutations : int
@@ -141,26 +145,42 @@ def permutation_null(
     """
     if not isinstance(n_permutations, int) or n_permutations < 1:
         raise InputError(f"n_permutations={n_permutations!r}; give a whole number from 1 up.")
-    quiet, y = quiet_copy(estimator), by_rows(y)
-    fit_params = with_groups(estimator, fit_params, groups)
-    first = fitted(quiet, X, y, fit_params)
-    sizes = tuple(size for size in first.path_.sizes if size) or (0,)
+    X, y = by_rows(X), by_rows(y)
+    given = with_groups(estimator, fit_params, groups)
     rng = np.random.default_rng(random_state)
+    orders = [shuffled(rng, len(y), groups) for _ in range(n_permutations)]
+    if has_path(estimator):
+        again = [Repetition(), *(Repetition(order=order) for order in orders)]
+        done = searches(estimator, X, y, given, again)
+    else:
+        done = _left_out(estimator, X, y, given, groups, orders)
+    first = next(done)
+    sizes = tuple(sorted(size for size in first.errors if size)) or (0,)
     rows: list[Floats] = []
     try:
         while len(rows) < n_permutations:
             if callback is not None and callback(len(rows), n_permutations):
                 raise KeyboardInterrupt
-            order = shuffled(rng, len(y), groups)
-            path = fitted(quiet, X, rows_of(y, order), fit_params).path_
-            rows.append(_errors(path, sizes))
+            rows.append(_errors(next(done), sizes))
     except KeyboardInterrupt:
         if not rows:
             raise
     null = np.array(rows)
-    found = _errors(first.path_, sizes)
+    found = _errors(first, sizes)
     overall, per_size = p_values(found, null)
-    return Null(sizes, found, null, per_size, overall, first.path_.error_label)
+    return Null(sizes, found, null, per_size, overall, first.criterion)
+
+
+def _left_out(
+    estimator: Any, X: Any, y: Any, given: Any, groups: Any, orders: list[Any]
+) -> Iterator[Searched]:
+    """For predictors whose fit has no criterion: errors on samples left out, in each order."""
+    for order in (None, *orders):
+        target = y if order is None else rows_of(y, order)
+        found = left_out(estimator, X, target, FOLDS, fit_params=given, groups=groups)
+        size = found.sizes[-1]
+        error = {size: float(found.errors[-1])}
+        yield Searched({size: ()}, error, dict, f"{found.label} {found.yardstick} (honest error)")
 
 
 def shuffled(rng: np.random.Generator, n: int, groups: Any = None) -> Any:
@@ -189,5 +209,5 @@ def p_values(errors: Floats, null: Floats) -> tuple[float, Floats]:
     return float(adjusted.min()), adjusted
 
 
-def _errors(path: Any, sizes: tuple[int, ...]) -> Floats:
-    return np.array([path.error(at_most(size, path.sizes)) for size in sizes])
+def _errors(found: Searched, sizes: tuple[int, ...]) -> Floats:
+    return np.array([found.error(size) for size in sizes])

@@ -1,13 +1,18 @@
 """Pictures of what resampling found."""
 
+import math
+from collections.abc import Mapping, Sequence
+from itertools import cycle
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from sparsepath.plots import BLUE, GREY, _figure, _label, _size_axis
+from sparsepath.plots import BLUE, GREY, _figure, _label, _size_axis, plot_path
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
     from sparsepath.judging.halves import Stability
     from sparsepath.judging.null import Null
@@ -58,3 +63,55 @@ def plot_stability(found: "Stability", ax: "Axes | None" = None) -> "Axes":
     ax.tick_params(length=0)
     ax.figure.colorbar(mesh, ax=ax, label="part of the runs", pad=0.02)
     return ax
+
+
+def plot_contest(
+    curves: Mapping[str, tuple[Sequence[int], NDArray[np.float64], int]],
+    label: str,
+    empty: float,
+    maps: Mapping[str, tuple[Sequence[int], NDArray[np.bool_]]],
+    names: Sequence[str],
+) -> "Figure":
+    """Honest errors of several methods on one axis, and below which features each of them takes.
+
+    Parameters
+    ----------
+    curves : mapping of name to (sizes, errors, chosen size)
+        What is drawn on the one axis.
+    label : str
+        What the errors are.
+    empty : float
+        The error of the empty model.
+    maps : mapping of name to (sizes, matrix)
+        Which features are selected at which size.
+    names : sequence of str
+        Of the features; only those that a method takes at some size are shown.
+    """
+    across = min(3, len(maps))
+    down = math.ceil(len(maps) / across)
+    ever = np.flatnonzero(np.any([matrix.any(0) for _, matrix in maps.values()], axis=0))[:MOST]
+    tall = 1.3 + 0.2 * max(len(ever), 4)
+    figure = _figure(4.0 + tall * down)
+    figure.set_figwidth(max(7.2, 4.0 * across))
+    grid = figure.add_gridspec(1 + down, across, height_ratios=[4.0, *[tall] * down])
+    ax = figure.add_subplot(grid[0, :])
+    ax.axhline(empty, color=GREY, linestyle="--", linewidth=1.2, label="the empty model")
+    markers = cycle("osD^v*")
+    for name, (sizes, errors, chosen) in curves.items():
+        marker, shown = next(markers), slice(None) if len(sizes) > 2 else slice(-1, None)
+        of, at = np.asarray(sizes)[shown], errors[shown]  # of one size of its own: a point
+        [line] = ax.plot(of, at, marker=marker, markersize=3.5, label=name, alpha=0.85)
+        lies = errors[list(sizes).index(chosen)]
+        ax.plot(chosen, lies, "o", markersize=11, fillstyle="none", color=line.get_color())
+    highest = max(empty, *(float(np.nanmin(errors)) for _, errors, _ in curves.values()))
+    lowest = min(float(np.nanmin(errors)) for _, errors, _ in curves.values())
+    ax.set_ylim(lowest - 0.1 * (highest - lowest), highest + 0.3 * (highest - lowest))
+    ax.set(ylabel=label, title="circles: the sizes that are chosen")
+    ax.legend(frameon=False, fontsize="small")
+    ax.spines[["top", "right"]].set_visible(False)
+    _size_axis(ax)
+    for place, (name, (sizes, matrix)) in enumerate(maps.items()):
+        below = figure.add_subplot(grid[1 + place // across, place % across])
+        plot_path(sizes, matrix[:, ever], [names[i] for i in ever], ax=below)
+        below.set_title(name, loc="left", fontsize="medium")
+    return figure

@@ -132,6 +132,12 @@ class SparseRLS(PathSelector, CallbackSupportMixin, BaseEstimator):
             run = self._searched(given, X, Y, labels, design, task, alphas, sums)
         return self._settled(run, task)
 
+    def _check_asked(self) -> None:
+        """Refuse parameters that no fit would take."""
+        asked = Asked.of(self, criterion=self._criterion, cv=self._splitter())
+        asked.check()
+        asked._most()
+
     def _searched(
         self,
         given: Given,

@@ -1,5 +1,6 @@
 """Sparse regularised least squares as scikit-learn estimators."""
 
+from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -16,9 +17,11 @@ from sparsepath.data.door import (
 )
 from sparsepath.data.sources import is_source
 from sparsepath.errors import InputError
+from sparsepath.judging.repeating import Repetition, Searched
 from sparsepath.rls.base import SparseRLS
 from sparsepath.rls.criteria.counts import class_targets
 from sparsepath.rls.criteria.table import CLASSES, NUMBERS
+from sparsepath.rls.repeated import search_many
 from sparsepath.rls.streamed.estimating import fit_source
 from sparsepath.running import Given, fitting
 
@@ -168,6 +171,14 @@ class SparseRLSRegressor(RegressorMixin, SparseRLS):
         refuse_constant(Y, weights)
         return self._fit(X, Y, weights, Y if Y.shape[1] > 1 else Y[:, 0], given)
 
+    def _search_many(
+        self, X: Any, y: Any, given: Any, repetitions: Sequence[Repetition]
+    ) -> Iterator[Searched] | None:
+        """What repetitions of the search leave, all at once; see ``judging.repeating``."""
+        self._check_asked()
+        X = check_features(self, X, reset=True)
+        return search_many(self, X, check_target(y, X.shape[0])[0], given, repetitions)
+
     def _set_model(self, coef: Floats, intercept: Floats) -> None:
         self.coef_ = coef[0] if self._one_target else coef
         self.intercept_ = float(intercept[0]) if self._one_target else intercept
@@ -268,6 +279,15 @@ class SparseRLSClassifier(ClassifierMixin, SparseRLS):
             )
         Y = class_targets(codes, len(self.classes_))
         return self._fit(X, Y, weights, labels, given)
+
+    def _search_many(
+        self, X: Any, y: Any, given: Any, repetitions: Sequence[Repetition]
+    ) -> Iterator[Searched] | None:
+        """What repetitions of the search leave, all at once; see ``judging.repeating``."""
+        self._check_asked()
+        X = check_features(self, X, reset=True)
+        classes, codes = np.unique(check_labels(y, X.shape[0]), return_inverse=True)
+        return search_many(self, X, class_targets(codes, len(classes)), given, repetitions)
 
     def _set_model(self, coef: Floats, intercept: Floats) -> None:
         self.coef_, self.intercept_ = coef, intercept

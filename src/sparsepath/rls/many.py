@@ -31,6 +31,8 @@ from sparsepath.rls.models import make_design
 from sparsepath.rls.task import Task
 
 WHOLE_NUMBERS = 1 << 22  # numbers in X up to which a problem is searched as a whole, by one thread
+PAYS = 8  # products of all columns that pay, over those that single searches would take
+COPIED = 0.7  # part of the rows below which a part of them is copied
 MANY_NUMBERS = 1 << 25  # numbers times steps, in all, from which the loops are compiled if need be
 
 
@@ -223,7 +225,8 @@ class _Problems:
 class _Parts:
     """Parts of the rows as weights of all rows, and their Gram matrices from those of all rows.
 
-    A row that is not in a part has no weight there, so that nothing is copied. Products over the
+    A row that is not in a part has no weight there, so that nothing is copied, unless that leaves
+    out so many that a copy pays. Products over the
     rows left out are taken once for all parts that leave out the same, or nothing else than those;
     if every row is left out once, they sum to the products over all rows.
     """
@@ -252,7 +255,7 @@ class _Parts:
             return False
         m, n = X.shape
         fewer = sum(min(len(part), max(m - len(part), 0)) for part in rows)
-        needed = 2 * COLUMNS_PER_STEP * problems.size * sum(map(len, rows))
+        needed = PAYS * COLUMNS_PER_STEP * problems.size * sum(map(len, rows))
         return n * fewer <= needed and 8 * n * (n * (len(rows) + 2) + m) <= default_memory()
 
     def _products(self, rows: NDArray[np.intp]) -> Floats:
@@ -272,10 +275,22 @@ class _Parts:
         if self._inside[i].max() > 1:
             return None
         of, inside = self._problems, self._inside[i].astype(bool)
-        design = make_design(self._X, of.weights * inside, alone, **of.options)
+        X, weights, Y = self._X, of.weights * inside, of.Y[i] if of.Y.ndim == 3 else of.Y
+        if np.count_nonzero(inside) < COPIED * len(inside):
+            rows = np.flatnonzero(inside)
+            X, weights, Y = self._picked(rows).T, weights[rows], Y[rows]
+        design = make_design(X, weights, alone, **of.options)
         products = (*self._gram(inside), *self._shifts(design))
-        Y = of.Y[i] if of.Y.ndim == 3 else of.Y
-        return whole_search(design, Y, of.alpha, of.size, of.allowed, data=(self._X.T, products))
+        return whole_search(design, Y, of.alpha, of.size, of.allowed, data=(X.T, products))
+
+    def _picked(self, rows: NDArray[np.intp]) -> Floats:
+        """Some rows of the data as they are, features by samples."""
+        from sparsepath.rls.leave_one_out.compiled_parts import picked
+
+        n, m = self._X.shape[1], len(self._X)
+        out = np.empty((n, len(rows)))
+        picked(self._X.T, rows, np.zeros(n), np.ones(m), out)
+        return out
 
     def _gram(self, inside: NDArray[np.bool_]) -> tuple[Floats, Floats]:
         """Two matrices of products whose difference is that over the rows inside."""

@@ -1,0 +1,156 @@
+"""The job of ``sparsepath compare``: several methods on the same rows left out."""
+
+import io
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from sparsepath.cli.progress import Watch
+from sparsepath.cli.say import say
+from sparsepath.cli.select import Problem, is_sparse
+from sparsepath.cli.show import WIDE, brief
+from sparsepath.cli.tasks import find_task
+from sparsepath.comparison import PATIENCE, Comparison, compare, costs
+from sparsepath.data.readers import write_table
+from sparsepath.files import replacing_together
+
+SCHEMA = {"schema": "sparsepath/comparison", "schema_version": 1}
+FILES = {
+    "compare.csv": "one row per method",
+    "compare.json": "the same, with the errors of every size",
+    "compare.png": "errors on one axis, and which features each method takes",
+}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is to be compared, and how long that may take."""
+
+    methods: tuple[str, ...] | None = None
+    task: str = "auto"
+    folds: int | str = 10
+    budget: float | None = None
+
+
+def run(problem: Problem, asked: Asked, quiet: bool = True) -> Comparison:
+    """Tell what it costs, and compare."""
+    table = problem.table
+    label = f"{table.source}: target {table.target!r}"
+    task = find_task(problem.y, asked.task, label, labels=is_sparse(Path(table.source)))
+    folds = asked.folds if isinstance(asked.folds, int) else len(problem.y)
+    known = costs(table.X.shape[0], table.X.shape[1], task.name, len(np.unique(problem.y)), folds)
+    names = asked.methods
+    if names is None:
+        names = tuple(name for name, seconds in known.items() if seconds <= PATIENCE)
+    if not quiet:
+        _say_cost(names, known, asked.budget)
+    extras = {} if problem.weights is None else {"sample_weight": problem.weights}
+    with Watch(None, 1, unit="folds", backward=False, quiet=quiet, what="comparing") as watch:
+
+        def told(name: str, done: int, of: int) -> None:
+            places = list(names)
+            watch.count(places.index(name) * of + done, len(places) * of)
+
+        return compare(
+            names,
+            table.X,
+            problem.y,
+            task=task.name,
+            validation=asked.folds,
+            groups=problem.groups,
+            budget=asked.budget,
+            callback=told,
+            feature_names=table.names,
+            **extras,
+        )
+
+
+def _say_cost(names: tuple[str, ...], known: dict[str, float], budget: float | None) -> None:
+    about = ", ".join(f"{name} {_time(known[name])}" for name in names if name in known)
+    total = sum(known.get(name, 0.0) for name in names)
+    limit = "--budget 5min sets a limit" if budget is None else f"at most {_time(budget)}"
+    say(f"Note: about {_time(total)} in all ({about}); {limit}.")
+
+
+def _time(seconds: float) -> str:
+    """As people say it.
+
+    >>> _time(0.2), _time(7.4), _time(300)
+    ('1 s', '7 s', '5 min')
+    """
+    return f"{seconds / 60:.0f} min" if seconds >= 120 else f"{max(seconds, 1):.0f} s"
+
+
+def show(found: Comparison) -> None:
+    """Print the table and what it says."""
+    measure = found.best.chosen.measure
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for name in ("method", "size", measure, "90 % interval", "more than the best", "seconds"):
+        table.add_column(name, justify="left" if name == "method" else "right", no_wrap=True)
+    table.add_column("features", overflow="fold")
+    for one in found.contestants:
+        low, high = (brief(end, of=one.chosen.error) for end in one.chosen.interval)
+        gap, se = found.gap(one.name)
+        more = f"{brief(gap, of=one.chosen.error)} +- {brief(se, of=one.chosen.error)}"
+        table.add_row(
+            one.name,
+            str(one.chosen.size),
+            brief(one.chosen.error),
+            f"{low} to {high}",
+            "" if one is found.best else more,
+            f"{one.seconds:.2g}",
+            Text(", ".join(one.features)),
+        )
+    console = Console(highlight=False, width=WIDE)
+    console.print(
+        Text(
+            f"Error: the {measure} on rows that the whole procedure never saw "
+            f"({found.best.chosen.validation}, the same for all): what to expect on new data."
+        )
+    )
+    console.print(table)
+    console.print(Text(found.sentence(), style="bold"))
+
+
+def document(found: Comparison) -> dict[str, Any]:
+    """All of it as plain values."""
+    return {
+        **SCHEMA,
+        "sentence": found.sentence(),
+        "methods": [
+            {
+                "method": one.name,
+                **one.chosen.to_dict(),
+                "seconds": one.seconds,
+                "features": list(one.features),
+                "gap": found.gap(one.name),
+                "sizes": list(one.left_out.sizes),
+                "errors": one.left_out.errors.tolist(),
+                "errors_se": one.left_out.errors_se.tolist(),
+            }
+            for one in found.contestants
+        ],
+        "passed_over": dict(found.passed_over),
+        "common_features": list(found.common),
+        "taken_by": {name: list(takers) for name, takers in found.agreement.items()},
+    }
+
+
+def write(found: Comparison, folder: Path) -> dict[str, Path]:
+    """Write all of ``FILES``; they take the places of older ones when all are whole."""
+    frame = found.to_frame("pyarrow")
+    stream = io.BytesIO()
+    found.plot().savefig(stream, format="png", dpi=110)
+    with replacing_together(folder, list(FILES)) as stage:
+        columns = {name: frame.column(name).to_numpy() for name in frame.column_names}
+        write_table(stage / "compare.csv", columns)
+        (stage / "compare.json").write_text(json.dumps(document(found)), encoding="utf-8")
+        (stage / "compare.png").write_bytes(stream.getvalue())
+    return {name: folder / name for name in FILES}

@@ -1,0 +1,283 @@
+"""The procedure, done again: on some of the rows, or with y in another order.
+
+Any estimator is cloned and fitted to each repetition. One that knows a shorter way to the same
+paths (greedy RLS searches many problems at once) has a method ``_search_many``, which takes the
+repetitions and gives what each of them left, or None where the shorter way does not lead.
+"""
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import has_fit_parameter
+
+from sparsepath.errors import InputError, PathWarning
+from sparsepath.judging.folds import Rows
+from sparsepath.judging.yardsticks import Floats
+from sparsepath.path import INTERRUPTED
+
+QUIET = {"validation": None, "callback": None, "checkpoint": None, "choose": "min"}
+Given = Mapping[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Repetition:
+    """Which rows to use, and y in which order before they are taken; None: as they are."""
+
+    rows: Rows | None = None
+    order: Rows | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Searched:
+    """What a repetition left.
+
+    Attributes
+    ----------
+    subsets : mapping of size to tuple of int
+        The columns of the model of each size; one size only if there is no path.
+    errors : mapping of size to float
+        The criterion of the search.
+    outputs : callable
+        What the models put out for some rows of the data, by size: numbers, or scores of classes.
+    criterion : str
+        What the errors are.
+    """
+
+    subsets: Mapping[int, tuple[int, ...]]
+    errors: Mapping[int, float]
+    outputs: Callable[[Rows], Mapping[int, Floats]]
+    criterion: str = ""
+
+    def subset(self, size: int) -> tuple[int, ...]:
+        """The columns of the largest model up to this size."""
+        return self.subsets[at_most(size, self.subsets)]
+
+    def error(self, size: int) -> float:
+        """The criterion of the largest model up to this size."""
+        return self.errors[at_most(size, self.errors)]
+
+
+def searches(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    given: Given,
+    repetitions: Sequence[Repetition],
+    classes: NDArray[Any] | None = None,
+) -> Iterator[Searched]:
+    """What the procedure leaves in each repetition, one after another.
+
+    ``X`` and ``y`` are data whose rows can be taken (``by_rows``), ``given`` the other arguments of
+    ``fit``, ``classes`` all labels in order.
+    """
+    quiet = quiet_copy(estimator)
+    shorter = getattr(quiet, "_search_many", None)
+    found = None if shorter is None else shorter(X, y, given, repetitions)
+    if found is None:
+        found = (_one(quiet, X, y, given, repetition, classes) for repetition in repetitions)
+    return iter(found)
+
+
+def _one(
+    quiet: Any, X: Any, y: Any, given: Given, repetition: Repetition, classes: NDArray[Any] | None
+) -> Searched:
+    target = y if repetition.order is None else rows_of(y, repetition.order)
+    part, inside = X, target
+    if repetition.rows is not None:
+        part, inside = rows_of(X, repetition.rows), rows_of(target, repetition.rows)
+    values = np.asarray(inside).reshape(len(inside), -1)
+    if (values == values[0]).all():  # nothing to learn: the constant itself
+        same = _constant(values[:1], classes)
+        return Searched({0: ()}, {0: 0.0}, lambda rows: {0: np.repeat(same, len(rows), 0)})
+    model = fitted(quiet, part, inside, given, repetition.rows, len(y))
+    last, transform = _last(model)
+    path = getattr(last, "path_", None)
+    if path is None:
+        columns = selected_by(model, X.shape[1])
+        size = len(columns)
+        subsets, errors, criterion = {size: tuple(columns)}, {size: np.nan}, ""
+    else:
+        of = _kept(model, X.shape[1])
+        subsets = {len(s): tuple(of[list(s)].tolist()) for s in path.subsets}
+        errors = dict(zip(path.sizes, path.errors.tolist(), strict=True))
+        criterion = path.error_label
+
+    def outputs(rows: Rows) -> Mapping[int, Floats]:
+        if path is None:
+            return {len(columns): _columns(model, rows_of(X, rows), classes)}
+        return _outputs_of(last, transform(rows_of(X, rows)), classes)
+
+    return Searched(subsets, errors, outputs, criterion)
+
+
+def _constant(value: NDArray[Any], classes: NDArray[Any] | None) -> Floats:
+    """What a model of one answer puts out."""
+    if classes is None:
+        return np.asarray(value, dtype=np.float64)
+    columns = classes[1:] if len(classes) == 2 else classes
+    return np.where(value == columns, 1.0, -1.0)
+
+
+def fitted(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    given: Given,
+    rows: Rows | None = None,
+    n: int | None = None,
+) -> Any:
+    """A clone, fitted in silence; arguments with an entry for each of n samples are cut to rows.
+
+    A search that is interrupted keeps what it found, which is a path, but no fair sample of what
+    the whole search does: the interrupt goes on to whoever repeats it.
+    """
+
+    def cut(value: Any) -> Any:
+        per_sample = rows is not None and hasattr(value, "__len__") and len(value) == n
+        return rows_of(value, rows) if per_sample and not isinstance(value, str) else value
+
+    model = clone(estimator)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PathWarning)
+        model = model.fit(X, y, **{name: cut(value) for name, value in given.items()})
+    if getattr(getattr(_last(model)[0], "path_", None), "stopped", "") == INTERRUPTED:
+        raise KeyboardInterrupt
+    return model
+
+
+def quiet_copy(estimator: Any) -> Any:
+    """A copy that searches and nothing else, also as the last step of a pipeline."""
+    copy = clone(estimator)
+    last = copy.steps[-1][1] if isinstance(copy, Pipeline) else copy
+    if hasattr(last, "get_params"):
+        known = last.get_params(deep=False)
+        last.set_params(**{name: value for name, value in QUIET.items() if name in known})
+    return copy
+
+
+def has_path(estimator: Any) -> bool:
+    """Whether an estimator, or the last step of a pipeline, leaves a path."""
+    last = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
+    return hasattr(last, "at_size")
+
+
+def check_predicts(estimator: Any) -> None:
+    """Refuse what only selects: there is nothing to judge it by."""
+    if not hasattr(estimator, "predict"):
+        name = type(estimator).__name__
+        raise InputError(
+            f"{name} predicts nothing that could be judged; put it in a pipeline with a model, as "
+            f"make_pipeline({name}(...), Ridge())."
+        )
+
+
+def selected_by(model: Any, n: int) -> NDArray[np.intp]:
+    """The columns that a fitted model uses, of n: by its support or its coefficients."""
+    if hasattr(model, "best_estimator_"):
+        return selected_by(model.best_estimator_, n)
+    if isinstance(model, Pipeline):
+        kept = _kept(model, n)
+        return kept[selected_by(model.steps[-1][1], len(kept))]
+    if hasattr(model, "get_support"):
+        return np.flatnonzero(model.get_support())
+    coef = getattr(model, "coef_", None)
+    if isinstance(coef, np.ndarray) and coef.ndim and coef.shape[-1] == n:
+        return np.flatnonzero(np.atleast_2d(coef).any(0))
+    return np.arange(n)
+
+
+def _kept(model: Any, n: int) -> NDArray[np.intp]:
+    """The columns that reach the last step of a pipeline; of any other model all."""
+    kept = np.arange(n)
+    if not isinstance(model, Pipeline):
+        return kept
+    for _, step in model.steps[:-1]:
+        if step is None or isinstance(step, str):
+            continue
+        if hasattr(step, "get_support"):
+            kept = kept[np.flatnonzero(step.get_support())]
+        elif _width(step, len(kept)) != len(kept):
+            raise InputError(
+                f"{type(step).__name__} in the pipeline makes new columns, so that it cannot be "
+                "told which were chosen; use it before, on the data."
+            )
+    return kept
+
+
+def _width(step: Any, n: int) -> int:
+    """How many columns a fitted transformer puts out, where it says so."""
+    return len(step.get_feature_names_out()) if hasattr(step, "get_feature_names_out") else n
+
+
+def _last(model: Any) -> tuple[Any, Callable[[Any], Any]]:
+    """The last step of a fitted pipeline and what comes before it; else the model itself."""
+    if not isinstance(model, Pipeline):
+        return model, lambda X: X
+    return model.steps[-1][1], model[:-1].transform if len(model.steps) > 1 else lambda X: X
+
+
+def with_groups(estimator: Any, given: Given, groups: Any) -> dict[str, Any]:
+    """The arguments of ``fit``, with the groups if it takes them: its own splits need them too."""
+    takes = groups is not None and has_fit_parameter(estimator, "groups")
+    return {**({"groups": groups} if takes else {}), **given}
+
+
+def by_rows(data: Any) -> Any:
+    """Data whose rows can be taken: lists as arrays, sparse matrices by rows."""
+    if hasattr(data, "tocsr"):
+        return data.tocsr()
+    return np.asarray(data) if not hasattr(data, "shape") else data
+
+
+def rows_of(data: Any, rows: Rows | None) -> Any:
+    """Some rows of an array, a sparse matrix, a data frame or a series of any make."""
+    return _safe_indexing(data, rows)
+
+
+def _outputs_of(model: Any, X: Any, classes: NDArray[Any] | None) -> Mapping[int, Floats]:
+    """What every model on a fitted path puts out."""
+    path = model.path_
+    if all(step.coef is not None and step.intercept is not None for step in path.steps):
+        A = X if hasattr(X, "tocsr") else np.asarray(X, dtype=np.float64)
+        return {
+            len(step.subset): _in_order(
+                np.asarray(A[:, list(step.subset)] @ step.coef) + step.intercept, model, classes
+            )
+            for step in path.steps
+        }
+    return {size: _columns(model.at_size(size), X, classes) for size in path.sizes}
+
+
+def _columns(model: Any, X: Any, classes: NDArray[Any] | None) -> Floats:
+    if classes is None:
+        return np.asarray(model.predict(X), dtype=np.float64).reshape(X.shape[0], -1)
+    if hasattr(model, "decision_function"):
+        scores = np.asarray(model.decision_function(X), dtype=np.float64)
+        return _in_order(scores.reshape(X.shape[0], -1), model, classes)
+    found = np.asarray(model.predict(X))
+    columns = classes[1:] if len(classes) == 2 else classes
+    return np.where(found[:, None] == columns, 1.0, -1.0)
+
+
+def _in_order(scores: Floats, model: Any, classes: NDArray[Any] | None) -> Floats:
+    """Scores of a model that may have seen fewer classes, in the order of all of them."""
+    if classes is None or len(model.classes_) == len(classes):
+        return scores
+    if scores.shape[1] == 1:
+        scores = np.hstack([-scores, scores])
+    whole = np.full((len(scores), len(classes)), min(-1.0, scores.min(initial=0.0)))
+    whole[:, np.searchsorted(classes, model.classes_)] = scores
+    return whole
+
+
+def at_most(size: int, found: Iterable[int]) -> int:
+    """The largest size there is up to this; the smallest if all are larger."""
+    known = sorted(found)
+    return max((k for k in known if k <= size), default=known[0])

@@ -1,0 +1,144 @@
+"""Several methods on one problem: their paths side by side, and judged by one yardstick."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sparsepath.errors import InputError
+from sparsepath.frames import Make, make_frame
+from sparsepath.path import SelectionPath
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True, eq=False)
+class PathComparison:
+    """Paths of several methods, and the same subsets judged alike.
+
+    Attributes
+    ----------
+    paths : dict of str to SelectionPath
+        As the methods left them, each with errors of its own kind.
+    judged : dict of str to SelectionPath
+        The same subsets; errors of one estimator, ``error_label`` says of what kind.
+    """
+
+    paths: dict[str, SelectionPath]
+    judged: dict[str, SelectionPath]
+
+    @property
+    def error_label(self) -> str:
+        """What the judged errors are, and of which kind."""
+        return next(iter(self.judged.values())).error_label
+
+    def to_frame(self, backend: Make = None) -> Any:
+        """One row per size and method: size, method, features, error, error_se, error_kind.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}, optional
+            Of which make; by default the first that is installed.
+        """
+        rows = [
+            (size, name, ", ".join(path.names(size)), path.error(size), path.error_se(size))
+            for name, path in self.judged.items()
+            for size in path.sizes
+        ]
+        rows.sort(key=lambda row: row[0])  # methods stay in their order
+        kind = next(iter(self.judged.values())).error_kind
+        columns = dict(
+            zip(
+                ("size", "method", "features", "error", "error_se"),
+                map(list, zip(*rows, strict=True)),
+                strict=True,
+            )
+        )
+        columns["error_kind"] = [kind] * len(rows)
+        return make_frame(columns, backend)
+
+    def plot(self, curves: tuple[str, ...] | None = None) -> "Figure":
+        """Draw which features each method selects (FSP), error curves (SET), and judged errors.
+
+        Parameters
+        ----------
+        curves : tuple of str, optional
+            The methods whose own error curve is drawn; None: all.
+        """
+        from sparsepath import plots
+
+        asked = tuple(self.paths) if curves is None else curves
+        if unknown := [name for name in asked if name not in self.paths]:
+            raise InputError(f"no path is called {unknown[0]!r}; there are {list(self.paths)}.")
+        return plots.plot_comparison(
+            {
+                name: (path.sizes, path.matrix(), path.feature_names)
+                for name, path in self.paths.items()
+            },
+            {name: self.paths[name]._curve() for name in asked},
+            {name: (path.sizes, path.errors) for name, path in self.judged.items()},
+            self.error_label,
+        )
+
+
+def compare_paths(
+    paths: Mapping[str, SelectionPath],
+    estimator: Any,
+    X: Any,
+    y: Any,
+    X_test: Any = None,
+    y_test: Any = None,
+    *,
+    cv: Any = None,
+    selectors: Mapping[str, Any] | None = None,
+) -> PathComparison:
+    """Judge the paths of several methods by one estimator.
+
+    Parameters
+    ----------
+    paths : mapping of str to SelectionPath
+        By the name to show; all of the same columns.
+    estimator, X, y, X_test, y_test, cv
+        As for :meth:`sparsepath.SelectionPath.evaluate`, the same for all.
+    selectors : mapping of str to estimator, optional
+        For nested cross-validation: what made each of the paths.
+
+    Returns
+    -------
+    PathComparison
+        ``plot()`` is the picture, ``to_frame()`` the table.
+
+    Examples
+    --------
+    >>> from sklearn.neighbors import KNeighborsRegressor
+    >>> from sparsepath import LarsSelector, MutualInfoSelector
+    >>> from sparsepath.data.synthetic import functional
+    >>> train, test = functional(300, random_state=0), functional(1000, random_state=1)
+    >>> selectors = {"LARS": LarsSelector(), "MI": MutualInfoSelector()}
+    >>> paths = {name: s.fit(train.X, train.y).path_ for name, s in selectors.items()}
+    >>> found = compare_paths(paths, KNeighborsRegressor(), train.X, train.y, test.X, test.y)
+    >>> found.error_label
+    'squared error of KNeighborsRegressor (honest error)'
+    >>> bool(found.judged["MI"].error(5) < found.judged["LARS"].error(5))
+    True
+    """
+    if not paths:
+        raise InputError("paths is empty; give at least one.")
+    if selectors is not None and set(selectors) != set(paths):
+        raise InputError(
+            f"selectors are given for {sorted(selectors)}, paths for {sorted(paths)}; "
+            "give one for each path."
+        )
+    judged = {
+        name: path.evaluate(
+            estimator,
+            X,
+            y,
+            X_test,
+            y_test,
+            cv=cv,
+            selector=None if selectors is None else selectors[name],
+        )
+        for name, path in paths.items()
+    }
+    return PathComparison(dict(paths), judged)

@@ -1,0 +1,146 @@
+"""Several methods on the same samples left out, beside an outer loop of scikit-learn's."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_diabetes
+from sklearn.feature_selection import SelectKBest, f_regression
+from sklearn.linear_model import LassoCV, LogisticRegression, Ridge
+from sklearn.model_selection import GroupKFold, KFold, cross_val_predict
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from sparsepath import (
+    GraftingRegressor,
+    InputError,
+    LarsSelector,
+    SparseRLSClassifier,
+    SparseRLSRegressor,
+    compare,
+    honest_error,
+)
+from sparsepath.comparison import costs
+
+X, Y = load_diabetes(return_X_y=True, as_frame=True)
+X, Y = X[:150], Y[:150]
+FOLDS = KFold(5, shuffle=True, random_state=0)
+FIVE = make_pipeline(SelectKBest(f_regression, k=5), Ridge(0.1))
+
+
+@pytest.fixture(scope="module")
+def found():
+    methods = {
+        "RLS": SparseRLSRegressor(),
+        "LARS": LarsSelector(),
+        "five": FIVE,
+        "lasso": LassoCV(cv=3),
+        "scaled": make_pipeline(StandardScaler(), SparseRLSRegressor(4)),
+        "graft": GraftingRegressor(l1=0.1),
+    }
+    return compare(methods, X, Y, validation=FOLDS)
+
+
+def test_each_is_judged_as_alone(found):
+    for name, model in (("RLS", SparseRLSRegressor()), ("five", FIVE)):
+        alone = honest_error(model, X, Y, validation=FOLDS)
+        assert found[name].chosen == alone.chosen
+        np.testing.assert_array_equal(found[name].left_out.losses, alone.left_out.losses)
+    predicted = cross_val_predict(LassoCV(cv=3), X, Y, cv=FOLDS)
+    np.testing.assert_allclose(found["lasso"].loss, (Y - predicted) ** 2)
+    assert found["RLS"].chosen.empty_error == pytest.approx(found["five"].chosen.empty_error)
+
+
+def test_table_agreement_and_words(found):
+    frame = found.to_frame()
+    assert frame["honest_error"].is_monotonic_increasing
+    assert frame["method"][0] == found.best.name
+    for name, size, features in zip(frame["method"], frame["size"], frame["features"], strict=True):
+        assert len(features.split(", ")) == size, name
+    off = found["five"].loss - found.best.loss
+    gap, se = found.gap("five")
+    assert gap == pytest.approx(off.mean())
+    assert se == pytest.approx(off.std(ddof=1) / np.sqrt(len(off)))
+    assert found.gap(found.best.name) == (0, 0)
+    for feature, names in found.agreement.items():
+        assert all(feature in found[name].features for name in names)
+    assert set(found.common) == set.intersection(*(set(c.features) for c in found.contestants))
+    assert "bmi" in found.common
+    words = found.sentence()
+    assert words.startswith(f"Least squared error on new data: {found.best.chosen.error:.4g} with")
+    with pytest.raises(InputError, match="no method 'nobody'"):
+        found["nobody"]
+
+
+def test_picture(found):
+    figure = found.plot()
+    assert len(figure.axes) == 1 + len(found.contestants)
+    lines = [line.get_label() for line in figure.axes[0].get_lines()]
+    assert {"RLS", "five", "the empty model"} <= set(lines)
+
+
+def test_classes_by_name_with_groups_and_weights():
+    data, labels = load_breast_cancer(return_X_y=True)
+    data, labels = data[:120, :6], np.array(["no", "yes"])[labels[:120]]
+    groups, weights = np.arange(120) % 30, np.linspace(0.5, 2, 120)
+    given = {"groups": groups, "sample_weight": weights}
+    both = compare(["greedy-rls", "floating-rls"], data, labels, validation=3, **given)
+    assert both.best.chosen.measure == "error rate"
+    assert both.best.chosen.validation == "3-fold by groups"
+    alone = SparseRLSClassifier()
+    wrong = np.zeros(120)
+    for train, test in GroupKFold(3).split(data, labels, groups):
+        part = {name: value[train] for name, value in given.items()}
+        model = alone.set_params(validation=None).fit(data[train], labels[train], **part)
+        size = min(both["greedy-rls"].chosen.size, model.path_.sizes[-1])
+        wrong[test] = model.at_size(size).predict(data[test]) != labels[test]
+    np.testing.assert_array_equal(both["greedy-rls"].loss, wrong)
+    with pytest.raises(InputError, match="do not do the same task"):
+        compare({"a": LogisticRegression(), "b": Ridge()}, data, labels)
+
+
+def test_what_suits_and_what_it_costs():
+    small, tall = costs(200, 10, "regression"), costs(10**6, 100, "regression")
+    assert list(small.values()) == sorted(small.values())
+    assert {"greedy-rls", "lars", "elm-fs"} <= set(small)
+    assert "rank-rls" not in small
+    assert "lars" not in costs(200, 10, "classification")
+    assert "rbf" in costs(200, 10, "classification")
+    assert "rbf" not in costs(200, 10, "classification", n_classes=3)
+    assert tall["mi-forward"] > 3600 > tall["greedy-rls"]
+
+
+def test_a_budget_is_kept():
+    class Slow(Ridge):
+        def fit(self, X, y):
+            import time
+
+            time.sleep(0.4)
+            return super().fit(X, y)
+
+    found = compare({"quick": Ridge(), "slow": Slow()}, X, Y, budget=1.5)
+    assert [one.name for one in found.contestants] == ["quick"]
+    assert "longer than the 1.5 s" in found.passed_over["slow"]
+    assert "slow was passed over" in found.sentence()
+    with pytest.raises(InputError, match="no method came to its end"):
+        compare({"slow": Slow()}, X, Y, budget=0.3)
+    with pytest.raises(InputError, match="budget=-1"):
+        compare({"quick": Ridge()}, X, Y, budget=-1)
+
+
+def test_interrupted_and_asked_to_end():
+    class Stopped(Ridge):
+        def fit(self, X, y):
+            raise KeyboardInterrupt
+
+    three = {"ridge": Ridge(), "stopped": Stopped(), "never": Ridge()}
+    found = compare(three, X, Y, validation=3)
+    assert [one.name for one in found.contestants] == ["ridge"]
+    assert found.passed_over == {"stopped": "it was interrupted"}
+    two = {"one": Ridge(), "two": Ridge()}
+    found = compare(two, X, Y, validation=3, callback=lambda name, done, of: name == "two")
+    assert found.passed_over == {"two": "it was asked to end"}
+
+
+@pytest.mark.parametrize("nothing", [{}, []])
+def test_nobody(nothing):
+    with pytest.raises(InputError, match="methods is empty"):
+        compare(nothing, X, Y)
