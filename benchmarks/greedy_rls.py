@@ -286,7 +286,7 @@ Times the duration of greedy RLS. The rivals marked so judge by training error: 
 
 {table(["method", "data", "times ours"], rivals(quick))}
 
-The low-rank updated LS-SVM (paper 000, Algorithm 2), 50 features, 5 chosen: quadratic in samples.
+The low-rank updated LS-SVM (Algorithm 2 of Pahikkala et al.), 50 features, 5 chosen: quadratic in samples.
 
 {table(["samples", "low-rank LS-SVM", "greedy RLS", "ratio"], low_rank(quick))}
 """

@@ -1,4 +1,4 @@
-"""Paper 002, "Feature selection for regularized least-squares": Figure 4 on MNIST.
+"""Pahikkala, Airola, Salakoski, "Feature selection for regularized least-squares": Figure 4 on MNIST.
 
 Five against the rest, 60000 training and 10000 test images, penalty 1: run time, leave-one-out error
 and test error against the number of features, for greedy search, floating search and search with
@@ -92,7 +92,7 @@ def main() -> None:
     small, large = np.array(common) <= 50, np.array(common) > 90
     ratio = floating[2] / greedy[2]
     drops = sum(move.action == "drop" for move in floating[0].moves)
-    page = f"""# Floating RLS: Figure 4 of paper 002
+    page = f"""# Floating RLS: Figure 4 of Pahikkala, Airola and Salakoski
 
 Written by `experiments/floating_rls.py`. MNIST, five against the rest, 60000 training and 10000 test images, penalty 1,
 raw pixels, criterion leave-one-out squared error. Greedy and floating to {arguments.size} features, exchanges to

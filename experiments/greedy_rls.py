@@ -1,4 +1,4 @@
-"""Paper 000, "Linear time feature selection for regularized least-squares": Figures 1 to 15.
+"""Pahikkala, Airola, Salakoski, "Linear time feature selection for regularized least-squares": Figures 1 to 15.
 
 Section 4.1 (scaling) on data from two normal distributions; sections 4.2 and 4.3 on the paper's six
 data sets: stratified ten-fold cross-validation, the penalty chosen by leave-one-out with all features
@@ -214,7 +214,7 @@ def main() -> None:
     figures_scaling = save_figure(figure, "greedy_rls_scaling")
     first, last = large[0], large[-1]
     steps = "\n".join(f"- {m} examples: {t:.2f} CPU s" for m, t in large)
-    page = f"""# Greedy RLS: the experiments of paper 000
+    page = f"""# Greedy RLS: the experiments of Pahikkala, Airola and Salakoski
 
 Written by `experiments/greedy_rls.py`{
         " --full" if full else ""

@@ -1,4 +1,4 @@
-"""Paper 003, "Simultaneous input variable and basis function selection for RBF networks".
+"""Tikka (2008), "Simultaneous input variable and basis function selection for RBF networks".
 
 Figures 2 to 6, Tables 2 and 3 and running times:  python experiments/rbf.py
 
@@ -371,7 +371,7 @@ def main():
     parts = Parts(options.parts, options.minutes)
     warnings.simplefilter("ignore", PathWarning)
     text = [
-        "# RBF networks that select inputs and basis functions (paper 003)",
+        "# RBF networks that select inputs and basis functions (Tikka 2008)",
         "Written by `experiments/rbf.py`"
         + (", its parts kept over several runs of one code" if options.parts else "")
         + ". Errors are those of standardised data unless "

@@ -132,6 +132,13 @@ def test_the_life_of_a_fit_is_written_once(pattern):
             assert room_of(dotted(file)) in ONCE[pattern], file
 
 
+def test_sources_are_named_by_author_and_year():
+    root = SOURCE.parents[1]
+    pages = [*root.glob("*.md"), *(root / "docs").rglob("*.md"), *(root / "changes").glob("*.md")]
+    for page in [*MODULES, *pages]:
+        assert not re.search(r"(?i)papers? 00\d", page.read_text("utf-8")), page
+
+
 def modules_after(program):
     """The top-level modules that a fresh interpreter has loaded after the program."""
     tell = "\nimport sys\nprint(*sorted({name.split('.')[0] for name in sys.modules}))"

@@ -41,7 +41,7 @@ def python(*lines):
 
 @pytest.fixture
 def xor():
-    """Paper 004: {0} gives way to {1, 2}, which tell nothing one by one."""
+    """Frénay et al.: {0} gives way to {1, 2}, which tell nothing one by one."""
     steps = [Step((), 4.0), Step((0,), 3.0), Step((1, 2), 1.0), Step((1, 2, 0), 0.5, 0.1)]
     return SelectionPath(steps, n_features=5, feature_names=list("abcde"))
 

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from scipy.linalg import solve_triangular
 from sklearn.base import BaseEstimator
 
-from sparsepath.data.blocks import Floats
+from sparsepath.arrays import Floats
 from sparsepath.data.columns import standardise
 from sparsepath.data.door import check_features
 from sparsepath.faces.linear import LinearFace

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import lars_path
 
-from sparsepath.data.blocks import Floats
+from sparsepath.arrays import Floats
 
 
 def lars_entries(X: Floats, y: Floats, most: int) -> NDArray[np.intp]:

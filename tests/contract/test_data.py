@@ -62,13 +62,35 @@ def test_a_weight_of_zero_is_an_absent_row(name):
 
 
 @every
-@pytest.mark.parametrize("value", [0.0, 0.1, -1e6 / 3])
+@pytest.mark.parametrize("value", [0.0, 0.1, -1e6 / 3, 1e6 + 1e-9 * X[:, 0]])
 def test_a_constant_column_is_never_selected(name, value):
     columns = np.insert(X, 3, value, axis=1)
     model = make(name).fit(columns, target(name))
     used = set().union(*model.path_.subsets, (move.feature for move in model.path_.moves))
     assert 3 not in used
     assert used
+
+
+@every
+def test_what_varies_where_weights_are_zero_is_constant(name):
+    if not fit_takes(name, "sample_weight"):
+        pytest.skip("it takes no weights")
+    w = np.ones(len(X))
+    w[:2] = 0.0
+    odd = np.where(w > 0, 0.1, 1e6)
+    model = make(name).fit(np.insert(X, 3, odd, axis=1), target(name), sample_weight=w)
+    assert 3 not in set().union(*model.path_.subsets)
+
+
+@every
+def test_a_class_of_weight_zero_is_no_class(name):
+    if not fit_takes(name, "sample_weight") or target(name) is not LABELS:
+        pytest.skip("it takes no weights, or no classes")
+    y, w = LABELS.astype("<U5"), np.ones(len(X))
+    y[:3], w[:3] = "other", 0.0
+    model = make(name).fit(X, y, sample_weight=w)
+    assert model.classes_.tolist() == ["no", "yes"]
+    assert set(model.predict(NEW)) <= {"no", "yes"}
 
 
 @every

@@ -244,7 +244,7 @@ def check_best_kept(trail: SearchTrail, replay: Replay) -> None:
 def check_floating(
     trail: SearchTrail, judge: Judge, size: int, epsilon: float | None = None, rtol: float = RTOL
 ) -> int:
-    """Algorithm 1 of paper 002, decision by decision; return the number of removals.
+    """Floating RLS, decision by decision; return the number of removals.
 
     Without epsilon a removal must also beat the best set known of the smaller size.
     """

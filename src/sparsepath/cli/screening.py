@@ -4,14 +4,13 @@ import re
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sparsepath.arrays import Floats
 from sparsepath.cli.tasks import Task
 from sparsepath.data.formats import named_columns
 from sparsepath.data.readers import Table
 from sparsepath.errors import InputError
 
-Floats = NDArray[np.float64]
 SAME = 1e-6  # 1 - r^2 below which a column is the target but for rounding
 SURE = 10  # rows from which on it is no accident
 HUGE = 1e150  # the square of anything larger is infinite

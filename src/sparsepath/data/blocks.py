@@ -25,9 +25,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsepath.arrays import Floats
 from sparsepath.data.threads import Threads
 
-Floats = NDArray[np.float64]
 Marks = NDArray[np.uint64]
 
 SIDE = 64  # columns, and rows at least, of a tile that is turned

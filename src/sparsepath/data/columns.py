@@ -1,10 +1,33 @@
-"""Columns brought to one scale."""
+"""Columns brought to one scale, and the one rule for what is constant.
+
+A column is constant where its variance is at most ``CONSTANT`` times its mean square: what it
+varies by is then rounding alone. Means are weighted, so that a sample of weight zero has no say.
+"""
 
 from typing import Any
 
 import numpy as np
 
-from sparsepath.data.blocks import Floats
+from sparsepath.arrays import Flags, Floats
+
+CONSTANT = 1e-26
+
+
+def is_constant(variance: Floats, mean_square: Floats) -> Flags:
+    """Which columns are constant; both may be sums over samples instead of means.
+
+    >>> is_constant(np.array([0.0, 1e-30, 1e-20]), np.array([0.0, 1.0, 1.0])).tolist()
+    [True, True, False]
+    """
+    return np.asarray(variance <= CONSTANT * mean_square)
+
+
+def moments(X: Floats, weights: Floats | None = None) -> tuple[Floats, Floats, Flags]:
+    """Means and standard deviations of columns, 1 for constant ones, and which vary."""
+    means = np.average(X, axis=0, weights=weights)
+    variance = np.average((X - means) ** 2, axis=0, weights=weights)
+    varies = ~is_constant(variance, variance + means**2)
+    return means, np.where(varies, np.sqrt(variance), 1.0), varies
 
 
 def standardise(X: Any) -> tuple[Floats, Floats, Floats]:
@@ -13,8 +36,8 @@ def standardise(X: Any) -> tuple[Floats, Floats, Floats]:
     XT = np.array(dense.T, dtype=np.float64, order="C")
     centre = XT.mean(1)
     XT -= centre[:, None]
-    scale = np.sqrt(np.einsum("ki,ki->k", XT, XT) / XT.shape[1])
-    constant = scale <= 1e-13 * np.maximum(np.abs(centre), np.finfo(np.float64).tiny)
+    variance = np.einsum("ki,ki->k", XT, XT) / XT.shape[1]
+    constant, scale = is_constant(variance, variance + centre**2), np.sqrt(variance)
     scale[constant] = 1.0
     XT[constant] = 0.0
     XT /= scale[:, None]

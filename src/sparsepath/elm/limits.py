@@ -13,7 +13,7 @@ machine is chosen because it is held back.
 
 import numpy as np
 
-from sparsepath.data.blocks import Floats
+from sparsepath.arrays import Floats
 from sparsepath.errors import InputError
 
 LARGEST = 506  # powers of two: their squares are numbers still, with room for large errors

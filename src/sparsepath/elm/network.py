@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import blas, lapack
 
-from sparsepath.data.blocks import Floats
+from sparsepath.arrays import Floats
 from sparsepath.elm.limits import held, limits, others_limits
 from sparsepath.errors import InputError
 from sparsepath.running import Formula, Frozen, Gaussian, Predictor, Tanh

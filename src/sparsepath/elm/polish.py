@@ -32,7 +32,7 @@ import numpy as np
 from scipy.linalg import blas
 from scipy.optimize import minimize
 
-from sparsepath.data.blocks import Floats
+from sparsepath.arrays import Floats
 from sparsepath.elm.network import ROOM, Fit, Indices, Pool
 from sparsepath.elm.scaling import Candidate
 

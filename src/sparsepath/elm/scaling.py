@@ -23,7 +23,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparsepath.data.blocks import Floats
+from sparsepath.arrays import Floats
 from sparsepath.elm.network import ROOM, Indices, Pool, dependent
 
 RULES = ("half", "sign", "largest")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparsepath.data.blocks import Floats
+from sparsepath.arrays import Floats
 from sparsepath.data.threads import Threads
 from sparsepath.elm.neighbours import settle
 from sparsepath.elm.network import Machine, Pool

@@ -29,7 +29,7 @@ from math import comb
 
 import numpy as np
 
-from sparsepath.data.blocks import Floats
+from sparsepath.arrays import Floats
 from sparsepath.data.threads import Threads
 from sparsepath.elm.network import ROOM, Pool
 from sparsepath.elm.scaling import Best, Candidate

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from sparsepath.data.blocks import Floats
+from sparsepath.arrays import Floats
 from sparsepath.selector import PathSelector
 
 

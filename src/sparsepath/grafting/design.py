@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.data.blocks import Floats, RowBlock, SparseBlock, row_blocks
+from sparsepath.arrays import Floats
+from sparsepath.data.blocks import RowBlock, SparseBlock, row_blocks
+from sparsepath.data.columns import is_constant
 from sparsepath.data.threads import Threads
-
-CONSTANT = 1e-26  # squared spread over squared size up to which a column counts as constant
 
 BIG = 1 << 22  # numbers in a dense matrix from which it pays to leave columns unread
 
@@ -86,7 +86,7 @@ class Design:
                     for block, part in zip(self.blocks, self._slices, strict=True)
                 )
                 size = np.maximum(spread + centres**2, averages**2)
-                self.usable = spread > CONSTANT * size
+                self.usable = ~is_constant(np.asarray(spread), size)
                 self.scales = np.where(self.usable, np.sqrt(spread), 1.0)
             self.means = centres
 

@@ -18,7 +18,7 @@ columns: on the columns themselves. Softmax: groups of weights, one per class.
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.data.blocks import Floats
+from sparsepath.arrays import Floats
 from sparsepath.grafting.criterion import Expansion, Loss, Penalty, best_intercept, violations
 from sparsepath.grafting.design import Design
 from sparsepath.grafting.screening import KnownGradient
@@ -50,6 +50,8 @@ class Engine:
         Newton steps made so far.
     greed : int
         How many features may enter for each one that is in use.
+    null_loss : float
+        The mean loss of the empty model.
     known_gradient : KnownGradient
         The gradient where it was last asked for.
     """
@@ -70,6 +72,7 @@ class Engine:
         self.b = np.zeros(K)
         self.F = np.zeros((design.m, K))
         self.settle_intercept()
+        self.null_loss = self.loss_term()
 
     def settle_intercept(self) -> None:
         """Bring the intercepts to their best for the present weights."""

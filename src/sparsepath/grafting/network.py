@@ -20,7 +20,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.data.blocks import Floats
+from sparsepath.arrays import Floats
 from sparsepath.grafting.criterion import Loss
 from sparsepath.grafting.descent import Descent
 from sparsepath.running import Formula, Frozen, Predictor, Tanh
@@ -88,6 +88,10 @@ class HiddenLayer(Frozen, ABC):
     @abstractmethod
     def with_place(self, row: int, column: int, n: int) -> Self:
         """One more connection, of weight zero; a new unit has bias zero."""
+
+    @abstractmethod
+    def with_unit(self, features: Ints, weights: Floats, bias: float, output: int) -> Self:
+        """One more unit, for that output, with these connections."""
 
     @abstractmethod
     def slopes(self, Z: Floats, Y: Floats, s: Floats, loss: Loss) -> tuple[Floats, Floats | None]:
@@ -175,6 +179,15 @@ class Network(HiddenLayer):
             np.append(self.features, feature),
             np.append(self.weights, 0.0),
             np.append(self.biases, new),
+            self.output_bias,
+        )
+
+    def with_unit(self, features: Ints, weights: Floats, bias: float, output: int) -> "Network":
+        return Network(
+            np.append(self.units, np.full(len(features), self.n_hidden)),
+            np.append(self.features, features),
+            np.append(self.weights, weights),
+            np.append(self.biases, bias),
             self.output_bias,
         )
 

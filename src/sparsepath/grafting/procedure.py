@@ -29,7 +29,7 @@ from typing import Literal
 
 import numpy as np
 
-from sparsepath.data.blocks import Floats
+from sparsepath.arrays import Floats
 from sparsepath.grafting.criterion import Penalty
 from sparsepath.grafting.engines import Engine, Indices
 from sparsepath.running import Stop

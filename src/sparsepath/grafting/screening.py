@@ -14,7 +14,7 @@ unread is proven not to matter.
 
 import numpy as np
 
-from sparsepath.data.blocks import Floats
+from sparsepath.arrays import Floats
 from sparsepath.grafting.criterion import Penalty
 from sparsepath.grafting.design import Design
 

@@ -49,7 +49,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.spatial import cKDTree
 from scipy.special import digamma
 
-from sparsepath.data.blocks import Floats
+from sparsepath.arrays import Floats
+from sparsepath.data.columns import is_constant
 from sparsepath.data.door import check_labels, check_target
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
@@ -255,11 +256,13 @@ def target_rows(y: Any, n_samples: int, discrete: Any, standardize: bool = True)
 
 
 def standard_rows(A: Floats) -> Floats:
-    """Columns as rows, with unit variance; a constant one is left as it is."""
+    """Columns as rows, of mean zero and with unit variance; a constant one is all zero."""
     rows = np.ascontiguousarray(A.T, dtype=np.float64)
-    spread = rows.std(axis=1)
-    spread[spread <= 1e-13 * np.abs(rows).max(axis=1)] = 1.0
-    return (rows - rows.mean(axis=1)[:, None]) / spread[:, None]
+    mean, spread = rows.mean(axis=1), rows.std(axis=1)
+    constant = is_constant(spread**2, spread**2 + mean**2)
+    out = (rows - mean[:, None]) / np.where(constant, 1.0, spread)[:, None]
+    out[constant] = 0.0
+    return np.asarray(out)
 
 
 def check_neighbors(value: Any, n_samples: int) -> int:

@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sparsepath.data.blocks import Floats
+from sparsepath.arrays import Floats
 from sparsepath.data.door import check_features
 from sparsepath.data.threads import Threads
 from sparsepath.faces.parameters import count
@@ -121,7 +121,7 @@ class LSSVMForwardRegressor(RegressorFace, PathSelector, CallbackSupportMixin, _
         sigma2s = sorted(grid(self.sigma2, "sigma2", SIGMA2S), reverse=True)
         blocks = left_out(self.cv, X, y, classifier=False)
         Z, target = self._scaled(X, None), y[:, None]
-        usable = np.flatnonzero(np.ptp(Z, axis=0) > 0).tolist()
+        usable = np.flatnonzero(self._varies).tolist()
         mean, scale = self._mean, self._scale
         known: dict[int, KernelModel] = {}
         trail, most = Trail(), min(size, len(usable))

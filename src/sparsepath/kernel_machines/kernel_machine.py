@@ -11,7 +11,8 @@ from sklearn.base import BaseEstimator
 from sklearn.model_selection import check_cv
 from sklearn.utils.validation import check_is_fitted
 
-from sparsepath.data.blocks import Floats
+from sparsepath.arrays import Floats
+from sparsepath.data.columns import moments
 from sparsepath.data.door import check_features
 from sparsepath.errors import InputError, warn_user
 from sparsepath.faces.parameters import positive
@@ -111,12 +112,9 @@ class _KernelMachine(BaseEstimator):
 
     def _scaled(self, X: Floats, weights: Floats | None) -> Floats:
         """Standardise and remember how."""
-        self._mean, self._scale = np.zeros(X.shape[1]), np.ones(X.shape[1])
-        if self.standardize:
-            self._mean = np.average(X, axis=0, weights=weights)
-            scale = np.sqrt(np.average((X - self._mean) ** 2, axis=0, weights=weights))
-            varies = scale > 1e-13 * np.abs(X).max(axis=0, initial=0.0)
-            self._scale = np.where(varies, scale, 1.0)
+        self._mean, self._scale, self._varies = moments(X, weights)
+        if not self.standardize:
+            self._mean, self._scale = np.zeros(X.shape[1]), np.ones(X.shape[1])
         return (X - self._mean) / self._scale
 
     def _tune(

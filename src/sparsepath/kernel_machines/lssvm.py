@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, eigh
 
-from sparsepath.data.blocks import Floats
+from sparsepath.arrays import Floats
 
 Block = NDArray[np.intp]
 

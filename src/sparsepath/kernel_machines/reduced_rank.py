@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular, svd
 
-from sparsepath.data.blocks import Floats
+from sparsepath.arrays import Floats
 
 SINGULAR = 1e-10  # what is left of a sample, of its own square, below which K_SS is singular
 

@@ -27,7 +27,7 @@ from typing import Self
 import numpy as np
 from scipy.linalg.lapack import dpotrf
 
-from sparsepath.data.blocks import Floats
+from sparsepath.arrays import Floats
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.data.blocks import Floats
+from sparsepath.arrays import Floats
+from sparsepath.data.columns import moments
 from sparsepath.errors import InputError
 from sparsepath.kernel_machines.reduced_rank import reconstruct
 from sparsepath.rbf.network import gaussians
@@ -35,9 +36,7 @@ def place_centres(
             raise InputError(f"centres={centres!r}; give a whole number from 1 up.")
         if number >= len(X):
             return _distinct(X)
-        mean = np.average(X, axis=0, weights=weights)
-        scale = np.sqrt(np.average((X - mean) ** 2, axis=0, weights=weights))
-        scale[scale == 0] = 1.0
+        mean, scale, _ = moments(X, weights)
         Z = (X - mean) / scale
         if placing == "kmeans":
             from sklearn.cluster import KMeans

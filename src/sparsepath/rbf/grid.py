@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from sparsepath.data.blocks import Floats
+from sparsepath.arrays import Floats
 from sparsepath.data.threads import Threads
 from sparsepath.rbf.base import renumbered
 from sparsepath.rbf.centres import place_centres

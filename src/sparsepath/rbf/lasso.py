@@ -21,7 +21,7 @@ which says when to end. There are finitely many sets of corners and the error fa
 import numpy as np
 from scipy.linalg import lstsq
 
-from sparsepath.data.blocks import Floats
+from sparsepath.arrays import Floats
 
 GAP = 1e-6  # of the error: what could still be gained at the end
 SLACK = 0  # the corner at zero: what is not used of the budget

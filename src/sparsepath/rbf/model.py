@@ -24,7 +24,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.data.blocks import Floats
+from sparsepath.arrays import Floats
+from sparsepath.data.columns import moments
 from sparsepath.rbf.alternating import solve_alternating
 from sparsepath.rbf.barrier import Budget, Point, start
 from sparsepath.rbf.lasso import budget_lasso
@@ -50,12 +51,9 @@ class Scaling:
 
     @classmethod
     def of(cls, X: Floats, y: Floats, weights: Floats | None = None) -> "Scaling":
-        mean, y_mean = np.average(X, axis=0, weights=weights), np.average(y, weights=weights)
-        scale = np.sqrt(np.average((X - mean) ** 2, axis=0, weights=weights))
-        # What varies by rounding alone is constant.
-        varies = scale > 1e-13 * np.abs(X).max(axis=0, initial=0.0)
+        mean, scale, varies = moments(X, weights)
+        y_mean = np.average(y, weights=weights)
         y_scale = float(np.sqrt(np.average((y - y_mean) ** 2, weights=weights)))
-        scale = np.where(varies, scale, 1.0)
         return cls(mean, scale, float(y_mean), y_scale if y_scale > 0 else 1.0, varies)
 
     def inputs(self, X: Floats) -> Floats:

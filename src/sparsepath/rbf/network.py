@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.blas import dsyrk
 
-from sparsepath.data.blocks import Floats
+from sparsepath.arrays import Floats
 
 
 class Exponents:

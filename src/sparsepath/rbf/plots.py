@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sparsepath.data.blocks import Floats
+from sparsepath.arrays import Floats
 from sparsepath.plots import BLUE, ORANGE, _figure, _label
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparsepath.data.blocks import Floats
+from sparsepath.arrays import Floats
 from sparsepath.rbf.barrier import Budget, NewtonSystem, Point, barrier
 from sparsepath.rbf.network import Network
 from sparsepath.rbf.primal_dual import Solution, Stage, Told, stationarity_gap

@@ -1,4 +1,4 @@
-"""The penalty by leave-one-out on all features, as paper 000 (section 4.2) chooses it.
+"""The penalty by leave-one-out on all features, as Pahikkala et al. (section 4.2) choose it.
 
 One eigendecomposition serves every penalty. With X = Q S V' and shrinkage d = S^2 / (S^2 + alpha)
 
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 
-from sparsepath.data.blocks import Floats
+from sparsepath.arrays import Floats
 from sparsepath.errors import InputError
 from sparsepath.rls.criteria.losses import ROOM, Loss, reach_of
 from sparsepath.rls.design import Design

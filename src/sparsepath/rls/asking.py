@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sparsepath.arrays import Floats
 from sparsepath.choosing import is_size
-from sparsepath.data.blocks import Floats
 from sparsepath.data.door import check_labels, check_target, column_indices, some_of
 from sparsepath.errors import InputError
 from sparsepath.faces.parameters import flag, function, number, one_of

@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.data.blocks import Floats, RowBlock
+from sparsepath.arrays import Floats
+from sparsepath.data.blocks import RowBlock
+from sparsepath.data.columns import is_constant
 from sparsepath.data.crew import Crew, added
 from sparsepath.data.fingerprint import column_marks, name_of
 
 OFFSET = 100.0  # mean over standard deviation from which the mean is not exact enough
-CONSTANT = 1e-26  # squared spread over squared size from which a column counts as constant
 GRAM_BATCH = 48  # columns of the Gram matrix computed at once
 FIRST_GRAM_BATCH = 32  # and at first: few may be chosen at all
 
@@ -108,7 +109,7 @@ class Design:
         np.maximum(spread, 0.0, out=spread)
         with np.errstate(over="ignore"):  # such columns are refused by name
             raw = spread + self.means**2 * self.total
-            self.constant: NDArray[np.bool_] = (spread <= CONSTANT * raw) | (
+            self.constant: NDArray[np.bool_] = is_constant(spread, raw) | (
                 spread + averages**2 * self.total == 0
             )
         if not fit_intercept:

@@ -4,10 +4,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.base import ClassifierMixin, RegressorMixin
+from numpy.typing import ArrayLike
 
-from sparsepath.data.blocks import Floats
+from sparsepath.arrays import Floats
 from sparsepath.data.door import (
     check_features,
     check_labels,
@@ -17,16 +16,16 @@ from sparsepath.data.door import (
 )
 from sparsepath.data.sources import is_source
 from sparsepath.errors import InputError
+from sparsepath.faces.targets import ClassifierFace, RegressorFace, coded
 from sparsepath.judging.repeating import Repetition, Searched
 from sparsepath.rls.base import SparseRLS
-from sparsepath.rls.criteria.counts import class_targets
 from sparsepath.rls.criteria.table import CLASSES, NUMBERS
 from sparsepath.rls.repeated import search_many
 from sparsepath.rls.streamed.estimating import fit_source
 from sparsepath.running import Given, fitting
 
 
-class SparseRLSRegressor(RegressorMixin, SparseRLS):
+class SparseRLSRegressor(RegressorFace, SparseRLS):
     """Regularised least squares on a few features, chosen by exact cross-validation.
 
     Features are added (and, if asked, dropped) one at a time, each time the one that gives the
@@ -133,11 +132,7 @@ class SparseRLSRegressor(RegressorMixin, SparseRLS):
 
     _known = NUMBERS
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        tags.target_tags.single_output = True
-        return tags
+    _several = True
 
     @fitting
     def fit(
@@ -183,13 +178,8 @@ class SparseRLSRegressor(RegressorMixin, SparseRLS):
         self.coef_ = coef[0] if self._one_target else coef
         self.intercept_ = float(intercept[0]) if self._one_target else intercept
 
-    def predict(self, X: Any) -> Floats:
-        """Predicted targets, of the shape that y had."""
-        scores = self._scores(X)
-        return scores[:, 0] if self._one_target else scores
 
-
-class SparseRLSClassifier(ClassifierMixin, SparseRLS):
+class SparseRLSClassifier(ClassifierFace, SparseRLS):
     """Regularised least-squares classification on a few features, chosen by exact cross-validation.
 
     Ridge regression on targets +1 and -1, one per class against the rest when there are more than
@@ -264,21 +254,15 @@ class SparseRLSClassifier(ClassifierMixin, SparseRLS):
             return fit_source(self, X, y, sample_weight, groups, classifier=True)
         given = Given.of(X, y, sample_weight=sample_weight, groups=groups)
         X = check_features(self, X, reset=True)
-        labels = check_labels(y, X.shape[0])
         weights = check_weights(sample_weight, X.shape[0])
-        self.classes_, codes = np.unique(labels, return_inverse=True)
-        if len(np.unique(codes[weights > 0])) < 2:
-            raise InputError(
-                f"y has only one class ({labels[weights > 0][:1].tolist()[0]!r}); "
-                "at least two are needed."
-            )
+        codes = self._codes(y, X.shape[0], weights)
         if len(self.classes_) > 2 and not self._criterion.several:
             raise InputError(
                 f"Only binary classification is supported with loss={self.loss!r}, and y has "
                 f"{len(self.classes_)} classes; use loss='balanced'."
             )
-        Y = class_targets(codes, len(self.classes_))
-        return self._fit(X, Y, weights, labels, given)
+        Y = coded(codes, len(self.classes_))
+        return self._fit(X, Y, weights, self.classes_[codes], given)
 
     def _search_many(
         self, X: Any, y: Any, given: Any, repetitions: Sequence[Repetition]
@@ -287,18 +271,7 @@ class SparseRLSClassifier(ClassifierMixin, SparseRLS):
         self._check_asked()
         X = check_features(self, X, reset=True)
         classes, codes = np.unique(check_labels(y, X.shape[0]), return_inverse=True)
-        return search_many(self, X, class_targets(codes, len(classes)), given, repetitions)
+        return search_many(self, X, coded(codes, len(classes)), given, repetitions)
 
     def _set_model(self, coef: Floats, intercept: Floats) -> None:
         self.coef_, self.intercept_ = coef, intercept
-
-    def decision_function(self, X: Any) -> Floats:
-        """Scores: one column per class, or for two classes one number, positive for the second."""
-        scores = self._scores(X)
-        return scores[:, 0] if len(self.classes_) == 2 else scores
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The class with the largest score."""
-        scores = self.decision_function(X)
-        winners = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(1)
-        return self.classes_[winners]

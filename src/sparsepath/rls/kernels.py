@@ -1,6 +1,6 @@
 """Sparse kernel models: the same search, choosing kernel centres instead of columns.
 
-Reduced-set selection, the last direction of paper 000 (section 5). The candidates are columns
+Reduced-set selection, after Pahikkala et al. (section 5). The candidates are columns
 k(x, centre) for centres among the training samples; what is fitted is
 
     f(x) = b + sum over chosen centres of w_c k(x, c),       penalty alpha |w|^2,
@@ -22,7 +22,7 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from sparsepath.data.blocks import Floats
+from sparsepath.arrays import Floats
 from sparsepath.data.door import check_features, check_weights
 from sparsepath.errors import InputError
 from sparsepath.path import SelectionPath

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sparsepath.data.blocks import GRAM_ROWS, Floats, turned
+from sparsepath.arrays import Floats
+from sparsepath.data.blocks import GRAM_ROWS, turned
 from sparsepath.data.crew import added
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError

@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from sparsepath.data.blocks import Floats, row_blocks, turned
+from sparsepath.arrays import Floats
+from sparsepath.data.blocks import row_blocks, turned
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError, warn_user
 from sparsepath.rls.criteria.losses import Loss

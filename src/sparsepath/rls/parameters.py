@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.data.blocks import Floats
+from sparsepath.arrays import Floats
 from sparsepath.data.door import some_of
 from sparsepath.errors import InputError, warn_user
 from sparsepath.path import LONGEST_PATH, SelectionPath

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparsepath.data.blocks import Floats
+from sparsepath.arrays import Floats
 from sparsepath.data.door import check_features, check_weights, refuse_constant
 from sparsepath.data.threads import Threads
 from sparsepath.path import SelectionPath

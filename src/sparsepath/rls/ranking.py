@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 
-from sparsepath.data.blocks import Floats
+from sparsepath.arrays import Floats
 from sparsepath.data.door import check_features, check_target, check_weights, refuse_constant
 from sparsepath.errors import InputError, warn_user
 from sparsepath.path import SelectionPath

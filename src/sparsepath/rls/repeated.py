@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.data.blocks import Floats
+from sparsepath.arrays import Floats
 from sparsepath.data.door import check_weights, column_indices
 from sparsepath.data.threads import Threads
 from sparsepath.judging.repeating import Repetition, Searched
@@ -70,7 +70,8 @@ def _is_moderate(X: Any) -> bool:
     if not isinstance(X, np.ndarray):
         return False
     sizes = np.abs(X)
-    return bool(sizes.max(initial=0) < LARGE and not ((sizes > 0) & (sizes < 1 / LARGE)).any())
+    least = float(np.min(sizes, initial=1, where=sizes > 0))
+    return least > 1 / LARGE and float(sizes.max(initial=0)) < LARGE
 
 
 def _varies(Y: Floats, weights: Floats, repetition: Repetition) -> bool:

@@ -18,7 +18,7 @@ from sparsepath.steps import Step
 
 
 def forward(model: Model, trail: SearchTrail, sets: Constraints) -> None:
-    """Add the best feature until the model has as many as it may have (paper 000, Algorithm 3)."""
+    """Add the best feature until the model has as many as it may have (greedy RLS)."""
     while len(model.chosen) < sets.most:
         update = _addition(model, trail, sets)
         if update is None:
@@ -34,7 +34,7 @@ def floating(
 ) -> None:
     """Add the best feature, then drop while that costs less than half of what the step gained.
 
-    Paper 002, Algorithm 1, which stops when an addition gains less than ``epsilon``. Without
+    Floating RLS, which stops when an addition gains less than ``epsilon``. Without
     ``epsilon`` the search goes on as far as it may; beyond the minimum, where additions no longer
     gain anything, a feature is dropped only if that beats the best set known of the smaller size.
     """

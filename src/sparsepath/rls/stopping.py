@@ -13,7 +13,7 @@ it ends where it had ended; the clock of ``TimeLimit`` goes on from that of the 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sparsepath.data.blocks import Floats
+from sparsepath.arrays import Floats
 from sparsepath.errors import InputError
 from sparsepath.faces.parameters import count, number
 from sparsepath.rls.design import Design

@@ -12,7 +12,7 @@ from typing import Protocol, Self
 
 import numpy as np
 
-from sparsepath.data.blocks import Floats
+from sparsepath.arrays import Floats
 from sparsepath.rls.leave_one_out.whole import Whole
 from sparsepath.rls.update import Costs, Update, limit
 from sparsepath.running import Stop, Trail

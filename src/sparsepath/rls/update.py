@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.data.blocks import Floats
+from sparsepath.arrays import Floats
 
 TIE = 1e-10  # criteria closer than this (relative) are equal
 TIE_FLOOR = 1e-14  # the same relative to the empty model's criterion

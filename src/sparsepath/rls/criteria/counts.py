@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.data.blocks import Floats
+from sparsepath.arrays import Floats
 from sparsepath.rls.criteria.loops import Counting
 from sparsepath.rls.criteria.losses import Loss, columns_like
 

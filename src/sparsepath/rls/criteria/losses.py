@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.data.blocks import Floats
+from sparsepath.arrays import Floats
 from sparsepath.judging.yardsticks import Truth, Yardstick
 from sparsepath.rls.criteria.loops import Loops
 

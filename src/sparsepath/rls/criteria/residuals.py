@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from sparsepath.data.blocks import Floats
+from sparsepath.arrays import Floats
 from sparsepath.errors import InputError
 from sparsepath.rls.criteria.loops import Summing
 from sparsepath.rls.criteria.losses import ResidualLoss, columns_like, per_weight, sum_of

@@ -35,7 +35,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.data.blocks import Floats
+from sparsepath.arrays import Floats
 from sparsepath.data.crew import added
 from sparsepath.rls.design import GRAM_BATCH, Design
 from sparsepath.rls.leave_one_out.block import Rows, Weighed

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.data.blocks import Floats, RowBlock, products
+from sparsepath.arrays import Floats
+from sparsepath.data.blocks import RowBlock, products
 from sparsepath.rls.criteria.loops import Vectors
 from sparsepath.rls.criteria.losses import ROOM, Loss, per_weight
 from sparsepath.rls.criteria.residuals import SQUARED

@@ -7,7 +7,7 @@ chosen ones, contiguous along the samples.
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.data.blocks import Floats
+from sparsepath.arrays import Floats
 from sparsepath.rls.criteria.loops import Loops, Pending, Trials, Vectors
 from sparsepath.rls.criteria.losses import ROOM
 

@@ -31,7 +31,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack, qr_delete
 
-from sparsepath.data.blocks import COMPILED_FROM, Floats
+from sparsepath.arrays import Floats
+from sparsepath.data.blocks import COMPILED_FROM
 from sparsepath.data.crew import added
 from sparsepath.errors import InputError
 from sparsepath.rls.criteria.losses import Loss, reach_of

@@ -22,7 +22,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.linalg import lapack
 
-from sparsepath.data.blocks import Floats
+from sparsepath.arrays import Floats
 from sparsepath.errors import InputError
 from sparsepath.rls.splits.model import COLLINEAR, FINE, FoldModel
 

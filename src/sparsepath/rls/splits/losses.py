@@ -15,7 +15,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.data.blocks import Floats
+from sparsepath.arrays import Floats
 from sparsepath.rls.criteria.losses import Loss, reach_of
 from sparsepath.rls.design import Design
 from sparsepath.rls.splits.asked import Split, standard_error

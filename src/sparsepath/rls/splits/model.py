@@ -33,7 +33,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.data.blocks import Floats
+from sparsepath.arrays import Floats
 from sparsepath.errors import InputError
 from sparsepath.rls.design import Design
 from sparsepath.rls.splits.asked import Split, standard_error

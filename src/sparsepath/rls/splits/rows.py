@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
-from sparsepath.data.blocks import Floats
+from sparsepath.arrays import Floats
 from sparsepath.rls.design import Design
 from sparsepath.rls.leave_one_out.model import COLLINEAR, OFF_CENTRE
 from sparsepath.rls.splits.asked import Split

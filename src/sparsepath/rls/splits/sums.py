@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.data.blocks import Floats
+from sparsepath.arrays import Floats
 from sparsepath.errors import InputError
 from sparsepath.rls.design import Design
 from sparsepath.rls.leave_one_out.model import OFF_CENTRE

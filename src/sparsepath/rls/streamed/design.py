@@ -6,13 +6,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.data.blocks import Floats, Marks
+from sparsepath.arrays import Floats
+from sparsepath.data.blocks import Marks
+from sparsepath.data.columns import is_constant
 from sparsepath.data.crew import Crew
 from sparsepath.data.door import some_of
 from sparsepath.data.fingerprint import name_from
 from sparsepath.data.sources import Answer, Columns, Part, Slab, Source
 from sparsepath.errors import InputError
-from sparsepath.rls.design import CONSTANT, Design
+from sparsepath.rls.design import Design
 from sparsepath.rls.streamed.moments import Cells, Coding, Moments, sums_of
 
 FAR = 30.0  # mean over standard deviation, after the shift, from which a second pass is taken
@@ -68,7 +70,7 @@ class StreamDesign(Design):
         spread = squares - 2 * self.left * sums + self.total * self.left**2
         self.variation = spread = np.maximum(spread, 0.0)
         raw = spread + self.means**2 * self.total
-        self.constant: NDArray[np.bool_] = (spread <= CONSTANT * raw) | (
+        self.constant: NDArray[np.bool_] = is_constant(spread, raw) | (
             spread + averages**2 * self.total == 0
         )
         self.constant |= spread <= 1e-15 * squares  # sums about a shift know no better

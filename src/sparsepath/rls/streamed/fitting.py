@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import KFold
 
-from sparsepath.data.blocks import Floats
+from sparsepath.arrays import Floats
 from sparsepath.data.crew import Crew
 from sparsepath.data.sources import Answer, Slab, Source
 from sparsepath.errors import InputError, warn_user

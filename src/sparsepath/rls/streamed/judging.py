@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from sparsepath.data.blocks import COMPILED_FROM, Floats
+from sparsepath.arrays import Floats
+from sparsepath.data.blocks import COMPILED_FROM
 from sparsepath.data.sources import Answer, Columns, Slab
 from sparsepath.rls.criteria.losses import Loss
 from sparsepath.rls.leave_one_out.block import Rows

@@ -23,7 +23,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.data.blocks import Floats, row_blocks
+from sparsepath.arrays import Floats
+from sparsepath.data.blocks import row_blocks
 from sparsepath.data.fingerprint import drawn, labels_marked
 from sparsepath.data.sources import Answer, Columns, Slab
 from sparsepath.rls.criteria.counts import class_targets

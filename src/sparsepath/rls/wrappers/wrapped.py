@@ -3,7 +3,7 @@
 import copy
 from typing import Generic, Self, TypeVar
 
-from sparsepath.data.blocks import Floats
+from sparsepath.arrays import Floats
 from sparsepath.rls.trail import Model
 from sparsepath.rls.update import Costs
 

@@ -1,0 +1,80 @@
+"""The shapes of gene expression: the told errors beside an outer loop of scikit-learn alone."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import StratifiedKFold
+from sklearn.preprocessing import StandardScaler
+
+from sparsepath import SparseRLSClassifier
+from sparsepath.data.paper_sets import load
+
+
+def looks_like(n=102, p=12600):
+    rng = np.random.default_rng(0)
+    y = np.repeat([-1, 1], [n // 2, n - n // 2])
+    X = rng.standard_normal((n, 10)) @ rng.standard_normal((10, p)) * 0.4
+    X += rng.standard_normal((n, p))
+    X[:, :60] += 1.2 * y[:, None] * rng.uniform(0.3, 1, 60)
+    return X.astype(np.float32), y
+
+
+def greedy(X, y, size):
+    """Forward selection by leave-one-out ridge regression, each candidate from its hat matrix."""
+    chosen, m = [], len(y)
+    scaler = StandardScaler().fit(X)
+    Z = scaler.transform(X)
+    P, r = np.eye(m) - 1 / m, y - y.mean()
+    subsets = [()]
+    for _ in range(size):
+        V = P @ Z
+        s = 1.0 + np.einsum("ij,ij->j", Z, V)
+        left = r[:, None] - V * ((Z.T @ r) / s)
+        p = np.diag(P)[:, None] - V**2 / s
+        errors = np.square(left / p).sum(0)
+        errors[chosen] = np.inf
+        best = int(errors.argmin())
+        v = V[:, best] / np.sqrt(s[best])
+        P = P - np.outer(v, v)
+        r = P @ (y - y.mean())
+        chosen.append(best)
+        subsets.append(tuple(chosen))
+    return subsets
+
+
+def outer_loop(X, y, folds, size):
+    losses = np.zeros((len(y), size + 1))
+    for train, test in folds:
+        scaler = StandardScaler().fit(X[train])
+        A, B = scaler.transform(X[train]), scaler.transform(X[test])
+        for k, subset in enumerate(greedy(X[train], y[train], size)):
+            predicted = y[train].mean()
+            if subset:
+                columns = list(subset)
+                predicted = Ridge(alpha=1.0).fit(A[:, columns], y[train]).predict(B[:, columns])
+            losses[test, k] = (y[test] - predicted) ** 2
+    return losses.mean(0)
+
+
+@pytest.mark.parametrize("name", ["colon cancer", "102 x 12600"])
+def test_told_errors_are_those_of_an_outer_loop(name):
+    if name == "colon cancer":
+        data = load("colon_cancer")
+        X, y = np.asarray(data.X, dtype=np.float64), np.where(data.y == np.unique(data.y)[1], 1, -1)
+    else:
+        X, y = looks_like()
+    folds = list(StratifiedKFold(3, shuffle=True, random_state=0).split(X, y))
+    model = SparseRLSClassifier(4, validation=folds).fit(X, y)
+    expected = outer_loop(X.astype(np.float64), y.astype(float), folds, 4)
+    np.testing.assert_allclose(model.path_.honest_errors, expected, rtol=1e-4)
+    low, high = model.honest_.interval
+    assert low < expected[len(model.selected_)] < high
+
+
+def test_shuffled_labels_are_no_success():
+    X, y = looks_like(60, 3000)
+    y = np.random.default_rng(1).permutation(y)
+    model = SparseRLSClassifier(20, validation=5).fit(X, y)
+    assert model.path_.error(20) < 0.1 * model.path_.error(0)  # what the search believes
+    assert model.honest_.gain < 0.2
+    assert model.honest_.error > 0.8
