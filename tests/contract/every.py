@@ -19,6 +19,7 @@ _GRID = {**_RBF, "rs": [4.0, 10.0], "ts": [0.05, 0.5, 2.0], "cv": 3}
 _GRAFT = {"l1": 0.02, "l0": 1e-4}
 _L1S = {"n_l1s": 6, "cv": 3}
 _MLP = {"max_connections": 5, "max_iter": 60, "tol": 1e-4}
+_MLPS = {**_MLP, "l1s": [1e-3], "cv": 3, "patience": 2}
 QUICK = {
     "ELMFSClassifier": _ELM,
     "ELMFSRegressor": _ELM,
@@ -28,7 +29,9 @@ QUICK = {
     "GraftingRegressorCV": _L1S,
     "LSSVMForwardRegressor": {"gamma": [10.0, 100.0], "sigma2": [3.0, 30.0]},
     "MLPGraftingClassifier": _MLP,
+    "MLPGraftingClassifierCV": _MLPS,
     "MLPGraftingRegressor": _MLP,
+    "MLPGraftingRegressorCV": _MLPS,
     "SparseRBFClassifier": {**_RBF, "r": 4.0, "t": 0.05},
     "SparseRBFClassifierCV": _GRID,
     "SparseRBFRegressor": {**_RBF, "r": 4.0, "t": 0.05},

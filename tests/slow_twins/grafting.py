@@ -304,3 +304,35 @@ def _softmax_fit(Z, Y, s, l1, links, outs, homes, a, b):
     t = minimize(objective, start, jac=True, bounds=bounds, method="L-BFGS-B", options=options).x
     wide, outer, biases, shift = parts(np.concatenate([t[:c] - t[c : 2 * c], t[2 * c :]]))
     return (wide, outer, homes, list(biases), shift), objective(t)[0]
+
+
+def set_squares(X, s, r, order):
+    """For every set of inputs the sum over products of polynomials in ranks of (sum r p)^2.
+
+    Pairs have products of degrees one and two; larger sets of degree one. The polynomials come
+    from a least-squares projection of powers of the mid-ranks.
+    """
+    from itertools import combinations, product
+
+    m, n = X.shape
+    basis = np.zeros((2, m, n))
+    for j in range(n):
+        rank = np.array([s[X[:, j] < x].sum() + s[X[:, j] == x].sum() / 2 for x in X[:, j]])
+        columns = [np.ones(m)]
+        for degree in (1, 2):
+            A = np.column_stack(columns) * np.sqrt(s)[:, None]
+            power = rank**degree
+            fit = np.linalg.lstsq(A, power * np.sqrt(s), rcond=None)[0]
+            rest = power - np.column_stack(columns) @ fit
+            size = np.sqrt(s @ rest**2)
+            if size > 1e-6:
+                basis[degree - 1, :, j] = rest / size
+                columns.append(rest)
+    out = {}
+    for subset in combinations(range(n), order):
+        degrees = product((0, 1), repeat=2) if order == 2 else [(0,) * order]
+        out[subset] = sum(
+            (r @ np.prod([basis[d, :, j] for d, j in zip(each, subset, strict=True)], axis=0)) ** 2
+            for each in degrees
+        )
+    return out

@@ -20,7 +20,9 @@ and the gradients in b are zero. :func:`violations` returns the v_j over free *a
     C(W, b) >= D(U) = - sum_i s_i L*(U_i) - sum_j (|x_j'(s U)| - l1_j)_+^2 / (4 l2_j)
 
 for every U with sum_i s_i U_i = 0; where l2_j = 0 the last term asks |x_j'(s U)| <= l1_j instead.
-U = c L'(F) with the largest such c <= 1 gives :func:`duality_gap`, a bound on C - min C.
+U = c L'(F) with the largest such c <= 1 gives :func:`duality_gap`, a bound on C - min C. Where a
+weight carries no penalty at all, its column must be orthogonal to s U: U is first made so, which
+changes it little where that weight is near its best.
 """
 
 from dataclasses import dataclass
@@ -59,6 +61,9 @@ class Loss(Protocol):
 
     def conjugate(self, U: Floats, Y: Floats) -> Floats:
         """L* at U, of shape (m,); U is a slope, or part of the way from zero to one."""
+
+    def within(self, U: Floats, Y: Floats) -> float:
+        """The largest c <= 1 at which L* is finite at c U; NaN if there is none."""
 
 
 class Expansion(NamedTuple):
@@ -109,6 +114,10 @@ class Logistic:
         p = np.clip(-(Y * U)[:, 0], 0.0, 1.0)
         return _entropy(p) + _entropy(1.0 - p)
 
+    def within(self, U: Floats, Y: Floats) -> float:
+        p = -(Y * U)
+        return np.nan if p.min() < 0.0 else 1.0 / max(1.0, float(p.max()))
+
 
 @dataclass(frozen=True)
 class Squared:
@@ -131,6 +140,9 @@ class Squared:
 
     def conjugate(self, U: Floats, Y: Floats) -> Floats:
         return (0.5 * U * U + U * Y)[:, 0]
+
+    def within(self, U: Floats, Y: Floats) -> float:
+        return 1.0
 
 
 @dataclass(frozen=True)
@@ -163,6 +175,9 @@ class Huber:
     def conjugate(self, U: Floats, Y: Floats) -> Floats:
         return (0.5 * U * U + U * Y)[:, 0]
 
+    def within(self, U: Floats, Y: Floats) -> float:
+        return self.delta / max(self.delta, float(np.abs(U).max()))
+
 
 @dataclass(frozen=True)
 class Softmax:
@@ -192,6 +207,10 @@ class Softmax:
 
     def conjugate(self, U: Floats, Y: Floats) -> Floats:
         return _entropy(np.clip(U + Y, 0.0, 1.0)).sum(1)
+
+    def within(self, U: Floats, Y: Floats) -> float:
+        others = np.where(Y > 0, 0.0, U)
+        return np.nan if others.min() < 0.0 else 1.0 / max(1.0, float(-(U * Y).sum(1).min()))
 
 
 def _log_of_one_and(e: Floats) -> Floats:
@@ -272,25 +291,33 @@ def duality_gap(
     W: Floats,
     gradient: Floats,
     usable: NDArray[np.bool_],
+    U: Floats | None = None,
 ) -> float:
     """C minus a lower bound of its minimum (without L0), see the module's notes.
 
-    The intercepts must be at their best, so that the slopes sum to zero. NaN if a weight carries no
-    penalty at all, since then no multiple of the slopes is feasible in general.
+    The intercepts must be at their best, so that the slopes sum to zero. U are the slopes, or what
+    was made of them, and ``gradient`` is that of U. NaN if no multiple of U is feasible.
     """
-    U = loss.slope(F, Y)
+    U = loss.slope(F, Y) if U is None else U
     sizes = np.sqrt(np.einsum("jk,jk->j", gradient, gradient))[usable]
     l1, l2 = penalty.l1[usable], penalty.l2[usable]
-    if ((l1 == 0) & (l2 == 0)).any():
-        return float("nan")
-    hard = (l2 == 0) & (sizes > l1)
-    c = float(np.min(l1[hard] / sizes[hard])) if hard.any() else 1.0
+    hard = (l2 == 0) & (sizes > l1) & (l1 > 0)
+    c = min(loss.within(U, Y), float(np.min(l1[hard] / sizes[hard])) if hard.any() else 1.0)
     over = np.maximum(c * sizes - l1, 0.0)
     soft = over**2 / np.where(l2 > 0, 4.0 * l2, 1.0)
     dual = -float(s @ loss.conjugate(c * U, Y)) - float(soft[l2 > 0].sum())
     norms = np.sqrt(np.einsum("jk,jk->j", W, W))
     primal = float(s @ loss.value(F, Y) + penalty.l1 @ norms + penalty.l2 @ norms**2)
-    return primal - dual
+    return primal - dual if np.isfinite(c) else float("nan")
+
+
+def orthogonal(U: Floats, columns: Floats, s: Floats) -> Floats:
+    """U made orthogonal, under the weights s, to the columns."""
+    root = np.sqrt(s)[:, None]
+    for _ in range(2):  # the second time takes away the rounding of the first
+        away = np.linalg.lstsq(columns * root, U * root, rcond=1e-12)[0]
+        U = U - columns @ away
+    return U
 
 
 def best_intercept(loss: Loss, F: Floats, Y: Floats, s: Floats) -> Floats:

@@ -1,6 +1,7 @@
 """Linear grafting with l1 chosen by cross-validation."""
 
 import time
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -15,7 +16,7 @@ from sparsepath.errors import InputError
 from sparsepath.grafting.criterion import Loss
 from sparsepath.grafting.faces import Factors, GraftingClasses, GraftingNumbers, LinearGrafting
 from sparsepath.grafting.fitting import Fit, Problem
-from sparsepath.grafting.folds import Task, judge
+from sparsepath.grafting.folds import Task, judge, path_errors
 from sparsepath.grafting.paths import best_of_each_size, grid, path_moves
 from sparsepath.running import Callback, Found, Given, Run, Stop, fitting
 
@@ -60,7 +61,7 @@ class _GraftingCV(LinearGrafting):
                 problem.path(l1s.tolist(), penalty, options, watch=run.tell, fits=fits)
                 if not run.stopped:
                     task = Task(X, Y, weights, loss, l1s, penalty, options, self._error, scale)
-                    judge(task, splits, self.n_jobs, errors, run.tell)
+                    judge(partial(path_errors, task), splits, self.n_jobs, errors, run.tell)
             return run.settle()
 
     def _found(

@@ -50,6 +50,8 @@ class Engine:
         Newton steps made so far.
     greed : int
         How many features may enter for each one that is in use.
+    null_loss : float
+        The mean loss of the empty model.
     known_gradient : KnownGradient
         The gradient where it was last asked for.
     """
@@ -70,6 +72,7 @@ class Engine:
         self.b = np.zeros(K)
         self.F = np.zeros((design.m, K))
         self.settle_intercept()
+        self.null_loss = self.loss_term()
 
     def settle_intercept(self) -> None:
         """Bring the intercepts to their best for the present weights."""

@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -13,6 +13,8 @@ from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
 from sparsepath.grafting.criterion import Loss, Penalty
 from sparsepath.grafting.fitting import Options, Problem
+
+Errors = TypeVar("Errors")
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,30 +33,30 @@ class Task:
 
 
 def judge(
-    task: Task,
+    work: Callable[[tuple[Any, Any], threading.Event], Errors | None],
     splits: Sequence[tuple[Any, Any]],
     n_jobs: int | None,
-    errors: list[list[float]],
+    errors: list[Errors],
     tell: Callable[[], bool],
 ) -> None:
     """Append the errors of the splits, in their order.
 
     Parameters
     ----------
-    task : Task
-        What to do with each split.
+    work : callable
+        Gives the errors of a split, or None if the event is set meanwhile.
     splits : sequence of pairs of arrays
         Training and test rows.
     n_jobs : int, optional
         Splits that run at the same time.
     errors : list
-        One list of errors, one per l1, is appended for every split that is done.
+        What ``work`` gives is appended for every split that is done.
     tell : callable
         Called after each; a true value ends the work.
     """
     halt = threading.Event()
-    work = (delayed(_errors)(task, split, halt) for split in splits)
-    done = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(work)
+    calls = (delayed(_unless)(halt, work, split) for split in splits)
+    done = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(calls)
     try:
         for each in done:
             errors.append(each)
@@ -66,13 +68,15 @@ def judge(
             pass
 
 
-def _errors(task: Task, split: tuple[Any, Any], halt: threading.Event) -> list[float] | None:
+def _unless(halt: threading.Event, work: Any, split: tuple[Any, Any]) -> Any:
+    return None if halt.is_set() else work(split, halt)
+
+
+def path_errors(task: Task, split: tuple[Any, Any], halt: threading.Event) -> Any:
     """Mean errors on the test part of the models that the training part gives, one per l1.
 
     None if it was ended early.
     """
-    if halt.is_set():
-        return None
     train, test = split
     w = task.weights[test]
     if not w.any() or np.count_nonzero(task.weights[train]) < 2:

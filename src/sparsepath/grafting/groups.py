@@ -15,8 +15,10 @@ from numpy.typing import NDArray
 
 from sparsepath.arrays import Floats
 from sparsepath.grafting.criterion import Penalty
-from sparsepath.grafting.engines import INNER_GRAM, TILE, ColumnCache, Indices
+from sparsepath.grafting.engines import INNER, INNER_GRAM, TILE, ColumnCache, Indices
+from sparsepath.grafting.group_products import GroupModel
 
+BY_PRODUCTS = 300  # weights from which the matrix is not made
 HELP_AFTER = 50  # passes after which Newton steps help
 MOST_HELP = 20  # times
 MOST_NEWTON = 30  # steps of each help
@@ -39,6 +41,8 @@ class GroupEngine(ColumnCache):
         self, q: Floats, beta: Floats, w: Floats, local: Penalty, violation: float, ratio: float
     ) -> tuple[Floats, Floats]:
         k, K = w.shape
+        if k * K > BY_PRODUCTS:
+            return self._by_products(q, beta, w, local, violation)
         H = self._hessian(self.expansion.curvature)
         r = (q + 2.0 * local.l2[:, None] * w).ravel()
         back = np.zeros((K, k * K))
@@ -56,6 +60,20 @@ class GroupEngine(ColumnCache):
             INNER_GRAM * violation,
         )  # fmt: skip
         return D, rest - back @ D.ravel()
+
+    def _by_products(
+        self, q: Floats, beta: Floats, w: Floats, local: Penalty, violation: float
+    ) -> tuple[Floats, Floats]:
+        free = np.flatnonzero(self._free)
+        Z = self.columns if len(free) == len(w) else self.columns[:, free]
+        part = Penalty(local.l1[free], local.l2[free], local.l0[free])
+        slope = q[free] + 2.0 * part.l2[:, None] * w[free]
+        P = self.expansion.curvature
+        intercept = self.design.fit_intercept
+        model = GroupModel(Z, self.s, P, slope, beta, w[free], part, intercept)
+        D = np.zeros_like(w)
+        D[free], d = model.minimise(INNER * violation)
+        return D, d
 
     def _hessian(self, P: Floats) -> Floats:
         m, k = self.columns.shape
@@ -136,7 +154,7 @@ def _newton_on_support(
             break
         Ap = A @ p.ravel()
         bent = float(p.ravel() @ Ap) + 2.0 * float(l2 @ (p * p).sum(1))
-        t = _least(u, p, l1, slope, bent)
+        t = least_along(u, p, l1, slope, bent)
         move = t * p
         r = r + H[:, rows] @ move.ravel()
         D[S] += move
@@ -157,7 +175,7 @@ def _newton_on_support(
     return D
 
 
-def _least(u: Floats, p: Floats, l1: Floats, slope: float, bent: float) -> float:
+def least_along(u: Floats, p: Floats, l1: Floats, slope: float, bent: float) -> float:
     """Where on [0, 1] slope t + bent t^2 / 2 + sum_j l1_j |u_j + t p_j| is least, by halving."""
 
     def falls(t: float) -> bool:

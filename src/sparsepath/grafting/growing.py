@@ -6,6 +6,10 @@ gradients come from one product with the data. A new unit brings its bias, which
 With three classes and more a new unit is tried for every output, and connections from units to
 further outputs are candidates too (:mod:`sparsepath.grafting.softmax_network`).
 
+With ``look_ahead`` sets of inputs are tried for new units too: the step that lowers C most for each
+connection is taken, and a feature that is not in use comes in only if its gradient is beyond chance
+(:mod:`sparsepath.grafting.look_ahead`).
+
 L0 is charged per connection, or per feature as equation (6) has it: then a second connection of a
 feature that is in use is free, and so are those to outputs; little stops the growth if l1 is small,
 and the caps on units and connections matter. How well each step is optimised matters a lot: a loose
@@ -13,7 +17,7 @@ tolerance loses the second unit that a variable needs, and sometimes the variabl
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -23,12 +27,14 @@ from numpy.typing import NDArray
 from sparsepath.arrays import Floats
 from sparsepath.grafting.criterion import Loss, Penalty, best_intercept
 from sparsepath.grafting.design import Design
+from sparsepath.grafting.look_ahead import Scout, Units, best_units
 from sparsepath.grafting.network import HiddenLayer, Network
 from sparsepath.grafting.procedure import FALL, TIE
 from sparsepath.grafting.softmax_network import SoftmaxNetwork
 from sparsepath.running import Stop
 from sparsepath.steps import Move
 
+AGAIN = 0.95  # part of the loss at which sets of inputs are looked for again
 L0_PER = ("connection", "feature")
 Action = Literal["add", "drop", "undo"]
 
@@ -43,6 +49,7 @@ class Growth:
     max_hidden: int | None = None
     max_connections: int | None = None
     max_features: int | None = None
+    look_ahead: int = 1
     tol: float = 1e-7
     max_iter: int = 500
 
@@ -90,109 +97,270 @@ def grow(
     growth: Growth,
     watch: Callable[[], bool] | None = None,
     runs: list[Grown] | None = None,
+    count: float | None = None,
 ) -> Grown:
     """Grow a network from the empty one.
 
     ``penalty`` has an entry per feature and, if Y has several columns, then one per output.
     ``watch`` is called after every step that is kept; a true value ends the growth. What grows is
-    appended to ``runs`` at once, so that it is known if an exception ends the growth.
+    appended to ``runs`` at once, so that it is known if an exception ends the growth. ``count`` is
+    the number of samples as :func:`samples` has it.
     """
-    begun = time.perf_counter()
-    s, n = design.s, design.n
-    network = _empty(best_intercept(loss, np.zeros(Y.shape), Y, s))
-    usable = np.append(design.usable, np.ones(len(penalty.l1) - n, dtype=bool))
-    columns: dict[int, Floats] = {}
-
-    def taken(net: HiddenLayer) -> Floats:
-        for j in net.used:
-            if int(j) not in columns:
-                columns[int(j)] = design.columns(np.array([j]))[:, 0]
-        out = np.empty((design.m, len(net.used)), order="F")
-        for place, j in enumerate(net.used):
-            out[:, place] = columns[int(j)]
-        return out
-
-    def charged(net: HiddenLayer) -> float:
-        return float(penalty.l0[net.used if growth.l0_per == "feature" else net.places(n)[1]].sum())
-
-    def mean_loss(net: HiddenLayer) -> float:
-        return float(s @ loss.value(net.scores(taken(net)), Y))
-
-    def line(
-        action: Action, net: HiddenLayer, row: int, column: int, C: float, size: float
-    ) -> None:
-        new = row - net.n_hidden if row >= net.n_hidden and Y.shape[1] > 1 else None
-        unit, feature = min(row, net.n_hidden), column if column < n else None
-        output = new if column < n else column - n
-        grown.history.append(NetworkGraft(step, action, unit, feature, C, size, output))
-
-    here = mean_loss(network)
-    grown = Grown(network, here, here)
-    grown.networks[0] = ((), network, here, here)
+    grower = Grower(design, Y, loss, penalty, growth, count)
     if runs is not None:
-        runs.append(grown)
-    order: list[int] = []
-    failed: set[tuple[int, int]] = set()
-    last, step, top = 0.0, 0, 0.0
-    while True:
-        if growth.max_connections is not None and network.n_connections >= growth.max_connections:
-            grown.stopped = Stop.MAX_CONNECTIONS
-            break
-        sizes = candidate_gradients(design, network, taken(network), Y, loss)
-        top = max(top, float(sizes.max()))
-        gains = sizes - penalty.l1
-        open_ = np.broadcast_to(usable, gains.shape) & (gains > growth.tol * top)
-        open_[network.places(n)] = False
-        if growth.max_hidden is not None and network.n_hidden >= growth.max_hidden:
-            open_[network.n_hidden :] = False
-        if growth.max_features is not None and len(order) >= growth.max_features:
-            others = np.ones(n, dtype=bool)
-            others[order] = False
-            open_[:, np.flatnonzero(others)] = False
-        for place in failed:
-            open_[place] = False
-        if not open_.any():
-            grown.stopped = Stop.NO_CONNECTION if failed else Stop.OPTIMAL
-            break
-        step += 1
-        row, column = _choose(gains, open_, network, penalty, growth, last, n)
-        size = float(sizes[row, column])
-        wider = network.with_place(row, column, n)
-        task = wider.criterion(taken(wider), Y, s, loss, penalty.l1, penalty.l2)
-        full, convex = task.minimise(growth.tol, growth.max_iter)
-        trial = full.tidy()
-        there = convex + charged(trial)
-        if not there < here - FALL * abs(here):
-            line("undo", network, row, column, there, size)
+        runs.append(grower.grown)
+    while grower.step() and not (watch is not None and watch()):
+        pass
+    return grower.grown
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """A wider network at its minimum: with all connections, and without those that ended at zero.
+
+    ``convex`` is its criterion without L0, ``places`` are the connections that were added.
+    """
+
+    full: HiddenLayer
+    tidy: HiddenLayer
+    convex: float
+    places: tuple[tuple[int, int], ...]
+    fall: float  # of the criterion without L0, for each connection more
+
+
+class Grower:
+    """One network that grows; see the module.
+
+    Attributes
+    ----------
+    grown : Grown
+        What there is so far.
+    convex : float
+        The criterion of the present network without L0.
+    """
+
+    def __init__(
+        self,
+        design: Design,
+        Y: Floats,
+        loss: Loss,
+        penalty: Penalty,
+        growth: Growth,
+        count: float | None = None,
+    ) -> None:
+        self.design, self.Y, self.loss = design, Y, loss
+        self.penalty, self.growth = penalty, growth
+        self._columns: dict[int, Floats] = {}
+        self.network = _empty(best_intercept(loss, np.zeros(Y.shape), Y, design.s))
+        self.convex = here = self._mean_loss(self.network)
+        self.grown = Grown(self.network, here, here)
+        self.grown.networks[0] = ((), self.network, here, here)
+        self._begun = time.perf_counter()
+        self._usable = np.append(design.usable, np.ones(len(penalty.l1) - design.n, dtype=bool))
+        self._order: list[int] = []
+        self._failed: set[tuple[int, int]] = set()
+        self._scout: Scout | None = None
+        if growth.look_ahead > 1:
+            self._scout = Scout(
+                design, growth.look_ahead, samples(design.s) if count is None else count
+            )
+        self._scouting = self._scout is not None
+        self._scouted = np.inf  # the loss when it last looked
+        self._sets: list[set[tuple[int, ...]]] = []
+        self._last, self._number, self._top = 0.0, 0, 0.0
+
+    def step(self) -> bool:
+        """Add what lowers the criterion most for each connection; False if nothing does."""
+        growth, grown, network = self.growth, self.grown, self.network
+        while True:
+            if (
+                growth.max_connections is not None
+                and network.n_connections >= growth.max_connections
+            ):
+                grown.stopped = Stop.MAX_CONNECTIONS
+                return False
+            Z = self._taken(network)
+            sizes = candidate_gradients(self.design, network, Z, self.Y, self.loss)
+            self._top = max(self._top, float(sizes.max()))
+            trials = self._trials(sizes)
+            if not trials:
+                grown.stopped = Stop.NO_CONNECTION if self._failed else Stop.OPTIMAL
+                return False
+            self._number += 1
+            trial = max(trials, key=lambda each: each.fall)
+            there = trial.convex + self.charge(trial.tidy, self.penalty.l0)
+            if there < grown.criterion - FALL * abs(grown.criterion):
+                self._keep(trial, there, sizes)
+                return True
+            self._lines("undo", network, trial.places, there, sizes)
             if growth.stop == "first":
                 grown.stopped = Stop.RISES
-                break
-            failed.add((row, column))
-            continue
-        last = float(abs((full.weights if column < n else full.place_weights())[-1]))
-        here = there
-        failed.clear()
-        line("add", network, row, column, here, size)
+                return False
+            if len(trial.places) > 1:
+                self._scouting = False
+            else:
+                self._failed.update(trial.places)
+
+    def _trials(self, sizes: Floats) -> list[Trial]:
+        """The best single connection, and the best unit of several if it promises more."""
+        network, growth, n = self.network, self.growth, self.design.n
+        gains = sizes - self.penalty.l1
+        open_ = np.broadcast_to(self._usable, gains.shape) & (gains > growth.tol * self._top)
+        open_[network.places(n)] = False
+        full = growth.max_hidden is not None and network.n_hidden >= growth.max_hidden
+        if full:
+            open_[network.n_hidden :] = False
+        if growth.max_features is not None and len(self._order) >= growth.max_features:
+            others = np.ones(n, dtype=bool)
+            others[self._order] = False
+            open_[:, np.flatnonzero(others)] = False
+        for place in self._failed:
+            open_[place] = False
+        if self._scout is not None:
+            inward, _ = network.slopes(self._taken(network), self.Y, self.design.s, self.loss)
+            others = np.setdiff1d(np.arange(n), self._order)
+            open_[:, others] &= self._scout.beyond_chance(inward, sizes[:, others], n)
+        trials = []
+        if open_.any():
+            place = _choose(gains, open_, network, self.penalty, growth, self._last, n)
+            trials.append(self._tried(network.with_place(*place, n), (place,)))
+        if self._scouting and not full:
+            units, promised = self._best_units()
+            if units is not None and promised > max((t.fall for t in trials), default=0.0):
+                wider, places = network, []
+                for weights, bias in zip(units.weights, units.biases, strict=True):
+                    row = network.n_hidden + units.output
+                    places += [(row, j) for j in units.features]
+                    wider = wider.with_unit(
+                        np.array(units.features), weights, float(bias), units.output
+                    )
+                trials.append(self._tried(wider, tuple(places)))
+        return trials
+
+    def _tried(self, wider: HiddenLayer, places: tuple[tuple[int, int], ...]) -> Trial:
+        """The minimum near a wider network."""
+        l1, l2, growth = self.penalty.l1, self.penalty.l2, self.growth
+        task = wider.criterion(self._taken(wider), self.Y, self.design.s, self.loss, l1, l2)
+        full, convex = task.minimise(growth.tol, growth.max_iter)
+        tidy = full.tidy()
+        more = max(1, tidy.n_connections - self.network.n_connections)
+        return Trial(full, tidy, convex, places, (self.convex - convex) / more)
+
+    def _best_units(self) -> tuple[Units | None, float]:
+        """New units of several inputs that lower C most for each connection, and by how much.
+
+        Sets of inputs are those that the scout finds, and those of the units that there are. The
+        scout looks again when the loss has fallen to a part of what it was.
+        """
+        assert self._scout is not None
+        network, growth, s = self.network, self.growth, self.design.s
+        F = network.scores(self._taken(network))
+        slopes = s[:, None] * self.loss.slope(F, self.Y)
+        curvature = s @ self.loss.curvature(F, self.Y)
+        if len(curvature) > 1:
+            curvature = curvature * (1.0 - curvature)
+        most_features = max(growth.max_features or self.design.n, len(self._order))
+        most = (growth.max_connections or np.inf) - network.n_connections
+        two = growth.max_hidden is None or network.n_hidden + 2 <= growth.max_hidden
+        known = {
+            tuple(sorted(network.features[network.units == unit].tolist()))
+            for unit in np.flatnonzero(np.bincount(network.units) > 1)
+        }
+        if self.grown.loss < AGAIN * self._scouted:
+            self._scouted = self.grown.loss
+            self._sets = [
+                {S for _, S in self._scout.sets(slopes[:, output], float(curvature[output]))}
+                for output in range(F.shape[1])
+            ]
+        best, promised = None, 0.0
+        for output in range(F.shape[1]):
+            for S in sorted(known.union(self._sets[output])):
+                counts = tuple(k for k in (1, 2)[: 1 + two] if k * len(S) <= most)
+                wide = len(S) > growth.look_ahead
+                if wide or not counts or len(set(self._order).union(S)) > most_features:
+                    continue
+                Z, inputs = self._column_table(S), list(S)
+                for units in best_units(S, Z, F, self.Y, s, self.loss, output, counts):
+                    w = units.weights
+                    price = np.abs(w) @ self.penalty.l1[inputs] + w**2 @ self.penalty.l2[inputs]
+                    fall = (units.fall - float(price.sum())) / w.size
+                    if fall > promised:
+                        best, promised = units, fall
+        return best, promised
+
+    def _keep(self, trial: Trial, there: float, sizes: Floats) -> None:
+        """Make the trial the present network, and write down what came in and left."""
+        grown, full, n = self.grown, trial.full, self.design.n
+        if trial.places[-1][1] < n:
+            self._last = float(abs(full.weights[-1]))
+        else:
+            self._last = float(abs(full.place_weights()[-1]))
+        self._failed.clear()
+        self._scouting = self._scout is not None
+        self._lines("add", self.network, trial.places, there, sizes)
         rows, where = full.places(n)
-        for i in np.flatnonzero(full.place_weights() == 0).tolist():
-            line("drop", full, int(rows[i]), int(where[i]), here, np.nan)
-        network = trial
+        gone = np.flatnonzero(full.place_weights() == 0)
+        dropped = [(int(rows[i]), int(where[i])) for i in gone]
+        self._lines("drop", full, dropped, there)
+        self.network, self.convex = trial.tidy, trial.convex
+        network = self.network
         used = set(network.used.tolist())
-        seconds = time.perf_counter() - begun
-        mean = mean_loss(network)
-        for j in [j for j in order if j not in used]:
-            order.remove(j)
+        seconds = time.perf_counter() - self._begun
+        mean = self._mean_loss(network)
+        for j in [j for j in self._order if j not in used]:
+            self._order.remove(j)
             grown.moves.append(Move("drop", j, mean, seconds))
-        for j in sorted(used.difference(order)):
-            order.append(j)
+        for j in sorted(used.difference(self._order)):
+            self._order.append(j)
             grown.moves.append(Move("add", j, mean, seconds))
-        known = grown.networks.get(len(order))
-        if known is None or here < known[2]:
-            grown.networks[len(order)] = (tuple(order), network, here, mean)
-        grown.network, grown.criterion, grown.loss = network, here, mean
-        if watch is not None and watch():
-            break
-    return grown
+        known = grown.networks.get(len(self._order))
+        if known is None or there < known[2]:
+            grown.networks[len(self._order)] = (tuple(self._order), network, there, mean)
+        grown.network, grown.criterion, grown.loss = network, there, mean
+
+    def _lines(
+        self,
+        action: Action,
+        net: HiddenLayer,
+        places: Iterable[tuple[int, int]],
+        C: float,
+        sizes: Floats | None = None,
+    ) -> None:
+        """Write history: one line for each connection."""
+        n = self.design.n
+        for row, column in places:
+            new = row - net.n_hidden if row >= net.n_hidden and self.Y.shape[1] > 1 else None
+            unit, feature = min(row, net.n_hidden), column if column < n else None
+            output = new if column < n else column - n
+            size = np.nan if sizes is None else float(sizes[row, column])
+            self.grown.history.append(
+                NetworkGraft(self._number, action, unit, feature, C, size, output)
+            )
+
+    def _taken(self, net: HiddenLayer) -> Floats:
+        """The standardised columns that a network uses."""
+        return self._column_table(net.used.tolist())
+
+    def _column_table(self, features: Sequence[int]) -> Floats:
+        out = np.empty((self.design.m, len(features)), order="F")
+        for place, j in enumerate(features):
+            if j not in self._columns:
+                self._columns[j] = self.design.columns(np.array([j]))[:, 0]
+            out[:, place] = self._columns[j]
+        return out
+
+    @property
+    def order(self) -> tuple[int, ...]:
+        """The features in use, in order of entry."""
+        return tuple(self._order)
+
+    def charge(self, net: HiddenLayer, l0: Floats) -> float:
+        """The L0 terms of a network."""
+        per = net.used if self.growth.l0_per == "feature" else net.places(self.design.n)[1]
+        return float(l0[per].sum())
+
+    def _mean_loss(self, net: HiddenLayer) -> float:
+        return float(self.design.s @ self.loss.value(net.scores(self._taken(net)), self.Y))
 
 
 def candidate_gradients(
@@ -202,6 +370,13 @@ def candidate_gradients(
     inward, outward = network.slopes(Z, Y, design.s, loss)
     sizes = np.abs(design.products(np.asfortranarray(inward))).T
     return sizes if outward is None else np.column_stack([sizes, np.abs(outward)])
+
+
+def samples(weights: Floats) -> float:
+    """How many samples these weights stand for: whole ones are repetitions."""
+    if np.array_equal(weights, np.round(weights)):
+        return float(weights.sum())
+    return float(weights.sum() ** 2 / (weights @ weights))
 
 
 def _empty(biases: Floats) -> HiddenLayer:

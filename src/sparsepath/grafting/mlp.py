@@ -27,6 +27,10 @@ class MLPGraftingRegressor(GraftingNumbers, MLPGrafting):
     l0_per : {"connection", "feature"}, default="connection"
         What L0 counts. Per feature, as equation (6) of the paper, further connections of a
         feature in use are free, and growth may go on until a cap ends it.
+    look_ahead : int, default=5
+        The most inputs that are judged together, so that what only several of them explain is
+        seen. Sets of an order that would take too long for the number of features and samples are
+        left out. With 1 there is the gradient test of the paper alone.
     max_hidden, max_connections, max_features : int or None, default=50, 200, None
         Caps on the growth.
     selection : {"gradient", "bound"}, default="gradient"
@@ -68,14 +72,18 @@ class MLPGraftingRegressor(GraftingNumbers, MLPGrafting):
 
     Examples
     --------
-    >>> from sparsepath.data.synthetic import friedman
-    >>> problem = friedman(300, 10, noise=0.5, random_state=0)
-    >>> model = MLPGraftingRegressor(l0=0.01).fit(problem.X, problem.y)
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).standard_normal((400, 10))
+    >>> y = X[:, 0] * X[:, 1] + X[:, 2]
+    >>> model = MLPGraftingRegressor(validation=None).fit(X, y)
     >>> sorted(model.selected_.tolist())
-    [0, 1, 3, 4]
+    [0, 1, 2]
 
-    The third feature matters too, but as a parabola about its mean: it has no slope where a new
-    connection starts, so the gradient test cannot see it.
+    Without looking ahead the product is not seen, since neither of its factors has a slope:
+
+    >>> model = MLPGraftingRegressor(look_ahead=1, validation=None).fit(X, y)
+    >>> sorted(model.selected_.tolist())
+    [2]
     """
 
     loss = "squared"
@@ -111,9 +119,11 @@ class MLPGraftingClassifier(GraftingClasses, MLPGrafting):
 
     Parameters
     ----------
-    l1, l2, l0, feature_costs, l1_factors, l2_factors, l0_per, max_hidden, max_connections
+    l1, l2, l0, feature_costs, l1_factors, l2_factors, l0_per, look_ahead
         As for ``MLPGraftingRegressor``.
-    max_features, selection, stop, standardize, tol, max_iter, n_threads, validation, callback
+    max_hidden, max_connections, max_features, selection, stop, standardize, tol, max_iter
+        As for ``MLPGraftingRegressor``.
+    n_threads, validation, callback
         As for ``MLPGraftingRegressor``.
     class_weight : dict, "balanced" or None
         Factors of the sample weights, as for ``GraftingClassifier``.
@@ -133,7 +143,7 @@ class MLPGraftingClassifier(GraftingClasses, MLPGrafting):
     --------
     >>> from sparsepath.data.synthetic import threshold_max
     >>> problem = threshold_max(600, 4, 0, 6, random_state=0)
-    >>> model = MLPGraftingClassifier(l1=1e-6).fit(problem.X, problem.y)
+    >>> model = MLPGraftingClassifier(l1=1e-6, validation=None).fit(problem.X, problem.y)
     >>> sorted(model.selected_.tolist())
     [0, 1, 2, 3]
     """
@@ -149,6 +159,7 @@ class MLPGraftingClassifier(GraftingClasses, MLPGrafting):
         l2_factors: Factors = None,
         class_weight: Any = None,
         l0_per: str = "connection",
+        look_ahead: int = 5,
         max_hidden: int | None = 50,
         max_connections: int | None = 200,
         max_features: int | None = None,
@@ -169,6 +180,7 @@ class MLPGraftingClassifier(GraftingClasses, MLPGrafting):
             l1_factors=l1_factors,
             l2_factors=l2_factors,
             l0_per=l0_per,
+            look_ahead=look_ahead,
             max_hidden=max_hidden,
             max_connections=max_connections,
             max_features=max_features,

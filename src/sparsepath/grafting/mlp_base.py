@@ -17,7 +17,7 @@ from sparsepath.grafting.criterion import Penalty
 from sparsepath.grafting.design import Design
 from sparsepath.grafting.faces import Factors
 from sparsepath.grafting.fitting import check_factors, check_penalties
-from sparsepath.grafting.growing import L0_PER, Grown, Growth, grow
+from sparsepath.grafting.growing import L0_PER, Grown, Growth, grow, samples
 from sparsepath.grafting.network import HiddenLayer, NetworkModel
 from sparsepath.grafting.procedure import STOPS
 from sparsepath.running import Callback, CallbackSupportMixin, Found, Given, Run
@@ -28,11 +28,106 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-class MLPGrafting(PathSelector, CallbackSupportMixin, BaseEstimator):
-    """A network grown by the gradient test; the regressor and the classifier say of what kind."""
+class GrownNetworks(PathSelector, CallbackSupportMixin, BaseEstimator):
+    """What all estimators that grow networks share: checks, the model of a size, the picture."""
 
     _n_folds = 5
     _y_mean, _y_scale = 0.0, 1.0  # of a target that is scaled inside
+    l2: float
+    feature_costs: Factors
+    l1_factors: Factors
+    l2_factors: Factors
+    l0_per: str
+    look_ahead: int
+    max_hidden: int | None
+    max_connections: int | None
+    max_features: int | None
+    selection: str
+    stop: str
+    tol: float | Sequence[float]
+    max_iter: int
+    network_: HiddenLayer
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _growths(self) -> list[Growth]:
+        one_of("l0_per", self.l0_per, L0_PER)
+        one_of("selection", self.selection, ("gradient", "bound"))
+        one_of("stop", self.stop, STOPS)
+        for name in ("max_hidden", "max_connections", "max_features", "max_iter"):
+            if getattr(self, name) is not None or name == "max_iter":
+                count(name, getattr(self, name))
+        count("look_ahead", self.look_ahead)
+        tols = list(self.tol) if isinstance(self.tol, Sequence) else [self.tol]
+        if not tols or not all(0 < tol < 1 for tol in tols):
+            raise InputError(f"tol={self.tol!r}; give a number between 0 and 1, or several.")
+        return [
+            Growth(
+                self.l0_per,
+                self.selection,
+                self.stop,
+                self.max_hidden,
+                self.max_connections,
+                self.max_features,
+                int(self.look_ahead),
+                tol,
+                self.max_iter,
+            )
+            for tol in tols
+        ]
+
+    def _penalty(self, n_outputs: int, l1: float, l0: float) -> Penalty:
+        """Of the features, and with several outputs of the connections to them, with factor 1."""
+        check_penalties(l1=l1, l2=self.l2, l0=l0)
+        n, names = self.n_features_in_, getattr(self, "feature_names_in_", None)
+        more = n_outputs if n_outputs > 1 else 0
+
+        def factors(name: str) -> Floats:
+            given = check_factors(getattr(self, name), names, n, name)
+            return np.append(np.ones(n) if given is None else given, np.ones(more))
+
+        return Penalty.of(
+            n + more,
+            l1,
+            self.l2,
+            l0,
+            l1_factors=factors("l1_factors"),
+            l2_factors=factors("l2_factors"),
+            costs=factors("feature_costs"),
+        )
+
+    def _scaled(self, Y: Floats, s: Floats) -> Floats:
+        return Y
+
+    def _model(self, network: HiddenLayer, design: Design) -> NetworkModel:
+        used = network.used
+        means, scales = design.means[used], design.scales[used]
+        return NetworkModel(network, means, scales, self._y_scale, self._y_mean)
+
+    def _take(self, size: int) -> None:
+        super()._take(size)
+        _, self.network_, self.criterion_, self.loss_ = self._networks[size]
+        self.n_hidden_ = self.network_.n_hidden
+
+    def plot_network(self, ax: "Axes | None" = None) -> "Axes":
+        """Draw the network: which features feed which unit, and how strongly."""
+        from sparsepath.grafting.network_plot import plot_network
+
+        check_is_fitted(self)
+        classes = [str(label) for label in getattr(self, "classes_", ())]
+        return plot_network(
+            self.network_,
+            self.path_.feature_names,
+            classes=classes if len(classes) > 2 else (),
+            ax=ax,
+        )
+
+
+class MLPGrafting(GrownNetworks):
+    """One network for given penalties; the regressor and the classifier say of what kind."""
 
     def __init__(
         self,
@@ -44,6 +139,7 @@ class MLPGrafting(PathSelector, CallbackSupportMixin, BaseEstimator):
         l1_factors: Factors = None,
         l2_factors: Factors = None,
         l0_per: str = "connection",
+        look_ahead: int = 5,
         max_hidden: int | None = 50,
         max_connections: int | None = 200,
         max_features: int | None = None,
@@ -63,6 +159,7 @@ class MLPGrafting(PathSelector, CallbackSupportMixin, BaseEstimator):
         self.l1_factors = l1_factors
         self.l2_factors = l2_factors
         self.l0_per = l0_per
+        self.look_ahead = look_ahead
         self.max_hidden = max_hidden
         self.max_connections = max_connections
         self.max_features = max_features
@@ -75,60 +172,11 @@ class MLPGrafting(PathSelector, CallbackSupportMixin, BaseEstimator):
         self.validation = validation
         self.callback = callback
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
-    def _growths(self) -> list[Growth]:
-        one_of("l0_per", self.l0_per, L0_PER)
-        one_of("selection", self.selection, ("gradient", "bound"))
-        one_of("stop", self.stop, STOPS)
-        for name in ("max_hidden", "max_connections", "max_features", "max_iter"):
-            if getattr(self, name) is not None or name == "max_iter":
-                count(name, getattr(self, name))
-        tols = list(self.tol) if isinstance(self.tol, Sequence) else [self.tol]
-        if not tols or not all(0 < tol < 1 for tol in tols):
-            raise InputError(f"tol={self.tol!r}; give a number between 0 and 1, or several.")
-        return [
-            Growth(
-                self.l0_per,
-                self.selection,
-                self.stop,
-                self.max_hidden,
-                self.max_connections,
-                self.max_features,
-                tol,
-                self.max_iter,
-            )
-            for tol in tols
-        ]
-
-    def _penalty(self, n_outputs: int) -> Penalty:
-        """Of the features, and with several outputs of the connections to them, with factor 1."""
-        check_penalties(l1=self.l1, l2=self.l2, l0=self.l0)
-        n, names = self.n_features_in_, getattr(self, "feature_names_in_", None)
-        more = n_outputs if n_outputs > 1 else 0
-
-        def factors(name: str) -> Floats:
-            given = check_factors(getattr(self, name), names, n, name)
-            return np.append(np.ones(n) if given is None else given, np.ones(more))
-
-        return Penalty.of(
-            n + more,
-            self.l1,
-            self.l2,
-            self.l0,
-            l1_factors=factors("l1_factors"),
-            l2_factors=factors("l2_factors"),
-            costs=factors("feature_costs"),
-        )
-
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         given = Given.of(X, y, sample_weight=sample_weight)
         X = whole = check_features(self, X, reset=True)
         Y, weights, loss = self._targets(y, sample_weight, X.shape[0])
-        growths, penalty = self._growths(), self._penalty(Y.shape[1])
+        growths, penalty = self._growths(), self._penalty(Y.shape[1], self.l1, self.l0)
         counted = weights > 0
         if not counted.all():
             X, Y, weights = X[counted], Y[counted], weights[counted]
@@ -148,18 +196,10 @@ class MLPGrafting(PathSelector, CallbackSupportMixin, BaseEstimator):
             design = Design(X, s, threads, standardize=self.standardize)
             with Run(self, given, whole, method="mlp-grafting", found=found) as run:
                 for growth in growths:
-                    grow(design, Y, loss, penalty, growth, run.tell, runs)
+                    grow(design, Y, loss, penalty, growth, run.tell, runs, samples(weights))
                     if run.stopped:
                         break
         return run.settle()
-
-    def _scaled(self, Y: Floats, s: Floats) -> Floats:
-        return Y
-
-    def _model(self, network: HiddenLayer, design: Design) -> NetworkModel:
-        used = network.used
-        means, scales = design.means[used], design.scales[used]
-        return NetworkModel(network, means, scales, self._y_scale, self._y_mean)
 
     def _found(self, grown: Grown, design: Design, error: str, factor: float, tol: float) -> Found:
         """The path of a network that has grown, its errors a factor times its losses."""
@@ -181,22 +221,4 @@ class MLPGrafting(PathSelector, CallbackSupportMixin, BaseEstimator):
             models={size: self._model(net, design) for size, (_, net, *_) in networks.items()},
             size=min(networks, key=lambda size: networks[size][2]),
             stopped=grown.stopped,
-        )
-
-    def _take(self, size: int) -> None:
-        super()._take(size)
-        _, self.network_, self.criterion_, self.loss_ = self._networks[size]
-        self.n_hidden_ = self.network_.n_hidden
-
-    def plot_network(self, ax: "Axes | None" = None) -> "Axes":
-        """Draw the network: which features feed which unit, and how strongly."""
-        from sparsepath.grafting.network_plot import plot_network
-
-        check_is_fitted(self)
-        classes = [str(label) for label in getattr(self, "classes_", ())]
-        return plot_network(
-            self.network_,
-            self.path_.feature_names,
-            classes=classes if len(classes) > 2 else (),
-            ax=ax,
         )

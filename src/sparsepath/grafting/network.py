@@ -90,6 +90,10 @@ class HiddenLayer(Frozen, ABC):
         """One more connection, of weight zero; a new unit has bias zero."""
 
     @abstractmethod
+    def with_unit(self, features: Ints, weights: Floats, bias: float, output: int) -> Self:
+        """One more unit, for that output, with these connections."""
+
+    @abstractmethod
     def slopes(self, Z: Floats, Y: Floats, s: Floats, loss: Loss) -> tuple[Floats, Floats | None]:
         """Vectors whose products with a feature are the loss gradients of the rows of the table.
 
@@ -175,6 +179,15 @@ class Network(HiddenLayer):
             np.append(self.features, feature),
             np.append(self.weights, 0.0),
             np.append(self.biases, new),
+            self.output_bias,
+        )
+
+    def with_unit(self, features: Ints, weights: Floats, bias: float, output: int) -> "Network":
+        return Network(
+            np.append(self.units, np.full(len(features), self.n_hidden)),
+            np.append(self.features, features),
+            np.append(self.weights, weights),
+            np.append(self.biases, bias),
             self.output_bias,
         )
 

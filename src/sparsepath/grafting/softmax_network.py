@@ -18,7 +18,7 @@ bends of f: g'' B in the block of each unit's own parameters, and R_tk g' z betw
 Adding a constant to all b_k changes nothing; of all such networks that with sum b_k = 0 is taken.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -122,6 +122,18 @@ class SoftmaxNetwork(HiddenLayer):
             out_classes,
             out_weights,
             self.output_biases,
+        )
+
+    def with_unit(
+        self, features: Ints, weights: Floats, bias: float, output: int
+    ) -> "SoftmaxNetwork":
+        return replace(
+            self,
+            units=np.append(self.units, np.full(len(features), self.n_hidden)),
+            features=np.append(self.features, features),
+            weights=np.append(self.weights, weights),
+            biases=np.append(self.biases, bias),
+            homes=np.append(self.homes, output),
         )
 
     def slopes(self, Z: Floats, Y: Floats, s: Floats, loss: Loss) -> tuple[Floats, Floats]:

@@ -13,13 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.arrays import Floats
-from sparsepath.grafting.criterion import Penalty, duality_gap, violations
+from sparsepath.grafting.criterion import Penalty, duality_gap, orthogonal, violations
 from sparsepath.grafting.engines import Engine, Indices
 
 FIRST = 10  # fewest features that enter together, or
 SHARE = 50  # this part of all features if that is more
 PART = 0.1  # part of the present violation to which the working set is optimised
 MOST_ROUNDS = 200
+NOTHING = 1e-12  # part of the empty model's loss below which C is zero to rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,11 +173,24 @@ def _convex(penalty: Penalty) -> Penalty:
 
 
 def _gap(engine: Engine, penalty: Penalty, gradient: Floats, usable: NDArray[np.bool_]) -> float:
-    """The duality gap relative to C without L0."""
-    convex = _convex(penalty)
-    gap = duality_gap(engine.loss, engine.F, engine.Y, engine.s, convex, engine.W, gradient, usable)
+    """The duality gap relative to C without L0, or where C is nothing to the empty model's.
+
+    Where weights carry no penalty the slopes are first made orthogonal to their columns.
+    """
+    convex, U = _convex(penalty), None
+    bare = np.flatnonzero(usable & (penalty.l1 == 0) & (penalty.l2 == 0))
+    if len(bare):
+        Z = engine.design.columns(bare)
+        if engine.design.fit_intercept:
+            Z = np.column_stack([Z, np.ones(len(Z))])
+        U = orthogonal(engine.expansion.slope, Z, engine.s)
+        gradient = engine.design.products(U * engine.s[:, None])
+        gradient[bare] = 0.0
+    gap = duality_gap(
+        engine.loss, engine.F, engine.Y, engine.s, convex, engine.W, gradient, usable, U
+    )
     total = engine.loss_term() + convex.value(engine.W)
-    return gap if np.isnan(gap) else max(gap, 0.0) / max(total, 1e-300)
+    return gap if np.isnan(gap) else max(gap, 0.0) / max(total, NOTHING * engine.null_loss, 1e-300)
 
 
 def _round(engine: Engine, penalty: Penalty, before: Floats) -> Round:

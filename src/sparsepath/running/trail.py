@@ -26,6 +26,7 @@ class Stop(StrEnum):
     NO_CONNECTION = "no connection left lowers C"
     MAX_CONNECTIONS = "max_connections"
     ALL_L1 = "all l1"
+    ALL_L0 = "all l0"
 
     @property
     def cut(self) -> bool:

@@ -1,0 +1,194 @@
+r"""The Newton step of the softmax without its matrix: products with the columns only.
+
+With many classes and features the matrix H of second derivatives is (k K)^2 numbers, of which each
+Newton step makes all from m rows. A product H D costs two products of the columns with m x K
+numbers instead: with T = Z D + 1 d' and class shares P,
+
+    H D = Z' (s (P T - P sum_c P T)),        the intercepts' part: column sums of the same
+
+The model q'D + D'H D / 2 + l2 |D|^2 + sum_j l1_j |w_j + D_j| is minimised by accelerated proximal
+gradient steps, which settle what is zero, and Newton steps by conjugate gradients on what is not,
+where the norms are smooth (see :mod:`sparsepath.grafting.groups`).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsepath.arrays import Floats
+from sparsepath.grafting.criterion import Penalty
+
+MOST_TURNS = 30
+PROXIMAL = 15  # gradient steps of a turn
+MOST_NEWTON = 4  # Newton steps of a turn
+MOST_CG = 300
+LOOSE = 0.1  # part of the gradient to which a Newton step is solved
+POWER = 12  # steps for the largest curvature
+
+
+@dataclass(eq=False)
+class GroupModel:
+    """The model of a step; see the module.
+
+    Attributes
+    ----------
+    Z, s, P : arrays of shape (m, k), (m,), (m, K)
+        Columns, sample weights, class shares.
+    q, beta : arrays of shape (k, K), (K,)
+        Gradients in the weights (l2 included) and intercepts.
+    w : array of shape (k, K)
+    local : Penalty
+    intercept : bool
+    """
+
+    Z: Floats
+    s: Floats
+    P: Floats
+    q: Floats
+    beta: Floats
+    w: Floats
+    local: Penalty
+    intercept: bool
+
+    def times(self, D: Floats, d: Floats) -> tuple[Floats, Floats]:
+        """H (D, d), the part of the intercepts zero if there are none."""
+        T = self.P * (self.Z @ D + d)
+        T -= self.P * T.sum(1, keepdims=True)
+        T *= self.s[:, None]
+        return self.Z.T @ T, T.sum(0) * self.intercept
+
+    def gradient(self, D: Floats, HD: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
+        """Of all but the norms."""
+        return self.q + HD[0] + 2.0 * self.local.l2[:, None] * D, self.beta + HD[1]
+
+    def left(self, D: Floats, g: tuple[Floats, Floats]) -> float:
+        """The largest violation of optimality of the model."""
+        u = self.w + D
+        sizes = np.linalg.norm(u, axis=1)
+        push = g[0] + (self.local.l1 / np.where(sizes > 0, sizes, 1.0))[:, None] * u
+        push = np.linalg.norm(push, axis=1)
+        push = np.where(sizes > 0, push, np.maximum(push - self.local.l1, 0.0))
+        return max(float(push.max()), float(np.abs(g[1]).max()))
+
+    def largest_curvature(self) -> float:
+        D, d = np.array(self.q), np.array(self.beta)
+        size = 1.0
+        for _ in range(POWER):
+            size = float(np.sqrt((D * D).sum() + d @ d))
+            if size == 0.0:
+                return 0.5
+            D, d = self.times(D / size, d / size)
+        return max(1.1 * float(np.sqrt((D * D).sum() + d @ d)), 1e-12)
+
+    def minimise(self, tol: float) -> tuple[Floats, Floats]:
+        """The step (D, d), to a violation of ``tol`` or as near as the turns come."""
+        D, d = np.zeros_like(self.q), np.zeros_like(self.beta)
+        HD = (np.zeros_like(D), np.zeros_like(d))
+        L = self.largest_curvature()
+        for _ in range(MOST_TURNS):
+            D, d, HD = self._proximal(D, d, HD, L)
+            if self.left(D, self.gradient(D, HD)) <= tol:
+                break
+            for _ in range(MOST_NEWTON):
+                D, d, HD, whole = self._newton(D, d, HD, tol)
+                if not whole or self.left(D, self.gradient(D, HD)) <= tol:
+                    break
+        return D, d
+
+    def _proximal(
+        self, D: Floats, d: Floats, HD: tuple[Floats, Floats], L: float
+    ) -> tuple[Floats, Floats, tuple[Floats, Floats]]:
+        """Accelerated proximal gradient steps, begun again where they go uphill."""
+        step = 1.0 / (L + 2.0 * self.local.l2)[:, None]
+        E, e, HE = D, d, HD
+        t = 1.0
+        for _ in range(PROXIMAL):
+            G, g = self.gradient(E, HE)
+            u = self.w + E - step * G
+            sizes = np.linalg.norm(u, axis=1, keepdims=True)
+            shrunk = 1.0 - step * self.local.l1[:, None] / np.where(sizes > 0, sizes, 1.0)
+            u *= np.maximum(shrunk, 0.0)
+            new, new_d = u - self.w, e - g / L
+            new[~u.any(1)] = -self.w[~u.any(1)]
+            H_new = self.times(new, new_d)
+            uphill = ((E - new) * (new - D)).sum() + (e - new_d) @ (new_d - d) > 0
+            s = 1.0 if uphill else 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * t * t))
+            c = 0.0 if uphill else (t - 1.0) / s
+            E, e = new + c * (new - D), new_d + c * (new_d - d)
+            HE = (H_new[0] + c * (H_new[0] - HD[0]), H_new[1] + c * (H_new[1] - HD[1]))
+            D, d, HD, t = new, new_d, H_new, s
+        return D, d, HD
+
+    def _newton(
+        self, D: Floats, d: Floats, HD: tuple[Floats, Floats], tol: float
+    ) -> tuple[Floats, Floats, tuple[Floats, Floats], bool]:
+        """One Newton step on the groups that are not zero, and whether it was taken in full."""
+        from sparsepath.grafting.groups import least_along
+
+        u = self.w + D
+        S = np.flatnonzero(u.any(1))
+        part = GroupModel(
+            self.Z[:, S], self.s, self.P, self.q[S], self.beta, self.w[S],
+            Penalty(self.local.l1[S], self.local.l2[S], self.local.l0[S]), self.intercept,
+        )  # fmt: skip
+        u, l1, l2 = u[S], part.local.l1, part.local.l2
+        norms = np.linalg.norm(u, axis=1)
+        unit = u / norms[:, None]
+        smooth, g = self.gradient(D, HD)
+        smooth = smooth[S]
+        push = smooth + l1[:, None] * unit
+        bend = (2.0 * l2 + l1 / norms)[:, None]
+        curl = (l1 / norms)[:, None]
+
+        def times(p: Floats, b: Floats) -> tuple[Floats, Floats]:
+            Hp, Hb = part.times(p, b)
+            return Hp + bend * p - curl * unit * (unit * p).sum(1, keepdims=True), Hb
+
+        share = self.s @ (self.P * (1.0 - self.P))
+        p, b = _conjugate_gradients(times, -push, -g, 1.0 / (share + bend), 1.0 / share, tol)
+        slope = float((smooth * p).sum() + g @ b)
+        if not np.isfinite(slope) or slope + float(l1 @ (unit * p).sum(1)) >= 0.0:
+            return D, d, HD, False
+        Hp, Hb = self.times_of(S, p, b)
+        bent = float((p * Hp[S]).sum() + b @ Hb) + 2.0 * float(l2 @ (p * p).sum(1))
+        t = least_along(u, p, l1, slope, bent)
+        D = D.copy()
+        D[S] += t * p
+        return D, d + t * b, (HD[0] + t * Hp, HD[1] + t * Hb), t == 1.0
+
+    def times_of(self, S: NDArray[np.intp], p: Floats, b: Floats) -> tuple[Floats, Floats]:
+        """H times a step of some groups."""
+        whole = np.zeros_like(self.q)
+        whole[S] = p
+        return self.times(whole, b)
+
+
+def _conjugate_gradients(
+    times: Callable[[Floats, Floats], tuple[Floats, Floats]],
+    R: Floats,
+    r: Floats,
+    M: Floats,
+    m: Floats,
+    tol: float,
+) -> tuple[Floats, Floats]:
+    """Solve times(X, x) = (R, r), preconditioned by M and m, to ``LOOSE`` of it, or nearly tol."""
+    X, x = np.zeros_like(R), np.zeros_like(r)
+    goal = max(LOOSE * max(np.abs(R).max(), np.abs(r).max()), 0.1 * tol)
+    Y, y = M * R, m * r
+    V, v = Y, y
+    rho = float((R * Y).sum() + r @ y)
+    for _ in range(MOST_CG):
+        A, a = times(V, v)
+        bent = float((V * A).sum() + v @ a)
+        if bent <= 0.0 or rho == 0.0:
+            break
+        t = rho / bent
+        X, x, R, r = X + t * V, x + t * v, R - t * A, r - t * a
+        if max(np.abs(R).max(), np.abs(r).max()) <= goal:
+            break
+        Y, y = M * R, m * r
+        new = float((R * Y).sum() + r @ y)
+        V, v, rho = Y + (new / rho) * V, y + (new / rho) * v, new
+    return X, x

@@ -1,0 +1,442 @@
+"""Growing networks with l0 and l1, and so the number of features, chosen by cross-validation."""
+
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import ClassifierMixin
+from sklearn.model_selection import check_cv
+
+from sparsepath.arrays import Floats
+from sparsepath.data.door import check_features
+from sparsepath.data.threads import Threads
+from sparsepath.errors import InputError
+from sparsepath.faces.parameters import count
+from sparsepath.grafting.cross_validation import ERRORS
+from sparsepath.grafting.design import Design
+from sparsepath.grafting.faces import Factors, GraftingClasses, GraftingNumbers
+from sparsepath.grafting.fitting import check_penalties
+from sparsepath.grafting.folds import judge
+from sparsepath.grafting.growing import Grower, samples
+from sparsepath.grafting.mlp_base import GrownNetworks
+from sparsepath.grafting.network import HiddenLayer
+from sparsepath.grafting.network_folds import NetworkTask, State, end, spread, state_of
+from sparsepath.running import Callback, Found, Given, Run, Stop, fitting
+from sparsepath.steps import Step
+
+LARGEST = 0.1  # part of the empty model's loss from which the grid of l0 goes down
+
+
+class MLPGraftingCV(GrownNetworks):
+    """Growths on the training parts judge all l0; then growths on all data, one for each l1."""
+
+    l1s: ArrayLike
+    l0s: ArrayLike | None
+    n_l0s: int
+    least: float
+    cv: Any
+    choose: str | int | float
+    patience: int
+    standardize: bool
+    n_jobs: int | None
+    callback: Callback
+    selection = "gradient"
+    stop = "first"
+    _error = "loss"
+    _is_scaled = False
+    _of_size: dict[int, dict[str, Any]]
+
+    def __init__(
+        self,
+        l1s: ArrayLike = (1e-3, 1e-4),
+        l0s: ArrayLike | None = None,
+        *,
+        n_l0s: int = 16,
+        least: float = 3e-4,
+        l2: float = 0.0,
+        feature_costs: Factors = None,
+        l1_factors: Factors = None,
+        l2_factors: Factors = None,
+        l0_per: str = "connection",
+        look_ahead: int = 5,
+        max_hidden: int | None = 50,
+        max_connections: int | None = 200,
+        max_features: int | None = None,
+        patience: int = 5,
+        cv: Any = 5,
+        choose: str | int | float = "one_se",
+        standardize: bool = True,
+        tol: float = 1e-5,
+        max_iter: int = 200,
+        n_jobs: int | None = None,
+        validation: Any = "auto",
+        callback: Callback = None,
+    ) -> None:
+        self.l1s = l1s
+        self.l0s = l0s
+        self.n_l0s = n_l0s
+        self.least = least
+        self.l2 = l2
+        self.feature_costs = feature_costs
+        self.l1_factors = l1_factors
+        self.l2_factors = l2_factors
+        self.l0_per = l0_per
+        self.look_ahead = look_ahead
+        self.max_hidden = max_hidden
+        self.max_connections = max_connections
+        self.max_features = max_features
+        self.patience = patience
+        self.cv = cv
+        self.choose = choose
+        self.standardize = standardize
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+        self.validation = validation
+        self.callback = callback
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Self:
+        given = Given.of(X, y, sample_weight=sample_weight, groups=groups)
+        X = check_features(self, X, reset=True)
+        Y, weights, loss = self._targets(y, sample_weight, X.shape[0])
+        (growth,), factors = self._growths(), self._penalty(Y.shape[1], 1.0, 1.0)
+        l1s = _descending("l1s", self.l1s)
+        splits = list(
+            check_cv(self.cv, y, classifier=isinstance(self, ClassifierMixin)).split(X, y, groups)
+        )
+        counted = weights > 0
+        part, targets, w = X[counted], Y[counted], weights[counted]
+        s = w / w.sum()
+        scaled = self._scaled(targets, s)
+        grower: Grower
+        states: list[State] = []
+        errors: list[Floats] = []
+
+        def found() -> Found | None:
+            if not states:
+                return None
+            return self._found(task, design, grower, list(states), errors, whole=whole)
+
+        with Threads(1) as threads:
+            design = Design(part, s, threads, standardize=self.standardize)
+            grower = Grower(design, scaled, loss, factors, growth, samples(w))
+            task = NetworkTask(
+                X, Y, weights, loss, factors, growth, l1s, self._l0s(grower.convex),
+                count("patience", self.patience), self.standardize, self._is_scaled, self._error,
+            )  # fmt: skip
+            states.append(state_of(grower, factors))
+            whole = False
+            with Run(self, given, X, method="mlp-grafting-cv", found=found) as run:
+                judge(task.errors, splits, self.n_jobs, errors, run.tell)
+                if not run.stopped:
+                    grower.penalty = task.penalty(*_best(task, errors))
+                    while grower.step():
+                        states.append(state_of(grower, factors))
+                        if run.tell():
+                            break
+                    else:
+                        whole = True
+            return run.settle()
+
+    def _l0s(self, null: float) -> Floats:
+        if self.l0s is not None:
+            return _descending("l0s", self.l0s)
+        n_l0s = count("n_l0s", self.n_l0s)
+        if not 0 < self.least < LARGEST:
+            raise InputError(
+                f"least={self.least!r}; give a part of the empty model's loss between 0 and "
+                f"{LARGEST}."
+            )
+        return null * np.geomspace(LARGEST, self.least, n_l0s)
+
+    def _found(
+        self,
+        task: NetworkTask,
+        design: Design,
+        grower: Grower,
+        states: list[State],
+        errors: list[Floats],
+        *,
+        whole: bool,
+    ) -> Found:
+        """The best network of every size: by the splits, or before that by the training data."""
+        factor = task.loss.error_factor * self._y_scale**2
+        l1, best = _best(task, errors) if errors else (float(task.l1s[0]), float(task.l0s[-1]))
+        if whole:
+            table = np.array(errors)[:, int(np.flatnonzero(task.l1s == l1)[0])]
+            means, ses = table.mean(0), np.full(table.shape[1], np.nan)
+            if len(errors) > 1:
+                ses = table.std(0, ddof=1) / np.sqrt(len(errors))
+            l0s = [float(task.l0s[0]), *(float(l0) for l0 in task.l0s if l0 >= best)]
+            ends = [0, *(end(states, l0) for l0 in l0s[1:])]
+            offers = list(zip(ends, l0s, means, ses, strict=False))
+        else:
+            offers = [(k, best, factor * each.loss, np.nan) for k, each in enumerate(states)]
+        steps: dict[int, Step] = {}
+        networks: dict[int, tuple[tuple[int, ...], HiddenLayer, float, float]] = {}
+        of_size: dict[int, dict[str, Any]] = {}
+        for k, l0, error, se in offers:
+            state = states[k]
+            size = len(state.order)
+            if size in steps and not error < steps[size].error:
+                continue
+            trained = factor * state.loss
+            steps[size] = Step(
+                state.order, error=float(error), error_se=float(se), train_error=trained
+            )
+            criterion = state.convex + l0 * state.charge
+            networks[size] = (state.order, state.network, criterion, state.loss)
+            history = grower.grown.history[: state.written]
+            of_size[size] = {"l1_": l1, "l0_": l0, "history_": history}
+        name = task.loss.error_name if self._error == "loss" else "zero-one error"
+        return Found(
+            steps,
+            [replace(move, error=factor * move.error) for move in grower.grown.moves],
+            criterion=f"{len(errors)}-split {name}" if whole else task.loss.error_name,
+            error_kind="selection" if whole else "training",
+            fitted={
+                "l1s_": task.l1s,
+                "l0s_": task.l0s,
+                "cv_errors_": np.array(errors)[:, :, 1:],
+                "n_iter_": max(1, len(grower.grown.history)),
+                "_of_size": of_size,
+                "_networks": networks,
+            }
+            if errors
+            else {"_of_size": of_size, "_networks": networks},
+            models={size: self._model(net, design) for size, (_, net, *_) in networks.items()},
+            stopped=Stop.ALL_L0,
+        )
+
+    def _take(self, size: int) -> None:
+        super()._take(size)
+        for name, value in self._of_size[size].items():
+            setattr(self, name, value)
+
+
+def _best(task: NetworkTask, errors: list[Floats]) -> tuple[float, float]:
+    """The l1 and l0 of the least mean error; of equal ones the largest."""
+    mean = np.mean(errors, axis=0)[:, 1:]
+    i, j = np.unravel_index(int(mean.argmin()), mean.shape)
+    return float(task.l1s[i]), float(task.l0s[j])
+
+
+def _descending(name: str, values: ArrayLike) -> Floats:
+    given = np.unique(np.asarray(values, dtype=np.float64))[::-1]
+    if not len(given):
+        raise InputError(f"{name} is empty; give a list of numbers.")
+    for value in given:
+        check_penalties(**{name: float(value)})
+    return np.ascontiguousarray(given)
+
+
+class MLPGraftingRegressorCV(GraftingNumbers, MLPGraftingCV):
+    """Regression by a network that grows, with l0 and l1 chosen by cross-validation.
+
+    On every training part one network grows for each l1; it holds those of all values of l0, and
+    its error on the test part ends the growth when it has not fallen for ``patience`` steps. The
+    l1 of the least mean error is taken; with it a network grows on all data, and ``choose`` picks
+    the number of features among those that the values of l0 leave.
+
+    Parameters
+    ----------
+    l1s : array, default=(0.001, 0.0001)
+        The values of l1 to try.
+    l0s : array, optional
+        The values of l0 to try; more of them cost nothing.
+    n_l0s, least : int, float, default=16, 0.0003
+        Without ``l0s``: this many, from a tenth of the loss of the empty model down to this part.
+    l2, feature_costs, l1_factors, l2_factors, l0_per, look_ahead
+        As for ``MLPGraftingRegressor``.
+    max_hidden, max_connections, max_features, standardize, max_iter
+        As for ``MLPGraftingRegressor``.
+    patience : int, default=5
+        Steps without a lower error on the test part after which a growth ends.
+    cv : int, splitter or list of splits, default=5
+    choose : {"one_se", "min"}, int or float, default="one_se"
+        Which size to use: the smallest within one standard error of the least error, that of the
+        least error, a given size, or the smallest within a fraction of the least error.
+    tol : float, default=1e-5
+        Gradient at which an optimisation ends.
+    n_jobs : int, optional
+        Splits that run at the same time; results do not depend on it.
+    validation : "auto", int, splitter, list of splits or None, default="auto"
+        How parts of the data are left out of the whole procedure for honest errors, by which the
+        size is then chosen: a number of folds ("auto": five), a splitter of scikit-learn's, or
+        rows. With None there are none, and the size is chosen by cross-validation alone; that
+        takes a sixth of the time.
+    callback : callable, optional
+        Called with the path so far after every split and every step on all data; a true value
+        ends the work, and what was found is kept.
+
+    Attributes
+    ----------
+    path_ : SelectionPath
+        For every size that the values of l0 leave the network of least cross-validation error.
+    l1_, l0_ : float
+        Of the network in use: ``MLPGraftingRegressor`` with them grows the same.
+    l1s_, l0s_ : arrays
+        All that were tried, from the largest down.
+    cv_errors_ : array of shape (n_splits, n_l1s, n_l0s)
+        Mean squared errors of the test parts.
+    network_, n_hidden_, selected_, history_, criterion_, loss_
+        Of the network in use, as for ``MLPGraftingRegressor``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).standard_normal((300, 8))
+    >>> y = X[:, 0] * X[:, 1] + X[:, 2]
+    >>> model = MLPGraftingRegressorCV(l1s=[1e-3], cv=3, validation=None).fit(X, y)
+    >>> sorted(model.selected_.tolist())
+    [0, 1, 2]
+    """
+
+    loss = "squared"
+    delta = 1.0
+    _is_scaled = True
+
+    def _scaled(self, Y: Floats, s: Floats) -> Floats:
+        self._y_scale, self._y_mean = spread(Y, s)
+        return (Y - self._y_mean) / self._y_scale
+
+    @fitting
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """Grow the networks and settle on a size.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The features.
+        y : array of shape (n_samples,)
+            The target.
+        sample_weight : array of shape (n_samples,), optional
+            Used in the training and in the test parts.
+        groups : array of shape (n_samples,), optional
+            For a ``cv`` that splits by groups.
+        """
+        return self._fit(X, y, sample_weight, groups)
+
+
+class MLPGraftingClassifierCV(GraftingClasses, MLPGraftingCV):
+    """Classification by a network that grows, with l0 and l1 chosen by cross-validation.
+
+    Parameters
+    ----------
+    l1s, l0s, n_l0s, least, l2, feature_costs, l1_factors, l2_factors, l0_per, look_ahead
+        As for ``MLPGraftingRegressorCV``.
+    max_hidden, max_connections, max_features, patience, cv, choose, standardize, tol, max_iter
+        As for ``MLPGraftingRegressorCV``.
+    n_jobs, validation, callback
+        As for ``MLPGraftingRegressorCV``.
+    class_weight : dict, "balanced" or None
+        Factors of the sample weights, as for ``GraftingClassifier``.
+    error : {"loss", "zero_one"}, default="loss"
+        What the test parts measure: the mean log loss, or the error rate.
+
+    Attributes
+    ----------
+    classes_ : array
+        The class labels.
+    path_, l1_, l0_, l1s_, l0s_, cv_errors_
+        As for ``MLPGraftingRegressorCV``.
+    network_, n_hidden_, selected_, history_, criterion_, loss_
+        Of the network in use, as for ``MLPGraftingClassifier``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).integers(0, 2, (300, 8))
+    >>> y = X[:, 0] ^ X[:, 1]
+    >>> model = MLPGraftingClassifierCV(l1s=[1e-3], cv=3, validation=None).fit(X, y)
+    >>> sorted(model.selected_.tolist())
+    [0, 1]
+    """
+
+    def __init__(
+        self,
+        l1s: ArrayLike = (1e-3, 1e-4),
+        l0s: ArrayLike | None = None,
+        *,
+        n_l0s: int = 16,
+        least: float = 3e-4,
+        l2: float = 0.0,
+        feature_costs: Factors = None,
+        l1_factors: Factors = None,
+        l2_factors: Factors = None,
+        class_weight: Any = None,
+        l0_per: str = "connection",
+        look_ahead: int = 5,
+        max_hidden: int | None = 50,
+        max_connections: int | None = 200,
+        max_features: int | None = None,
+        patience: int = 5,
+        cv: Any = 5,
+        choose: str | int | float = "one_se",
+        error: str = "loss",
+        standardize: bool = True,
+        tol: float = 1e-5,
+        max_iter: int = 200,
+        n_jobs: int | None = None,
+        validation: Any = "auto",
+        callback: Callback = None,
+    ) -> None:
+        super().__init__(
+            l1s,
+            l0s,
+            n_l0s=n_l0s,
+            least=least,
+            l2=l2,
+            feature_costs=feature_costs,
+            l1_factors=l1_factors,
+            l2_factors=l2_factors,
+            l0_per=l0_per,
+            look_ahead=look_ahead,
+            max_hidden=max_hidden,
+            max_connections=max_connections,
+            max_features=max_features,
+            patience=patience,
+            cv=cv,
+            choose=choose,
+            standardize=standardize,
+            tol=tol,
+            max_iter=max_iter,
+            n_jobs=n_jobs,
+            validation=validation,
+            callback=callback,
+        )
+        self.class_weight = class_weight
+        self.error = error
+
+    @fitting
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """Grow the networks and settle on a size.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The features.
+        y : array of shape (n_samples,)
+            Class labels of any kind.
+        sample_weight : array of shape (n_samples,), optional
+            Used in the training and in the test parts.
+        groups : array of shape (n_samples,), optional
+            For a ``cv`` that splits by groups.
+        """
+        if self.error not in ERRORS:
+            raise InputError(f"error={self.error!r}; use one of {', '.join(ERRORS)}.")
+        self._error = self.error
+        return self._fit(X, y, sample_weight, groups)

@@ -1,0 +1,153 @@
+r"""How far to grow: many values of l0 from one growth, judged on the test parts of splits.
+
+Which connections are tried, and where their minimum is, does not depend on l0 (see
+:mod:`sparsepath.grafting.growing`): it only says when to end. With C_k the criterion without L0
+after step k, and c_k the sum of the L0 factors then, the network that l0 would leave is the first
+at which
+
+    C_{k+1} + l0 c_{k+1} >= C_k + l0 c_k
+
+So one growth with the smallest l0 holds the networks of all larger ones.
+"""
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sparsepath.arrays import Floats
+from sparsepath.data.threads import Threads
+from sparsepath.errors import InputError
+from sparsepath.grafting.criterion import Loss, Penalty
+from sparsepath.grafting.design import Design
+from sparsepath.grafting.growing import Grower, Growth, samples
+from sparsepath.grafting.network import HiddenLayer
+from sparsepath.grafting.procedure import FALL
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """A network on its way: its features in order of entry, C without L0, L0 factors, mean loss.
+
+    ``written`` is the number of lines of history, ``moved`` that of moves, that led to it.
+    """
+
+    network: HiddenLayer
+    order: tuple[int, ...]
+    convex: float
+    charge: float
+    loss: float
+    written: int
+    moved: int
+
+
+def state_of(grower: Grower, factors: Penalty) -> State:
+    """Where a growth is now."""
+    net, grown = grower.network, grower.grown
+    return State(
+        net,
+        grower.order,
+        grower.convex,
+        grower.charge(net, factors.l0),
+        grown.loss,
+        len(grown.history),
+        len(grown.moves),
+    )
+
+
+def end(states: Sequence[State], l0: float) -> int:
+    """The state at which a growth with this l0 would have ended."""
+    for k in range(len(states) - 1):
+        here, there = (state.convex + l0 * state.charge for state in states[k : k + 2])
+        if not there < here - FALL * abs(here):
+            return k
+    return len(states) - 1
+
+
+@dataclass(frozen=True, eq=False)
+class NetworkTask:
+    """The data, and what to grow on every training part; penalties are per unit of l1 and l0."""
+
+    X: Any
+    Y: Floats
+    weights: Floats
+    loss: Loss
+    factors: Penalty
+    growth: Growth
+    l1s: Floats
+    l0s: Floats
+    patience: int
+    standardize: bool
+    scaled: bool  # whether the target is brought to mean 0 and standard deviation 1
+    error: str
+
+    def penalty(self, l1: float, l0: float) -> Penalty:
+        return Penalty(l1 * self.factors.l1, self.factors.l2, l0 * self.factors.l0)
+
+    def errors(self, split: tuple[Any, Any], halt: threading.Event) -> Floats | None:
+        """Mean errors on the test part, l1s x l0s, those of the empty network before them.
+
+        None if it was ended early.
+
+        A growth ends when the error of the test part has not fallen for ``patience`` steps; what
+        smaller values of l0 would have added is then judged as the network at the end.
+        """
+        train, test = split
+        weights = self.weights[train]
+        used = weights > 0
+        if not self.weights[test].any() or used.sum() < 2:
+            raise InputError(
+                "a split has a part whose sample weights are all zero; use other splits."
+            )
+        weights, train = weights[used], np.asarray(train)[used]
+        s = weights / weights.sum()
+        Y, T = self.Y[train], self.Y[test]
+        unit, origin = spread(Y, s) if self.scaled else (1.0, 0.0)
+        out = np.empty((len(self.l1s), 1 + len(self.l0s)))
+        with Threads(1) as threads:
+            design = Design(self.X[train], s, threads, standardize=self.standardize)
+            for i, l1 in enumerate(self.l1s):
+                grower = Grower(
+                    design,
+                    (Y - origin) / unit,
+                    self.loss,
+                    self.penalty(l1, float(self.l0s[-1])),
+                    self.growth,
+                    samples(weights),
+                )
+                states, errors, best = [], [], 0
+                while True:
+                    if halt.is_set():
+                        return None
+                    states.append(state_of(grower, self.factors))
+                    errors.append(self._error(grower.network, design, test, T, unit, origin))
+                    best = len(errors) - 1 if errors[-1] < errors[best] else best
+                    if len(errors) - 1 - best >= self.patience or not grower.step():
+                        break
+                out[i] = errors[0], *(errors[end(states, float(l0))] for l0 in self.l0s)
+        return out
+
+    def _error(
+        self, net: HiddenLayer, design: Design, test: Any, T: Floats, unit: float, origin: float
+    ) -> float:
+        rows = self.X[test][:, net.used]
+        rows = rows if isinstance(rows, np.ndarray) else rows.toarray()
+        Z = (rows.astype(np.float64) - design.means[net.used]) / design.scales[net.used]
+        F = net.scores(Z) * unit + origin
+        if self.error == "loss":
+            each = self.loss.error_factor * self.loss.value(F, T)
+        elif F.shape[1] == 1:
+            each = ((F > 0) != (T > 0))[:, 0].astype(float)
+        else:
+            each = (F.argmax(1) != T.argmax(1)).astype(float)
+        w = self.weights[test]
+        return float(w @ each / w.sum())
+
+
+def spread(Y: Floats, s: Floats) -> tuple[float, float]:
+    """Standard deviation (1 if there is none) and mean of a single target."""
+    mean = float(s @ Y[:, 0])
+    size = float(np.sqrt(s @ (Y[:, 0] - mean) ** 2))
+    return size if size > 0 else 1.0, mean
