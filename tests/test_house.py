@@ -326,3 +326,13 @@ def test_loops_within_loops_are_written_into_them(file):
             if isinstance(call, ast.Call) and getattr(call.func, "id", None) == name
         ]
         assert not callers, f'{name}, called by {callers[0]}, needs inline="always"'
+
+
+def test_the_page_on_rls_names_every_module_of_the_room():
+    page = (SOURCE.parent.parent / "docs" / "design" / "rls.md").read_text("utf-8")
+    room = SOURCE / "rls"
+    modules = {file.relative_to(room).as_posix() for file in room.rglob("*.py")}
+    wanted = {module for module in modules if not module.endswith("__init__.py")}
+    table = page.split("## Parts")[1].split("## The walk")[0]
+    named = set(re.findall(r"`([a-z_/]+\.py)`", table))
+    assert named == wanted

@@ -11,7 +11,7 @@ import joblib
 import numpy as np
 import pytest
 
-from sparsepath import SelectionPath, SparseRLSRegressor, load_model
+from sparsepath import SelectionPath, SparseRLSClassifier, SparseRLSRegressor, load_model
 from sparsepath.cli import progress, settling
 from sparsepath.data.readers import read_table, write_table
 
@@ -175,6 +175,21 @@ def test_numbers_that_tell_nothing_are_refused(run: Run, files) -> None:
     refused(run(*on(files, "--stability", 5)), "--stability 5", "even")
     refused(run(*on(files, "--validation", 1)), "--validation 1", "2")
     refused(run(*on(files, "--validation", 5, "--no-validation")), "exclude")
+
+
+def test_classes_have_error_rate_and_auc_on_rows_left_out(run: Run, files) -> None:
+    options = ("--target", "sex", "--max-features", 3, "--validation", 4)
+    plain = run("select", files["csv"], *options, "--json").out
+    chosen = json.loads(plain)["chosen"]
+    words = run("select", files["csv"], *options, "--quiet").out
+    rate, area = 100 * chosen["error_rate"], chosen["auc"]
+    assert f"; in the same way error rate {rate:.3g} %, AUC {area:.3f}." in words
+    table = read_table(files["csv"], target="sex")
+    model = SparseRLSClassifier(3, validation=4).fit(table.X, table.y)
+    assert model.honest_.figures == pytest.approx({"error_rate": rate / 100, "auc": area})
+    counted = json.loads(run("select", files["csv"], *options, "--loss", "zero-one", "--json").out)
+    assert "error_rate" not in counted["chosen"], "it is the error told"
+    assert 0.5 < counted["chosen"]["auc"] < 1
 
 
 def interrupted_after(fits: int, monkeypatch: pytest.MonkeyPatch) -> None:

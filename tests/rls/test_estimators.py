@@ -725,7 +725,7 @@ def test_a_resumed_search_is_the_same_to_the_last_bit(
     tmp_path, monkeypatch, search, options, compiled
 ):
     if compiled:
-        monkeypatch.setattr("sparsepath.rls.leave_one_out.model.COMPILED_FROM", 1)
+        monkeypatch.setattr("sparsepath.rls.leave_one_out.fitted.COMPILED_FROM", 1)
     for seed in (4, 6):
         case = correlated(seed, n=10)
         y = case.Y[:, 0]

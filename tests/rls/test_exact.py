@@ -251,7 +251,7 @@ def test_compiled_loops_change_nothing(monkeypatch, kind, how, loss):
     case = make(kind, m=150, n=40, weighted=True, seed=5, classification=loss != "squared")
     given, asked = (case.Y, case.alpha, 12), {"search": how, "loss": loss}
     expected = search(design_of(case.X, case.sw), *given, form="blocks", **asked)
-    monkeypatch.setattr("sparsepath.rls.leave_one_out.model.COMPILED_FROM", 1)
+    monkeypatch.setattr("sparsepath.rls.leave_one_out.fitted.COMPILED_FROM", 1)
     monkeypatch.setattr("sparsepath.rls.forms.COMPILED_FROM", 1)
     for form in ("fused", "bounds", "pass") if loss == "squared" else ("cache", "blocks"):
         design = design_of(case.X, case.sw, "three")
@@ -261,7 +261,7 @@ def test_compiled_loops_change_nothing(monkeypatch, kind, how, loss):
 def in_compiled_loops(case, loss, size):
     """Every way to compute a path, with all loops that are compiled for large data."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sparsepath.rls.leave_one_out.model.COMPILED_FROM", 1)
+        patch.setattr("sparsepath.rls.leave_one_out.fitted.COMPILED_FROM", 1)
         patch.setattr("sparsepath.data.blocks.COMPILED_FROM", 1)
         patch.setattr("sparsepath.rls.forms.COMPILED_FROM", 1)
         dense = np.asfortranarray(case.X)
@@ -348,7 +348,7 @@ def test_sums_of_the_chosen_columns_follow_additions_and_removals(monkeypatch):
     from sparsepath.rls.leave_one_out.block import mixture
     from sparsepath.rls.leave_one_out.model import State
 
-    monkeypatch.setattr("sparsepath.rls.leave_one_out.model.COMPILED_FROM", 1)
+    monkeypatch.setattr("sparsepath.rls.leave_one_out.fitted.COMPILED_FROM", 1)
     case = make("tall", m=60, n=9, seed=1)
     state = State(design_of(case.X), case.Y, 1.0, SQUARED, BoundFinder("pass"))
     changes = (state.add, 3), (state.add, 5), (state.add, 0), (state.drop, 5), (state.add, 7)
@@ -366,7 +366,7 @@ def test_sums_of_the_chosen_columns_follow_additions_and_removals(monkeypatch):
 @pytest.mark.parametrize("how", ["forward", "floating"])
 def test_a_search_and_its_replay_agree_to_the_last_bit(tmp_path, monkeypatch, how, form, weighted):
     """A search by passes holds candidates by their products, a replay by products with Z."""
-    monkeypatch.setattr("sparsepath.rls.leave_one_out.model.COMPILED_FROM", 1)
+    monkeypatch.setattr("sparsepath.rls.leave_one_out.fitted.COMPILED_FROM", 1)
     monkeypatch.setattr("sparsepath.data.blocks.COMPILED_FROM", 1)
     monkeypatch.setattr("sparsepath.rls.forms.COMPILED_FROM", 1)
     case = correlated(7, m=300, n=10)
@@ -397,7 +397,7 @@ def test_a_search_and_its_replay_agree_to_the_last_bit(tmp_path, monkeypatch, ho
 
 @pytest.mark.parametrize("form", ["bounds", "pass"])
 def test_well_conditioned_candidates_are_projected_once(monkeypatch, form):
-    monkeypatch.setattr("sparsepath.rls.leave_one_out.model.COMPILED_FROM", 1)
+    monkeypatch.setattr("sparsepath.rls.leave_one_out.fitted.COMPILED_FROM", 1)
     monkeypatch.setattr(candidates, "_once_more", None)
     case = make("tall", m=300, n=20, seed=3)
     search(design_of(case.X), case.Y, 50.0, 12, form=form)
@@ -405,7 +405,7 @@ def test_well_conditioned_candidates_are_projected_once(monkeypatch, form):
 
 def test_what_the_gram_matrix_leaves_is_taken_off(monkeypatch):
     """Nearly collinear columns, no penalty: t from the Gram matrix alone would not do."""
-    monkeypatch.setattr("sparsepath.rls.leave_one_out.model.COMPILED_FROM", 1)
+    monkeypatch.setattr("sparsepath.rls.leave_one_out.fitted.COMPILED_FROM", 1)
     again = []
     once_more = candidates._once_more
     monkeypatch.setattr(

@@ -248,10 +248,10 @@ def search(
     size = len(model.selected_)
     if task.name == "regression":
         known = {} if entry.ranks else figures.of_numbers(model.path_, size, model.honest_)
-    elif model.honest_ is None:  # by the criterion, beside a better error, it would mislead
+    elif model.honest_ is None:
         known = figures.of_classes(model, table.X, problem.y, extras, size)
     else:
-        known = {}
+        known = figures.beside(model.honest_)
     return Outcome(
         model,
         table,

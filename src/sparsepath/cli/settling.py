@@ -119,7 +119,7 @@ def rewrite(
     paths = {id(path): changed(path) for path in (model.path_, *every.values())}
     model.path_ = paths[id(model.path_)]
     if every:
-        model.paths_ = {alpha: paths[id(path)] for alpha, path in every.items()}
+        model._paths = {alpha: paths[id(path)] for alpha, path in every.items()}
 
 
 def check_null(y: Any, groups: Any) -> None:
@@ -157,8 +157,6 @@ def _validate(model: Any, data: Data, asked: Asked, quiet: bool) -> tuple[list[s
         return [f"there is no honest error: with rows left out, {error}"], False
     if honest is None:
         return said, any("validation was interrupted" in note for note in said)
-    if hasattr(model, "paths_"):
-        model.paths_ = {**model.paths_, model.alpha_: path}
     model.path_, model.honest_ = path, honest
     model._take(honest.size)
     return [*notes, *said], False

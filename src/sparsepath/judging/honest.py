@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -41,6 +41,8 @@ class Honest:
         How parts were left out, as ``"10-fold"``.
     p_value : float or None
         How often the search reaches so low an error when y is shuffled; None if not asked for.
+    figures : dict of str to float
+        For classes ``error_rate`` and, of two, ``auc`` on the same samples left out.
     """
 
     size: int
@@ -51,6 +53,7 @@ class Honest:
     measure: str
     validation: str
     p_value: float | None = None
+    figures: dict[str, float] = field(default_factory=dict, hash=False)
 
     @property
     def gain(self) -> float:
@@ -228,7 +231,18 @@ def told(found: LeftOut, size: int, rule: Any, p_value: float | None = None) -> 
     if not is_size(rule) or not told_error:
         told_error, interval = corrected(found, size if is_size(rule) else rule)
     empty = float(errors[0])
-    return Honest(size, told_error, told_se, interval, empty, found.yardstick, found.label, p_value)
+    figures = {name: float(values[place]) for name, values in found.figures.items()}
+    return Honest(
+        size,
+        told_error,
+        told_se,
+        interval,
+        empty,
+        found.yardstick,
+        found.label,
+        p_value,
+        figures,
+    )
 
 
 def around(error: float, spread: float) -> tuple[float, float]:

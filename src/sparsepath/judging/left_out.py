@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
 from sparsepath.errors import InputError
+from sparsepath.judging.class_figures import class_figures
 from sparsepath.judging.folds import Rows, parts_of
 from sparsepath.judging.repeating import (
     Repetition,
@@ -58,6 +59,8 @@ class LeftOut:
     between : array of shape (K,)
         By what the errors of parts vary more than the samples in them explain: the variance of
         what models of other samples err. Zero where it cannot be told.
+    figures : dict of arrays
+        For classes also ``error_rate`` and ``auc`` of the same predictions, by size.
     """
 
     sizes: tuple[int, ...]
@@ -67,6 +70,7 @@ class LeftOut:
     label: str
     yardstick: str
     between: Floats = field(default_factory=lambda: np.zeros(0))
+    figures: dict[str, Floats] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not len(self.between):
@@ -176,7 +180,9 @@ def left_out(
     losses = np.where(counts[:, None] > 0, losses / np.maximum(counts, 1)[:, None], np.nan)
     weights = _weights(given.get("sample_weight"), truth, stick, counts > 0)
     between = np.zeros(len(sizes)) if stick.by_part else _between(by_part, weights, clusters)
-    return LeftOut(tuple(sizes), losses, weights, clusters, found.label, stick.name, between)
+    figures = class_figures(parts, truth, sizes, given.get("sample_weight"), at_most)
+    name = stick.name
+    return LeftOut(tuple(sizes), losses, weights, clusters, found.label, name, between, figures)
 
 
 def yardstick_of(estimator: Any) -> Yardstick:

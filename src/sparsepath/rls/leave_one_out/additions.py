@@ -39,7 +39,8 @@ from sparsepath.arrays import Floats
 from sparsepath.data.crew import added
 from sparsepath.rls.design import GRAM_BATCH, Design
 from sparsepath.rls.leave_one_out.block import Rows, Weighed
-from sparsepath.rls.leave_one_out.model import Change, State, triangular
+from sparsepath.rls.leave_one_out.fitted import Change, triangular
+from sparsepath.rls.leave_one_out.model import State
 from sparsepath.rls.update import Second, Update, limit, pick
 
 BATCH = 8  # candidates evaluated at once

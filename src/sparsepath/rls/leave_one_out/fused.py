@@ -37,7 +37,7 @@ from sparsepath.errors import InputError
 from sparsepath.rls.criteria.losses import ROOM
 from sparsepath.rls.design import Design
 from sparsepath.rls.leave_one_out.carried import PART_NUMBERS, Change, Columns, columns_of
-from sparsepath.rls.leave_one_out.model import COLLINEAR, OFF_CENTRE, VANISHED
+from sparsepath.rls.leave_one_out.fitted import COLLINEAR, OFF_CENTRE, VANISHED
 from sparsepath.rls.leave_one_out.projection import SECOND_GO
 from sparsepath.rls.update import Costs, Update, limit, pick
 

@@ -5,7 +5,6 @@ forgotten. A single one is held: if it is added next, nothing has to be computed
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +12,7 @@ from numpy.typing import NDArray
 from sparsepath.arrays import Floats
 from sparsepath.data.crew import added
 from sparsepath.rls.leave_one_out.block import Rows, mixture
-
-if TYPE_CHECKING:
-    from sparsepath.rls.leave_one_out.model import State
+from sparsepath.rls.leave_one_out.fitted import Fitted
 
 SECOND_GO = 1e-2  # norm left of a column, over its norm, below which it is projected once more
 OVERLAP = 1e-13  # what may be left of the chosen columns in a candidate, over its norm
@@ -39,7 +36,7 @@ class Candidates:
         self._held: Held | None = None
 
     def project(
-        self, state: "State", which: NDArray[np.intp], overlaps: Floats | None = None
+        self, state: Fitted, which: NDArray[np.intp], overlaps: Floats | None = None
     ) -> tuple[Floats, Floats, Floats]:
         """Take some columns, less their part in the chosen ones; t, squared norms, W'r."""
         columns = which, state.design.means[which], state.design.scales[which]
@@ -54,7 +51,7 @@ class Candidates:
 
     def look_ahead(
         self,
-        state: "State",
+        state: Fitted,
         feature: int,
         columns: NDArray[np.intp],
         overlaps: Floats | None = None,
@@ -68,7 +65,7 @@ class Candidates:
         Zu, products = map(added, zip(*state.each(Rows.ahead, columns), strict=True))
         return Zu, products
 
-    def hold(self, state: "State", feature: int) -> Held:
+    def hold(self, state: Fitted, feature: int) -> Held:
         """Take one column, less its part in the chosen ones; at once if it is held already.
 
         It is projected twice if little is left of it, so that Z stays as good as new.
@@ -89,7 +86,7 @@ class Candidates:
 
     def _take(
         self,
-        state: "State",
+        state: Fitted,
         feature: int,
         columns: NDArray[np.intp],
         overlaps: Floats | None = None,
@@ -119,18 +116,18 @@ class Candidates:
         return Zu[:, None], products
 
 
-def _column(state: "State", feature: int) -> tuple[NDArray[np.intp], Floats, Floats]:
+def _column(state: Fitted, feature: int) -> tuple[NDArray[np.intp], Floats, Floats]:
     """What a block has to know of a column to take it: which, its mean and scale."""
     which = np.array([feature], dtype=np.intp)
     return which, state.design.means[which], state.design.scales[which]
 
 
-def _overlaps_of(state: "State", feature: int) -> Floats:
+def _overlaps_of(state: Fitted, feature: int) -> Floats:
     """Z'x of a candidate, whose column is then held."""
     return state.sum(Rows.hold_overlaps, *_column(state, feature))
 
 
-def _raw_overlaps_of(state: "State", feature: int) -> Floats:
+def _raw_overlaps_of(state: Fitted, feature: int) -> Floats:
     """Z'x of a candidate as a pass over X would give it: the same sums, to the last bit."""
     design = state.design
     parts = state.each(Rows.raw_overlaps, np.array([feature], dtype=np.intp))
@@ -138,18 +135,18 @@ def _raw_overlaps_of(state: "State", feature: int) -> Floats:
     return design.scales[feature] * (products - design.means[feature] * sums)
 
 
-def _due_to_penalty(state: "State", t: Floats) -> Floats:
+def _due_to_penalty(state: Fitted, t: Floats) -> Floats:
     """Z'w of w = x - Z t for t = Z'x: not zero, because of the penalty."""
     return state.alpha * state.solve(state.solve(t), transposed=True)
 
 
-def _once_more(state: "State", t: Floats) -> tuple[Floats, float, Floats]:
+def _once_more(state: Fitted, t: Floats) -> tuple[Floats, float, Floats]:
     """Project the candidate held by what is left of t; its t, squared norm and w'r."""
     left = state.sum(Rows.held_overlaps) - _due_to_penalty(state, t)
     square, products = _project_held(state, left)
     return t + left, square, products
 
 
-def _project_held(state: "State", t: Floats) -> tuple[float, Floats]:
+def _project_held(state: Fitted, t: Floats) -> tuple[float, Floats]:
     squares, products = zip(*state.each(Rows.project_held, t), strict=True)
     return float(added(squares)[0]), added(products)[0]

@@ -15,17 +15,13 @@ takes a product of matrices for all removals; that pays if many are left open. R
 evaluated exactly in the order of the bound until the next bound exceeds the best value.
 """
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.arrays import Floats
 from sparsepath.rls.leave_one_out.block import Rows
+from sparsepath.rls.leave_one_out.fitted import Fitted
 from sparsepath.rls.update import Second, Update, limit, pick
-
-if TYPE_CHECKING:
-    from sparsepath.rls.leave_one_out.model import State
 
 BATCH = 8  # removals evaluated at once
 FIRST_BATCH = 2  # and at first
@@ -34,9 +30,7 @@ CLOSER_FROM = 0.5  # share of the chosen left open that makes the closer bound w
 ROUNDING = 1e-10  # part of the sums in the bound that may be rounding
 
 
-def best_removal(
-    state: "State", allowed: NDArray[np.bool_], below: float = np.inf
-) -> Update | None:
+def best_removal(state: Fitted, allowed: NDArray[np.bool_], below: float = np.inf) -> Update | None:
     """The best removal among the chosen features where ``allowed``; None if there is none.
 
     Also None if it is seen from the bounds that all leave the criterion higher than ``below``.
@@ -83,7 +77,7 @@ def best_removal(
 
 
 def removal_errors(
-    state: "State",
+    state: Fitted,
     directions: Floats,
     tau: Floats,
     places: NDArray[np.intp],
@@ -100,7 +94,7 @@ def removal_errors(
     return errors
 
 
-def _lower(state: "State", directions: Floats, tau: Floats) -> tuple[Floats, Floats]:
+def _lower(state: Fitted, directions: Floats, tau: Floats) -> tuple[Floats, Floats]:
     """The bound without its last sum, as a mean per sample, and |q|^2."""
     _, uu, ur = state.weighed()
     qu = directions.T @ state.sum(Rows.overlaps_u)

@@ -17,8 +17,8 @@ from sparsepath.arrays import Floats
 from sparsepath.rls.criteria.losses import ROOM
 from sparsepath.rls.design import Design
 from sparsepath.rls.leave_one_out.carried import columns_of
+from sparsepath.rls.leave_one_out.fitted import COLLINEAR, OFF_CENTRE, VANISHED
 from sparsepath.rls.leave_one_out.fused import BATCH, MOST, ROUNDING
-from sparsepath.rls.leave_one_out.model import COLLINEAR, OFF_CENTRE, VANISHED
 from sparsepath.rls.leave_one_out.projection import SECOND_GO
 from sparsepath.rls.update import TIE, TIE_FLOOR
 

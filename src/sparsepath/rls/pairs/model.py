@@ -38,7 +38,7 @@ from sparsepath.arrays import Floats
 from sparsepath.errors import InputError
 from sparsepath.rls.criteria.losses import NO_DECISION, ROOM, Criterion, reach_of
 from sparsepath.rls.design import Design
-from sparsepath.rls.leave_one_out.model import COLLINEAR, OFF_CENTRE, VANISHED
+from sparsepath.rls.leave_one_out.fitted import COLLINEAR, OFF_CENTRE, VANISHED
 from sparsepath.rls.splits.losses import KEPT_OF_SPARSE
 from sparsepath.rls.splits.rows import STRIP
 from sparsepath.rls.update import Costs, Second, Update, pick

@@ -24,7 +24,7 @@ from scipy.linalg import solve_triangular
 
 from sparsepath.arrays import Floats
 from sparsepath.rls.design import Design
-from sparsepath.rls.leave_one_out.model import COLLINEAR, OFF_CENTRE
+from sparsepath.rls.leave_one_out.fitted import COLLINEAR, OFF_CENTRE
 from sparsepath.rls.splits.asked import Split
 
 STRIP = 1 << 20  # numbers of candidates' columns looked at at once

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sparsepath.arrays import Floats
 from sparsepath.errors import InputError
 from sparsepath.rls.design import Design
-from sparsepath.rls.leave_one_out.model import OFF_CENTRE
+from sparsepath.rls.leave_one_out.fitted import OFF_CENTRE
 from sparsepath.rls.splits.asked import Split, overlap
 
 GRAM_NUMBERS = 1 << 25  # numbers in the Gram matrices of all parts that are always affordable

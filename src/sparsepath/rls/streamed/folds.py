@@ -9,7 +9,7 @@ from sparsepath.arrays import Floats
 from sparsepath.errors import InputError
 from sparsepath.judging.left_out import LeftOut
 from sparsepath.judging.yardsticks import YARDSTICKS
-from sparsepath.rls.leave_one_out.model import OFF_CENTRE
+from sparsepath.rls.leave_one_out.fitted import OFF_CENTRE
 from sparsepath.rls.splits.sums import STILL, SplitSums
 from sparsepath.rls.streamed.design import StreamDesign
 

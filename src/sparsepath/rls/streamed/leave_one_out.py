@@ -31,7 +31,7 @@ from sparsepath.data.sources import Columns
 from sparsepath.errors import InputError
 from sparsepath.rls.criteria.losses import Loss, reach_of
 from sparsepath.rls.leave_one_out.additions import KNOWN_WELL, ROUNDING
-from sparsepath.rls.leave_one_out.model import (
+from sparsepath.rls.leave_one_out.fitted import (
     CANCELLED,
     COLLINEAR,
     OFF_CENTRE,

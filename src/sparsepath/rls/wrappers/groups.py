@@ -18,7 +18,8 @@ from numpy.typing import ArrayLike, NDArray
 from sparsepath.arrays import Floats
 from sparsepath.errors import InputError
 from sparsepath.rls.leave_one_out.block import Rows
-from sparsepath.rls.leave_one_out.model import COLLINEAR, State
+from sparsepath.rls.leave_one_out.fitted import COLLINEAR
+from sparsepath.rls.leave_one_out.model import State
 from sparsepath.rls.splits.model import FoldModel
 from sparsepath.rls.update import Costs, Second, Update, pick
 from sparsepath.rls.wrappers.wrapped import Wrapped
