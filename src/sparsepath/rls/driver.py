@@ -104,7 +104,7 @@ def _at_once(
         return False
     allowed = np.zeros(design.n_features, dtype=bool)
     allowed[list(task.candidates)] = True
-    found = whole_search(design, Y, alpha, task.size, allowed, compiled=form.loaded)
+    found = whole_search(design, Y, alpha, task.size, allowed, compiled=form.compiled)
     made = [("add", feature) for feature in found.subset[: len(earlier)].tolist()]
     if [(move.action, move.feature) for move in earlier] != made:
         return False

@@ -14,8 +14,9 @@ batches of columns did not serve) is found out step by step; see ``leave_one_out
 
 Threads are left out: both forms share out their work, and the choice must not depend on them. The
 fused form needs a copy of the data in memory. Its loops are compiled for all but small data, where
-everything is plain NumPy: a first fit need not wait for a compiler. Where the compiled loop of a
-whole search lies on disk already, it is taken for all but the smallest.
+everything is plain NumPy: a first fit need not wait for a compiler. (The compiled loop of a whole
+search would be about three times as fast there once it is loaded; but loading it takes longer than
+a hundred such searches, and the last digits of a result must not depend on what lies on disk.)
 
 A forward search of some milliseconds, of which nobody wants to hear step by step, is run as a whole
 (``leave_one_out/whole.py``).
@@ -23,8 +24,6 @@ A forward search of some milliseconds, of which nobody wants to hear step by ste
 
 import os
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 from typing import NamedTuple
 
 from sparsepath.rls.criteria.losses import Criterion
@@ -37,7 +36,6 @@ BOUNDS_STEP, BOUNDS_NUMBER, BOUNDS_LEVERAGE = 1.3e6, 0.4, 25.0
 COMPILED_FROM = 1 << 16  # numbers in X from which the fused form is compiled
 TURNED_FROM = 1 << 22  # numbers in X from which it is worth while to have the columns one by one
 WHOLE_UP_TO = 1 << 24  # numbers in X times steps up to which a search is run as a whole
-LOADED_FROM = 1 << 16  # and from which it is worth while to load compiled loops from disk
 CACHE_FROM = 1 << 20  # numbers in X from which the compiled cache search pays for its start
 
 
@@ -53,15 +51,13 @@ class Shape(NamedTuple):
 class Form:
     """A form and the reason for it.
 
-    Of the fused form: whether it is ``compiled``, and whether it may be run as a ``whole``, with
-    loops that are compiled or ``loaded``.
+    Of the fused form: whether it is ``compiled``, and whether it may be run as a ``whole``.
     """
 
     name: str
     why: str
     compiled: bool = False
     whole: bool = False
-    loaded: bool = False
 
     def __str__(self) -> str:
         return f"{self.name}: {self.why}"
@@ -117,9 +113,8 @@ def form_for(
     fused, bounds = seconds(m, n, steps)
     if fused <= bounds:
         whole = numbers * steps <= WHOLE_UP_TO and not design.sparse
-        loaded = large or (numbers * steps >= LOADED_FROM and at_hand())
         why = f"about {fused:.2g} s against {bounds:.2g} s by bounds"
-        return Form("fused", why, large, whole, loaded)
+        return Form("fused", why, large, whole)
     return Form("bounds", f"about {bounds:.2g} s against {fused:.2g} s fused")
 
 
@@ -135,18 +130,6 @@ def seconds(m: int, n: int, steps: int) -> tuple[float, float]:
     number = BOUNDS_NUMBER + BOUNDS_LEVERAGE * steps / m
     bounds = READ * numbers + steps * (BOUNDS_STEP + number * numbers)
     return 1e-9 * fused, 1e-9 * bounds
-
-
-@cache
-def at_hand() -> bool:
-    """Whether the compiled loop of a whole search lies on disk; asked once in a process.
-
-    It does after its first use, or ``python -m sparsepath.rls.leave_one_out.compiled_many``.
-    """
-    source = Path(__file__).parent / "leave_one_out" / "compiled_many.py"
-    written = source.stat().st_mtime
-    kept = source.parent.glob("__pycache__/compiled_many.forward-*.nbi")
-    return any(index.stat().st_mtime >= written for index in kept)
 
 
 def default_memory() -> float:

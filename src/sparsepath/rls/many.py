@@ -171,7 +171,7 @@ class _Problems:
         small = m * n <= WHOLE_NUMBERS and not shape.sparse
         if form.name == "fused" and small:
             columns = None if design is None else columns_of(design, np.arange(design.n_features))
-            compiled = form.loaded or count * k * m * n >= MANY_NUMBERS
+            compiled = form.compiled or count * k * m * n >= MANY_NUMBERS
 
             def work(i: int) -> None:
                 mine = self._design(i, alone) if design is None else design
