@@ -72,3 +72,13 @@ def test_pages_that_it_names_are_there():
     named = re.findall(r"`((?:docs/|CONTRIBUTING)[^`]*)`", README.read_text("utf-8"))
     assert len(named) > 5
     assert [page for page in named if not (README.parent / page.replace("...", "")).exists()] == []
+
+
+def test_links_between_pages_lead_somewhere():
+    docs = README.parent / "docs"
+    for page in docs.rglob("*.md"):
+        for link in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text("utf-8")):
+            assert link.startswith("https://") or (page.parent / link).exists(), (page.name, link)
+    index = (docs / "index.md").read_text("utf-8")
+    for page in docs.rglob("*.md"):
+        assert page.name == "index.md" or str(page.relative_to(docs)).replace("\\", "/") in index
