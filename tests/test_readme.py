@@ -47,10 +47,10 @@ def test_a_table_is_of_a_make_that_is_installed(missing, make):
     for name in {"pandas", "polars"}.difference(missing):
         pytest.importorskip(name)
     program = """
-from sparsepath import Comparison, SelectionPath, Step
+from sparsepath import PathComparison, SelectionPath, Step
 from sparsepath.rls.surface import Surface
 path = SelectionPath([Step((), 2.0), Step((0,), 1.0)], n_features=1)
-for frame in (path, Surface({1.0: path}), Comparison({"a": path}, {"a": path})):
+for frame in (path, Surface({1.0: path}), PathComparison({"a": path}, {"a": path})):
     table = frame.to_frame()
     print(type(table).__module__.partition(".")[0], *table["error"].to_pylist()
           if hasattr(table["error"], "to_pylist") else list(table["error"]))
@@ -77,7 +77,7 @@ def test_pages_that_it_names_are_there():
 def test_links_between_pages_lead_somewhere():
     docs = README.parent / "docs"
     for page in docs.rglob("*.md"):
-        for link in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text("utf-8")):
+        for link in re.findall(r"\w\]\(([^)#\s]+\.\w+)[^)]*\)", page.read_text("utf-8")):
             assert link.startswith("https://") or (page.parent / link).exists(), (page.name, link)
     index = (docs / "index.md").read_text("utf-8")
     for page in docs.rglob("*.md"):
