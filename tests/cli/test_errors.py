@@ -65,7 +65,7 @@ def broken(tmp_path: Path, files: dict[str, Path]) -> Path:
         ("half.npz", ["cannot read"]),
         ("lengths.npz", ["4 rows", "5"]),
         ("objects.npy", ["pickled objects are refused"]),
-        ("folder", ["it is a folder"]),
+        ("folder", ["there are no such files", ".parquet"]),
         ("absent.csv", ["No such file"]),
     ],
 )

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -51,7 +52,7 @@ def test_shuffled_labels_are_not_praised(run: Run, tmp_path: Path, seed: int) ->
     assert record["interval"][1] > 0.9 * record["empty_error"]
     assert "on new data (90 % interval" in words
     assert "9 % below" not in words
-    assert "AUC" not in words
+    assert all(float(auc) < 0.8 for auc in re.findall(r"AUC ([\d.]+\d)", words))
     assert words.index("on new data") < words.index("which the search itself minimised")
 
 

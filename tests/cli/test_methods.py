@@ -7,6 +7,7 @@ from pathlib import Path
 import joblib
 import numpy as np
 import pytest
+from sklearn.metrics import r2_score
 
 from sparsepath import (
     GraftingRegressor,
@@ -97,7 +98,7 @@ def test_regression(run: Run, small: dict[str, Path], tmp_path: Path, method: st
     table = read_table(small["numbers"], target="y")
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
-        assert model.score(table.X, table.y) > 0.5
+        assert r2_score(table.y, model.predict(table.X)) > 0.5
 
 
 @pytest.mark.parametrize("kind", ["two", "three"])

@@ -104,7 +104,10 @@ def test_interrupt_keeps_the_path_so_far(
     assert 0 < path.sizes[-1] < 400
     assert not path.complete
     if told == "--json":
-        assert json.loads(stdout)["path"] == path.to_dict()
+        found = path.to_dict()
+        assert found["data"].pop("model_sha256")
+        told_path = json.loads(stdout)["path"]
+        assert told_path == {name: found[name] for name in told_path}
     else:
         assert f"interrupted when the path had the sizes 0-{path.sizes[-1]}." in stdout
 

@@ -181,7 +181,9 @@ def test_out_writes_all_files_and_replaces_old_ones(run: Run, files, tmp_path: P
     for _ in range(2):
         done = run("select", files["csv"], "--target", "progression", "--out", folder)
         assert done.code == 0
-        names = {"path.json", "path.csv", "path.png", "curve.png", "honest.json", "model.json"}
+        names = {"path.json", "path.csv", "path.png", "curve.png", "honest.json", "model.json"} | {
+            "index.html"
+        }
         assert {file.name for file in folder.iterdir()} == names
         assert all(str(folder / name) in done.out for name in names)
     path = SelectionPath.load(folder / "path.json")
@@ -317,13 +319,14 @@ def test_interrupted_searches_keep_the_path(run: Run, files, tmp_path, monkeypat
         add(self, update)
 
     monkeypatch.setattr(Fused, "apply_update", impatient)
-    options = ("--choose", 5, "--out", tmp_path)
+    # With a forced feature the search goes step by step.
+    options = ("--choose", 5, "--out", tmp_path, "--force", "bmi")
     done = run("select", files["csv"], "--target", "progression", *options)
     assert done.code == 130
     assert "interrupted" in done.err
     assert "Use 3 of 10 features: bmi, s5, bp." in done.out
     path = SelectionPath.load(tmp_path / "path.json")
-    assert path.sizes == (0, 1, 2, 3)
+    assert path.sizes == (1, 2, 3)
     assert not path.complete
     assert len(load_model(tmp_path / "model.json").selected_) == 3
 
