@@ -169,7 +169,7 @@ class GraftingRegressorCV(GraftingNumbers, _GraftingCV):
     >>> X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
     >>> model = GraftingRegressorCV().fit(X, y)
     >>> list(model.get_feature_names_out())
-    ['sex', 'bmi', 'bp', 's1', 's3', 's5', 's6']
+    ['sex', 'bmi', 'bp', 's3', 's5', 's6']
     """
 
     def __init__(
