@@ -19,6 +19,7 @@ LAYERS = [
     ["cli"],
     ["report"],
     ["comparison", "path_comparison"],
+    ["table_selector"],
     ["methods"],
     ["information"],  # its regressor predicts by an extreme learning machine
     ["rls", "grafting", "rbf", "lars", "elm"],

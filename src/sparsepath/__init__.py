@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sparsepath.comparison import Comparison, compare
     from sparsepath.data.sources import open
+    from sparsepath.data.table import TablePreparation
     from sparsepath.elm import (
         ELMClassifier,
         ELMFSClassifier,
@@ -72,6 +73,7 @@ if TYPE_CHECKING:
     )
     from sparsepath.saved import SavedModel, load_model
     from sparsepath.steps import Exchange, Move, Step
+    from sparsepath.table_selector import TableSelector
 
 _HOMES = {
     "Comparison": "comparison",
@@ -120,6 +122,8 @@ _HOMES = {
     "SparsepathError": "errors",
     "Stability": "judging",
     "Step": "steps",
+    "TablePreparation": "data.table",
+    "TableSelector": "table_selector",
     "compare": "comparison",
     "compare_paths": "path_comparison",
     "grafting_path": "grafting",
@@ -180,6 +184,8 @@ __all__ = [
     "SparsepathError",
     "Stability",
     "Step",
+    "TablePreparation",
+    "TableSelector",
     "compare",
     "compare_paths",
     "grafting_path",

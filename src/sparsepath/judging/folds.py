@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import GroupKFold, LeaveOneGroupOut, LeaveOneOut
 
+from sparsepath.data.cells import table_of
 from sparsepath.errors import InputError
 
 Rows = NDArray[np.intp]
@@ -152,7 +153,12 @@ def cases(X: Any, y: Any, counted: NDArray[np.bool_]) -> tuple[Rows, int]:
 def _numbers(X: Any) -> Any:
     if hasattr(X, "tocsr"):
         return X.tocsr()
-    return np.asarray(X, dtype=np.float64)
+    if not hasattr(X, "codes"):
+        try:
+            return np.asarray(X, dtype=np.float64)
+        except (TypeError, ValueError):  # a table with text or dates
+            pass
+    return table_of(X).codes()
 
 
 def _hashes(A: Any) -> NDArray[np.uint64]:

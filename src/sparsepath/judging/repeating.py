@@ -243,6 +243,9 @@ def rows_of(data: Any, rows: Rows | None) -> Any:
 
 def _outputs_of(model: Any, X: Any, classes: NDArray[Any] | None) -> Mapping[int, Floats]:
     """What every model on a fitted path puts out."""
+    if hasattr(model, "_at_sizes"):  # a selector on top of another
+        X, models = model._at_sizes(X)
+        return {size: _columns(beneath, X, classes) for size, beneath in models.items()}
     path = model.path_
     if all(step.coef is not None and step.intercept is not None for step in path.steps):
         A = X if hasattr(X, "tocsr") else np.asarray(X, dtype=np.float64)

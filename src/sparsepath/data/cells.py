@@ -1,0 +1,173 @@
+"""The columns of a data frame of any make, or of an array, as ``Cells``."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+
+from sparsepath.arrays import Floats
+from sparsepath.data.features import Cells, typed
+from sparsepath.errors import InputError
+
+
+class RawTable:
+    """Columns of all kinds, of which rows can be taken.
+
+    Attributes
+    ----------
+    cells : tuple of Cells
+    shape : (int, int)
+    columns : list of str
+    """
+
+    def __init__(self, cells: Iterable[Cells]) -> None:
+        self.cells = tuple(cells)
+        self.columns = [column.name for column in self.cells]
+        self.shape = (len(self.cells[0].values) if self.cells else 0, len(self.cells))
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, rows: Any) -> "RawTable":
+        rows = rows[0] if isinstance(rows, tuple) else rows
+        return RawTable(replace(column, values=column.values[rows]) for column in self.cells)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether all columns are numbers or booleans, as they came, and none is missing."""
+        return all(
+            column.kind in ("number", "flag") and not column.style and not column.n_missing
+            for column in self.cells
+        )
+
+    def codes(self) -> Floats:
+        """A number for every value, equal for equal values: only good for telling rows apart."""
+        made = np.empty(self.shape, order="F")
+        for j, column in enumerate(self.cells):
+            if column.kind in ("text", "ordered"):
+                made[:, j] = [crc32(str(text).encode()) for text in column.values.tolist()]
+            else:
+                made[:, j] = column.values.astype(np.float64)
+        return np.nan_to_num(made, nan=np.finfo(np.float64).min)
+
+
+def table_of(X: Any) -> RawTable:
+    """A table of any make with its columns typed; see ``typed``."""
+    return X if isinstance(X, RawTable) else RawTable(map(typed, cells_of(X)))
+
+
+def names_of(X: Any) -> list[str] | None:
+    """The names of the columns of a data frame; None for arrays."""
+    if isinstance(X, RawTable):
+        return X.columns
+    frame = _frame(X)
+    return None if frame is None else [str(name) for name in frame.columns]
+
+
+def _frame(X: Any) -> Any:
+    if isinstance(X, np.ndarray | list | tuple) or not hasattr(X, "columns"):
+        return None
+    import narwhals as nw
+
+    try:
+        frame = nw.from_native(X, eager_only=True, pass_through=True)
+    except nw.exceptions.DuplicateError as error:
+        raise InputError(f"X has two columns of the same name: {error}") from error
+    return frame if isinstance(frame, nw.DataFrame) else None
+
+
+def cells_of(X: Any, names: Sequence[Any] | None = None, of: int | None = None) -> list[Cells]:
+    """The columns of a table, all or those that are named (of arrays: places, of so many)."""
+    frame = X if isinstance(X, RawTable) else _frame(X)
+    if frame is None:
+        return _of_array(X, names, of)
+    wanted = list(frame.columns) if names is None else list(names)
+    known = {str(name): name for name in frame.columns}
+    if lost := [name for name in wanted if str(name) not in known]:
+        raise InputError(
+            f"X lacks the column{'s' * (len(lost) > 1)} {', '.join(map(repr, lost[:5]))}."
+        )
+    if isinstance(X, RawTable):
+        every = dict(zip(X.columns, X.cells, strict=True))
+        return [every[str(name)] for name in wanted]
+    native = frame.to_native()
+    return [_of_series(str(name), frame[known[str(name)]], native) for name in wanted]
+
+
+def _of_array(X: Any, places: Sequence[int] | None, of: int | None) -> list[Cells]:
+    from sklearn.utils.validation import check_array
+
+    array = check_array(X, dtype="numeric", ensure_all_finite="allow-nan")
+    if of is not None and array.shape[1] != of:
+        raise InputError(
+            f"X has {array.shape[1]} features, but the table that was prepared had {of}."
+        )
+    places = range(array.shape[1]) if places is None else places
+    return [Cells(f"x{j}", "number", array[:, j].astype(np.float64)) for j in places]
+
+
+def _of_series(name: str, series: Any, native: Any) -> Cells:
+    import narwhals as nw
+
+    kind = series.dtype
+    if kind == nw.Boolean:
+        return Cells(name, "flag", _numbers(series.to_list()))
+    if kind.is_numeric():
+        try:
+            return Cells(name, "number", series.cast(nw.Float64).to_numpy().astype(np.float64))
+        except (TypeError, ValueError):  # missing values of a kind of their own
+            return Cells(name, "number", _numbers(series.to_list()))
+    if kind == nw.Date or kind == nw.Datetime:
+        return Cells(name, "date", np.array([_moment(value) for value in series.to_list()]))
+    if kind in (nw.String, nw.Categorical, nw.Enum, nw.Object) or isinstance(kind, nw.Enum):
+        values = [_text(name, value) for value in series.to_list()]
+        if kind == nw.Object and values and all(isinstance(v, bool) or v is None for v in values):
+            return Cells(name, "flag", _numbers(values))
+        order = _order(name, series, kind, native)
+        texts = np.array([*(None if v is None else str(v) for v in values), None], object)[:-1]
+        return Cells(name, "ordered" if order else "text", texts, order)
+    if kind == nw.Unknown or str(kind) == "Null":
+        return Cells(name, "number", np.full(len(series), np.nan))
+    raise InputError(
+        f"column {name!r} holds {kind}, which is neither numbers, text nor dates; leave it out."
+    )
+
+
+def _order(name: str, series: Any, kind: Any, native: Any) -> tuple[str, ...]:
+    """The values of an ordered category, in order."""
+    import narwhals as nw
+
+    if isinstance(kind, nw.Enum):
+        return tuple(map(str, kind.categories))
+    of = getattr(getattr(native, "schema", None), "field", None)
+    if kind == nw.Categorical and callable(of):
+        if getattr(of(name).type, "ordered", False):
+            return tuple(
+                map(str, native.column(name).unify_dictionaries().chunk(0).dictionary.to_pylist())
+            )
+    return ()
+
+
+def _text(name: str, value: Any) -> Any:
+    """The value itself, None if it is missing or blank."""
+    if value is None or value != value or (isinstance(value, str) and not value.strip()):
+        return None
+    if isinstance(value, str | bool | int | float | np.generic):
+        return value
+    raise InputError(
+        f"column {name!r} holds {type(value).__name__}, which is no text; leave it out."
+    )
+
+
+def _moment(value: Any) -> Any:
+    """A date or a time as NumPy has it, without its time zone."""
+    if value is None or value != value:
+        return np.datetime64("NaT", "us")
+    plain = value.replace(tzinfo=None) if hasattr(value, "hour") else value
+    return np.datetime64(plain, "us")
+
+
+def _numbers(values: Sequence[Any]) -> Any:
+    return np.array([np.nan if v is None or v != v else float(v) for v in values])

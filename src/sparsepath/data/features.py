@@ -1,0 +1,375 @@
+"""What the columns of a table are, and the columns of numbers that are made of them.
+
+===========  ==============================================================================
+kind         columns of numbers
+===========  ==============================================================================
+number       itself; text such as "12 kg" or "$ 33,641" that is a number in one unit too
+flag         1 for true, 0 for false
+category     an indicator for each value that occurs twice or more, the commonest first
+ordered      the place of the value in its order
+date         year, month, day, weekday (1: Monday), and hour if there are times of day
+===========  ==============================================================================
+
+Where missing values are allowed, the median, or the commonest value, stands for them; with
+"indicator" a further column says where they were. Values of a category that have no indicator,
+because they are rare or were never seen, count as none of the others.
+"""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsepath.arrays import Floats
+from sparsepath.errors import InputError
+
+MISSING = ("error", "median", "indicator")
+DATES = ("error", "parts")
+PARTS = ("year", "month", "day", "weekday", "hour")
+TWICE = 2  # rows in which a value must occur to have an indicator
+SHOWN = 3  # values quoted in a message
+NEARLY = 0.8  # part of the values that are numbers, from which on the others are mistakes
+STYLES = {  # how numbers are written, the plainest first; what to take out, and the decimal mark
+    "plain": (r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", "", "."),
+    "comma": (r"[-+]?(\d{1,3}(,\d{3})+|\d+)(\.\d+)?", ",", "."),
+    "decimal": (r"[-+]?(\d{1,3}(\.\d{3})+|\d+)(,\d+)?", ".", ","),
+    "space": (r"[-+]?(\d{1,3}([ '’\u00a0\u202f]\d{3})+|\d+)([.,]\d+)?", " '’\u00a0\u202f", ","),
+}
+QUANTITY = re.compile(
+    r"([$€£¥])?\s*([-+]?[\d.,'’\s]*\d(?:e[-+]?\d+)?)\s*(%|[$€£¥]|[°µ]?[a-z][a-z²³/]{0,7})?", re.I
+)
+UNITS = frozenset(
+    "% $ € £ ¥ kg g mg t lb oz km m cm mm mi ft in l ml cl s ms min h d kw kwh w v a °c °f".split()
+)
+ISO = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d+)?)?)?")
+LIKE_DATE = re.compile(r"\d{1,4}([-./])\d{1,2}\1\d{1,4}([ T]\d.*)?")
+
+
+@dataclass(frozen=True)
+class Feature:
+    """A column of a table, and all that was learnt to make numbers of it.
+
+    Attributes
+    ----------
+    name, kind : str
+        See the module.
+    values : tuple of str
+        Of a category those with an indicator, of ordered ones all in order, of a date its parts.
+    missing : {"error", "median", "indicator"}
+        What becomes of missing values.
+    fill : tuple
+        What stands for a missing value, for each column; of a category the commonest value.
+    flagged : bool
+        Whether a further column says where values are missing.
+    unit, style : str
+        Of numbers that are written as text; see ``STYLES``.
+    """
+
+    name: str
+    kind: str
+    values: tuple[str, ...] = ()
+    missing: str = "error"
+    fill: tuple[Any, ...] = ()
+    flagged: bool = False
+    unit: str = ""
+    style: str = ""
+
+    @property
+    def labels(self) -> list[str]:
+        """The names of its columns."""
+        made = {
+            "category": [f"{self.name}={value}" for value in self.values],
+            "date": [f"{self.name} {part}" for part in self.values],
+        }.get(self.kind, [self.name])
+        return made + [f"{self.name} is missing"] * self.flagged
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any]) -> "Feature":
+        """Make of ``to_dict``'s answer, or of what JSON made of it, the same again."""
+        return cls(**{**record, "values": tuple(record["values"]), "fill": tuple(record["fill"])})
+
+    def columns(self, cells: "Cells") -> Floats:
+        """Its columns of numbers, rows x columns."""
+        gone, values = self._values(cells)
+        if gone.any() and self.missing == "error":
+            raise InputError(missing_said({self.name: int(gone.sum())}, len(gone)))
+        if self.kind == "category":
+            wanted = np.array([*self.fill, None], dtype=object)[:1]
+            filled = np.where(gone, wanted, values) if self.missing == "median" else values
+            made = np.column_stack([filled == value for value in (*self.values, None)])
+            made = made[:, :-1].astype(np.float64)
+        else:
+            made = values.reshape(len(gone), -1)
+            made = np.where(gone[:, None], np.array(self.fill or (0.0,)), made)
+        if self.flagged:
+            made = np.column_stack([made, gone])
+        return np.asarray(made, dtype=np.float64)
+
+    def _values(self, cells: "Cells") -> tuple[NDArray[np.bool_], Any]:
+        """Which are missing; and numbers, parts of dates, or texts."""
+        if self.kind == "date":
+            return _parts(cells, self.values)
+        if self.kind == "category":
+            texts = cells.texts()
+            return np.array([text is None for text in texts]), np.array([*texts, None], object)[:-1]
+        if self.kind == "ordered":
+            place = {value: float(i) for i, value in enumerate(self.values)}
+            texts = cells.texts()
+            if unknown := [text for text in texts if text is not None and text not in place]:
+                raise InputError(
+                    f"column {self.name!r} has the value {unknown[0]!r}, which is not in its order: "
+                    f"{quoted(self.values, 12)}."
+                )
+            codes = np.array([math.nan if text is None else place[text] for text in texts])
+            return np.isnan(codes), codes
+        numbers = cells.numbers(self.unit, self.style)
+        if np.isinf(numbers).any():
+            row = int(np.flatnonzero(np.isinf(numbers))[0]) + 1
+            raise InputError(f"column {self.name!r} is infinite in row {row}; no model takes that.")
+        return np.isnan(numbers), numbers
+
+    def unseen(self, cells: "Cells") -> list[str]:
+        """Values of a category that have no indicator."""
+        if self.kind != "category":
+            return []
+        known = {*self.values, None}
+        return list(dict.fromkeys(text for text in cells.texts() if text not in known))  # type: ignore[misc]
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """One column of a table as it came: what it is called, what it holds, and of which kind.
+
+    ``kind`` is "number", "flag", "text", "ordered" (``order`` has its values) or "date"; values are
+    float64 with NaN, texts with None, or datetime64 with NaT. Numbers that were text have a
+    ``style`` and perhaps a ``unit``.
+    """
+
+    name: str
+    kind: str
+    values: NDArray[Any]
+    order: tuple[str, ...] = ()
+    unit: str = ""
+    style: str = ""
+
+    @property
+    def n_missing(self) -> int:
+        """How many values are missing."""
+        if self.kind in ("text", "ordered"):
+            return sum(text is None for text in self.values.tolist())
+        return int((np.isnat if self.kind == "date" else np.isnan)(self.values).sum())
+
+    def texts(self) -> list[str | None]:
+        """The values as text; whole numbers without a point."""
+        if self.kind in ("text", "ordered"):
+            return self.values.tolist()
+        if self.kind == "date":
+            return [None if np.isnat(value) else str(value) for value in self.values]
+        return [None if math.isnan(v) else f"{v:.17g}" for v in self.values.tolist()]
+
+    def numbers(self, unit: str = "", style: str = "") -> Floats:
+        """The values as numbers; texts as they are written."""
+        if self.kind in ("number", "flag"):
+            return self.values
+        if self.kind not in ("text", "ordered"):
+            raise InputError(f"column {self.name!r} holds dates where numbers are expected.")
+        made = np.full(len(self.values), math.nan)
+        for i, text in enumerate(self.values.tolist()):
+            if text is None:
+                continue
+            found, written = _split(text)
+            style_of = next((s for s in (style or "plain", "plain") if _fits(written, s)), None)
+            if style_of is None or found not in (unit, ""):
+                of = f" in {unit}" if unit else ""
+                raise InputError(
+                    f"column {self.name!r} has {text[:40]!r} in row {i + 1}, where a number{of} is "
+                    "expected; mend it, or leave it empty for a missing value."
+                )
+            made[i] = _read(written, style_of)
+        return made
+
+
+def typed(cells: Cells) -> Cells:
+    """Text that is numbers as numbers, text that is dates as dates; all else as it is.
+
+    That is a matter of how a table is written, and nothing that is learnt from it: it is settled
+    for all rows together. Raises ``InputError`` for what is half one thing and half another.
+    """
+    name = cells.name
+    if cells.kind != "text":
+        return cells
+    counts = Counter(text for text in cells.values.tolist() if text is not None)
+    if counts and all(ISO.fullmatch(text) for text in counts):
+        return replace(cells, kind="date", values=_moments(cells))
+    if counts and all(LIKE_DATE.fullmatch(text) for text in counts):
+        raise InputError(
+            f"column {name!r} holds dates written as {next(iter(counts))!r}; write them as "
+            "2024-12-31, or leave the column out."
+        )
+    quantity = _quantity(name, cells.values.tolist(), counts) if counts else None
+    if quantity is None:
+        return cells
+    unit, style = quantity
+    values = cells.numbers(unit, style)
+    return replace(cells, kind="number", values=values, unit=unit, style=style)
+
+
+def learn(cells: Cells, *, missing: str, dates: str, max_categories: int) -> Feature:
+    """What is to be known of a column, of its kind, to make numbers of it."""
+    values: tuple[str, ...] = cells.order
+    if cells.kind == "date":
+        if dates == "error":
+            raise InputError(
+                f"column {cells.name!r} holds dates; dates='parts' (--dates parts) makes year, "
+                "month, day and weekday of them; or leave the column out."
+            )
+        values = PARTS if _has_hours(cells) else PARTS[:-1]
+    elif cells.kind == "text":
+        counts = Counter(text for text in cells.values.tolist() if text is not None)
+        often = [value for value, count in counts.items() if count >= TWICE]
+        often.sort(key=lambda value: (-counts[value], value))
+        values = tuple(often[:max_categories])
+    kind = "category" if cells.kind == "text" else cells.kind
+    made = Feature(cells.name, kind, values, missing, unit=cells.unit, style=cells.style)
+    return made if missing == "error" else _filled(made, cells)
+
+
+def _has_hours(cells: Cells) -> bool:
+    moments = _moments(cells)
+    moments = moments[~np.isnat(moments)]
+    return bool((moments != moments.astype("datetime64[D]")).any())
+
+
+def _filled(feature: Feature, cells: Cells) -> Feature:
+    """With what stands for missing values."""
+    gone, values = feature._values(cells)
+    if feature.kind == "category":
+        counts = Counter(text for text in values.tolist() if text is not None)
+        commonest = sorted(counts, key=lambda value: (-counts[value], value))[:1]
+        fill: tuple[Any, ...] = tuple(commonest)
+    else:
+        there = values.reshape(len(gone), -1)[~gone]
+        if not len(there):
+            raise InputError(f"column {feature.name!r} has no value at all; leave it out.")
+        fill = tuple(np.median(there, axis=0).tolist())
+    flagged = feature.missing == "indicator" and bool(gone.any())
+    return replace(feature, fill=fill, flagged=flagged)
+
+
+def _moments(cells: Cells) -> Any:
+    if cells.kind == "date":
+        return cells.values.astype("datetime64[us]")
+    if cells.kind != "text":
+        raise InputError(f"column {cells.name!r} holds numbers where dates are expected.")
+    texts = [("NaT" if t is None else t.replace(" ", "T")) for t in cells.values.tolist()]
+    try:
+        return np.array(texts, dtype="datetime64[us]")
+    except ValueError as error:
+        raise InputError(
+            f"column {cells.name!r} holds what is no date: {str(error).splitlines()[0]}."
+        ) from error
+
+
+def _parts(cells: Cells, parts: Sequence[str]) -> tuple[NDArray[np.bool_], Floats]:
+    moments = _moments(cells)
+    gone = np.isnat(moments)
+    moments = np.where(gone, np.datetime64("2000-01-01", "us"), moments)
+    days, months = moments.astype("datetime64[D]"), moments.astype("datetime64[M]")
+    since = days.astype(np.int64)
+    every = {
+        "year": months.astype("datetime64[Y]").astype(np.int64) + 1970,
+        "month": months.astype(np.int64) % 12 + 1,
+        "day": (days - months.astype("datetime64[D]")).astype(np.int64) + 1,
+        "weekday": (since + 3) % 7 + 1,  # 1970 began on a Thursday
+        "hour": (moments - days).astype("timedelta64[h]").astype(np.int64),
+    }
+    return gone, np.column_stack([every[part] for part in parts]).astype(np.float64)
+
+
+# Numbers that are written as text -----------------------------------------------------------------
+
+
+def _split(text: str) -> tuple[str, str]:
+    """The unit, in small letters or empty, and the number as it is written; ("", text) if none."""
+    found = QUANTITY.fullmatch(text.strip())
+    if found is None:
+        return "", text.strip()
+    return (found[1] or found[3] or ""), found[2].strip()
+
+
+def _fits(written: str, style: str) -> bool:
+    return re.fullmatch(STYLES[style][0], written, re.I) is not None
+
+
+def _read(written: str, style: str) -> float:
+    _, out, mark = STYLES[style]
+    plain = "".join(character for character in written if character not in out)
+    return float(plain.replace(mark, "."))
+
+
+def _quantity(
+    name: str, texts: Sequence[str | None], counts: Mapping[str, int]
+) -> tuple[str, str] | None:
+    """The unit and the style of a column of numbers; None if it is not one.
+
+    >>> [_quantity("x", t, dict.fromkeys(t)) for t in (["12 kg", "3 kg"], ["1,234"], ["59,0"])]
+    [('kg', 'plain'), ('', 'comma'), ('', 'decimal')]
+    >>> _quantity("x", ["3A", "12B"], {"3A": 1, "12B": 1})
+    """
+    split = {text: _split(text) for text in counts}
+    units = {unit for unit, _ in split.values()}
+    for style in STYLES:
+        if all(_fits(written, style) for _, written in split.values()):
+            if len(units) == 1:
+                return next(iter(units)), style
+            if all(unit.lower() in UNITS for unit in units):
+                raise InputError(
+                    f"column {name!r} has numbers in different units ({quoted(sorted(units))}); "
+                    "bring them to one."
+                )
+            return None
+    odd = [text for text, (_, written) in split.items() if not _fits(written, "plain")]
+    if sum(counts[text] or 1 for text in odd) <= (1 - NEARLY) * sum(
+        c or 1 for c in counts.values()
+    ):
+        row = list(texts).index(odd[0]) + 1
+        raise InputError(
+            f"column {name!r} is numbers but for {odd[0][:40]!r} in row {row}; mend it, or leave it "
+            "empty for a missing value."
+        )
+    return None
+
+
+# What is said ------------------------------------------------------------------------------------
+
+
+def quoted(values: Iterable[object], limit: int = SHOWN) -> str:
+    """The first few of some values.
+
+    >>> quoted("abcd")
+    "'a', 'b', 'c' and 1 more"
+    """
+    every = [repr(str(value)[:40]) for value in values]
+    more = f" and {len(every) - limit} more" if len(every) > limit else ""
+    return ", ".join(every[:limit]) + more
+
+
+def missing_said(counts: Mapping[str, int], rows: int) -> str:
+    """What to do about missing values."""
+    one = len(counts) == 1
+    most = max(counts, key=lambda name: counts[name])
+    return (
+        f"missing values in column{'' if one else 's'} {quoted(counts, 5)} ({counts[most]} of "
+        f"{rows} rows{'' if one else f' in {most!r}'}): missing='median' (--missing median) puts "
+        "the median or the commonest value in their place, 'indicator' also notes where they were; "
+        "or leave out the rows (--missing drop-rows) or the columns (--missing drop-columns)."
+    )

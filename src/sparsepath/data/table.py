@@ -1,0 +1,199 @@
+"""Tables with text, categories, dates and missing values, turned into numbers."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from sparsepath.arrays import Floats
+from sparsepath.data.cells import cells_of, names_of, table_of
+from sparsepath.data.features import DATES, MISSING, Cells, Feature, learn, missing_said, quoted
+from sparsepath.errors import InputError
+
+
+class TablePreparation(TransformerMixin, BaseEstimator):
+    """Turn a table as it comes into columns of numbers.
+
+    Text and categories become an indicator for each value, ordered categories their place in the
+    order, booleans 0 and 1, dates (if asked for) their parts. What is learnt, such as medians and
+    which values there are, is learnt by ``fit`` alone, so that in a pipeline or in
+    ``TableSelector`` it is learnt again without the samples that are left out.
+
+    Parameters
+    ----------
+    missing : {"error", "median", "indicator"}
+        What becomes of missing values: they are refused; the median stands for them, of categories
+        the commonest value; or that, and a column says where they were (a category has an
+        indicator of its own for them instead).
+    dates : {"error", "parts"}
+        Whether dates are refused, or become year, month, day, weekday and, if there are times of
+        day, hour.
+    max_categories : int
+        The most values of a category that have an indicator: the commonest, of those that occur
+        twice or more. All others, those never seen among them, count as none of these.
+
+    Attributes
+    ----------
+    features_ : tuple of Feature
+        What each column of the table is.
+    groups_ : array of int
+        For each column made, the place of the column of the table that it was made of.
+    notes_ : dict of str to str
+        By column what is worth knowing: numbers read from text, text that differs in every row.
+    n_features_in_ : int
+    feature_names_in_ : array of str
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"colour": ["red", "blue", "red", "blue"], "size": [1.0, None, 3, 4]})
+    >>> made = TablePreparation(missing="median").fit(table)
+    >>> made.get_feature_names_out().tolist()
+    ['colour=blue', 'colour=red', 'size']
+    >>> made.transform(table)[:2].tolist()
+    [[0.0, 1.0, 1.0], [1.0, 0.0, 3.0]]
+    """
+
+    features_: tuple[Feature, ...]
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
+
+    def __init__(
+        self, *, missing: str = "error", dates: str = "error", max_categories: int = 30
+    ) -> None:
+        self.missing = missing
+        self.dates = dates
+        self.max_categories = max_categories
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn what the columns are.
+
+        Parameters
+        ----------
+        X : data frame (pandas, polars, pyarrow) or array
+        y : ignored
+        """
+        for name, allowed in (("missing", MISSING), ("dates", DATES)):
+            if getattr(self, name) not in allowed:
+                raise InputError(
+                    f"{name}={getattr(self, name)!r}; use one of {', '.join(allowed)}."
+                )
+        asked = self.get_params(deep=False)
+        cells = table_of(X).cells
+        if self.missing == "error":
+            refuse_missing(cells)
+        self.features_ = tuple(learn(column, **asked) for column in cells)
+        told = (
+            _note(feature, column) for feature, column in zip(self.features_, cells, strict=True)
+        )
+        self.notes_ = {f.name: note for f, note in zip(self.features_, told, strict=True) if note}
+        self._know(names_of(X))
+        return self
+
+    def _know(self, names: Sequence[str] | None) -> None:
+        self.n_features_in_ = len(self.features_)
+        if names is not None:
+            self.feature_names_in_ = np.array(names, dtype=object)
+
+    @property
+    def groups_(self) -> NDArray[np.intp]:
+        """For each column made, the place of the column of the table that it was made of."""
+        return np.repeat(
+            np.arange(len(self.features_)), [len(f.labels) for f in self.features_]
+        ).astype(np.intp)
+
+    def transform(self, X: Any) -> Floats:
+        """The table as numbers, samples x columns.
+
+        Parameters
+        ----------
+        X : data frame with these columns, in any order, or array
+        """
+        check_is_fitted(self)
+        return self.some(X, range(len(self.features_)))
+
+    def some(self, X: Any, wanted: Sequence[int]) -> Floats:
+        """As ``transform``, but what is made of other columns of the table is zero and not read."""
+        widths = np.bincount(self.groups_, minlength=len(self.features_))
+        ends = np.cumsum(widths)
+        features = [self.features_[i] for i in wanted]
+        cells = cells_of(X, self._names_in(X, features), of=len(self.features_))
+        rows = len(X) if not cells else len(cells[0].values)
+        Z = np.zeros((rows, int(ends[-1])), order="F")
+        for i, feature, column in zip(wanted, features, cells, strict=True):
+            Z[:, ends[i] - widths[i] : ends[i]] = feature.columns(column)
+        return Z
+
+    def unseen(self, X: Any, wanted: Sequence[int]) -> list[str]:
+        """What there is to say of values that were not there when this was fitted."""
+        features = [self.features_[i] for i in wanted]
+        cells = cells_of(X, self._names_in(X, features), of=len(self.features_))
+        said = []
+        for feature, column in zip(features, cells, strict=True):
+            if values := feature.unseen(column):
+                said.append(
+                    f"column {feature.name!r} has values that the model does not know "
+                    f"({quoted(values)}); they count as none of those it knows."
+                )
+        return said
+
+    def _names_in(self, X: Any, features: Sequence[Feature]) -> list[Any]:
+        """What the columns of some features are called in X; of arrays, their places."""
+        if names_of(X) is not None:
+            return [feature.name for feature in features]
+        place = {feature.name: i for i, feature in enumerate(self.features_)}
+        return [place[feature.name] for feature in features]
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """The names of the columns made, as ``colour=red``."""
+        check_is_fitted(self)
+        return np.array([name for feature in self.features_ for name in feature.labels], object)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain values."""
+        check_is_fitted(self)
+        return {
+            "asked": self.get_params(deep=False),
+            "named": hasattr(self, "feature_names_in_"),
+            "features": [feature.to_dict() for feature in self.features_],
+        }
+
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any]) -> "TablePreparation":
+        """Make of ``to_dict``'s answer the same thing again."""
+        made = cls(**record["asked"])
+        made.features_ = tuple(Feature.from_dict(each) for each in record["features"])
+        made.notes_ = {}
+        made._know([feature.name for feature in made.features_] if record["named"] else None)
+        return made
+
+
+def refuse_missing(cells: Sequence[Cells]) -> None:
+    """One sentence on all missing values, if there are any."""
+    counts = {column.name: count for column in cells if (count := column.n_missing)}
+    if counts:
+        raise InputError(missing_said(counts, len(cells[0].values)))
+
+
+def _note(feature: Feature, column: Cells) -> str:
+    name = feature.name
+    if feature.style:
+        of = f" in {feature.unit}" if feature.unit else ""
+        return f"column {name!r} is text that was read as numbers{of}."
+    if feature.kind != "category":
+        return ""
+    values = list(dict.fromkeys(text for text in column.texts() if text is not None))
+    if not feature.labels and values:
+        return (
+            f"column {name!r} is text that is different in every row, such as {values[0][:40]!r}: "
+            "nothing can be learnt from it, and it is not used; is it an id?"
+        )
+    if len(values) > len(feature.values):
+        return (
+            f"column {name!r} has {len(values)} different values; the {len(feature.values)} "
+            "commonest count, the others count as none of these."
+        )
+    return ""

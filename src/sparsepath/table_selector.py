@@ -1,0 +1,352 @@
+"""Selection from a table as it comes: categories, dates and missing values prepared within the fit.
+
+The selector beneath sees columns of numbers (``TablePreparation``); what it finds is told in columns
+of the table. Methods with groups take all columns that are made of one column of the table, or none.
+In others the columns compete singly, and a column of the table counts as chosen as soon as one of
+those made of it is. Either way the best set of each number of columns of the table, by the criterion
+of the search, makes the path.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+
+from sparsepath.arrays import Floats
+from sparsepath.data.cells import names_of, table_of
+from sparsepath.data.door import column_indices
+from sparsepath.data.table import TablePreparation
+from sparsepath.errors import InputError, warn_user
+from sparsepath.path import SelectionPath
+from sparsepath.rls import SparseRLSRegressor
+from sparsepath.running.validation import validated
+from sparsepath.selector import PathSelector
+from sparsepath.steps import Move, Step
+
+QUIET = {"validation": None, "choose": "min"}
+COLUMNS = ("forced", "forbidden", "start")
+
+
+def _beneath(name: str) -> Any:
+    """A method that is there if the selector beneath has it."""
+    return available_if(
+        lambda self: hasattr(getattr(self, "selector_", None) or self._selector, name)
+    )
+
+
+class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
+    """Any selector, on a table with text, categories, dates and missing values.
+
+    The preparation (``TablePreparation``) is part of the fit: with samples left out for the honest
+    error it is learnt again without them. It is saved and exported with the model, which takes
+    tables as they come.
+
+    Parameters
+    ----------
+    selector : selector, optional
+        One of this package; default: ``SparseRLSRegressor()``. Its ``max_features``, ``forced``,
+        ``forbidden``, ``start``, ``feature_costs`` and ``feature_groups`` are of columns of the
+        table.
+    missing, dates, max_categories
+        As of ``TablePreparation``.
+    choose : str, int, float or None
+        How the size is chosen; None: as ``selector`` says.
+    validation : "auto", int, "loo", splitter or None
+        How samples are left out for the honest error, as of all selectors.
+    callback : callable, optional
+        As of ``selector``; it is told paths of the columns of numbers.
+
+    Attributes
+    ----------
+    path_ : SelectionPath
+        In columns of the table.
+    preparation_ : TablePreparation
+    selector_ : selector
+        The fitted selector beneath, on the columns of numbers.
+    models_ : dict of size to Predictor
+        Of the columns of numbers.
+    selected_ : array of int
+    n_features_in_ : int
+    feature_names_in_ : array of str
+    classes_ : array
+        Only of classifiers.
+    honest_ : Honest or None
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from sparsepath import SparseRLSRegressor, TableSelector
+    >>> rng = np.random.default_rng(0)
+    >>> table = pd.DataFrame({"colour": rng.choice(["red", "blue", "green"], 90),
+    ...                       "size": rng.normal(size=90), "noise": rng.normal(size=90)})
+    >>> price = 3 * table["size"] + 5 * (table["colour"] == "red") + rng.normal(size=90)
+    >>> table.loc[4, "size"] = None
+    >>> model = TableSelector(SparseRLSRegressor(), missing="median").fit(table, price)
+    >>> model.get_feature_names_out().tolist()
+    ['colour', 'size']
+    >>> model.predict(table).shape
+    (90,)
+    """
+
+    preparation_: TablePreparation
+    selector_: Any
+
+    def __init__(
+        self,
+        selector: Any = None,
+        *,
+        missing: str = "error",
+        dates: str = "error",
+        max_categories: int = 30,
+        choose: Any = None,
+        validation: Any = "auto",
+        callback: Any = None,
+    ) -> None:
+        self.selector = selector
+        self.missing = missing
+        self.dates = dates
+        self.max_categories = max_categories
+        self.choose = choose
+        self.validation = validation
+        self.callback = callback
+
+    @property
+    def _selector(self) -> Any:
+        return SparseRLSRegressor() if self.selector is None else self.selector
+
+    @property
+    def _n_folds(self) -> int:  # type: ignore[override]
+        return int(self._selector._n_folds)
+
+    @property
+    def _yardstick(self) -> Any:
+        return getattr(self._selector, "_yardstick", None)
+
+    @property
+    def cv(self) -> Any:
+        """The splits of the search itself."""
+        return getattr(self._selector, "cv", None)
+
+    def __sklearn_tags__(self) -> Any:
+        tags, beneath = super().__sklearn_tags__(), get_tags(self._selector)
+        tags.estimator_type = beneath.estimator_type
+        tags.classifier_tags, tags.regressor_tags = beneath.classifier_tags, beneath.regressor_tags
+        tags.target_tags = beneath.target_tags
+        tags.input_tags.string = tags.input_tags.categorical = True
+        tags.input_tags.allow_nan = self.missing != "error"
+        return tags
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> "TableSelector":
+        """Prepare the table and select.
+
+        Parameters
+        ----------
+        X : data frame (pandas, polars, pyarrow) or array
+            The table.
+        y : array
+            The target.
+        sample_weight : array, optional
+            For selectors that take it.
+        groups : array, optional
+            Samples that must not be parted.
+        """
+        table = table_of(X)
+        names = names_of(X)
+        prepared = TablePreparation(
+            missing=self.missing, dates=self.dates, max_categories=self.max_categories
+        ).fit(table)
+        for feature in prepared.features_:
+            if not feature.labels:
+                warn_user(prepared.notes_[feature.name])
+        of = prepared.groups_
+        if not len(of):
+            raise InputError("no column of the table can be used: all are text without a repeat.")
+        given = {"sample_weight": sample_weight, "groups": groups}
+        given = {name: value for name, value in given.items() if value is not None}
+        inner = clone(self._selector)
+        inner.set_params(**self._asked(inner, of, prepared, table.columns))
+        inner.fit(
+            prepared.transform(table),
+            y,
+            **{name: v for name, v in given.items() if has_fit_parameter(inner, name)},
+        )
+        self.preparation_, self.selector_ = prepared, inner
+        self.n_features_in_ = table.shape[1]
+        if names is not None:
+            self.feature_names_in_ = np.array(names, dtype=object)
+        if hasattr(inner, "classes_"):
+            self.classes_ = inner.classes_
+        most = getattr(self._selector, "max_features", None)
+        self.path_, self._sizes = _in_features(inner.path_, of, table.columns, most)
+        rule, self.honest_ = self._rule(of), None
+        if self.path_.complete:
+            self.path_, self.honest_ = validated(
+                self, self.path_, rule, table, y, given, self._told
+            )
+        self._take(self.path_.settle(rule) if self.honest_ is None else self.honest_.size)
+        return self
+
+    def _told(self, done: int, of: int) -> bool:
+        return self.callback is not None and bool(self.callback(self.path_))
+
+    def _asked(
+        self, inner: Any, of: Any, prepared: TablePreparation, names: Sequence[str]
+    ) -> dict[str, Any]:
+        """The parameters of the selector beneath: columns of the table as columns of numbers."""
+        takes = inner.get_params(deep=False)
+        asked = {name: value for name, value in QUIET.items() if name in takes}
+        if self.callback is not None:
+            asked["callback"] = self.callback
+        n = len(prepared.features_)
+        for name in COLUMNS:
+            if takes.get(name) is not None:
+                wanted = column_indices(takes[name], names, n, name)
+                asked[name] = [int(j) for i in wanted for j in np.flatnonzero(of == i)]
+        if takes.get("feature_costs") is not None:
+            costs = np.asarray(takes["feature_costs"], dtype=np.float64)
+            asked["feature_costs"] = (costs / np.bincount(of, minlength=n))[of]
+        if "feature_groups" in takes and (
+            len(np.unique(of)) < len(of) or takes["feature_groups"] is not None
+        ):
+            labels = takes["feature_groups"]
+            groups = np.arange(n) if labels is None else np.unique(labels, return_inverse=True)[1]
+            asked["feature_groups"] = groups[of]
+            if takes.get("max_features") is not None:
+                widths = np.sort(np.bincount(of, minlength=n))[::-1]
+                asked["max_features"] = int(widths[: takes["max_features"]].sum())
+        return asked
+
+    def _rule(self, of: Any) -> Any:
+        """How the size is chosen; a selector without a rule has settled on one."""
+        if self.choose is not None:
+            return self.choose
+        if "choose" in self._selector.get_params(deep=False):
+            return self._selector.choose
+        return len(np.unique(of[self.selector_.selected_]))
+
+    def _used(self) -> Any:
+        """The selector beneath with the model in use."""
+        check_is_fitted(self)
+        return self.selector_.at_size(self._sizes[len(self.selected_)])
+
+    def prepare(self, X: Any) -> Floats:
+        """The columns of numbers that the selector beneath sees.
+
+        Parameters
+        ----------
+        X : data frame with the columns of the fit, in any order, or array
+        """
+        check_is_fitted(self)
+        return self.preparation_.transform(X)
+
+    def _needed(self, X: Any) -> Floats:
+        """The same, where only the columns of the table in use are read."""
+        check_is_fitted(self)
+        return self.preparation_.some(X, self.selected_.tolist())
+
+    def _at_sizes(self, X: Any) -> tuple[Floats, dict[int, Any]]:
+        """The table as the selector beneath sees it, and that selector at every size."""
+        return self.prepare(X), {size: self.selector_.at_size(k) for size, k in self._sizes.items()}
+
+    @_beneath("predict")
+    def predict(self, X: Any) -> Any:
+        """Predict for samples of a table.
+
+        Parameters
+        ----------
+        X : data frame with the columns in use, or array
+        """
+        return self._used().predict(self._needed(X))
+
+    @_beneath("decision_function")
+    def decision_function(self, X: Any) -> Any:
+        """Scores of the classes.
+
+        Parameters
+        ----------
+        X : data frame with the columns in use, or array
+        """
+        return self._used().decision_function(self._needed(X))
+
+    @_beneath("predict_proba")
+    def predict_proba(self, X: Any) -> Any:
+        """Probabilities of the classes.
+
+        Parameters
+        ----------
+        X : data frame with the columns in use, or array
+        """
+        return self._used().predict_proba(self._needed(X))
+
+    @_beneath("score")
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """R2 of a regressor, the part of right labels of a classifier.
+
+        Parameters
+        ----------
+        X : data frame with the columns in use, or array
+        y : array
+        sample_weight : array, optional
+        """
+        return float(self._used().score(self._needed(X), y, sample_weight))
+
+    def transform(self, X: Any) -> Any:
+        """The chosen columns of a table, as they are.
+
+        Parameters
+        ----------
+        X : data frame or array
+        """
+        check_is_fitted(self)
+        if names_of(X) is None:
+            return np.asarray(X)[:, self.selected_]
+        import narwhals as nw
+
+        names = [str(self.feature_names_in_[i]) for i in self.selected_]
+        return nw.from_native(X, eager_only=True).select(names).to_native()
+
+
+def _in_features(
+    path: SelectionPath, of: Any, names: Sequence[str], most: int | None
+) -> tuple[SelectionPath, dict[int, int]]:
+    """A path of columns of numbers as one of columns of the table, and which size is which.
+
+    ``of`` says which column of the table each is made of.
+    """
+
+    def features(columns: Iterable[int]) -> tuple[int, ...]:
+        return tuple(dict.fromkeys(int(of[j]) for j in columns))
+
+    best: dict[int, Step] = {}
+    for step in path.steps:
+        size = len(features(step.subset))
+        if (most is None or size <= most) and (size not in best or step.error < best[size].error):
+            best[size] = step
+    inside, moves = set(path.start), list[Move]()
+    for move in path.moves:
+        before = features(sorted(inside))
+        inside = inside | {move.feature} if move.action == "add" else inside - {move.feature}
+        feature = int(of[move.feature])
+        if (feature in before) != (feature in features(inside)):
+            moves.append(replace(move, feature=feature))
+    steps = [
+        replace(step, subset=features(step.subset), coef=None, intercept=None)
+        for _, step in sorted(best.items())
+    ]
+    made = path.replaced(
+        steps=tuple(steps),
+        n_features=len(names),
+        feature_names=tuple(names),
+        moves=tuple(moves),
+        start=features(path.start),
+        data={**path.data, "n_features": len(names)},
+        _models={size: path.model(len(step.subset)) for size, step in best.items()}
+        if path.models
+        else {},
+    )
+    return made, {size: len(step.subset) for size, step in best.items()}
