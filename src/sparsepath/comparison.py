@@ -28,6 +28,7 @@ from sparsepath.judging.repeating import (
 )
 from sparsepath.methods import METHODS, called_here, check
 from sparsepath.path import LONGEST_PATH, SelectionPath
+from sparsepath.table_selector import TableSelector
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -195,6 +196,7 @@ def compare(
     budget: float | None = None,
     callback: Told | None = None,
     feature_names: Sequence[str] | None = None,
+    preparation: Mapping[str, Any] | None = None,
     **fit_params: Any,
 ) -> Comparison:
     """Judge several methods on the same samples left out.
@@ -225,6 +227,9 @@ def compare(
         over. So does Ctrl-C, and all that come after it: what is done counts, if anything is.
     feature_names : sequence of str, optional
         Default: those of a data frame.
+    preparation : mapping, optional
+        For methods by name on a table with text, dates or missing values: the parameters of
+        ``TableSelector``, such as ``{"missing": "median"}``, with which each takes it.
     **fit_params
         More arguments of ``fit``; those with an entry per sample are cut like y.
 
@@ -247,7 +252,7 @@ def compare(
     deadline = np.inf if budget is None else began + _seconds(budget)
     X, y = by_rows(X), by_rows(y)
     folds = validation if isinstance(validation, int) else 10
-    estimators, known = _estimators(methods, X, y, task, folds)
+    estimators, known = _estimators(methods, X, y, task, folds, preparation)
     first = next(iter(estimators.values()))
     classes, weights = is_classifier(first), fit_params.get("sample_weight")
     parts = parts_of(validation, X, y, groups, weights, classes=classes)
@@ -331,7 +336,12 @@ def costs(
 
 
 def _estimators(
-    methods: Mapping[str, Any] | Iterable[str] | None, X: Any, y: Any, task: str | None, folds: int
+    methods: Mapping[str, Any] | Iterable[str] | None,
+    X: Any,
+    y: Any,
+    task: str | None,
+    folds: int,
+    preparation: Mapping[str, Any] | None,
 ) -> tuple[dict[str, Any], dict[str, float]]:
     """The estimators to compare by name, and what is known of their seconds."""
     known: dict[str, float] = {}
@@ -347,6 +357,8 @@ def _estimators(
             methods = [name for name, seconds in known.items() if seconds <= PATIENCE]
         names = [methods] if isinstance(methods, str) else methods
         made = {name: _made(name, task, len(values)) for name in names}
+        if preparation is not None:
+            made = {name: TableSelector(each, **preparation) for name, each in made.items()}
     if not made:
         raise InputError("methods is empty; give at least one, or None.")
     return made, known
@@ -388,7 +400,7 @@ def _contestant(
     if has_path(model):
         kept = np.arange(len(names)) if last is model else selected_by(model[:-1], len(names))
         subsets = {len(s): tuple(kept[list(s)].tolist()) for s in last.path_.subsets}
-        if "choose" not in last.get_params(deep=False):
+        if "choose" not in getattr(last, "selector", last).get_params(deep=False):
             choose = at_most(len(last.selected_), losses.sizes)  # it settles on a size itself
     else:
         own = tuple(selected_by(model, len(names)).tolist())

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sparsepath.data.layout import Layout
+from sparsepath.data.table import TablePreparation
 from sparsepath.errors import FileError, InputError
 from sparsepath.export import export
 from sparsepath.export.subject import written_by
@@ -45,6 +46,8 @@ class SavedModel:
         What it was fitted by.
     layout_ : Layout
         How the columns of the data are told apart.
+    preparation_ : TablePreparation
+        Only of models that take tables as they come.
     """
 
     models_: dict[int, Predictor]
@@ -54,6 +57,7 @@ class SavedModel:
     classes_: NDArray[Any]
     estimator_: str
     layout_: Layout
+    preparation_: TablePreparation
 
     def __init__(self, content: dict[str, Any]) -> None:
         try:
@@ -65,6 +69,8 @@ class SavedModel:
             self.n_features_in_ = int(content["n_features"])
             self.estimator_ = str(content["estimator"])
             self.layout_ = Layout(**content["layout"])
+            if content.get("preparation") is not None:
+                self.preparation_ = TablePreparation.from_dict(content["preparation"])
             if content["names"] is not None:
                 self.feature_names_in_ = np.array(content["names"], dtype=object)
             if content["classes"] is not None:
@@ -82,13 +88,16 @@ class SavedModel:
             raise InputError(f"{type(model).__name__} has no models of its own to save.")
         names = getattr(model, "feature_names_in_", None)
         classes = getattr(model, "classes_", None)
+        preparation = getattr(model, "preparation_", None)
+        beneath = getattr(model, "selector_", model)
         return cls(
             {
                 "sparsepath": written_by(),
-                "estimator": type(model).__name__,
+                "estimator": type(beneath).__name__,
                 "n_features": int(model.n_features_in_),
                 "names": None if names is None else [str(name) for name in names],
                 "layout": Layout.of_model(model).to_dict(),
+                "preparation": None if preparation is None else preparation.to_dict(),
                 "classes": None if classes is None else _labels(classes),
                 "size": len(model.selected_),
                 "models": [
@@ -103,6 +112,9 @@ class SavedModel:
         )
 
     def _outputs(self, X: Any) -> NDArray[np.float64]:
+        if hasattr(self, "preparation_"):
+            X = self.preparation_.some(X, self.selected_.tolist())
+            return self.models_[len(self.selected_)].predict(X).reshape(len(X), -1)
         X = X if hasattr(X, "tocsr") else np.asarray(X)
         if X.ndim != 2 or X.shape[1] != self.n_features_in_:
             raise InputError(

@@ -1,10 +1,10 @@
 """Selection from a table as it comes: categories, dates and missing values prepared within the fit.
 
-The selector beneath sees columns of numbers (``TablePreparation``); what it finds is told in columns
-of the table. Methods with groups take all columns that are made of one column of the table, or none.
-In others the columns compete singly, and a column of the table counts as chosen as soon as one of
-those made of it is. Either way the best set of each number of columns of the table, by the criterion
-of the search, makes the path.
+The selector beneath sees columns of numbers (``TablePreparation``); what it finds is told in
+columns of the table. Methods with groups take all columns that are made of one column of the table,
+or none. In others the columns compete singly, and a column of the table counts as chosen as soon as
+one of those made of it is. Either way the best set of each number of columns of the table, by the
+criterion of the search, makes the path.
 """
 
 from collections.abc import Iterable, Sequence
@@ -199,7 +199,7 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
     ) -> dict[str, Any]:
         """The parameters of the selector beneath: columns of the table as columns of numbers."""
         takes = inner.get_params(deep=False)
-        asked = {name: value for name, value in QUIET.items() if name in takes}
+        asked: dict[str, Any] = {name: value for name, value in QUIET.items() if name in takes}
         if self.callback is not None:
             asked["callback"] = self.callback
         n = len(prepared.features_)
@@ -240,6 +240,7 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
         Parameters
         ----------
         X : data frame with the columns of the fit, in any order, or array
+            Samples.
         """
         check_is_fitted(self)
         return self.preparation_.transform(X)
@@ -260,6 +261,7 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
         Parameters
         ----------
         X : data frame with the columns in use, or array
+            Samples.
         """
         return self._used().predict(self._needed(X))
 
@@ -270,6 +272,7 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
         Parameters
         ----------
         X : data frame with the columns in use, or array
+            Samples.
         """
         return self._used().decision_function(self._needed(X))
 
@@ -280,6 +283,7 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
         Parameters
         ----------
         X : data frame with the columns in use, or array
+            Samples.
         """
         return self._used().predict_proba(self._needed(X))
 
@@ -290,8 +294,11 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
         Parameters
         ----------
         X : data frame with the columns in use, or array
+            Samples.
         y : array
+            Their targets.
         sample_weight : array, optional
+            Their weights.
         """
         return float(self._used().score(self._needed(X), y, sample_weight))
 
@@ -301,6 +308,7 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
         Parameters
         ----------
         X : data frame or array
+            Samples.
         """
         check_is_fitted(self)
         if names_of(X) is None:

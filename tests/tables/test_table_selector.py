@@ -211,7 +211,7 @@ def test_what_is_refused_and_what_is_said():
     frame, y = table()
     with pytest.raises(InputError, match=r"missing values in columns 'age', 'colour' .*median"):
         TablePreparation().fit(frame)
-    with pytest.raises(InputError, match=r"'day' holds dates; dates='parts'"):
+    with pytest.raises(InputError, match=r"dates in column 'day': dates='parts'"):
         TablePreparation().fit(pd.DataFrame({"day": ["2024-01-01", "2024-01-02"]}))
     with pytest.raises(InputError, match="write them as 2024-12-31"):
         TablePreparation().fit(pd.DataFrame({"day": ["1.2.2024", "31.12.2024"]}))

@@ -27,6 +27,14 @@ app = typer.Typer(
 _DATA = "CSV, Parquet, svmlight, npy or npz file"
 _SIZE = "Model of this many features, instead of the one recommended."
 _ROWS = "Rows to use, such as split=train or split!=test."
+_MISSING = (
+    "Missing values: error (they are refused), median (or the commonest value), indicator (that, "
+    "and where they were), drop-rows, drop-columns."
+)
+_DATES = "Dates: error (they are refused), or parts: year, month, day, weekday, hour."
+_DELIMITER = "What separates the columns of a text file; found out if not given."
+_DECIMAL = "Decimal mark of a text file: . or , (found out if not given)."
+_ENCODING = "Encoding of a text file, such as latin-1 or utf-16; UTF-8 if not given."
 
 
 def _languages() -> str:
@@ -144,6 +152,11 @@ def select(
             "that counts 0, 1, 2, ...) as features.",
         ),
     ] = False,
+    missing: Annotated[str, typer.Option(metavar="HOW", help=_MISSING)] = "error",
+    dates: Annotated[str, typer.Option(metavar="HOW", help=_DATES)] = "error",
+    delimiter: Annotated[str | None, typer.Option(metavar="C", help=_DELIMITER)] = None,
+    decimal: Annotated[str | None, typer.Option(metavar="C", help=_DECIMAL)] = None,
+    encoding: Annotated[str | None, typer.Option(metavar="NAME", help=_ENCODING)] = None,
     out: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Write the path, its plots and the model to this folder."),
@@ -229,6 +242,8 @@ def select(
         given.get("weights"),
         given.get("groups"),
         keep_index or kept,
+        options.preparing(missing, dates),
+        options.writing(delimiter, decimal, encoding),
     )
     problem = job.read(source)
     judging = Asked(validation=folds, null=times, halves=halves)
@@ -307,6 +322,11 @@ def compare(
         str | None, typer.Option(metavar="A,B", help="Columns not to read as features.")
     ] = None,
     rows: Annotated[str | None, typer.Option(metavar="COL=VALUE", help=_ROWS)] = None,
+    missing: Annotated[str, typer.Option(metavar="HOW", help=_MISSING)] = "error",
+    dates: Annotated[str, typer.Option(metavar="HOW", help=_DATES)] = "error",
+    delimiter: Annotated[str | None, typer.Option(metavar="C", help=_DELIMITER)] = None,
+    decimal: Annotated[str | None, typer.Option(metavar="C", help=_DECIMAL)] = None,
+    encoding: Annotated[str | None, typer.Option(metavar="NAME", help=_ENCODING)] = None,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Write table and picture to this folder.")
     ] = None,
@@ -335,7 +355,17 @@ def compare(
     if out is not None:
         results.check_folder(out)
         results.refuse_inputs([data], (out / name for name in job.FILES))
-    problem = read(Source(data, target, dropped, wanted, weights, groups))
+    source = Source(
+        data,
+        target,
+        dropped,
+        wanted,
+        weights,
+        groups,
+        preparing=options.preparing(missing, dates),
+        writing=options.writing(delimiter, decimal, encoding),
+    )
+    problem = read(source)
     found = job.run(problem, job.Asked(names, asked, folds, limit), quiet or json)
     files = {} if out is None else job.write(found, out)
     if json:
@@ -368,6 +398,9 @@ def predict(
     ] = None,
     rows: Annotated[str | None, typer.Option(metavar="COL=VALUE", help=_ROWS)] = None,
     size: Annotated[str | None, typer.Option(metavar="K", help=_SIZE)] = None,
+    delimiter: Annotated[str | None, typer.Option(metavar="C", help=_DELIMITER)] = None,
+    decimal: Annotated[str | None, typer.Option(metavar="C", help=_DECIMAL)] = None,
+    encoding: Annotated[str | None, typer.Option(metavar="NAME", help=_ENCODING)] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
     quiet: Annotated[
         bool, typer.Option("--quiet", help="Print what was asked for, and no word more.")
@@ -386,7 +419,8 @@ def predict(
         beside = model.parent / "path.json"
         results.refuse_inputs([data, model, beside], [out])
     loaded = job.load_model(model, None if size is None else options.whole("--size", size))
-    found = job.predict(loaded, job.Asked(data, wanted, target))
+    writing = options.writing(delimiter, decimal, encoding)
+    found = job.predict(loaded, job.Asked(data, wanted, target, writing))
     job.write(found, out, json, quiet)
 
 

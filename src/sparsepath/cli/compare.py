@@ -12,12 +12,14 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from sparsepath.cli.preparing import asked_of
 from sparsepath.cli.progress import Watch
 from sparsepath.cli.say import say
 from sparsepath.cli.select import Problem, is_sparse
 from sparsepath.cli.show import WIDE, brief
 from sparsepath.cli.tasks import find_task
 from sparsepath.comparison import PATIENCE, Comparison, compare, costs
+from sparsepath.data.cells import RawTable
 from sparsepath.data.readers import write_table
 from sparsepath.files import replacing_together
 
@@ -68,6 +70,7 @@ def run(problem: Problem, asked: Asked, quiet: bool = True) -> Comparison:
             budget=asked.budget,
             callback=told,
             feature_names=table.names,
+            preparation=asked_of(problem.preparing) if isinstance(table.X, RawTable) else None,
             **extras,
         )
 

@@ -191,6 +191,27 @@ def _number(given: str) -> float:
         return math.nan
 
 
+def preparing(missing: str, dates: str) -> Any:
+    """What becomes of missing values and dates."""
+    from sparsepath.cli.preparing import DATES, MISSING, Preparing
+
+    return Preparing(one_of("--missing", missing, MISSING), one_of("--dates", dates, DATES))
+
+
+def writing(delimiter: str | None, decimal: str | None, encoding: str | None) -> dict[str, str]:
+    """How a text file is written, as far as that was said.
+
+    >>> writing("space", ",", None)
+    {'delimiter': ' ', 'decimal': ','}
+    """
+    said = {"delimiter": delimiter, "decimal": decimal, "encoding": encoding}
+    known = {name: value for name, value in said.items() if value is not None}
+    if known.get("decimal", ".") not in (".", ","):
+        raise InputError(f"--decimal {decimal} is not known; use . or ,")
+    named = {"tab": "\t", "space": " ", "\\t": "\t"}
+    return {name: named.get(value, value) for name, value in known.items()}
+
+
 def names(option: str, given: str) -> list[str]:
     """Column names between commas; a name with a comma in it stands in double quotes.
 

@@ -6,8 +6,8 @@ import io
 import json
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from sparsepath.cli.options import listed
 from sparsepath.cli.results import CHECKSUM, MODEL
 from sparsepath.cli.say import say
 from sparsepath.cli.select import is_sparse
+from sparsepath.data.cells import placed, raw_table
 from sparsepath.data.formats import read_columns
 from sparsepath.data.layout import NUMBERS, Layout, same_columns
 from sparsepath.data.names import NumberedNames
@@ -39,6 +40,7 @@ class Asked:
     path: Path
     rows: Rows | None = None
     target: str | None = None
+    writing: Mapping[str, str] = field(default_factory=dict)  # how a text file is written
 
 
 @dataclass(frozen=True)
@@ -84,9 +86,16 @@ def predict(model: Any, asked: Asked) -> Predicted:
     names = names if given is None else [str(name) for name in given]
     used = np.asarray(getattr(model, "selected_", np.arange(len(names))), dtype=np.intp)
     read = _sparse_blocks if is_sparse(asked.path) else _dense_blocks
+    preparation = getattr(model, "preparation_", None)
+    read = read if preparation is None else _raw_blocks
     y, blocks = read(asked, Layout.of_model(model), names, used)
+    if preparation is not None:
+        (raw,) = blocks
+        for note in preparation.unseen(raw, used.tolist()):
+            say(f"Note: {note}")
+        blocks = iter([raw])
     parts: list[dict[str, Array]] = []
-    with warnings.catch_warnings():
+    with placed(asked.path), warnings.catch_warnings():
         # The columns are put in the order of the names, but arrays do not carry names.
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
         parts.extend(_columns(model, X) for X in blocks)
@@ -139,12 +148,42 @@ def _sparse_blocks(
     return (table.y if asked.target is not None else None), iter([X])
 
 
+def _raw_blocks(
+    asked: Asked, layout: Layout, names: Sequence[str], used: NDArray[np.intp]
+) -> tuple[Array | None, Iterator[Any]]:
+    """The columns in use of a table, as they are."""
+    if is_sparse(asked.path):
+        raise InputError(f"{asked.path}: the model takes tables with text or missing values.")
+    y, chosen, n = _chosen(asked, layout, names, used)
+    with placed(asked.path):
+        raw = raw_table({str(names[i]): values for i, values in chosen.items()})
+    return y, iter([raw if chosen else np.zeros((n, len(names)))])
+
+
 def _dense_blocks(
     asked: Asked, layout: Layout, names: Sequence[str], used: NDArray[np.intp]
 ) -> tuple[Array | None, Iterator[Any]]:
     """The columns in use of a table, all else zero, some rows at a time."""
+    y, chosen, n = _chosen(asked, layout, names, used)
+    _refuse_unusable(asked.path, {str(names[i]): values for i, values in chosen.items()})
+    block = max(NUMBERS_AT_ONCE // len(names), 1)
+
+    def blocks() -> Iterator[Any]:
+        for first in range(0, n, block):
+            X = np.zeros((min(block, n - first), len(names)), order="F")
+            for i, values in chosen.items():
+                X[:, i] = values[first : first + block]
+            yield X
+
+    return y, blocks()
+
+
+def _chosen(
+    asked: Asked, layout: Layout, names: Sequence[str], used: NDArray[np.intp]
+) -> tuple[Array | None, dict[int, Array], int]:
+    """The target, the columns in use by their places, and the number of rows."""
     path = asked.path
-    columns, beside, file, _ = read_columns(path)
+    columns, beside, file, *_ = read_columns(path, **asked.writing)
     known = list(columns)
     every = beside | columns
     keep: Any = slice(None)
@@ -167,18 +206,7 @@ def _dense_blocks(
     if missing := [name for name in called if name not in columns]:
         _refuse_missing(path, missing, known)
     chosen = {i: columns[name][keep] for i, name in zip(used.tolist(), called, strict=True)}
-    _refuse_unusable(path, dict(zip(called, chosen.values(), strict=True)))
-    n = int(np.arange(n_rows)[keep].size)
-    block = max(NUMBERS_AT_ONCE // len(names), 1)
-
-    def blocks() -> Iterator[Any]:
-        for first in range(0, n, block):
-            X = np.zeros((min(block, n - first), len(names)), order="F")
-            for i, values in chosen.items():
-                X[:, i] = values[first : first + block]
-            yield X
-
-    return y, blocks()
+    return y, chosen, int(np.arange(n_rows)[keep].size)
 
 
 def _refuse_missing(path: Path, missing: Sequence[str], columns: Sequence[str]) -> None:

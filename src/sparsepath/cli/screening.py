@@ -1,12 +1,14 @@
 """A look at the columns before the search: what will look like a good feature and is none."""
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from sparsepath.arrays import Floats
 from sparsepath.cli.tasks import Task
+from sparsepath.data.cells import RawTable
 from sparsepath.data.formats import named_columns
 from sparsepath.data.readers import Table
 from sparsepath.errors import InputError
@@ -41,7 +43,10 @@ def look(table: Table, task: Task) -> list[str]:
     y = _numbers(table, task)
     if y is not None and task.name == "regression":
         _refuse_huge(table, y)
-    leaks, ids = _columns(table, y)
+    raw = isinstance(table.X, RawTable)
+    leaks, ids = _columns(_numeric(table) if raw else table, y)
+    if raw and task.name == "classification":
+        leaks += [name for name in _tell_all(table) if name not in leaks]
     if leaks:
         drop = ",".join(f'"{name}"' if "," in name else name for name in leaks)
         said.append(
@@ -60,6 +65,27 @@ def look(table: Table, task: Task) -> list[str]:
     if task.doubt:
         said.append(f"Note: {task.doubt}")
     return said
+
+
+def _numeric(table: Table) -> Table:
+    """The columns of numbers of a table of all kinds; their mean stands for what is missing."""
+    cells = [cell for cell in table.X.cells if cell.kind == "number"]
+    cells = [cell for cell in cells if cell.n_missing < len(cell.values)]
+    columns = [np.where(np.isnan(c.values), np.nanmean(c.values), c.values) for c in cells]
+    X = np.column_stack(columns) if columns else np.zeros((len(table.X), 0))
+    return replace(table, X=X, names=[cell.name for cell in cells])
+
+
+def _tell_all(table: Table) -> list[str]:
+    """Columns of text that are the class by another name."""
+    labels = [str(label) for label in np.asarray(table.y).tolist()]
+    found = []
+    for cell in table.X.cells:
+        if cell.kind in ("text", "ordered") and not cell.n_missing and len(labels) >= SURE:
+            pairs = set(zip(cell.texts(), labels, strict=True))
+            if len(pairs) == len({text for text, _ in pairs}) == len(set(labels)):
+                found.append(cell.name)
+    return found
 
 
 def _is(names: list[str]) -> str:

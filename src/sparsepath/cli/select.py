@@ -1,7 +1,7 @@
 """The job of ``sparsepath select``: read, decide, search, settle on a size."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -10,10 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.cli import figures, screening
+from sparsepath.cli.preparing import Preparing, beneath, ready, wrapped
 from sparsepath.cli.progress import Watch
 from sparsepath.cli.say import say
 from sparsepath.cli.settling import Asked, Data, caught, check_null, is_nothing, rewrite, settle
 from sparsepath.cli.tasks import Task, find_task
+from sparsepath.data.cells import RawTable
 from sparsepath.data.door import column_indices
 from sparsepath.data.formats import memory, read_columns
 from sparsepath.data.picking import Rows
@@ -39,6 +41,8 @@ class Source:
     weights: str | None = None
     groups: str | None = None
     keep_index: bool | list[str] = False  # or the columns to keep, whatever they are
+    preparing: Preparing = field(default_factory=Preparing)
+    writing: Mapping[str, str] = field(default_factory=dict)  # how a text file is written
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,8 @@ class Problem:
     table: Table
     weights: NDArray[Any] | None = None
     groups: NDArray[Any] | None = None
+    preparing: Preparing = field(default_factory=Preparing)
+    said: Sequence[str] = ()  # of what was left out
 
     @property
     def y(self) -> NDArray[Any]:
@@ -105,7 +111,7 @@ def read(source: Source) -> Problem:
             f"{source.path}: svmlight files have no columns for --weights or --groups."
         )
     if source.target is None and not sparse:
-        columns = read_columns(source.path)
+        columns = read_columns(source.path, **source.writing)
         known = [*columns.beside, *columns.features]
         some = ", ".join(known if len(known) <= 12 else [*known[:6], "...", *known[-5:]])
         raise InputError(
@@ -122,7 +128,12 @@ def read(source: Source) -> Problem:
         rows=source.rows,
         beside=beside,
         keep_index=source.keep_index,
+        mixed=not sparse,
+        delimiter=source.writing.get("delimiter"),
+        decimal=source.writing.get("decimal"),
+        encoding=source.writing.get("encoding"),
     )
+    table, said = ready(table, source.preparing)
     extra = list(table.beside.values())
     if table.target in table.beside:
         raise InputError(
@@ -132,6 +143,8 @@ def read(source: Source) -> Problem:
         _without_empty(table) if sparse else table,
         extra[0] if source.weights is not None else None,
         extra[-1] if source.groups is not None else None,
+        source.preparing,
+        said,
     )
     if problem.weights is not None and problem.weights.dtype.kind not in "biuf":
         raise InputError(f"{source.path}: --weights {source.weights} is text; it must be numbers.")
@@ -221,18 +234,22 @@ def search(
     model = entry.make(
         task.name, **parameters, choose="min", validation=None
     )  # the choice and the validation come after the search
+    if isinstance(table.X, RawTable):
+        model = wrapped(model, problem.preparing)
     extras = {"sample_weight": problem.weights, "groups": problem.groups}
     extras = {name: value for name, value in extras.items() if value is not None}
     alphas = options.get("alpha")
     searches = len(alphas) if isinstance(alphas, list) else 1
-    said = screening.look(table, task)
+    said = [*problem.said, *screening.look(table, task)]
     for line in said:  # whoever is quiet wants to know it all the more
         say(line)
     if not quiet and not {"r", "t"} <= options.keys():  # one fit is quick
         _say_cost(table, entry, steps * searches, judging.repeats(model, table.X.shape[0]))
     total: int | None = steps
     if entry.unit != "features":
-        total = _calls(model, problem) if entry.calls is None else entry.calls(options, steps)
+        total = (
+            _calls(beneath(model), problem) if entry.calls is None else entry.calls(options, steps)
+        )
     silent = quiet or total == 0
     with Watch(total, searches, unit=entry.unit, backward=backward, quiet=silent) as watch:
         if watch.shown:
@@ -357,11 +374,11 @@ def _complete(options: dict[str, Any], table: Table, problem: Problem, entry: Me
 def _say_cost(table: Table, entry: Method, steps: int, repeats: float) -> None:
     """Tell what a search of a big input will cost, before it starts, and all its repetitions."""
     rows, columns = table.X.shape
-    numbers = int(table.X.size)  # of a sparse matrix: the entries
+    numbers = int(getattr(table.X, "size", rows * columns))  # of a sparse matrix: the entries
     work = numbers * steps if entry.work is None else entry.work(rows, columns, steps)
     if work * repeats < BIG:
         return
-    gigabytes = numbers * table.X.dtype.itemsize / 1e9
+    gigabytes = numbers * getattr(table.X, "dtype", np.dtype(np.float64)).itemsize / 1e9
     size = f" ({gigabytes:.2g} GB)" if gigabytes >= 0.1 else ""
     means = ["a smaller --max-features shortens it"] * ("max-features" in entry.options)
     means += ["Ctrl-C keeps the path so far"]

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from sparsepath.cli.preparing import beneath
 from sparsepath.cli.progress import Watch
 from sparsepath.errors import InputError
 from sparsepath.judging import Null, Stability, permutation_null, stability
@@ -140,7 +141,7 @@ def is_nothing(found: Null | None) -> bool:
 def _validate(model: Any, data: Data, asked: Asked, quiet: bool) -> tuple[list[str], bool]:
     """Give the model honest errors and the size chosen by them; whether Ctrl-C came."""
     rule, notes = asked.rule, list[str]()
-    if "choose" not in model.get_params(deep=False) and rule is None:
+    if "choose" not in beneath(model).get_params(deep=False) and rule is None:
         rule = len(model.selected_)  # the method has settled on it
     elif isinstance(rule, int):
         rule, notes = _settle(model.path_, rule)
@@ -194,7 +195,7 @@ def _usual_rule(model: Any) -> Rule:
     A method that has no rule to choose a size by has settled on one itself, by what it minimises.
     """
     path: SelectionPath = model.path_
-    if "choose" not in model.get_params(deep=False):
+    if "choose" not in beneath(model).get_params(deep=False):
         return "own"
     if path.is_validated:
         return "one_se"

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from sparsepath.choosing import ranges
 from sparsepath.cli.figures import said as figures_said
+from sparsepath.cli.preparing import beneath
 from sparsepath.cli.select import Outcome, gain
 from sparsepath.data.layout import NUMBERS
 from sparsepath.judging import Honest, Null
@@ -64,7 +65,7 @@ class Row(NamedTuple):
 
 def heading(outcome: Outcome) -> list[str]:
     """What was searched, how, and what the error means."""
-    path, model, table = outcome.path, outcome.model, outcome.table
+    path, model, table = outcome.path, beneath(outcome.model), outcome.table
     m, n = table.X.shape
     task = outcome.task
     columns = 0 if table.layout is None or table.layout.kind != NUMBERS else table.layout.columns

@@ -1,11 +1,13 @@
 """The columns of a data frame of any make, or of an array, as ``Cells``."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 from zlib import crc32
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sparsepath.arrays import Floats
 from sparsepath.data.features import Cells, typed
@@ -53,6 +55,42 @@ class RawTable:
         return np.nan_to_num(made, nan=np.finfo(np.float64).min)
 
 
+def raw_table(
+    columns: Mapping[str, NDArray[Any]], orders: Mapping[str, tuple[str, ...]] | None = None
+) -> RawTable:
+    """A table of arrays: numbers, booleans, dates, or objects that are text or None."""
+    return RawTable(
+        typed(_of_values(name, values, (orders or {}).get(name, ())))
+        for name, values in columns.items()
+    )
+
+
+@contextmanager
+def placed(path: object) -> Iterator[None]:
+    """Say in which file the column is of which an error tells."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from error
+
+
+def _of_values(name: str, values: NDArray[Any], order: tuple[str, ...]) -> Cells:
+    kind = values.dtype.kind
+    if kind == "b":
+        return Cells(name, "flag", values.astype(np.float64))
+    if kind in "iuf":
+        return Cells(name, "number", values.astype(np.float64))
+    if kind == "M":
+        return Cells(name, "date", values.astype("datetime64[us]"))
+    if kind not in "OUS":
+        raise InputError(f"column {name!r} holds {values.dtype}; leave it out.")
+    found = [_text(name, value) for value in values.tolist()]
+    if found and all(value is None or isinstance(value, bool) for value in found):
+        return Cells(name, "flag", _numbers(found))
+    texts = np.array([*(None if v is None else str(v) for v in found), None], object)[:-1]
+    return Cells(name, "ordered" if order else "text", texts, order)
+
+
 def table_of(X: Any) -> RawTable:
     """A table of any make with its columns typed; see ``typed``."""
     return X if isinstance(X, RawTable) else RawTable(map(typed, cells_of(X)))
@@ -80,7 +118,7 @@ def _frame(X: Any) -> Any:
 
 def cells_of(X: Any, names: Sequence[Any] | None = None, of: int | None = None) -> list[Cells]:
     """The columns of a table, all or those that are named (of arrays: places, of so many)."""
-    frame = X if isinstance(X, RawTable) else _frame(X)
+    frame: Any = X if isinstance(X, RawTable) else _frame(X)
     if frame is None:
         return _of_array(X, names, of)
     wanted = list(frame.columns) if names is None else list(names)
@@ -142,11 +180,9 @@ def _order(name: str, series: Any, kind: Any, native: Any) -> tuple[str, ...]:
     if isinstance(kind, nw.Enum):
         return tuple(map(str, kind.categories))
     of = getattr(getattr(native, "schema", None), "field", None)
-    if kind == nw.Categorical and callable(of):
-        if getattr(of(name).type, "ordered", False):
-            return tuple(
-                map(str, native.column(name).unify_dictionaries().chunk(0).dictionary.to_pylist())
-            )
+    if kind == nw.Categorical and callable(of) and getattr(of(name).type, "ordered", False):
+        values = native.column(name).unify_dictionaries().chunk(0).dictionary.to_pylist()
+        return tuple(map(str, values))
     return ()
 
 

@@ -38,14 +38,18 @@ STYLES = {  # how numbers are written, the plainest first; what to take out, and
     "plain": (r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", "", "."),
     "comma": (r"[-+]?(\d{1,3}(,\d{3})+|\d+)(\.\d+)?", ",", "."),
     "decimal": (r"[-+]?(\d{1,3}(\.\d{3})+|\d+)(,\d+)?", ".", ","),
-    "space": (r"[-+]?(\d{1,3}([ '’\u00a0\u202f]\d{3})+|\d+)([.,]\d+)?", " '’\u00a0\u202f", ","),
+    "space": (
+        r"[-+]?(\d{1,3}([ '\u2019\u00a0\u202f]\d{3})+|\d+)([.,]\d+)?",
+        " '\u2019\u00a0\u202f",
+        ",",
+    ),
 }
 QUANTITY = re.compile(
-    r"([$€£¥])?\s*([-+]?[\d.,'’\s]*\d(?:e[-+]?\d+)?)\s*(%|[$€£¥]|[°µ]?[a-z][a-z²³/]{0,7})?", re.I
+    r"([$€£¥])?\s*([-+]?[\d.,'\u2019\s]*\d(?:e[-+]?\d+)?)\s*(%|[$€£¥]|[°µ]?[a-z][a-z²³/]{0,7})?",
+    re.I,
 )
-UNITS = frozenset(
-    "% $ € £ ¥ kg g mg t lb oz km m cm mm mi ft in l ml cl s ms min h d kw kwh w v a °c °f".split()
-)
+_UNITS = "% $ € £ ¥ kg g mg t lb oz km m cm mm mi ft in l ml cl s ms min h d kw kwh w v a °c °f"
+UNITS = frozenset(_UNITS.split(" "))
 ISO = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d+)?)?)?")
 LIKE_DATE = re.compile(r"\d{1,4}([-./])\d{1,2}\1\d{1,4}([ T]\d.*)?")
 
@@ -101,7 +105,7 @@ class Feature:
         """Its columns of numbers, rows x columns."""
         gone, values = self._values(cells)
         if gone.any() and self.missing == "error":
-            raise InputError(missing_said({self.name: int(gone.sum())}, len(gone)))
+            raise InputError(f"{missing_said({self.name: int(gone.sum())}, len(gone))}.")
         if self.kind == "category":
             wanted = np.array([*self.fill, None], dtype=object)[:1]
             filled = np.where(gone, wanted, values) if self.missing == "median" else values
@@ -126,7 +130,7 @@ class Feature:
             texts = cells.texts()
             if unknown := [text for text in texts if text is not None and text not in place]:
                 raise InputError(
-                    f"column {self.name!r} has the value {unknown[0]!r}, which is not in its order: "
+                    f"column {self.name!r} has the value {unknown[0]!r}, which its order lacks: "
                     f"{quoted(self.values, 12)}."
                 )
             codes = np.array([math.nan if text is None else place[text] for text in texts])
@@ -228,10 +232,7 @@ def learn(cells: Cells, *, missing: str, dates: str, max_categories: int) -> Fea
     values: tuple[str, ...] = cells.order
     if cells.kind == "date":
         if dates == "error":
-            raise InputError(
-                f"column {cells.name!r} holds dates; dates='parts' (--dates parts) makes year, "
-                "month, day and weekday of them; or leave the column out."
-            )
+            raise InputError(f"{dates_said([cells.name])}.")
         values = PARTS if _has_hours(cells) else PARTS[:-1]
     elif cells.kind == "text":
         counts = Counter(text for text in cells.values.tolist() if text is not None)
@@ -343,8 +344,8 @@ def _quantity(
     ):
         row = list(texts).index(odd[0]) + 1
         raise InputError(
-            f"column {name!r} is numbers but for {odd[0][:40]!r} in row {row}; mend it, or leave it "
-            "empty for a missing value."
+            f"column {name!r} is numbers but for {odd[0][:40]!r} in row {row}; mend it, or leave "
+            "it empty for a missing value."
         )
     return None
 
@@ -371,5 +372,15 @@ def missing_said(counts: Mapping[str, int], rows: int) -> str:
         f"missing values in column{'' if one else 's'} {quoted(counts, 5)} ({counts[most]} of "
         f"{rows} rows{'' if one else f' in {most!r}'}): missing='median' (--missing median) puts "
         "the median or the commonest value in their place, 'indicator' also notes where they were; "
-        "or leave out the rows (--missing drop-rows) or the columns (--missing drop-columns)."
+        "or leave out the rows (--missing drop-rows) or the columns (--missing drop-columns)"
+    )
+
+
+def dates_said(names: Sequence[str]) -> str:
+    """What to do about dates."""
+    one = len(names) == 1
+    return (
+        f"dates in column{'' if one else 's'} {quoted(names, 5)}: dates='parts' (--dates parts) "
+        f"makes year, month, day and weekday of them; or leave {'it' if one else 'them'} out "
+        "(--drop)"
     )

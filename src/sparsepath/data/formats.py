@@ -4,6 +4,7 @@ import csv
 import errno
 import io
 import os
+import re
 import struct
 import tokenize
 import zipfile
@@ -52,17 +53,22 @@ class Columns(NamedTuple):
     """A dense file as it is, unchecked: its columns, and the arrays beside them in an npz file.
 
     ``layout`` says what the columns are known by, ``unnamed`` which of them is an index that was
-    written without a name.
+    written without a name, ``orders`` has the values of ordered categories.
     """
 
     features: dict[str, Array]
     beside: dict[str, Array]
     layout: Layout
     unnamed: str | None = None
+    orders: Mapping[str, tuple[str, ...]] = {}
 
 
 def read_columns(
-    path: str | os.PathLike[str], *, delimiter: str | None = None, decimal: str = "."
+    path: str | os.PathLike[str],
+    *,
+    delimiter: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
 ) -> Columns:
     """Read a CSV, Parquet, npy or npz file as named columns, with all that may be wrong in them.
 
@@ -72,7 +78,7 @@ def read_columns(
     kind = file_format(path)
     with reading(path, kind):
         if kind == "CSV":
-            columns = _read_csv(path, delimiter, decimal)
+            columns = _read_csv(path, delimiter, decimal, encoding)
         elif kind == "Parquet":
             columns = _read_parquet(path)
         elif kind == "NumPy":
@@ -165,18 +171,26 @@ def memory() -> int:
     return min(known)
 
 
-def _read_csv(path: Path, delimiter: str | None, decimal: str) -> Columns:
+def _read_csv(
+    path: Path, delimiter: str | None, decimal: str | None, encoding: str | None
+) -> Columns:
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
 
-    with (
-        pa.input_stream(str(path), compression="detect") as stream,
-        io.TextIOWrapper(stream, encoding="utf-8-sig", errors="replace") as lines,
-    ):
-        first = next((line for line in lines if line.strip("\r\n")), "")
-    if not first:
+    with pa.input_stream(str(path), compression="detect") as stream:
+        head = stream.read(1 << 20)
+    if encoding is None:
+        encoding = "utf-16" if head[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8"
+    try:
+        shown = head.decode("utf-8-sig" if encoding == "utf-8" else encoding, errors="replace")
+    except LookupError:
+        raise InputError(f"{path}: there is no encoding {encoding!r}; try latin-1.") from None
+    lines = [line for line in io.StringIO(shown, newline=None) if line.strip("\r\n")]
+    if not lines:
         raise FileError(f"cannot read {path}: the file is empty.")
+    first = lines[0]
     delimiter = delimiter or _guess_delimiter(first)
+    decimal = decimal or _guess_decimal(lines[1:100], delimiter)
     if len(delimiter) != 1:
         raise InputError(f"{path}: delimiter must be one character, got {delimiter!r}.")
     fields = next(csv.reader([first], delimiter=delimiter))
@@ -187,6 +201,7 @@ def _read_csv(path: Path, delimiter: str | None, decimal: str) -> Columns:
             autogenerate_column_names=not has_names,
             # A block must hold a whole row, and numbers are longer than names.
             block_size=min(max(1 << 20, 32 * len(first)), (1 << 31) - 1),
+            encoding=encoding,
         ),
         arrow_csv.ParseOptions(delimiter=delimiter),
         arrow_csv.ConvertOptions(
@@ -203,13 +218,27 @@ def _read_csv(path: Path, delimiter: str | None, decimal: str) -> Columns:
 
 
 def _guess_delimiter(line: str) -> str:
-    """The commonest of comma, semicolon and tab outside quotes.
+    """The commonest of comma, semicolon, tab and bar outside quotes.
 
     >>> _guess_delimiter('"height, cm";weight;age')
     ';'
     """
     unquoted = "".join(line.split('"')[::2])
-    return max(",;\t", key=unquoted.count)
+    return max(",;\t|", key=unquoted.count)
+
+
+def _guess_decimal(lines: Sequence[str], delimiter: str) -> str:
+    """A comma if numbers are written with one, and the columns are not parted by it.
+
+    >>> _guess_decimal(["1,5;2,0"], ";"), _guess_decimal(["1.5;2"], ";"), _guess_decimal(["1"], ",")
+    (',', '.', '.')
+    """
+    if delimiter == ",":
+        return "."
+    fields = [field.strip() for line in lines for field in line.split(delimiter)]
+    with_comma = any(re.fullmatch(r"[-+]?\d+,\d+", field) for field in fields)
+    with_point = any(re.fullmatch(r"[-+]?\d*\.\d+", field) for field in fields)
+    return "," if with_comma and not with_point else "."
 
 
 def _is_data(fields: Sequence[str], decimal: str) -> bool:
@@ -233,9 +262,15 @@ def _read_parquet(path: Path) -> Columns:
     import pyarrow.parquet
 
     with pyarrow.parquet.ParquetFile(path) as file:
-        columns = _from_arrow(path, file.read())
+        table = file.read()
+    columns = _from_arrow(path, table)
+    orders = {
+        field.name: tuple(map(str, column.unify_dictionaries().chunk(0).dictionary.to_pylist()))
+        for field, column in zip(table.schema, table.columns, strict=True)
+        if getattr(field.type, "ordered", False) and column.num_chunks
+    }
     index = next((name for name in _UNNAMED if name in columns), None)
-    return Columns(columns, {}, Layout(NAMES, len(columns)), index)
+    return Columns(columns, {}, Layout(NAMES, len(columns)), index, orders)
 
 
 def _from_arrow(path: Path, table: Any) -> dict[str, Array]:

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sparsepath.data.cells import placed, raw_table
 from sparsepath.data.formats import (
     Array,
     file_format,
@@ -93,8 +94,10 @@ def read_table(
     beside: Sequence[Key] = (),
     keep_index: bool | Sequence[str] = True,
     delimiter: str | None = None,
-    decimal: str = ".",
+    decimal: str | None = None,
+    encoding: str | None = None,
     n_features: int | None = None,
+    mixed: bool = False,
 ) -> Table:
     """Read a file as features and target; its ending tells the format.
 
@@ -119,11 +122,16 @@ def read_table(
         pandas and R write it, and one that counts 0, 1, 2, ... or 1, 2, 3, ... in ten rows or more;
         or the names of such columns to keep. ``Table.index`` has those that were left out.
     delimiter : str or None
-        What separates the columns of a CSV file; None finds out which of , ; and tab.
-    decimal : str
-        The decimal mark of a CSV file.
+        What separates the columns of a CSV file; None finds out which of , ; | and tab.
+    decimal : str or None
+        The decimal mark of a CSV file; None finds out.
+    encoding : str or None
+        Of a CSV file; None: UTF-8, or UTF-16 if it begins so.
     n_features : int or None
         The number of features of an svmlight file whose last columns are empty, as in a test set.
+    mixed : bool
+        Whether text, dates and missing values are welcome: ``X`` is then a ``RawTable`` where there
+        are any.
 
     Returns
     -------
@@ -146,7 +154,9 @@ def read_table(
     path = Path(path)
     if file_format(path) == "svmlight":
         return _sparse_table(path, target, drop, rows, beside, n_features)
-    features, arrays, layout, unnamed = read_columns(path, delimiter=delimiter, decimal=decimal)
+    features, arrays, layout, unnamed, orders = read_columns(
+        path, delimiter=delimiter, decimal=decimal, encoding=encoding
+    )
     names = list(features)
     every = arrays | features
     n_rows = len(features[names[0]]) if names else 0
@@ -187,12 +197,25 @@ def read_table(
         left_out.update(index)
     used = {name: values[keep] for name, values in features.items() if name not in left_out}
     row_numbers = np.arange(1, n_rows + 1)[keep]
-    _check_features(path, used, row_numbers, decimal)
+    raw = None
+    if mixed and used and not _all_numbers(used):
+        with placed(path):
+            raw = raw_table(used, orders)
+    else:
+        _check_features(path, used, row_numbers, decimal or ".")
     beside_features = {
         name: checked_target(path, name, values[keep]) for name, values in extra.items()
     }
-    X = stack_columns(used)
+    X = stack_columns(used) if raw is None else raw
     return Table(X, y, list(used), target_name, str(path), beside_features, index, layout)
+
+
+def _all_numbers(columns: Mapping[str, Array]) -> bool:
+    """Whether all columns are numbers or booleans, none missing."""
+    return all(
+        values.dtype.kind in "biu" or (values.dtype.kind == "f" and not np.isnan(values).any())
+        for values in columns.values()
+    )
 
 
 def _counts_rows(values: Array) -> bool:

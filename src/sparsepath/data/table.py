@@ -10,7 +10,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from sparsepath.arrays import Floats
 from sparsepath.data.cells import cells_of, names_of, table_of
-from sparsepath.data.features import DATES, MISSING, Cells, Feature, learn, missing_said, quoted
+from sparsepath.data.features import (
+    DATES,
+    MISSING,
+    Cells,
+    Feature,
+    dates_said,
+    learn,
+    missing_said,
+    quoted,
+)
 from sparsepath.errors import InputError
 
 
@@ -74,7 +83,9 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : data frame (pandas, polars, pyarrow) or array
-        y : ignored
+            The table.
+        y : object
+            Ignored.
         """
         for name, allowed in (("missing", MISSING), ("dates", DATES)):
             if getattr(self, name) not in allowed:
@@ -83,8 +94,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):
                 )
         asked = self.get_params(deep=False)
         cells = table_of(X).cells
-        if self.missing == "error":
-            refuse_missing(cells)
+        _refuse(cells, missing=self.missing == "error", dates=self.dates == "error")
         self.features_ = tuple(learn(column, **asked) for column in cells)
         told = (
             _note(feature, column) for feature, column in zip(self.features_, cells, strict=True)
@@ -111,6 +121,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : data frame with these columns, in any order, or array
+            The table.
         """
         check_is_fitted(self)
         return self.some(X, range(len(self.features_)))
@@ -171,11 +182,14 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         return made
 
 
-def refuse_missing(cells: Sequence[Cells]) -> None:
-    """One sentence on all missing values, if there are any."""
-    counts = {column.name: count for column in cells if (count := column.n_missing)}
-    if counts:
-        raise InputError(missing_said(counts, len(cells[0].values)))
+def _refuse(cells: Sequence[Cells], *, missing: bool, dates: bool) -> None:
+    """One error on all missing values and dates, if they are not wanted and there are any."""
+    counts = {column.name: count for column in cells if missing and (count := column.n_missing)}
+    said = [missing_said(counts, len(cells[0].values))] if counts else []
+    if days := [column.name for column in cells if dates and column.kind == "date"]:
+        said.append(dates_said(days))
+    if said:
+        raise InputError("; and ".join(said) + ".")
 
 
 def _note(feature: Feature, column: Cells) -> str:

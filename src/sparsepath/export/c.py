@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from sparsepath.export.preparing import Term
 from sparsepath.export.subject import Subject, number, one_line
 from sparsepath.running import Gaussian, Tanh
 
@@ -13,18 +14,12 @@ def c(subject: Subject) -> str:
     """C99: a struct of the inputs, ``sparsepath_scores``, and ``_predict`` or ``_label``."""
     formula = subject.formula
     d, outputs = len(subject.inputs), formula.n_outputs
-    fields = [f"x_{name}" for name in subject.identifiers()]  # no keyword of C begins so
-    struct = (
-        "\n".join(
-            f"    double {field}; /* {one_line(name)} */"
-            for field, name in zip(fields, subject.inputs, strict=True)
-        )
-        or "    double unused; /* the model uses no feature */"
-    )
+    fields, values = _fields(subject)
+    struct = "\n".join(fields) or "    double unused; /* the model uses no feature */"
     arrays, body = [_array("INTERCEPT", formula.intercept)], []
     if d:
         body.append(f"    double x[{d}];")
-        body += [f"    x[{i}] = row->{field};" for i, field in enumerate(fields)]
+        body += [f"    x[{i}] = {value};" for i, value in enumerate(values)]
     else:
         body.append("    (void)row;")
     if subject.scaled:
@@ -52,6 +47,7 @@ def c(subject: Subject) -> str:
             f"/* {one_line(subject.about)}.",
             "   C99; compile with -lm. Nothing is allocated, nothing is kept between calls. */",
             "#include <math.h>",
+            *(["#include <string.h>"] if any("strcmp" in value for value in values) else []),
             "",
             f"#define SPARSEPATH_OUTPUTS {outputs}",
             "",
@@ -71,6 +67,55 @@ def c(subject: Subject) -> str:
             "",
         ]
     )
+
+
+def _fields(subject: Subject) -> tuple[list[str], list[str]]:
+    """The fields of a row, and the inputs of the formula in terms of them."""
+    if subject.terms is None:
+        made = [f"x_{name}" for name in subject.identifiers()]  # no keyword of C begins so
+        fields = [
+            f"    double {field}; /* {one_line(name)} */"
+            for field, name in zip(made, subject.inputs, strict=True)
+        ]
+        return fields, [f"row->{field}" for field in made]
+    wanted: dict[str, tuple[str, str]] = {}  # by name: the type, and what is said of it
+    for term in subject.terms:
+        texts = any(t.kind in ("equals", "place") for t in subject.terms if t.name == term.name)
+        name = f"{term.name} {term.value}" if term.kind == "part" else term.name
+        if term.kind == "missing" and not texts:
+            name = next((n for n in wanted if n == name or n.startswith(f"{name} ")), name)
+        said = "NULL if missing" if texts else "NAN if missing"
+        wanted[name] = ("const char *" if texts else "double ", said)
+    called = {n: f"x_{i}" for n, i in zip(wanted, subject.identifiers([*wanted]), strict=True)}
+    fields = [
+        f"    {kind}{called[name]}; /* {one_line(name)}; {said} */"
+        for name, (kind, said) in wanted.items()
+    ]
+    return fields, [_term(term, called, wanted) for term in subject.terms]
+
+
+def _term(term: Term, called: dict[str, str], wanted: dict[str, tuple[str, str]]) -> str:
+    """A column of numbers; NAN if a value is missing and must not be."""
+    name = f"{term.name} {term.value}" if term.kind == "part" else term.name
+    name = next((n for n in (name, term.name) if n in called), "") or next(
+        n for n in called if n.startswith(f"{term.name} ")
+    )
+    here, is_text = f"row->{called[name]}", "char" in wanted[name][0]
+    gone = f"{here} == NULL" if is_text else f"isnan({here})"
+    if term.kind == "missing":
+        return f"{gone} ? 1.0 : 0.0"
+    fill = "NAN" if term.fill is None else term.fill
+    if term.kind == "equals":
+        instead = "NAN" if not term.may_lack else "1.0" if term.fill == term.value else "0.0"
+        return f"{gone} ? {instead} : (strcmp({here}, {_text(term.value)}) == 0 ? 1.0 : 0.0)"
+    fill = fill if isinstance(fill, str) else number(fill)
+    if term.kind == "place":
+        places = "".join(
+            f"strcmp({here}, {_text(value)}) == 0 ? {number(i)} : "
+            for i, value in enumerate(term.values)
+        )
+        return f"{gone} ? {fill} : {places}NAN"
+    return f"{gone} ? {fill} : {here}"
 
 
 def _answer(subject: Subject) -> list[str]:

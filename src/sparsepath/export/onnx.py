@@ -1,7 +1,8 @@
 """Models as ONNX graphs, by onnx's own helpers, and as converters for skl2onnx.
 
 The graph takes ``X`` with all the columns that the fit had, as scikit-learn's converters do, in
-double or single precision. Outputs: ``variable``, samples x targets, of a regressor; ``label`` and
+double or single precision: numbers only, so that of a table with text or dates it takes what
+``prepare`` made of it. Outputs: ``variable``, samples x targets, of a regressor; ``label`` and
 ``scores`` of a classifier.
 """
 

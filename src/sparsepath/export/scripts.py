@@ -12,18 +12,17 @@ from sparsepath.running import Gaussian, Tanh
 
 _PYTHON = '''"""{about}.
 
-``predict(row)`` takes a mapping of column names to numbers and gives {gives}.
+``predict(row)`` takes a mapping of column names to values and gives {gives}.
 """
 
-import math
+{imports}
 
 {arrays}
-
+{preparing}
 
 def scores(row):
     """The output{s} of the formula."""
-    x = [float(row[name]) for name in INPUTS]
-    if not all(map(math.isfinite, x)):
+{taking}    if not all(map(math.isfinite, x)):
         raise ValueError("a value is missing or not finite")
 {scaling}    out = [b + sum(w * v for w, v in zip(line, x)) for b, line in zip(INTERCEPT, SLOPES)]
 {units}{bounds}    return out
@@ -36,13 +35,12 @@ def predict(row):
 '''
 
 _JAVASCRIPT = """// {about}.
-// predict(row) takes an object of column names and numbers and gives {gives}.
+// predict(row) takes an object of column names and values and gives {gives}.
 const predict = (() => {{
 {arrays}
-
+{preparing}
   function scores(row) {{
-    const x = INPUTS.map((name) => (typeof row[name] === "boolean" ? +row[name] : row[name]));
-    x.forEach((v, i) => {{
+{taking}    x.forEach((v, i) => {{
       if (!Number.isFinite(v)) throw new TypeError(INPUTS[i] + " is not a finite number");
     }});
 {scaling}    let out = INTERCEPT.map((b, t) => SLOPES[t].reduce((sum, w, i) => sum + w * x[i], b));
@@ -55,13 +53,69 @@ const predict = (() => {{
   }}
   predict.scores = scores;
   predict.inputs = INPUTS;
+  predict.kinds = KINDS;
   return predict;
 }})();
 if (typeof module !== "undefined") module.exports = predict;
 """
 
+_PREPARING_PYTHON = '''
+
+def _made(row, of):
+    """A column of numbers, made of one of the table."""
+    kind, name = of["kind"], of["column"]
+    value = row.get(name)
+    gone = value is None or value != value or value == ""
+    if kind == "missing":
+        return float(gone)
+    if gone and not of["may_lack"]:
+        raise ValueError(f"{name} is missing")
+    if kind == "equals":
+        return float((of["fill"] if gone else _text(value)) == of["value"])
+    if gone:
+        return of["fill"]
+    if kind == "place":
+        return float(of["values"].index(str(value)))
+    if kind != "part":
+        return float(value)
+    moment = value if hasattr(value, "year") else datetime.datetime.fromisoformat(str(value))
+    if of["value"] == "weekday":
+        return float(moment.isoweekday())
+    return float(getattr(moment, of["value"], 0))
+
+
+def _text(value):
+    whole = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return f"{value:.17g}" if whole else str(value)
+
+'''
+
+_PREPARING_JAVASCRIPT = """
+  function made(row, of) {
+    const value = row[of.column];
+    const gone = value === undefined || value === null || value === "" || Number.isNaN(value);
+    if (of.kind === "missing") return gone ? 1 : 0;
+    if (gone && !of.may_lack) throw new TypeError(of.column + " is missing");
+    if (of.kind === "equals") return (gone ? of.fill : String(value)) === of.value ? 1 : 0;
+    if (gone) return of.fill;
+    if (of.kind === "place") {
+      const place = of.values.indexOf(String(value));
+      if (place < 0) throw new TypeError(of.column + " has an unknown value");
+      return place;
+    }
+    if (of.kind !== "part") return Number(value);
+    const [, year, month, day, hour] =
+      /^(\\d+)-(\\d+)-(\\d+)(?:[T ](\\d+))?/.exec(value).map(Number);
+    const weekday = (new Date(Date.UTC(year, month - 1, day)).getUTCDay() + 6) % 7 + 1;
+    return { year, month, day, weekday, hour: hour || 0 }[of.value];
+  }
+"""
+
 _PARTS: dict[str, dict[str, str]] = {
     "python": {
+        "taking": "    x = [float(row[name]) for name in INPUTS]\n",
+        "making": "    x = [_made(row, of) for of in MADE_OF]\n",
+        "preparing": _PREPARING_PYTHON,
         "scaling": "    x = [(v - c) / s for v, c, s in zip(x, CENTRE, SCALE)]\n",
         "tanh": (
             "    h = [math.tanh(b + sum(w * v for w, v in zip(line, x)))\n"
@@ -82,6 +136,12 @@ _PARTS: dict[str, dict[str, str]] = {
         "more": "return CLASSES[out.index(max(out))]",
     },
     "javascript": {
+        "taking": (
+            "    const x = INPUTS.map((name) =>\n"
+            '      (typeof row[name] === "boolean" ? +row[name] : row[name]));\n'
+        ),
+        "making": "    const x = MADE_OF.map((of) => made(row, of));\n",
+        "preparing": _PREPARING_JAVASCRIPT,
         "scaling": "    x.forEach((v, i) => (x[i] = (v - CENTRE[i]) / SCALE[i]));\n",
         "tanh": (
             "    const h = WEIGHTS.map((line, u) =>\n"
@@ -120,10 +180,18 @@ def javascript(subject: Subject) -> str:
 def _filled(template: str, language: str, subject: Subject, about: str, assigned: Any) -> str:
     formula, parts = subject.formula, _PARTS[language]
     arrays: dict[str, str] = {
-        "INPUTS": json.dumps(subject.inputs),
+        "INPUTS": json.dumps(subject.columns),
         "SLOPES": _lines(formula.slopes.T),
         "INTERCEPT": _line(formula.intercept),
     }
+    if language == "javascript":
+        arrays["KINDS"] = json.dumps(_kinds(subject))
+    preparing, taking = "", parts["taking"]
+    if subject.terms is not None:
+        told = (term.to_dict() | {"fill": term.fill} for term in subject.terms)
+        made = ", ".join(map(json.dumps if language == "javascript" else repr, told))
+        arrays["MADE_OF"] = f"[{made}]"
+        preparing, taking = parts["preparing"], parts["making"]
     scaling = units = bounds = ""
     if subject.scaled:
         arrays |= {"CENTRE": _line(formula.centre), "SCALE": _line(formula.scale)}
@@ -156,6 +224,9 @@ def _filled(template: str, language: str, subject: Subject, about: str, assigned
     return template.format(
         about=about,
         arrays="\n".join(assigned(name, text) for name, text in arrays.items()),
+        imports="import math" if subject.terms is None else "import datetime\nimport math",
+        preparing=preparing,
+        taking=taking,
         scaling=scaling,
         units=units,
         bounds=bounds,
@@ -164,6 +235,20 @@ def _filled(template: str, language: str, subject: Subject, about: str, assigned
         answer=answer,
         s="" if single else "s",
     )
+
+
+def _kinds(subject: Subject) -> list[dict[str, Any]]:
+    """For a form to fill in: of each column what may be typed."""
+    if subject.terms is None:
+        return [{"kind": "number"} for _ in subject.inputs]
+    found = []
+    for name in subject.columns:
+        mine = [term for term in subject.terms if term.name == name]
+        first = mine[0]
+        kinds = {"equals": "choice", "place": "choice", "part": "date", "flag": "flag"}
+        values = first.values or tuple(t.value for t in mine if t.kind == "equals")
+        found.append({"kind": kinds.get(first.kind, "number"), "values": list(values)})
+    return found
 
 
 def _labels(classes: list[Any], language: str) -> str:

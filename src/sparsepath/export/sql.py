@@ -3,13 +3,16 @@
 Numbers have an exponent, which makes them doubles in every dialect (DuckDB takes 0.1 for a
 decimal). tanh(v) is written 1 - 2 / (exp(2 v) + 1), the exponent held below 700, since not every
 SQLite has tanh; exp is one of SQLite's mathematical functions. A row with a missing value gives
-NULL. For three classes and more the scores are made once, in a subquery within the expression.
+NULL, unless something stands for it. Dates must be DATE or TIMESTAMP in DuckDB, and texts such as
+2024-12-31 in SQLite. For three classes and more the scores are made once, in a subquery within the
+expression.
 """
 
 from typing import Any
 
 import numpy as np
 
+from sparsepath.export.preparing import Term
 from sparsepath.export.subject import Subject, number
 from sparsepath.running import Tanh
 
@@ -37,6 +40,8 @@ def _outputs(subject: Subject) -> list[str]:
     """An expression per output."""
     formula = subject.formula
     z = [_column(name) for name in subject.inputs]
+    if subject.terms is not None:
+        z = [_term(term) for term in subject.terms]
     if subject.scaled:
         z = [
             f"(({name} - {_number(c)}) / {_number(s)})"
@@ -62,6 +67,32 @@ def _outputs(subject: Subject) -> list[str]:
             )
         found.append(text)
     return found
+
+
+# Of the day of the week SQLite and DuckDB count Sunday as 0.
+_PARTS = {"year": "%Y", "month": "%m", "day": "%d", "weekday": "%w", "hour": "%H"}
+
+
+def _term(term: Term) -> str:
+    """A column of numbers that is made of one of the table; NULL if a value must not be missing."""
+    name = _column(term.name)
+    if term.kind == "missing":
+        return f"CASE WHEN {name} IS NULL THEN 1e0 ELSE 0e0 END"
+    if term.kind == "equals":
+        here = name if term.fill is None else f"COALESCE({name}, {_literal(term.fill)})"
+        null = "" if term.may_lack else f"WHEN {name} IS NULL THEN NULL "
+        return f"(CASE {null}WHEN {here} = {_literal(term.value)} THEN 1e0 ELSE 0e0 END)"
+    if term.kind == "flag":
+        made = f"CASE WHEN {name} IS NULL THEN NULL WHEN {name} THEN 1e0 ELSE 0e0 END"
+    elif term.kind == "place":
+        places = (f"WHEN {_literal(v)} THEN {_number(i)}" for i, v in enumerate(term.values))
+        made = f"CASE {name} {' '.join(places)} END"
+    elif term.kind == "part":
+        made = f"CAST(strftime('{_PARTS[term.value]}', {name}) AS INTEGER)"
+        made = f"(({made} + 6) % 7 + 1)" if term.value == "weekday" else made
+    else:
+        made = name
+    return f"({made})" if term.fill is None else f"COALESCE({made}, {_number(term.fill)})"
 
 
 def _unit(units: Any, u: int, z: list[str]) -> str:

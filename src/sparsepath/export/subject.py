@@ -9,6 +9,7 @@ import numpy as np
 
 from sparsepath.data.names import NumberedNames
 from sparsepath.errors import InputError
+from sparsepath.export.preparing import Term, terms
 from sparsepath.running import Formula
 
 
@@ -21,6 +22,9 @@ class Subject:
     formula : Formula
     inputs : list of str
         The names of the columns in use, in the formula's order.
+    terms : list of Term or None
+        What the inputs are made of, where the model takes a table as it comes; None: they are
+        columns of the data.
     n_columns : int
         How many columns the data had.
     classes : list or None
@@ -35,6 +39,7 @@ class Subject:
     n_columns: int
     classes: list[Any] | None
     about: str
+    terms: list[Term] | None = None
 
     @classmethod
     def of(cls, model: Any, size: int | None = None) -> "Subject":
@@ -52,26 +57,40 @@ class Subject:
         formula = models[size].formula()
         named = getattr(model, "feature_names_in_", None)
         names = NumberedNames(model.n_features_in_) if named is None else named
+        n_columns, made = int(model.n_features_in_), None
+        preparation = getattr(model, "preparation_", None)
+        if preparation is not None:
+            names, every = preparation.get_feature_names_out(), terms(preparation)
+            n_columns, made = len(names), [every[i] for i in formula.columns.tolist()]
         classes = getattr(model, "classes_", None)
-        kind = getattr(model, "estimator_", type(model).__name__)
+        beneath = getattr(model, "selector_", model)
+        kind = getattr(model, "estimator_", type(beneath).__name__)
         plural = "" if size == 1 else "s"
         return cls(
             formula,
             [str(names[i]) for i in formula.columns.tolist()],
-            int(model.n_features_in_),
+            n_columns,
             None if classes is None else np.asarray(classes).tolist(),
             f"{kind} on {size} feature{plural}, written by sparsepath {written_by()}",
+            made,
         )
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns of the table that are needed, each once."""
+        if self.terms is None:
+            return self.inputs
+        return list(dict.fromkeys(term.name for term in self.terms))
 
     @property
     def scaled(self) -> bool:
         """Whether the inputs are not taken as they are."""
         return bool(self.formula.centre.any() or (self.formula.scale != 1).any())
 
-    def identifiers(self) -> list[str]:
-        """Names for the inputs that any language takes, all different."""
+    def identifiers(self, names: list[str] | None = None) -> list[str]:
+        """Names for the inputs, or for others, that any language takes, all different."""
         found: list[str] = []
-        for name in self.inputs:
+        for name in self.inputs if names is None else names:
             plain = re.sub(r"\W", "_", name, flags=re.ASCII).strip("_") or "x"
             plain = f"x_{plain}" if plain[0].isdigit() else plain
             again, count = plain, 2
