@@ -160,12 +160,13 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
         prepared = TablePreparation(
             missing=self.missing, dates=self.dates, max_categories=self.max_categories
         ).fit(table)
-        for feature in prepared.features_:
-            if not feature.labels:
-                warn_user(prepared.notes_[feature.name])
         of = prepared.groups_
         if not len(of):
-            raise InputError("no column of the table can be used: all are text without a repeat.")
+            why = " ".join([*prepared.notes_.values()][:1])
+            raise InputError(f"no column of the table can be used. {why}")
+        for feature in prepared.features_:
+            if not feature.labels and feature.name in prepared.notes_:
+                warn_user(prepared.notes_[feature.name])
         given = {"sample_weight": sample_weight, "groups": groups}
         given = {name: value for name, value in given.items() if value is not None}
         inner = clone(self._selector)

@@ -272,7 +272,7 @@ def test_rows_that_are_not(run: Run, tmp_path: Path) -> None:
 def test_the_example_is_what_is_wrong(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "cell.csv"
     file.write_text("age,split,y\n59.0,a,1\n,a,1\n60,b,2\nn.d.,a,3\n61,a,4\n")
-    words = "text or dates (such as 'n.d.' in row 4) in column 'age'"
+    words = "column 'age' is numbers but for 'n.d.' in row 4"
     refused(run("select", file, "--target", "y", "--drop", "split"), words)
     refused(run("select", file, "--target", "y", "--rows", "split=a"), words)
     file.write_text("age,y\n1,1\n" + "z" * 10_000 + ",2\n")

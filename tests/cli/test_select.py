@@ -182,7 +182,8 @@ def test_out_writes_all_files_and_replaces_old_ones(run: Run, files, tmp_path: P
         done = run("select", files["csv"], "--target", "progression", "--out", folder)
         assert done.code == 0
         names = {"path.json", "path.csv", "path.png", "curve.png", "honest.json", "model.json"} | {
-            "index.html"
+            "index.html",
+            "run.toml",
         }
         assert {file.name for file in folder.iterdir()} == names
         assert all(str(folder / name) in done.out for name in names)

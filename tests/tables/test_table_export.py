@@ -104,7 +104,10 @@ def test_javascript(case, tmp_path):
     model, new = case
     model.export("javascript", tmp_path / "model.js")
     (tmp_path / "rows.json").write_text(json.dumps(rows_of(new)))
-    program = 'const p = require("./model.js"); console.log(JSON.stringify(require("./rows.json").map(p)))'
+    program = (
+        "const p = require('./model.js'), rows = require('./rows.json');"
+        "console.log(JSON.stringify(rows.map(p)))"
+    )
     shown = subprocess.run(
         ["node", "-e", program], cwd=tmp_path, capture_output=True, text=True, check=True
     )

@@ -24,7 +24,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-_DATA = "CSV, Parquet, svmlight, npy or npz file"
+_DATA = "CSV, Parquet, Feather, JSON, svmlight, npy or npz file; - for CSV from stdin"
 _SIZE = "Model of this many features, instead of the one recommended."
 _ROWS = "Rows to use, such as split=train or split!=test."
 _MISSING = (
@@ -44,6 +44,22 @@ def _languages() -> str:
         "module), sql (one expression, SQLite and DuckDB), onnx (a graph; needs the onnx package), "
         "json (the formula as plain data)."
     )
+
+
+def _taken(data: Path) -> Path:
+    """The file itself; for - a copy of what comes on stdin, until the program ends."""
+    if str(data) != "-":
+        return data
+    import atexit
+    import shutil
+    import sys
+    import tempfile
+
+    folder = Path(tempfile.mkdtemp(prefix="sparsepath-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    with (folder / "stdin.csv").open("wb") as stream:
+        shutil.copyfileobj(sys.stdin.buffer, stream)
+    return folder / "stdin.csv"
 
 
 class InterruptError(Exception):
@@ -188,6 +204,7 @@ def select(
     For every number of features the best set found and its error, as a table; then a
     recommendation.
     """
+    data = _taken(data)
     form = options.one_of("--model-format", model_format, ("json", "joblib"))
     method = options.one_of("--method", method, METHODS, called_here())
     asked = options.one_of("--task", task, options.TASKS)
@@ -367,7 +384,7 @@ def compare(
     )
     problem = read(source)
     found = job.run(problem, job.Asked(names, asked, folds, limit), quiet or json)
-    files = {} if out is None else job.write(found, out)
+    files = {} if out is None else job.write(found, out, data)
     if json:
         import json as encoder
 
@@ -418,6 +435,7 @@ def predict(
     if out is not None:
         beside = model.parent / "path.json"
         results.refuse_inputs([data, model, beside], [out])
+    data = _taken(data)
     loaded = job.load_model(model, None if size is None else options.whole("--size", size))
     writing = options.writing(delimiter, decimal, encoding)
     found = job.predict(loaded, job.Asked(data, wanted, target, writing))
@@ -483,6 +501,20 @@ def report(
     with replacing(out) as stream:
         stream.write(page(made))
     print(f"Written: {out}")
+
+
+@app.command()
+@_stoppable()
+def run(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="run.toml of an earlier result.")],
+    anyway: Annotated[
+        bool, typer.Option("--anyway", help="Also if the data are not what they were.")
+    ] = False,
+) -> None:
+    """Repeat a run exactly, and say whether its result is the same."""
+    from sparsepath.cli.rerun import again
+
+    again(file, anyway, lambda command: app(args=command, standalone_mode=False))
 
 
 @app.command()

@@ -14,6 +14,8 @@ from rich.text import Text
 
 from sparsepath.cli.preparing import asked_of
 from sparsepath.cli.progress import Watch
+from sparsepath.cli.rerun import ABOUT, RUN, written
+from sparsepath.cli.results import command
 from sparsepath.cli.say import say
 from sparsepath.cli.select import Problem, is_sparse
 from sparsepath.cli.show import WIDE, brief
@@ -28,6 +30,8 @@ FILES = {
     "compare.csv": "one row per method",
     "compare.json": "the same, with the errors of every size",
     "compare.png": "errors on one axis, and which features each method takes",
+    "compare.html": "all of it on one page, to open in a browser",
+    RUN: ABOUT,
 }
 
 
@@ -146,14 +150,23 @@ def document(found: Comparison) -> dict[str, Any]:
     }
 
 
-def write(found: Comparison, folder: Path) -> dict[str, Path]:
+def write(found: Comparison, folder: Path, data: Path) -> dict[str, Path]:
     """Write all of ``FILES``; they take the places of older ones when all are whole."""
+    from sparsepath.report import contest_page
+
+    page = contest_page(
+        found, title=f"Which method for {data.name}", about=[str(data)], command=command()
+    )
+    record = document(found)
+    told = [[one["method"], one["features"], one["errors"]] for one in record["methods"]]
     frame = found.to_frame("pyarrow")
     stream = io.BytesIO()
     found.plot().savefig(stream, format="png", dpi=110)
     with replacing_together(folder, list(FILES)) as stage:
         columns = {name: frame.column(name).to_numpy() for name in frame.column_names}
         write_table(stage / "compare.csv", columns)
-        (stage / "compare.json").write_text(json.dumps(document(found)), encoding="utf-8")
+        (stage / "compare.json").write_text(json.dumps(record), encoding="utf-8")
+        (stage / "compare.html").write_text(page, encoding="utf-8")
+        (stage / RUN).write_bytes(written(data, told))
         (stage / "compare.png").write_bytes(stream.getvalue())
     return {name: folder / name for name in FILES}

@@ -58,7 +58,7 @@ def wrapped(model: Any, asked: Preparing) -> Any:
     return TableSelector(model, **asked_of(asked), choose="min", validation=None)
 
 
-def asked_of(asked: Preparing) -> dict[str, str]:
+def asked_of(asked: Preparing) -> dict[str, Any]:
     """As parameters of ``TableSelector``; rows and columns are left out before."""
     missing = asked.missing if asked.missing in ("median", "indicator") else "error"
     return {"missing": missing, "dates": asked.dates}

@@ -12,6 +12,7 @@ from typing import Any
 import typer
 
 from sparsepath.cli.app import INTERRUPTED, InterruptError, app
+from sparsepath.cli.rerun import note
 from sparsepath.cli.say import say
 from sparsepath.errors import SparsepathError
 
@@ -37,6 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str] | None) -> int:
+    note(sys.argv[1:] if arguments is None else arguments)
     try:
         code = app(args=arguments, prog_name="sparsepath", standalone_mode=False)
         sys.stdout.flush()

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from sparsepath.cli.rerun import ABOUT, RUN, written
 from sparsepath.cli.select import Outcome
 from sparsepath.data.readers import write_table
 from sparsepath.errors import FileError
@@ -26,6 +27,7 @@ FILES = {
     "curve.png": "error against number of features",
     "honest.json": "error on new data, shuffled targets, stability",
     "index.html": "all of it on one page, to open in a browser",
+    RUN: ABOUT,
     "model.json": "the fitted model, for sparsepath predict and export",
 }
 MODEL = "model.json"
@@ -87,11 +89,19 @@ def write_results(
             "path.png": picture(path.plot_path),
             "curve.png": picture(path.plot_curve),
             "honest.json": json.dumps(judged(outcome), allow_nan=False).encode(),
+            RUN: written(Path(outcome.table.source), _told_apart(outcome)),
             MODEL: model,
         }
         for name, content in {**made, **more}.items():
             (stage / name).write_bytes(content)
     return {name: folder / name for name in names}
+
+
+def _told_apart(outcome: Outcome) -> list[Any]:
+    """What makes one result another: sets and errors of every size, and the size in use."""
+    path = outcome.path
+    honest = _plain(path.honest_errors) if path.is_validated else None
+    return [path.subsets, _plain(path.errors), honest, outcome.size]
 
 
 def picture(
@@ -122,13 +132,13 @@ def page_of(outcome: Outcome, **more: str) -> str:
             chosen=outcome.size,
             model=outcome.model,
             stability=outcome.stability,
-            command=_command(),
+            command=command(),
         ),
         **more,
     )
 
 
-def _command() -> str:
+def command() -> str:
     """What was typed, if this is the program and no other that uses it."""
     is_program = Path(sys.argv[0]).stem in ("sparsepath", "__main__")
     return shlex.join(["sparsepath", *sys.argv[1:]]) if is_program else ""

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from sparsepath.cli.progress import Watch
 from sparsepath.cli.say import say
 from sparsepath.cli.settling import Asked, Data, caught, check_null, is_nothing, rewrite, settle
 from sparsepath.cli.tasks import Task, find_task
-from sparsepath.data.cells import RawTable
+from sparsepath.data.cells import RawTable, placed
 from sparsepath.data.door import column_indices
 from sparsepath.data.formats import memory, read_columns
 from sparsepath.data.picking import Rows
@@ -254,7 +255,8 @@ def search(
     with Watch(total, searches, unit=entry.unit, backward=backward, quiet=silent) as watch:
         if watch.shown:
             model.set_params(callback=watch.callback)
-        notes = _fit(model, table.X, problem.y, extras)
+        with placed(table.source) if isinstance(table.X, RawTable) else nullcontext():
+            notes = _fit(model, table.X, problem.y, extras)
     if watch.shown:
         model.set_params(callback=None)  # it is no part of the model
     _name(model, table)

@@ -339,9 +339,9 @@ def _quantity(
                 )
             return None
     odd = [text for text, (_, written) in split.items() if not _fits(written, "plain")]
-    if sum(counts[text] or 1 for text in odd) <= (1 - NEARLY) * sum(
-        c or 1 for c in counts.values()
-    ):
+    rows = sum(counts[text] or 1 for text in odd)
+    few = rows <= (1 - NEARLY) * sum(count or 1 for count in counts.values())
+    if few or (len(odd) == 1 and len(counts) > 2):
         row = list(texts).index(odd[0]) + 1
         raise InputError(
             f"column {name!r} is numbers but for {odd[0][:40]!r} in row {row}; mend it, or leave "

@@ -3,6 +3,7 @@
 import csv
 import errno
 import io
+import json
 import os
 import re
 import struct
@@ -26,6 +27,8 @@ Array = NDArray[Any]
 _FORMATS = {
     **dict.fromkeys([".csv", ".tsv", ".txt"], "CSV"),
     **dict.fromkeys([".parquet", ".pq"], "Parquet"),
+    **dict.fromkeys([".feather", ".arrow"], "Feather"),
+    **dict.fromkeys([".json", ".jsonl", ".ndjson"], "JSON"),
     **dict.fromkeys([".svm", ".svmlight", ".libsvm", ".dat"], "svmlight"),
     **dict.fromkeys([".npy", ".npz"], "NumPy"),
 }
@@ -79,8 +82,8 @@ def read_columns(
     with reading(path, kind):
         if kind == "CSV":
             columns = _read_csv(path, delimiter, decimal, encoding)
-        elif kind == "Parquet":
-            columns = _read_parquet(path)
+        elif kind in ("Parquet", "Feather", "JSON"):
+            columns = _read_arrow(path, kind)
         elif kind == "NumPy":
             columns = _read_numpy(path)
         else:
@@ -140,6 +143,8 @@ def reading(path: Path, kind: str) -> Iterator[None]:
         raise
     except _DAMAGE as error:
         reason = reason_of(error)
+        if kind == "CSV" and ("UTF8" in reason or "utf-8" in reason):
+            reason = "it is not UTF-8; say what it is, as --encoding latin-1"
         place = isinstance(error, OSError) and error.errno == errno.EINVAL  # one it has not
         if place or isinstance(error, _OBSCURE):
             reason = "it is damaged, or another kind of file"
@@ -258,11 +263,21 @@ def _is_data(fields: Sequence[str], decimal: str) -> bool:
         return False
 
 
-def _read_parquet(path: Path) -> Columns:
+def _read_arrow(path: Path, kind: str) -> Columns:
+    """A Parquet or Feather file, or JSON: a list of records, or one record per line."""
+    import pyarrow as pa
+    import pyarrow.feather
     import pyarrow.parquet
 
-    with pyarrow.parquet.ParquetFile(path) as file:
-        table = file.read()
+    if kind == "Feather":
+        table = pyarrow.feather.read_table(path)
+    elif kind == "JSON":
+        text = path.read_text("utf-8-sig")
+        lines = text if text.lstrip().startswith("[") else f"[{','.join(text.splitlines())}]"
+        table = pa.Table.from_pylist(json.loads(lines))
+    else:
+        with pyarrow.parquet.ParquetFile(path) as file:
+            table = file.read()
     columns = _from_arrow(path, table)
     orders = {
         field.name: tuple(map(str, column.unify_dictionaries().chunk(0).dictionary.to_pylist()))

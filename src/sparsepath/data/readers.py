@@ -5,6 +5,8 @@ ending                         what it holds
 =============================  ====================================================
 .csv .tsv .txt (.gz .bz2)      text with , ; or tab between columns, names on top
 .parquet .pq                   Apache Parquet, one file
+.feather .arrow                Apache Arrow, one file
+.json .jsonl .ndjson           a list of records, or one record per line
 .svm .svmlight .libsvm .dat    sparse rows ``label index:value ...`` (.gz .bz2 too)
 .npy                           one 2-D array
 .npz                           an array ``X`` (or one 2-D array) and others beside it
@@ -200,7 +202,7 @@ def read_table(
     raw = None
     if mixed and used and not _all_numbers(used):
         with placed(path):
-            raw = raw_table(used, orders)
+            raw = raw_table({name: features[name] for name in used}, orders)[keep]
     else:
         _check_features(path, used, row_numbers, decimal or ".")
     beside_features = {

@@ -171,7 +171,7 @@
     head.push(["first at size", true]);
     table(at("features"), head, subset.map((p, i) => {
       const name = data.features[p], cells = [name];
-      if (coef) cells.push(brief(coef[i]));
+      if (coef) cells.push(typeof coef[i] === "string" ? coef[i] : brief(coef[i]));
       if (often) {
         const group = groups.find((g) => g.includes(name)) || [];
         cells.push(often[p] === null ? "" : `${Math.round(100 * often[p])} %`, group.filter((other) => other !== name).join(", "));
@@ -236,14 +236,27 @@
     if (predict === null || predict.inputs.length === 0 || predict.inputs.length > 60) return;
     at("by-hand").hidden = false;
     predict.inputs.forEach((name, i) => {
-      const field = make("div");
-      field.append(make("label", name, { for: `in-${i}` }), make("input", undefined, { id: `in-${i}`, type: "number", step: "any" }));
+      const field = make("div"), { kind, values } = predict.kinds[i], id = `in-${i}`;
+      const choices = kind === "flag" ? ["true", "false"] : values;
+      let input;
+      if (kind === "choice" || kind === "flag") {
+        input = make("select", undefined, { id });
+        ["", ...choices].forEach((value) => input.append(make("option", value)));
+      } else {
+        input = make("input", undefined, kind === "date" ? { id, type: "date" } : { id, type: "number", step: "any" });
+      }
+      field.append(make("label", name, { for: id }), input);
       at("inputs").append(field);
     });
+    const typed = (i) => {
+      const text = at(`in-${i}`).value, kind = predict.kinds[i].kind;
+      if (text === "") return kind === "number" ? NaN : null;
+      return kind === "number" ? Number(text) : kind === "flag" ? text === "true" : text;
+    };
     at("inputs").addEventListener("submit", (event) => event.preventDefault());
     at("inputs").addEventListener("input", () => {
       const row = {};
-      predict.inputs.forEach((name, i) => (row[name] = at(`in-${i}`).value === "" ? NaN : Number(at(`in-${i}`).value)));
+      predict.inputs.forEach((name, i) => (row[name] = typed(i)));
       try {
         const found = predict(row);
         at("predicted").textContent = typeof found === "number" ? brief(found) : String(found);

@@ -13,6 +13,7 @@ features
     are places among them. ``n_features`` counts all.
 coef
     Per size a list of coefficients, or null: for linear models of one output, in units of the data.
+    Of a category or a date a text, with one for each value or part.
 frequencies, stand_ins
     Over halves of the data, where that was asked for.
 run
@@ -27,6 +28,7 @@ from typing import Any
 
 import numpy as np
 
+from sparsepath.data.table import TablePreparation
 from sparsepath.errors import SparsepathError
 from sparsepath.path import SelectionPath
 
@@ -73,7 +75,7 @@ def summary(
         "n_samples": path.data.get("n_samples"),
         "features": [str(names[i]) for i in ever],
         "subsets": [[place[i] for i in subset] for subset in path.subsets],
-        "coef": [_coefficients(path, size) for size in path.sizes],
+        "coef": [_coefficients(path, size, model) for size in path.sizes],
         "intercept": [_intercept(path, size) for size in path.sizes],
         **_over_halves(stability, [str(names[i]) for i in ever]),
         "run": {
@@ -104,11 +106,42 @@ def told(path: SelectionPath, size: int) -> list[str]:
     ]
 
 
-def _coefficients(path: SelectionPath, size: int) -> list[float | None] | None:
+def _coefficients(
+    path: SelectionPath, size: int, model: Any = None
+) -> list[float | str | None] | None:
+    preparation = getattr(model, "preparation_", None)
+    if preparation is not None:
+        return _of_table(path, size, preparation)
     coef = path.coef(size)
     if coef is None or np.ndim(coef) != 2 or np.shape(coef)[1] != 1:
         return None
-    return _numbers(np.asarray(coef)[:, 0])
+    return [*_numbers(np.asarray(coef)[:, 0])]
+
+
+def _of_table(
+    path: SelectionPath, size: int, preparation: TablePreparation
+) -> list[float | str | None] | None:
+    """The same of a model that takes a table as it comes."""
+    formula = path.model(size).formula() if path.models else None
+    if formula is None or formula.units is not None or formula.n_outputs != 1:
+        return None
+    slopes = formula.slopes[:, 0] / formula.scale
+    labels = preparation.get_feature_names_out()
+    found: list[float | str | None] = []
+    for i in path.subset(size):
+        name = preparation.features_[i].name
+        mine = np.flatnonzero(preparation.groups_[formula.columns] == i)
+        told = {str(labels[formula.columns[j]]): float(slopes[j]) for j in mine}
+        if [*told] == [name]:
+            found.append(told[name])
+        else:
+            found.append(
+                ", ".join(
+                    f"{label.removeprefix(name).strip(' =') or 'value'} {b:.4g}"
+                    for label, b in told.items()
+                )
+            )
+    return found
 
 
 def _intercept(path: SelectionPath, size: int) -> float | None:
