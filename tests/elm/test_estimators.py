@@ -5,6 +5,8 @@ from contextlib import nullcontext
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.pipeline import make_pipeline
@@ -190,6 +192,32 @@ def test_errors_are_of_the_machine_as_it_predicts(strategy):
         assert far.min() >= y.min() - margin - 1e-9
         assert far.max() <= y.max() + margin + 1e-9
     assert ELMFSRegressor(reach=np.inf, **QUICK).fit(X, y).predict(X).shape == (60,)
+
+
+@settings(max_examples=8, deadline=None)
+@given(st.integers(0, 10_000), st.integers(3, 6), st.sampled_from(["normal", "heavy", "copy"]))
+def test_no_size_is_beaten_by_one_drop_from_the_next(seed, d, kind):
+    random = np.random.default_rng(seed)
+    X = random.standard_normal((40, d))
+    if kind == "heavy":
+        X = np.exp(X)
+    elif kind == "copy":
+        X[:, -1] = X[:, 0]
+    y = X[:, 0] * (1 + X[:, 1]) + 0.5 * random.standard_normal(40)
+    model = ELMFSRegressor(
+        d, n_restarts=3, n_neurons=12, random_state=seed, n_threads=1, reach=np.inf
+    ).fit(X, y)
+    XT = standardise(X)[0]
+    assert model.path_.sizes == tuple(range(d + 1))
+    for size in range(2, d + 1):
+        machine = model.models_[size]
+        used, neurons = machine.features, machine.neurons
+        for left in range(size):
+            rest = np.arange(size) != left
+            weights = neurons.weights[:, rest].T
+            H = twin.hidden(XT[used[rest]].T, weights, neurons.biases, np.ones(size - 1))
+            dropped = np.square(twin.loo_residuals(H, y[:, None], model.ridges_[size])).mean()
+            assert dropped >= 0.998 * model.path_.error(size - 1)
 
 
 def test_a_path_ends_at_twenty_features_unless_asked_for_more():

@@ -18,11 +18,20 @@ from sparsepath.elm.search import STRATEGIES, Plan, Search, models
 from sparsepath.elm.subsets import POOLS
 from sparsepath.faces.parameters import count, number, one_of, positive
 from sparsepath.faces.targets import ClassifierFace, RegressorFace, coded
-from sparsepath.running import Callback, CallbackSupportMixin, Found, Given, Run, fitting, seed_of
+from sparsepath.running import (
+    Callback,
+    CallbackSupportMixin,
+    Found,
+    Given,
+    Run,
+    Stop,
+    fitting,
+    seed_of,
+)
 from sparsepath.selector import PathSelector
 
 RIDGES = (1e-6, 1.0)  # between these the ridge of a machine is chosen
-MOST = 20  # features on the path, unless asked for more
+MOST, PATIENCE = 20, 5  # features on the path, and sizes without a gain, unless asked for more
 
 
 class _ELMFS(PathSelector, CallbackSupportMixin, BaseEstimator):
@@ -92,7 +101,11 @@ class _ELMFS(PathSelector, CallbackSupportMixin, BaseEstimator):
                 "scalings_": {size: best.at[size].scaling for size in sorted(best.at)},
                 "ridges_": {size: best.at[size].ridge for size in sorted(best.at)},
             }
-            return Found(steps, criterion=self._criterion(), fitted=fitted, models=machines)
+            idle = search is not None and search.gained_nothing
+            stopped = Stop.NO_GAIN if idle else ""
+            return Found(
+                steps, criterion=self._criterion(), fitted=fitted, models=machines, stopped=stopped
+            )
 
         run = Run(
             self,
@@ -119,6 +132,7 @@ class _ELMFS(PathSelector, CallbackSupportMixin, BaseEstimator):
             n_levels=count("n_levels", self.n_levels),
             rule=one_of("rule", self.rule, RULES),
             size=size,
+            patience=PATIENCE if self.max_features is None else None,
         )
 
     def _criterion(self) -> str:
@@ -136,8 +150,8 @@ class ELMFSRegressor(RegressorFace, _ELMFS):
     Parameters
     ----------
     max_features : int or None, default=None
-        The largest size on the path; None: all features, but at most 20. The time grows with the
-        number of features times this size.
+        The largest size on the path; None: at most 20, and fewer if five sizes in a row have gained
+        nothing. The time grows with this size and with the number of features.
     choose : {"one_se", "min"}, int or float, default="one_se"
         Which size to use for prediction: the smallest within one standard error of the least error,
         that of the least error, a given size, or the smallest within a fraction of the least error.
