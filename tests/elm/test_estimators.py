@@ -224,8 +224,29 @@ def test_a_path_ends_at_twenty_features_unless_asked_for_more():
     X = np.random.default_rng(0).standard_normal((40, 22))
     few = {"strategy": "scaling", "random_state": 0, **QUICK}
     assert ELMFSRegressor(**few).fit(X, X[:, 0]).path_.sizes[-1] <= 20
-    assert ELMFSRegressor(**few)._plan(X.T).size == 20
-    assert ELMFSRegressor(22, **few)._plan(X.T).size == 22
+    assert ELMFSRegressor(**few)._plan(22).size == 20
+    assert ELMFSRegressor(22, **few)._plan(22).size == 22
+
+
+def test_the_cost_is_told_before_the_search():
+    X = np.zeros((400, 30))
+    told = ELMFSRegressor(10).expected_seconds(X)
+    assert told > 0
+    few, many = (ELMFSRegressor(k).expected_seconds(X) / told for k in (2, 20))
+    assert few < 0.7
+    assert many > 1.4
+    for strategy in ("scaling", "swap"):
+        assert ELMFSRegressor(10, strategy=strategy).expected_seconds(X) < 0.9 * told
+
+
+@pytest.mark.validated
+@pytest.mark.parametrize("seed", range(3))
+def test_of_noise_nothing_is_recommended(seed):
+    random = np.random.default_rng(seed)
+    X, y = random.standard_normal((80, 5)), random.standard_normal(80)
+    model = ELMFSRegressor(3, random_state=seed, **QUICK).fit(X, y)
+    assert model.path_.choose(size := int(np.argmin(model.path_.errors))) == size > 0
+    assert not len(model.selected_)
 
 
 @pytest.mark.parametrize("load", [load_iris, load_breast_cancer])

@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
-from sparsepath.arrays import Floats
 from sparsepath.data.columns import standardise
 from sparsepath.data.door import check_features
 from sparsepath.data.threads import Threads
+from sparsepath.elm.cost import networks, seconds_of_one
 from sparsepath.elm.estimators import seeds_of
 from sparsepath.elm.limits import unit_of
 from sparsepath.elm.network import Neurons, Pool, Target, draw_neurons
@@ -75,11 +75,26 @@ class _ELMFS(PathSelector, CallbackSupportMixin, BaseEstimator):
         tags.input_tags.sparse = True
         return tags
 
+    def expected_seconds(self, X: Any) -> float:
+        """What a search will take, before it begins: CPU seconds of one core, to a factor of two.
+
+        One network is timed on this machine. ``validation`` repeats the search on each part of the
+        data; a search that ends early because nothing is gained takes less.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The features; only their shape counts.
+        """
+        n, d = X.shape
+        one = seconds_of_one(n, count("n_neurons", self.n_neurons))
+        return one * networks(self._plan(d), d)
+
     # Fitting ------------------------------------------------------------------------------------
 
     def _fit(self, given: Given, X: Any, target: Target) -> Self:
         XT, centre, scale = standardise(X)
-        plan = self._plan(XT)
+        plan = self._plan(int(np.count_nonzero(XT.any(1))))
         seed = seed_of(self.random_state)
         for_neurons, for_restarts, for_others = seeds_of(seed).spawn(3)
         ridges = RIDGES if self.ridge is None else (positive("ridge", self.ridge),)
@@ -121,8 +136,8 @@ class _ELMFS(PathSelector, CallbackSupportMixin, BaseEstimator):
             search.run(for_restarts.spawn(plan.n_restarts))
         return run.settle()
 
-    def _plan(self, XT: Floats) -> Plan:
-        usable = int(np.count_nonzero(XT.any(1)))
+    def _plan(self, usable: int) -> Plan:
+        """What is asked of a search among so many features that are not constant."""
         size = min(usable, MOST)
         if self.max_features is not None:
             size = min(usable, count("max_features", self.max_features, 0))
