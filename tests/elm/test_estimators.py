@@ -228,6 +228,20 @@ def test_a_path_ends_at_twenty_features_unless_asked_for_more():
     assert ELMFSRegressor(22, **few)._plan(22).size == 22
 
 
+def test_a_path_ends_before_that_where_nothing_is_gained():
+    X = np.random.default_rng(0).standard_normal((60, 12))
+    model = ELMFSRegressor(strategy="swap", random_state=0, **QUICK).fit(X, X[:, 0])
+    assert model.path_.stopped == "several sizes gained nothing"
+    assert model.path_.complete
+    end = model.path_.sizes[-1]
+    least = int(np.argmin(model.path_.errors))
+    assert end < 12
+    assert end - least >= 4
+    longer = clone(model).set_params(choose=12).fit(X, X[:, 0])
+    assert longer.path_.sizes[-1] == len(longer.selected_) == 12
+    assert clone(model).set_params(max_features=12).fit(X, X[:, 0]).path_.sizes[-1] == 12
+
+
 def test_the_cost_is_told_before_the_search():
     X = np.zeros((400, 30))
     told = ELMFSRegressor(10).expected_seconds(X)

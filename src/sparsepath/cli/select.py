@@ -214,7 +214,8 @@ def search(
             + ("; raise --max-features." if steps < _most(table) else ".")
         )
     backward = _is_backward(entry, options)
-    if entry.sizes == "up" and not backward:
+    own_end = entry.longest is not None and "max-features" not in options
+    if entry.sizes == "up" and not backward and (not own_end or isinstance(rule, int)):
         options["max-features"] = steps
     _complete(options, table, problem, entry)
     parameters = {OPTIONS[name].parameter: value for name, value in options.items()}

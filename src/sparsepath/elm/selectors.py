@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
+from sparsepath.choosing import is_size
 from sparsepath.data.columns import standardise
 from sparsepath.data.door import check_features
 from sparsepath.data.threads import Threads
@@ -147,7 +148,7 @@ class _ELMFS(PathSelector, CallbackSupportMixin, BaseEstimator):
             n_levels=count("n_levels", self.n_levels),
             rule=one_of("rule", self.rule, RULES),
             size=size,
-            patience=PATIENCE if self.max_features is None else None,
+            patience=PATIENCE if self.max_features is None and not is_size(self.choose) else None,
         )
 
     def _criterion(self) -> str:
@@ -166,7 +167,8 @@ class ELMFSRegressor(RegressorFace, _ELMFS):
     ----------
     max_features : int or None, default=None
         The largest size on the path; None: at most 20, and fewer if five sizes in a row have gained
-        nothing. The time grows with this size and with the number of features.
+        nothing, unless ``choose`` asks for a size. The time grows with this size and with the
+        number of features.
     choose : {"one_se", "min"}, int or float, default="one_se"
         Which size to use for prediction: the smallest within one standard error of the least error,
         that of the least error, a given size, or the smallest within a fraction of the least error.
