@@ -500,6 +500,7 @@ def test_near_ties_are_settled_by_polished_errors(monkeypatch, third, errors, ch
         "sparsepath.elm.search.clearly_better", lambda pool, a, b, *_: a.key < b.key
     )
     monkeypatch.setattr("sparsepath.elm.search.settle", lambda pool, found, *_: found)
+    monkeypatch.setattr("sparsepath.elm.search._score", lambda other, machine: machine.key)
 
     def restarted(pool, *_):
         best = Best()
