@@ -497,7 +497,7 @@ def plan(
     source = streamed.opened(data, target, [], None, limit)
     inner = splits if isinstance(splits, int) else None
     repeats = {"auto": 10, None: 0, "loo": source.shape[0]}
-    outer = repeats[folds] if folds in repeats else int(folds)  # type: ignore[arg-type, index]
+    outer = repeats[folds] if folds in repeats else int(folds)  # type: ignore[arg-type]
     for line in planned.in_passes(source, steps or 30, inner, outer, limit):
         print(line)
 
