@@ -1,13 +1,15 @@
 """The procedure, done again: on some of the rows, or with y in another order.
 
 Any estimator is cloned and fitted to each repetition. One that knows a shorter way to the same
-paths (greedy RLS searches many problems at once) has a method ``_search_many``, which takes the
-repetitions and gives what each of them left, or None where the shorter way does not lead.
+paths (greedy RLS searches many problems at once, least angle regression and grafting go by products
+of columns) has a method ``_search_many``, which takes the repetitions and gives what each of them
+left, or None where the shorter way does not lead, for all of them or for one.
 """
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -43,7 +45,8 @@ class Searched:
     subsets : mapping of size to tuple of int
         The columns of the model of each size; one size only if there is no path.
     errors : mapping of size to float
-        The criterion of the search.
+        The criterion of the search; may be empty where some of the rows were used only, since
+        those who repeat a search on parts judge it by other means.
     outputs : callable
         What the models put out for some rows of the data, by size: numbers, or scores of classes.
     criterion : str
@@ -81,8 +84,9 @@ def searches(
     shorter = getattr(quiet, "_search_many", None)
     found = None if shorter is None else shorter(X, y, given, repetitions)
     if found is None:
-        found = (_one(quiet, X, y, given, repetition, classes) for repetition in repetitions)
-    return iter(found)
+        found = repeat(None)
+    for one, repetition in zip(found, repetitions, strict=False):
+        yield _one(quiet, X, y, given, repetition, classes) if one is None else one
 
 
 def _one(
@@ -115,6 +119,12 @@ def _one(
         return _outputs_of(last, transform(rows_of(X, rows)), classes)
 
     return Searched(subsets, errors, outputs, criterion)
+
+
+def is_plain(y: Floats, repetition: Repetition) -> bool:
+    """Whether there is something to learn from the rows of a repetition."""
+    inside = y[repetition.rows if repetition.rows is not None else slice(None)]
+    return len(inside) > 2 and bool((inside != inside[0]).any())
 
 
 def _constant(value: NDArray[Any], classes: NDArray[Any] | None) -> Floats:
