@@ -15,7 +15,7 @@ from sparsepath.data.door import check_features
 from sparsepath.faces.linear import LinearFace
 from sparsepath.faces.parameters import count
 from sparsepath.faces.targets import RegressorFace
-from sparsepath.judging.repeating import Repetition, Searched, is_plain
+from sparsepath.judging.repeating import Repetition, Searched, is_plain, linear_outputs
 from sparsepath.least_angle import lars_entries
 from sparsepath.running import (
     Callback,
@@ -173,12 +173,12 @@ def _again(
         model.add(column)
         steps.append(model.step())
     errors = {len(step.subset): step.error for step in steps if one.rows is None}
-
-    def outputs(rows: Any) -> dict[int, Floats]:
-        A = np.asarray(X[rows][:, entering], dtype=np.float64)
-        return {k: A[:, :k] @ step.coef + step.intercept for k, step in enumerate(steps)}
-
-    return Searched({len(step.subset): step.subset for step in steps}, errors, outputs, CRITERION)
+    return Searched(
+        {len(step.subset): step.subset for step in steps},
+        errors,
+        lambda rows: linear_outputs(X[rows], steps),
+        CRITERION,
+    )
 
 
 def _entering(X: Floats, y: Floats, most: int) -> Iterator[int]:

@@ -19,8 +19,7 @@ from sparsepath.grafting.fitting import Problem
 from sparsepath.grafting.folds import errors_on
 from sparsepath.grafting.paths import grid
 from sparsepath.judging.folds import Rows
-from sparsepath.judging.repeating import Repetition, Searched, is_plain
-from sparsepath.steps import Step
+from sparsepath.judging.repeating import Repetition, Searched, is_plain, linear_outputs
 
 MANY = 4  # rows for each column from which products of columns are worth making
 
@@ -80,14 +79,10 @@ class _Search:
         steps = found.steps
         steps = list(steps.values() if hasattr(steps, "values") else steps)
         label = f"{found.criterion} ({found.error_kind} error)"
-
-        def outputs(rows: Rows) -> dict[int, Floats]:
-            return {len(step.subset): _output(self.X[rows], step) for step in steps}
-
         return Searched(
             {len(step.subset): step.subset for step in steps},
             {len(step.subset): float(step.error) for step in steps},
-            outputs,
+            lambda rows: linear_outputs(self.X[rows], steps),
             label,
         )
 
@@ -112,9 +107,3 @@ class _Search:
                 )
             )
         return of._found(problem, l1s, fits, errors, 0.0)
-
-
-def _output(X: Any, step: Step) -> Floats:
-    assert step.coef is not None
-    assert step.intercept is not None
-    return np.asarray(X[:, list(step.subset)] @ step.coef + step.intercept)

@@ -23,6 +23,7 @@ from sparsepath.errors import InputError, PathWarning
 from sparsepath.judging.folds import Rows
 from sparsepath.judging.yardsticks import Floats
 from sparsepath.path import INTERRUPTED
+from sparsepath.steps import Step
 
 QUIET = {"validation": None, "callback": None, "checkpoint": None, "choose": "min"}
 Given = Mapping[str, Any]
@@ -251,17 +252,21 @@ def rows_of(data: Any, rows: Rows | None) -> Any:
     return _safe_indexing(data, rows)
 
 
+def linear_outputs(X: Any, steps: Iterable[Step]) -> dict[int, Floats]:
+    """What linear models put out, by size."""
+    A: Any = X if hasattr(X, "tocsr") else np.asarray(X, dtype=np.float64)
+    return {
+        len(step.subset): np.asarray(A[:, list(step.subset)] @ step.coef) + step.intercept
+        for step in steps
+    }
+
+
 def _outputs_of(model: Any, X: Any, classes: NDArray[Any] | None) -> Mapping[int, Floats]:
     """What every model on a fitted path puts out."""
     path = model.path_
     if all(step.coef is not None and step.intercept is not None for step in path.steps):
-        A = X if hasattr(X, "tocsr") else np.asarray(X, dtype=np.float64)
-        return {
-            len(step.subset): _in_order(
-                np.asarray(A[:, list(step.subset)] @ step.coef) + step.intercept, model, classes
-            )
-            for step in path.steps
-        }
+        found = linear_outputs(X, path.steps)
+        return {size: _in_order(scores, model, classes) for size, scores in found.items()}
     return {size: _columns(model.at_size(size), X, classes) for size in path.sizes}
 
 
