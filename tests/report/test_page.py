@@ -8,8 +8,14 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-from sparsepath import SparseRLSClassifier, SparseRLSRegressor, stability
-from sparsepath.report import page, summary
+from sparsepath import (
+    SparseRLSClassifier,
+    SparseRLSRegressor,
+    TableSelector,
+    compare,
+    stability,
+)
+from sparsepath.report import contest_page, page, summary
 
 BROWSER = all(map(shutil.which, ("chromium", "chromedriver")))
 browsing = pytest.mark.skipif(not BROWSER, reason="there is no Chromium with its driver")
@@ -88,7 +94,7 @@ def opened(tmp_path, text, width=1200):
 
 
 @browsing
-@pytest.mark.parametrize("n", [10, 60, 2000])
+@pytest.mark.parametrize("n", [10, 60, 7000])
 def test_clicks_and_keys(n, tmp_path):
     from selenium.webdriver.common.by import By
     from selenium.webdriver.common.keys import Keys
@@ -142,3 +148,73 @@ def test_a_phone_needs_no_sideways_scrolling(tmp_path):
             "return [...document.querySelectorAll('input')].filter(i => !i.labels.length).length"
         )
         assert unlabelled == 0
+
+
+def contest():
+    """Three methods on one problem, as a page."""
+    import pandas as pd
+
+    X, y = problem(60, 6)
+    frame = pd.DataFrame(X, columns=list("abcdef"))
+    return contest_page(
+        compare(["greedy-rls", "lars", "grafting"], frame, y, validation=3), title="T"
+    )
+
+
+def from_table():
+    """A model that takes a category, a flag and a date, as a page."""
+    import pandas as pd
+
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {
+            "size": rng.normal(size=90),
+            "colour": rng.choice(["red", "blue", "green"], 90),
+            "flag": rng.random(90) < 0.5,
+            "day": pd.Timestamp("2024-01-05") + pd.to_timedelta(rng.integers(0, 300, 90), "D"),
+        }
+    )
+    y = 3 * table["size"] + 5 * (table["colour"] == "red") + table["flag"] + table["day"].dt.month
+    model = TableSelector(SparseRLSRegressor(choose=4), dates="parts").fit(table, y)
+    told = summary(model.path_, title="Houses", answer=["Use 4."], chosen=4, model=model)
+    return model, table, page(told)
+
+
+@browsing
+@pytest.mark.parametrize("which", ["path", "contest", "table"])
+def test_nothing_is_in_the_way_of_a_screen_reader(which, tmp_path):
+    axe = pytest.importorskip("axe_core_python.selenium").Axe()
+    texts = {
+        "path": lambda: page(made(20)[2]),
+        "contest": contest,
+        "table": lambda: from_table()[2],
+    }
+    with opened(tmp_path, texts[which]()) as driver:
+        for scheme in ("light", "dark"):
+            features = [{"name": "prefers-color-scheme", "value": scheme}]
+            driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+            found = axe.run(driver)["violations"]
+            assert [(v["id"], n["html"][:120]) for v in found for n in v["nodes"]] == []
+
+
+@browsing
+def test_a_category_and_a_date_are_filled_in_by_hand(tmp_path):
+    from selenium.webdriver.common.by import By
+
+    model, table, text = from_table()
+    with opened(tmp_path, text) as driver:
+        row = table.iloc[3]
+        labels = [each.text for each in driver.find_elements(By.CSS_SELECTOR, "#inputs label")]
+        for i, name in enumerate(labels):
+            value = row[name]
+            value = value.date().isoformat() if name == "day" else value
+            value = str(bool(value)).lower() if name == "flag" else str(value)
+            driver.execute_script(
+                "const e = document.getElementById(arguments[0]); e.value = arguments[1];"
+                "e.dispatchEvent(new Event('input', {bubbles: true}));",
+                f"in-{i}",
+                value,
+            )
+        found = float(driver.find_element(By.ID, "predicted").text)
+        assert found == pytest.approx(model.predict(table.iloc[[3]])[0], rel=1e-4)
+        assert "red" in driver.find_element(By.ID, "features").text

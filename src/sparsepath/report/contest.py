@@ -40,7 +40,7 @@ def contest_page(
 
 <section class="card" aria-labelledby="h-table">
 <h2 id="h-table">The methods, the best first</h2>
-<div class="scroll" role="region" tabindex="0" aria-labelledby="h-table">{_table(found)}</div>
+<div class="scroll" role="group" tabindex="0" aria-labelledby="h-table">{_table(found)}</div>
 </section>
 
 <section class="card" aria-labelledby="h-curves">
@@ -54,7 +54,7 @@ def contest_page(
 <section class="card" aria-labelledby="h-map">
 <h2 id="h-map">Who takes which feature, and at what size it comes in</h2>
 <p class="soft">{escape(_agreed(found))}</p>
-<div class="scroll map" role="region" tabindex="0" aria-labelledby="h-map">{_map(found)}</div>
+<div class="scroll map" role="group" tabindex="0" aria-labelledby="h-map">{_map(found)}</div>
 </section>
 
 <section class="card" aria-labelledby="h-run">
