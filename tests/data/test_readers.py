@@ -188,8 +188,9 @@ def test_other_delimiter_and_decimal_comma(tmp_path):
         read_table(path, target="y", delimiter="::")
     path = csv_file(tmp_path, "a;y\n1,5;2,25\n")
     assert read_table(path, target="y", decimal=",").X.tolist() == [[1.5]]
+    assert read_table(path, target="y").X.tolist() == [[1.5]]  # found out
     with pytest.raises(InputError, match="'1,5'"):
-        read_table(path)
+        read_table(path, decimal=".")
 
 
 @pytest.mark.parametrize("first", ["5,6,7\n", "\n\n5,6,7\n", "\ufeff5,6,7\n"])

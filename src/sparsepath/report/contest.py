@@ -118,7 +118,7 @@ def _curves(found: Comparison) -> str:
     for value in np.linspace(low, high, 5):
         at = f"{y(value):.1f}"
         parts.append(f'<line x1="{LEFT}" x2="{W - RIGHT}" y1="{at}" y2="{at}" class="grid"/>')
-        parts.append(f'<text x="{LEFT - 8}" y="{at}" text-anchor="end">{value:.3g}</text>')
+        parts.append(f'<text x="{LEFT - 8}" y="{at}" text-anchor="end">{value:.4g}</text>')
     for size in sorted({round(s) for s in np.linspace(0, last, min(last, 8) + 1)}):
         parts.append(f'<text x="{x(size):.1f}" y="{H - 22}" text-anchor="middle">{size}</text>')
     parts.append(f'<text x="{W / 2}" y="{H - 4}" text-anchor="middle">number of features</text>')

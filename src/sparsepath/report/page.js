@@ -166,7 +166,7 @@
     const coef = data.coef[k], often = data.frequencies && data.frequencies[size];
     const groups = (data.stand_ins && data.stand_ins[size]) || [];
     const head = [["feature", false]];
-    if (coef) head.push(["coefficient", true]);
+    if (coef) head.push(["coefficient", coef.every((c) => typeof c !== "string")]);
     if (often) head.push(["chosen over halves", true], ["could be replaced by", false]);
     head.push(["first at size", true]);
     table(at("features"), head, subset.map((p, i) => {
