@@ -14,7 +14,7 @@ from sparsepath.data.door import check_features
 from sparsepath.faces.linear import LinearFace
 from sparsepath.faces.parameters import count
 from sparsepath.faces.targets import RegressorFace
-from sparsepath.least_angle import lars_entries
+from sparsepath.orders.least_angle import lars_entries
 from sparsepath.running import (
     Callback,
     CallbackSupportMixin,

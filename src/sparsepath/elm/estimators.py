@@ -22,7 +22,7 @@ from sparsepath.elm.network import (
 )
 from sparsepath.faces.parameters import count, positive
 from sparsepath.faces.targets import ClassifierFace, RegressorFace, coded
-from sparsepath.least_angle import lars_entries
+from sparsepath.orders.least_angle import lars_entries
 
 
 def seeds_of(random_state: Any) -> np.random.SeedSequence:

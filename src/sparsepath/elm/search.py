@@ -24,7 +24,7 @@ Watch = Callable[[], bool]
 
 
 @dataclass(frozen=True)
-class Plan:
+class RestartPlan:
     """What is asked of a search."""
 
     strategy: str
@@ -57,7 +57,7 @@ class Search:
         self,
         pool: Pool,
         others: Sequence[Pool],
-        plan: Plan,
+        plan: RestartPlan,
         threads: Threads,
         watch: Watch | None = None,
     ) -> None:

@@ -25,10 +25,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.arrays import Floats
-from sparsepath.grafting.criterion import Loss, Penalty, best_intercept
-from sparsepath.grafting.design import Design
+from sparsepath.grafting.criterion import ConvexLoss, Penalty, best_intercept
+from sparsepath.grafting.design import GraftingDesign
 from sparsepath.grafting.look_ahead import Scout, Units, best_units
-from sparsepath.grafting.network import HiddenLayer, Network
+from sparsepath.grafting.network import GrownNetwork, HiddenLayer
 from sparsepath.grafting.procedure import FALL, TIE
 from sparsepath.grafting.softmax_network import SoftmaxNetwork
 from sparsepath.running import Stop
@@ -90,9 +90,9 @@ class Grown:
 
 
 def grow(
-    design: Design,
+    design: GraftingDesign,
     Y: Floats,
-    loss: Loss,
+    loss: ConvexLoss,
     penalty: Penalty,
     growth: Growth,
     watch: Callable[[], bool] | None = None,
@@ -141,9 +141,9 @@ class Grower:
 
     def __init__(
         self,
-        design: Design,
+        design: GraftingDesign,
         Y: Floats,
-        loss: Loss,
+        loss: ConvexLoss,
         penalty: Penalty,
         growth: Growth,
         count: float | None = None,
@@ -364,7 +364,7 @@ class Grower:
 
 
 def candidate_gradients(
-    design: Design, network: HiddenLayer, Z: Floats, Y: Floats, loss: Loss
+    design: GraftingDesign, network: HiddenLayer, Z: Floats, Y: Floats, loss: ConvexLoss
 ) -> Floats:
     """Sizes of the loss gradients of all connections, in the table of ``HiddenLayer``."""
     inward, outward = network.slopes(Z, Y, design.s, loss)
@@ -383,7 +383,7 @@ def _empty(biases: Floats) -> HiddenLayer:
     if len(biases) > 1:
         return SoftmaxNetwork.empty(biases - biases.mean())
     nothing = np.empty(0, dtype=np.intp)
-    return Network(nothing, nothing, np.empty(0), np.empty(0), float(biases[0]))
+    return GrownNetwork(nothing, nothing, np.empty(0), np.empty(0), float(biases[0]))
 
 
 def _choose(

@@ -13,7 +13,12 @@ from sparsepath.errors import InputError
 from sparsepath.grafting.criterion import Penalty
 from sparsepath.grafting.estimators import GraftingClassifier, GraftingRegressor
 from sparsepath.grafting.faces import Factors
-from sparsepath.grafting.fitting import Fit, Options, Problem, check_penalties
+from sparsepath.grafting.fitting import (
+    GraftingFit,
+    GraftingOptions,
+    GraftingProblem,
+    check_penalties,
+)
 from sparsepath.path import SelectionPath
 from sparsepath.running import Callback, Found, Given, Run, Stop
 from sparsepath.steps import Move, Step
@@ -50,11 +55,11 @@ class GraftingPath:
     dual_gaps: Floats
     n_selected: NDArray[np.intp]
     path: SelectionPath
-    fits: list[Fit]
+    fits: list[GraftingFit]
 
 
 def grid(
-    problem: Problem, penalty: Penalty, l1s: ArrayLike | None, n_l1s: int, least: float
+    problem: GraftingProblem, penalty: Penalty, l1s: ArrayLike | None, n_l1s: int, least: float
 ) -> Floats:
     """The l1 values, descending: as given, or evenly spaced in their logarithm from the largest."""
     if l1s is not None:
@@ -71,7 +76,7 @@ def grid(
     return problem.largest_l1(penalty) * np.geomspace(1.0, least, int(n_l1s))
 
 
-def path_moves(problem: Problem, fits: Sequence[Fit], seconds: float) -> list[Move]:
+def path_moves(problem: GraftingProblem, fits: Sequence[GraftingFit], seconds: float) -> list[Move]:
     """From model to model: what left, then what came in."""
     moves: list[Move] = []
     held: list[int] = []
@@ -113,7 +118,9 @@ def best_of_each_size(steps: Sequence[Step]) -> dict[int, Step]:
     return best
 
 
-def collect(problem: Problem, l1s: Floats, fits: list[Fit], path: SelectionPath) -> GraftingPath:
+def collect(
+    problem: GraftingProblem, l1s: Floats, fits: list[GraftingFit], path: SelectionPath
+) -> GraftingPath:
     """Put the fits and their selection path into one record."""
     design = problem.design
     K = problem.Y.shape[1]
@@ -221,16 +228,16 @@ def grafting_path(
     given = Given.of(X, y, sample_weight=sample_weight)
     X = check_features(face, X, reset=True)
     Y, weights, loss_term = face._targets(y, sample_weight, X.shape[0])
-    options: Options = face._options()
+    options: GraftingOptions = face._options()
     penalty = face._penalty(1.0)
     begun = time.perf_counter()
     with Threads(n_threads) as threads:
-        problem = Problem(
+        problem = GraftingProblem(
             X, Y, weights, loss_term, threads, fit_intercept=fit_intercept, standardize=standardize
         )
         values = grid(problem, penalty, l1s, n_l1s, least)
 
-        fits: list[Fit] = []
+        fits: list[GraftingFit] = []
 
         def found() -> Found | None:
             if not fits:

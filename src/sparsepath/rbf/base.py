@@ -14,7 +14,7 @@ from sparsepath.errors import InputError, warn_user
 from sparsepath.faces.parameters import count, one_of, positive
 from sparsepath.faces.targets import ClassifierFace, RegressorFace, coded, dense, one_target
 from sparsepath.path import SelectionPath
-from sparsepath.rbf.model import Options, Training
+from sparsepath.rbf.model import RBFOptions, Training
 from sparsepath.running import CallbackSupportMixin, seed_of
 from sparsepath.selector import PathSelector
 
@@ -37,12 +37,12 @@ class _SparseRBF(PathSelector, CallbackSupportMixin, BaseEstimator):
         tags.input_tags.sparse = True
         return tags
 
-    def _options(self) -> Options:
+    def _options(self) -> RBFOptions:
         p = self.get_params(deep=False)
         relevance = p["relevance"]
         if not isinstance(relevance, int | float | np.number) or not 0 <= relevance < 1:
             raise InputError(f"relevance={relevance!r}; give a number from 0 up to 1.")
-        return Options(
+        return RBFOptions(
             solver=one_of("solver", p["solver"], SOLVERS),
             schedule=one_of("schedule", p["schedule"], SCHEDULES),
             n_init=count("n_init", p["n_init"]),
