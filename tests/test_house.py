@@ -40,7 +40,7 @@ LAYERS = [
     ["evaluation"],
     ["data"],
     ["files"],
-    ["frames"],
+    ["frames", "classes"],
     ["arrays"],
     ["errors"],
 ]

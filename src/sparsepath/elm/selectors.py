@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from sparsepath.arrays import Floats
+from sparsepath.classes import coded
 from sparsepath.data.columns import standardise
 from sparsepath.data.door import check_features
 from sparsepath.data.threads import Threads
@@ -17,7 +18,7 @@ from sparsepath.elm.scaling import RULES, Best
 from sparsepath.elm.search import STRATEGIES, RestartPlan, Search, models
 from sparsepath.elm.subsets import POOLS
 from sparsepath.faces.parameters import count, number, one_of, positive
-from sparsepath.faces.targets import ClassifierFace, RegressorFace, coded
+from sparsepath.faces.targets import ClassifierFace, RegressorFace
 from sparsepath.running import Callback, CallbackSupportMixin, Found, Given, Run, fitting, seed_of
 from sparsepath.selector import PathSelector
 

@@ -9,11 +9,12 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import compute_class_weight
 
 from sparsepath.arrays import Floats
+from sparsepath.classes import coded
 from sparsepath.data.door import check_weights
 from sparsepath.errors import InputError
 from sparsepath.faces.linear import LinearFace
 from sparsepath.faces.parameters import count, one_of, positive, share
-from sparsepath.faces.targets import ClassifierFace, RegressorFace, coded
+from sparsepath.faces.targets import ClassifierFace, RegressorFace
 from sparsepath.grafting.criterion import (
     ConvexLoss,
     HuberLoss,

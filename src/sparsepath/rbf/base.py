@@ -9,10 +9,11 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from sparsepath.arrays import Floats
+from sparsepath.classes import coded
 from sparsepath.data.door import check_features, check_labels
 from sparsepath.errors import InputError, warn_user
 from sparsepath.faces.parameters import count, one_of, positive
-from sparsepath.faces.targets import ClassifierFace, RegressorFace, coded, dense, one_target
+from sparsepath.faces.targets import ClassifierFace, RegressorFace, dense, one_target
 from sparsepath.path import SelectionPath
 from sparsepath.rbf.model import RBFOptions, Training
 from sparsepath.running import CallbackSupportMixin, seed_of
