@@ -32,6 +32,8 @@ from numpy.typing import NDArray
 from sparsepath.arrays import Floats
 from sparsepath.rls.design import GRAM_BATCH
 from sparsepath.rls.leave_one_out.block import Rows, Weighed
+from sparsepath.rls.leave_one_out.bounds import ROUNDING, least_errors
+from sparsepath.rls.leave_one_out.exchanges import may_exchange
 from sparsepath.rls.leave_one_out.following import STEEP_CACHE, Follower, centred
 from sparsepath.rls.leave_one_out.neighbours import Neighbours
 from sparsepath.rls.update import Second, Update, limit, pick
@@ -42,7 +44,6 @@ MOST = 16  # and at most, of a great number that are still open,
 MOST_WIDE = 64  # or up to this many, if there are so many columns that these are few
 FIRST_BATCH = 1  # and at first: often the most hopeful settles the matter
 PASS_FROM = 0.3  # share of candidates whose products with u are better had from one pass over X
-ROUNDING = 1e-11  # error of a product of two columns of norm one, with a wide margin
 KNOWN_WELL = 1e-6  # that error over the pivot up to which t may stand in for Z'x
 NEAR = 1e-6  # squares in P X, relative, that are near enough to be worth an evaluation
 
@@ -53,6 +54,12 @@ class EveryFinder:
     def duplicate(self) -> "EveryFinder":
         """It keeps nothing, so it serves any fitted."""
         return self
+
+    def may_exchange(
+        self, fitted: Neighbours, feature: int, others: NDArray[np.intp], below: float
+    ) -> bool:
+        """It does not know."""
+        return True
 
     def catch_up(self, fitted: Neighbours) -> None:
         """It keeps nothing."""
@@ -209,6 +216,14 @@ class BoundFinder(Follower):
         if self._seen is not None and len(fitted.history) == self._seen + 1:
             self._follow(fitted, np.zeros(fitted.n_targets), with_u=False)
 
+    def may_exchange(
+        self, fitted: Neighbours, feature: int, others: NDArray[np.intp], below: float
+    ) -> bool:
+        """Whether dropping a feature and adding one of the others may get ``below``."""
+        if self._seen != len(fitted.history):
+            self._follow(fitted, np.zeros(fitted.n_targets), with_u=False)
+        return may_exchange(fitted, self, feature, others, below)
+
     def duplicate(self) -> "BoundFinder":
         """A copy that can follow a copy of the fitted."""
         other = copy.copy(self)
@@ -267,12 +282,6 @@ class BoundFinder(Follower):
         design, alpha = fitted.design, fitted.alpha
         s, c = np.maximum(self.s[features], 0.0), self.c[features]
         q = np.maximum(s - alpha * self.b2[features], 0.0)
-        unit = ROUNDING * design.sizes[features]
-        s_error = 2 * unit * np.sqrt(design.squares[features])
-        trusted = s_error <= 0.1 * (s + alpha)
-        pivot = np.where(trusted, s + alpha, 1.0)
-        tau = c / pivot[:, None]
-        norm_u = np.sqrt(weighed.uu)
         if Xu is None:
             beta = weighed.ur / np.maximum(fitted.residual_squares, np.finfo(float).tiny)
             w = fitted.solve(fitted.solve(fitted.a), transposed=True)
@@ -282,18 +291,8 @@ class BoundFinder(Follower):
         else:
             h = Xu - self._times(features, self._Zu(fitted))
             h_error = np.zeros_like(h)
-
-        h_error += np.outer(unit, norm_u)
-        c_error = (unit * np.sqrt(fitted.target_squares))[:, None]
-        tau_error = (c_error + np.abs(tau) * s_error[:, None]) / pivot[:, None]
-        gain = 2 * tau * h - tau**2 * q[:, None]
-        error = (
-            2 * np.abs(tau) * h_error
-            + 2 * tau_error * (np.abs(h) + h_error + np.abs(tau) * q[:, None])
-            + tau**2 * s_error[:, None]
-        )
-        bounds = (weighed.ur.sum() - (gain + error).sum(1)) / design.total
-        bounds[~trusted] = -np.inf
+        given = (features, alpha, fitted.target_squares, weighed)
+        bounds = least_errors(design, *given, s, c, q, h, h_error)
         return fitted.values(features, bounds)
 
 
@@ -342,6 +341,12 @@ class CacheFinder(Follower):
 
     def catch_up(self, fitted: Neighbours) -> None:
         """P X is brought up when it is needed."""
+
+    def may_exchange(
+        self, fitted: Neighbours, feature: int, others: NDArray[np.intp], below: float
+    ) -> bool:
+        """It does not know."""
+        return True
 
     def duplicate(self) -> EveryFinder:
         """Copies of P X would take longer than doing without it."""

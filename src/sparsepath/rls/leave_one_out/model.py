@@ -47,6 +47,11 @@ class Finder(Protocol):
     def catch_up(self, fitted: Neighbours) -> None:
         """Called before a feature is dropped, while the last change can still be followed."""
 
+    def may_exchange(
+        self, fitted: Neighbours, feature: int, others: NDArray[np.intp], below: float
+    ) -> bool:
+        """Whether dropping a feature and adding one of the others may get ``below``."""
+
     def duplicate(self) -> "Finder":
         """A finder for a copy of the model."""
 
@@ -114,6 +119,13 @@ class State(Wrapped[Neighbours]):
         if features is not None:
             some = np.isin(self.chosen, list(features))
         return best_removal(self.model, some, below) if some.any() else None
+
+    def may_exchange(self, feature: int, others: Iterable[int], below: float) -> bool:
+        """Whether dropping a feature and adding one of the others may leave less than ``below``.
+
+        False only if none of these exchanges does.
+        """
+        return self.finder.may_exchange(self.model, feature, np.fromiter(others, np.intp), below)
 
     def apply_update(self, update: Update) -> None:
         """Make a change that ``find_best_update`` proposed, or one of your own."""
