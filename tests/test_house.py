@@ -369,3 +369,12 @@ def test_the_page_on_rls_names_every_module_of_the_room():
     table = page.split("## Parts")[1].split("## The walk")[0]
     named = set(re.findall(r"`([a-z_/]+\.py)`", table))
     assert named == wanted
+
+
+def test_design_pages_name_what_there_is():
+    pages = SOURCE.parent.parent / "docs" / "design"
+    rooms = {file.parent.name for file in SOURCE.glob("*/__init__.py")} - {"orders"}
+    assert rooms | {"lars"} <= {page.stem for page in pages.glob("*.md")}
+    for page in pages.glob("*.md"):
+        for name in re.findall(r"(?m)^\| `([a-z_/]+\.py)` \|", page.read_text("utf-8")):
+            assert (SOURCE / page.stem / name).exists() or (SOURCE / name).exists(), (page, name)

@@ -201,13 +201,11 @@ class Grower:
             else:
                 self._failed.update(trial.places)
 
-    def _trials(self, sizes: Floats) -> list[Trial]:
-        """The best single connection, and the best unit of several if it promises more."""
+    def _open(self, sizes: Floats, gains: Floats, full: bool) -> NDArray[np.bool_]:
+        """Which connections may be tried: their gradient exceeds l1, and no cap forbids them."""
         network, growth, n = self.network, self.growth, self.design.n
-        gains = sizes - self.penalty.l1
         open_ = np.broadcast_to(self._usable, gains.shape) & (gains > growth.tol * self._top)
         open_[network.places(n)] = False
-        full = growth.max_hidden is not None and network.n_hidden >= growth.max_hidden
         if full:
             open_[network.n_hidden :] = False
         if growth.max_features is not None and len(self._order) >= growth.max_features:
@@ -220,6 +218,14 @@ class Grower:
             inward, _ = network.slopes(self._taken(network), self.Y, self.design.s, self.loss)
             others = np.setdiff1d(np.arange(n), self._order)
             open_[:, others] &= self._scout.beyond_chance(inward, sizes[:, others], n)
+        return open_
+
+    def _trials(self, sizes: Floats) -> list[Trial]:
+        """The best single connection, and the best unit of several if it promises more."""
+        network, growth, n = self.network, self.growth, self.design.n
+        full = growth.max_hidden is not None and network.n_hidden >= growth.max_hidden
+        gains = sizes - self.penalty.l1
+        open_ = self._open(sizes, gains, full)
         trials = []
         if open_.any():
             place = _choose(gains, open_, network, self.penalty, growth, self._last, n)

@@ -64,7 +64,7 @@ class JudgedLevel:
     vv: float
 
 
-class Known:
+class KnownModels:
     """What passes have told so far, by sets of features; copies of a model share it."""
 
     def __init__(self) -> None:
@@ -100,7 +100,7 @@ class Streamed:
         self.R, self.a = np.zeros((0, 0)), np.zeros((0, T))
         self._reach = reach_of(design.squares, self.alpha)
         self._shares = class_shares(design) if loss.balanced else None
-        self._known = Known()
+        self._known = KnownModels()
         self._ahead: list[int] = []
         self.empty_error = self.error
         self.empty_squared = self.squared_error if self.counts else self.error
