@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from sparsepath.cli import figures
-from sparsepath.cli.progress import Watch
+from sparsepath.cli.progress import Watch, lasting
 from sparsepath.cli.say import say
 from sparsepath.cli.select import Outcome
 from sparsepath.cli.settling import caught
@@ -173,7 +173,7 @@ def plan(
     if folds:
         lines.append(
             f"{folds}-fold criterion: 1 pass, whatever the search, the penalties and the honest "
-            f"error; about {_time(reading + products)}."
+            f"error; about {lasting(reading + products)}."
         )
     else:
         columns = min(1.0, (steps / 2 + 6) / n)
@@ -182,12 +182,12 @@ def plan(
         lines.append(
             f"Leave-one-out, {steps} steps: 1 pass over all columns, then at most about "
             f"{steps} of the columns in use, {most:.1f} passes in all; far fewer where there are "
-            f"many rows. About {_time(reading + products + 3 * reading * most)} at most."
+            f"many rows. About {lasting(reading + products + 3 * reading * most)} at most."
         )
         if validation:
             lines.append(
                 f"The honest error repeats the steps {validation} times: "
-                f"{_time(reading + products + 3 * repeats * reading * most)} at most in all; "
+                f"{lasting(reading + products + 3 * repeats * reading * most)} at most in all; "
                 f"--cv {validation} needs one pass for everything, --no-validation none of these."
             )
     lines.append(
@@ -208,9 +208,3 @@ def _some(slabs: Iterator[Any]) -> Iterator[Any]:
         yield slab
         if time.perf_counter() - began > 1.0:
             return
-
-
-def _time(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.2g} s"
-    return f"{seconds / 60:.2g} min" if seconds < 5400 else f"{seconds / 3600:.2g} h"
