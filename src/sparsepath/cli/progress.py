@@ -11,13 +11,6 @@ from sparsepath.path import SelectionPath
 PATIENCE = 1.0
 
 
-def lasting(seconds: float) -> str:
-    """A time in the unit that suits it."""
-    if seconds < 90:
-        return f"{seconds:.2g} s"
-    return f"{seconds / 60:.2g} min" if seconds < 5400 else f"{seconds / 3600:.2g} h"
-
-
 class Watch(AbstractContextManager["Watch"]):
     """Shows how far a search is, on stderr, if that is a terminal and after a second.
 

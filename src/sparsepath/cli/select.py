@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.cli import figures, screening
-from sparsepath.cli.progress import Watch, lasting
+from sparsepath.cli.progress import Watch
 from sparsepath.cli.say import say
 from sparsepath.cli.settling import (
     SearchData,
@@ -28,6 +28,7 @@ from sparsepath.data.picking import Rows
 from sparsepath.data.readers import Table, read_table
 from sparsepath.errors import InputError
 from sparsepath.judging import Honest, Null, Stability
+from sparsepath.judging.planning import duration
 from sparsepath.methods import METHODS, OPTIONS, Method, check
 from sparsepath.path import LONGEST_PATH, SelectionPath
 
@@ -383,7 +384,7 @@ def _say_cost(table: Table, entry: Method, steps: int, repeats: float, model: An
     again = f", all of it about {repeats:.0f} times to know the error on new data"
     taken = ""
     if hasattr(model, "expected_seconds"):
-        taken = f"; about {lasting(repeats * model.expected_seconds(table.X))} of one core in all"
+        taken = f"; about {duration(repeats * model.expected_seconds(table.X))} of one core in all"
     say(
         f"Note: this may take a while: {rows:,} rows x {columns:,} columns{size}, "
         f"and {many}, each {entry.cost}{again * (repeats > 1)}{taken}; {', '.join(means)}."

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 WORTH_WORKERS = 1e7  # fits times squared samples: some seconds, which starting workers takes too
 
 
-class _Search(_SparseRBF):
+class _GridSearch(_SparseRBF):
     """A search over a grid of (r, t)."""
 
     cv_results_: dict[str, Any]
@@ -218,7 +218,7 @@ class _Search(_SparseRBF):
         return plot_surface(self.rs_, self.ts_, grid, label, (self.r_, self.t_), ax=ax)
 
 
-class SparseRBFRegressorCV(_Regression, _Search):
+class SparseRBFRegressorCV(_Regression, _GridSearch):
     """``SparseRBFRegressor`` with both budgets chosen by cross-validation.
 
     Every pair (r, t) of a grid is fitted on every training part; nothing is carried from one fit to
@@ -280,7 +280,7 @@ class SparseRBFRegressorCV(_Regression, _Search):
     """
 
 
-class SparseRBFClassifierCV(_TwoClasses, _Search):
+class SparseRBFClassifierCV(_TwoClasses, _GridSearch):
     """``SparseRBFClassifier`` with both budgets chosen by cross-validation.
 
     Parameters
