@@ -28,6 +28,7 @@ from sparsepath.judging.repeating import (
 )
 from sparsepath.methods import METHODS, called_here, check
 from sparsepath.path import LONGEST_PATH, SelectionPath
+from sparsepath.running.interrupts import Interruptible
 from sparsepath.table_selector import TableSelector
 
 if TYPE_CHECKING:
@@ -299,11 +300,9 @@ def compare(
         found.append(_contestant(name, model, losses, choose, seconds, names))
 
     for name, estimator in estimators.items():
-        try:
+        with Interruptible(keep=lambda: bool(found)) as work:
             run(name, estimator)
-        except KeyboardInterrupt:
-            if not found:
-                raise
+        if work.interrupted:
             passed[name] = "it was interrupted"
             break
     if not found:

@@ -22,9 +22,9 @@ from sparsepath.data.cells import names_of, table_of
 from sparsepath.data.door import column_indices
 from sparsepath.data.table import TablePreparation
 from sparsepath.errors import InputError, warn_user
+from sparsepath.judging.validation import validated
 from sparsepath.path import SelectionPath
 from sparsepath.rls import SparseRLSRegressor
-from sparsepath.running.validation import validated
 from sparsepath.selector import PathSelector
 from sparsepath.steps import Move, Step
 

@@ -221,7 +221,7 @@ def select(
 
     from sparsepath.cli import results
     from sparsepath.cli import select as job
-    from sparsepath.cli.settling import Asked
+    from sparsepath.cli.settling import SelectionAsked
 
     if out is not None:
         results.check_folder(out)
@@ -247,7 +247,7 @@ def select(
         _report(outcome, out, as_json=json, quiet=quiet, pickled=form == "joblib")
         return
     kept = [name for option in ("force", "forbid", "start") for name in given.get(option, ())]
-    source = job.Source(
+    source = job.TableSource(
         data,
         target,
         dropped,
@@ -259,7 +259,7 @@ def select(
         options.writing(delimiter, decimal, encoding),
     )
     problem = job.read(source)
-    judging = Asked(validation=folds, null=times, halves=halves)
+    judging = SelectionAsked(validation=folds, null=times, halves=halves)
     outcome = job.search(
         problem, given, method=method, asked=asked, judging=judging, quiet=quiet or json
     )
@@ -363,12 +363,12 @@ def compare(
 
     from sparsepath.cli import compare as job
     from sparsepath.cli import results
-    from sparsepath.cli.select import Source, read
+    from sparsepath.cli.select import TableSource, read
 
     if out is not None:
         results.check_folder(out)
         results.refuse_inputs([data], (out / name for name in job.FILES))
-    source = Source(
+    source = TableSource(
         data,
         target,
         dropped,
@@ -379,7 +379,7 @@ def compare(
         writing=options.writing(delimiter, decimal, encoding),
     )
     problem = read(source)
-    found = job.run(problem, job.Asked(names, asked, folds, limit), quiet or json)
+    found = job.run(problem, job.ContestAsked(names, asked, folds, limit), quiet or json)
     files = {} if out is None else job.write(found, out, data)
     if json:
         import json as encoder
@@ -434,7 +434,7 @@ def predict(
     data = _taken(data)
     loaded = job.load_model(model, None if size is None else options.whole("--size", size))
     writing = options.writing(delimiter, decimal, encoding)
-    found = job.predict(loaded, job.Asked(data, wanted, target, writing))
+    found = job.predict(loaded, job.PredictionAsked(data, wanted, target, writing))
     job.write(found, out, json, quiet)
 
 

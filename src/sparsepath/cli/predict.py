@@ -34,7 +34,7 @@ NUMBERS_AT_ONCE = 1 << 24  # in one block of rows
 
 
 @dataclass(frozen=True)
-class Asked:
+class PredictionAsked:
     """Of which file, of which rows, and by which column the predictions are to be judged."""
 
     path: Path
@@ -75,7 +75,7 @@ def load_model(path: Path, size: int | None = None) -> SavedModel:
     return model
 
 
-def predict(model: Any, asked: Asked) -> Predicted:
+def predict(model: Any, asked: PredictionAsked) -> Predicted:
     """Predictions as columns: ``prediction``, or for a classifier ``label`` and ``score``.
 
     With more than two classes there is a score for each, ``score_A`` and so on. Only the columns
@@ -127,7 +127,7 @@ def _columns(model: Any, X: Any) -> dict[str, Array]:
 
 
 def _sparse_blocks(
-    asked: Asked, layout: Layout, names: Sequence[str], used: NDArray[np.intp]
+    asked: PredictionAsked, layout: Layout, names: Sequence[str], used: NDArray[np.intp]
 ) -> tuple[Array | None, Iterator[Any]]:
     """The columns in use of an svmlight file, all else zero; what the file lacks is zero."""
     from scipy.sparse import csr_array
@@ -149,7 +149,7 @@ def _sparse_blocks(
 
 
 def _raw_blocks(
-    asked: Asked, layout: Layout, names: Sequence[str], used: NDArray[np.intp]
+    asked: PredictionAsked, layout: Layout, names: Sequence[str], used: NDArray[np.intp]
 ) -> tuple[Array | None, Iterator[Any]]:
     """The columns in use of a table, as they are."""
     if is_sparse(asked.path):
@@ -161,7 +161,7 @@ def _raw_blocks(
 
 
 def _dense_blocks(
-    asked: Asked, layout: Layout, names: Sequence[str], used: NDArray[np.intp]
+    asked: PredictionAsked, layout: Layout, names: Sequence[str], used: NDArray[np.intp]
 ) -> tuple[Array | None, Iterator[Any]]:
     """The columns in use of a table, all else zero, some rows at a time."""
     y, chosen, n = _chosen(asked, layout, names, used)
@@ -179,7 +179,7 @@ def _dense_blocks(
 
 
 def _chosen(
-    asked: Asked, layout: Layout, names: Sequence[str], used: NDArray[np.intp]
+    asked: PredictionAsked, layout: Layout, names: Sequence[str], used: NDArray[np.intp]
 ) -> tuple[Array | None, dict[int, Array], int]:
     """The target, the columns in use by their places, and the number of rows."""
     path = asked.path
