@@ -1,4 +1,4 @@
-"""The columns of a data frame of any make, or of an array, as ``Cells``."""
+"""The columns of a data frame of any make, or of an array, as ``RawColumn``."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.arrays import Floats
-from sparsepath.data.features import Cells, typed
+from sparsepath.data.features import RawColumn, typed
 from sparsepath.errors import InputError
 
 
@@ -19,12 +19,12 @@ class RawTable:
 
     Attributes
     ----------
-    cells : tuple of Cells
+    cells : tuple of RawColumn
     shape : (int, int)
     columns : list of str
     """
 
-    def __init__(self, cells: Iterable[Cells]) -> None:
+    def __init__(self, cells: Iterable[RawColumn]) -> None:
         self.cells = tuple(cells)
         self.columns = [column.name for column in self.cells]
         self.shape = (len(self.cells[0].values) if self.cells else 0, len(self.cells))
@@ -74,21 +74,21 @@ def placed(path: object) -> Iterator[None]:
         raise InputError(f"{path}: {error}") from error
 
 
-def _of_values(name: str, values: NDArray[Any], order: tuple[str, ...]) -> Cells:
+def _of_values(name: str, values: NDArray[Any], order: tuple[str, ...]) -> RawColumn:
     kind = values.dtype.kind
     if kind == "b":
-        return Cells(name, "flag", values.astype(np.float64))
+        return RawColumn(name, "flag", values.astype(np.float64))
     if kind in "iuf":
-        return Cells(name, "number", values.astype(np.float64))
+        return RawColumn(name, "number", values.astype(np.float64))
     if kind == "M":
-        return Cells(name, "date", values.astype("datetime64[us]"))
+        return RawColumn(name, "date", values.astype("datetime64[us]"))
     if kind not in "OUS":
         raise InputError(f"column {name!r} holds {values.dtype}; leave it out.")
     found = [_text(name, value) for value in values.tolist()]
     if found and all(value is None or isinstance(value, bool) for value in found):
-        return Cells(name, "flag", _numbers(found))
+        return RawColumn(name, "flag", _numbers(found))
     texts = np.array([*(None if v is None else str(v) for v in found), None], object)[:-1]
-    return Cells(name, "ordered" if order else "text", texts, order)
+    return RawColumn(name, "ordered" if order else "text", texts, order)
 
 
 def table_of(X: Any) -> RawTable:
@@ -116,7 +116,7 @@ def _frame(X: Any) -> Any:
     return frame if isinstance(frame, nw.DataFrame) else None
 
 
-def cells_of(X: Any, names: Sequence[Any] | None = None, of: int | None = None) -> list[Cells]:
+def cells_of(X: Any, names: Sequence[Any] | None = None, of: int | None = None) -> list[RawColumn]:
     """The columns of a table, all or those that are named (of arrays: places, of so many)."""
     frame: Any = X if isinstance(X, RawTable) else _frame(X)
     if frame is None:
@@ -134,7 +134,7 @@ def cells_of(X: Any, names: Sequence[Any] | None = None, of: int | None = None) 
     return [_of_series(str(name), frame[known[str(name)]], native) for name in wanted]
 
 
-def _of_array(X: Any, places: Sequence[int] | None, of: int | None) -> list[Cells]:
+def _of_array(X: Any, places: Sequence[int] | None, of: int | None) -> list[RawColumn]:
     from sklearn.utils.validation import check_array
 
     array = check_array(X, dtype="numeric", ensure_all_finite="allow-nan")
@@ -143,31 +143,31 @@ def _of_array(X: Any, places: Sequence[int] | None, of: int | None) -> list[Cell
             f"X has {array.shape[1]} features, but the table that was prepared had {of}."
         )
     places = range(array.shape[1]) if places is None else places
-    return [Cells(f"x{j}", "number", array[:, j].astype(np.float64)) for j in places]
+    return [RawColumn(f"x{j}", "number", array[:, j].astype(np.float64)) for j in places]
 
 
-def _of_series(name: str, series: Any, native: Any) -> Cells:
+def _of_series(name: str, series: Any, native: Any) -> RawColumn:
     import narwhals as nw
 
     kind = series.dtype
     if kind == nw.Boolean:
-        return Cells(name, "flag", _numbers(series.to_list()))
+        return RawColumn(name, "flag", _numbers(series.to_list()))
     if kind.is_numeric():
         try:
-            return Cells(name, "number", series.cast(nw.Float64).to_numpy().astype(np.float64))
+            return RawColumn(name, "number", series.cast(nw.Float64).to_numpy().astype(np.float64))
         except (TypeError, ValueError):  # missing values of a kind of their own
-            return Cells(name, "number", _numbers(series.to_list()))
+            return RawColumn(name, "number", _numbers(series.to_list()))
     if kind == nw.Date or kind == nw.Datetime:
-        return Cells(name, "date", np.array([_moment(value) for value in series.to_list()]))
+        return RawColumn(name, "date", np.array([_moment(value) for value in series.to_list()]))
     if kind in (nw.String, nw.Categorical, nw.Enum, nw.Object) or isinstance(kind, nw.Enum):
         values = [_text(name, value) for value in series.to_list()]
         if kind == nw.Object and values and all(isinstance(v, bool) or v is None for v in values):
-            return Cells(name, "flag", _numbers(values))
+            return RawColumn(name, "flag", _numbers(values))
         order = _order(name, series, kind, native)
         texts = np.array([*(None if v is None else str(v) for v in values), None], object)[:-1]
-        return Cells(name, "ordered" if order else "text", texts, order)
+        return RawColumn(name, "ordered" if order else "text", texts, order)
     if kind == nw.Unknown or str(kind) == "Null":
-        return Cells(name, "number", np.full(len(series), np.nan))
+        return RawColumn(name, "number", np.full(len(series), np.nan))
     raise InputError(
         f"column {name!r} holds {kind}, which is neither numbers, text nor dates; leave it out."
     )

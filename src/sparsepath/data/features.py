@@ -101,7 +101,7 @@ class Feature:
         """Make of ``to_dict``'s answer, or of what JSON made of it, the same again."""
         return cls(**{**record, "values": tuple(record["values"]), "fill": tuple(record["fill"])})
 
-    def columns(self, cells: "Cells") -> Floats:
+    def columns(self, cells: "RawColumn") -> Floats:
         """Its columns of numbers, rows x columns."""
         gone, values = self._values(cells)
         if gone.any() and self.missing == "error":
@@ -118,7 +118,7 @@ class Feature:
             made = np.column_stack([made, gone])
         return np.asarray(made, dtype=np.float64)
 
-    def _values(self, cells: "Cells") -> tuple[NDArray[np.bool_], Any]:
+    def _values(self, cells: "RawColumn") -> tuple[NDArray[np.bool_], Any]:
         """Which are missing; and numbers, parts of dates, or texts."""
         if self.kind == "date":
             return _parts(cells, self.values)
@@ -141,7 +141,7 @@ class Feature:
             raise InputError(f"column {self.name!r} is infinite in row {row}; no model takes that.")
         return np.isnan(numbers), numbers
 
-    def unseen(self, cells: "Cells") -> list[str]:
+    def unseen(self, cells: "RawColumn") -> list[str]:
         """Values of a category that have no indicator."""
         if self.kind != "category":
             return []
@@ -150,7 +150,7 @@ class Feature:
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class RawColumn:
     """One column of a table as it came: what it is called, what it holds, and of which kind.
 
     ``kind`` is "number", "flag", "text", "ordered" (``order`` has its values) or "date"; values are
@@ -202,7 +202,7 @@ class Cells:
         return made
 
 
-def typed(cells: Cells) -> Cells:
+def typed(cells: RawColumn) -> RawColumn:
     """Text that is numbers as numbers, text that is dates as dates; all else as it is.
 
     That is a matter of how a table is written, and nothing that is learnt from it: it is settled
@@ -227,7 +227,7 @@ def typed(cells: Cells) -> Cells:
     return replace(cells, kind="number", values=values, unit=unit, style=style)
 
 
-def learn(cells: Cells, *, missing: str, dates: str, max_categories: int) -> Feature:
+def learn(cells: RawColumn, *, missing: str, dates: str, max_categories: int) -> Feature:
     """What is to be known of a column, of its kind, to make numbers of it."""
     values: tuple[str, ...] = cells.order
     if cells.kind == "date":
@@ -244,13 +244,13 @@ def learn(cells: Cells, *, missing: str, dates: str, max_categories: int) -> Fea
     return made if missing == "error" else _filled(made, cells)
 
 
-def _has_hours(cells: Cells) -> bool:
+def _has_hours(cells: RawColumn) -> bool:
     moments = _moments(cells)
     moments = moments[~np.isnat(moments)]
     return bool((moments != moments.astype("datetime64[D]")).any())
 
 
-def _filled(feature: Feature, cells: Cells) -> Feature:
+def _filled(feature: Feature, cells: RawColumn) -> Feature:
     """With what stands for missing values."""
     gone, values = feature._values(cells)
     if feature.kind == "category":
@@ -266,7 +266,7 @@ def _filled(feature: Feature, cells: Cells) -> Feature:
     return replace(feature, fill=fill, flagged=flagged)
 
 
-def _moments(cells: Cells) -> Any:
+def _moments(cells: RawColumn) -> Any:
     if cells.kind == "date":
         return cells.values.astype("datetime64[us]")
     if cells.kind != "text":
@@ -280,7 +280,7 @@ def _moments(cells: Cells) -> Any:
         ) from error
 
 
-def _parts(cells: Cells, parts: Sequence[str]) -> tuple[NDArray[np.bool_], Floats]:
+def _parts(cells: RawColumn, parts: Sequence[str]) -> tuple[NDArray[np.bool_], Floats]:
     moments = _moments(cells)
     gone = np.isnat(moments)
     moments = np.where(gone, np.datetime64("2000-01-01", "us"), moments)

@@ -13,7 +13,7 @@ from sparsepath.data.cells import cells_of, names_of, table_of
 from sparsepath.data.features import (
     DATES,
     MISSING,
-    Cells,
+    RawColumn,
     Feature,
     dates_said,
     learn,
@@ -182,7 +182,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         return made
 
 
-def _refuse(cells: Sequence[Cells], *, missing: bool, dates: bool) -> None:
+def _refuse(cells: Sequence[RawColumn], *, missing: bool, dates: bool) -> None:
     """One error on all missing values and dates, if they are not wanted and there are any."""
     counts = {column.name: count for column in cells if missing and (count := column.n_missing)}
     said = [missing_said(counts, len(cells[0].values))] if counts else []
@@ -192,7 +192,7 @@ def _refuse(cells: Sequence[Cells], *, missing: bool, dates: bool) -> None:
         raise InputError("; and ".join(said) + ".")
 
 
-def _note(feature: Feature, column: Cells) -> str:
+def _note(feature: Feature, column: RawColumn) -> str:
     name = feature.name
     if feature.style:
         of = f" in {feature.unit}" if feature.unit else ""
