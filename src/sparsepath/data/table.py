@@ -13,8 +13,8 @@ from sparsepath.data.cells import cells_of, names_of, table_of
 from sparsepath.data.features import (
     DATES,
     MISSING,
-    RawColumn,
     Feature,
+    RawColumn,
     dates_said,
     learn,
     missing_said,
