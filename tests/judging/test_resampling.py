@@ -166,6 +166,11 @@ def test_null_on_noise_and_on_signal():
     assert judged.chosen.size == 0
     assert judged.chosen.is_nothing
     assert judged.chosen.p_value == nothing.p_value
+    assert judged.is_nothing
+    assert not honest_error(model, X, signal, choose=0).is_nothing, "none was asked for"
+    without = honest_error(model, X, noise)
+    assert without.is_nothing
+    assert without.sentence().startswith("Nothing here that holds on new data")
 
 
 def test_p_values_are_uniform_on_noise():

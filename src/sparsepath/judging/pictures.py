@@ -29,7 +29,9 @@ def plot_null(found: "Null", ax: "Axes | None" = None) -> "Axes":
     ax.fill_between(sizes, low, high, color=GREY, alpha=0.2, linewidth=0, label="y shuffled, 90 %")
     ax.plot(sizes, middle, color=GREY, linestyle="--", linewidth=1.2, label="y shuffled, median")
     ax.plot(sizes, found.errors, color=BLUE, marker="o", markersize=3.5, label="the data")
-    ax.set(ylabel=found.criterion, title=f"p = {found.p_value:.3g}")
+    lower = "lower than" if found.anything else "no lower than"
+    title = f"p = {found.p_value:.3g}: {lower} where there is nothing to find"
+    ax.set(ylabel="\n(".join(found.criterion.rsplit(" (", 1)), title=title)
     ax.legend(frameon=False, fontsize="small")
     ax.spines[["top", "right"]].set_visible(False)
     _size_axis(ax)
