@@ -60,7 +60,7 @@ for frame in (path, Surface({1.0: path}), PathComparison({"a": path}, {"a": path
 
 
 def links(text):
-    return re.findall(r"\]\(([^)#\s]+)[^)]*\)", text)
+    return re.findall(r"[^\"]\]\(([^)#\s]+)[^)]*\)", text)
 
 
 @pytest.mark.parametrize("repository", ["", "https://example.org/of/sparsepath"])
@@ -78,9 +78,8 @@ def test_links_lead_somewhere():
     pages = [*README.parent.glob("*.md"), *README.parent.glob("docs/**/*.md")]
     for page in pages:
         for link in links(page.read_text("utf-8")):
-            there = page.parent / link
-            found = link.startswith("https://") or "." not in Path(link).name or there.exists()
-            assert found, (page.name, link)
+            made = link.startswith("https://") or re.search("api/|gallery/", link)  # by Sphinx
+            assert made or (page.parent / link).exists(), (page.name, link)
 
 
 def test_every_name_is_on_the_page_of_the_api():

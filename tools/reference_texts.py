@@ -121,9 +121,7 @@ def process(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[
     """Sphinx's hook, before napoleon's."""
     if any(AS_FOR.match(line) for line in lines):
         lines[:] = written_out("\n".join(lines))
-    lines[:] = [
-        line if "``" in line or ">>>" in line else line.replace("|", r"\|") for line in lines
-    ]
+    lines[:] = [line if "``" in line or ">>>" in line else escaped(line) for line in lines]
 
 
 def ours(app: Any, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:
