@@ -50,9 +50,9 @@ def seconds(name, m, n):
 
 
 def main():
-    from sparsepath.methods import METHODS
-
     import sklearn.linear_model  # noqa: F401 (what every process needs)
+
+    from sparsepath.methods import METHODS
 
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     lines = [

@@ -2,16 +2,26 @@
 
 import os
 import sys
+import tomllib
 from pathlib import Path
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "tools"))
 os.environ.setdefault("MPLBACKEND", "Agg")
 
+import changelog  # noqa: E402
+
+BUILD = HERE.parent / "build"
+BUILD.mkdir(exist_ok=True)
+released = changelog.PAGE.read_text("utf-8").removeprefix(changelog.TOP)
+BUILD.joinpath("changes.md").write_text(changelog.section("Unreleased") + released, "utf-8")
+
 project = "sparsepath"
 author = "The sparsepath developers"
 copyright = "The sparsepath developers, BSD-3-Clause"
-release = version = "0.1.0"
+release = version = tomllib.loads((HERE.parent / "pyproject.toml").read_text("utf-8"))["project"][
+    "version"
+]
 
 extensions = [
     "myst_parser",

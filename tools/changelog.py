@@ -10,6 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 KINDS = ("added", "changed", "fixed", "removed")
 TOP = "# Changelog\n"
+PAGE = ROOT / "CHANGELOG.md"
 
 
 def fragments() -> list[Path]:
@@ -40,9 +41,8 @@ def main() -> None:
         print(section("Unreleased"))
         return
     version, date = sys.argv[1:]
-    page = ROOT / "CHANGELOG.md"
-    before = page.read_text("utf-8").removeprefix(TOP) if page.exists() else ""
-    page.write_text(f"{TOP}\n{section(f'{version} ({date})').rstrip()}\n{before}", "utf-8")
+    before = PAGE.read_text("utf-8").removeprefix(TOP)
+    PAGE.write_text(f"{TOP}\n{section(f'{version} ({date})').rstrip()}\n{before}", "utf-8")
     for file in fragments():
         file.unlink()
 
