@@ -49,6 +49,7 @@ sphinx_gallery_conf = {
     "examples_dirs": ["../examples"],
     "gallery_dirs": ["gallery"],
     "filename_pattern": r"\.py$",
+    "within_subsection_order": "FileNameSortKey",
     "abort_on_example_error": True,
     "min_reported_time": 1000,
     "show_memory": False,

@@ -94,10 +94,12 @@ def test_texts_said_elsewhere_are_put_in():
 
     import sparsepath
 
-    text = "\n".join(reference_texts.written_out(sparsepath.SparseKernelRLSClassifier.__doc__))
-    told = {name: entry[2] for name, entry in reference_texts.entries(text).items()}
-    assert told["fit_intercept"].startswith("A constant term, not penalised")
-    assert told["kernel"].startswith("exp(-gamma")
+    def full(value):
+        return "\n".join(reference_texts.written_out(value.__doc__ or "", value))
+
+    told = reference_texts.entries(full(sparsepath.SparseKernelRLSClassifier))
+    assert told["fit_intercept"][2].startswith("A constant term, not penalised")
+    assert told["kernel"][2].startswith("exp(-gamma")
+    assert told["alpha"][1].endswith("default=0.001")  # its own, not that of the other class
     for name in sparsepath.__all__:
-        doc = getattr(sparsepath, name).__doc__ or ""
-        assert "As for ``" not in "\n".join(reference_texts.written_out(doc)), name
+        assert "As for ``" not in full(getattr(sparsepath, name)), name

@@ -6,13 +6,15 @@ of the parameter there is put in its place here, with what was added to it.
 
 import inspect
 import re
+from collections.abc import Mapping
 from typing import Any
 
 import sparsepath
 
+NAME = r"(?::\w+:)?`{1,2}[\w.]+`{1,2}"
 AS_FOR = re.compile(
-    r"^(?P<before>.*?)[Aa]s for (?:the ``fit`` of )?(?::\w+:)?`{1,2}(?P<other>[\w.]+)`{1,2}"
-    r"(?: and `{1,2}\w+`{1,2})?(?P<after>.*)$",
+    rf"^(?P<before>.*?)[Aa]s (?:for|of) (?:the ``fit`` of )?(?P<others>{NAME}(?: and {NAME})?)"
+    r"(?P<after>.*)$",
     re.DOTALL,
 )
 Entry = tuple[str, str, str]
@@ -73,8 +75,11 @@ def full(name: str, kind: str, text: str, names: int = 1) -> tuple[str, str]:
     What is added to it for several names at once goes to those that it names, or to all.
     """
     match = AS_FOR.match(text)
-    there = documented(match["other"]).get(name) if match else None
-    if match is None or there is None:
+    if match is None:
+        return kind, text
+    others = re.findall(r"`([\w.]+)`", match["others"])
+    there = next((told[name] for told in map(documented, others) if name in told), None)
+    if there is None:
         return kind, text
     other_kind, other_text = full(name, there[1], there[2])
     after = match["after"].strip().lstrip(";,.: ").strip()
@@ -85,8 +90,17 @@ def full(name: str, kind: str, text: str, names: int = 1) -> tuple[str, str]:
     return kind or other_kind, other_text
 
 
-def written_out(doc: str) -> list[str]:
-    """The lines of a docstring with no parameter left at "As for"."""
+def parameters_of(value: Any) -> Mapping[str, inspect.Parameter]:
+    """What a class or a function takes."""
+    try:
+        return inspect.signature(value).parameters
+    except (TypeError, ValueError):  # no function, or an exception
+        return {}
+
+
+def written_out(doc: str, value: Any) -> list[str]:
+    """The docstring of something, no parameter left at "As for"; defaults are the signature's."""
+    parameters = parameters_of(value)
     lines: list[str] = []
     for section, body in sections(inspect.cleandoc(doc)):
         if section:
@@ -102,6 +116,9 @@ def written_out(doc: str) -> list[str]:
             for name in (one.strip() for one in names.split(",")):
                 own = "" if "," in names else f"{colon}{kind}"
                 told, words = full(name.lstrip("*"), own, text, names.count(",") + 1)
+                if name in parameters and parameters[name].default is not inspect.Parameter.empty:
+                    default = f"default={parameters[name].default!r}".replace("'", '"')
+                    told = re.sub("default=.*", lambda _, new=default: new, told)
                 lines += [f"{name}{told or colon + kind}", *indented(words)]
         lines.append("")
     return lines
@@ -120,7 +137,7 @@ def escaped(line: str) -> str:
 def process(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
     """Sphinx's hook, before napoleon's."""
     if any(AS_FOR.match(line) for line in lines):
-        lines[:] = written_out("\n".join(lines))
+        lines[:] = written_out("\n".join(lines), obj)
     lines[:] = [line if "``" in line or ">>>" in line else escaped(line) for line in lines]
 
 
