@@ -52,6 +52,14 @@ def test_a_slow_search_is_made_once_and_a_fitted_one_never(monkeypatch):
     assert kinds(known)[0][1] == 3
 
 
+def test_a_slow_search_that_knows_what_it_takes_is_not_made(monkeypatch):
+    monkeypatch.setattr(Counting, "expected_seconds", lambda self, X: 100.0, raising=False)
+    monkeypatch.setattr(Counting, "fits", 0)
+    found = plan(Counting(3), X, y, validation=4)
+    assert (found.search, found.seconds) == pytest.approx((100, 100 + 4 * 75))
+    assert Counting.fits == 0
+
+
 def test_what_is_not_asked_for_costs_nothing():
     found = plan(SparseRLSRegressor(2, validation=None), X, y)
     assert found.repeated == ()
