@@ -7,7 +7,6 @@ look on small data; ``--only rivals,forms,...`` writes these parts of the page a
 
 import argparse
 import platform
-import re
 import subprocess
 import sys
 import time
@@ -18,7 +17,7 @@ import numpy as np
 from sklearn.linear_model import lars_path, orthogonal_mp
 from sklearn.model_selection import KFold
 
-from measure import PAGES, table, write_page
+from measure import table, write_in_parts
 from sparsepath import SparseRLSClassifier, SparseRLSRegressor
 from sparsepath.data.paper_sets import available, load
 from sparsepath.data.threads import Threads
@@ -434,28 +433,17 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--only", default=",".join(PARTS))
     given = parser.parse_args()
-    wanted = given.only.split(",")
-    kept: dict[str, str] = {}
-    page = PAGES / "shapes.md"
-    if page.exists() and set(wanted) != set(PARTS):
-        parts = re.split(r"^## (.*)\n", page.read_text(encoding="utf-8"), flags=re.M)[1:]
-        kept = dict(zip(parts[::2], parts[1::2], strict=True))
-    for name in wanted:
-        title, about, work = PARTS[name]
-        kept[title] = "\n" + (about + "\n\n" if about else "") + work(given.quick, 3)
-        text = f"""# Greedy RLS by the shape of the data
+    head = f"""# Greedy RLS by the shape of the data
 
 Written by `benchmarks/shapes.py` on {platform.machine()}, Python {platform.python_version()}: CPU time of
 one thread, medians of ratios over rounds in turn, on a machine that others used too. Relevant are 20
 features; the rest is noise.
 """
-        for title, _, _ in PARTS.values():
-            if title in kept:
-                text += f"\n## {title}\n{kept[title].rstrip()}\n"
-        if given.quick:
-            print(text)
-        else:  # after every part, so that a run that is cut short leaves what it has found
-            write_page("shapes.md", text)
+    parts = {
+        name: (title, about, lambda work=work: work(given.quick, 3))
+        for name, (title, about, work) in PARTS.items()
+    }
+    write_in_parts("shapes.md", head, parts, given.only.split(","), shown=given.quick)
 
 
 if __name__ == "__main__":
