@@ -28,7 +28,7 @@ from measure import table, write_in_parts
 from sparsepath import GraftingRegressorCV
 from sparsepath.data.threads import Threads
 from sparsepath.grafting.criterion import Logistic, Penalty, Softmax
-from sparsepath.grafting.fitting import Options, Problem
+from sparsepath.grafting.fitting import GraftingOptions, GraftingProblem
 
 TARGET = 1e-8
 REPEATS = 2
@@ -60,11 +60,11 @@ def objective(X, y, w, l1):
 
 def sparsepath(X, y, l1, tol):
     with Threads(1) as threads:
-        problem = Problem(
+        problem = GraftingProblem(
             X, y[:, None], np.ones(len(y)), Logistic(), threads,
             fit_intercept=False, standardize=False,
         )  # fmt: skip
-        return problem.fit(Penalty.of(X.shape[1], l1), Options(tol=tol)).solution.W[:, 0]
+        return problem.fit(Penalty.of(X.shape[1], l1), GraftingOptions(tol=tol)).solution.W[:, 0]
 
 
 def skglm(X, y, l1, tol):
@@ -94,11 +94,11 @@ def liblinear(X, y, l1, tol):
 
 def sparsepath_path(X, y, l1s, tol):
     with Threads(1) as threads:
-        problem = Problem(
+        problem = GraftingProblem(
             X, y[:, None], np.ones(len(y)), Logistic(), threads,
             fit_intercept=False, standardize=False,
         )  # fmt: skip
-        fits = problem.path(l1s.tolist(), Penalty.of(X.shape[1], 1.0), Options(tol=tol))
+        fits = problem.path(l1s.tolist(), Penalty.of(X.shape[1], 1.0), GraftingOptions(tol=tol))
     return [fit.solution.W[:, 0] for fit in fits]
 
 
@@ -186,9 +186,9 @@ def cells(names, times):
 
 def one_at_a_time(X, y, l1, tol):
     with Threads(1) as threads:
-        problem = Problem(X, y[:, None], np.ones(len(y)), Logistic(), threads)
+        problem = GraftingProblem(X, y[:, None], np.ones(len(y)), Logistic(), threads)
         penalty = Penalty.of(X.shape[1], l1, 0.0, 1e-6)
-        problem.fit(penalty, Options(tol=tol, max_features=20))
+        problem.fit(penalty, GraftingOptions(tol=tol, max_features=20))
 
 
 def scaling(sizes, shape):
@@ -295,9 +295,9 @@ def classes(f, repeats):
         floor = min(timed(X.T.__matmul__, Y)[0] for _ in range(5))
         for share, l2 in ((0.5, 0.0), (0.5, 0.1), (0.2, 0.0)):
             with Threads(1) as threads:
-                problem = Problem(X, Y, np.ones(m), Softmax(), threads)
+                problem = GraftingProblem(X, Y, np.ones(m), Softmax(), threads)
                 l1 = share * problem.largest_l1(Penalty.of(n, 1.0))
-                fit = partial(problem.fit, Penalty.of(n, l1, l2), Options(tol=1e-6))
+                fit = partial(problem.fit, Penalty.of(n, l1, l2), GraftingOptions(tol=1e-6))
                 taken, found = timed(fit)
             row = [f"{m} x {n}, {K} classes", str(share), str(l2), str(len(found.selected))]
             rows.append([*row, f"{taken:.2f}", f"{taken / floor:.0f}"])
