@@ -267,7 +267,7 @@ def folds(f, repeats):
         y = X[:, :10] @ rng.standard_normal(10) + rng.standard_normal(len(X))
         models = {
             "sparsepath": GraftingRegressorCV(standardize=False, validation=None, tol=1e-6),
-            "scikit-learn": LassoCV(eps=0.01, n_alphas=30, cv=5, tol=1e-6),
+            "scikit-learn": LassoCV(eps=0.01, alphas=30, cv=5, tol=1e-6),
             "celer": CelerCV(eps=0.01, n_alphas=30, cv=5, tol=1e-6),
         }
         if n > 10 * m:
