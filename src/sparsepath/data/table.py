@@ -193,7 +193,7 @@ def _refuse(cells: Sequence[RawColumn], *, missing: bool, dates: bool) -> None:
 
 
 def _note(feature: Feature, column: RawColumn) -> str:
-    name = feature.name
+    name = feature.name[:80]
     if feature.style:
         of = f" in {feature.unit}" if feature.unit else ""
         return f"column {name!r} is text that was read as numbers{of}."
@@ -201,8 +201,9 @@ def _note(feature: Feature, column: RawColumn) -> str:
         return ""
     values = list(dict.fromkeys(text for text in column.texts() if text is not None))
     if not feature.labels and values:
+        example = max(values, key=len)[:40]
         return (
-            f"column {name!r} is text that is different in every row, such as {values[0][:40]!r}: "
+            f"column {name!r} is text that is different in every row, such as {example!r}: "
             "nothing can be learnt from it, and it is not used; is it an id?"
         )
     if len(values) > len(feature.values):
