@@ -16,7 +16,7 @@ from sparsepath.faces.linear import LinearFace
 from sparsepath.faces.parameters import count
 from sparsepath.faces.targets import RegressorFace
 from sparsepath.judging.repeating import Repetition, Searched, is_plain, linear_outputs
-from sparsepath.least_angle import lars_entries
+from sparsepath.orders.least_angle import lars_entries
 from sparsepath.running import (
     Callback,
     CallbackSupportMixin,
@@ -68,6 +68,9 @@ class LarsSelector(RegressorFace, LinearFace, CallbackSupportMixin, BaseEstimato
         Coefficients in the units of the data, zero for columns not in use.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
+    models_, honest_
+        The model of every size on the path; the size in use and its error on data that the whole
+        procedure never saw, None without validation.
 
     Examples
     --------

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from sparsepath.data.door import check_features
 from sparsepath.data.threads import Threads
 from sparsepath.grafting.faces import Factors, GraftingClasses, GraftingNumbers, LinearGrafting
-from sparsepath.grafting.fitting import Fit, Problem
+from sparsepath.grafting.fitting import GraftingFit, GraftingProblem
 from sparsepath.grafting.procedure import Record
 from sparsepath.judging.repeating import Repetition, Searched
 from sparsepath.running import Callback, Found, Given, Run, fitting
@@ -28,7 +28,7 @@ class _Grafting(LinearGrafting):
         X = check_features(self, X, reset=True)
         Y, weights, loss = self._targets(y, sample_weight, X.shape[0])
         options, penalty = self._options(), self._penalty(self.l1)
-        fit: Fit | None = None
+        fit: GraftingFit | None = None
 
         def found() -> Found | None:
             record = problem.so_far() if fit is None else fit.record
@@ -46,7 +46,7 @@ class _Grafting(LinearGrafting):
             )
 
         with Threads(self.n_threads) as threads:
-            problem = Problem(
+            problem = GraftingProblem(
                 X,
                 Y,
                 weights,
@@ -141,6 +141,11 @@ class GraftingRegressor(GraftingNumbers, _Grafting):
         The duality gap (L0 left out) relative to the criterion; NaN if a weight has no penalty.
     n_iter_ : int
         Newton steps made.
+    models_, honest_
+        The model of every size on the path; the size in use and its error on data that the whole
+        procedure never saw, None without validation.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
 
     Examples
     --------
@@ -246,6 +251,10 @@ class GraftingClassifier(GraftingClasses, _Grafting):
     path_, selected_, coef_, intercept_, history_, criterion_, kkt_violation_, dual_gap_, n_iter_
         As for ``GraftingRegressor``; the errors of the path are mean log losses, and ``coef_`` has
         one row per class, a single one for two.
+    models_, honest_
+        As for ``SparseRLSRegressor``.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
 
     Examples
     --------
