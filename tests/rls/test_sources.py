@@ -190,6 +190,14 @@ def test_tables_of_other_programs(table):
         sparsepath.open(lazy, target="y"),
     ):
         same(whole, SparseRLSRegressor(**given).fit(data))
+    weighted = SparseRLSRegressor(**given).fit(frame[used], frame.y, frame.w)
+    same(weighted, SparseRLSRegressor(**given).fit(dataset, "y", "w"))  # as they are
+    same(weighted, SparseRLSRegressor(**given).fit(lazy.drop("y"), frame.y, frame.w))
+    few = frame[frame.c1 > 3]
+    whole = SparseRLSRegressor(**given).fit(few[used], few.y, few.w)
+    same(whole, SparseRLSRegressor(**given).fit(dataset.filter(ds.field("c1") > 3), "y", "w"))
+    with pytest.raises(InputError, match="5 entries for 300 rows"):
+        SparseRLSRegressor(**given).fit(lazy.drop("y"), frame.y[:5])
 
 
 @pytest.mark.parametrize("order", ["C", "F"])

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.data.door import some_of
-from sparsepath.data.sources import Answer, ArrayPart, Columns, Slab, Source, plus, register
+from sparsepath.data.sources import Answer, ArrayPart, Columns, Slab, Source, is_a, plus, register
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError, SparsepathError
 
@@ -261,8 +261,4 @@ def _aligned(vector: Any, X: Any, count: int) -> list[Any]:
     return [values[a:b] for a, b in pairwise(edges)]
 
 
-def _is_dask(what: Any) -> bool:
-    return type(what).__module__.split(".")[0] in ("dask", "dask_expr")
-
-
-register(_is_dask, open_dask)
+register(lambda what: is_a(what, "dask") or is_a(what, "dask_expr"), open_dask)

@@ -197,8 +197,8 @@ def open(
         svmlight, a directory or a pattern such as ``"data/*.parquet"``. Objects: a
         pyarrow dataset, a polars lazy frame, a Dask array or data frame, a NumPy array or memory
         map, a SciPy sparse matrix.
-    y : array, optional
-        The target of an array.
+    y : array or str, optional
+        The target of an array; of a table its column, or an array beside it.
     target : str, optional
         The column of a table that is the target; of an npy file its number, default the last.
     weights : str or array, optional
@@ -221,6 +221,8 @@ def open(
     """
     from sparsepath.data import clusters, tables  # noqa: F401 (they register their kinds)
 
+    if isinstance(y, str):
+        target, y = y, None
     for recognise, make in KINDS:
         if recognise(what):
             return make(what, y, target=target, weights=weights, columns=columns, memory=memory)
@@ -233,11 +235,16 @@ def open(
 
 def is_source(what: Any) -> bool:
     """Whether data are not in memory as an array, and so are read in passes."""
-    if isinstance(what, Source):
-        return True
-    if isinstance(what, (np.ndarray, list, tuple)):
-        return False
-    return type(what).__module__.split(".")[0] in ("dask", "dask_expr")
+    return isinstance(what, Source) or any(is_a(what, *kind) for kind in ELSEWHERE)
+
+
+def is_a(what: Any, module: str, name: str = "") -> bool:
+    """Whether something is of a package that need not be there, without asking the package."""
+    kinds = ((kind.__module__, kind.__name__) for kind in type(what).__mro__)
+    return any(of.split(".")[0] == module and kind.endswith(name) for of, kind in kinds)
+
+
+ELSEWHERE = (("dask",), ("dask_expr",), ("pyarrow", "Dataset"), ("polars", "LazyFrame"))
 
 
 def _array(what: Any, y: Any, *, weights: Any = None, **_: Any) -> Source:

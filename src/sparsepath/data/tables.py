@@ -18,7 +18,15 @@ from numpy.typing import NDArray
 
 from sparsepath.data.blocks import row_blocks
 from sparsepath.data.door import some_of
-from sparsepath.data.sources import FEWEST_ROWS, SLAB_NUMBERS, Columns, Slab, Source, register
+from sparsepath.data.sources import (
+    FEWEST_ROWS,
+    SLAB_NUMBERS,
+    Columns,
+    Slab,
+    Source,
+    is_a,
+    register,
+)
 from sparsepath.errors import FileError, InputError
 from sparsepath.files import replacing
 
@@ -75,14 +83,15 @@ class File:
 class TablePart:
     """Row groups of a Parquet file, or record batches of a Feather file.
 
-    ``features`` are all columns of the source; ``target`` and ``weights`` columns beside them.
+    ``features`` are all columns of the source; ``target`` and ``weights`` columns beside them, or
+    None where they are not in the file.
     """
 
     file: File
     kind: str
     groups: tuple[int, ...]
     features: tuple[str, ...]
-    target: str
+    target: str | None
     weights: str | None
     start: int
     n_rows: int
@@ -90,7 +99,7 @@ class TablePart:
 
     def read(self, columns: Columns | None) -> Iterator[Slab]:
         names = self.features if columns is None else tuple(self.features[i] for i in columns)
-        more = [self.target, *([] if self.weights is None else [self.weights])]
+        more = [name for name in (self.target, self.weights) if name is not None]
         self.file.check()
         low = self.start
         try:
@@ -130,15 +139,41 @@ class TablePart:
         X = np.empty((m, len(names)), dtype=np.float32 if small else np.float64, order="F")
         for j, name in enumerate(names):
             X[:, j] = _numbers(batch.column(name), name, self.file.path)
-        y = batch.column(self.target)
-        if y.null_count:
-            raise FileError(f"{self.file.path}: the target {self.target!r} has missing values.")
-        w = None
+        y, w = np.zeros(m), None
+        if self.target is not None:
+            told = batch.column(self.target)
+            if told.null_count:
+                raise FileError(f"{self.file.path}: the target {self.target!r} has missing values.")
+            y = told.to_numpy(zero_copy_only=False)
         if self.weights is not None:
             w = _numbers(batch.column(self.weights), self.weights, self.file.path)
             w = w.astype(np.float64)
         (block,) = row_blocks(X, 1)
-        return Slab(block, y.to_numpy(zero_copy_only=False), w, low)
+        return Slab(block, y, w, low)
+
+
+@dataclass(frozen=True, eq=False)
+class Beside:
+    """Rows of a table whose targets, and perhaps weights, are arrays and in no column of it."""
+
+    part: Any
+    y: NDArray[Any]
+    weights: NDArray[np.float64] | None
+
+    @property
+    def start(self) -> int:
+        return self.part.start
+
+    @property
+    def n_rows(self) -> int:
+        return self.part.n_rows
+
+    def read(self, columns: Columns | None) -> Iterator[Slab]:
+        for slab in self.part.read(columns):
+            low = slab.start - self.part.start
+            rows = slice(low, low + slab.block.shape[0])
+            w = slab.weights if self.weights is None else self.weights[rows]
+            yield replace(slab, y=self.y[rows], weights=w)
 
 
 def _numbers(column: Any, name: str, path: str) -> NDArray[Any]:
@@ -236,9 +271,10 @@ def open_files(
     columns: Sequence[str] | None = None,
     memory: float | None = None,
 ) -> Source:
-    """A source of one file or several, which must have the same columns."""
-    if y is not None:
-        raise InputError("files have their target in a column: give target=..., not y.")
+    """A source of one file or several, which must have the same columns.
+
+    The target is a column, or for tables y, with a number or label for every row.
+    """
     paths = find(what)
     kinds = {kind_of(path) for path in paths}
     if len(kinds) > 1:
@@ -247,12 +283,36 @@ def open_files(
     if kind == "csv":
         paths, kind = [converted(path) for path in paths], "parquet"
     if kind in ("npy", "svmlight"):
+        if y is not None:
+            raise InputError(f"{kind} files have their target in them: give target=..., not y.")
         if weights is not None or columns is not None:
             raise InputError(f"{kind} files have no names for weights= or columns=.")
         opened = [_npy(path, target) if kind == "npy" else _svmlight(path) for path in paths]
     else:
-        opened = [_table(path, kind, target, weights, columns, memory) for path in paths]
-    return _joined(opened, str(what))
+        named = weights if isinstance(weights, str) else None
+        given = (kind, target, named, columns, memory, y is not None)
+        opened = [_table(path, *given) for path in paths]
+    source = _joined(opened, str(what))
+    return source if y is None else _beside(source, y, weights)
+
+
+def _beside(source: Source, y: Any, weights: Any) -> Source:
+    """The source with targets, and weights that are no column, from arrays."""
+    y, w = np.asarray(y), None
+    if weights is not None and not isinstance(weights, str):
+        w = np.asarray(weights, dtype=np.float64)
+    for values in (y, *([] if w is None else [w])):
+        if len(values) != len(source):
+            raise InputError(
+                f"y or the weights have {len(values)} entries for {len(source)} rows of "
+                f"{source.where}; give one for each."
+            )
+    source.parts = [
+        Beside(part, y[rows], None if w is None else w[rows])
+        for part in source.parts
+        for rows in [slice(part.start, part.start + part.n_rows)]
+    ]
+    return source
 
 
 def _joined(opened: list[Source], where: str) -> Source:
@@ -338,11 +398,12 @@ def _table(
     path: Path,
     kind: str,
     target: str | None,
-    weights: Any,
+    weights: str | None,
     columns: Sequence[str] | None,
     memory: float | None,
+    beside: bool,
 ) -> Source:
-    """A Parquet or Feather file; a part for every few row groups."""
+    """A Parquet or Feather file; a part for every row group. ``beside``: the target is no column."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -358,7 +419,7 @@ def _table(
                 counts = [opened.get_batch(i).num_rows for i in range(opened.num_record_batches)]
     except (OSError, ValueError) as error:
         raise file.broken(error) from error
-    target = _named(target, schema.names, path, "target")
+    target = None if beside else _named(target, schema.names, path, "target")
     weights = None if weights is None else _named(weights, schema.names, path, "weights")
     others = [name for name in schema.names if name not in (target, weights)]
     if columns is not None:
@@ -475,27 +536,45 @@ def _svmlight(path: Path) -> Source:
 
 
 def _dataset(what: Any, y: Any = None, **given: Any) -> Source:
-    """A pyarrow dataset: its files, if they are Parquet or Feather."""
-    files = list(getattr(what, "files", []))
-    if not files:
-        raise InputError("this pyarrow dataset has no files; write it to Parquet first.")
-    names = given.get("columns") or [n for n in what.schema.names if n != given.get("target")]
-    given["columns"] = [name for name in names if name != given.get("weights")]
-    return open_files([Path(file) for file in files], y, **given)
+    """A pyarrow dataset: its files, where they hold just its rows and columns; else written."""
+    import pyarrow.parquet as pq
+
+    files = [Path(file) for file in getattr(what, "files", [])]
+    plain = getattr(what, "_scan_options", None) == {}  # no filter
+    kinds = {file.suffix for file in files} <= set(SUFFIXES) and all(f.exists() for f in files)
+    if files and plain and kinds and not len(getattr(what.partitioning, "schema", ())):
+        taken = {given.get("target"), given.get("weights")} if y is None else set()
+        names = given.get("columns") or [name for name in what.schema.names if name not in taken]
+        return open_files(files, y, **{**given, "columns": names})
+
+    def write(path: Path) -> None:
+        with pq.ParquetWriter(path, what.schema) as writer:
+            for batch in what.to_batches():
+                writer.write_batch(batch, row_group_size=ROW_GROUP)
+
+    return _written(write, "pyarrow dataset", y, given)
 
 
 def _lazy(what: Any, y: Any = None, **given: Any) -> Source:
-    """A polars lazy frame: its result is written once, in passes, to a file of the system's."""
+    """A polars lazy frame: its result is written."""
+
+    def write(path: Path) -> None:
+        what.sink_parquet(path, row_group_size=ROW_GROUP)
+
+    return _written(write, "polars lazy frame", y, given)
+
+
+def _written(write: Any, where: str, y: Any, given: dict[str, Any]) -> Source:
+    """A table that is written once, in passes, to a file of the system's, gone with the source."""
     import shutil
     import tempfile
     import weakref
 
     folder = tempfile.mkdtemp(prefix="sparsepath-")
-    path = Path(folder) / "frame.parquet"
-    what.sink_parquet(path, row_group_size=ROW_GROUP)
-    source = open_files(path, y, **given)
+    write(Path(folder) / "table.parquet")
+    source = open_files(folder, y, **given)
     weakref.finalize(source, shutil.rmtree, folder, ignore_errors=True)
-    source.where = "polars lazy frame"
+    source.where = where
     return source
 
 
@@ -504,14 +583,6 @@ def _is_path(what: Any) -> bool:
     return all(isinstance(item, (str, os.PathLike)) for item in items)
 
 
-def _is(module: str, name: str) -> Any:
-    def recognise(what: Any) -> bool:
-        kinds = (f"{kind.__module__}.{kind.__name__}" for kind in type(what).__mro__)
-        return any(kind.startswith(module) and kind.endswith(name) for kind in kinds)
-
-    return recognise
-
-
 register(_is_path, open_files)
-register(_is("pyarrow", "Dataset"), _dataset)
-register(_is("polars", "LazyFrame"), _lazy)
+register(lambda what: is_a(what, "pyarrow", "Dataset"), _dataset)
+register(lambda what: is_a(what, "polars", "LazyFrame"), _lazy)
