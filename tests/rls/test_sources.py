@@ -10,9 +10,9 @@ from sklearn.model_selection import KFold, RepeatedKFold, TimeSeriesSplit
 import sparsepath
 from problems import make
 from sparsepath import SparseRLSClassifier, SparseRLSRegressor
+from sparsepath.data.moments import Cells
 from sparsepath.data.sources import from_array
 from sparsepath.errors import FileError, InputError
-from sparsepath.rls.streamed.moments import Cells
 
 
 def same(a, b, rtol=1e-9):

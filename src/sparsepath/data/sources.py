@@ -119,6 +119,20 @@ class Source:
     def __len__(self) -> int:
         return self.n_samples
 
+    def record(self) -> dict[str, Any]:
+        """How often the data were read."""
+        told = {"passes": round(self.passes, 3), "readings": self.readings}
+        return {"source": self.where, **told}
+
+    def name_columns(self, estimator: Any) -> NDArray[Any] | None:
+        """Tell an estimator how many features there are and what they are called."""
+        estimator.n_features_in_ = self.n_features
+        if self.names is None:
+            vars(estimator).pop("feature_names_in_", None)
+            return None
+        names = estimator.feature_names_in_ = np.array(self.names, dtype=object)
+        return names
+
     def crew(self, n_threads: int | None) -> Any:
         """Those who do the work, to be used in a ``with`` statement."""
         return Threads(n_threads)
@@ -231,6 +245,18 @@ def open(
         "path, a pattern, a pyarrow dataset, a polars lazy frame, a Dask array or data frame, or "
         "an array."
     )
+
+
+def taken(X: Any, y: Any, weights: Any) -> Source:
+    """The source that ``fit`` was given, or one of what it was given."""
+    if not isinstance(X, Source):
+        return open(X, y, weights=weights)
+    if y is not None or weights is not None:
+        raise InputError(
+            "a source has its target and weights: y and sample_weight must be None; give "
+            "open(..., target=..., weights=...)."
+        )
+    return X
 
 
 def is_source(what: Any) -> bool:

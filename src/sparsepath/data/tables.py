@@ -403,7 +403,10 @@ def _table(
     memory: float | None,
     beside: bool,
 ) -> Source:
-    """A Parquet or Feather file; a part for every row group. ``beside``: the target is no column."""
+    """A Parquet or Feather file; a part for every row group.
+
+    ``beside``: the target is no column of it.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 

@@ -85,14 +85,22 @@ class Problem:
         s = weights / weights.sum()
         self.design = Design(X, s, threads, fit_intercept=fit_intercept, standardize=standardize)
         self.Y, self.loss = Y, loss
-        self.engine: Engine = make_engine(self.design, Y, loss)
+        self._begin(make_engine(self.design, Y, loss))
+
+    def _begin(self, engine: Engine) -> None:
+        """What there is to know of the empty model, at which the engine stands."""
+        self.engine = engine
         self.null = (self.engine.W.copy(), self.engine.b.copy(), self.engine.F.copy())
         self.null_gradient = self.engine.gradient()
-        empty = np.empty((0, Y.shape[1]))
+        empty = np.empty((0, engine.W.shape[1]))
         loss_there = self.engine.loss_term()
         self.null_model = Model((), empty, self.engine.b.copy(), loss_there, loss_there)
         self.scale = gradient_scale(self.engine, self.null_gradient)
         self._record, self._rounds = Record(), list[Round]()  # of the fit under way
+
+    def ways(self, estimator: Any) -> dict[str, Any]:
+        """How a run is to mark and validate the data, if not as arrays."""
+        return {}
 
     def restart(self) -> None:
         """Back to the empty model."""
@@ -230,11 +238,15 @@ class Problem:
         The error of training is that of the model's own loss, without penalties.
         """
         rows = list(model.features)
-        coef = model.W / self.design.scales[rows][:, None]
-        intercept = model.b - self.design.means[rows] @ coef
+        coef, intercept = self.in_units(rows, model.W, model.b)
         trained = self.error(model.loss)
         shown = trained if error is None else error
         return Step(model.features, shown, error_se, coef, intercept, trained)
+
+    def in_units(self, rows: list[int], W: Floats, b: Floats) -> tuple[Floats, Floats]:
+        """Weights of some features and intercepts in the units of the data."""
+        coef = W / self.design.scales[rows][:, None]
+        return coef, b - self.design.means[rows] @ coef
 
     def found(self, record: Record, **fitted: Any) -> Found:
         """The path of one fit: the best model of each size by the criterion, and its error."""

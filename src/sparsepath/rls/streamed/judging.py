@@ -13,12 +13,12 @@ import numpy as np
 
 from sparsepath.arrays import Floats
 from sparsepath.data.blocks import COMPILED_FROM
+from sparsepath.data.moments import Cells, Coding
 from sparsepath.data.sources import Answer, Columns, Slab
 from sparsepath.rls.criteria.losses import Loss
 from sparsepath.rls.leave_one_out.block import Rows
 from sparsepath.rls.leave_one_out.fitted import triangular
 from sparsepath.rls.streamed.design import StreamDesign, weights_in
-from sparsepath.rls.streamed.moments import Cells, Coding
 
 LARGE = COMPILED_FROM
 
