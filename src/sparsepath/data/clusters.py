@@ -48,13 +48,13 @@ def slabs(data: ArrayPart, start: int, columns: Columns | None) -> Iterator[Slab
 
 
 def held(X: Any, y: Any, weights: Any) -> ArrayPart:
-    """A partition as arrays, whatever it came as."""
+    """A partition as arrays, whatever it came as; columns one by one, as they will be read."""
     X = X.to_numpy() if hasattr(X, "to_numpy") else X
     y = y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y)
     if hasattr(X, "tocsr"):
         X = X.tocsr()
-    elif X.dtype.kind not in "biuf":
-        X = X.astype(np.float64)
+    else:
+        X = np.asfortranarray(X if X.dtype.kind in "biuf" else X.astype(np.float64))
     w = None if weights is None else np.asarray(weights, dtype=np.float64)
     return ArrayPart(X, y, w, 0, X.shape[0])
 

@@ -127,6 +127,7 @@ def judge(slab: Slab, view: View, plan: Plan) -> Answer:
     others = view.taken(rows, wanted)
     Z = triangular(plan.R, X.T, transposed=True).T if len(plan.R) else X
     out: Answer = []
+    rows.reserve(len(plan.R))
     for level in plan.levels:
         rows.extend(Z[:, rows.size : level.size], plan.a[rows.size : level.size])
         measured = rows.criterion(level.about, level.blur)
