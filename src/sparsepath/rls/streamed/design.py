@@ -159,6 +159,16 @@ def weights_in(slab: Slab, cells: Cells, apart: int | None) -> Floats | None:
     return np.where(cells(slab.start, len(w)) == apart, 0.0, w)
 
 
+def class_shares(design: StreamDesign) -> Floats:
+    """For the balanced loss: the weight of every class times the number of classes."""
+    n = design.n_features
+    inside = [c for c in range(len(design.moments.squares)) if c != design.apart]
+    corner = design.moments.right[inside, n:].sum(0)
+    positive = (design.total + corner[-1, :-1]) / 2
+    weights = positive if len(positive) > 1 else np.array([design.total - positive[0], positive[0]])
+    return np.where(weights > 0, weights, 1.0) * np.count_nonzero(weights > 0)
+
+
 def read_design(
     source: Source,
     crew: Crew,

@@ -21,6 +21,7 @@ from sparsepath.rls.leave_one_out.fitted import triangular
 from sparsepath.rls.streamed.design import StreamDesign, weights_in
 
 LARGE = COMPILED_FROM
+Key = frozenset[int]
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,6 +113,31 @@ class Plan:
     R: Floats
     a: Floats
     levels: tuple[Level, ...]
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Sums over all rows of a model as it stands."""
+
+    error: float
+    about: float
+    around: float
+    slope: float
+    squares: Floats
+    uu: Floats
+    ur: Floats
+    vv: float
+
+
+class Known:
+    """What passes have told so far, by sets of features; copies of a model share it."""
+
+    def __init__(self) -> None:
+        self.models: dict[Key, Judged] = {}
+        self.errors: dict[Key, tuple[float, float]] = {}
+        self.steps_ahead = 1
+        self.drops = False  # whether removals are asked for in this search
+        self.foreseen: dict[Key, int] = {}
 
 
 def judge(slab: Slab, view: View, plan: Plan) -> Answer:
