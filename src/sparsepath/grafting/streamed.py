@@ -337,12 +337,14 @@ class StreamProblem(Problem):
     """As ``Problem``, for data that are read in passes."""
 
     def __init__(self, data: StreamDesign, loss: Loss) -> None:
-        self.data, self.loss, self._offset = data, loss, 0.0
+        self.data, self.loss = data, loss
         self.design: Design = data
+        self.units = data.means, data.scales, 0.0
         if data.sums.moments.products is None or not isinstance(loss, Squared):
             self._begin(StreamEngine(data, loss))
             return
-        R, y, self._offset = data.reduced()
+        R, y, mean = data.reduced()
+        self.units = data.means, data.scales, mean
         s = np.full(len(R), 1 / len(R))
         self.design = Design(R, s, Threads(1), fit_intercept=False, standardize=False)
         self.design.usable = data.usable
@@ -397,10 +399,6 @@ class StreamProblem(Problem):
         data = self.data
         known = {"n_samples": data.m, "n_features": data.n, "fingerprint": data.name()}
         return {"data": lambda: known, "validate": validate}
-
-    def in_units(self, rows: list[int], W: Floats, b: Floats) -> tuple[Floats, Floats]:
-        coef = W / self.data.scales[rows][:, None]
-        return coef, b + self._offset - self.data.means[rows] @ coef
 
     def found(self, record: Record, **fitted: Any) -> Found:
         return replace(super().found(record, **fitted), data=self.source.record())
