@@ -284,3 +284,19 @@ def test_the_honest_error_is_that_of_searches_without_a_fold(cv):
     honest = [model.path_.honest_error(size) for size in range(5)]
     assert_allclose(honest, total / m, rtol=1e-9)
     assert model.honest_.size == len(model.selected_)
+
+
+@pytest.mark.parametrize("cv", ["loo", 4])
+def test_a_checkpoint_is_gone_on_from(tmp_path, cv):
+    """With folds to the last bit; with leave-one-out to rounding, for passes judge other sets."""
+    X, y, _ = problem(m=300)
+    given = {"max_features": 6, "choose": "min", "search": "floating", "cv": cv}
+    unbroken = SparseRLSRegressor(**given).fit(from_array(X, y, rows=70))
+    kept = {"checkpoint": tmp_path / "moves.json", **given}
+    stop = SparseRLSRegressor(callback=lambda path: len(path.moves) == 3, **kept)
+    assert len(stop.fit(from_array(X, y, rows=70)).path_.moves) == 3
+    resumed = SparseRLSRegressor(**kept).fit(from_array(X, y, rows=70))
+    same(unbroken, resumed)
+    if cv != "loo":
+        assert resumed.path_.errors.tolist() == unbroken.path_.errors.tolist()
+        assert resumed.coef_.tolist() == unbroken.coef_.tolist()
