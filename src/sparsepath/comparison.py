@@ -28,6 +28,7 @@ from sparsepath.judging.repeating import (
 )
 from sparsepath.methods import METHODS, called_here, check
 from sparsepath.path import LONGEST_PATH, SelectionPath
+from sparsepath.running.interrupts import Interruptible
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -294,11 +295,9 @@ def compare(
         found.append(_contestant(name, model, losses, choose, seconds, names))
 
     for name, estimator in estimators.items():
-        try:
+        with Interruptible(keep=lambda: bool(found)) as work:
             run(name, estimator)
-        except KeyboardInterrupt:
-            if not found:
-                raise
+        if work.interrupted:
             passed[name] = "it was interrupted"
             break
     if not found:

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.arrays import Floats
+from sparsepath.classes import coded
 from sparsepath.data.blocks import Marks, row_blocks
 from sparsepath.data.crew import Crew
 from sparsepath.data.door import some_of
@@ -45,8 +46,8 @@ class Coding:
         if self.classes is None:
             Y = np.asarray(y, dtype=np.float64)
             return Y[:, None] if Y.ndim == 1 else Y
-        Y = np.where(np.asarray(y)[:, None] == self.classes, 1.0, -1.0)
-        return Y[:, 1:] if len(self.classes) == 2 else Y
+        codes = np.searchsorted(self.classes, y)
+        return coded(codes.astype(np.intp), len(self.classes))
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ from sparsepath.data.door import check_features
 from sparsepath.data.sources import is_source
 from sparsepath.data.threads import Threads
 from sparsepath.grafting.faces import Factors, GraftingClasses, GraftingNumbers, LinearGrafting
-from sparsepath.grafting.fitting import Fit, Problem
+from sparsepath.grafting.fitting import GraftingFit, GraftingProblem
 from sparsepath.grafting.procedure import Record
 from sparsepath.grafting.streamed import StreamProblem
 from sparsepath.judging.repeating import Repetition, Searched
@@ -34,11 +34,11 @@ class _Grafting(LinearGrafting):
         Y, weights, loss = self._targets(y, sample_weight, X.shape[0])
         ways = {"fit_intercept": self.fit_intercept, "standardize": self.standardize}
         with Threads(self.n_threads) as threads:
-            return self._minimise(Problem(X, Y, weights, loss, threads, **ways), given, X)
+            return self._minimise(GraftingProblem(X, Y, weights, loss, threads, **ways), given, X)
 
-    def _minimise(self, problem: Problem, given: Given, X: Any) -> Self:
+    def _minimise(self, problem: GraftingProblem, given: Given, X: Any) -> Self:
         options, penalty = self._options(), self._penalty(self.l1)
-        fit: Fit | None = None
+        fit: GraftingFit | None = None
 
         def found() -> Found | None:
             record = problem.so_far() if fit is None else fit.record

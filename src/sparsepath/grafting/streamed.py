@@ -27,18 +27,20 @@ from sparsepath.data.columns import is_constant
 from sparsepath.data.crew import Crew
 from sparsepath.data.fingerprint import name_from
 from sparsepath.data.moments import Cells, Coding, Sums, coding_of, first_shift, read_sums
-from sparsepath.data.sources import Answer, Columns, Slab, Source, taken
+from sparsepath.data.opening import taken
+from sparsepath.data.sources import Answer, Columns, Slab, Source
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError, warn_user
-from sparsepath.grafting.criterion import Loss, Penalty, Squared
-from sparsepath.grafting.design import Design
-from sparsepath.grafting.engines import INNER_GRAM, Engine, Indices
-from sparsepath.grafting.fitting import Problem
-from sparsepath.grafting.gram import GramEngine, minimise
+from sparsepath.grafting.criterion import ConvexLoss, Penalty, SquaredLoss
+from sparsepath.grafting.design import GraftingDesign
+from sparsepath.grafting.engines import INNER_GRAM, Engine
+from sparsepath.grafting.fitting import GraftingProblem
+from sparsepath.grafting.gram import GramEngine
 from sparsepath.grafting.procedure import Record
 from sparsepath.grafting.screening import KnownGradient
+from sparsepath.grafting.steps import Indices, minimise
+from sparsepath.judging import validation as validating
 from sparsepath.running import Found
-from sparsepath.running import validation as validating
 
 MOST_PRODUCTS = 4096  # columns whose products are all kept
 REMEMBERED = 4  # passes whose answers are kept
@@ -47,8 +49,8 @@ FAR = 30.0  # mean over standard deviation, after the shift, from which a second
 NOTHING = np.zeros(0, dtype=np.intp)
 
 
-class StreamDesign(Design):
-    """Columns z_j as ``Design`` has them, for rows that are read in passes.
+class StreamedGrafting(GraftingDesign):
+    """Columns z_j as ``GraftingDesign`` has them, for rows that are read in passes.
 
     Attributes
     ----------
@@ -137,7 +139,7 @@ class Point:
     b: float
     total: float
     coding: Coding
-    loss: Loss
+    loss: ConvexLoss
 
     def outputs(self, slab: Slab) -> tuple[Floats, Floats, Floats]:
         """Outputs, targets and s of a slab's rows."""
@@ -192,9 +194,9 @@ class StreamEngine(Engine):
     So outputs are linear in it, and steps are added to it as they are to the outputs of rows.
     """
 
-    design: StreamDesign
+    design: StreamedGrafting
 
-    def __init__(self, design: StreamDesign, loss: Loss) -> None:
+    def __init__(self, design: StreamedGrafting, loss: ConvexLoss) -> None:
         self.design, self.loss, self.steps = design, loss, 0
         self._free = slice(None)
         self._features: Indices = NOTHING
@@ -333,20 +335,20 @@ class StreamEngine(Engine):
         return self._look(F, self._features).value
 
 
-class StreamProblem(Problem):
-    """As ``Problem``, for data that are read in passes."""
+class StreamProblem(GraftingProblem):
+    """As ``GraftingProblem``, for data that are read in passes."""
 
-    def __init__(self, data: StreamDesign, loss: Loss) -> None:
+    def __init__(self, data: StreamedGrafting, loss: ConvexLoss) -> None:
         self.data, self.loss = data, loss
-        self.design: Design = data
+        self.design: GraftingDesign = data
         self.units = data.means, data.scales, 0.0
-        if data.sums.moments.products is None or not isinstance(loss, Squared):
+        if data.sums.moments.products is None or not isinstance(loss, SquaredLoss):
             self._begin(StreamEngine(data, loss))
             return
         R, y, mean = data.reduced()
         self.units = data.means, data.scales, mean
         s = np.full(len(R), 1 / len(R))
-        self.design = Design(R, s, Threads(1), fit_intercept=False, standardize=False)
+        self.design = GraftingDesign(R, s, Threads(1), fit_intercept=False, standardize=False)
         self.design.usable = data.usable
         self._begin(GramEngine(self.design, y, loss))
 
@@ -362,13 +364,13 @@ class StreamProblem(Problem):
         with source.crew(estimator.n_threads) as crew:
             coding = coding_of(source, crew, hasattr(estimator, "class_weight"))
             loss = estimator._stream_loss(coding.classes)
-            whole = isinstance(loss, Squared) and source.n_features <= MOST_PRODUCTS
+            whole = isinstance(loss, SquaredLoss) and source.n_features <= MOST_PRODUCTS
             shift = first_shift(source, crew)
             for _ in range(2):
                 sums = read_sums(source, crew, shift, coding, Cells(), whole=whole)
                 if sums.moments.right.shape[2] > 2:
                     raise InputError("y has several targets; this estimator takes one.")
-                data = StreamDesign(source, crew, coding, sums, **ways)
+                data = StreamedGrafting(source, crew, coding, sums, **ways)
                 if source.sparse or not data.off_centre:
                     break
                 shift = data.means

@@ -7,8 +7,9 @@ import numpy as np
 
 from sparsepath.choosing import check_rule
 from sparsepath.data.moments import coding_of
-from sparsepath.data.sources import taken
+from sparsepath.data.opening import taken
 from sparsepath.errors import InputError
+from sparsepath.judging import validation
 from sparsepath.judging.honest import Honest, attach, told
 from sparsepath.path import SelectionPath
 from sparsepath.rls.asking import Asked
@@ -19,7 +20,7 @@ from sparsepath.rls.streamed.design import StreamDesign
 from sparsepath.rls.streamed.folds import CellSums
 from sparsepath.rls.task import Task
 from sparsepath.rls.trail import SearchTrail
-from sparsepath.running import Given, validation
+from sparsepath.running import Given
 
 
 def fit_source(

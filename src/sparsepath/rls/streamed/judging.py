@@ -116,7 +116,7 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedLevel:
     """Sums over all rows of a model as it stands."""
 
     error: float
@@ -129,11 +129,11 @@ class Judged:
     vv: float
 
 
-class Known:
+class KnownModels:
     """What passes have told so far, by sets of features; copies of a model share it."""
 
     def __init__(self) -> None:
-        self.models: dict[Key, Judged] = {}
+        self.models: dict[Key, JudgedLevel] = {}
         self.errors: dict[Key, tuple[float, float]] = {}
         self.steps_ahead = 1
         self.drops = False  # whether removals are asked for in this search

@@ -39,7 +39,16 @@ from sparsepath.rls.leave_one_out.fitted import (
     triangular,
 )
 from sparsepath.rls.streamed.design import StreamDesign, class_shares
-from sparsepath.rls.streamed.judging import Judged, Key, Known, Level, Plan, View, judge, project
+from sparsepath.rls.streamed.judging import (
+    JudgedLevel,
+    Key,
+    KnownModels,
+    Level,
+    Plan,
+    View,
+    judge,
+    project,
+)
 from sparsepath.rls.update import Costs, Second, Update, limit, pick
 
 FEW = 6  # candidates judged at a step that is foreseen
@@ -73,7 +82,7 @@ class Streamed:
         self.R, self.a = np.zeros((0, 0)), np.zeros((0, T))
         self._reach = reach_of(design.squares, self.alpha)
         self._shares = class_shares(design) if loss.balanced else None
-        self._known = Known()
+        self._known = KnownModels()
         self._ahead: list[int] = []
         self.empty_error = self.error
         self.empty_squared = self.squared_error if self.counts else self.error
@@ -86,7 +95,7 @@ class Streamed:
         return frozenset(self.chosen)
 
     @property
-    def _sums(self) -> Judged:
+    def _sums(self) -> JudgedLevel:
         if self.key not in self._known.models:
             self._look()
         return self._known.models[self.key]
@@ -365,7 +374,9 @@ class Streamed:
         errors, key = self._known.errors, frozenset(base)
         error = float(total) if not tight else np.inf
         errors[key] = errors.get(key, (error,))[0], float(square) if not tight else np.inf
-        judged = Judged(error, level.about, float(around), float(slope), squares, uu, ur, float(vv))
+        judged = JudgedLevel(
+            error, level.about, float(around), float(slope), squares, uu, ur, float(vv)
+        )
         self._known.models[key] = judged
         for i, fine, value, square in zip(which.tolist(), usable, first, second, strict=True):
             pair = (float(value), float(square)) if fine else (np.inf, np.inf)
