@@ -124,7 +124,7 @@ class StreamedGrafting(GraftingDesign):
 
 
 @dataclass(frozen=True, eq=False)
-class Point:
+class SentModel:
     """A model, and what of the rows it needs: sent to every part.
 
     ``columns`` are those that are read (None: all), ``means``, ``scales`` and ``w`` theirs;
@@ -156,7 +156,7 @@ class Point:
         return Z
 
 
-def expanded(slab: Slab, at: Point, hessian: bool) -> Answer:
+def expanded(slab: Slab, at: SentModel, hessian: bool) -> Answer:
     """Sums of s L, of the slopes, their sizes and the curvatures; gradient; Z'h and Z'hZ."""
     F, Y, s = at.outputs(slab)
     here = at.loss.expansion(F, Y)
@@ -169,7 +169,7 @@ def expanded(slab: Slab, at: Point, hessian: bool) -> Answer:
     return [sums, Z.T @ u, Z.T @ h, Z.T @ (h[:, None] * Z)]
 
 
-def conjugates(slab: Slab, at: Point, part: float) -> Answer:
+def conjugates(slab: Slab, at: SentModel, part: float) -> Answer:
     """The sum of s L* at a part of the slopes."""
     F, Y, s = at.outputs(slab)
     return [np.array(s @ at.loss.conjugate(part * at.loss.slope(F, Y), Y))]
@@ -212,11 +212,11 @@ class StreamEngine(Engine):
         self.W, self.b = W.copy(), b.copy()
         self.F = np.vstack([W, b[None]]) if F is None else F.copy()
 
-    def _point(self, F: Floats, columns: Columns | None) -> Point:
+    def _point(self, F: Floats, columns: Columns | None) -> SentModel:
         design = self.design
         which = np.arange(design.n) if columns is None else columns
         w = F[which, 0]
-        return Point(
+        return SentModel(
             columns, np.flatnonzero(w), design.means[which], design.scales[which], w,
             float(F[-1, 0]), design.total, design.coding, self.loss,
         )  # fmt: skip
