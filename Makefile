@@ -48,7 +48,7 @@ check: $(READY)
 	@$(BIN)/mypy
 
 test: check
-	@$(BIN)/python -m pytest -q -n auto
+	@$(BIN)/python -m pytest -q -n auto --dist loadfile
 
 $(LOWEST)/.ready: pyproject.toml tools/lowest.py
 	@./tools/bootstrap "$(PYTHON)" "$(LOWEST)"

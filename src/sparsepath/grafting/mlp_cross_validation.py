@@ -286,7 +286,7 @@ class MLPGraftingRegressorCV(GraftingNumbers, MLPGraftingCV):
     Examples
     --------
     >>> import numpy as np
-    >>> X = np.random.default_rng(0).standard_normal((300, 8))
+    >>> X = np.random.default_rng(0).standard_normal((150, 5))
     >>> y = X[:, 0] * X[:, 1] + X[:, 2]
     >>> model = MLPGraftingRegressorCV(l1s=[1e-3], cv=3, validation=None).fit(X, y)
     >>> sorted(model.selected_.tolist())
@@ -353,7 +353,7 @@ class MLPGraftingClassifierCV(GraftingClasses, MLPGraftingCV):
     Examples
     --------
     >>> import numpy as np
-    >>> X = np.random.default_rng(0).integers(0, 2, (300, 8))
+    >>> X = np.random.default_rng(0).integers(0, 2, (150, 5))
     >>> y = X[:, 0] ^ X[:, 1]
     >>> model = MLPGraftingClassifierCV(l1s=[1e-3], cv=3, validation=None).fit(X, y)
     >>> sorted(model.selected_.tolist())
