@@ -3,6 +3,7 @@
 import io
 import json
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -96,14 +97,13 @@ def show(found: Comparison) -> None:
         table.add_column(name, justify="left" if name == "method" else "right", no_wrap=True)
     table.add_column("features", overflow="fold")
     for one in found.contestants:
-        low, high = (brief(end, of=one.chosen.error) for end in one.chosen.interval)
         gap, se = found.gap(one.name)
         more = f"{brief(gap, of=one.chosen.error)} +- {brief(se, of=one.chosen.error)}"
         table.add_row(
             one.name,
             str(one.chosen.size),
             brief(one.chosen.error),
-            f"{low} to {high}",
+            one.chosen.between(partial(brief, of=one.chosen.error)),
             "" if one is found.best else more,
             f"{one.seconds:.2g}",
             Text(", ".join(one.features)),

@@ -4,6 +4,7 @@ import csv
 import difflib
 import inspect
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -308,6 +309,19 @@ def value(name: str, given: Any) -> Any:
         return one_of(f"--{name}", given, option.values)
     reader: Any = globals().get(option.kind)  # a flag, a file and a column mean themselves
     return given if reader is None else reader(f"--{name}", given)
+
+
+_PARAMETER = re.compile(rf"\b({'|'.join(option.parameter for option in OPTIONS.values())})=")
+_TYPED = {option.parameter: f"--{name} " for name, option in OPTIONS.items()}
+
+
+def typed(message: str) -> str:
+    """What an estimator says of its parameters, as they are typed here.
+
+    >>> typed("cv=3 is more than the 2 samples; give 2 or less.")
+    '--cv 3 is more than the 2 samples; give 2 or less.'
+    """
+    return _PARAMETER.sub(lambda found: _TYPED[found[1]], message)
 
 
 def parameters() -> list[inspect.Parameter]:
