@@ -322,6 +322,23 @@ def test_the_best_of_many_removals_is_the_best_of_all(kind, alpha):
     assert_allclose(state.error, judge.error_of(state.chosen), rtol=1e-9)
 
 
+@pytest.mark.parametrize("kind", ["tall", "duplicate", "targets", "ties", "wide"])
+@pytest.mark.parametrize("alpha", [1e-6, 1.0, 100.0])
+def test_exchanges_are_ruled_out_where_refits_rule_them_out(kind, alpha):
+    case = make(kind, 24, 9, T=2 if kind == "targets" else 1, seed=4, weighted=True, alpha=alpha)
+    state, judge = state_of(case, BoundFinder("gram"), layout="uneven"), judge_of(case)
+    for i in (3, 5, 1, 7):
+        state.add(i)
+    state.drop(5)
+    for drop in state.chosen:
+        others = [i for i in range(9) if i not in state.chosen]
+        left = [i for i in state.chosen if i != drop]
+        least = min(judge.error_of([*left, i]) for i in others)
+        assert state.may_exchange(drop, others, least * (1 + 1e-8))
+        if kind != "duplicate":  # copies among the chosen are not known well enough
+            assert not state.may_exchange(drop, others, least * (1 - 1e-8))
+
+
 def test_an_empty_model_has_nothing_to_drop():
     case = make("tall", m=20, n=6, seed=6)
     assert state_of(case).find_best_update("drop") is None

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from sparsepath.rls.constraints import Constraints
-from sparsepath.rls.trail import Model, SearchTrail
+from sparsepath.rls.trail import Exchanging, Model, SearchTrail
 from sparsepath.rls.update import TIE_FLOOR, Update, limit
 from sparsepath.steps import Step
 
@@ -154,6 +154,11 @@ def _exchange(model: Model, trail: SearchTrail, sets: Constraints, met: set[Unit
         best: tuple[Update, Update, Model, list[int]] | None = None
         least = clearly_below(model.error)
         for feature in sets.first_of_each(sets.leaving(model.chosen)):
+            if isinstance(model, Exchanging):
+                left = [i for i in model.chosen if i != feature]
+                bar = least if best is None else min(least, best[1].error)
+                if not model.may_exchange(feature, sets.entering(left, but=[feature]), bar):
+                    continue
             trial, drop = model.duplicate(), Update("drop", feature, np.nan)
             trial.apply_update(drop)
             others = sets.entering(trial.chosen, but=[feature])

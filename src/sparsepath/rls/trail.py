@@ -8,7 +8,7 @@ import copy
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Protocol, Self
+from typing import Protocol, Self, runtime_checkable
 
 import numpy as np
 
@@ -40,6 +40,13 @@ class Model(Protocol):
     def intercept(self) -> Floats: ...
     @property
     def vanished(self) -> bool: ...
+
+
+@runtime_checkable
+class Exchanging(Protocol):
+    """A model that can tell which exchanges are not worth a trial."""
+
+    def may_exchange(self, feature: int, others: Iterable[int], below: float) -> bool: ...
 
 
 class SearchTrail(Trail):

@@ -39,6 +39,8 @@ from sparsepath.arrays import Floats
 from sparsepath.data.crew import added
 from sparsepath.rls.design import GRAM_BATCH, Design
 from sparsepath.rls.leave_one_out.block import Rows, Weighed
+from sparsepath.rls.leave_one_out.bounds import ROUNDING, least_errors
+from sparsepath.rls.leave_one_out.exchanges import may_exchange
 from sparsepath.rls.leave_one_out.fitted import Change, triangular
 from sparsepath.rls.leave_one_out.model import State
 from sparsepath.rls.update import Second, Update, limit, pick
@@ -54,7 +56,6 @@ COLUMNS_PER_STEP = 5  # columns that batches would compute for every one that is
 GRAM_SHARE = 0.1  # size of all columns of the Gram matrix, over that of the data, at most
 GRAM_ALWAYS = 1 << 22  # and numbers in them that need no such limit
 CREDIT = 12  # passes that may be spent on batches ahead of the steps they save
-ROUNDING = 1e-11  # error of a product of two columns of norm one, with a wide margin
 KNOWN_WELL = 1e-6  # that error over the pivot up to which t may stand in for Z'x
 STEEP = 1e4  # |x| / sqrt(pivot) above which the Gram matrix is not exact enough for x
 NEAR = 1e-6  # squares in P X, relative, that are near enough to be worth an evaluation
@@ -67,6 +68,12 @@ class EveryFinder:
     def duplicate(self) -> "EveryFinder":
         """It keeps nothing, so it serves any state."""
         return self
+
+    def may_exchange(
+        self, state: State, feature: int, others: NDArray[np.intp], below: float
+    ) -> bool:
+        """It does not know."""
+        return True
 
     def catch_up(self, state: State) -> None:
         """It keeps nothing."""
@@ -287,6 +294,14 @@ class BoundFinder(Follower):
         if self._seen is not None and len(state.history) == self._seen + 1:
             self._follow(state, np.zeros(state.n_targets), with_u=False)
 
+    def may_exchange(
+        self, state: State, feature: int, others: NDArray[np.intp], below: float
+    ) -> bool:
+        """Whether dropping a feature and adding one of the others may get ``below``."""
+        if self._seen != len(state.history):
+            self._follow(state, np.zeros(state.n_targets), with_u=False)
+        return may_exchange(state, self, feature, others, below)
+
     def duplicate(self) -> "BoundFinder":
         """A copy that can follow a copy of the state."""
         other = copy.copy(self)
@@ -345,12 +360,6 @@ class BoundFinder(Follower):
         design, alpha = state.design, state.alpha
         s, c = np.maximum(self.s[features], 0.0), self.c[features]
         q = np.maximum(s - alpha * self.b2[features], 0.0)
-        unit = ROUNDING * design.sizes[features]
-        s_error = 2 * unit * np.sqrt(design.squares[features])
-        trusted = s_error <= 0.1 * (s + alpha)
-        pivot = np.where(trusted, s + alpha, 1.0)
-        tau = c / pivot[:, None]
-        norm_u = np.sqrt(weighed.uu)
         if Xu is None:
             beta = weighed.ur / np.maximum(state.residual_squares, np.finfo(float).tiny)
             w = state.solve(state.solve(state.a), transposed=True)
@@ -360,18 +369,8 @@ class BoundFinder(Follower):
         else:
             h = Xu - self._times(features, self._Zu(state))
             h_error = np.zeros_like(h)
-
-        h_error += np.outer(unit, norm_u)
-        c_error = (unit * np.sqrt(state.target_squares))[:, None]
-        tau_error = (c_error + np.abs(tau) * s_error[:, None]) / pivot[:, None]
-        gain = 2 * tau * h - tau**2 * q[:, None]
-        error = (
-            2 * np.abs(tau) * h_error
-            + 2 * tau_error * (np.abs(h) + h_error + np.abs(tau) * q[:, None])
-            + tau**2 * s_error[:, None]
-        )
-        bounds = (weighed.ur.sum() - (gain + error).sum(1)) / design.total
-        bounds[~trusted] = -np.inf
+        given = (features, alpha, state.target_squares, weighed)
+        bounds = least_errors(design, *given, s, c, q, h, h_error)
         return state.values(features, bounds)
 
 
@@ -420,6 +419,12 @@ class CacheFinder(Follower):
 
     def catch_up(self, state: State) -> None:
         """P X is brought up when it is needed."""
+
+    def may_exchange(
+        self, state: State, feature: int, others: NDArray[np.intp], below: float
+    ) -> bool:
+        """It does not know."""
+        return True
 
     def duplicate(self) -> EveryFinder:
         """Copies of P X would take longer than doing without it."""

@@ -158,6 +158,13 @@ class Rows:
         other._space = np.empty((len(self.g), 0), order="F")
         return other
 
+    def without(self, direction: Floats, step: Floats) -> "Rows":
+        """The rows with a feature dropped, whose direction is Z d, but for Z, which is shared."""
+        other, q = copy.copy(self), self.Z @ direction
+        other.r, other.p = np.asfortranarray(self.r - np.outer(q, step)), self.p + q * q
+        other._weigh()
+        return other
+
     # Candidates ---------------------------------------------------------------------------------
 
     def load(self, features: NDArray[np.intp], means: Floats, scales: Floats) -> None:

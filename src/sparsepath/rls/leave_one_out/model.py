@@ -51,6 +51,11 @@ class Finder(Protocol):
     def catch_up(self, state: "State") -> None:
         """Called before a feature is dropped, while the last change can still be followed."""
 
+    def may_exchange(
+        self, state: "State", feature: int, others: NDArray[np.intp], below: float
+    ) -> bool:
+        """Whether dropping a feature and adding one of the others may get ``below``."""
+
     def duplicate(self) -> "Finder":
         """A finder for a copy of the state."""
 
@@ -130,6 +135,13 @@ class State(Fitted):
         if features is not None:
             some = np.isin(self.chosen, list(features))
         return best_removal(self, some, below) if some.any() else None
+
+    def may_exchange(self, feature: int, others: Iterable[int], below: float) -> bool:
+        """Whether dropping a feature and adding one of the others may leave less than ``below``.
+
+        False only if none of these exchanges does.
+        """
+        return self.finder.may_exchange(self, feature, np.fromiter(others, np.intp), below)
 
     def apply_update(self, update: Update) -> None:
         """Make a change that ``find_best_update`` proposed, or one of your own."""

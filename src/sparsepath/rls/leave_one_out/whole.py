@@ -18,7 +18,7 @@ from sparsepath.rls.criteria.losses import ROOM
 from sparsepath.rls.design import Design
 from sparsepath.rls.leave_one_out.carried import columns_of
 from sparsepath.rls.leave_one_out.fitted import COLLINEAR, OFF_CENTRE, VANISHED
-from sparsepath.rls.leave_one_out.fused import BATCH, MOST, ROUNDING
+from sparsepath.rls.leave_one_out.fused import ROUNDING
 from sparsepath.rls.leave_one_out.projection import SECOND_GO
 from sparsepath.rls.update import TIE, TIE_FLOOR
 
@@ -163,106 +163,95 @@ def forward(
     ``p`` is changed. ``subset``, ``errors`` (sums), ``around`` (sums of squares) and ``coef``
     get the path; ``guards`` are room, tie, tie floor, second go, vanished and rounding.
     """
-    room, tie, tie_floor, second_go, vanished, rounding = guards
-    (n, m), T, size = X.shape, len(y), len(subset)
-    width = m + size
-    C, V, U, Q = (np.zeros((rows, width)) for rows in (n, T, T, size))
-    C[:, :m], V[:, :m] = X, y
-    r, u, inverses = V[:, :m], U[:, :m], np.zeros(width)
-    metric, D, dual = np.ones(width), np.zeros(width), np.zeros(width)
+    room, tie, tie_floor, second_go, vanished, _ = guards
+    m, T, size = X.shape[1], len(y), len(subset)
+    features = allowed.nonzero()[0]  # of the rows of C, the last of which takes the place of a gap
+    n, width = len(features), m + size
+    C, V, Q = (np.zeros((rows, width)) for rows in (n, T, size))
+    C[:, :m], V[:, :m] = X[features], y
+    r, metric, S = V[:, :m], np.ones(width), np.empty_like(C)
     metric[m:] = alpha
-    live, computed, S = allowed.copy(), squares + alpha, np.empty_like(C)
-    losses = np.zeros((size + 1, m))
-    rest, k = 1.0 - 2.0 * rounding, 0
-    second_go, everything = second_go**2, float(np.vdot(y, y))
+    low, E, left_out = np.empty((n, m)), np.empty((T, n, m)), np.empty((size + 1, T, m))
+    D, dual = np.zeros((2, width))
+    second_go, everything, k = second_go**2, float(np.vdot(y, y)), 0
+    floor = floor[features]
+    doubted = np.maximum(second_go * (squares[features] + alpha), floor)
+    e = r / np.maximum(p, room)
+    errors[0] = first = float(np.vdot(e, e)) if p.min() > room else np.inf
     while True:
-        tight = p.min() <= room
-        inverse = 1.0 / (np.maximum(p, room) if tight else p)
-        e = r * inverse
-        np.multiply(e, inverse, out=u)
-        np.multiply(inverse, inverse, out=inverses[:m])
-        e *= e
-        losses[k] = e[0] if T == 1 else e.sum(0)
-        ur = float(losses[k].sum())
-        errors[k] = np.inf if tight else ur
+        left_out[k] = e
         coef[k] = V[:, m:].T
         ended = not float(np.vdot(r, r)) > vanished**2 * everything
-        if ended or k == size:
+        if ended or k == size or not n:
             break
+        rows = C[:n]
         if k:
-            C = dger(-1.0, D, C @ dual, a=C.T, overwrite_a=1).T
-        np.multiply(C, C, out=S)
-        pivots = S @ metric
+            dger(-1.0, D, rows @ dual, a=rows.T, overwrite_a=1)
+        squared = np.multiply(rows, rows, out=S[:n])
+        pivots = squared @ metric
         pivots += alpha
-        doubtful = pivots < second_go * computed
-        if doubtful.any():
-            again = (doubtful & live & (pivots > floor)).nonzero()[0]
-            C[again] = _afresh(X[again], Q[:k], metric)
-            S[again] = C[again] ** 2
-            computed[again] = pivots[again] = S[again] @ metric + alpha
-        np.maximum(computed, pivots, out=computed)
-        closed = pivots <= floor
-        closed |= ~live
-        pivots[closed] = np.inf
-        tau = (C @ (V * metric).T) / pivots[:, None]
-        bounds = tau * (S @ inverses * rest)[:, None]
-        bounds -= 2.0 * (C @ U.T)
-        bounds *= tau
-        bound = bounds[:, 0] if T == 1 else bounds.sum(1)
-        bound += rest * ur
-        bound[closed] = np.inf
-        values = np.full(n, np.inf)
-        some, batch, limit = bound.argmin()[None], BATCH, np.inf
-        if closed[some]:
-            break
-        while len(some):
-            z = C[some, :m]
-            values[some] = _judged(z, 1.0 / pivots[some], tau[some], r, p, room)
-            least = values.min()
-            limit = least + tie * least + tie_floor * errors[0]
-            bound[some] = np.inf
-            some = (bound <= min(limit, MOST)).nonzero()[0]
-            if len(some) > batch:
-                some = some[np.argsort(bound[some], kind="stable")[:batch]]
-                batch *= 4
+        closed = None
+        if np.count_nonzero(pivots < doubted[:n]):
+            again = ((pivots < doubted[:n]) & (pivots > floor[:n])).nonzero()[0]
+            rows[again] = _afresh(X[features[again]], Q[:k], metric)
+            squared[again] = rows[again] ** 2
+            pivots[again] = squared[again] @ metric + alpha
+            doubted[again] = np.maximum(second_go * pivots[again], floor[again])
+            closed = pivots <= floor[:n]
+            pivots[closed] = np.inf
+        inverse = -1.0 / pivots[:, None]
+        tau = rows @ (V * metric).T
+        tau *= inverse
+        left = np.multiply(squared[:, :m], inverse, out=low[:n])
+        left += p
+        if left.min() <= room:
+            tight = left.min(1) <= room
+            closed = tight if closed is None else closed | tight
+            np.maximum(left, room, out=left)
+        values = np.zeros(n)
+        for t in range(T):
+            e = np.multiply(rows[:, :m], tau[:, t, None], out=E[t, :n])
+            e += r[t]
+            e /= left
+            values += np.vecdot(e, e)
+        if closed is not None:
+            values[closed] = np.inf
+        best = int(values.argmin())
+        least = float(values[best])
         if not least < np.inf:
             break
-        b = int((values <= limit).argmax())
-        D, pivot = C[b].copy(), pivots[b]
+        equal = values <= least + tie * least + tie_floor * first
+        if np.count_nonzero(equal) > 1:
+            tied = equal.nonzero()[0]
+            best = int(tied[features[tied].argmin()])
+        b, D, pivot = features[best], rows[best].copy(), float(pivots[best])
         if pivot < second_go * squares[b]:
             D = _afresh(X[[b]], Q[:k], metric)[0]
             pivot = float((D * metric) @ D) + alpha
-        D[m + k] = -1.0
+            dual = D * (metric / pivot)
+            D[m + k] = -1.0
+            V -= (V @ dual)[:, None] * D
+            p = p - D[:m] ** 2 / pivot
+            e = r / p
+            values[best] = np.vdot(e, e)
+        else:
+            D[m + k] = -1.0
+            V += tau[best][:, None] * D
+            p = left[best].copy()
+            e = E[:, best]
+        np.multiply(D, pivot**-0.5, out=Q[k])
         dual = D * metric
-        dual /= pivot
-        V -= (V @ dual)[:, None] * D
-        q = np.multiply(D, pivot**-0.5, out=Q[k])[:m]
-        p -= q * q
-        live[b] = False
+        dual *= 1.0 / pivot
+        n -= 1
+        for of in (C, features, floor, doubted):
+            of[best] = of[n]
         subset[k] = b
         k += 1
-    losses = losses[: k + 1]
+        errors[k] = values[best]
+    losses = np.square(left_out[: k + 1]).sum(1)
     off = losses - (losses.sum(1) / weights.sum())[:, None] * weights
     around[: k + 1] = np.vecdot(off, off)
     return k, ended
-
-
-def _judged(z: Floats, inverse: Floats, tau: Floats, r: Floats, p: Floats, room: float) -> Floats:
-    """Sums of ((r - z tau) / (p - z^2 inverse))^2 for some rows z; infinite without room."""
-    left = z * z
-    left *= -inverse[:, None]
-    left += p
-    lowest = left.min(1)
-    if lowest.min() <= room:
-        np.maximum(left, room, out=left)
-    out = np.zeros(len(z))
-    for target, step in zip(r, tau.T, strict=True):
-        e = z * -step[:, None]
-        e += target
-        e /= left
-        out += np.vecdot(e, e)
-    out[lowest <= room] = np.inf
-    return out
 
 
 def _afresh(X: Floats, Q: Floats, metric: Floats) -> Floats:

@@ -30,7 +30,8 @@ from sparsepath.arrays import Floats
 from sparsepath.data.sources import Columns
 from sparsepath.errors import InputError
 from sparsepath.rls.criteria.losses import Loss, reach_of
-from sparsepath.rls.leave_one_out.additions import KNOWN_WELL, ROUNDING
+from sparsepath.rls.leave_one_out.additions import KNOWN_WELL
+from sparsepath.rls.leave_one_out.bounds import ROUNDING
 from sparsepath.rls.leave_one_out.fitted import (
     CANCELLED,
     COLLINEAR,
