@@ -296,6 +296,8 @@ def compare(
     for name, estimator in estimators.items():
         try:
             run(name, estimator)
+        except InputError as error:
+            passed[name] = str(error).rstrip(".")
         except KeyboardInterrupt:
             if not found:
                 raise
@@ -303,7 +305,7 @@ def compare(
             break
     if not found:
         why = "; ".join(f"{name}: {reason}" for name, reason in passed.items())
-        raise InputError(f"no method came to its end ({why}); give more time or others.")
+        raise InputError(f"no method came to its end ({why}); give others, or more time.")
     found.sort(key=lambda one: one.chosen.error)
     return Comparison(tuple(found), passed, names)
 

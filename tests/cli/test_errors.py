@@ -47,7 +47,7 @@ def broken(tmp_path: Path, files: dict[str, Path]) -> Path:
     [
         ("missing.csv", ["missing values in column 'b'"]),
         ("infinite.csv", ["infinite values in column 'a'"]),
-        ("text.csv", ["'a'", "drop these columns"]),
+        ("text.csv", ["'a'", "cannot be used by --drop a."]),
         ("empty.csv", ["empty"]),
         ("head.csv", ["no rows"]),
         ("one.csv", ["one row"]),

@@ -3,8 +3,11 @@
 import csv
 import difflib
 import inspect
+import io
 import math
 import re
+import shlex
+from ast import literal_eval
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -311,8 +314,9 @@ def value(name: str, given: Any) -> Any:
     return given if reader is None else reader(f"--{name}", given)
 
 
-_PARAMETER = re.compile(rf"\b({'|'.join(option.parameter for option in OPTIONS.values())})=")
-_TYPED = {option.parameter: f"--{name} " for name, option in OPTIONS.items()}
+_TYPED = {option.parameter: f"--{name} " for name, option in OPTIONS.items()} | {"size": "--size "}
+_PARAMETER = re.compile(rf"\b({'|'.join(_TYPED)})=")
+_DROPPED = re.compile(r"\bdrop=(\[.*?\])(?=\.$)")
 
 
 def typed(message: str) -> str:
@@ -320,8 +324,22 @@ def typed(message: str) -> str:
 
     >>> typed("cv=3 is more than the 2 samples; give 2 or less.")
     '--cv 3 is more than the 2 samples; give 2 or less.'
+    >>> typed("leave them out by drop=['a', 'b'].")
+    'leave them out by --drop a,b.'
     """
-    return _PARAMETER.sub(lambda found: _TYPED[found[1]], message)
+    message = _PARAMETER.sub(lambda found: _TYPED[found[1]], message)
+    return _DROPPED.sub(lambda found: f"--drop {listing(literal_eval(found[1]))}", message)
+
+
+def listing(columns: Iterable[str]) -> str:
+    r"""Names as ``names`` reads them, in quotes for the shell where it needs them.
+
+    >>> listing(["a", "height, cm"])
+    '\'a,"height, cm"\''
+    """
+    text = io.StringIO()
+    csv.writer(text, lineterminator="").writerow(columns)
+    return shlex.quote(text.getvalue())
 
 
 def parameters() -> list[inspect.Parameter]:

@@ -211,8 +211,8 @@ def search(
     largest = min(steps, options.get("max-features", steps))
     if isinstance(rule, int) and rule > largest:
         raise InputError(
-            f"--choose {rule} is more than the {largest} features to which the path goes"
-            + ("; raise --max-features." if largest < _most(table) else ".")
+            f"--choose {rule} is more than the {largest} feature{'s' * (largest != 1)} to which "
+            "the path goes" + ("; raise --max-features." if largest < _most(table) else ".")
         )
     backward = _is_backward(entry, options)
     if "max-features" in options:

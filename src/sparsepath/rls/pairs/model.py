@@ -320,7 +320,7 @@ class PairModel(LeavePairOut):
     def _prepare(self) -> None:
         if (m := len(self._g)) < FEWEST_CLASSED:
             raise InputError(
-                f"Found {m} samples; leaving out pairs needs at least {FEWEST_CLASSED}."
+                f"{m} samples are too few: leaving out pairs needs at least {FEWEST_CLASSED}."
             )
         self._n_positive = int(np.count_nonzero(self._y == self._y[0]))
 
@@ -376,7 +376,7 @@ class RankModel(LeavePairOut):
         m = design.n_samples
         if m < FEWEST_RANKED:
             raise InputError(
-                f"Found {m} samples; leaving out pairs needs at least {FEWEST_RANKED}."
+                f"{m} samples are too few: leaving out pairs needs at least {FEWEST_RANKED}."
             )
         self.loss = loss
         self._of_all = float(alpha) / m
