@@ -171,6 +171,7 @@ def judged(outcome: Outcome) -> dict[str, Any]:
             "indices": halves.indices,
             "indices_se": halves.indices_se,
             "frequencies": {str(size): halves.frequency(size) for size in halves.sizes},
+            "expected_false": {str(size): halves.expected_false(size) for size in halves.sizes},
             "stand_ins": {str(size): halves.stand_ins(size) for size in halves.sizes},
         }
     return {name: _plain(value) for name, value in found.items()}

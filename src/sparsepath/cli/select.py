@@ -20,6 +20,7 @@ from sparsepath.data.picking import Rows
 from sparsepath.data.readers import Table, read_table
 from sparsepath.errors import InputError
 from sparsepath.judging import Honest, Null, Stability
+from sparsepath.judging.planning import duration
 from sparsepath.methods import METHODS, OPTIONS, Method, check
 from sparsepath.path import LONGEST_PATH, SelectionPath
 
@@ -217,6 +218,8 @@ def search(
     backward = _is_backward(entry, options)
     if "max-features" in options:
         options["max-features"] = largest
+    elif entry.longest is not None and isinstance(rule, int):
+        options["max-features"] = steps  # a path that ends where it sees fit may be too short
     _complete(options, table, problem, entry)
     parameters = {OPTIONS[name].parameter: value for name, value in options.items()}
     model = entry.make(
@@ -230,7 +233,8 @@ def search(
     for line in said:  # whoever is quiet wants to know it all the more
         say(line)
     if not quiet and not {"r", "t"} <= options.keys():  # one fit is quick
-        _say_cost(table, entry, steps * searches, judging.repeats(model, table.X.shape[0]))
+        repeats = judging.repeats(model, table.X.shape[0])
+        _say_cost(table, entry, steps * searches, repeats, model)
     total: int | None = steps
     if entry.unit != "features":
         total = _calls(model, problem) if entry.calls is None else entry.calls(options, steps)
@@ -354,7 +358,7 @@ def _complete(options: dict[str, Any], table: Table, problem: Problem, entry: Me
         options["cv"] = LeaveOneGroupOut() if singly else GroupKFold(folds)
 
 
-def _say_cost(table: Table, entry: Method, steps: int, repeats: float) -> None:
+def _say_cost(table: Table, entry: Method, steps: int, repeats: float, model: Any) -> None:
     """Tell what a search of a big input will cost, before it starts, and all its repetitions."""
     rows, columns = table.X.shape
     numbers = int(table.X.size)  # of a sparse matrix: the entries
@@ -371,9 +375,12 @@ def _say_cost(table: Table, entry: Method, steps: int, repeats: float) -> None:
         means.insert(0, "fewer folds (--validation 5) or --no-validation shorten it")
     many = f"{steps:,} steps" if entry.sizes != "own" else "many steps"
     again = f", all of it about {repeats:.0f} times to know the error on new data"
+    taken = ""
+    if hasattr(model, "expected_seconds"):
+        taken = f"; about {duration(repeats * model.expected_seconds(table.X))} of one core in all"
     say(
         f"Note: this may take a while: {rows:,} rows x {columns:,} columns{size}, "
-        f"and {many}, each {entry.cost}{again * (repeats > 1)}; {', '.join(means)}."
+        f"and {many}, each {entry.cost}{again * (repeats > 1)}{taken}; {', '.join(means)}."
     )
 
 

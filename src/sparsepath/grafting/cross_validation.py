@@ -1,6 +1,7 @@
 """Linear grafting with l1 chosen by cross-validation."""
 
 import time
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any, Self
 
@@ -18,6 +19,7 @@ from sparsepath.grafting.faces import Factors, GraftingClasses, GraftingNumbers,
 from sparsepath.grafting.fitting import Fit, Problem
 from sparsepath.grafting.folds import Task, judge, path_errors
 from sparsepath.grafting.paths import best_of_each_size, grid, path_moves
+from sparsepath.judging.repeating import Repetition, Searched
 from sparsepath.running import Callback, Found, Given, Run, Stop, fitting
 
 ERRORS = ("loss", "zero_one")
@@ -244,6 +246,15 @@ class GraftingRegressorCV(GraftingNumbers, _GraftingCV):
             Folds keep them whole.
         """
         return self._fit(X, y, sample_weight, groups)
+
+    def _search_many(
+        self, X: Any, y: Any, given: Any, repetitions: Sequence[Repetition]
+    ) -> Iterator[Searched | None] | None:
+        """What repetitions of the search leave, all at once; see ``judging.repeating``."""
+        from sparsepath.grafting.repeated import search_many
+
+        X = check_features(self, X, reset=True)
+        return search_many(self, X, self._numbers(y, X.shape[0]), given, repetitions)
 
 
 class GraftingClassifierCV(GraftingClasses, _GraftingCV):

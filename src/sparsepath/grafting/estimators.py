@@ -1,5 +1,6 @@
 """Linear grafting as scikit-learn estimators."""
 
+from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
 from numpy.typing import ArrayLike
@@ -9,6 +10,7 @@ from sparsepath.data.threads import Threads
 from sparsepath.grafting.faces import Factors, GraftingClasses, GraftingNumbers, LinearGrafting
 from sparsepath.grafting.fitting import Fit, Problem
 from sparsepath.grafting.procedure import Record
+from sparsepath.judging.repeating import Repetition, Searched
 from sparsepath.running import Callback, Found, Given, Run, fitting
 
 
@@ -208,6 +210,15 @@ class GraftingRegressor(GraftingNumbers, _Grafting):
             The loss term becomes the weighted mean.
         """
         return self._fit(X, y, sample_weight)
+
+    def _search_many(
+        self, X: Any, y: Any, given: Any, repetitions: Sequence[Repetition]
+    ) -> Iterator[Searched | None] | None:
+        """What repetitions of the search leave, all at once; see ``judging.repeating``."""
+        from sparsepath.grafting.repeated import search_many
+
+        X = check_features(self, X, reset=True)
+        return search_many(self, X, self._numbers(y, X.shape[0]), given, repetitions)
 
 
 class GraftingClassifier(GraftingClasses, _Grafting):

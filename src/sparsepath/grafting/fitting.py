@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sparsepath.arrays import Floats
+from sparsepath.data.condensed import Condensed
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError, warn_user
 from sparsepath.faces import parameters
@@ -85,6 +86,7 @@ class Problem:
         s = weights / weights.sum()
         self.design = Design(X, s, threads, fit_intercept=fit_intercept, standardize=standardize)
         self.Y, self.loss = Y, loss
+        self.units = self.design.means, self.design.scales, 0.0
         self.engine: Engine = make_engine(self.design, Y, loss)
         self.null = (self.engine.W.copy(), self.engine.b.copy(), self.engine.F.copy())
         self.null_gradient = self.engine.gradient()
@@ -93,6 +95,20 @@ class Problem:
         self.null_model = Model((), empty, self.engine.b.copy(), loss_there, loss_there)
         self.scale = gradient_scale(self.engine, self.null_gradient)
         self._record, self._rounds = Record(), list[Round]()  # of the fit under way
+
+    @classmethod
+    def condensed(cls, few: Condensed, loss: Loss, threads: Threads) -> "Problem":
+        """Of rows that stand for others, with the same means of products; see ``data.condensed``.
+
+        Columns and target are centred: there is no intercept to look for.
+        """
+        M = len(few.y)
+        root = np.sqrt(M / few.n_rows)
+        weights, Y = np.ones(M), root * few.y[:, None]
+        plain = {"fit_intercept": False, "standardize": False}
+        problem = cls(root * few.Z, Y, weights, loss, threads, **plain)
+        problem.units = few.centre, few.scale, few.mean
+        return problem
 
     def restart(self) -> None:
         """Back to the empty model."""
@@ -229,12 +245,18 @@ class Problem:
 
         The error of training is that of the model's own loss, without penalties.
         """
-        rows = list(model.features)
-        coef = model.W / self.design.scales[rows][:, None]
-        intercept = model.b - self.design.means[rows] @ coef
+        coef, intercept = self.original(model.W, model.b, list(model.features))
         trained = self.error(model.loss)
         shown = trained if error is None else error
         return Step(model.features, shown, error_se, coef, intercept, trained)
+
+    def original(
+        self, W: Floats, b: Floats, rows: list[int] | slice = slice(None)
+    ) -> tuple[Floats, Floats]:
+        """Weights (of these features) and intercepts in the units of the data."""
+        means, scales, mean = self.units
+        V = W / scales[rows][:, None]
+        return V, b + mean - means[rows] @ V
 
     def found(self, record: Record, **fitted: Any) -> Found:
         """The path of one fit: the best model of each size by the criterion, and its error."""

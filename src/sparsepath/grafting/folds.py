@@ -12,7 +12,7 @@ from sparsepath.arrays import Floats
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
 from sparsepath.grafting.criterion import Loss, Penalty
-from sparsepath.grafting.fitting import Options, Problem
+from sparsepath.grafting.fitting import Fit, Options, Problem
 
 Errors = TypeVar("Errors")
 
@@ -91,14 +91,20 @@ def path_errors(task: Task, split: tuple[Any, Any], halt: threading.Event) -> An
         fits = problem.path(task.l1s.tolist(), task.penalty, task.options, watch=halt.is_set)
     if len(fits) < len(task.l1s):
         return None
-    rows, Y = task.X[test], task.Y[test]
+    return errors_on(problem, fits, task.X[test], task.Y[test], w, task.error)
+
+
+def errors_on(
+    problem: Problem, fits: Sequence[Fit], rows: Any, Y: Floats, w: Floats, error: str = "loss"
+) -> list[float]:
+    """Mean errors of fits on rows that are not theirs."""
     out = []
     for fit in fits:
-        V, b = problem.design.original(fit.solution.W, fit.solution.b)
+        V, b = problem.original(fit.solution.W, fit.solution.b)
         used = np.flatnonzero(V.any(1))
         F = np.asarray(rows[:, used] @ V[used]) + b
-        if task.error == "loss":
-            each = task.loss.error_factor * task.loss.value(F, Y)
+        if error == "loss":
+            each = problem.loss.error_factor * problem.loss.value(F, Y)
         elif F.shape[1] == 1:
             each = ((F > 0) != (Y > 0))[:, 0].astype(float)
         else:

@@ -143,12 +143,9 @@ def permutation_null(
     >>> permutation_null(LarsSelector(2), X, y[:, 0], 19).anything
     False
     """
-    if not isinstance(n_permutations, int) or n_permutations < 1:
-        raise InputError(f"n_permutations={n_permutations!r}; give a whole number from 1 up.")
     X, y = by_rows(X), by_rows(y)
     given = with_groups(estimator, fit_params, groups)
-    rng = np.random.default_rng(random_state)
-    orders = [shuffled(rng, len(y), groups) for _ in range(n_permutations)]
+    orders = orders_of(len(y), n_permutations, groups, random_state)
     if has_path(estimator):
         again = [Repetition(), *(Repetition(order=order) for order in orders)]
         done = searches(estimator, X, y, given, again)
@@ -181,6 +178,14 @@ def _left_out(
         size = found.sizes[-1]
         error = {size: float(found.errors[-1])}
         yield Searched({size: ()}, error, dict, f"{found.label} {found.yardstick} (honest error)")
+
+
+def orders_of(n: int, times: int, groups: Any = None, random_state: int = 0) -> list[Any]:
+    """So many random orders of n samples."""
+    if not isinstance(times, int) or times < 1:
+        raise InputError(f"n_permutations={times!r}; give a whole number from 1 up.")
+    rng = np.random.default_rng(random_state)
+    return [shuffled(rng, n, groups) for _ in range(times)]
 
 
 def shuffled(rng: np.random.Generator, n: int, groups: Any = None) -> Any:
