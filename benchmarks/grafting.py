@@ -32,7 +32,7 @@ import scipy.sparse as sp
 from measure import ROOT, table, write_page
 from sparsepath.data.threads import Threads
 from sparsepath.grafting.criterion import Logistic, Penalty
-from sparsepath.grafting.fitting import Options, Problem
+from sparsepath.grafting.fitting import GraftingOptions, GraftingProblem
 
 TARGET = 1e-8
 REPEATS = 3
@@ -63,11 +63,11 @@ def objective(X, y, w, l1):
 
 def sparsepath(X, y, l1, tol):
     with Threads(1) as threads:
-        problem = Problem(
+        problem = GraftingProblem(
             X, y[:, None], np.ones(len(y)), Logistic(), threads,
             fit_intercept=False, standardize=False,
         )  # fmt: skip
-        return problem.fit(Penalty.of(X.shape[1], l1), Options(tol=tol)).solution.W[:, 0]
+        return problem.fit(Penalty.of(X.shape[1], l1), GraftingOptions(tol=tol)).solution.W[:, 0]
 
 
 def skglm(X, y, l1, tol):
@@ -97,11 +97,11 @@ def liblinear(X, y, l1, tol):
 
 def sparsepath_path(X, y, l1s, tol):
     with Threads(1) as threads:
-        problem = Problem(
+        problem = GraftingProblem(
             X, y[:, None], np.ones(len(y)), Logistic(), threads,
             fit_intercept=False, standardize=False,
         )  # fmt: skip
-        fits = problem.path(l1s.tolist(), Penalty.of(X.shape[1], 1.0), Options(tol=tol))
+        fits = problem.path(l1s.tolist(), Penalty.of(X.shape[1], 1.0), GraftingOptions(tol=tol))
     return [fit.solution.W[:, 0] for fit in fits]
 
 
@@ -212,9 +212,9 @@ def cells(names, times):
 
 def one_at_a_time(X, y, l1, tol):
     with Threads(1) as threads:
-        problem = Problem(X, y[:, None], np.ones(len(y)), Logistic(), threads)
+        problem = GraftingProblem(X, y[:, None], np.ones(len(y)), Logistic(), threads)
         penalty = Penalty.of(X.shape[1], l1, 0.0, 1e-6)
-        problem.fit(penalty, Options(tol=tol, max_features=20))
+        problem.fit(penalty, GraftingOptions(tol=tol, max_features=20))
 
 
 def scaling(sizes, shape):

@@ -18,7 +18,7 @@ from slow_twins import rbf as twin
 from sparsepath import SparseRBFRegressorCV
 from sparsepath.data.synthetic import friedman
 from sparsepath.rbf.barrier import Budget, start
-from sparsepath.rbf.network import Network
+from sparsepath.rbf.network import RBFNetwork
 from sparsepath.rbf.primal_dual import solve
 from sparsepath.rbf.printed import solve_printed
 
@@ -39,7 +39,7 @@ def cpu(task):
 def one_fit(n, d, most_solves=None):
     X, y = problem(n, d)
     M = len(X)
-    found, ours = cpu(lambda: solve(Network(X, y, X), R, T))
+    found, ours = cpu(lambda: solve(RBFNetwork(X, y, X), R, T))
     (_, J, solves), plain = cpu(
         lambda: twin.algorithm_1(X, y, X, R, T, twin.start(M, d, R, T), most_steps=most_solves)
     )
@@ -51,7 +51,7 @@ def one_fit(n, d, most_solves=None):
     if most_solves:
         # The printed schedule with the slacks eliminated makes the same iterates, faster.
         budget = Budget(R, T, 1 / M, 1 / d)
-        whole = solve_printed(Network(X, y, X), R, T, start(budget, M + 1, d))
+        whole = solve_printed(RBFNetwork(X, y, X), R, T, start(budget, M + 1, d))
         print(f"  plain would need {whole.iterations} solves and reach J = {whole.J:.6f}")
         plain *= whole.iterations / solves
     print(f"  fit: x {plain / ours:.1f}; per solve: x {each:.1f}")
@@ -63,7 +63,7 @@ def growth():
         row = []
         for n in (100, 250, 500, 1000):
             X, y = problem(n, d)
-            found, seconds = cpu(lambda X=X, y=y: solve(Network(X, y, X), R, T))
+            found, seconds = cpu(lambda X=X, y=y: solve(RBFNetwork(X, y, X), R, T))
             row.append(f"N={n}: {1e3 * seconds / found.iterations:.2f} ({found.iterations})")
         print(f"  d={d}  " + "  ".join(row))
 
@@ -112,7 +112,7 @@ if __name__ == "__main__":
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
     with threadpool_limits(1):
-        solve(Network(*problem(20, 5), problem(20, 5)[0]), R, T)  # loads the compiled loops
+        solve(RBFNetwork(*problem(20, 5), problem(20, 5)[0]), R, T)  # loads the compiled loops
         one_fit(250, 10)
         sampled_grid()
         if options.default:

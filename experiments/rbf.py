@@ -34,7 +34,7 @@ from sparsepath import (
 from sparsepath.data.paper_sets import available, load
 from sparsepath.data.synthetic import bump, friedman
 from sparsepath.rbf.barrier import Budget
-from sparsepath.rbf.network import Network
+from sparsepath.rbf.network import RBFNetwork
 from sparsepath.rbf.plots import plot_weights
 from sparsepath.rbf.primal_dual import PrimalDual
 
@@ -155,7 +155,7 @@ def closed_in_a_round(number, seed):
     X = (data.X - data.X.mean(axis=0)) / data.X.std(axis=0)
     y = (data.y - data.y.mean()) / data.y.std()
     M, d = X.shape
-    run = PrimalDual(Network(X, y, X), Budget(r, t, 1 / M, 1 / d), 1e-3)
+    run = PrimalDual(RBFNetwork(X, y, X), Budget(r, t, 1 / M, 1 / d), 1e-3)
     closed = []
     for mu in (1e-3, 1e-4, 1e-5, 1e-6):
         run.stage(mu, 0.01, 200)

@@ -8,7 +8,7 @@ validation ask for it.
 
 from hypothesis import HealthCheck, settings
 
-from sparsepath.running import validation
+from sparsepath.judging import validation
 
 settings.register_profile(
     "usual",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sparsepath.comparison import Comparison, compare
-    from sparsepath.data.sources import open
+    from sparsepath.data.opening import open
     from sparsepath.elm import (
         ELMClassifier,
         ELMFSClassifier,
@@ -32,11 +32,8 @@ if TYPE_CHECKING:
         MLPGraftingRegressorCV,
         grafting_path,
     )
-    from sparsepath.information import (
-        MutualInfoRegressor,
-        MutualInfoSelector,
-        mutual_information,
-    )
+    from sparsepath.information import MutualInfoSelector, mutual_information
+    from sparsepath.informed import MutualInfoRegressor
     from sparsepath.judging import (
         Honest,
         HonestError,
@@ -100,7 +97,7 @@ _HOMES = {
     "MLPGraftingRegressor": "grafting",
     "MLPGraftingRegressorCV": "grafting",
     "Move": "steps",
-    "MutualInfoRegressor": "information",
+    "MutualInfoRegressor": "informed",
     "MutualInfoSelector": "information",
     "Null": "judging",
     "OPELMClassifier": "elm",
@@ -129,7 +126,7 @@ _HOMES = {
     "honest_error": "judging",
     "load_model": "saved",
     "mutual_information": "information",
-    "open": "data.sources",
+    "open": "data.opening",
     "permutation_null": "judging",
     "plan": "judging",
     "rls_path": "rls",

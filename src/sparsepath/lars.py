@@ -16,7 +16,7 @@ from sparsepath.faces.linear import LinearFace
 from sparsepath.faces.parameters import count
 from sparsepath.faces.targets import RegressorFace
 from sparsepath.judging.repeating import Repetition, Searched, is_plain, linear_outputs
-from sparsepath.least_angle import lars_entries
+from sparsepath.orders.least_angle import lars_entries
 from sparsepath.running import (
     Callback,
     CallbackSupportMixin,

@@ -14,7 +14,7 @@ from sparsepath.elm.neighbours import settle
 from sparsepath.elm.network import Pool, Target, draw_neurons
 from sparsepath.elm.polish import clearly_better, losses, polish, tuned
 from sparsepath.elm.scaling import RULES, Best, Candidate, restart
-from sparsepath.elm.search import Plan, Search, _rivals, _settled, _winner
+from sparsepath.elm.search import RestartPlan, Search, _rivals, _settled, _winner
 from sparsepath.elm.subsets import HOPEFUL, RIDGE, SCALINGS, SwapSearch, best_prefix
 
 
@@ -135,7 +135,7 @@ def test_swap_search_scores_and_optimum():
 
 def test_threads_change_nothing():
     problem = functional(150, 7, random_state=0)
-    plan = Plan("both", 12, 10, "half", 7)
+    plan = RestartPlan("both", 12, 10, "half", 7)
     outcomes = []
     for n_threads in (1, 3):
         pool = pool_of(problem, m=30)
@@ -176,7 +176,9 @@ def test_no_machine_of_a_path_is_beaten_by_a_neighbour_of_another(seed):
     pool = noisy(seed)
     with Threads(1) as threads:
         seeds = np.random.SeedSequence(seed).spawn(5)
-        best, _ = search(pool, more_pools(pool), Plan("both", 5, 10, "half", 7), seeds, threads)
+        best, _ = search(
+            pool, more_pools(pool), RestartPlan("both", 5, 10, "half", 7), seeds, threads
+        )
     assert sorted(best.at) == list(range(1, 8))
     for size, machine in best.at.items():
         fit = pool.fit(machine.scaling, machine.which, machine.ridge)
@@ -309,7 +311,11 @@ def test_constant_features_are_never_used():
     )
     with Threads(1) as threads:
         best, _ = search(
-            pool, [], Plan("both", 5, 10, "half", 5), np.random.SeedSequence(0).spawn(5), threads
+            pool,
+            [],
+            RestartPlan("both", 5, 10, "half", 5),
+            np.random.SeedSequence(0).spawn(5),
+            threads,
         )
     assert all(4 not in candidate.subset for candidate in best.at.values())
 
@@ -327,7 +333,7 @@ def test_the_search_ends_when_asked():
         _, stopped = search(
             pool,
             [],
-            Plan("swap", 1, 10, "half", 6),
+            RestartPlan("swap", 1, 10, "half", 6),
             np.random.SeedSequence(0).spawn(1),
             threads,
             watch,
@@ -511,7 +517,7 @@ def test_near_ties_are_settled_by_polished_errors(monkeypatch, third, errors, ch
     pool = pool_of(xor_like(40, random_state=0))
     with Threads(1) as threads:
         seeds = np.random.SeedSequence(0).spawn(1)
-        best, _ = search(pool, [], Plan("both", 1, 10, "half", 1), seeds, threads)
+        best, _ = search(pool, [], RestartPlan("both", 1, 10, "half", 1), seeds, threads)
     assert best.at[1].subset == chosen
     assert best.at[1].key[0] == errors[chosen]
 

@@ -191,7 +191,7 @@ def select(
 
     from sparsepath.cli import results
     from sparsepath.cli import select as job
-    from sparsepath.cli.settling import Asked
+    from sparsepath.cli.settling import SelectionAsked
 
     if out is not None:
         results.check_folder(out)
@@ -217,7 +217,7 @@ def select(
         _report(outcome, out, as_json=json, quiet=quiet, pickled=form == "joblib")
         return
     kept = [name for option in ("force", "forbid", "start") for name in given.get(option, ())]
-    source = job.Source(
+    source = job.TableSource(
         data,
         target,
         dropped,
@@ -227,7 +227,7 @@ def select(
         keep_index or kept,
     )
     problem = job.read(source)
-    judging = Asked(validation=folds, null=times, halves=halves)
+    judging = SelectionAsked(validation=folds, null=times, halves=halves)
     outcome = job.search(
         problem, given, method=method, asked=asked, judging=judging, quiet=quiet or json
     )
@@ -326,13 +326,13 @@ def compare(
 
     from sparsepath.cli import compare as job
     from sparsepath.cli import results
-    from sparsepath.cli.select import Source, read
+    from sparsepath.cli.select import TableSource, read
 
     if out is not None:
         results.check_folder(out)
         results.refuse_inputs([data], (out / name for name in job.FILES))
-    problem = read(Source(data, target, dropped, wanted, weights, groups))
-    found = job.run(problem, job.Asked(names, asked, folds, limit), quiet or json)
+    problem = read(TableSource(data, target, dropped, wanted, weights, groups))
+    found = job.run(problem, job.ContestAsked(names, asked, folds, limit), quiet or json)
     files = {} if out is None else job.write(found, out)
     if json:
         import json as encoder
@@ -382,7 +382,7 @@ def predict(
         beside = model.parent / "path.json"
         results.refuse_inputs([data, model, beside], [out])
     loaded = job.load_model(model, None if size is None else options.whole("--size", size))
-    found = job.predict(loaded, job.Asked(data, wanted, target))
+    found = job.predict(loaded, job.PredictionAsked(data, wanted, target))
     job.write(found, out, json, quiet)
 
 

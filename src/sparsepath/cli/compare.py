@@ -31,7 +31,7 @@ FILES = {
 
 
 @dataclass(frozen=True)
-class Asked:
+class ContestAsked:
     """What is to be compared, and how long that may take."""
 
     methods: tuple[str, ...] | None = None
@@ -40,7 +40,7 @@ class Asked:
     budget: float | None = None
 
 
-def run(problem: Problem, asked: Asked, quiet: bool = True) -> Comparison:
+def run(problem: Problem, asked: ContestAsked, quiet: bool = True) -> Comparison:
     """Tell what it costs, and compare."""
     table = problem.table
     label = f"{table.source}: target {table.target!r}"

@@ -26,7 +26,7 @@ def in_memory(
     halves: int,
 ) -> str:
     """What the search of a file and its repetitions take: one search and some trials are made."""
-    problem = select.read(select.Source(data, target))
+    problem = select.read(select.TableSource(data, target))
     table, entry = problem.table, METHODS[method]
     task = find_task(problem.y, "auto", f"{data}: target {table.target!r}")
     check(entry, task.name, given, len(np.unique(problem.y)))

@@ -7,7 +7,7 @@ import numpy as np
 
 from sparsepath.arrays import Floats
 from sparsepath.cli.options import listing
-from sparsepath.cli.tasks import Task
+from sparsepath.cli.tasks import TargetTask
 from sparsepath.data.formats import named_columns
 from sparsepath.data.readers import Table
 from sparsepath.errors import InputError
@@ -20,14 +20,14 @@ NAMED_ID = re.compile(r"(^|[^a-z])(id|uid|uuid|key|nr|no|number)([^a-z]|$)")
 BLOCK = 1 << 22  # numbers looked at together
 
 
-def look(table: Table, task: Task) -> list[str]:
+def look(table: Table, task: TargetTask) -> list[str]:
     """What there is to say about the columns, or an error for numbers that cannot be computed with.
 
     Parameters
     ----------
     table : Table
         The features and the target.
-    task : Task
+    task : TargetTask
         Classes are compared by their order if there are two.
     """
     said = []
@@ -66,7 +66,7 @@ def _is(names: list[str]) -> str:
     return "is" if len(names) == 1 else "are"
 
 
-def _numbers(table: Table, task: Task) -> Floats | None:
+def _numbers(table: Table, task: TargetTask) -> Floats | None:
     """The target as numbers that columns can be compared with."""
     y = np.asarray(table.y)
     if task.name == "classification":

@@ -12,8 +12,16 @@ from numpy.typing import NDArray
 from sparsepath.cli import figures, screening
 from sparsepath.cli.progress import Watch
 from sparsepath.cli.say import say
-from sparsepath.cli.settling import Asked, Data, caught, check_null, is_nothing, rewrite, settle
-from sparsepath.cli.tasks import Task, find_task
+from sparsepath.cli.settling import (
+    SearchData,
+    SelectionAsked,
+    caught,
+    check_null,
+    is_nothing,
+    rewrite,
+    settle,
+)
+from sparsepath.cli.tasks import TargetTask, find_task
 from sparsepath.data.door import column_indices
 from sparsepath.data.formats import memory, read_columns
 from sparsepath.data.picking import Rows
@@ -30,7 +38,7 @@ SPARSE_ENDINGS = (".svm", ".svmlight", ".libsvm", ".dat")
 
 
 @dataclass(frozen=True)
-class Source:
+class TableSource:
     """Which file, and what of it."""
 
     path: Path
@@ -62,7 +70,7 @@ class Outcome:
 
     model: Any
     table: Table
-    task: Task
+    task: TargetTask
     rule: str | int | float
     notes: list[str]
     method: str = "greedy-rls"
@@ -97,7 +105,7 @@ class Outcome:
         return self.cut or not self.path.complete
 
 
-def read(source: Source) -> Problem:
+def read(source: TableSource) -> Problem:
     """Read the features, the target and what goes with the rows."""
     sparse = is_sparse(source.path)
     beside = [name for name in (source.weights, source.groups) if name is not None]
@@ -170,7 +178,7 @@ def search(
     *,
     method: str = "greedy-rls",
     asked: str = "auto",
-    judging: Asked | None = None,
+    judging: SelectionAsked | None = None,
     quiet: bool = False,
 ) -> Outcome:
     """Search, and settle on a size.
@@ -185,7 +193,7 @@ def search(
         One of ``METHODS``.
     asked : {"auto", "regression", "classification"}
         The task.
-    judging : Asked, optional
+    judging : SelectionAsked, optional
         How the model is judged, but for the rule to choose by, which is an option; default:
         validation, and nothing else.
     quiet : bool
@@ -205,7 +213,7 @@ def search(
     _refuse_memory(table, entry)
     options = dict(given)
     rule = options.pop("choose", None)
-    judging = replace(judging or Asked(), rule=rule)
+    judging = replace(judging or SelectionAsked(), rule=rule)
     if judging.null and problem.groups is not None:
         check_null(problem.y, problem.groups)
     steps = _steps(table, entry, options)
@@ -246,7 +254,7 @@ def search(
     if watch.shown:
         model.set_params(callback=None)  # it is no part of the model
     _name(model, table)
-    data = Data(table.X, problem.y, extras, tuple(table.names))
+    data = SearchData(table.X, problem.y, extras, tuple(table.names))
     settled = settle(model, data, judging, quiet)
     model = settled.model
     _note_rule(model, settled.rule)

@@ -20,15 +20,15 @@ from sparsepath.cli.progress import Watch
 from sparsepath.errors import InputError
 from sparsepath.judging import Null, Stability, permutation_null, stability
 from sparsepath.judging.null import LEVEL
+from sparsepath.judging.validation import validated
 from sparsepath.path import SelectionPath
-from sparsepath.running.validation import validated
 
 Rule = str | int | float
 FEWEST = math.ceil(1 / LEVEL) - 1  # shuffles below which no p-value reaches the level
 
 
 @dataclass(frozen=True)
-class Asked:
+class SelectionAsked:
     """What is wanted beyond the search.
 
     Attributes
@@ -54,7 +54,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Data:
+class SearchData:
     """What the search was given."""
 
     X: Any
@@ -78,7 +78,7 @@ class Settled:
     cut: bool = False
 
 
-def settle(model: Any, data: Data, asked: Asked, quiet: bool = True) -> Settled:
+def settle(model: Any, data: SearchData, asked: SelectionAsked, quiet: bool = True) -> Settled:
     """Choose the size of a fitted model, by honest errors if they are wanted."""
     model, notes = _with_penalty(model, asked.rule)
     whole = model.path_.complete
@@ -139,7 +139,9 @@ def is_nothing(found: Null | None) -> bool:
     return found is not None and len(found.null_errors) >= FEWEST and not found.anything
 
 
-def _validate(model: Any, data: Data, asked: Asked, quiet: bool) -> tuple[list[str], bool]:
+def _validate(
+    model: Any, data: SearchData, asked: SelectionAsked, quiet: bool
+) -> tuple[list[str], bool]:
     """Give the model honest errors and the size chosen by them; whether Ctrl-C came."""
     rule, notes = asked.rule, list[str]()
     if "choose" not in model.get_params(deep=False) and rule is None:
@@ -165,7 +167,7 @@ def _validate(model: Any, data: Data, asked: Asked, quiet: bool) -> tuple[list[s
 
 
 def _again(
-    what: str, judge: Callable[..., Any], model: Any, data: Data, times: int, quiet: bool
+    what: str, judge: Callable[..., Any], model: Any, data: SearchData, times: int, quiet: bool
 ) -> tuple[Any, list[str], bool]:
     """Repeat the search; what came of it, what there is to say, and whether Ctrl-C came."""
     unit = {"null": "shuffles", "stability": "halves"}[what]

@@ -14,8 +14,9 @@ from sparsepath.cli.say import say
 from sparsepath.cli.select import Outcome
 from sparsepath.cli.settling import caught
 from sparsepath.cli.tasks import find_task
+from sparsepath.data.opening import open
 from sparsepath.data.readers import Table
-from sparsepath.data.sources import Source, open
+from sparsepath.data.sources import Source
 from sparsepath.errors import InputError
 from sparsepath.methods import METHODS, OPTIONS, check
 from sparsepath.path import LONGEST_PATH

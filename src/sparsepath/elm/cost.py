@@ -11,14 +11,14 @@ import time
 import numpy as np
 
 from sparsepath.elm.network import Pool, Target, draw_neurons
-from sparsepath.elm.search import ACTIVE, Plan
+from sparsepath.elm.search import ACTIVE, RestartPlan
 
 PER_RESTART, PER_ACTIVE = 3.0, 1.0  # networks; more for each feature that it begins with
 PER_SIZE, PER_LISTED, PER_FEATURE = 100.0, 5.0, 0.5  # more for each that is tried, or offered
 LISTED = 30
 
 
-def networks(plan: Plan, features: int) -> float:
+def networks(plan: RestartPlan, features: int) -> float:
     """About how many networks a search fits, in networks of all neurons on all samples."""
     active = features if plan.strategy == "scaling" else min(features, ACTIVE)
     each = PER_SIZE + PER_LISTED * min(features, LISTED) + PER_FEATURE * features

@@ -27,7 +27,7 @@ Watch = Callable[[], bool]
 
 
 @dataclass(frozen=True)
-class Plan:
+class RestartPlan:
     """What is asked of a search."""
 
     strategy: str
@@ -61,7 +61,7 @@ class Search:
         self,
         pool: Pool,
         others: Sequence[Pool],
-        plan: Plan,
+        plan: RestartPlan,
         threads: Threads,
         watch: Watch | None = None,
     ) -> None:

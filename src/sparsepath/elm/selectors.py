@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from sparsepath.choosing import is_size
+from sparsepath.classes import coded
 from sparsepath.data.columns import standardise
 from sparsepath.data.door import check_features
 from sparsepath.data.threads import Threads
@@ -15,10 +16,10 @@ from sparsepath.elm.estimators import seeds_of
 from sparsepath.elm.limits import unit_of
 from sparsepath.elm.network import Neurons, Pool, Target, draw_neurons
 from sparsepath.elm.scaling import RULES, Best
-from sparsepath.elm.search import STRATEGIES, Plan, Search, models
+from sparsepath.elm.search import STRATEGIES, RestartPlan, Search, models
 from sparsepath.elm.subsets import POOLS
 from sparsepath.faces.parameters import count, number, one_of, positive
-from sparsepath.faces.targets import ClassifierFace, RegressorFace, coded
+from sparsepath.faces.targets import ClassifierFace, RegressorFace
 from sparsepath.running import (
     Callback,
     CallbackSupportMixin,
@@ -137,12 +138,12 @@ class _ELMFS(PathSelector, CallbackSupportMixin, BaseEstimator):
             search.run(for_restarts.spawn(plan.n_restarts))
         return run.settle()
 
-    def _plan(self, usable: int) -> Plan:
+    def _plan(self, usable: int) -> RestartPlan:
         """What is asked of a search among so many features that are not constant."""
         size = min(usable, MOST)
         if self.max_features is not None:
             size = min(usable, count("max_features", self.max_features, 0))
-        return Plan(
+        return RestartPlan(
             strategy=one_of("strategy", self.strategy, STRATEGIES),
             n_restarts=count("n_restarts", self.n_restarts),
             n_levels=count("n_levels", self.n_levels),

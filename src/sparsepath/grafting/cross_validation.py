@@ -14,11 +14,11 @@ from sparsepath.data.door import check_features
 from sparsepath.data.splitting import splits_of
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
-from sparsepath.grafting.criterion import Loss
+from sparsepath.grafting.along import best_of_each_size, grid, path_moves
+from sparsepath.grafting.criterion import ConvexLoss
 from sparsepath.grafting.faces import Factors, GraftingClasses, GraftingNumbers, LinearGrafting
-from sparsepath.grafting.fitting import Fit, Problem
-from sparsepath.grafting.folds import Task, judge, path_errors
-from sparsepath.grafting.paths import best_of_each_size, grid, path_moves
+from sparsepath.grafting.fitting import GraftingFit, GraftingProblem
+from sparsepath.grafting.folds import PathTask, judge, path_errors
 from sparsepath.judging.repeating import Repetition, Searched
 from sparsepath.running import Callback, Found, Given, Run, Stop, fitting
 
@@ -48,7 +48,7 @@ class _GraftingCV(LinearGrafting):
         splits = splits_of(self.cv, X, y, groups, classifier=isinstance(self, ClassifierMixin))
         begun = time.perf_counter()
         scale = {"fit_intercept": self.fit_intercept, "standardize": self.standardize}
-        fits: list[Fit] = []
+        fits: list[GraftingFit] = []
         errors: list[list[float]] = []
 
         def found() -> Found | None:
@@ -56,20 +56,20 @@ class _GraftingCV(LinearGrafting):
             return self._found(problem, l1s, list(fits), list(errors), seconds) if fits else None
 
         with Threads(1) as threads:
-            problem = Problem(X, Y, weights, loss, threads, **scale)
+            problem = GraftingProblem(X, Y, weights, loss, threads, **scale)
             l1s = grid(problem, penalty, self.l1s, self.n_l1s, self.least)
             with Run(self, given, X, method="grafting-cv", found=found) as run:
                 problem.path(l1s.tolist(), penalty, options, watch=run.tell, fits=fits)
                 if not run.stopped:
-                    task = Task(X, Y, weights, loss, l1s, penalty, options, self._error, scale)
+                    task = PathTask(X, Y, weights, loss, l1s, penalty, options, self._error, scale)
                     judge(partial(path_errors, task), splits, self.n_jobs, errors, run.tell)
             return run.settle()
 
     def _found(
         self,
-        problem: Problem,
+        problem: GraftingProblem,
         l1s: Floats,
-        fits: list[Fit],
+        fits: list[GraftingFit],
         errors: list[list[float]],
         seconds: float,
     ) -> Found:
@@ -118,7 +118,7 @@ class _GraftingCV(LinearGrafting):
         for name, value in self._of_size[size].items():
             setattr(self, name, value)
 
-    def _error_name(self, loss: Loss) -> str:
+    def _error_name(self, loss: ConvexLoss) -> str:
         return loss.error_name if self._error == "loss" else "zero-one error"
 
 

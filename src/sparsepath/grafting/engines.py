@@ -19,11 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.arrays import Floats
-from sparsepath.grafting.criterion import Expansion, Loss, Penalty, best_intercept, violations
-from sparsepath.grafting.design import Design
+from sparsepath.grafting.criterion import ConvexLoss, Expansion, Penalty, best_intercept, violations
+from sparsepath.grafting.design import GraftingDesign
 from sparsepath.grafting.screening import KnownGradient
-
-Indices = NDArray[np.intp]
+from sparsepath.grafting.steps import Indices, minimise
 
 INNER = 0.1  # part of the present violation to which a sub-problem is solved;
 INNER_GRAM = 0.01  # that with the matrix at hand, where passes are cheap
@@ -34,9 +33,6 @@ MOST_STALE = 6  # steps in a row that do not halve the violation
 MOST_PASSES = 1000
 CRAWLS = 100  # passes after which sparse columns, if they are not more than
 FEW = 2000  # these, are given the matrix of second derivatives
-DENSE_UP_TO = 1 << 22  # numbers: sparse data this small are treated as dense columns, if they
-FILLED = 0.1  # are filled to this part
-TINY = 1 << 16  # or have no more numbers than this
 TILE = 1 << 18  # numbers of a strip of weighted columns
 
 
@@ -58,7 +54,7 @@ class Engine:
 
     greed = 1
 
-    def __init__(self, design: Design, Y: Floats, loss: Loss) -> None:
+    def __init__(self, design: GraftingDesign, Y: Floats, loss: ConvexLoss) -> None:
         self.design = design
         self.Y = Y
         self.s = design.s
@@ -215,7 +211,7 @@ class Engine:
 class ColumnCache(Engine):
     """Keeps the columns of the working set as one dense array, in order of their first use."""
 
-    def __init__(self, design: Design, Y: Floats, loss: Loss) -> None:
+    def __init__(self, design: GraftingDesign, Y: Floats, loss: ConvexLoss) -> None:
         super().__init__(design, Y, loss)
         self.held: Indices = np.empty(0, dtype=np.intp)
         self._A = np.empty((design.m, 0), order="F")
@@ -293,7 +289,6 @@ class SparseEngine(Engine):
         self, q: Floats, beta: Floats, w: Floats, local: Penalty, violation: float, ratio: float
     ) -> tuple[Floats, Floats]:
         from sparsepath.grafting.compiled import descend_sparse, gather_weighted
-        from sparsepath.grafting.gram import minimise
 
         k = len(w)
         w = np.ascontiguousarray(w[:, 0])
@@ -327,17 +322,3 @@ class SparseEngine(Engine):
         A *= np.sqrt(h)[:, None]
         A /= self.design.scales[self._features]
         return A
-
-
-def make_engine(design: Design, Y: Floats, loss: Loss) -> Engine:
-    """The engine for these data and this loss, at the empty model."""
-    from sparsepath.grafting.gram import GramEngine
-    from sparsepath.grafting.groups import GroupEngine
-
-    if Y.shape[1] > 1:
-        return GroupEngine(design, Y, loss)
-    if design.sparse is None:
-        return GramEngine(design, Y, loss)
-    numbers = design.m * design.n
-    filled = numbers <= DENSE_UP_TO and design.sparse.nnz >= FILLED * numbers
-    return (GramEngine if filled or numbers <= TINY else SparseEngine)(design, Y, loss)

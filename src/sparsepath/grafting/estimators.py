@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from sparsepath.data.door import check_features
 from sparsepath.data.threads import Threads
 from sparsepath.grafting.faces import Factors, GraftingClasses, GraftingNumbers, LinearGrafting
-from sparsepath.grafting.fitting import Fit, Problem
+from sparsepath.grafting.fitting import GraftingFit, GraftingProblem
 from sparsepath.grafting.procedure import Record
 from sparsepath.judging.repeating import Repetition, Searched
 from sparsepath.running import Callback, Found, Given, Run, fitting
@@ -28,7 +28,7 @@ class _Grafting(LinearGrafting):
         X = check_features(self, X, reset=True)
         Y, weights, loss = self._targets(y, sample_weight, X.shape[0])
         options, penalty = self._options(), self._penalty(self.l1)
-        fit: Fit | None = None
+        fit: GraftingFit | None = None
 
         def found() -> Found | None:
             record = problem.so_far() if fit is None else fit.record
@@ -46,7 +46,7 @@ class _Grafting(LinearGrafting):
             )
 
         with Threads(self.n_threads) as threads:
-            problem = Problem(
+            problem = GraftingProblem(
                 X,
                 Y,
                 weights,

@@ -9,13 +9,21 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import compute_class_weight
 
 from sparsepath.arrays import Floats
+from sparsepath.classes import coded
 from sparsepath.data.door import check_weights
 from sparsepath.errors import InputError
 from sparsepath.faces.linear import LinearFace
 from sparsepath.faces.parameters import count, one_of, positive, share
-from sparsepath.faces.targets import ClassifierFace, RegressorFace, coded
-from sparsepath.grafting.criterion import Huber, Logistic, Loss, Penalty, Softmax, Squared
-from sparsepath.grafting.fitting import Options, check_factors, check_penalties
+from sparsepath.faces.targets import ClassifierFace, RegressorFace
+from sparsepath.grafting.criterion import (
+    ConvexLoss,
+    HuberLoss,
+    Logistic,
+    Penalty,
+    Softmax,
+    SquaredLoss,
+)
+from sparsepath.grafting.fitting import GraftingOptions, check_factors, check_penalties
 from sparsepath.grafting.procedure import SELECTIONS, STOPS, UPDATES
 from sparsepath.running import CallbackSupportMixin
 
@@ -43,7 +51,7 @@ class LinearGrafting(LinearFace, CallbackSupportMixin, BaseEstimator):
         tags.input_tags.sparse = True
         return tags
 
-    def _options(self) -> Options:
+    def _options(self) -> GraftingOptions:
         one_of("selection", self.selection, SELECTIONS)
         one_of("stop", self.stop, STOPS)
         one_of("update", self.update, UPDATES)
@@ -58,7 +66,7 @@ class LinearGrafting(LinearFace, CallbackSupportMixin, BaseEstimator):
                 "steps='batch' finds the convex optimum; l0, max_features and update='newest' "
                 "need steps='single' or 'auto'."
             )
-        return Options(self.selection, self.stop, self.update, self.steps, size, self.tol)
+        return GraftingOptions(self.selection, self.stop, self.update, self.steps, size, self.tol)
 
     def _penalty(self, l1: float) -> Penalty:
         check_penalties(l1=l1, l2=self.l2, l0=self.l0)
@@ -81,9 +89,9 @@ class GraftingNumbers(RegressorFace):
     loss: str
     delta: float
 
-    def _targets(self, y: Any, sample_weight: Any, m: int) -> tuple[Floats, Floats, Loss]:
+    def _targets(self, y: Any, sample_weight: Any, m: int) -> tuple[Floats, Floats, ConvexLoss]:
         huber = one_of("loss", self.loss, ("squared", "huber")) == "huber"
-        loss = Huber(positive("delta", self.delta)) if huber else Squared()
+        loss = HuberLoss(positive("delta", self.delta)) if huber else SquaredLoss()
         weights = check_weights(sample_weight, m)
         return self._numbers(y, m, weights), weights, loss
 
@@ -96,7 +104,7 @@ class GraftingClasses(ClassifierFace):
     class_weight: Any
     classes_: NDArray[Any]
 
-    def _targets(self, y: Any, sample_weight: Any, m: int) -> tuple[Floats, Floats, Loss]:
+    def _targets(self, y: Any, sample_weight: Any, m: int) -> tuple[Floats, Floats, ConvexLoss]:
         weights = check_weights(sample_weight, m)
         codes = self._codes(y, m, weights)
         if self.class_weight is not None:

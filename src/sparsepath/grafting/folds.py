@@ -11,23 +11,23 @@ from joblib import Parallel, delayed
 from sparsepath.arrays import Floats
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
-from sparsepath.grafting.criterion import Loss, Penalty
-from sparsepath.grafting.fitting import Fit, Options, Problem
+from sparsepath.grafting.criterion import ConvexLoss, Penalty
+from sparsepath.grafting.fitting import GraftingFit, GraftingOptions, GraftingProblem
 
 Errors = TypeVar("Errors")
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
+class PathTask:
     """The data, and what to fit to every training part; ``penalty.l1`` holds the factors."""
 
     X: Any
     Y: Floats
     weights: Floats
-    loss: Loss
+    loss: ConvexLoss
     l1s: Floats
     penalty: Penalty
-    options: Options
+    options: GraftingOptions
     error: str
     scale: dict[str, bool]
 
@@ -72,7 +72,7 @@ def _unless(halt: threading.Event, work: Any, split: tuple[Any, Any]) -> Any:
     return None if halt.is_set() else work(split, halt)
 
 
-def path_errors(task: Task, split: tuple[Any, Any], halt: threading.Event) -> Any:
+def path_errors(task: PathTask, split: tuple[Any, Any], halt: threading.Event) -> Any:
     """Mean errors on the test part of the models that the training part gives, one per l1.
 
     None if it was ended early.
@@ -85,7 +85,7 @@ def path_errors(task: Task, split: tuple[Any, Any], halt: threading.Event) -> An
             "part without any; use other splits."
         )
     with Threads(1) as threads:
-        problem = Problem(
+        problem = GraftingProblem(
             task.X[train], task.Y[train], task.weights[train], task.loss, threads, **task.scale
         )
         fits = problem.path(task.l1s.tolist(), task.penalty, task.options, watch=halt.is_set)
@@ -95,7 +95,12 @@ def path_errors(task: Task, split: tuple[Any, Any], halt: threading.Event) -> An
 
 
 def errors_on(
-    problem: Problem, fits: Sequence[Fit], rows: Any, Y: Floats, w: Floats, error: str = "loss"
+    problem: GraftingProblem,
+    fits: Sequence[GraftingFit],
+    rows: Any,
+    Y: Floats,
+    w: Floats,
+    error: str = "loss",
 ) -> list[float]:
     """Mean errors of fits on rows that are not theirs."""
     out = []

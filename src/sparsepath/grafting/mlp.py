@@ -55,7 +55,7 @@ class MLPGraftingRegressor(GraftingNumbers, MLPGrafting):
 
     Attributes
     ----------
-    network_ : Network
+    network_ : GrownNetwork
         Connections (``units``, ``features``, ``weights``), ``biases``, ``output_bias``; weights
         are those of the standardised features.
     n_hidden_ : int
@@ -132,7 +132,7 @@ class MLPGraftingClassifier(GraftingClasses, MLPGrafting):
     ----------
     classes_ : array
         The class labels.
-    network_ : Network or SoftmaxNetwork
+    network_ : GrownNetwork or SoftmaxNetwork
         As for ``MLPGraftingRegressor``; with three classes and more also ``homes``, the class of
         each unit, further connections to outputs (``out_units``, ``out_classes``,
         ``out_weights``) and ``output_biases``.

@@ -14,14 +14,14 @@ from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
 from sparsepath.faces.parameters import count
 from sparsepath.grafting.cross_validation import ERRORS
-from sparsepath.grafting.design import Design
+from sparsepath.grafting.design import GraftingDesign
 from sparsepath.grafting.faces import Factors, GraftingClasses, GraftingNumbers
 from sparsepath.grafting.fitting import check_penalties
 from sparsepath.grafting.folds import judge
 from sparsepath.grafting.growing import Grower, samples
 from sparsepath.grafting.mlp_base import GrownNetworks
 from sparsepath.grafting.network import HiddenLayer
-from sparsepath.grafting.network_folds import NetworkTask, State, end, spread, state_of
+from sparsepath.grafting.network_folds import FoldState, NetworkTask, end, spread, state_of
 from sparsepath.running import Callback, Found, Given, Run, Stop, fitting
 from sparsepath.steps import Step
 
@@ -108,7 +108,7 @@ class MLPGraftingCV(GrownNetworks):
         s = w / w.sum()
         scaled = self._scaled(targets, s)
         grower: Grower
-        states: list[State] = []
+        states: list[FoldState] = []
         errors: list[Floats] = []
 
         def found() -> Found | None:
@@ -117,7 +117,7 @@ class MLPGraftingCV(GrownNetworks):
             return self._found(task, design, grower, list(states), errors, whole=whole)
 
         with Threads(1) as threads:
-            design = Design(part, s, threads, standardize=self.standardize)
+            design = GraftingDesign(part, s, threads, standardize=self.standardize)
             grower = Grower(design, scaled, loss, factors, growth, samples(w))
             task = NetworkTask(
                 X, Y, weights, loss, factors, growth, l1s, self._l0s(grower.convex),
@@ -151,9 +151,9 @@ class MLPGraftingCV(GrownNetworks):
     def _found(
         self,
         task: NetworkTask,
-        design: Design,
+        design: GraftingDesign,
         grower: Grower,
-        states: list[State],
+        states: list[FoldState],
         errors: list[Floats],
         *,
         whole: bool,

@@ -20,15 +20,15 @@ import numpy as np
 from sparsepath.arrays import Floats
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
-from sparsepath.grafting.criterion import Loss, Penalty
-from sparsepath.grafting.design import Design
+from sparsepath.grafting.criterion import ConvexLoss, Penalty
+from sparsepath.grafting.design import GraftingDesign
 from sparsepath.grafting.growing import Grower, Growth, samples
 from sparsepath.grafting.network import HiddenLayer
 from sparsepath.grafting.procedure import FALL
 
 
 @dataclass(frozen=True, eq=False)
-class State:
+class FoldState:
     """A network on its way: its features in order of entry, C without L0, L0 factors, mean loss.
 
     ``written`` is the number of lines of history, ``moved`` that of moves, that led to it.
@@ -43,10 +43,10 @@ class State:
     moved: int
 
 
-def state_of(grower: Grower, factors: Penalty) -> State:
+def state_of(grower: Grower, factors: Penalty) -> FoldState:
     """Where a growth is now."""
     net, grown = grower.network, grower.grown
-    return State(
+    return FoldState(
         net,
         grower.order,
         grower.convex,
@@ -57,7 +57,7 @@ def state_of(grower: Grower, factors: Penalty) -> State:
     )
 
 
-def end(states: Sequence[State], l0: float) -> int:
+def end(states: Sequence[FoldState], l0: float) -> int:
     """The state at which a growth with this l0 would have ended."""
     for k in range(len(states) - 1):
         here, there = (state.convex + l0 * state.charge for state in states[k : k + 2])
@@ -73,7 +73,7 @@ class NetworkTask:
     X: Any
     Y: Floats
     weights: Floats
-    loss: Loss
+    loss: ConvexLoss
     factors: Penalty
     growth: Growth
     l1s: Floats
@@ -108,7 +108,7 @@ class NetworkTask:
         unit, origin = spread(Y, s) if self.scaled else (1.0, 0.0)
         out = np.empty((len(self.l1s), 1 + len(self.l0s)))
         with Threads(1) as threads:
-            design = Design(self.X[train], s, threads, standardize=self.standardize)
+            design = GraftingDesign(self.X[train], s, threads, standardize=self.standardize)
             for i, l1 in enumerate(self.l1s):
                 grower = Grower(
                     design,
@@ -131,7 +131,13 @@ class NetworkTask:
         return out
 
     def _error(
-        self, net: HiddenLayer, design: Design, test: Any, T: Floats, unit: float, origin: float
+        self,
+        net: HiddenLayer,
+        design: GraftingDesign,
+        test: Any,
+        T: Floats,
+        unit: float,
+        origin: float,
     ) -> float:
         rows = self.X[test][:, net.used]
         rows = rows if isinstance(rows, np.ndarray) else rows.toarray()

@@ -14,10 +14,10 @@ from sparsepath.arrays import Floats
 from sparsepath.data.condensed import Products
 from sparsepath.data.splitting import splits_of
 from sparsepath.data.threads import Threads
-from sparsepath.grafting.criterion import Squared
-from sparsepath.grafting.fitting import Problem
+from sparsepath.grafting.along import grid
+from sparsepath.grafting.criterion import SquaredLoss
+from sparsepath.grafting.fitting import GraftingProblem
 from sparsepath.grafting.folds import errors_on
-from sparsepath.grafting.paths import grid
 from sparsepath.judging.folds import Rows
 from sparsepath.judging.repeating import Repetition, Searched, is_plain, linear_outputs
 
@@ -42,12 +42,12 @@ def _searched(
     with Threads(1) as threads:
         for one in repetitions:
             y = Y if one.order is None else Y[one.order]
-            search = _Search(estimator, X, y, products, threads)
+            search = _SharedSearch(estimator, X, y, products, threads)
             rows = np.arange(len(y)) if one.rows is None else one.rows
             yield search.found(rows) if is_plain(y, one) else None
 
 
-class _Search:
+class _SharedSearch:
     """The search of an estimator in some rows."""
 
     def __init__(
@@ -57,12 +57,12 @@ class _Search:
         self.products, self.threads = products, threads
         self.options = estimator._options()
 
-    def problem(self, rows: Rows) -> Problem | None:
+    def problem(self, rows: Rows) -> GraftingProblem | None:
         """Rows that stand for these; None if they cannot be had, or a column does not vary."""
         few = self.products.condensed(self.Y[:, 0], rows)
         if few is None or len(few.usable) < self.X.shape[1]:
             return None
-        return Problem.condensed(few, Squared(), self.threads)
+        return GraftingProblem.condensed(few, SquaredLoss(), self.threads)
 
     def found(self, rows: Rows) -> Searched | None:
         """What the search leaves."""
@@ -86,7 +86,7 @@ class _Search:
             label,
         )
 
-    def _over_l1(self, problem: Problem, rows: Rows) -> Any:
+    def _over_l1(self, problem: GraftingProblem, rows: Rows) -> Any:
         """The path over l1 with the errors of its splits."""
         of, penalty = self.estimator, self.estimator._penalty(1.0)
         l1s = grid(problem, penalty, of.l1s, of.n_l1s, of.least)

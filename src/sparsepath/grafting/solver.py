@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from sparsepath.arrays import Floats
 from sparsepath.grafting.criterion import Penalty, duality_gap, orthogonal, violations
-from sparsepath.grafting.engines import Engine, Indices
+from sparsepath.grafting.engines import Engine
+from sparsepath.grafting.steps import Indices
 
 FIRST = 10  # fewest features that enter together, or
 SHARE = 50  # this part of all features if that is more

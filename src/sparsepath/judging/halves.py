@@ -41,6 +41,7 @@ from sparsepath.judging.repeating import (
     with_groups,
 )
 from sparsepath.judging.yardsticks import Floats
+from sparsepath.running.interrupts import Interruptible
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -149,7 +150,7 @@ class Stability:
         """Draw how often features were chosen, by size."""
         from sparsepath.judging import pictures
 
-        return pictures.plot_stability(self, ax)
+        return pictures.plot_stability(self.sizes, self.frequencies, self.feature_names, ax)
 
     def _at(self, size: int) -> int:
         if size not in self.sizes:
@@ -203,14 +204,11 @@ def stability(
     halves = halves_of(estimator, y, n_halves, groups, random_state)
     done = searches(estimator, X, y, given, halves)
     found: list[Searched] = []
-    try:
+    with Interruptible(keep=lambda: len(found) > 1):
         while len(found) < n_halves:
             if callback is not None and callback(len(found), n_halves) and len(found) > 1:
                 break
             found.append(next(done))
-    except KeyboardInterrupt:
-        if len(found) < 2:
-            raise
     sizes = tuple(sorted({size for one in found for size in one.subsets if size}))
     if not has_path(estimator):  # each half has its own size: one row for the usual one
         sizes = (int(np.median([max(one.subsets) for one in found])),)

@@ -32,6 +32,7 @@ from sparsepath.judging.repeating import (
     with_groups,
 )
 from sparsepath.judging.yardsticks import Floats
+from sparsepath.running.interrupts import Interruptible
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -100,7 +101,9 @@ class Null:
         """Draw the errors on the data above those on shuffled targets."""
         from sparsepath.judging import pictures
 
-        return pictures.plot_null(self, ax)
+        return pictures.plot_null(
+            self.sizes, self.errors, self.null_errors, self.criterion, self.p_value, ax
+        )
 
 
 def permutation_null(
@@ -154,14 +157,11 @@ def permutation_null(
     first = next(done)
     sizes = tuple(sorted(size for size in first.errors if size)) or (0,)
     rows: list[Floats] = []
-    try:
+    with Interruptible(keep=lambda: bool(rows)):
         while len(rows) < n_permutations:
-            if callback is not None and callback(len(rows), n_permutations):
-                raise KeyboardInterrupt
+            if callback is not None and callback(len(rows), n_permutations) and rows:
+                break
             rows.append(_errors(next(done), sizes))
-    except KeyboardInterrupt:
-        if not rows:
-            raise
     null = np.array(rows)
     found = _errors(first, sizes)
     overall, per_size = p_values(found, null)

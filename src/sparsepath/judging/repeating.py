@@ -22,7 +22,7 @@ from sklearn.utils.validation import has_fit_parameter
 from sparsepath.errors import InputError, PathWarning
 from sparsepath.judging.folds import Rows
 from sparsepath.judging.yardsticks import Floats
-from sparsepath.path import INTERRUPTED
+from sparsepath.running.interrupts import pass_on
 from sparsepath.steps import Step
 
 QUIET = {"validation": None, "callback": None, "checkpoint": None, "choose": "min"}
@@ -149,8 +149,7 @@ def fitted(
 ) -> Any:
     """A clone, fitted in silence; arguments with an entry for each of n samples are cut to rows.
 
-    A search that is interrupted keeps what it found, which is a path, but no fair sample of what
-    the whole search does: the interrupt goes on to whoever repeats it.
+    If it is interrupted, the interrupt goes on to whoever repeats it.
     """
 
     def cut(value: Any) -> Any:
@@ -161,8 +160,7 @@ def fitted(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PathWarning)
         model = model.fit(X, y, **{name: cut(value) for name, value in given.items()})
-    if getattr(getattr(_last(model)[0], "path_", None), "stopped", "") == INTERRUPTED:
-        raise KeyboardInterrupt
+    pass_on(_last(model)[0])
     return model
 
 

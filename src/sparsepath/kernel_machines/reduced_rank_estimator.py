@@ -17,7 +17,8 @@ from sparsepath.faces.parameters import count, positive
 from sparsepath.faces.targets import dense, weights_of
 from sparsepath.kernel_machines.kernel_machine import _KernelMachine, _SeveralTargets
 from sparsepath.kernel_machines.lssvm import Block, gaussian_kernel
-from sparsepath.kernel_machines.reduced_rank import ReducedRank, reconstruct
+from sparsepath.kernel_machines.reduced_rank import ReducedRank
+from sparsepath.orders.reconstruction import reconstruct
 
 
 class ReducedRankKernelRidge(_SeveralTargets, _KernelMachine):

@@ -15,9 +15,9 @@ def _rbf_calls(options: Mapping[str, Any], size: int) -> int:
 
 
 def _elm_fs_calls(options: Mapping[str, Any], size: int) -> int:
-    from sparsepath.elm.search import Plan
+    from sparsepath.elm.search import RestartPlan
 
-    return Plan(
+    return RestartPlan(
         options.get("strategy", "both"), options.get("restarts", 40), 10, "half", size
     ).n_reports
 
@@ -213,7 +213,7 @@ def _entries() -> Iterator[Method]:
         "mi-forward",
         "Add one feature at a time by joint mutual information; regression.",
         "the features matter, whatever the model",
-        "information.MutualInfoRegressor",
+        "informed.MutualInfoRegressor",
         "",
         _has("max-features choose neighbors seed threads"),
         "mutual-information.md",
@@ -231,7 +231,7 @@ def _entries() -> Iterator[Method]:
         "mi-forward-backward",
         "Add and drop by joint mutual information, from random starts; regression.",
         "as mi-forward, where features may be good only together",
-        "information.MutualInfoRegressor",
+        "informed.MutualInfoRegressor",
         "",
         _has("max-features choose neighbors seed threads restarts"),
         "mutual-information.md",

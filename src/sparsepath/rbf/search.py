@@ -19,9 +19,9 @@ from sparsepath.rbf.base import _Regression, _SparseRBF, _TwoClasses
 from sparsepath.rbf.centres import place_centres
 from sparsepath.rbf.grid import (
     BEYOND,
-    Data,
-    Follower,
     Grid,
+    GridData,
+    GridFollower,
     Scale,
     default_budgets,
     fold,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 WORTH_WORKERS = 1e7  # fits times squared samples: some seconds, which starting workers takes too
 
 
-class _Search(_SparseRBF):
+class _GridSearch(_SparseRBF):
     """A search over a grid of (r, t)."""
 
     cv_results_: dict[str, Any]
@@ -107,10 +107,10 @@ class _Search(_SparseRBF):
         weights = weights_of(sample_weight, len(X))
         labels, y = y, self._target(y, len(X), weights)
         options = self._options()
-        data = Data(X, y, weights, self.centres, self.placing, options)
+        data = GridData(X, y, weights, self.centres, self.placing, options)
         splits = splits_of(self.cv, X, labels, groups, classifier=is_classifier(self))
         grid = self._grid(data)
-        follow = Follower(data, splits, grid)
+        follow = GridFollower(data, splits, grid)
         work = len(grid.r.values) * len(grid.t.values) * len(splits) * len(X) ** 2
         n_jobs = self.n_jobs if work > WORTH_WORKERS else 1
         # One task per t and split: small enough to share out, large enough to pay for the way.
@@ -163,7 +163,7 @@ class _Search(_SparseRBF):
             )
         return self
 
-    def _found(self, follow: Follower) -> Found | None:
+    def _found(self, follow: GridFollower) -> Found | None:
         """The path over the t that are done, and the table of their errors."""
         if not follow.done:
             return None
@@ -175,7 +175,7 @@ class _Search(_SparseRBF):
         models = {size: fit.model for size, (_, fit) in of_size.items()}
         return Found.on(follow.trail, criterion=criterion, fitted=fitted, models=models)
 
-    def _grid(self, data: Data) -> Grid:
+    def _grid(self, data: GridData) -> Grid:
         X, _, weights = data.of(data.counted(np.arange(len(data.X))))
         with Threads(1):
             places, _ = place_centres(X, data.centres, data.placing, data.options.seed, weights)
@@ -217,7 +217,7 @@ class _Search(_SparseRBF):
         return plot_surface(self.rs_, self.ts_, grid, label, (self.r_, self.t_), ax=ax)
 
 
-class SparseRBFRegressorCV(_Regression, _Search):
+class SparseRBFRegressorCV(_Regression, _GridSearch):
     """``SparseRBFRegressor`` with both budgets chosen by cross-validation.
 
     Every pair (r, t) of a grid is fitted on every training part; nothing is carried from one fit to
@@ -279,7 +279,7 @@ class SparseRBFRegressorCV(_Regression, _Search):
     """
 
 
-class SparseRBFClassifierCV(_TwoClasses, _Search):
+class SparseRBFClassifierCV(_TwoClasses, _GridSearch):
     """``SparseRBFClassifier`` with both budgets chosen by cross-validation.
 
     Parameters

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from sparsepath.arrays import Floats
+from sparsepath.classes import coded, encode
 from sparsepath.data.door import (
     check_features,
     check_labels,
@@ -16,7 +16,7 @@ from sparsepath.data.door import (
 )
 from sparsepath.data.sources import is_source
 from sparsepath.errors import InputError
-from sparsepath.faces.targets import ClassifierFace, RegressorFace, coded
+from sparsepath.faces.targets import ClassifierFace, RegressorFace
 from sparsepath.judging.repeating import Repetition, Searched
 from sparsepath.rls.base import SparseRLS
 from sparsepath.rls.criteria.table import CLASSES, NUMBERS
@@ -270,7 +270,7 @@ class SparseRLSClassifier(ClassifierFace, SparseRLS):
         """What repetitions of the search leave, all at once; see ``judging.repeating``."""
         self._check_asked()
         X = check_features(self, X, reset=True)
-        classes, codes = np.unique(check_labels(y, X.shape[0]), return_inverse=True)
+        classes, codes = encode(check_labels(y, X.shape[0]))
         return search_many(self, X, coded(codes, len(classes)), given, repetitions)
 
     def _set_model(self, coef: Floats, intercept: Floats) -> None:

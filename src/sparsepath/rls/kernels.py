@@ -23,6 +23,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from sparsepath.arrays import Floats
+from sparsepath.classes import winners
 from sparsepath.data.door import check_features, check_weights
 from sparsepath.errors import InputError
 from sparsepath.path import SelectionPath
@@ -312,8 +313,7 @@ class SparseKernelRLSClassifier(ClassifierMixin, _SparseKernelRLS):
     def predict(self, X: Any) -> NDArray[Any]:
         """The class with the largest score."""
         scores = self.decision_function(X)
-        winners = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(1)
-        return self.classes_[winners]
+        return self.classes_[winners(scores)]
 
 
 def _dense(X: Any) -> Floats:

@@ -26,8 +26,8 @@ from sparsepath.rls.criteria.residuals import SQUARED
 from sparsepath.rls.design import Design
 from sparsepath.rls.driver import run
 from sparsepath.rls.forms import Shape, default_memory, form_for
-from sparsepath.rls.leave_one_out.additions import COLUMNS_PER_STEP
 from sparsepath.rls.leave_one_out.carried import columns_of
+from sparsepath.rls.leave_one_out.following import COLUMNS_PER_STEP
 from sparsepath.rls.leave_one_out.whole import Whole, whole_search
 from sparsepath.rls.models import make_design
 from sparsepath.rls.task import Task

@@ -6,8 +6,10 @@ from typing import Any
 import numpy as np
 
 from sparsepath.choosing import check_rule
-from sparsepath.data.sources import Source, open
+from sparsepath.data.opening import open
+from sparsepath.data.sources import Source
 from sparsepath.errors import InputError
+from sparsepath.judging import validation
 from sparsepath.judging.honest import Honest, attach, told
 from sparsepath.path import SelectionPath
 from sparsepath.rls.asking import Asked
@@ -18,7 +20,7 @@ from sparsepath.rls.streamed.design import StreamDesign
 from sparsepath.rls.streamed.folds import CellSums
 from sparsepath.rls.task import Task
 from sparsepath.rls.trail import SearchTrail
-from sparsepath.running import Given, validation
+from sparsepath.running import Given
 
 
 def fit_source(

@@ -51,7 +51,7 @@ Key = frozenset[int]
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedLevel:
     """Sums over all rows of a model as it stands."""
 
     error: float
@@ -64,11 +64,11 @@ class Judged:
     vv: float
 
 
-class Known:
+class KnownModels:
     """What passes have told so far, by sets of features; copies of a model share it."""
 
     def __init__(self) -> None:
-        self.models: dict[Key, Judged] = {}
+        self.models: dict[Key, JudgedLevel] = {}
         self.errors: dict[Key, tuple[float, float]] = {}
         self.steps_ahead = 1
         self.drops = False  # whether removals are asked for in this search
@@ -100,7 +100,7 @@ class Streamed:
         self.R, self.a = np.zeros((0, 0)), np.zeros((0, T))
         self._reach = reach_of(design.squares, self.alpha)
         self._shares = class_shares(design) if loss.balanced else None
-        self._known = Known()
+        self._known = KnownModels()
         self._ahead: list[int] = []
         self.empty_error = self.error
         self.empty_squared = self.squared_error if self.counts else self.error
@@ -113,7 +113,7 @@ class Streamed:
         return frozenset(self.chosen)
 
     @property
-    def _sums(self) -> Judged:
+    def _sums(self) -> JudgedLevel:
         if self.key not in self._known.models:
             self._look()
         return self._known.models[self.key]
@@ -392,7 +392,9 @@ class Streamed:
         errors, key = self._known.errors, frozenset(base)
         error = float(total) if not tight else np.inf
         errors[key] = errors.get(key, (error,))[0], float(square) if not tight else np.inf
-        judged = Judged(error, level.about, float(around), float(slope), squares, uu, ur, float(vv))
+        judged = JudgedLevel(
+            error, level.about, float(around), float(slope), squares, uu, ur, float(vv)
+        )
         self._known.models[key] = judged
         for i, fine, value, square in zip(which.tolist(), usable, first, second, strict=True):
             pair = (float(value), float(square)) if fine else (np.inf, np.inf)

@@ -24,10 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.arrays import Floats
+from sparsepath.classes import coded
 from sparsepath.data.blocks import row_blocks
 from sparsepath.data.fingerprint import drawn, labels_marked
 from sparsepath.data.sources import Answer, Columns, Slab
-from sparsepath.rls.criteria.counts import class_targets
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +41,7 @@ class Coding:
             Y = np.asarray(y, dtype=np.float64)
             return Y[:, None] if Y.ndim == 1 else Y
         codes = np.searchsorted(self.classes, y)
-        return class_targets(codes.astype(np.intp), len(self.classes))
+        return coded(codes.astype(np.intp), len(self.classes))
 
 
 @dataclass(frozen=True, eq=False)
