@@ -120,7 +120,7 @@ def grafting_path(
     l2, l0, feature_costs, l1_factors, l2_factors, delta, class_weight
         As for ``GraftingRegressor`` and ``GraftingClassifier``.
     sample_weight, fit_intercept, standardize, tol, n_threads
-        As there.
+        As for ``GraftingRegressor``.
     callback : callable, optional
         Called with the path so far after every l1; a true value ends it there. So does Ctrl-C.
 

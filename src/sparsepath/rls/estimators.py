@@ -53,8 +53,8 @@ class SparseRLSRegressor(RegressorFace, SparseRLS):
         pairs of penalty and size (see ``Surface.choose``). "loo": chosen by leave-one-out with all
         features that are not forbidden.
     search : {"forward", "floating", "backward", "swap"}, default="forward"
-        Forward; forward with removals while they cost less than half of what was gained (paper
-        002); from all features down; forward with exchanges of one feature for another.
+        Forward; forward with removals while they cost less than half of what was gained
+        (floating); from all features down; forward with exchanges of one feature for another.
     cv : "loo", int, splitter or list of splits, default="loo"
         The criterion: exact leave-one-out, or the mean error over the test parts of any splits
         (with ``groups``: leave-one-group-out, folds of whole groups).

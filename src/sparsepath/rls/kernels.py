@@ -226,7 +226,7 @@ class SparseKernelRLSRegressor(RegressorMixin, _SparseKernelRLS):
     candidates : int, array or None, default=None
         Candidate centres: all different samples, so many of them drawn at random, or given ones.
     choose, alpha, search, cv, loss, fit_intercept, n_threads, callback, checkpoint
-        As for ``SparseRLSRegressor``; the columns there are the candidate centres here.
+        As for ``SparseRLSRegressor``; columns are the candidate centres.
     random_state : int, RandomState or None
         For drawing candidates.
 
@@ -278,7 +278,7 @@ class SparseKernelRLSClassifier(ClassifierMixin, _SparseKernelRLS):
     max_centres, kernel, gamma, degree, coef0, candidates, random_state
         As for ``SparseKernelRLSRegressor``.
     choose, alpha, search, cv, loss, fit_intercept, n_threads, callback, checkpoint
-        As for ``SparseRLSClassifier``; the columns there are the candidate centres here.
+        As for ``SparseRLSClassifier``; columns are the candidate centres.
 
     Attributes
     ----------
