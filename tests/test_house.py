@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import sparsepath
+from docstrings import documented
 
 SOURCE = Path(sparsepath.__file__).parent
 
@@ -248,23 +249,6 @@ def test_type_checkers_see_the_same_names():
 # --- documented parameters ------------------------------------------------------------------------
 
 
-def documented(doc, title):
-    """The names that a section of a docstring explains."""
-    lines = inspect.cleandoc(doc or "").splitlines()
-    starts = [
-        i for i, line in enumerate(lines[:-1]) if line == title and set(lines[i + 1]) == {"-"}
-    ]
-    names = []
-    for start in starts:
-        for i in range(start + 2, len(lines)):
-            if i + 1 < len(lines) and lines[i] and set(lines[i + 1]) == {"-"}:
-                break
-            if lines[i] and not lines[i].startswith(" "):
-                head = re.split(r"\s:\s", lines[i])[0]
-                names += [name.strip().lstrip("*") for name in head.split(",")]
-    return names
-
-
 def given(function):
     """The parameters of a signature, without self."""
     return [
@@ -300,14 +284,6 @@ def test_methods_document_their_parameters(cls):
         names = documented(method.__doc__, "Parameters")
         if names:
             assert set(names) == set(given(method)), f"{cls.__name__}.{name}"
-
-
-@pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
-def test_attributes_are_documented(cls):
-    """Every fitted attribute that the source sets in public is explained, or shared with all."""
-    named = set(documented(cls.__doc__, "Attributes"))
-    for attribute in named:
-        assert attribute.endswith("_"), f"{attribute} looks like no fitted attribute"
 
 
 FUNCTIONS = [

@@ -68,6 +68,9 @@ class LarsSelector(RegressorFace, LinearFace, CallbackSupportMixin, BaseEstimato
         Coefficients in the units of the data, zero for columns not in use.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
+    models_, honest_
+        The model of every size on the path; the size in use and its error on data that the whole
+        procedure never saw, None without validation.
 
     Examples
     --------

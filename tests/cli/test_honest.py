@@ -85,6 +85,7 @@ def test_without_validation_it_says_so(run: Run, noise: Path) -> None:
     asked = ("select", noise, "--target", "y", "--no-validation", "--max-features", 30)
     record = json.loads(run(*asked, "--json").out)
     assert record["honest"] is None
+    assert record["chosen"]["error_kind"] == record["path"]["error_kind"] == "selection"
     assert record["chosen"]["size"] > 5
     assert record["path"]["parameters"]["validation"] is None
     words = run(*asked).out

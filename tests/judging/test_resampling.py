@@ -17,6 +17,7 @@ from sparsepath.judging.honest import attach, chosen_size, honest_error, told
 from sparsepath.judging.left_out import LeftOut
 from sparsepath.judging.null import p_values, shuffled
 from sparsepath.path import SelectionPath
+from sparsepath.rls import many
 from sparsepath.steps import Step
 
 
@@ -166,6 +167,11 @@ def test_null_on_noise_and_on_signal():
     assert judged.chosen.size == 0
     assert judged.chosen.is_nothing
     assert judged.chosen.p_value == nothing.p_value
+    assert judged.is_nothing
+    assert not honest_error(model, X, signal, choose=0).is_nothing, "none was asked for"
+    without = honest_error(model, X, noise)
+    assert without.is_nothing
+    assert without.sentence().startswith("Nothing here that holds on new data")
 
 
 def test_p_values_are_uniform_on_noise():
@@ -347,3 +353,22 @@ def test_interrupted_repetitions_keep_whole_ones_only(monkeypatch):
     assert stability(model, X, X[:, 0], 10).n_runs == 3
     with pytest.raises(KeyboardInterrupt):
         honest_error(model, X, X[:, 0], validation=5)
+
+
+def test_interrupted_searches_that_are_made_together_keep_whole_ones(monkeypatch):
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((70, 1000)), rng.standard_normal(70)
+    search, calls = many.whole_search, 0
+
+    def impatient(*given, **more):
+        nonlocal calls
+        calls += 1
+        if calls == 8:
+            raise KeyboardInterrupt
+        return search(*given, **more)
+
+    monkeypatch.setattr(many, "whole_search", impatient)
+    model = SparseRLSRegressor(2, n_threads=1)
+    assert len(permutation_null(model, X, y, 30).null_errors) == 5  # the data and five of them
+    calls = 2
+    assert stability(model, X, y, 30).n_runs == 4

@@ -210,6 +210,7 @@ def document(outcome: Outcome, files: dict[str, Path]) -> str:
                 "columns": step.subset,
                 "error": step.error if math.isfinite(step.error) else None,
                 "error_se": step.error_se if math.isfinite(step.error_se) else None,
+                "error_kind": path.error_kind,
                 **outcome.figures,
             },
             **judged(outcome),

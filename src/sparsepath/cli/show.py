@@ -37,6 +37,10 @@ FOLLOWED = (
     "error on new data"
 )
 WHERE = {"training": " on the training data", "honest": " on data that the search never saw"}
+TOO_LITTLE = (
+    "With the target shuffled the same search rarely finds as much (p = {0.p_value:.3g}), but what "
+    "it finds here is too little to be of use on new data."
+)
 FEW = "That is too few to tell; 19 are needed."
 FIRST, AROUND, WHOLE = 5, 2, 24  # rows of the table: at the top, about a mark, when all are shown
 FALLING = 1e-3  # part of an error by which the next step lowers it, if it is to count as falling
@@ -246,7 +250,9 @@ def sentences(outcome: Outcome) -> list[str]:
     told = [" ".join([_use(outcome), *_error(outcome), *_why(outcome), *_further(outcome)])]
     if outcome.null is not None:
         known = outcome.null.anything or outcome.is_nothing
-        told.append(outcome.null.sentence() if known else _undecided(outcome.null))
+        useless = outcome.null.anything and _none_better(outcome)
+        said = TOO_LITTLE.format(outcome.null) if useless else outcome.null.sentence()
+        told.append(said if known else _undecided(outcome.null))
     if outcome.stability is not None:
         told.append(_stability(outcome))
     return told

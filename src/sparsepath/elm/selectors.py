@@ -217,6 +217,9 @@ class ELMFSRegressor(RegressorFace, _ELMFS):
         The ridge of the machine of that size.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
+    models_, honest_
+        The model of every size on the path; the size in use and its error on data that the whole
+        procedure never saw, None without validation.
 
     Examples
     --------
@@ -271,6 +274,8 @@ class ELMFSClassifier(ClassifierFace, _ELMFS):
         The class labels.
     path_, selected_, scalings_, ridges_, n_features_in_, feature_names_in_
         As for ``ELMFSRegressor``.
+    models_, honest_
+        As for ``SparseRLSRegressor``.
 
     Examples
     --------

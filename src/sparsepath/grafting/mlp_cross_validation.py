@@ -280,6 +280,13 @@ class MLPGraftingRegressorCV(GraftingNumbers, MLPGraftingCV):
         Mean squared errors of the test parts.
     network_, n_hidden_, selected_, history_, criterion_, loss_
         Of the network in use, as for ``MLPGraftingRegressor``.
+    models_, honest_
+        The model of every size on the path; the size in use and its error on data that the whole
+        procedure never saw, None without validation.
+    n_iter_ : int
+        Steps of the growth.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
 
     Examples
     --------
@@ -347,6 +354,12 @@ class MLPGraftingClassifierCV(GraftingClasses, MLPGraftingCV):
         As for ``MLPGraftingRegressorCV``.
     network_, n_hidden_, selected_, history_, criterion_, loss_
         Of the network in use, as for ``MLPGraftingClassifier``.
+    models_, honest_
+        As for ``SparseRLSRegressor``.
+    n_iter_ : int
+        Steps of the growth.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
 
     Examples
     --------

@@ -114,10 +114,26 @@ class HonestError:
     left_out: LeftOut
     null: Null | None = None
 
+    @property
+    def is_nothing(self) -> bool:
+        """Whether nothing is recommended: shuffled targets do as well, or no features do.
+
+        That is, no set of features is clearly better than none on samples left out.
+        """
+        none = self.chosen.size == 0 and chosen_size(self.left_out, "one_se") == 0
+        return none or self.chosen.is_nothing
+
     def sentence(self) -> str:
         """What came out, in one or two sentences."""
         n = self.chosen.size
         told = f"{n} feature{'' if n == 1 else 's'}. {self.chosen.sentence()}"
+        if self.is_nothing and not self.chosen.is_nothing:
+            told = (
+                "Nothing here that holds on new data: no set of features is clearly better than "
+                f"none. {self.chosen.sentence()}"
+            )
+            if self.null is not None:  # there is more than in noise, and too little to be of use
+                return f"{told} With y shuffled p = {self.null.p_value:.3g}."
         return told if self.null is None else f"{told} {self.null.sentence()}"
 
     def to_frame(self, backend: Make = None) -> Any:

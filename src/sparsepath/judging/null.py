@@ -101,8 +101,10 @@ class Null:
         """Draw the errors on the data above those on shuffled targets."""
         from sparsepath.judging import pictures
 
+        lower = "lower than" if self.anything else "no lower than"
+        title = f"p = {self.p_value:.3g}: {lower} where there is nothing to find"
         return pictures.plot_null(
-            self.sizes, self.errors, self.null_errors, self.criterion, self.p_value, ax
+            self.sizes, self.errors, self.null_errors, self.criterion, title, ax
         )
 
 

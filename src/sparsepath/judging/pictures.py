@@ -22,7 +22,7 @@ def plot_null(
     errors: NDArray[np.float64],
     null_errors: NDArray[np.float64],
     criterion: str,
-    p_value: float,
+    title: str,
     ax: "Axes | None" = None,
 ) -> "Axes":
     """Errors of the search on the data, and the range of those on shuffled targets."""
@@ -32,7 +32,7 @@ def plot_null(
     ax.fill_between(sizes, low, high, color=GREY, alpha=0.2, linewidth=0, label="y shuffled, 90 %")
     ax.plot(sizes, middle, color=GREY, linestyle="--", linewidth=1.2, label="y shuffled, median")
     ax.plot(sizes, errors, color=BLUE, marker="o", markersize=3.5, label="the data")
-    ax.set(ylabel=criterion, title=f"p = {p_value:.3g}")
+    ax.set(ylabel="\n(".join(criterion.rsplit(" (", 1)), title=title)
     ax.legend(frameon=False, fontsize="small")
     ax.spines[["top", "right"]].set_visible(False)
     _size_axis(ax)

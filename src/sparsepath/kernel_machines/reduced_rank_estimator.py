@@ -45,6 +45,8 @@ class ReducedRankKernelRidge(_SeveralTargets, _KernelMachine):
         The samples in use, in order of choice.
     gamma_, sigma2_, cv_error_, cv_residuals_, cv_results_, dual_coef_, intercept_
         As for ``LSSVMRegressor``.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
 
     Examples
     --------

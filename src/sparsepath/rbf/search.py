@@ -268,6 +268,11 @@ class SparseRBFRegressorCV(_Regression, _GridSearch):
         Of the fit to all data, as for ``SparseRBFRegressor``.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
+    models_, honest_
+        The model of every size on the path; the size in use and its error on data that the whole
+        procedure never saw, None without validation.
+    converged_, n_iter_, objective_, selected_centres_, stages_, training_error_
+        As for ``SparseRBFRegressor``.
 
     Examples
     --------
@@ -301,6 +306,10 @@ class SparseRBFClassifierCV(_TwoClasses, _GridSearch):
         Of the fit to all data, as for ``SparseRBFRegressor``.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
+    models_, honest_
+        As for ``SparseRLSRegressor``.
+    converged_, n_iter_, objective_, selected_centres_, stages_, training_error_
+        As for ``SparseRBFRegressor``.
 
     Examples
     --------

@@ -118,6 +118,9 @@ class SparseRLSRegressor(RegressorFace, SparseRLS):
         The errors over penalties and sizes; ``to_frame()``, ``plot()``, ``choose(rule)``.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
+    models_, honest_
+        The model of every size on the path; the size in use and its error on data that the whole
+        procedure never saw, None without validation.
 
     Examples
     --------
@@ -209,6 +212,8 @@ class SparseRLSClassifier(ClassifierFace, SparseRLS):
         The class labels.
     path_, selected_, coef_, intercept_, alpha_, paths_, surface_, n_features_in_, feature_names_in_
         As for ``SparseRLSRegressor``; ``coef_`` has one row per class, a single one for two.
+    models_, honest_
+        As for ``SparseRLSRegressor``.
 
     Examples
     --------

@@ -247,6 +247,10 @@ class SparseKernelRLSRegressor(RegressorMixin, _SparseKernelRLS):
         Penalty and kernel width in use.
     paths_, surface_
         As for ``SparseRLSRegressor``; ``at_size(size, alpha)`` is the model of any pair.
+    linear_ : SparseRLSRegressor
+        The search among the columns of the kernel.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
 
     Examples
     --------
@@ -288,6 +292,10 @@ class SparseKernelRLSClassifier(ClassifierMixin, _SparseKernelRLS):
         As for ``SparseKernelRLSRegressor``.
     candidate_centres_, candidate_samples_
         As for ``SparseKernelRLSRegressor``.
+    linear_ : SparseRLSClassifier
+        The search among the columns of the kernel.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
 
     Examples
     --------
