@@ -31,7 +31,8 @@ def test_hardly_any_rows(run: Run, tmp_path, name, task, rows, columns, judged) 
     y = X[:, 0] * 2 + 1 if task == "regression" else np.array(["a", *["b"] * (rows - 1)])
     file = tmp_path / "t.csv"
     write_table(file, {**{f"x{j}": X[:, j] for j in range(columns)}, "y": y})
-    done = run("select", file, "--target", "y", "--method", name, *judged)
+    alone = ["--threads", 1] if "threads" in METHODS[name].options else []
+    done = run("select", file, "--target", "y", "--method", name, *judged, *alone)
     if done.code:
         refused(done)
     said = (done.out + done.err).replace(str(file), "")
