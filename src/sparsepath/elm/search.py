@@ -52,7 +52,7 @@ class Search:
     restarts found join the swap search, whose yardstick is the same for all and steadier than the
     luck of one machine, and polishes their machines too. The best subset by that yardstick stays
     unless another, polished, is clearly better; then no machine may be beaten by a neighbour of
-    another. The ridge of a machine is that of its least leave-one-out error.
+    another. The ridge of a machine is the largest that is as good as the best by leave-one-out.
 
     ``watch`` is asked now and then whether to end.
     """

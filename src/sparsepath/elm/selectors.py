@@ -184,8 +184,8 @@ class ELMFSRegressor(RegressorFace, _ELMFS):
         its best subsets by three more pools of that size.
     ridge : float or None, default=None
         The penalty is this times the number of samples times the squared output weights. None: for
-        each machine that of the least leave-one-out error, between 1e-6 and 1; Algorithm 1 runs
-        with 1e-6.
+        each machine the largest, between 1e-6 and 1, of which the leave-one-out error is within
+        half a standard error of the difference to the least; Algorithm 1 runs with 1e-6.
     reach : float, default=0.5
         Predictions leave the range of the training target by at most this fraction of it, on
         either side, and the errors on the path are of such predictions. Infinity: no limit.
