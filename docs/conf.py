@@ -56,7 +56,7 @@ sphinx_gallery_conf = {
     "write_computation_times": False,
     "remove_config_comments": True,
     "download_all_examples": False,
-    "image_scrapers": ("matplotlib",),
+    "image_scrapers": ("matplotlib", "path_figures"),
 }
 
 html_theme = "pydata_sphinx_theme"

@@ -12,7 +12,7 @@ from sparsepath import SparseRLSRegressor
 X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
 model = SparseRLSRegressor().fit(X, y)
 print(model.honest_.sentence())
-model.path_.plot()
+figure = model.path_.plot()
 
 # %%
 # Above: the honest error, on patients whom neither the search nor the choice of the size had seen, and the error that the search made small. Below: which

@@ -27,7 +27,7 @@ for exchange in network.path_.entering_together():
 # %%
 # The rows of the map of ELM-FS break off: x1 leaves for the pair, and comes back.
 
-network.path_.plot()
+figure = network.path_.plot()
 
 # %%
 # On new data:

@@ -21,7 +21,7 @@ print(table.sentence())
 # %%
 # All of it side by side. The bars are 90 % intervals of the error on new data.
 
-table.plot()
+figure = table.plot()
 
 # %%
 

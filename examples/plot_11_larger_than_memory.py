@@ -9,7 +9,6 @@ and the limit is smaller; with a hundred million rows the script is the same.
 import tempfile
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -35,5 +34,5 @@ model = SparseRLSRegressor(15, cv=10).fit(data)
 print("Passes over the data:", model.path_.data["passes"])
 print(model.honest_.sentence())
 print(list(model.path_.names(len(model.selected_))))
-model.path_.plot_curve()
-plt.gcf().set_size_inches(7, 3.8)
+figure = model.path_.plot_curve().figure
+figure.set_size_inches(7, 3.8)

@@ -23,7 +23,7 @@ X, X_new, y, y_new = train_test_split(X, y, test_size=1 / 3, random_state=0, str
 model = SparseRLSClassifier(12, search="floating", loss="zero_one").fit(X, y)
 print(model.honest_.sentence())
 print(model.get_feature_names_out().tolist())
-model.path_.plot()
+figure = model.path_.plot()
 
 # %%
 # Is it chance? The labels shuffled, the search repeated:
