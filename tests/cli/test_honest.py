@@ -108,6 +108,14 @@ def test_the_null_recommends_none(run: Run, noise: Path, tmp_path: Path) -> None
     assert len(load_model(tmp_path / "model.json").selected_) == 0
 
 
+def test_more_than_noise_and_yet_of_no_use(run: Run, noise: Path, monkeypatch) -> None:
+    monkeypatch.setattr("sparsepath.judging.null.LEVEL", 1.0)  # any p-value is low enough
+    words = run("select", noise, "--target", "y", "--max-features", 4, "--null", 19, "--quiet").out
+    assert words.startswith("Use none of the 500 features. Squared error")
+    assert "There is something" not in words
+    assert "but what it finds here is too little to be of use on new data." in words
+
+
 def test_the_record_is_that_of_the_estimator(run: Run, files, tmp_path: Path) -> None:
     table = read_table(files["csv"], target="progression")
     for options, parameters in (

@@ -26,8 +26,8 @@ def open(
         svmlight, a directory or a pattern such as ``"data/*.parquet"``. Objects: a
         pyarrow dataset, a polars lazy frame, a Dask array or data frame, a NumPy array or memory
         map, a SciPy sparse matrix.
-    y : array, optional
-        The target of an array.
+    y : array or str, optional
+        The target of an array; of a table its column, or an array beside it.
     target : str, optional
         The column of a table that is the target; of an npy file its number, default the last.
     weights : str or array, optional
@@ -48,6 +48,8 @@ def open(
     >>> SparseRLSRegressor(2, choose=2, validation=None).fit(data).selected_
     array([2, 4])
     """
+    if isinstance(y, str):
+        target, y = y, None
     for recognise, make in KINDS:
         if recognise(what):
             return make(what, y, target=target, weights=weights, columns=columns, memory=memory)
@@ -56,3 +58,15 @@ def open(
         "path, a pattern, a pyarrow dataset, a polars lazy frame, a Dask array or data frame, or "
         "an array."
     )
+
+
+def taken(X: Any, y: Any, weights: Any) -> Source:
+    """The source that ``fit`` was given, or one of what it was given."""
+    if not isinstance(X, Source):
+        return open(X, y, weights=weights)
+    if y is not None or weights is not None:
+        raise InputError(
+            "a source has its target and weights: y and sample_weight must be None; give "
+            "open(..., target=..., weights=...)."
+        )
+    return X

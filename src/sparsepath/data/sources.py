@@ -119,6 +119,20 @@ class Source:
     def __len__(self) -> int:
         return self.n_samples
 
+    def record(self) -> dict[str, Any]:
+        """How often the data were read."""
+        told = {"passes": round(self.passes, 3), "readings": self.readings}
+        return {"source": self.where, **told}
+
+    def name_columns(self, estimator: Any) -> NDArray[Any] | None:
+        """Tell an estimator how many features there are and what they are called."""
+        estimator.n_features_in_ = self.n_features
+        if self.names is None:
+            vars(estimator).pop("feature_names_in_", None)
+            return None
+        names = estimator.feature_names_in_ = np.array(self.names, dtype=object)
+        return names
+
     def crew(self, n_threads: int | None) -> Any:
         """Those who do the work, to be used in a ``with`` statement."""
         return Threads(n_threads)
@@ -181,11 +195,16 @@ def register(recognise: Recognise, make: Make) -> None:
 
 def is_source(what: Any) -> bool:
     """Whether data are not in memory as an array, and so are read in passes."""
-    if isinstance(what, Source):
-        return True
-    if isinstance(what, (np.ndarray, list, tuple)):
-        return False
-    return type(what).__module__.split(".")[0] in ("dask", "dask_expr")
+    return isinstance(what, Source) or any(is_a(what, *kind) for kind in ELSEWHERE)
+
+
+def is_a(what: Any, module: str, name: str = "") -> bool:
+    """Whether something is of a package that need not be there, without asking the package."""
+    kinds = ((kind.__module__, kind.__name__) for kind in type(what).__mro__)
+    return any(of.split(".")[0] == module and kind.endswith(name) for of, kind in kinds)
+
+
+ELSEWHERE = (("dask",), ("dask_expr",), ("pyarrow", "Dataset"), ("polars", "LazyFrame"))
 
 
 def _array(what: Any, y: Any, *, weights: Any = None, **_: Any) -> Source:

@@ -19,7 +19,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.arrays import Floats
-from sparsepath.grafting.criterion import ConvexLoss, Expansion, Penalty, best_intercept, violations
+from sparsepath.grafting.criterion import (
+    ConvexLoss,
+    Expansion,
+    Penalty,
+    best_intercept,
+    duality_gap,
+    orthogonal,
+    violations,
+)
 from sparsepath.grafting.design import GraftingDesign
 from sparsepath.grafting.screening import KnownGradient
 from sparsepath.grafting.steps import Indices, minimise
@@ -111,6 +119,27 @@ class Engine:
         """The mean loss."""
         return float(self.s @ self.expansion.value)
 
+    def slope_sums(self) -> tuple[Floats, float]:
+        """The sums of the slopes, one per output, and of their sizes."""
+        slopes = self.slopes()
+        return slopes.sum(0), float(np.abs(slopes).sum())
+
+    def gap(self, penalty: Penalty, gradient: Floats, usable: NDArray[np.bool_]) -> float:
+        """The duality gap of a penalty without L0.
+
+        Where weights carry no penalty the slopes are first made orthogonal to their columns.
+        """
+        U = None
+        bare = np.flatnonzero(usable & (penalty.l1 == 0) & (penalty.l2 == 0))
+        if len(bare):
+            Z = self.design.columns(bare)
+            if self.design.fit_intercept:
+                Z = np.column_stack([Z, np.ones(len(Z))])
+            U = orthogonal(self.expansion.slope, Z, self.s)
+            gradient = self.design.products(U * self.s[:, None])
+            gradient[bare] = 0.0
+        return duality_gap(self.loss, self.F, self.Y, self.s, penalty, self.W, gradient, usable, U)
+
     def optimise(self, features: Indices, penalty: Penalty, tol: float) -> float:
         """Minimise over the weights of ``features`` and the intercepts; L0 plays no part.
 
@@ -137,9 +166,7 @@ class Engine:
         kept = (self.W[features], self.b, self.F)
         loss = self.loss_term()
         for _ in range(MOST_STEPS):
-            slopes = self.slopes()
-            q = self._products(slopes)
-            beta = slopes.sum(0) if self.design.fit_intercept else np.zeros(len(self.b))
+            q, beta = self._derivatives()
             w = self.W[features]
             left = violations(q, w, local)[self._free]
             violation = max(float(left.max()), float(np.abs(beta).max()))
@@ -150,7 +177,7 @@ class Engine:
             if violation <= tol or stale > MOST_STALE:
                 break
             D, d = self._direction(q, beta, w, local, violation, ratio)
-            change = self._outputs(D) + d
+            change = self._change(D, d)
             before = local.value(w)
             predicted = float((q * D).sum() + beta @ d) + local.value(w + D) - before
             if abs(predicted) <= ROUNDING * (loss + before):
@@ -195,6 +222,16 @@ class Engine:
 
     def _prepare(self, features: Indices) -> Indices:
         return features
+
+    def _derivatives(self) -> tuple[Floats, Floats]:
+        """The gradient in the weights of the working set and in the intercepts."""
+        slopes = self.slopes()
+        beta = slopes.sum(0) if self.design.fit_intercept else np.zeros(len(self.b))
+        return self._products(slopes), beta
+
+    def _change(self, D: Floats, d: Floats) -> Floats:
+        """What steps of weights and intercepts do to the outputs."""
+        return self._outputs(D) + d
 
     def _products(self, slopes: Floats) -> Floats:
         raise NotImplementedError

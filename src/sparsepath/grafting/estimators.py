@@ -6,10 +6,12 @@ from typing import Any, Self
 from numpy.typing import ArrayLike
 
 from sparsepath.data.door import check_features
+from sparsepath.data.sources import is_source
 from sparsepath.data.threads import Threads
 from sparsepath.grafting.faces import Factors, GraftingClasses, GraftingNumbers, LinearGrafting
 from sparsepath.grafting.fitting import GraftingFit, GraftingProblem
 from sparsepath.grafting.procedure import Record
+from sparsepath.grafting.streamed import StreamProblem
 from sparsepath.judging.repeating import Repetition, Searched
 from sparsepath.running import Callback, Found, Given, Run, fitting
 
@@ -24,9 +26,17 @@ class _Grafting(LinearGrafting):
     callback: Callback
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        if is_source(X):
+            with StreamProblem.opened(self, X, y, sample_weight) as read:
+                return self._minimise(read, Given(read.source, None), read.source)
         given = Given.of(X, y, sample_weight=sample_weight)
         X = check_features(self, X, reset=True)
         Y, weights, loss = self._targets(y, sample_weight, X.shape[0])
+        ways = {"fit_intercept": self.fit_intercept, "standardize": self.standardize}
+        with Threads(self.n_threads) as threads:
+            return self._minimise(GraftingProblem(X, Y, weights, loss, threads, **ways), given, X)
+
+    def _minimise(self, problem: GraftingProblem, given: Given, X: Any) -> Self:
         options, penalty = self._options(), self._penalty(self.l1)
         fit: GraftingFit | None = None
 
@@ -45,21 +55,11 @@ class _Grafting(LinearGrafting):
                 n_iter_=max(1, problem.engine.steps),
             )
 
-        with Threads(self.n_threads) as threads:
-            problem = GraftingProblem(
-                X,
-                Y,
-                weights,
-                loss,
-                threads,
-                fit_intercept=self.fit_intercept,
-                standardize=self.standardize,
-            )
-            with Run(self, given, X, method="grafting", found=found) as run:
-                fit = problem.fit(penalty, options, watch=run.tell)
-            if fit is None and (record := problem.so_far()) is not None:
-                fit = problem.cut_short(record, penalty, options)
-            return run.settle()
+        with Run(self, given, X, method="grafting", found=found, **problem.ways(self)) as run:
+            fit = problem.fit(penalty, options, watch=run.tell)
+        if fit is None and (record := problem.so_far()) is not None:
+            fit = problem.cut_short(record, penalty, options)
+        return run.settle()
 
     def _take(self, size: int) -> None:
         super()._take(size)
@@ -202,13 +202,15 @@ class GraftingRegressor(GraftingNumbers, _Grafting):
         self.callback = callback
 
     @fitting
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Minimise the criterion.
 
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            The features.
+            The features. Or data that are read in passes, as for ``SparseRLSRegressor``.
         y : array of shape (n_samples,)
             The target.
         sample_weight : array of shape (n_samples,), optional
@@ -309,13 +311,15 @@ class GraftingClassifier(GraftingClasses, _Grafting):
         self.callback = callback
 
     @fitting
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Minimise the criterion.
 
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            The features.
+            The features. Or data that are read in passes, as for ``SparseRLSRegressor``.
         y : array of shape (n_samples,)
             Class labels of any kind.
         sample_weight : array of shape (n_samples,), optional

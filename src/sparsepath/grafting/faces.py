@@ -90,10 +90,14 @@ class GraftingNumbers(RegressorFace):
     delta: float
 
     def _targets(self, y: Any, sample_weight: Any, m: int) -> tuple[Floats, Floats, ConvexLoss]:
-        huber = one_of("loss", self.loss, ("squared", "huber")) == "huber"
-        loss = HuberLoss(positive("delta", self.delta)) if huber else SquaredLoss()
+        loss = self._stream_loss()
         weights = check_weights(sample_weight, m)
         return self._numbers(y, m, weights), weights, loss
+
+    def _stream_loss(self, classes: Any = None) -> ConvexLoss:
+        """The loss that the parameters name."""
+        huber = one_of("loss", self.loss, ("squared", "huber")) == "huber"
+        return HuberLoss(positive("delta", self.delta)) if huber else SquaredLoss()
 
 
 class GraftingClasses(ClassifierFace):
@@ -125,6 +129,18 @@ class GraftingClasses(ClassifierFace):
         if len(self.classes_) == 2:
             return coded(codes, 2), weights, Logistic()
         return (codes[:, None] == np.arange(len(self.classes_))).astype(float), weights, Softmax()
+
+    def _stream_loss(self, classes: NDArray[Any]) -> ConvexLoss:
+        """The loss for data that are read in passes, now that the classes are known."""
+        self.classes_ = classes
+        if self.class_weight is not None:
+            raise InputError("class_weight needs data in memory; give sample weights instead.")
+        if len(classes) > 2:
+            raise InputError(
+                f"y has {len(classes)} classes, for which grafting needs data in memory; "
+                "SparseRLSClassifier does not."
+            )
+        return Logistic()
 
     def predict_proba(self, X: Any) -> Floats:
         """Probabilities of the classes, one column each."""

@@ -91,10 +91,14 @@ class GraftingProblem:
         )
         self.Y, self.loss = Y, loss
         self.units = self.design.means, self.design.scales, 0.0
-        self.engine: Engine = make_engine(self.design, Y, loss)
+        self._begin(make_engine(self.design, Y, loss))
+
+    def _begin(self, engine: Engine) -> None:
+        """What there is to know of the empty model, at which the engine stands."""
+        self.engine = engine
         self.null = (self.engine.W.copy(), self.engine.b.copy(), self.engine.F.copy())
         self.null_gradient = self.engine.gradient()
-        empty = np.empty((0, Y.shape[1]))
+        empty = np.empty((0, engine.W.shape[1]))
         loss_there = self.engine.loss_term()
         self.null_model = WorkingModel((), empty, self.engine.b.copy(), loss_there, loss_there)
         self.scale = gradient_scale(self.engine, self.null_gradient)
@@ -113,6 +117,10 @@ class GraftingProblem:
         problem = cls(root * few.Z, Y, weights, loss, threads, **plain)
         problem.units = few.centre, few.scale, few.mean
         return problem
+
+    def ways(self, estimator: Any) -> dict[str, Any]:
+        """How a run is to mark and validate the data, if not as arrays."""
+        return {}
 
     def restart(self) -> None:
         """Back to the empty model."""

@@ -1,6 +1,5 @@
 """The errors of a path over l1 on the test parts of the splits."""
 
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -32,8 +31,21 @@ class PathTask:
     scale: dict[str, bool]
 
 
+class Halt:
+    """Whether work is to end; a copy that was sent to another process does not hear of it."""
+
+    def __init__(self) -> None:
+        self._set = False
+
+    def set(self) -> None:
+        self._set = True
+
+    def is_set(self) -> bool:
+        return self._set
+
+
 def judge(
-    work: Callable[[tuple[Any, Any], threading.Event], Errors | None],
+    work: Callable[[tuple[Any, Any], Halt], Errors | None],
     splits: Sequence[tuple[Any, Any]],
     n_jobs: int | None,
     errors: list[Errors],
@@ -44,7 +56,7 @@ def judge(
     Parameters
     ----------
     work : callable
-        Gives the errors of a split, or None if the event is set meanwhile.
+        Gives the errors of a split, or None if it was told to end meanwhile.
     splits : sequence of pairs of arrays
         Training and test rows.
     n_jobs : int, optional
@@ -54,7 +66,7 @@ def judge(
     tell : callable
         Called after each; a true value ends the work.
     """
-    halt = threading.Event()
+    halt = Halt()
     calls = (delayed(_unless)(halt, work, split) for split in splits)
     done = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(calls)
     try:
@@ -68,11 +80,11 @@ def judge(
             pass
 
 
-def _unless(halt: threading.Event, work: Any, split: tuple[Any, Any]) -> Any:
+def _unless(halt: Halt, work: Any, split: tuple[Any, Any]) -> Any:
     return None if halt.is_set() else work(split, halt)
 
 
-def path_errors(task: PathTask, split: tuple[Any, Any], halt: threading.Event) -> Any:
+def path_errors(task: PathTask, split: tuple[Any, Any], halt: Halt) -> Any:
     """Mean errors on the test part of the models that the training part gives, one per l1.
 
     None if it was ended early.

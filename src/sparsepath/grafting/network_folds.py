@@ -10,7 +10,6 @@ at which
 So one growth with the smallest l0 holds the networks of all larger ones.
 """
 
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +21,7 @@ from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
 from sparsepath.grafting.criterion import ConvexLoss, Penalty
 from sparsepath.grafting.design import GraftingDesign
+from sparsepath.grafting.folds import Halt
 from sparsepath.grafting.growing import Grower, Growth, samples
 from sparsepath.grafting.network import HiddenLayer
 from sparsepath.grafting.procedure import FALL
@@ -86,7 +86,7 @@ class NetworkTask:
     def penalty(self, l1: float, l0: float) -> Penalty:
         return Penalty(l1 * self.factors.l1, self.factors.l2, l0 * self.factors.l0)
 
-    def errors(self, split: tuple[Any, Any], halt: threading.Event) -> Floats | None:
+    def errors(self, split: tuple[Any, Any], halt: Halt) -> Floats | None:
         """Mean errors on the test part, l1s x l0s, those of the empty network before them.
 
         None if it was ended early.

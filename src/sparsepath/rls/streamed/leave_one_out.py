@@ -20,7 +20,6 @@ candidate of which too little is left to be judged by them is projected by a pas
 
 import copy
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,40 +38,23 @@ from sparsepath.rls.leave_one_out.fitted import (
     VANISHED,
     triangular,
 )
-from sparsepath.rls.streamed.design import StreamDesign
-from sparsepath.rls.streamed.judging import Level, Plan, View, judge, project
+from sparsepath.rls.streamed.design import StreamDesign, class_shares
+from sparsepath.rls.streamed.judging import (
+    JudgedLevel,
+    Key,
+    KnownModels,
+    Level,
+    Plan,
+    View,
+    judge,
+    project,
+)
 from sparsepath.rls.update import Costs, Second, Update, limit, pick
 
 FEW = 6  # candidates judged at a step that is foreseen
 MANY = 96  # and at most at a time
 FARTHEST = 12  # steps foreseen at most
 NOTHING = np.zeros(0, dtype=np.intp)
-Key = frozenset[int]
-
-
-@dataclass(frozen=True)
-class JudgedLevel:
-    """Sums over all rows of a model as it stands."""
-
-    error: float
-    about: float
-    around: float
-    slope: float
-    squares: Floats
-    uu: Floats
-    ur: Floats
-    vv: float
-
-
-class KnownModels:
-    """What passes have told so far, by sets of features; copies of a model share it."""
-
-    def __init__(self) -> None:
-        self.models: dict[Key, JudgedLevel] = {}
-        self.errors: dict[Key, tuple[float, float]] = {}
-        self.steps_ahead = 1
-        self.drops = False  # whether removals are asked for in this search
-        self.foreseen: dict[Key, int] = {}
 
 
 class Streamed:
@@ -477,13 +459,3 @@ def _grown(R: Floats, a: Floats, t: Floats, pivot: float, c: Floats) -> tuple[Fl
     grown = np.zeros((k + 1, k + 1), order="F")
     grown[:k, :k], grown[:k, k], grown[k, k] = R, t, root
     return grown, np.vstack([a, c / root])
-
-
-def class_shares(design: StreamDesign) -> Floats:
-    """For the balanced loss: the weight of every class times the number of classes."""
-    n = design.n_features
-    inside = [c for c in range(len(design.moments.squares)) if c != design.apart]
-    corner = design.moments.right[inside, n:].sum(0)
-    positive = (design.total + corner[-1, :-1]) / 2
-    weights = positive if len(positive) > 1 else np.array([design.total - positive[0], positive[0]])
-    return np.where(weights > 0, weights, 1.0) * np.count_nonzero(weights > 0)
