@@ -49,14 +49,17 @@ check: $(READY)
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/mypy
 
+# The scripts of the gallery are run by `make docs`, not here: that would take a minute more.
+test: GALLERY := 0
 test: check package docs
 	@$(BIN)/python -m pytest -q -n auto
 
 package: $(READY)
 	@$(BIN)/python tools/package.py
 
+GALLERY ?= 1
 docs: $(READY)
-	@$(BIN)/python -m sphinx -W --keep-going -q -j auto -d build/doctrees docs build/site
+	@$(BIN)/python -m sphinx -W --keep-going -q -j auto -D plot_gallery=$(GALLERY) -d build/doctrees docs build/site
 	@echo "build/site/index.html"
 
 linkcheck: $(READY)

@@ -68,7 +68,7 @@ def main():
         row = [seconds(name, m, n) for m, n in SHAPES]
         lines.append(f"| `{name}` | {' | '.join(row)} |")
         print(lines[-1], flush=True)
-    PAGE.write_text("\n".join(lines) + "\n", "utf-8")
+        PAGE.write_text("\n".join(lines) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

@@ -214,6 +214,7 @@ def page(found: dict[tuple[str, int], dict[str, Any]], size: int, empty: list[st
             "difference: 87 % would be within 1.5 if nothing but chance",
         ]
     worst = max(max(np.divide(f["test"], f["set"])) for f in found.values())
+    every = np.concatenate([by(f, "set") for f in found.values()])
     lines = [
         "# ELM-FS: what SET says and what new data say",
         "",
@@ -225,6 +226,7 @@ def page(found: dict[tuple[str, int], dict[str, Any]], size: int, empty: list[st
         "|---|---|---|---|---|---|",
         *measured,
         "",
+        f"Of all differences from SET {np.mean(np.abs(every) <= 1.5):.0%} are within 1.5; it was 78 % when the ridge was that of the least error.",
         f"The largest ratio of test error to SET is {worst:.2f}; before predictions were held within reach of the training",
         "target and the ridge was chosen by leave-one-out, social data of 1994 x 100 (500 to train), which are not at hand",
         "here, had 1.08 / 0.307 = 3.5 at size five.",

@@ -4,6 +4,7 @@ import csv
 import errno
 import io
 import os
+import re
 import struct
 import tokenize
 import zipfile
@@ -42,6 +43,10 @@ _DAMAGE: tuple[type[Exception], ...] = (
     struct.error,
     zipfile.BadZipFile,
     zlib.error,
+)
+NOT_UTF8 = "it is not text in UTF-8; save it as such"
+_RAGGED = re.compile(
+    r"CSV parse error:.*Expected (?P<due>\d+) columns, got (?P<got>\d+): (?P<row>.*)"
 )
 _OBSCURE = (OverflowError, LookupError, SyntaxError, tokenize.TokenError, struct.error)
 _UNNAMED = ("Unnamed: 0", "__index_level_0__")  # what pandas calls an index without a name
@@ -137,8 +142,12 @@ def reading(path: Path, kind: str) -> Iterator[None]:
         place = isinstance(error, OSError) and error.errno == errno.EINVAL  # one it has not
         if place or isinstance(error, _OBSCURE):
             reason = "it is damaged, or another kind of file"
+        elif isinstance(error, UnicodeDecodeError):
+            reason = NOT_UTF8
         elif "mmap length" in reason:
             reason = "its header claims more numbers than the file holds"
+        elif cells := _RAGGED.match(reason):
+            reason = f"a row has {cells['got']} cells instead of {cells['due']}: {cells['row']}"
         raise FileError(f"cannot read {path} as {kind}: {reason}.") from error
 
 
@@ -176,6 +185,8 @@ def _read_csv(path: Path, delimiter: str | None, decimal: str) -> FileColumns:
         first = next((line for line in lines if line.strip("\r\n")), "")
     if not first:
         raise FileError(f"cannot read {path}: the file is empty.")
+    if "\0" in first or "\ufffd" in first:
+        raise FileError(f"cannot read {path} as CSV: {NOT_UTF8}.")
     delimiter = delimiter or _guess_delimiter(first)
     if len(delimiter) != 1:
         raise InputError(f"{path}: delimiter must be one character, got {delimiter!r}.")
@@ -203,13 +214,13 @@ def _read_csv(path: Path, delimiter: str | None, decimal: str) -> FileColumns:
 
 
 def _guess_delimiter(line: str) -> str:
-    """The commonest of comma, semicolon and tab outside quotes.
+    """The commonest of comma, semicolon, tab and bar outside quotes.
 
     >>> _guess_delimiter('"height, cm";weight;age')
     ';'
     """
     unquoted = "".join(line.split('"')[::2])
-    return max(",;\t", key=unquoted.count)
+    return max(",;\t|", key=unquoted.count)
 
 
 def _is_data(fields: Sequence[str], decimal: str) -> bool:
