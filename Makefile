@@ -12,12 +12,14 @@ QUICK := tests/test_house.py tests/test_readme.py tests/test_path.py tests/test_
          tests/rls/test_surface.py tests/cli/test_predict.py
 export MPLBACKEND := Agg
 
-.PHONY: help demo quick test check lowest bench bench-scale papers clean
+.PHONY: help demo quick test check package docs linkcheck lowest bench bench-scale papers clean
 
 help:
 	@echo "make demo    install, then select features on bundled data; writes demo-result/"
 	@echo "make test    install, then lint, type checks, tests, doctests"
 	@echo "make quick   lint and some of the tests, in less than a minute"
+	@echo "make docs    the site, build/site/index.html"
+	@echo "make package build wheel and sdist, install and try each"
 	@echo "make lowest  these tests with the oldest versions of other packages that are allowed;"
 	@echo "             with Python 3.11, for which they were made: make lowest PYTHON=python3.11"
 	@echo "make bench   ratios against rivals and against the speed of the hardware"
@@ -47,8 +49,21 @@ check: $(READY)
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/mypy
 
-test: check
+# The scripts of the gallery are run by `make docs`, not here: that would take a minute more.
+test: GALLERY := 0
+test: check package docs
 	@$(BIN)/python -m pytest -q -n auto --dist loadfile
+
+package: $(READY)
+	@$(BIN)/python tools/package.py
+
+GALLERY ?= 1
+docs: $(READY)
+	@$(BIN)/python -m sphinx -W --keep-going -q -j auto -D plot_gallery=$(GALLERY) -d build/doctrees docs build/site
+	@echo "build/site/index.html"
+
+linkcheck: $(READY)
+	@$(BIN)/python -m sphinx -b linkcheck -q -d build/doctrees docs build/linkcheck
 
 $(LOWEST)/.ready: pyproject.toml tools/lowest.py
 	@./tools/bootstrap "$(PYTHON)" "$(LOWEST)"

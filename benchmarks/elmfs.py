@@ -182,7 +182,12 @@ def default_run(slow_cpu: float, n_restarts: int) -> str:
 
         def fit(strategy: str, n_threads: int, X: Any = X, y: Any = y) -> Any:
             return ELMFSRegressor(
-                strategy=strategy, n_restarts=n_restarts, random_state=0, n_threads=n_threads
+                len(X[0]),
+                strategy=strategy,
+                n_restarts=n_restarts,
+                random_state=0,
+                n_threads=n_threads,
+                validation=None,
             ).fit(X, y)
 
         cpu = best_cpu(lambda fit=fit: fit("both", 1), 2)
@@ -191,7 +196,7 @@ def default_run(slow_cpu: float, n_restarts: int) -> str:
         rows.append([name, *map(_2, (cpu, cpu_swap, cpu2, wall2))])
         total, total2 = total + cpu, total2 + cpu2
     heads = ["", "one thread, CPU s", "swap alone", "two threads, CPU s", "wall s"]
-    return f"""## `ELMFSRegressor()` as it comes: restarts, swap search, polished scalings
+    return f"""## The search as it comes: restarts, swap search, polished scalings; all sizes, no validation
 
 {table(heads, rows)}
 
@@ -214,7 +219,9 @@ def many_features(size: int, seeds: int) -> str:
     y = data.y / data.y[train].std()
     paths, times = [], []
     for seed in range(seeds):
-        model = ELMFSRegressor(size, strategy="swap", random_state=seed, n_threads=1)
+        model = ELMFSRegressor(
+            size, strategy="swap", random_state=seed, n_threads=1, validation=None
+        )
         fitted, cpu, _ = timed(lambda model=model: model.fit(data.X[train], y[train]))
         paths.append(fitted.path_)
         times.append(f"{cpu:.0f}")
@@ -264,6 +271,36 @@ def growth(n_restarts: int) -> str:
 
 The best of four runs. The time grows as the power {slope(samples, by_samples):.2f} of the samples and {slope(counts, by_restarts):.2f} of the restarts (slopes of the
 logarithms; 1 is linear). More samples make a restart take other steps, and other restarts take more or fewer.
+"""
+
+
+def features(counts: list[int], samples: int) -> str:
+    """`ELMFSRegressor()` on functional with more and more columns of noise."""
+    rows, alone = [], []
+    ELMFSRegressor(2, n_restarts=2, validation=None).fit(*_xy(functional(100, random_state=0)))
+    for d in counts:
+        problem = functional(samples, d, random_state=0)
+        told = ELMFSRegressor().expected_seconds(problem.X)
+
+        def fit(validation: Any, n_threads: int, problem: Any = problem) -> Any:
+            model = ELMFSRegressor(random_state=0, n_threads=n_threads, validation=validation)
+            return model.fit(problem.X, problem.y)
+
+        one, cpu, _ = timed(lambda fit=fit: fit(None, 1))
+        _, cpu_all, wall = timed(lambda fit=fit: fit("auto", 2))
+        alone.append(cpu)
+        right = "yes" if set(one.path_.subset(5)) == set(range(5)) else "no"
+        end = str(one.path_.sizes[-1])
+        rows.append([str(d), end, right, *map(_2, (told, cpu, cpu_all, wall))])
+    heads = [
+        "features", "path ends at", "{1..5} at size 5", "told before, to size 20", "search, CPU s",
+        "with validation, two threads, CPU s", "wall s",
+    ]  # fmt: skip
+    return f"""## Growth with the features: `ELMFSRegressor()` on functional, {samples} samples
+
+{table(heads, rows)}
+
+The search alone grows as the power {slope(counts, alone):.2f} of the features; one run of each.
 """
 
 
@@ -340,6 +377,7 @@ def pieces(quick: bool) -> dict[str, Callable[[], str]]:
         "restarts": lambda: restarts(25 if quick else 100),
         "information": lambda: information(300 if quick else 1000),
         "growth": lambda: growth(10 if quick else 25),
+        "features": lambda: features([6, 12] if quick else [10, 30, 100], 300 if quick else 1000),
         "many": lambda: many_features(5 if quick else 15, 2 if quick else 5),
     }
 

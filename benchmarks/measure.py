@@ -5,6 +5,7 @@ times, and the ratio of their best times is given.
 """
 
 import os
+import re
 import subprocess
 import sys
 import time
@@ -59,3 +60,30 @@ def table(header: list[str], rows: list[list[str]]) -> str:
     lines = [" | ".join(header), " | ".join("---" for _ in header)]
     lines += [" | ".join(row) for row in rows]
     return "\n".join(f"| {line} |" for line in lines)
+
+
+Part = tuple[str, str, Callable[[], str]]
+
+
+def write_in_parts(
+    name: str, head: str, parts: dict[str, Part], wanted: list[str], shown: bool = False
+) -> None:
+    """Measure the parts of a page that are wanted and write it, with the others as they were.
+
+    A part is a title, a few words and what measures it. The page is written after every part, so
+    that a run that is cut short leaves what it has found; ``shown`` only prints it.
+    """
+    kept: dict[str, str] = {}
+    page = PAGES / name
+    if page.exists() and set(wanted) != set(parts):
+        pieces = re.split(r"^## (.*)\n", page.read_text(encoding="utf-8"), flags=re.M)[1:]
+        kept = dict(zip(pieces[::2], pieces[1::2], strict=True))
+    for part in wanted:
+        title, about, work = parts[part]
+        kept[title] = "\n" + (about + "\n\n" if about else "") + work()
+        bodies = ((title, kept[title]) for title, _, _ in parts.values() if title in kept)
+        text = head + "".join(f"\n## {title}\n{body.rstrip()}\n" for title, body in bodies)
+        if shown:
+            print(text)
+        else:
+            write_page(name, text)

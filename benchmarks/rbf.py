@@ -18,11 +18,12 @@ from slow_twins import rbf as twin
 from sparsepath import SparseRBFRegressorCV
 from sparsepath.data.synthetic import friedman
 from sparsepath.rbf.barrier import Budget, start
-from sparsepath.rbf.network import Network
+from sparsepath.rbf.network import RBFNetwork
 from sparsepath.rbf.primal_dual import solve
 from sparsepath.rbf.printed import solve_printed
 
 R, T = 380.0, 0.13
+PLAIN = {"relaxed": False, "validation": None}  # the grid itself, each of its fits once
 
 
 def problem(n, d, seed=0):
@@ -38,7 +39,7 @@ def cpu(task):
 def one_fit(n, d, most_solves=None):
     X, y = problem(n, d)
     M = len(X)
-    found, ours = cpu(lambda: solve(Network(X, y, X), R, T))
+    found, ours = cpu(lambda: solve(RBFNetwork(X, y, X), R, T))
     (_, J, solves), plain = cpu(
         lambda: twin.algorithm_1(X, y, X, R, T, twin.start(M, d, R, T), most_steps=most_solves)
     )
@@ -50,7 +51,7 @@ def one_fit(n, d, most_solves=None):
     if most_solves:
         # The printed schedule with the slacks eliminated makes the same iterates, faster.
         budget = Budget(R, T, 1 / M, 1 / d)
-        whole = solve_printed(Network(X, y, X), R, T, start(budget, M + 1, d))
+        whole = solve_printed(RBFNetwork(X, y, X), R, T, start(budget, M + 1, d))
         print(f"  plain would need {whole.iterations} solves and reach J = {whole.J:.6f}")
         plain *= whole.iterations / solves
     print(f"  fit: x {plain / ours:.1f}; per solve: x {each:.1f}")
@@ -62,7 +63,7 @@ def growth():
         row = []
         for n in (100, 250, 500, 1000):
             X, y = problem(n, d)
-            found, seconds = cpu(lambda X=X, y=y: solve(Network(X, y, X), R, T))
+            found, seconds = cpu(lambda X=X, y=y: solve(RBFNetwork(X, y, X), R, T))
             row.append(f"N={n}: {1e3 * seconds / found.iterations:.2f} ({found.iterations})")
         print(f"  d={d}  " + "  ".join(row))
 
@@ -72,7 +73,9 @@ def sampled_grid():
     rs, ts = np.geomspace(10, 1000, 20)[::4], np.geomspace(0.05, 5, 20)[::4]
     data = friedman(250, 10, random_state=0)
     splits = list(KFold(10).split(data.X))[:2]
-    model, seconds = cpu(lambda: SparseRBFRegressorCV(rs, ts, cv=splits).fit(data.X, data.y))
+    model, seconds = cpu(
+        lambda: SparseRBFRegressorCV(rs, ts, cv=splits, **PLAIN).fit(data.X, data.y)
+    )
     fits = len(rs) * len(ts) * len(splits) + len(ts)
     print(f"grid, {fits} of 4000 fits, N = 225, d = 10: {1e3 * seconds / fits:.0f} ms per fit,")
     print(f"  so 4000 fits take about {4000 * seconds / fits / 2:.0f} s on two idle cores;")
@@ -80,18 +83,21 @@ def sampled_grid():
 
 
 def default_searches():
-    """A whole SparseRBFRegressorCV().fit, 180 fits and six to all data."""
+    """A whole search without parameters, relaxed or not, before its validation."""
     for n, d in ((50, 5), (150, 8), (300, 10)):
         data = friedman(n, d, random_state=0)
-        _, seconds = cpu(lambda data=data: SparseRBFRegressorCV().fit(data.X, data.y))
-        print(f"default search, N = {n}, d = {d}: {seconds:.1f} s")
+        for relaxed in (True, False):
+            model = SparseRBFRegressorCV(relaxed=relaxed, validation=None)
+            _, seconds = cpu(lambda data=data, model=model: model.fit(data.X, data.y))
+            word = "relaxed" if relaxed else "not relaxed"
+            print(f"default search, N = {n}, d = {d}, {word}: {seconds:.1f} s")
 
 
 def grid(n_jobs):
     data = friedman(250, 10, random_state=0)
     rs, ts = np.geomspace(10, 1000, 20), np.geomspace(0.05, 5, 20)
     began = time.perf_counter()
-    model = SparseRBFRegressorCV(rs, ts, cv=10, n_jobs=n_jobs).fit(data.X, data.y)
+    model = SparseRBFRegressorCV(rs, ts, cv=10, n_jobs=n_jobs, **PLAIN).fit(data.X, data.y)
     seconds = time.perf_counter() - began
     print(f"20 x 20 grid, ten folds, N = 250, d = 10: {seconds:.0f} s with {n_jobs} workers")
     print(f"  unconverged: {model.cv_results_['n_unconverged'].sum()} of 4000")
@@ -106,7 +112,7 @@ if __name__ == "__main__":
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
     with threadpool_limits(1):
-        solve(Network(*problem(20, 5), problem(20, 5)[0]), R, T)  # loads the compiled loops
+        solve(RBFNetwork(*problem(20, 5), problem(20, 5)[0]), R, T)  # loads the compiled loops
         one_fit(250, 10)
         sampled_grid()
         if options.default:

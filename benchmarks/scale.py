@@ -2,13 +2,12 @@
 
 A Parquet file of float32 noise with 25 columns that matter is made once and kept. Everything is
 told as a ratio of one run: to the time to read the file, to the limit of memory, to the same search
-on arrays. h2o's ModelSelection and dask-ml are measured beside it where they are installed.
+on arrays. h2o's ModelSelection and dask-ml are measured beside it where they are installed, or in
+another Python that has them (``--python``).
 """
 
 import argparse
-import importlib.util
 import json
-import pickle
 import resource
 import subprocess
 import sys
@@ -20,8 +19,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-import sparsepath
-from sparsepath import SparseRLSRegressor
+try:
+    import sparsepath
+    from sparsepath import SparseRLSRegressor
+except ImportError:  # in the Python of a rival
+    pass
 
 GROUP = 1 << 17
 
@@ -41,22 +43,29 @@ def make(path: Path, rows: int, columns: int) -> None:
             out.write_table(pa.table([*X.T, y.astype(np.float32)], schema=schema))
 
 
-def read_once(path: Path) -> float:
-    began = time.perf_counter()
+def read_once(path: Path) -> tuple[float, float]:
+    """Seconds of the clock and of the processor."""
+    began, own = time.perf_counter(), time.process_time()
     for part in sparsepath.open(path, target="y").parts:
         for _ in part.read(None):
             pass
-    return time.perf_counter() - began
+    return time.perf_counter() - began, time.process_time() - own
 
 
-def one(path: str, steps: int, memory: float, how: str) -> None:
-    """In a process of its own, whose peak of memory is its own: one search, told as JSON."""
+def one(path: str, steps: int, memory: float, how: str, share: float) -> None:
+    """In a process of its own, whose peak of memory is its own: one search, told as JSON.
+
+    ``share`` is the part of the row groups that is read.
+    """
     given = {"validation": None} if how == "loo" else {"cv": 10, "validation": "auto"}
     began = time.perf_counter()
     source = sparsepath.open(path, target="y", memory=memory)
+    source.parts = source.parts[: max(1, round(share * len(source.parts)))]
     model = SparseRLSRegressor(steps, memory_budget=memory, **given).fit(source)
     told = {
+        "rows": len(source),
         "seconds": time.perf_counter() - began,
+        "processor": time.process_time(),
         "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
         **{name: model.path_.data[name] for name in ("passes", "readings")},
         "subset": list(model.path_.subset(steps)),
@@ -70,65 +79,141 @@ def in_a_process(*given: object) -> dict:
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def letters(rows: int, columns: int, steps: int) -> float:
-    """Bytes of all messages and answers of a search, over its steps."""
-    from sparsepath.data.sources import from_array
-    from sparsepath.data.threads import Threads
-
-    class Post(Threads):
-        moved = 0
-
-        def ask(self, parts, numbers, message, *args, **more):
-            answers = super().ask(parts, numbers, message, *args, **more)
-            Post.moved += len(parts) * len(pickle.dumps((message, args)))
-            Post.moved += sum(len(pickle.dumps(answer)) for answer in answers)
-            return answers
-
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((rows, columns))
-    source = from_array(X, X[:, :5].sum(1) + rng.standard_normal(rows), rows=rows // 4)
-    source.crew = lambda n_threads: Post(1)
-    SparseRLSRegressor(steps, validation=None).fit(source)
-    return Post.moved / steps
-
-
-def on_dask(path: Path, steps: int, rows: int) -> tuple[float, float]:
-    """Seconds of the same rows as arrays in memory and on two worker processes."""
-    import dask.array as da
-    from distributed import Client, LocalCluster
-
+def arrays(path: Path, rows: int) -> tuple[np.ndarray, np.ndarray]:
     table = pq.read_table(path).slice(0, rows)
     X = np.column_stack([table.column(i).to_numpy() for i in range(table.num_columns - 1)])
-    y = table.column("y").to_numpy().astype(np.float64)
-    began = time.perf_counter()
-    whole = SparseRLSRegressor(steps, validation=None).fit(X, y)
-    here = time.perf_counter() - began
+    return X, table.column("y").to_numpy().astype(np.float64)
+
+
+def bytes_sent(dask_worker) -> int:
+    """Dask's own counter of what a worker has sent, to other workers and to the driver."""
+    return dask_worker.transfer_outgoing_bytes_total
+
+
+def on_dask(path: Path, steps: int, rows: int) -> None:
+    """The same rows as arrays in memory, on two threads, and on two worker processes of one.
+
+    Both have searched once before. Times of the clock mean little on a machine that others use; the
+    time of processors that the work took is told beside it.
+    """
+    import dask.array as da
+    from distributed import Client, LocalCluster, wait
+
+    X, y = arrays(path, rows)
     with (
         LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
         Client(cluster) as client,
     ):
-        cut = (-(-len(X) // 4), -1)
-        parts = client.persist([da.from_array(X, chunks=cut), da.from_array(y, chunks=cut[0])])
-        SparseRLSRegressor(1, validation=None).fit(parts[0][:2000], parts[1][:2000])  # warm
+        cut = -(-len(X) // 4)
+        parts = client.persist([da.from_array(X, chunks=(cut, -1)), da.from_array(y, chunks=cut)])
+        wait(parts)
+        for data in ((X, y), parts):
+            SparseRLSRegressor(2, validation=None).fit(*data)  # loads what is compiled
+        told = {}
+        for name, data in (("memory", (X, y)), ("Dask", parts)):
+            before = sum(client.run(time.process_time).values())
+            began, own = time.perf_counter(), time.process_time()
+            model = SparseRLSRegressor(steps, validation=None).fit(*data)
+            seconds, own = time.perf_counter() - began, time.process_time() - own
+            workers = sum(client.run(time.process_time).values()) - before
+            told[name] = seconds, own + (workers if name == "Dask" else 0.0), model
+        here, there = told["memory"], told["Dask"]
+        assert here[2].path_.subset(steps) == there[2].path_.subset(steps)
+        print(
+            f"Dask, 2 processes: {there[0] / here[0]:.2f} x the time in memory ({here[0]:.1f} s; at "
+            f"most 1.6); {there[1] / here[1]:.2f} x its time of processors ({here[1]:.1f} s)"
+        )
+        for m in (len(X) // 100, len(X) // 10, len(X)):
+            source = sparsepath.open(
+                *client.persist(
+                    [da.from_array(a[:m], chunks=(-(-m // 4), *a.shape[1:])) for a in (X, y)]
+                )
+            )
+            before = sum(client.run(bytes_sent).values())
+            SparseRLSRegressor(steps, validation=None).fit(source)
+            moved = sum(client.run(bytes_sent).values()) - before
+            print(f"bytes sent by the workers per step, {m:,} rows: {moved / steps:,.0f}")
+
+
+def rival(name: str, path: str, steps: int) -> None:
+    """In a process of its own, with the packages of that Python: seconds of another program."""
+    if name == "h2o":
+        import h2o
+        from h2o.estimators import H2OModelSelectionEstimator
+
+        h2o.init(nthreads=2, max_mem_size="6G", verbose=False)
+        frame = h2o.import_file(path)
+        names = [column for column in frame.columns if column != "y"]
         began = time.perf_counter()
-        distant = SparseRLSRegressor(steps, validation=None).fit(*parts)
-        there = time.perf_counter() - began
-    assert whole.path_.subset(steps) == distant.path_.subset(steps)
-    return here, there
+        model = H2OModelSelectionEstimator(mode="maxrsweep", max_predictor_number=steps)
+        model.train(x=names, y="y", training_frame=frame)
+        told = time.perf_counter() - began
+        chosen = list(model.get_best_model_predictors()[-1])
+        h2o.cluster().shutdown()
+    else:
+        import dask.array as da
+        from dask_ml.linear_model import LinearRegression
+
+        X, y = arrays(Path(path), 10**9)
+        parts = (
+            da.from_array(X, chunks=(-(-len(X) // 4), -1)),
+            da.from_array(y, chunks=-(-len(X) // 4)),
+        )
+        began = time.perf_counter()
+        LinearRegression(solver="lbfgs").fit(*parts)
+        told, chosen = time.perf_counter() - began, []
+    print(json.dumps({"seconds": told, "chosen": chosen}))
+
+
+def beside(path: Path, steps: int, pythons: list[str]) -> None:
+    """h2o's forward search with swaps by sweeps, and one plain fit of dask-ml, on the same file."""
+    began = time.perf_counter()
+    X, y = arrays(path, 10**9)
+    read = time.perf_counter() - began
+    began = time.perf_counter()
+    model = SparseRLSRegressor(steps, validation=None).fit(X, y)
+    ours = time.perf_counter() - began
+    names = [f"x{i}" for i in model.path_.subset(steps)]
+    print(f"in memory, leave-one-out: {ours:.1f} s, and {read:.1f} s to read the file")
+    for name, what in (("h2o", "maxrsweep, by R2"), ("dask_ml", "one fit of all columns")):
+        for python in [*pythons, sys.executable]:
+            there = subprocess.run(
+                [python, "-c", f"import {name}"], capture_output=True, check=False
+            )
+            if there.returncode:
+                continue
+            command = [python, __file__, "--rival", name, str(path), str(steps)]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            if done.returncode:
+                print(f"{name} failed: {done.stderr.strip().splitlines()[-1]}")
+                break
+            told = json.loads(done.stdout.splitlines()[-1])
+            same = len(set(names) & set(told["chosen"]))
+            more = f"; {same} of {steps} columns are the same" if told["chosen"] else ""
+            print(f"{name} ({what}): {told['seconds']:.1f} s, {told['seconds'] / ours:.1f} x{more}")
+            break
+        else:
+            print(f"{name} is not installed (--python names another Python that has it)")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--one", nargs=4)
+    parser.add_argument("--one", nargs=5)
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--columns", type=int, default=100)
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--memory", type=float, default=2e9)
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()))
+    parser.add_argument("--rival", nargs=3)
+    parser.add_argument("--python", action="append", default=[])
     given = parser.parse_args()
+    if given.rival:
+        name, file, steps = given.rival
+        rival(name, file, int(steps))
+        return
     if given.one:
-        path, steps, memory, how = given.one
-        one(path, int(steps), float(memory), how)
+        path, steps, memory, how, share = given.one
+        one(path, int(steps), float(memory), how, float(share))
         return
     path = given.folder / f"scale-{given.rows}x{given.columns}.parquet"
     if not path.exists():
@@ -136,22 +221,27 @@ def main() -> None:
     size, k = path.stat().st_size, given.steps
     print(f"{given.rows:,} x {given.columns} float32, {size / 1e9:.2f} GB, {k} steps")
     for how, reads, bar in (("loo", 1 + k, 3), ("10-fold, honest", 1, 6)):
-        read = read_once(path)
-        found = in_a_process(path, k, given.memory, how.split(",")[0])
+        read, own = read_once(path)
+        for share in (0.125, 0.25, 0.5, 1.0):
+            found = in_a_process(path, k, given.memory, how.split(",")[0], share)
+            print(
+                f"{how}, {found['rows']:,} rows: {found['processor']:.1f} s of processors, "
+                f"{found['passes']} passes, peak {found['peak'] / 1e9:.2f} GB"
+            )
         ratio = found["seconds"] / (reads * read)
         print(
             f"{how}: {found['seconds']:.1f} s, {ratio:.2f} x reading it {reads} times "
-            f"({read:.1f} s once; at most {bar}); {found['passes']} passes in "
+            f"({read:.1f} s once; at most {bar}), {found['processor'] / (reads * own):.2f} x its time "
+            f"of processors ({own:.1f} s); {found['passes']} passes in "
             f"{found['readings']} readings; peak {found['peak'] / 1e9:.2f} GB of "
             f"{given.memory / 1e9:.2f} GB"
         )
-    few, many = letters(4_000, given.columns, 10), letters(40_000, given.columns, 10)
-    print(f"bytes per step: {few:,.0f} for 4,000 rows, {many:,.0f} for 40,000")
-    here, there = on_dask(path, k, min(given.rows, 1_000_000))
-    print(f"Dask, 2 processes: {there / here:.2f} x the time in memory ({here:.1f} s; at most 1.6)")
-    for rival in ("h2o", "dask_ml"):
-        if importlib.util.find_spec(rival) is None:
-            print(f"{rival} is not installed")
+    on_dask(path, k, min(given.rows, 1_000_000))
+    if given.rows > 2_000_000:
+        path = given.folder / f"scale-1000000x{given.columns}.parquet"
+        if not path.exists():
+            make(path, 1_000_000, given.columns)
+    beside(path, k, given.python)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ look on small data; ``--only rivals,forms,...`` writes these parts of the page a
 
 import argparse
 import platform
-import re
 import subprocess
 import sys
 import time
@@ -18,8 +17,9 @@ import numpy as np
 from sklearn.linear_model import lars_path, orthogonal_mp
 from sklearn.model_selection import KFold
 
-from measure import PAGES, table, write_page
+from measure import table, write_in_parts
 from sparsepath import SparseRLSClassifier, SparseRLSRegressor
+from sparsepath.data.paper_sets import available, load
 from sparsepath.data.threads import Threads
 from sparsepath.rls.driver import run
 from sparsepath.rls.forms import seconds as model_seconds
@@ -263,13 +263,14 @@ def criteria(quick: bool, rounds: int) -> str:
             "squared": regressor(),
             "absolute": regressor(loss="absolute"),
             "zero-one": classifier(loss="zero_one"),
+            "balanced": classifier(loss="balanced"),
             "AUC": classifier(loss="auc", cv=5) if m > 500 else classifier(loss="auc"),
             "ten folds": regressor(cv=10),
             "floating": regressor(search="floating"),
             "3 targets": regressor(Y),
             "3 classes": classifier(three),
         }
-        times = in_turn(works, 2)
+        times = in_turn(works, 2 if m * n < 1 << 20 else 1)
         allowed = {name: (of.min() - 1e-4 * k) / times["F"].min() for name, of in times.items()}
         del allowed["F"]
         rows.append([f"{m} x {n}, k = {k}", *(f"{max(of, 0.0):.1f}" for of in allowed.values())])
@@ -277,28 +278,67 @@ def criteria(quick: bool, rounds: int) -> str:
     return table(["data", *list(works)[1:]], rows)
 
 
-def backward(quick: bool, rounds: int) -> str:
-    shapes = (
-        ((1000, 60), (72, 300))
-        if quick
-        else ((6000, 125), (6000, 250), (6000, 500), (72, 1000), (72, 2000), (72, 4000))
-    )
+def tall(quick: bool, rounds: int) -> str:
+    """Data much larger than the caches, where reading them is the floor."""
+    given = {f"{m} x {n}": problem(m, n) for m, n in ((5000, 100),) if quick}
+    if not quick:
+        given["50000 x 1000"] = problem(50000, 1000)
+        if "mnist" in available():
+            digits = load("mnist")
+            train = digits.split == "train"
+            labels = np.where(np.asarray(digits.y)[train] == 5, 1.0, -1.0)
+            given["60000 x 784, MNIST"] = np.asfortranarray(digits.X[train].astype(float)), labels
     rows = []
-    for m, n in shapes:
+    for name, (X, y) in given.items():
+        k = 10 if quick else 50
+        works = {"F": products(X, k), "ours": lambda X=X, y=y, k=k: greedy(X, y, k)}
+        times = in_turn(works, rounds)
+        rows.append([f"{name}, k = {k}", f"{ratio(times, 'ours', 'F'):.2f}"])
+        print(rows[-1], flush=True)
+    return table(["data", "search, of F"], rows)
+
+
+def searches(quick: bool, rounds: int) -> str:
+    rows = []
+    for m, n, k in ((2000, 100, 10),) if quick else ((20000, 500, 30), (2000, 500, 30)):
         X, y = problem(m, n)
-        works = {"F": products(X, n), "loo": lambda X=X, y=y: greedy(X, y, 0, search="backward")}
-        if m > n:
-            splits = list(KFold(10).split(X))
-            works["folds"] = lambda X=X, y=y, splits=splits: greedy(
-                X, y, 0, search="backward", splits=splits
-            )
-        times = in_turn(works, 1)
-        folds = f"{ratio(times, 'folds', 'loo'):.1f}" if "folds" in times else ""
-        row = [f"{m} x {n}", f"{times['loo'].min():.2g}", f"{ratio(times, 'loo', 'F'):.1f}", folds]
-        rows.append(row)
-        print(row, flush=True)
-    header = ["data", "leave-one-out, s", "over n products X'v", "ten folds over leave-one-out"]
-    return table(header, rows)
+        works = {"F": products(X, k)}
+        for search in ("forward", "floating", "swap"):
+            works[search] = lambda X=X, y=y, k=k, search=search: greedy(X, y, k, search=search)
+        times = in_turn(works, rounds)
+        ratios = [f"{ratio(times, name, 'F'):.1f}" for name in list(works)[1:]]
+        rows.append([f"{m} x {n}, k = {k}", *ratios])
+        print(rows[-1], flush=True)
+    return table(["data", "forward", "floating", "swap"], rows)
+
+
+def backward(quick: bool, rounds: int) -> str:
+    """Seconds from all n features down to none, and how they grow with n; measured once each."""
+    shapes = ((6000, 125), (6000, 250), (6000, 500), (20000, 500))
+    shapes += ((72, 1000), (72, 2000), (72, 4000), (72, 7129))
+    rows, before = [], (0, 0, 0.0)
+    for m, n in ((1000, 30), (1000, 60), (72, 150), (72, 300)) if quick else shapes:
+        X, y = problem(m, n)
+        splits = list(KFold(10).split(X)) if m > n else None
+        greedy(X[:500, :150], y[:500], 0, search="backward")  # compiled loops are loaded
+        start = time.process_time()
+        products(X, n)()
+        floor = time.process_time() - start
+        start = time.process_time()
+        greedy(X, y, 0, search="backward")
+        taken = time.process_time() - start
+        folds = ""
+        if splits is not None:
+            start = time.process_time()
+            greedy(X, y, 0, search="backward", splits=splits)
+            folds = f"{(time.process_time() - start) / taken:.1f}"
+        m0, n0, t0 = before
+        slope = f"{np.log(taken / t0) / np.log(n / n0):.1f}" if m0 == m and n0 < n else ""
+        before = m, n, taken
+        rows.append([f"{m} x {n}", f"{taken:.2g}", f"{taken / floor:.1f}", slope, folds])
+        print(rows[-1], flush=True)
+    header = ["data", "leave-one-out, s", "over n products X'v", "power of n since the last row"]
+    return table([*header, "ten folds over leave-one-out"], rows)
 
 
 def at_once(quick: bool, rounds: int) -> str:
@@ -332,15 +372,21 @@ def at_once(quick: bool, rounds: int) -> str:
     times = in_turn(works, 2)
     shape = f"{m} x {big.shape[1]}, k = 50"
     listed = [
-        (f"{len(Y)} permutations, 300 x 30, k = 10", "permutations", "one"),
-        (f"ten left-out folds, {shape}", "folds", "one large"),
-        (f"{len(halves)} half-samples, {shape}", "halves", "one large"),
-        (f"a fit with its ten folds, {shape}", "default", "fit"),
+        (f"{len(Y)} permutations, 300 x 30, k = 10", "permutations", "one", 1),
+        (f"ten left-out folds, {shape}", "folds", "one large", 1),
+        (
+            f"{len(halves)} half-samples, for a hundred, {shape}",
+            "halves",
+            "one large",
+            100 / len(halves),
+        ),
+        (f"a fit with its ten folds, {shape}", "default", "fit", 1),
     ]
-    return table(
-        ["searches", "s", "single ones"],
-        [[what, f"{times[a].min():.2f}", f"{ratio(times, a, b):.1f}"] for what, a, b in listed],
-    )
+    rows = [
+        [what, f"{times[a].min() * of:.2f}", f"{ratio(times, a, b) * of:.1f}"]
+        for what, a, b, of in listed
+    ]
+    return table(["searches", "s", "single ones"], rows)
 
 
 PARTS: dict[str, tuple[str, str, Callable[[bool, int], str]]] = {
@@ -367,7 +413,17 @@ which for small data is a search as a whole.""",
 five folds.""",
         criteria,
     ),
-    "backward": ("Backward", "", backward),
+    "tall": (
+        "Tall data",
+        "The search alone, in Fortran order, over k products X'v: reading the data once a step.",
+        tall,
+    ),
+    "searches": ("Searches", "The search alone, in multiples of F.", searches),
+    "backward": (
+        "Backward",
+        "The search alone, from all n features down to none; each measured once.",
+        backward,
+    ),
     "many": ("Many searches at once", "", at_once),
 }
 
@@ -377,29 +433,17 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--only", default=",".join(PARTS))
     given = parser.parse_args()
-    kept = {}
-    page = PAGES / "shapes.md"
-    if page.exists():
-        parts = re.split(r"^## (.*)\n", page.read_text(encoding="utf-8"), flags=re.M)[1:]
-        kept = dict(zip(parts[::2], parts[1::2], strict=True))
-    text = f"""# Greedy RLS by the shape of the data
+    head = f"""# Greedy RLS by the shape of the data
 
 Written by `benchmarks/shapes.py` on {platform.machine()}, Python {platform.python_version()}: CPU time of
 one thread, medians of ratios over rounds in turn, on a machine that others used too. Relevant are 20
 features; the rest is noise.
 """
-    for name, (title, about, work) in PARTS.items():
-        if name in given.only.split(","):
-            body = "\n" + (about + "\n\n" if about else "") + work(given.quick, 3) + "\n\n"
-        elif title in kept:
-            body = kept[title]
-        else:
-            continue
-        text += f"\n## {title}\n{body.rstrip()}\n"
-    if given.quick:
-        print(text)
-    else:
-        write_page("shapes.md", text)
+    parts = {
+        name: (title, about, lambda work=work: work(given.quick, 3))
+        for name, (title, about, work) in PARTS.items()
+    }
+    write_in_parts("shapes.md", head, parts, given.only.split(","), shown=given.quick)
 
 
 if __name__ == "__main__":

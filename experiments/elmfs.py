@@ -61,7 +61,9 @@ def selectors(
             random_state=seed,
             n_threads=1,
         ),
-        "ELM-FS": ELMFSRegressor(size, n_restarts=restarts, random_state=seed, n_threads=1),
+        "ELM-FS": ELMFSRegressor(
+            size, n_restarts=restarts, random_state=seed, n_threads=1, validation=None
+        ),
     }
 
 

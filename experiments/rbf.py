@@ -34,7 +34,7 @@ from sparsepath import (
 from sparsepath.data.paper_sets import available, load
 from sparsepath.data.synthetic import bump, friedman
 from sparsepath.rbf.barrier import Budget
-from sparsepath.rbf.network import Network
+from sparsepath.rbf.network import RBFNetwork
 from sparsepath.rbf.plots import plot_weights
 from sparsepath.rbf.primal_dual import PrimalDual
 
@@ -155,7 +155,7 @@ def closed_in_a_round(number, seed):
     X = (data.X - data.X.mean(axis=0)) / data.X.std(axis=0)
     y = (data.y - data.y.mean()) / data.y.std()
     M, d = X.shape
-    run = PrimalDual(Network(X, y, X), Budget(r, t, 1 / M, 1 / d), 1e-3)
+    run = PrimalDual(RBFNetwork(X, y, X), Budget(r, t, 1 / M, 1 / d), 1e-3)
     closed = []
     for mu in (1e-3, 1e-4, 1e-5, 1e-6):
         run.stage(mu, 0.01, 200)
@@ -254,10 +254,12 @@ def compare(name, seed):
     a, b = split_of(data, n_train, seed)
     X, y = data.X.astype(float), data.y.astype(float)
     rs, ts = np.geomspace(*r_range, N_GRID), np.geomspace(*t_range, N_GRID)
-    network = SparseRBFRegressorCV(rs, ts, cv=N_FOLDS).fit(X[a], y[a])
+    network = SparseRBFRegressorCV(rs, ts, cv=N_FOLDS, validation=None).fit(X[a], y[a])
     turns = SparseRBFRegressor(network.r_, network.t_, solver="alternating").fit(X[a], y[a])
     machine = LSSVMRegressor().fit(X[a], y[a])
-    forward = LSSVMForwardRegressor(MOST_INPUTS[name], sigma2=[10.0, 100.0]).fit(X[a], y[a])
+    forward = LSSVMForwardRegressor(MOST_INPUTS[name], sigma2=[10.0, 100.0], validation=None).fit(
+        X[a], y[a]
+    )
     reduced = ReducedRankKernelRidge(sigma2=machine.sigma2_).fit(X[a], y[a])
     sparse = ReducedRankKernelRidge(sigma2=forward.sigma2_, columns=forward.selected_.tolist()).fit(
         X[a], y[a]
@@ -300,7 +302,7 @@ def classify(name, seed):
     order = np.random.default_rng(seed).permutation(len(y))
     n = min(N_CLASS_TRAIN, 2 * len(y) // 3)
     a, b = order[:n], order[n:]
-    network = SparseRBFClassifierCV(4, 4, cv=3).fit(X[a], y[a])
+    network = SparseRBFClassifierCV(4, 4, cv=3, validation=None).fit(X[a], y[a])
     machine = LSSVMClassifier().fit(X[a], y[a])
     lasso = LogisticRegressionCV(Cs=10, cv=3, l1_ratios=(1.0,), solver="liblinear", random_state=0,
                                  scoring="neg_log_loss", use_legacy_attributes=False)  # fmt: skip

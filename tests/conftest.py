@@ -13,7 +13,7 @@ import signal
 
 from hypothesis import HealthCheck, settings
 
-from sparsepath.running import validation
+from sparsepath.judging import validation
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -72,19 +72,13 @@ def tasks(method):
 
 
 TABLES = {
-    "README.md": table(
-        ("method", lambda method: f"`{method.name}`"),
-        ("what it does", lambda method: method.summary.rstrip(".")),
-        ("take it when", lambda method: method.when),
-        ("estimators", estimators),
-        ("page", lambda method: f"`docs/methods/{method.page}`"),
-    ),
     "docs/methods/index.md": table(
         ("method", lambda method: f"[`{method.name}`]({method.page})"),
         ("take it when", lambda method: method.when),
         ("tasks", tasks),
         ("made for", lambda method: method.limits or "any size"),
         ("one step costs", lambda method: method.cost),
+        ("estimators", estimators),
     ),
     "docs/cli.md": table(
         ("`--method`", lambda method: f"`{method.name}`"),

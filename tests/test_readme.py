@@ -59,26 +59,47 @@ for frame in (path, Surface({1.0: path}), PathComparison({"a": path}, {"a": path
     assert done.stdout.splitlines() == [f"{make} 2.0 1.0"] * 3, done.stderr
 
 
-def test_links_are_not_to_files_beside_it():
-    """On the page of a package index there is nothing beside it."""
-    assert [
-        link
-        for link in re.findall(r"\]\(([^)]*)\)", README.read_text("utf-8"))
-        if not link.startswith("https://")
-    ] == []
+def links(text):
+    return re.findall(r"[^\"]\]\(([^)#\s]+)[^)]*\)", text)
 
 
-def test_pages_that_it_names_are_there():
-    named = re.findall(r"`((?:docs/|CONTRIBUTING)[^`]*)`", README.read_text("utf-8"))
-    assert len(named) > 5
-    assert [page for page in named if not (README.parent / page.replace("...", "")).exists()] == []
+@pytest.mark.parametrize("repository", ["", "https://example.org/of/sparsepath"])
+def test_on_the_page_of_a_package_index_there_is_nothing_beside_it(repository):
+    pytest.importorskip("hatchling")
+    from tools.readme import text
+
+    shown = text(README.read_text("utf-8"), repository, "0.1.0")
+    assert all(link.startswith("https://") for link in links(shown))
+    assert bool(links(shown)) == bool(repository)
+    assert "Which one?" in shown
 
 
-def test_links_between_pages_lead_somewhere():
-    docs = README.parent / "docs"
-    for page in docs.rglob("*.md"):
-        for link in re.findall(r"\w\]\(([^)#\s]+\.\w+)[^)]*\)", page.read_text("utf-8")):
-            assert link.startswith("https://") or (page.parent / link).exists(), (page.name, link)
-    index = (docs / "index.md").read_text("utf-8")
-    for page in docs.rglob("*.md"):
-        assert page.name == "index.md" or str(page.relative_to(docs)).replace("\\", "/") in index
+def test_links_lead_somewhere():
+    pages = [*README.parent.glob("*.md"), *README.parent.glob("docs/**/*.md")]
+    for page in pages:
+        for link in links(page.read_text("utf-8")):
+            made = link.startswith("https://") or re.search("api/|gallery/", link)  # by Sphinx
+            assert made or (page.parent / link).exists(), (page.name, link)
+
+
+def test_every_name_is_on_the_page_of_the_api():
+    import sparsepath
+
+    page = README.parent.joinpath("docs", "api", "index.rst").read_text("utf-8").split()
+    assert set(sparsepath.__all__) <= set(page)
+
+
+def test_texts_said_elsewhere_are_put_in():
+    from tools import reference_texts
+
+    import sparsepath
+
+    def full(value):
+        return "\n".join(reference_texts.written_out(value.__doc__ or "", value))
+
+    told = reference_texts.entries(full(sparsepath.SparseKernelRLSClassifier))
+    assert told["fit_intercept"][2].startswith("A constant term, not penalised")
+    assert told["kernel"][2].startswith("exp(-gamma")
+    assert told["alpha"][1].endswith("default=0.001")  # its own, not that of the other class
+    for name in sparsepath.__all__:
+        assert "As for ``" not in full(getattr(sparsepath, name)), name

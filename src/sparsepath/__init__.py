@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sparsepath.comparison import Comparison, compare
-    from sparsepath.data.sources import open
+    from sparsepath.data.opening import open
     from sparsepath.elm import (
         ELMClassifier,
         ELMFSClassifier,
@@ -32,18 +32,17 @@ if TYPE_CHECKING:
         MLPGraftingRegressorCV,
         grafting_path,
     )
-    from sparsepath.information import (
-        MutualInfoRegressor,
-        MutualInfoSelector,
-        mutual_information,
-    )
+    from sparsepath.information import MutualInfoSelector, mutual_information
+    from sparsepath.informed import MutualInfoRegressor
     from sparsepath.judging import (
         Honest,
         HonestError,
         Null,
+        Planned,
         Stability,
         honest_error,
         permutation_null,
+        plan,
         stability,
     )
     from sparsepath.kernel_machines import (
@@ -98,13 +97,14 @@ _HOMES = {
     "MLPGraftingRegressor": "grafting",
     "MLPGraftingRegressorCV": "grafting",
     "Move": "steps",
-    "MutualInfoRegressor": "information",
+    "MutualInfoRegressor": "informed",
     "MutualInfoSelector": "information",
     "Null": "judging",
     "OPELMClassifier": "elm",
     "OPELMRegressor": "elm",
     "PathComparison": "path_comparison",
     "PathWarning": "errors",
+    "Planned": "judging",
     "ReducedRankKernelRidge": "kernel_machines",
     "SavedModel": "saved",
     "SelectionPath": "path",
@@ -126,8 +126,9 @@ _HOMES = {
     "honest_error": "judging",
     "load_model": "saved",
     "mutual_information": "information",
-    "open": "data.sources",
+    "open": "data.opening",
     "permutation_null": "judging",
+    "plan": "judging",
     "rls_path": "rls",
     "rls_state": "rls",
     "stability": "judging",
@@ -165,6 +166,7 @@ __all__ = [
     "OPELMRegressor",
     "PathComparison",
     "PathWarning",
+    "Planned",
     "ReducedRankKernelRidge",
     "SavedModel",
     "SelectionPath",
@@ -188,6 +190,7 @@ __all__ = [
     "mutual_information",
     "open",
     "permutation_null",
+    "plan",
     "rls_path",
     "rls_state",
     "stability",

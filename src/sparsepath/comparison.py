@@ -28,6 +28,7 @@ from sparsepath.judging.repeating import (
 )
 from sparsepath.methods import METHODS, called_here, check
 from sparsepath.path import LONGEST_PATH, SelectionPath
+from sparsepath.running.interrupts import Interruptible
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -294,16 +295,17 @@ def compare(
         found.append(_contestant(name, model, losses, choose, seconds, names))
 
     for name, estimator in estimators.items():
-        try:
-            run(name, estimator)
-        except KeyboardInterrupt:
-            if not found:
-                raise
+        with Interruptible(keep=lambda: bool(found)) as work:
+            try:
+                run(name, estimator)
+            except InputError as error:  # the others may do
+                passed[name] = str(error).rstrip(".")
+        if work.interrupted:
             passed[name] = "it was interrupted"
             break
     if not found:
         why = "; ".join(f"{name}: {reason}" for name, reason in passed.items())
-        raise InputError(f"no method came to its end ({why}); give more time or others.")
+        raise InputError(f"no method came to its end ({why}); give others, or more time.")
     found.sort(key=lambda one: one.chosen.error)
     return Comparison(tuple(found), passed, names)
 

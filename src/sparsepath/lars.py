@@ -1,6 +1,6 @@
 """Least angle regression as a selection path: a thin layer over scikit-learn."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -10,11 +10,13 @@ from sklearn.base import BaseEstimator
 
 from sparsepath.arrays import Floats
 from sparsepath.data.columns import standardise
+from sparsepath.data.condensed import Products
 from sparsepath.data.door import check_features
 from sparsepath.faces.linear import LinearFace
 from sparsepath.faces.parameters import count
 from sparsepath.faces.targets import RegressorFace
-from sparsepath.least_angle import lars_entries
+from sparsepath.judging.repeating import Repetition, Searched, is_plain, linear_outputs
+from sparsepath.orders.least_angle import lars_entries
 from sparsepath.running import (
     Callback,
     CallbackSupportMixin,
@@ -27,6 +29,9 @@ from sparsepath.running import (
 from sparsepath.steps import Step
 
 FIRST, MORE = 32, 4  # columns that are asked for at first, and by what they grow
+MANY = 2  # rows for each column from which products of columns are worth making,
+LONG = 8  # if the path goes to this part of the columns
+CRITERION = "leave-one-out squared error (selection error)"
 ROOM = 1e-10  # 1 - leverage below which a sample decides its own prediction
 
 
@@ -63,6 +68,9 @@ class LarsSelector(RegressorFace, LinearFace, CallbackSupportMixin, BaseEstimato
         Coefficients in the units of the data, zero for columns not in use.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
+    models_, honest_
+        The model of every size on the path; the size in use and its error on data that the whole
+        procedure never saw, None without validation.
 
     Examples
     --------
@@ -124,6 +132,57 @@ class LarsSelector(RegressorFace, LinearFace, CallbackSupportMixin, BaseEstimato
                     break
         return run.settle()
 
+    def _search_many(
+        self, X: Any, y: Any, given: Any, repetitions: Sequence[Repetition]
+    ) -> Iterator[Searched | None] | None:
+        """What repetitions of the search leave, by products of columns; see ``data.condensed``."""
+        X = check_features(self, X, reset=True)
+        m, n = X.shape
+        longest = n if self.max_features is None else count("max_features", self.max_features, 0)
+        if given or not isinstance(X, np.ndarray) or m < MANY * n or LONG * longest < n:
+            return None
+        t, products = self._numbers(y, m)[:, 0], Products(X)
+        columns = standardise(X) if any(one.rows is None for one in repetitions) else None
+        return (_again(products, columns, X, t, one, longest) for one in repetitions)
+
+
+def _again(
+    products: Products,
+    columns: tuple[Floats, Floats, Floats] | None,
+    X: Floats,
+    y: Floats,
+    one: Repetition,
+    longest: int,
+) -> Searched | None:
+    """One repetition; leave-one-out errors need the rows themselves, ``columns``, if these are all.
+
+    The order of entry comes from the condensed rows, and of some rows the models too.
+    """
+    y = y if one.order is None else y[one.order]
+    few = products.condensed(y, one.rows) if is_plain(y, one) else None
+    if few is None:
+        return None
+    most = min(len(few.usable), few.n_rows - 2, longest)
+    entering = few.usable[list(_entering(few.Z, few.y, most))]
+    if one.rows is None:
+        assert columns is not None
+        model = _LeastSquares(*columns, y, most)
+    else:
+        XT = np.zeros((X.shape[1], len(few.y)))
+        XT[few.usable] = few.Z.T
+        model = _LeastSquares(XT, few.centre, few.scale, few.y, most, few.mean)
+    steps = [model.step()]
+    for column in entering.tolist():
+        model.add(column)
+        steps.append(model.step())
+    errors = {len(step.subset): step.error for step in steps if one.rows is None}
+    return Searched(
+        {len(step.subset): step.subset for step in steps},
+        errors,
+        lambda rows: linear_outputs(X[rows], steps),
+        CRITERION,
+    )
+
 
 def _entering(X: Floats, y: Floats, most: int) -> Iterator[int]:
     """Columns as they enter, at most so many.
@@ -144,14 +203,23 @@ class _LeastSquares:
     """Least squares on the first 0, 1, 2, ... columns of an order: X = Q R, leverages from Q.
 
     A column is made orthogonal to those before it twice, which is enough for Q to be orthogonal to
-    rounding.
+    rounding. If ``mean`` is given, y is centred already, and no row is a sample: there are no
+    leave-one-out errors then.
     """
 
-    def __init__(self, XT: Floats, centre: Floats, scale: Floats, y: Floats, most: int) -> None:
+    def __init__(
+        self,
+        XT: Floats,
+        centre: Floats,
+        scale: Floats,
+        y: Floats,
+        most: int,
+        mean: float | None = None,
+    ) -> None:
         n = len(y)
         self.XT, self.centre, self.scale = XT, centre, scale
-        self.mean = y.mean()
-        self.y = y - self.mean
+        self.mean = y.mean() if mean is None else mean
+        self.y = y - self.mean if mean is None else y
         self.Q, self.R, self.z = np.empty((most, n)), np.zeros((most, most)), np.empty(most)
         self.e, self.p = self.y.copy(), np.full(n, 1.0 - 1.0 / n)  # residuals, 1 - leverages
         self.order: list[int] = []

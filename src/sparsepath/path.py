@@ -150,9 +150,12 @@ class SelectionPath:
 
     def __repr__(self) -> str:
         best, stopped = self.choose("min"), f", stopped: {self.stopped}" if self.stopped else ""
+        least = f"{self.error_label} {self.error(best):.6g}"
+        if self.is_validated:
+            least = f"honest error ({self.validation}) {self.honest_error(best):.6g}"
         return (
             f"<SelectionPath {self.method!r}: sizes {ranges(self.sizes)} of {self.n_features} "
-            f"features, least {self.error_label} {self.error(best):.6g} at size {best}{stopped}>"
+            f"features, least {least} at size {best}{stopped}>"
         )
 
     @property
@@ -255,15 +258,16 @@ class SelectionPath:
         return self.step(size).honest_error_se
 
     def rmse(self, size: int) -> float:
-        """Root of the squared error at this size: what it errs in the units of the target."""
+        """Root of the criterion, a squared error, at this size: in the units of the target."""
         self._check_squared()
         return math.sqrt(self.error(size))
 
     def r2(self, size: int) -> float:
         """R2 at this size: the part of the empty model's squared error that is gone.
 
-        Both errors are of the path's kind, so that after leave-one-out it is the R2 of predictions
-        for samples that were left out (also called Q2), and below zero if the mean does better.
+        Both errors are of the path's kind: after leave-one-out those of models, on samples left out
+        of them (Q2), but of features that the search chose with all samples. What to expect on new
+        data is ``honest_.gain`` of the estimator. Below zero if the mean does better.
         """
         self._check_squared()
         here = self.error(size)

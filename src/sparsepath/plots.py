@@ -307,7 +307,7 @@ def _name_rows(ax: "Axes", labels: Sequence[str]) -> None:
 
     named = dict(enumerate(labels))
 
-    class Rows(Locator):
+    class SomeRows(Locator):
         def __call__(self) -> list[float]:
             room = 1.4 * ax.yaxis.get_tick_space()  # which gives a label twice its height
             return list(range(0, len(labels), math.ceil(len(labels) / max(room, 1)) or 1))
@@ -315,7 +315,7 @@ def _name_rows(ax: "Axes", labels: Sequence[str]) -> None:
         def tick_values(self, vmin: float, vmax: float) -> list[float]:
             return self()
 
-    ax.yaxis.set_major_locator(Rows())
+    ax.yaxis.set_major_locator(SomeRows())
     ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: named.get(y, "")))
     ax.tick_params(axis="y", labelsize="small")
 

@@ -15,6 +15,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sparsepath.classes import winners
 from sparsepath.data.layout import Layout
 from sparsepath.errors import FileError, InputError
 from sparsepath.export import export
@@ -116,8 +117,7 @@ class SavedModel:
         out = self._outputs(X)
         if not hasattr(self, "classes_"):
             return out[:, 0] if out.shape[1] == 1 else out
-        place = (out[:, 0] > 0).astype(np.intp) if out.shape[1] == 1 else out.argmax(1)
-        return self.classes_[place]
+        return self.classes_[winners(out)]
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
         """Scores of the classes; with two, one score, above zero for the second."""

@@ -13,6 +13,7 @@ from sparsepath.arrays import Floats
 from sparsepath.data.door import check_features
 from sparsepath.export import export
 from sparsepath.judging.honest import Honest
+from sparsepath.judging.validation import validated
 from sparsepath.path import SelectionPath
 from sparsepath.predictors import Predictor
 from sparsepath.running import Given
@@ -66,6 +67,17 @@ class PathSelector(SelectorMixin):
         ``given`` holds the arguments of the fit, for a choice that looks at the data again.
         """
         return path.settle(getattr(self, "choose", "min"))
+
+    def _validated(
+        self, path: SelectionPath, rule: Any, given: Given
+    ) -> tuple[SelectionPath, Honest | None]:
+        """A whole path with honest errors, and the record of the size to use, if wanted."""
+        callback = getattr(self, "callback", None)
+
+        def asked(done: int, of: int) -> object:
+            return callback is not None and callback(path)
+
+        return validated(self, path, rule, given.X, given.y, given.more, asked)
 
     def at_size(self, size: int) -> Self:
         """A copy of this fitted estimator that uses the model of another size on its path.

@@ -85,6 +85,7 @@ def test_without_validation_it_says_so(run: Run, noise: Path) -> None:
     asked = ("select", noise, "--target", "y", "--no-validation", "--max-features", 30)
     record = json.loads(run(*asked, "--json").out)
     assert record["honest"] is None
+    assert record["chosen"]["error_kind"] == record["path"]["error_kind"] == "selection"
     assert record["chosen"]["size"] > 5
     assert record["path"]["parameters"]["validation"] is None
     words = run(*asked).out
@@ -105,6 +106,14 @@ def test_the_null_recommends_none(run: Run, noise: Path, tmp_path: Path) -> None
     assert found["honest"]["size"] == 0
     assert np.shape(found["null"]["null_errors"]) == (39, 4)
     assert len(load_model(tmp_path / "model.json").selected_) == 0
+
+
+def test_more_than_noise_and_yet_of_no_use(run: Run, noise: Path, monkeypatch) -> None:
+    monkeypatch.setattr("sparsepath.judging.null.LEVEL", 1.0)  # any p-value is low enough
+    words = run("select", noise, "--target", "y", "--max-features", 4, "--null", 19, "--quiet").out
+    assert words.startswith("Use none of the 500 features. Squared error")
+    assert "There is something" not in words
+    assert "but what it finds here is too little to be of use on new data." in words
 
 
 def test_the_record_is_that_of_the_estimator(run: Run, files, tmp_path: Path) -> None:
@@ -165,8 +174,10 @@ def test_methods_without_a_rule_are_judged_too(run: Run, files) -> None:
 def test_stability_in_words_and_files(run: Run, files, tmp_path: Path) -> None:
     done = run(*on(files, "--stability", 10, "--choose", 1, "--out", tmp_path))
     assert "Over 10 halves of the data the choice of 1 has a stability of" in done.out
+    assert "of which at most 0.2 are expected to be there by chance" in done.out
     found = json.loads((tmp_path / "honest.json").read_text())["stability"]
     assert found["n_halves"] == 10
+    assert found["expected_false"]["3"] == pytest.approx(9 / (0.5 * 10))
     assert {"bmi", "s5"} >= set(found["frequencies"]["1"])
     assert sum(found["frequencies"]["3"].values()) == pytest.approx(3)
 
@@ -259,6 +270,18 @@ def test_the_cost_of_validation_is_told_first(run: Run, files, monkeypatch) -> N
     assert "about 11 times to know the error on new data" in done.err
     assert "--no-validation" in done.err
     assert run(*on(files, "--no-validation")).err == ""
+
+
+def test_a_plan_of_what_select_would_do(run: Run, files) -> None:
+    asked = ("plan", files["csv"], "--target", "progression")
+    told = run(*asked, "--max-features", 3, "--validation", 5, "--null", 40, "--stability", 6).out
+    assert "442 rows x 10 columns. The search takes about" in told
+    assert "5 more with rows left out" in told
+    assert "40 more with y shuffled" in told
+    assert "6 more on halves" in told
+    assert "in all 52 searches in about" in told
+    assert "more" not in run(*asked, "--no-validation", "--method", "lars").out
+    refused(run(*asked, "--memory", "1GB", "--null", 20), "--null", "memory")
 
 
 def test_the_demo_leads_with_the_honest_error(run: Run, tmp_path: Path, monkeypatch) -> None:

@@ -18,7 +18,7 @@ from sparsepath import (
     load_model,
 )
 from sparsepath.data.readers import read_table, write_table
-from sparsepath.information import MutualInfoRegressor
+from sparsepath.informed import MutualInfoRegressor
 from sparsepath.methods import METHODS, OPTIONS
 
 from .conftest import Done, Run, program, refused

@@ -3,6 +3,7 @@
 import io
 import json
 import math
+import re
 import sys
 import time
 from pathlib import Path
@@ -306,6 +307,13 @@ def test_big_inputs_are_announced(run: Run, files, monkeypatch) -> None:
     assert "442 rows x 10 columns" in done.err
     assert "10 steps" in done.err
     assert "--max-features" in done.err
+
+
+def test_the_cost_of_networks_is_told_in_time(run: Run, files, monkeypatch) -> None:
+    monkeypatch.setattr("sparsepath.cli.select.BIG", 1000)
+    options = ("--method", "elm-fs", "--max-features", 1, "--restarts", 1, "--no-validation")
+    done = run("select", files["csv"], "--target", "progression", *options)
+    assert re.search(r"; about [\d.]+ (s|min) of one core in all; a smaller", done.err)
 
 
 def test_interrupted_searches_keep_the_path(run: Run, files, tmp_path, monkeypatch) -> None:

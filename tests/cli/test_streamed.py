@@ -87,3 +87,20 @@ def test_memory_stays_within_the_limit(tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     peak = int(done.stderr.split()[-1])
     assert peak <= 1.2 * limit, f"{peak / 1e6:.0f} MB"
+
+
+def test_a_local_cluster_finds_what_this_process_finds(tmp_path):
+    """Worker processes are started by ``--dask local``, and a checkpoint is gone on from."""
+    pytest.importorskip("distributed")
+    folder = written(tmp_path, 300, 8)
+    given = ["--target", "y", "--max-features", "5", "--choose", "4", "--no-validation", "--json"]
+    found = []
+    for more in (["--memory", "1GB"], ["--dask", "local"]):
+        moves = ["--checkpoint", str(tmp_path / "moves.json")]
+        run = "import sys; from sparsepath.cli import main; sys.exit(main(sys.argv[1:]))"
+        command = [sys.executable, "-c", run, "select", f"{folder}/*.parquet", *given]
+        done = subprocess.run([*command, *more, *moves], capture_output=True, text=True, check=True)
+        found.append(json.loads(done.stdout))
+    here, there = found
+    assert there["chosen"] == here["chosen"]
+    assert there["path"]["data"]["fingerprint"] == here["path"]["data"]["fingerprint"]

@@ -3,12 +3,14 @@
 import copy
 import json
 import pickle
+import re
 
 import numpy as np
 import pytest
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.exceptions import NotFittedError
 
+import sparsepath
 from contract.every import (
     LABELS,
     NAMES,
@@ -22,8 +24,10 @@ from contract.every import (
     takes,
     target,
 )
+from docstrings import documented
 from sparsepath import InputError, LarsSelector, SelectionPath
 from sparsepath.running import Predictor
+from sparsepath.selector import PathSelector
 
 every = pytest.mark.parametrize("name", NAMES)
 
@@ -237,6 +241,38 @@ def test_a_fit_that_fails_leaves_no_trace(name):
         model.fit(X[:, :3], target(name)[:-1])
     assert (answers(model) == before).all()
     assert vars(model).keys() == known
+
+
+def explains(model):
+    """Whether the docstring of a fitted estimator explains its attributes, and no others."""
+    cls = type(model)
+    named = set(documented(cls.__doc__, "Attributes"))
+    shown = {name for name in dir(cls) if isinstance(getattr(cls, name), property)} | set(
+        vars(model)
+    )
+    assert {name for name in shown if re.fullmatch(r"[a-zA-Z]\w*_", name)} <= named
+    assert all(hasattr(model, name) for name in named - {"feature_names_in_"})
+
+
+@every
+def test_attributes_are_documented(name, fitted):
+    explains(fitted(name))
+
+
+PUBLIC = {name: getattr(sparsepath, name) for name in sparsepath.__all__}
+OTHERS = {n: c for n, c in PUBLIC.items() if hasattr(c, "fit") and n not in SELECTORS}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_attributes_of_plain_estimators_are_documented(name):
+    model = OTHERS[name]()
+    explains(model.fit(X, LABELS if is_classifier(model) else NUMBERS))
+
+
+def test_every_selector_is_in_the_table():
+    assert {
+        n for n, c in PUBLIC.items() if issubclass(type(c), type) and issubclass(c, PathSelector)
+    } == set(NAMES)
 
 
 def test_a_selector_without_an_entry_runs_by_its_defaults(monkeypatch):

@@ -93,3 +93,14 @@ def test_paths_and_checkpoints_know_the_numbers_only(cv, tmp_path):
     ]
     names = {path.path_.data["fingerprint"] for path in others}
     assert len({*names, first.data["fingerprint"]}) == 5
+
+
+def test_a_compiled_pass_marks_the_same(monkeypatch):
+    rng = np.random.default_rng(3)
+    X = np.asfortranarray(rng.standard_normal((50, 4)))
+    X[::7, 1], X[::5, 2] = -0.0, 0.0
+    name = fingerprint(X)
+    monkeypatch.setattr("sparsepath.data.blocks.COMPILED_FROM", 1)
+    assert fingerprint(X) == name == fingerprint(np.ascontiguousarray(X))
+    assert fingerprint(X.astype(np.float32)) == fingerprint(np.float64(X.astype(np.float32)))
+    assert fingerprint(row_blocks(X, 3)) == name

@@ -5,6 +5,8 @@ from contextlib import nullcontext
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.pipeline import make_pipeline
@@ -192,12 +194,73 @@ def test_errors_are_of_the_machine_as_it_predicts(strategy):
     assert ELMFSRegressor(reach=np.inf, **QUICK).fit(X, y).predict(X).shape == (60,)
 
 
+@settings(max_examples=8, deadline=None)
+@given(st.integers(0, 10_000), st.integers(3, 6), st.sampled_from(["normal", "heavy", "copy"]))
+def test_no_size_is_beaten_by_one_drop_from_the_next(seed, d, kind):
+    random = np.random.default_rng(seed)
+    X = random.standard_normal((40, d))
+    if kind == "heavy":
+        X = np.exp(X)
+    elif kind == "copy":
+        X[:, -1] = X[:, 0]
+    y = X[:, 0] * (1 + X[:, 1]) + 0.5 * random.standard_normal(40)
+    model = ELMFSRegressor(
+        d, n_restarts=3, n_neurons=12, random_state=seed, n_threads=1, reach=np.inf
+    ).fit(X, y)
+    XT = standardise(X)[0]
+    assert model.path_.sizes == tuple(range(d + 1))
+    for size in range(2, d + 1):
+        machine = model.models_[size]
+        used, neurons = machine.features, machine.neurons
+        for left in range(size):
+            rest = np.arange(size) != left
+            weights = neurons.weights[:, rest].T
+            H = twin.hidden(XT[used[rest]].T, weights, neurons.biases, np.ones(size - 1))
+            dropped = np.square(twin.loo_residuals(H, y[:, None], model.ridges_[size])).mean()
+            assert dropped >= 0.998 * model.path_.error(size - 1)
+
+
 def test_a_path_ends_at_twenty_features_unless_asked_for_more():
     X = np.random.default_rng(0).standard_normal((40, 22))
     few = {"strategy": "scaling", "random_state": 0, **QUICK}
     assert ELMFSRegressor(**few).fit(X, X[:, 0]).path_.sizes[-1] <= 20
-    assert ELMFSRegressor(**few)._plan(X.T).size == 20
-    assert ELMFSRegressor(22, **few)._plan(X.T).size == 22
+    assert ELMFSRegressor(**few)._plan(22).size == 20
+    assert ELMFSRegressor(22, **few)._plan(22).size == 22
+
+
+def test_a_path_ends_before_that_where_nothing_is_gained():
+    X = np.random.default_rng(0).standard_normal((60, 12))
+    model = ELMFSRegressor(strategy="swap", random_state=0, **QUICK).fit(X, X[:, 0])
+    assert model.path_.stopped == "several sizes gained nothing"
+    assert model.path_.complete
+    end = model.path_.sizes[-1]
+    least = int(np.argmin(model.path_.errors))
+    assert end < 12
+    assert end - least >= 4
+    longer = clone(model).set_params(choose=12).fit(X, X[:, 0])
+    assert longer.path_.sizes[-1] == len(longer.selected_) == 12
+    assert clone(model).set_params(max_features=12).fit(X, X[:, 0]).path_.sizes[-1] == 12
+
+
+def test_the_cost_is_told_before_the_search():
+    X = np.zeros((400, 30))
+    told = ELMFSRegressor(10).expected_seconds(X)
+    assert told > 0
+    few, many = (ELMFSRegressor(k).expected_seconds(X) / told for k in (2, 20))
+    assert few < 0.7
+    assert many > 1.4
+    for strategy in ("scaling", "swap"):
+        assert ELMFSRegressor(10, strategy=strategy).expected_seconds(X) < 0.9 * told
+
+
+@pytest.mark.validated
+@pytest.mark.parametrize("seed", range(3))
+def test_of_noise_nothing_is_recommended(seed):
+    random = np.random.default_rng(seed)
+    X, y = random.standard_normal((80, 5)), random.standard_normal(80)
+    model = ELMFSRegressor(3, random_state=seed, **QUICK).fit(X, y)
+    assert model.path_.choose(size := int(np.argmin(model.path_.errors))) == size > 0
+    assert not len(model.selected_)
 
 
 @pytest.mark.parametrize("load", [load_iris, load_breast_cancer])

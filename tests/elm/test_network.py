@@ -239,19 +239,27 @@ def test_leave_one_out_of_held_predictions_equals_refitting(case, reach):
     assert (wide <= case.Y.max(0) + margin + 1e-12 * scale).all()
 
 
-def test_the_ridge_of_a_machine_is_that_of_the_least_error_of_refits():
-    random = np.random.default_rng(4)
+@pytest.mark.parametrize(("seed", "is_least"), [(0, False), (1, True)])
+def test_the_ridge_of_a_machine_is_the_largest_as_good_as_the_best_of_refits(seed, is_least):
+    random = np.random.default_rng(seed)
     X = random.standard_normal((25, 3))
-    Y = X[:, :1] + 0.5 * random.standard_normal((25, 1))
+    Y = np.sin(2 * X[:, :1]) + 0.5 * random.standard_normal((25, 1))
     pool = Pool(standardise(X)[0], Target(Y), draw_neurons(12, 3, "tanh", random), 1e-6, 1.0)
     assert pool.ridges == pytest.approx([1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0])
     found = tuned(pool, np.ones(3))
     H = twin_hidden(pool, np.ones(3))
     slow = {
-        ridge: np.square(twin.loo_residuals(H, Y, ridge)).mean() for ridge in pool.ridges.tolist()
+        ridge: np.square(twin.loo_residuals(H, Y, ridge))[:, 0] for ridge in pool.ridges.tolist()
     }
-    assert found.ridge == min(slow, key=slow.__getitem__)
-    assert found.key[0] == pytest.approx(slow[found.ridge], rel=1e-6)
+    least = min(slow.values(), key=np.mean)
+    as_good = [
+        ridge
+        for ridge, losses in slow.items()
+        if (losses - least).mean() <= 0.5 * (losses - least).std(ddof=1) / 5
+    ]
+    assert found.ridge == max(as_good)
+    assert (slow[found.ridge] is least) == is_least
+    assert found.key[0] == pytest.approx(slow[found.ridge].mean(), rel=1e-6)
     fixed = Pool(pool.XT, pool.target, pool.neurons, 1e-3)
     assert tuned(fixed, np.ones(3)).ridge == 1e-3
 

@@ -14,7 +14,7 @@ from sparsepath.elm.neighbours import settle
 from sparsepath.elm.network import Pool, Target, draw_neurons
 from sparsepath.elm.polish import clearly_better, losses, polish, tuned
 from sparsepath.elm.scaling import RULES, Best, Candidate, restart
-from sparsepath.elm.search import Plan, Search, _rivals, _settled
+from sparsepath.elm.search import RestartPlan, Search, _rivals, _settled, _winner
 from sparsepath.elm.subsets import HOPEFUL, RIDGE, SCALINGS, SwapSearch, best_prefix
 
 
@@ -135,7 +135,7 @@ def test_swap_search_scores_and_optimum():
 
 def test_threads_change_nothing():
     problem = functional(150, 7, random_state=0)
-    plan = Plan("both", 12, 10, "half", 7)
+    plan = RestartPlan("both", 12, 10, "half", 7)
     outcomes = []
     for n_threads in (1, 3):
         pool = pool_of(problem, m=30)
@@ -176,7 +176,9 @@ def test_no_machine_of_a_path_is_beaten_by_a_neighbour_of_another(seed):
     pool = noisy(seed)
     with Threads(1) as threads:
         seeds = np.random.SeedSequence(seed).spawn(5)
-        best, _ = search(pool, more_pools(pool), Plan("both", 5, 10, "half", 7), seeds, threads)
+        best, _ = search(
+            pool, more_pools(pool), RestartPlan("both", 5, 10, "half", 7), seeds, threads
+        )
     assert sorted(best.at) == list(range(1, 8))
     for size, machine in best.at.items():
         fit = pool.fit(machine.scaling, machine.which, machine.ridge)
@@ -191,6 +193,75 @@ def test_no_machine_of_a_path_is_beaten_by_a_neighbour_of_another(seed):
                 assert error >= (0.999 if other < size else 0.9) * best.at[other].key[0]
 
 
+def test_of_many_features_those_listed_and_those_alike_are_tried(monkeypatch):
+    random = np.random.default_rng(0)
+    X = random.standard_normal((60, 8))
+    X[:, 5] = X[:, 0] + 0.1 * random.standard_normal(60)
+    pool = Pool(standardise(X)[0], Target(X[:, :1]), draw_neurons(5, 8, "tanh", random), 1e-6)
+    scores = {(0,): 5.0, (0, 1): 3.0, (0, 2): 3.5, (1, 5): 1.0, (1, 4): 2.0}
+    give_scores(monkeypatch, made_up(scores, 8))
+    monkeypatch.setattr("sparsepath.elm.subsets.PAIRS", 0)
+    monkeypatch.setattr("sparsepath.elm.subsets.LISTED", 1)
+
+    def pair(alike):
+        monkeypatch.setattr("sparsepath.elm.subsets.ALIKE", alike)
+        with Threads(1) as threads:
+            found = SwapSearch(pool, [], range(8), 2, threads)
+            return found.run().at[2].subset, found.listed[2]
+
+    # 5 is like 0, so it takes its place beside 1; 4, which is like nothing, is not tried there.
+    assert pair(1) == ((1, 5), (0, 1))
+    assert pair(0) == ((0, 1), (0, 1))
+    monkeypatch.setattr("sparsepath.elm.subsets.LISTED", 7)
+    assert pair(0)[0] == (1, 5)
+
+
+def test_a_search_with_patience_ends_when_sizes_gain_nothing(monkeypatch):
+    scores = {tuple(range(k)): value for k, value in enumerate((0, 9, 5, 4, 4.1, 3.97, 3.5, 1), 0)}
+    give_scores(monkeypatch, made_up(scores, 8, other=99.0))
+    pool = pool_of(xor_like(40, 8, random_state=0))
+    for patience, end in ((2, 5), (3, 7), (None, 7)):
+        with Threads(1) as threads:
+            found = SwapSearch(pool, [], range(8), 7, threads, patience)
+            assert max(found.run().at) == end
+        assert found.gained_nothing() == (patience == 2)
+
+
+def test_a_restart_begins_with_so_many_features(monkeypatch):
+    pool, starts = pool_of(functional(50, 9, random_state=0)), []
+
+    def descend(*given):
+        starts.append(given[7].copy())
+        return True
+
+    monkeypatch.setattr(descent, "descend", descend)
+    for seed in np.random.SeedSequence(0).spawn(5):
+        for active in (None, 20, 3):
+            restart(pool, seed, 9, 10, "half", Best(), active)
+    for whole, many, few in zip(*(starts[i::3] for i in range(3)), strict=True):
+        np.testing.assert_array_equal(whole, many)
+        assert np.count_nonzero(few) == 3
+        assert set(np.flatnonzero(few)) < set(np.flatnonzero(whole))
+
+
+def test_scalings_of_their_own_must_serve_other_neurons_too():
+    random = np.random.default_rng(0)
+    X = random.standard_normal((200, 3))
+    XT, y = standardise(X)[0], np.sin(3 * X[:, :1]) + 0.1 * X[:, 1:2]
+    pool, other = (
+        Pool(XT, Target(y), draw_neurons(40, 3, "tanh", random), 1e-6, 1.0) for _ in range(2)
+    )
+    plain = tuned(pool, np.full(3, 0.5))
+    polished = [polish(pool, plain)]
+    winner = _winner(pool, other, [plain], polished, 0.1)
+    assert np.ptp(winner.scaling) > 0.1
+    blind = other.drawn(other.neurons, 1e-6)
+    blind.target = Target(np.sin(3 * X[:, 2:]))  # for which other scalings are good
+    scores = [blind.fit(c.scaling, slice(None), c.ridge).key() for c in (winner, plain)]
+    assert scores[0] > scores[1]
+    assert np.ptp(_winner(pool, blind, [plain], polished, 0.1).scaling) == 0
+
+
 def test_a_better_machine_one_feature_away_takes_its_place():
     pool = noisy(0)
     good, poor = np.zeros(7), np.zeros(7)
@@ -199,7 +270,7 @@ def test_a_better_machine_one_feature_away_takes_its_place():
     found.offer(tuned(pool, poor))
     found.offer(tuned(pool, good))
     with Threads(1) as threads:
-        settled = settle(pool, found, range(7), 0.1, threads)
+        settled = settle(pool, found, {3: range(7)}, 0.1, threads)
     assert settled.at[2].subset == (0, 1)
     assert settled.at[2].key < found.at[2].key
 
@@ -240,7 +311,11 @@ def test_constant_features_are_never_used():
     )
     with Threads(1) as threads:
         best, _ = search(
-            pool, [], Plan("both", 5, 10, "half", 5), np.random.SeedSequence(0).spawn(5), threads
+            pool,
+            [],
+            RestartPlan("both", 5, 10, "half", 5),
+            np.random.SeedSequence(0).spawn(5),
+            threads,
         )
     assert all(4 not in candidate.subset for candidate in best.at.values())
 
@@ -258,7 +333,7 @@ def test_the_search_ends_when_asked():
         _, stopped = search(
             pool,
             [],
-            Plan("swap", 1, 10, "half", 6),
+            RestartPlan("swap", 1, 10, "half", 6),
             np.random.SeedSequence(0).spawn(1),
             threads,
             watch,
@@ -431,6 +506,7 @@ def test_near_ties_are_settled_by_polished_errors(monkeypatch, third, errors, ch
         "sparsepath.elm.search.clearly_better", lambda pool, a, b, *_: a.key < b.key
     )
     monkeypatch.setattr("sparsepath.elm.search.settle", lambda pool, found, *_: found)
+    monkeypatch.setattr("sparsepath.elm.search._score", lambda other, machine: machine.key)
 
     def restarted(pool, *_):
         best = Best()
@@ -441,7 +517,7 @@ def test_near_ties_are_settled_by_polished_errors(monkeypatch, third, errors, ch
     pool = pool_of(xor_like(40, random_state=0))
     with Threads(1) as threads:
         seeds = np.random.SeedSequence(0).spawn(1)
-        best, _ = search(pool, [], Plan("both", 1, 10, "half", 1), seeds, threads)
+        best, _ = search(pool, [], RestartPlan("both", 1, 10, "half", 1), seeds, threads)
     assert best.at[1].subset == chosen
     assert best.at[1].key[0] == errors[chosen]
 

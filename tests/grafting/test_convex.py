@@ -9,12 +9,18 @@ from hypothesis import strategies as st
 from problems import KINDS, Case, problems
 from slow_twins import grafting as twin
 from sparsepath.data.threads import Threads
-from sparsepath.grafting.criterion import Huber, Logistic, Penalty, Softmax, Squared
-from sparsepath.grafting.design import Design
-from sparsepath.grafting.engines import SparseEngine, make_engine
+from sparsepath.grafting.criterion import HuberLoss, Logistic, Penalty, Softmax, SquaredLoss
+from sparsepath.grafting.design import GraftingDesign
+from sparsepath.grafting.engine_choice import make_engine
+from sparsepath.grafting.engines import SparseEngine
 from sparsepath.grafting.solver import gradient_scale, solve
 
-LOSSES = {"logistic": Logistic(), "squared": Squared(), "huber": Huber(), "multinomial": Softmax()}
+LOSSES = {
+    "logistic": Logistic(),
+    "squared": SquaredLoss(),
+    "huber": HuberLoss(),
+    "multinomial": Softmax(),
+}
 FEW = settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
 
 
@@ -25,7 +31,7 @@ def weights(case: Case) -> np.ndarray:
 
 def optimum(X, Y, s, kind, l1, l2, *, fit_intercept=True, standardize=True, tol=1e-10):
     with Threads(1) as threads:
-        design = Design(X, s, threads, fit_intercept=fit_intercept, standardize=standardize)
+        design = GraftingDesign(X, s, threads, fit_intercept=fit_intercept, standardize=standardize)
         engine = make_engine(design, Y, LOSSES[kind])
         scale = gradient_scale(engine, engine.gradient())
         l1, l2 = l1 * scale, l2 * scale
@@ -129,7 +135,7 @@ def test_gap_bounds_the_suboptimality_anywhere():
     s = np.full(60, 1 / 60)
     best, scale, _ = optimum(X, Y, s, "logistic", 0.2, 0.0)
     with Threads(1) as threads:
-        design = Design(X, s, threads)
+        design = GraftingDesign(X, s, threads)
         engine = make_engine(design, Y, Logistic())
         penalty = Penalty.of(12, 0.2 * scale)
         for size in (0.0, 0.1, 1.0):
@@ -171,7 +177,7 @@ def test_sparse_columns_give_what_dense_ones_give(kind, standardize, fit_interce
     choices = {"fit_intercept": fit_intercept, "standardize": standardize}
     dense, scale, _ = optimum(X, Y, s, kind, 0.1, 0.02, **choices)
     with Threads(1) as threads:
-        design = Design(sp.csc_matrix(X), s, threads, **choices)
+        design = GraftingDesign(sp.csc_matrix(X), s, threads, **choices)
         engine = SparseEngine(design, Y, LOSSES[kind])
         penalty = Penalty.of(40, 0.1 * scale, 0.02 * scale)
         found = solve(engine, penalty, scale=scale, tol=1e-10)
@@ -215,7 +221,7 @@ def test_nearly_collinear_sparse_columns_reach_the_certificate(seed):
     Y = np.sign(X[:, :1] + rng.standard_normal((47, 1)))
     s = np.full(47, 1 / 47)
     with Threads(1) as threads:
-        engine = SparseEngine(Design(sp.csc_matrix(X), s, threads), Y, Logistic())
+        engine = SparseEngine(GraftingDesign(sp.csc_matrix(X), s, threads), Y, Logistic())
         scale = gradient_scale(engine, engine.gradient())
         found = solve(engine, Penalty.of(14, 1e-3 * scale), scale=scale, tol=1e-9)
     assert found.violation <= 1e-8

@@ -9,8 +9,8 @@ from slow_twins import grafting as twin
 from sparsepath import MLPGraftingClassifier, MLPGraftingRegressor
 from sparsepath.data.threads import Threads
 from sparsepath.grafting import look_ahead
-from sparsepath.grafting.criterion import Logistic, Softmax, Squared
-from sparsepath.grafting.design import Design
+from sparsepath.grafting.criterion import Logistic, Softmax, SquaredLoss
+from sparsepath.grafting.design import GraftingDesign
 from sparsepath.grafting.growing import samples
 from sparsepath.grafting.look_ahead import (
     Scout,
@@ -25,7 +25,7 @@ def scouted(X, y, most_inputs=5, weights=None):
     w = np.ones(len(y)) if weights is None else weights
     s = w / w.sum()
     with Threads(1) as threads:
-        scout = Scout(Design(X, s, threads), most_inputs, samples(w))
+        scout = Scout(GraftingDesign(X, s, threads), most_inputs, samples(w))
     return scout, scout.sets(s * (s @ y - y), 1.0)
 
 
@@ -91,7 +91,9 @@ def test_whole_weights_are_repetitions():
     assert samples(np.full(7, 0.3)) == pytest.approx(7)
 
 
-@pytest.mark.parametrize("loss", [Squared(), Logistic(), Softmax()], ids=lambda x: type(x).__name__)
+@pytest.mark.parametrize(
+    "loss", [SquaredLoss(), Logistic(), Softmax()], ids=lambda x: type(x).__name__
+)
 def test_derivatives_of_new_units_by_finite_differences(loss):
     rng = np.random.default_rng(0)
     Z, m = rng.standard_normal((30, 2)), 30
@@ -110,7 +112,7 @@ def test_derivatives_of_new_units_by_finite_differences(loss):
         e = np.zeros_like(p)
         e[i, j] = 1e-6
         assert (task.value(p + e) - task.value(p - e)) / 2e-6 == pytest.approx(g[i, j], abs=1e-8)
-    if isinstance(loss, Squared):  # the expansion is exact there, and so is the matrix
+    if isinstance(loss, SquaredLoss):  # the expansion is exact there, and so is the matrix
         here = float(s @ loss.value(F, Y))
         changes = task.expected_changes(p)
         assert here + changes[0, 1] == pytest.approx(task.value(p))

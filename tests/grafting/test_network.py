@@ -8,10 +8,10 @@ from sklearn.utils.estimator_checks import check_estimator
 from sparsepath import MLPGraftingClassifier, MLPGraftingRegressor, PathWarning
 from sparsepath.data.synthetic import threshold_max
 from sparsepath.data.threads import Threads
-from sparsepath.grafting.criterion import Logistic, Penalty, Squared
-from sparsepath.grafting.design import Design
+from sparsepath.grafting.criterion import Logistic, Penalty, SquaredLoss
+from sparsepath.grafting.design import GraftingDesign
 from sparsepath.grafting.growing import Growth, candidate_gradients, grow
-from sparsepath.grafting.network import Network, NetworkCriterion
+from sparsepath.grafting.network import GrownNetwork, NetworkCriterion
 
 
 @pytest.mark.filterwarnings("ignore:No features were selected")
@@ -30,7 +30,7 @@ def small():
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, (40, 6))
     Y = np.sign(X[:, :1] * X[:, 1:2] + 0.1 * rng.standard_normal((40, 1)))
-    net = Network(
+    net = GrownNetwork(
         np.array([0, 0, 1]),
         np.array([1, 4, 1]),
         np.array([0.7, -1.2, 0.4]),
@@ -50,7 +50,7 @@ def by_hand(net, x, f=0.0):
     return f + net.output_bias
 
 
-@pytest.mark.parametrize("loss", [Logistic(), Squared()], ids=lambda loss: type(loss).__name__)
+@pytest.mark.parametrize("loss", [Logistic(), SquaredLoss()], ids=lambda loss: type(loss).__name__)
 def test_derivatives_by_finite_differences(small, loss):
     X, Y, net = small
     s = np.full(40, 1 / 40)
@@ -75,7 +75,7 @@ def test_candidate_gradients_by_finite_differences(small):
     X, Y, net = small
     s = np.full(40, 1 / 40)
     with Threads(1) as threads:
-        design = Design(X, s, threads, standardize=False)
+        design = GraftingDesign(X, s, threads, standardize=False)
         design.means[:] = 0.0
         sizes = candidate_gradients(design, net, X[:, net.used], Y, Logistic())
     assert sizes.shape == (3, 6)
@@ -83,7 +83,9 @@ def test_candidate_gradients_by_finite_differences(small):
         new = net.with_connection(unit, feature)
         around = []
         for w in (1e-6, -1e-6):
-            moved = Network(new.units, new.features, np.append(net.weights, w), new.biases, 0.1)
+            moved = GrownNetwork(
+                new.units, new.features, np.append(net.weights, w), new.biases, 0.1
+            )
             around.append(np.logaddexp(0, -Y[:, 0] * moved.outputs(X[:, moved.used])).mean())
         assert abs(around[0] - around[1]) / 2e-6 == pytest.approx(sizes[unit, feature], abs=1e-8)
 
@@ -95,7 +97,7 @@ def test_growth_by_hand_from_public_pieces():
     s = np.full(200, 1 / 200)
     penalty = Penalty.of(6, 1e-3, 0.0, 0.01)
     with Threads(1) as threads:
-        design = Design(problem.X, s, threads)
+        design = GraftingDesign(problem.X, s, threads)
         grown = grow(design, Y, Logistic(), penalty, Growth())
     Z = (problem.X - problem.X.mean(0)) / problem.X.std(0)
     net = grown.network
@@ -137,7 +139,7 @@ def test_caps_and_tolerances():
 
 
 def test_zero_weights_and_empty_units_leave():
-    net = Network(
+    net = GrownNetwork(
         np.array([0, 1]), np.array([2, 3]), np.array([0.0, 1.0]), np.array([0.8, 0.1]), 0.5
     )
     tidy = net.tidy()

@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 
 from slow_twins import grafting as twin
 from sparsepath.data.threads import Threads
-from sparsepath.grafting.criterion import Logistic, Penalty, Squared
+from sparsepath.grafting.criterion import Logistic, Penalty, SquaredLoss
 from sparsepath.grafting.engines import Engine
-from sparsepath.grafting.fitting import Options, Problem
+from sparsepath.grafting.fitting import GraftingOptions, GraftingProblem
 from sparsepath.grafting.procedure import choose_weight
 from sparsepath.path import SelectionPath
 
-LOSSES = {"logistic": Logistic(), "squared": Squared()}
+LOSSES = {"logistic": Logistic(), "squared": SquaredLoss()}
 
 
 def problem(seed, m, n, kind):
@@ -27,8 +27,8 @@ def problem(seed, m, n, kind):
 
 def run(X, y, kind, penalty, **options):
     with Threads(1) as threads:
-        whole = Problem(X, y[:, None], np.ones(len(y)), LOSSES[kind], threads)
-        return whole.fit(penalty, Options(steps="single", **options)), whole
+        whole = GraftingProblem(X, y[:, None], np.ones(len(y)), LOSSES[kind], threads)
+        return whole.fit(penalty, GraftingOptions(steps="single", **options)), whole
 
 
 @settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
@@ -96,11 +96,11 @@ def test_single_steps_reach_the_convex_optimum_and_weights_can_leave():
     X, t = load_breast_cancer(return_X_y=True)
     y = np.where(t == 1, 1.0, -1.0)
     with Threads(1) as threads:
-        whole = Problem(X, y[:, None], np.ones(len(y)), Logistic(), threads)
+        whole = GraftingProblem(X, y[:, None], np.ones(len(y)), Logistic(), threads)
         penalty = Penalty.of(30, 0.001)
-        one = whole.fit(penalty, Options(steps="single"))
+        one = whole.fit(penalty, GraftingOptions(steps="single"))
         whole.restart()
-        many = whole.fit(penalty, Options())
+        many = whole.fit(penalty, GraftingOptions())
     assert one.criterion == pytest.approx(many.criterion, rel=1e-9)
     assert any(step.action == "drop" for step in one.record.history)
     assert one.solution.violation < 1e-8
@@ -132,10 +132,10 @@ def test_an_interrupt_keeps_what_was_found(monkeypatch):
     plain = Engine.optimise
     monkeypatch.setattr(Engine, "optimise", optimise)
     with Threads(1) as threads:
-        cut = Problem(X, y[:, None], np.ones(len(y)), LOSSES["logistic"], threads)
+        cut = GraftingProblem(X, y[:, None], np.ones(len(y)), LOSSES["logistic"], threads)
         with pytest.raises(KeyboardInterrupt):
-            cut.fit(penalty, Options(steps="single"))
-        found = cut.cut_short(cut.so_far(), penalty, Options(steps="single"))
+            cut.fit(penalty, GraftingOptions(steps="single"))
+        found = cut.cut_short(cut.so_far(), penalty, GraftingOptions(steps="single"))
     assert found.selected == whole.selected[:3]
     assert np.flatnonzero(found.solution.W[:, 0]).tolist() == sorted(found.selected)
 

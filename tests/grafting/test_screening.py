@@ -6,9 +6,9 @@ import pytest
 from sparsepath.data.threads import Threads
 from sparsepath.grafting import design as design_module
 from sparsepath.grafting.criterion import Logistic, Penalty, Softmax
-from sparsepath.grafting.design import Design
-from sparsepath.grafting.engines import make_engine
-from sparsepath.grafting.fitting import Options, Problem
+from sparsepath.grafting.design import GraftingDesign
+from sparsepath.grafting.engine_choice import make_engine
+from sparsepath.grafting.fitting import GraftingOptions, GraftingProblem
 from sparsepath.grafting.solver import gradient_scale, solve
 
 
@@ -42,7 +42,7 @@ def test_what_is_left_unread_is_within_l1(order, standardize, fit_intercept, cla
     s = rng.uniform(0.5, 2, len(X))
     s /= s.sum()
     with Threads(1) as threads:
-        design = Design(X, s, threads, standardize=standardize, fit_intercept=fit_intercept)
+        design = GraftingDesign(X, s, threads, standardize=standardize, fit_intercept=fit_intercept)
         engine = make_engine(design, Y, loss)
         scale = gradient_scale(engine, engine.gradient())
         penalty = Penalty.of(design.n, 0.5 * scale)
@@ -72,9 +72,9 @@ def test_the_path_is_the_same_with_and_without(order, standardize, monkeypatch):
     for big in (1 << 60, 0):
         monkeypatch.setattr(design_module, "BIG", big)
         with Threads(1) as threads:
-            task = Problem(X, Y, np.ones(len(X)), loss, threads, standardize=standardize)
+            task = GraftingProblem(X, Y, np.ones(len(X)), loss, threads, standardize=standardize)
             l1s = task.scale * np.geomspace(1, 0.02, 12)
-            fits = task.path(l1s.tolist(), Penalty.of(200, 1.0), Options(tol=1e-10))
+            fits = task.path(l1s.tolist(), Penalty.of(200, 1.0), GraftingOptions(tol=1e-10))
         found.append([fit.solution for fit in fits])
     for plain, screened in zip(*found, strict=True):
         assert screened.criterion == pytest.approx(plain.criterion, rel=1e-12)
@@ -89,7 +89,7 @@ def test_bounds_hold_over_many_small_steps():
     X, Y, loss = problem()
     X[:, 10] = X[:, 5] + 0.01 * X[:, 10]
     with Threads(1) as threads:
-        design = Design(np.asfortranarray(X), np.full(len(X), 1 / len(X)), threads)
+        design = GraftingDesign(np.asfortranarray(X), np.full(len(X), 1 / len(X)), threads)
         engine = make_engine(design, Y, loss)
         scale = gradient_scale(engine, engine.gradient())
         penalty = Penalty.of(design.n, 0.9 * scale)
@@ -108,9 +108,9 @@ def test_certificates_along_a_path_do_not_depend_on_what_was_read():
     """Neighbouring l1 and a loose tolerance: some points are accepted as they are."""
     X, Y, loss = problem()
     with Threads(1) as threads:
-        task = Problem(np.asfortranarray(X), Y, np.ones(len(X)), loss, threads)
+        task = GraftingProblem(np.asfortranarray(X), Y, np.ones(len(X)), loss, threads)
         l1s = (task.scale * np.geomspace(0.6, 0.5, 15)).tolist()
-        fits = task.path(l1s, Penalty.of(task.design.n, 1.0), Options(tol=0.02))
+        fits = task.path(l1s, Penalty.of(task.design.n, 1.0), GraftingOptions(tol=0.02))
         unread = 0
         for l1, fit in zip(l1s, fits, strict=True):
             found = fit.solution

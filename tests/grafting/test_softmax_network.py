@@ -9,7 +9,7 @@ from slow_twins import grafting as twin
 from sparsepath import MLPGraftingClassifier
 from sparsepath.data.threads import Threads
 from sparsepath.grafting.criterion import Penalty, Softmax
-from sparsepath.grafting.design import Design
+from sparsepath.grafting.design import GraftingDesign
 from sparsepath.grafting.growing import Growth, candidate_gradients, grow
 from sparsepath.grafting.softmax_network import SoftmaxCriterion, SoftmaxNetwork
 
@@ -63,7 +63,7 @@ def test_derivatives_by_finite_differences(small):
 def test_all_candidate_gradients_by_finite_differences(small):
     X, Y, s, net = small
     with Threads(1) as threads:
-        design = Design(X, s, threads, standardize=False)
+        design = GraftingDesign(X, s, threads, standardize=False)
         design.means[:] = 0.0
         sizes = candidate_gradients(design, net, X[:, net.used], Y, Softmax())
     assert sizes.shape == (5, 8)  # two units, three new ones; five features, three outputs
@@ -100,7 +100,7 @@ def test_growth_step_by_step_as_the_twin(seed):
     expected, least = twin.softmax_grow(twin.standardise(X, s), Y, s, l1, l0, steps)
     growth = Growth(max_connections=steps)
     with Threads(1) as threads:
-        design = Design(X, s, threads)
+        design = GraftingDesign(X, s, threads)
         grown = grow(design, Y, Softmax(), Penalty.of(8, l1, 0.0, l0), growth)
     done = [line for line in grown.history if line.action == "add"]
     assert [(t.unit, t.feature, t.output) for t in done] == [line[:3] for line in expected]

@@ -23,7 +23,7 @@ from sparsepath import (
     grafting_path,
 )
 from sparsepath.grafting.engines import Engine
-from sparsepath.grafting.fitting import Problem
+from sparsepath.grafting.fitting import GraftingProblem
 
 
 @pytest.fixture(scope="module")
@@ -184,8 +184,8 @@ def test_ctrl_c_within_a_split(monkeypatch, data):
             raise KeyboardInterrupt
         return plain_path(self, *arguments, **named)
 
-    plain_path = Problem.path
-    monkeypatch.setattr(Problem, "path", path)
+    plain_path = GraftingProblem.path
+    monkeypatch.setattr(GraftingProblem, "path", path)
     part = GraftingRegressorCV(n_l1s=6, cv=5)
     with pytest.warns(PathWarning, match="interrupted"):
         part.fit(X, y)

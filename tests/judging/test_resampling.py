@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 from scipy.stats import binom
+from sklearn.linear_model import LinearRegression
 
 from slow_twins import judging as twin
 from sparsepath import InputError, LarsSelector, SparseRLSRegressor
@@ -15,6 +17,7 @@ from sparsepath.judging.honest import attach, chosen_size, honest_error, told
 from sparsepath.judging.left_out import LeftOut
 from sparsepath.judging.null import p_values, shuffled
 from sparsepath.path import SelectionPath
+from sparsepath.rls import many
 from sparsepath.steps import Step
 
 
@@ -164,6 +167,11 @@ def test_null_on_noise_and_on_signal():
     assert judged.chosen.size == 0
     assert judged.chosen.is_nothing
     assert judged.chosen.p_value == nothing.p_value
+    assert judged.is_nothing
+    assert not honest_error(model, X, signal, choose=0).is_nothing, "none was asked for"
+    without = honest_error(model, X, noise)
+    assert without.is_nothing
+    assert without.sentence().startswith("Nothing here that holds on new data")
 
 
 def test_p_values_are_uniform_on_noise():
@@ -197,7 +205,9 @@ def test_index_by_counting(seed):
     Z = rng.random((7, 9)) < 0.4
     Z[0, 0], Z[0, 1] = True, False
     subsets = [set(np.flatnonzero(row)) for row in Z]
-    assert nogueira(Z)[0] == pytest.approx(twin.stability_index(subsets, 9))
+    index, se = nogueira(Z)
+    assert index == pytest.approx(twin.stability_index(subsets, 9))
+    assert se**2 == pytest.approx(twin.stability_variance(subsets, 9))
 
 
 def test_index_of_random_sets_is_zero_and_its_interval_holds():
@@ -231,9 +241,62 @@ def test_features_that_stand_in_for_each_other():
     assert found.stand_ins(2) == [("x1", "x5")]
     assert found.frequency(2)["x0"] > 0.9
     assert found.n_runs == 60
-    assert found.expected_false(2) == pytest.approx(4 / (0.5 * 8), rel=1e-9)
     with pytest.raises(InputError, match="threshold"):
         found.expected_false(2, 0.4)
+
+
+class Recorder(LinearRegression):
+    """Keeps the rows that it was given (their numbers are the first column) and what it chose."""
+
+    seen = []  # noqa: RUF012
+
+    def fit(self, X, y):
+        best = np.argsort(-np.abs(X[:, 1:].T @ (y - y.mean())))[:2]
+        self.support_ = np.isin(np.arange(X.shape[1]), 1 + best)
+        self.seen.append((X[:, 0].astype(int), set(np.flatnonzero(self.support_))))
+        return super().fit(X, y)
+
+    def get_support(self):
+        return self.support_
+
+
+def test_stability_by_counting_over_complementary_halves():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([np.arange(41), rng.standard_normal((41, 6))])
+    Recorder.seen.clear()
+    found = stability(Recorder(), X, X[:, 1] + X[:, 2] + 2 * rng.standard_normal(41), 12)
+    rows, subsets = zip(*Recorder.seen, strict=True)
+    for first, second in zip(rows[::2], rows[1::2], strict=True):
+        assert sorted([*first, *second]) == list(range(41))
+        assert abs(len(first) - len(second)) == 1
+    assert len({tuple(half) for half in rows}) == 12
+    names = [f"x{f}" for f in range(7)]
+    counted = {names[f]: sum(f in s for s in subsets) / 12 for f in range(7)}
+    assert found.frequency(2) == {name: part for name, part in counted.items() if part}
+    half = 1.645 * twin.stability_variance(subsets, 7) ** 0.5
+    index = twin.stability_index(subsets, 7)
+    assert found.interval(2) == pytest.approx((index - half, min(1, index + half)), rel=1e-3)
+    for threshold in (0.6, 0.75, 1.0):
+        expected = twin.false_features(subsets, 7, threshold)
+        assert found.expected_false(2, threshold) == pytest.approx(expected)
+    firm = sum(part >= 0.75 for part in counted.values())
+    noise = twin.false_features(subsets, 7, 0.75)
+    assert f"or more: {firm or 'none'}, of which at most {noise:.2g} are" in found.sentence()
+
+
+@pytest.mark.parametrize("make", [np.asarray, csr_array])
+def test_copies_stand_in_for_each_other_and_near_copies_too(make):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((90, 9))
+    X[:, 6], X[:, 8] = X[:, 1], 5 - 3 * X[:, 1]  # a copy, and one in other units
+    X[:, 7] = X[:, 2] + 0.2 * rng.standard_normal(90)
+    X[:, 2] += 0.2 * rng.standard_normal(90)
+    y = 2 * X[:, 1] + X[:, 2] + X[:, 7] + 1.5 * rng.standard_normal(90)
+    found = stability(LarsSelector(3), make(X), y, 60)
+    assert found.stand_ins(2) == [("x1", "x6", "x8"), ("x2", "x7")]
+    first = stability(SparseRLSRegressor(2, forbidden=[8]), make(X), y, 20)
+    assert "x6" not in first.frequency(2), "of equal columns the first is taken every time"
+    assert ("x1", "x6", "x8") in first.stand_ins(2)
 
 
 @pytest.mark.parametrize("wrong", [0, 3, 2.0, "4"])
@@ -290,3 +353,22 @@ def test_interrupted_repetitions_keep_whole_ones_only(monkeypatch):
     assert stability(model, X, X[:, 0], 10).n_runs == 3
     with pytest.raises(KeyboardInterrupt):
         honest_error(model, X, X[:, 0], validation=5)
+
+
+def test_interrupted_searches_that_are_made_together_keep_whole_ones(monkeypatch):
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((70, 1000)), rng.standard_normal(70)
+    search, calls = many.whole_search, 0
+
+    def impatient(*given, **more):
+        nonlocal calls
+        calls += 1
+        if calls == 8:
+            raise KeyboardInterrupt
+        return search(*given, **more)
+
+    monkeypatch.setattr(many, "whole_search", impatient)
+    model = SparseRLSRegressor(2, n_threads=1)
+    assert len(permutation_null(model, X, y, 30).null_errors) == 5  # the data and five of them
+    calls = 2
+    assert stability(model, X, y, 30).n_runs == 4

@@ -19,7 +19,8 @@ from sparsepath import (
 from sparsepath.data.synthetic import friedman
 from sparsepath.errors import PathWarning
 from sparsepath.kernel_machines.lssvm import LSSVM, residuals
-from sparsepath.kernel_machines.reduced_rank import ReducedRank, reconstruct
+from sparsepath.kernel_machines.reduced_rank import ReducedRank
+from sparsepath.orders.reconstruction import reconstruct
 
 few = settings(max_examples=12, deadline=None, derandomize=True)
 

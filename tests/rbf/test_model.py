@@ -15,7 +15,7 @@ from sparsepath.data.paper_sets import available, load
 from sparsepath.data.synthetic import friedman
 from sparsepath.rbf.grid import Scale
 from sparsepath.rbf.lasso import budget_lasso
-from sparsepath.rbf.model import Options, train
+from sparsepath.rbf.model import RBFOptions, train
 
 
 @st.composite
@@ -60,7 +60,7 @@ def test_coefficients_against_a_slow_solver():
 def test_the_pruned_network_fits_as_well_as_the_solution(seed, r, t, most, relevance):
     """Wide Gaussians with coefficients in the hundreds, and inputs of little weight that matter."""
     data = friedman(60, 6, random_state=seed)
-    fit = train(data.X, data.y, data.X, r, t, Options(relevance=relevance))
+    fit = train(data.X, data.y, data.X, r, t, RBFOptions(relevance=relevance))
     error = np.mean((fit.model.predict(data.X) - data.y) ** 2) / data.y.var()
     assert error == pytest.approx(fit.error)
     by_chance = (1 + 16 * len(fit.dropped) / 60) * fit.solution.error
@@ -82,9 +82,9 @@ def test_inputs_of_little_weight_are_left_out_and_missed_aloud():
 @pytest.mark.parametrize("constant", [0.0, 1.0, -1e6])
 def test_constant_columns_change_nothing(constant):
     data = friedman(60, 6, random_state=3)
-    bare = train(data.X, data.y, data.X, 20.0, 5.0, Options())  # t is not used up
+    bare = train(data.X, data.y, data.X, 20.0, 5.0, RBFOptions())  # t is not used up
     X = np.insert(data.X, [0, 3, 6], constant, axis=1)
-    other = train(X, data.y, X, 20.0, 5.0, Options())
+    other = train(X, data.y, X, 20.0, 5.0, RBFOptions())
     real = np.array([1, 2, 3, 5, 6, 7])
     assert_array_equal(other.model.columns, real[bare.model.columns])
     assert_allclose(other.model.relative, bare.model.relative, rtol=1e-9)
@@ -93,7 +93,7 @@ def test_constant_columns_change_nothing(constant):
 
 def test_nothing_but_constants_selects_nothing():
     y = np.arange(10.0)
-    model = train(np.ones((10, 3)), y, np.ones((1, 3)), 20.0, 5.0, Options()).model
+    model = train(np.ones((10, 3)), y, np.ones((1, 3)), 20.0, 5.0, RBFOptions()).model
     assert not len(model.columns)
     assert_allclose(model.predict(np.ones((2, 3))), 4.5)
 
@@ -104,7 +104,7 @@ def test_spectra_need_few_centres(split):
     data = load("wine_spectra")
     rows = np.random.default_rng(split).permutation(len(data.y))[:94]
     X, y = data.X[rows].astype(float), data.y[rows].astype(float)
-    fit = train(X, y, X, 150.0, 0.007, Options(relevance=0.0))
+    fit = train(X, y, X, 150.0, 0.007, RBFOptions(relevance=0.0))
     assert len(fit.model.coef) <= 10  # of 94
     assert not fit.missed
 
@@ -152,9 +152,9 @@ def test_relaxed_errors_are_those_of_two_plain_fits_on_every_part():
 def _twice(data, cv, first, r, t):
     errors = []
     for a, b in cv.split(data.X):
-        columns = train(data.X[a], data.y[a], data.X[a], first["r"], first["t"], Options()).model
+        columns = train(data.X[a], data.y[a], data.X[a], first["r"], first["t"], RBFOptions()).model
         X = data.X[:, np.sort(columns.columns)]
-        again = train(X[a], data.y[a], X[a], r, t, Options(relevance=0.0)).model
+        again = train(X[a], data.y[a], X[a], r, t, RBFOptions(relevance=0.0)).model
         errors.append(np.mean((data.y[b] - again.predict(X[b])) ** 2))
     return np.mean(errors)
 

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 
 from slow_twins import rbf as twin
 from sparsepath.rbf.compiled import exponentials
-from sparsepath.rbf.network import Network, gaussians
+from sparsepath.rbf.network import RBFNetwork, gaussians
 
 few = settings(max_examples=15, deadline=None, derandomize=True)
 
@@ -24,7 +24,7 @@ def problem(seed, n=12, d=3, m=5):
 @given(st.integers(0, 1000), st.integers(2, 20), st.integers(1, 5), st.integers(1, 8))
 def test_outputs_and_gradient(seed, n, d, m):
     X, y, C, alpha, w = problem(seed, n, d, m)
-    network = Network(X, y, C)
+    network = RBFNetwork(X, y, C)
     assert_allclose(network.place(w)[1:], twin.kernel(X, C, w).T, rtol=1e-10, atol=1e-14)
     assert_allclose(
         network.residuals(alpha) + y, twin.output(alpha, w, X, C), rtol=1e-10, atol=1e-12
@@ -45,14 +45,14 @@ def test_outputs_and_gradient(seed, n, d, m):
 def test_hessian_is_exact_with_its_residual_part(seed):
     X, y, C, alpha, w = problem(seed)
     m, d = len(C), X.shape[1]
-    network = Network(X, y, C)
+    network = RBFNetwork(X, y, C)
     network.place(w)
     network.gradient(alpha)
     H = network.gauss_newton()
     H = np.tril(H) + np.tril(H, -1).T
 
     def gradient(theta):
-        other = Network(X, y, C)
+        other = RBFNetwork(X, y, C)
         other.place(theta[m + 1 :])
         return other.gradient(theta[: m + 1])
 
@@ -75,7 +75,7 @@ def test_hessian_is_exact_with_its_residual_part(seed):
 def test_gauss_newton_is_the_hessian_without_residuals():
     X, _, C, alpha, w = problem(7)
     y = twin.output(alpha, w, X, C)
-    network = Network(X, y, C)
+    network = RBFNetwork(X, y, C)
     network.place(w)
     network.gradient(alpha)
     cross, among = network.curvature(alpha, network.residuals(alpha), np.arange(3))
@@ -90,7 +90,7 @@ def test_weights_of_zero_make_a_constant_basis():
 
 def test_curvature_of_some_inputs_is_the_part():
     X, y, C, alpha, w = problem(3)
-    network = Network(X, y, C)
+    network = RBFNetwork(X, y, C)
     network.place(w)
     cross, among = network.curvature(alpha, network.residuals(alpha), np.arange(3))
     some = np.array([0, 2])
@@ -102,7 +102,7 @@ def test_curvature_of_some_inputs_is_the_part():
 def test_weighted_error_and_its_derivatives():
     X, y, C, alpha, w = problem(4)
     p = np.random.default_rng(1).uniform(0.2, 3.0, len(y))
-    network = Network(X, y, C, 7.0 * p)  # ratios matter only
+    network = RBFNetwork(X, y, C, 7.0 * p)  # ratios matter only
 
     def f(theta):
         off = y - twin.output(theta[: len(alpha)], theta[len(alpha) :], X, C)

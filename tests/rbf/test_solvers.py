@@ -9,8 +9,8 @@ from slow_twins import rbf as twin
 from sparsepath.data.synthetic import bump, friedman
 from sparsepath.rbf import compiled
 from sparsepath.rbf.alternating import solve_alternating
-from sparsepath.rbf.barrier import Budget, NewtonSystem, Point, start
-from sparsepath.rbf.network import Network
+from sparsepath.rbf.barrier import Budget, InteriorPoint, NewtonSystem, start
+from sparsepath.rbf.network import RBFNetwork
 from sparsepath.rbf.primal_dual import solve
 from sparsepath.rbf.printed import QuasiNewton, solve_printed
 
@@ -41,12 +41,12 @@ def test_system_without_slacks_is_the_whole_system(M):
     g, H = twin.gradient_and_hessian(theta, X, y, C, r, t, mu)
     p = np.linalg.solve(H + lam * np.eye(len(g)), -g)
     u, v = s + alpha, s - alpha
-    network = Network(X, y, C)
+    network = RBFNetwork(X, y, C)
     network.place(w)
     network.gradient(alpha)
     left_r, left_t = r - s.sum(), t - w.sum()
-    x = Point.of(s, alpha, w, left_r, left_t)
-    curvature = Point(mu * Budget(r, t, 1 / M, 1 / d).shares(M + 1, d) / x.all**2, M + 1)
+    x = InteriorPoint.of(s, alpha, w, left_r, left_t)
+    curvature = InteriorPoint(mu * Budget(r, t, 1 / M, 1 / d).shares(M + 1, d) / x.all**2, M + 1)
     assert_allclose(curvature.u, mu / M / u**2)
     assert_allclose(curvature.v, mu / M / v**2)
     assert_allclose([curvature.left_r, curvature.left_t], [mu / left_r**2, mu / left_t**2])
@@ -61,7 +61,7 @@ def test_system_without_slacks_is_the_whole_system(M):
     n = 2 * M + 2
     wrong = np.concatenate([network.alpha_gradient(off) - expected, np.zeros(M + 1)])
     wanted = np.linalg.solve((H + lam * np.eye(len(g)))[:n, :n], -wrong)
-    fix = Point(fix, M + 1)
+    fix = InteriorPoint(fix, M + 1)
     assert_allclose(np.concatenate([fix.alpha, fix.s]), wanted, rtol=1e-9)
     assert_allclose(fix.w, 0.0)
     assert np.isclose(min(1.0, 0.9 / (-fix.all / x.all).max()), length)
@@ -98,7 +98,7 @@ def test_recentring_saves_systems(monkeypatch):
         for seed in range(3):
             data = friedman(80, 8, random_state=seed)
             X, y = standardised(data)
-            found += sum(solve(Network(X, y, X), r, 0.2).iterations for r in (20.0, 200.0))
+            found += sum(solve(RBFNetwork(X, y, X), r, 0.2).iterations for r in (20.0, 200.0))
         return found
 
     with_it = systems()
@@ -124,8 +124,8 @@ def test_printed_iterates_are_those_of_the_plain_newton(one):
     theta, lam, steps = twin.algorithm_3(twin.start(M, d, r, t, signs), X, y, X, r, t, mu)
     x = start(Budget(r, t, 1 / M, 1 / d), M + 1, d)
     alpha = 0.99 * x.s * signs
-    x = Point.of(x.s, alpha, x.w, x.left_r, x.left_t)
-    newton = QuasiNewton(Network(X, y, X), Budget(r, t, 1 / M, 1 / d), x)
+    x = InteriorPoint.of(x.s, alpha, x.w, x.left_r, x.left_t)
+    newton = QuasiNewton(RBFNetwork(X, y, X), Budget(r, t, 1 / M, 1 / d), x)
     stage = newton.run(mu)
     assert (stage.iterations, newton.lam) == (steps, lam)
     assert_allclose(newton.x.alpha, theta[: M + 1], rtol=1e-6, atol=1e-9)
@@ -135,7 +135,7 @@ def test_printed_iterates_are_those_of_the_plain_newton(one):
 @pytest.mark.parametrize(("which", "r", "t"), [("one", 5.0, 4.0), ("other", 40.0, 0.3)])
 def test_robust_is_no_worse_than_the_printed_schedule(which, r, t, request):
     X, y = request.getfixturevalue(which)
-    network = Network(X, y, X)
+    network = RBFNetwork(X, y, X)
     M, d = X.shape
     theta0 = twin.start(M, d, r, t)
     _, literal, solves = twin.algorithm_1(X, y, X, r, t, theta0)
@@ -154,7 +154,7 @@ def test_robust_is_no_worse_than_the_printed_schedule(which, r, t, request):
 def test_gap_is_what_the_barrier_promises(other):
     X, y = other
     for mu in (1e-4, 1e-6):
-        found = solve(Network(X, y, X), 40.0, 0.3, mu_min=mu, tolerance=1e-4)
+        found = solve(RBFNetwork(X, y, X), 40.0, 0.3, mu_min=mu, tolerance=1e-4)
         bound = mu * (1 + 2 * (len(X) + 1) / len(X)) + 2 * mu
         assert 0 < found.gap < 1.05 * bound
 
@@ -171,8 +171,8 @@ def test_alpha_step_is_the_lasso(other):
     least = np.mean((y - basis @ exact) ** 2)
     for mu in (1e-5, 1e-7):
         x = start(Budget(r, 1.0, 1 / len(X), 1 / 7), len(X) + 1, 7)
-        x = Point.of(x.s, x.alpha, w, x.left_r, 1.0 - w.sum())
-        found = solve(Network(X, y, X), r, 1.0, x=x, parts="alpha", mu_min=mu, tolerance=1e-3)
+        x = InteriorPoint.of(x.s, x.alpha, w, x.left_r, 1.0 - w.sum())
+        found = solve(RBFNetwork(X, y, X), r, 1.0, x=x, parts="alpha", mu_min=mu, tolerance=1e-3)
         assert_allclose(found.w, w)
         promised = mu * (1 + 2 * (len(X) + 1) / len(X))
         assert 0 <= found.error - least <= 1.05 * promised
@@ -183,7 +183,7 @@ def test_alpha_step_is_the_lasso(other):
 
 def test_alternating_goes_to_the_same_place_where_turns_are_enough(one):
     X, y = one
-    network = Network(X, y, X)
+    network = RBFNetwork(X, y, X)
     turns, direct = solve_alternating(network, 5.0, 4.0), solve(network, 5.0, 4.0)
     assert turns.converged
     assert_allclose(turns.J, direct.J, rtol=1e-3)
@@ -191,7 +191,7 @@ def test_alternating_goes_to_the_same_place_where_turns_are_enough(one):
 
 def test_points_are_feasible(other):
     X, y = other
-    for found in (solve(Network(X, y, X), 40.0, 0.3), solve(Network(X, y, X[:5]), 3.0, 5.0)):
+    for found in (solve(RBFNetwork(X, y, X), 40.0, 0.3), solve(RBFNetwork(X, y, X[:5]), 3.0, 5.0)):
         assert (np.abs(found.alpha) < found.s).all()
         assert (found.w > 0).all()
     assert found.s.sum() < 3
@@ -200,13 +200,13 @@ def test_points_are_feasible(other):
 
 def test_more_budget_never_hurts(other):
     X, y = other
-    errors = [solve(Network(X, y, X), r, 0.3).error for r in (5, 15, 45)]
+    errors = [solve(RBFNetwork(X, y, X), r, 0.3).error for r in (5, 15, 45)]
     assert errors[0] > errors[1] > errors[2]
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_figures_of_problem_15(seed):
     X, y = standardised(bump(random_state=seed))
-    found = solve(Network(X, y, X), 5.95, 4.67)
+    found = solve(RBFNetwork(X, y, X), 5.95, 4.67)
     assert found.converged
     assert found.w[0] / found.w.sum() > 0.98

@@ -466,12 +466,12 @@ def test_squares_in_the_cache_follow_additions_and_removals():
     finder = CacheFinder()
     state = State(design_of(case.X, case.sw, "three"), case.Y, 0.7, CLASSES["balanced"], finder)
     for action in ("add", "add", "add", "drop", "add", "add"):
-        finder.best(state, ~np.isin(np.arange(14), state.chosen))
+        finder.best(state.model, ~np.isin(np.arange(14), state.chosen))
         which = np.array([i for i in range(14) if i not in state.chosen])
-        inverse = 1 / (finder.s + state.alpha)
+        inverse = 1 / (finder.s + state.model.alpha)
         given = which, (finder.c[:, 0] * inverse)[which], inverse[which]
-        squares = state.sum(Rows.squares_cached, *given)
-        assert_allclose(squares, state.errors_with(which, squared=True), rtol=1e-10)
+        squares = state.model.sum(Rows.squares_cached, *given)
+        assert_allclose(squares, state.model.errors_with(which, squared=True), rtol=1e-10)
         state.add(int(which[3])) if action == "add" else state.drop(state.chosen[0])
 
 

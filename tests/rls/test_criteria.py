@@ -59,7 +59,7 @@ def test_a_loss_of_ones_own_is_never_scored_as_another(form, n_targets):
 
 def test_compiled_loops_do_not_mistake_a_loss_for_another(monkeypatch):
     monkeypatch.setattr("sparsepath.rls.leave_one_out.fitted.COMPILED_FROM", 1)
-    monkeypatch.setattr("sparsepath.rls.forms.CACHE_FROM", 1)
+    monkeypatch.setattr("sparsepath.rls.forms.COMPILED_FROM", 1)
     case = make("tall", m=40, n=8, alpha=0.3, seed=1)
     for loss in ("huber", "log_cosh"):
         for how in ("forward", "floating"):

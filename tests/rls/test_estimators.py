@@ -256,8 +256,8 @@ def test_large_enough_for_compiled_passes(monkeypatch):
     monkeypatch.setattr("sparsepath.data.blocks.COMPILED_FROM", 1)
     monkeypatch.setattr("sparsepath.data.blocks.BLOCK_NUMBERS", 64)
     monkeypatch.setattr("sparsepath.data.blocks.BLOCK_ROWS", 8)
-    monkeypatch.setattr("sparsepath.rls.forms.CACHE_FROM", 1)
-    monkeypatch.setattr("sparsepath.rls.leave_one_out.additions.CREDIT", -100)
+    monkeypatch.setattr("sparsepath.rls.forms.COMPILED_FROM", 1)
+    monkeypatch.setattr("sparsepath.rls.leave_one_out.following.CREDIT", -100)
     X, y = integers(70, 7)
     for kind in ("float64", "float32", "uint8", "int64"):
         given = np.asfortranarray(X.astype(kind))

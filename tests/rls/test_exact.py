@@ -205,8 +205,8 @@ def test_going_over_from_batches_to_passes_changes_nothing(monkeypatch, credit, 
     case = make("collinear", m=100, n=40, alpha=0.1, weighted=True, seed=7)
     design = design_of(case.X, case.sw, "three")
     expected = search(design, case.Y, case.alpha, 15, form="blocks", search=how)
-    monkeypatch.setattr("sparsepath.rls.leave_one_out.additions.CREDIT", credit)
-    monkeypatch.setattr("sparsepath.rls.leave_one_out.additions.COLUMNS_PER_STEP", 0)
+    monkeypatch.setattr("sparsepath.rls.leave_one_out.following.CREDIT", credit)
+    monkeypatch.setattr("sparsepath.rls.leave_one_out.following.COLUMNS_PER_STEP", 0)
     monkeypatch.setattr("sparsepath.rls.design.GRAM_BATCH", 3)
     design = design_of(case.X, case.sw, "three")
     same_steps(expected, search(design, case.Y, case.alpha, 15, form="bounds", search=how))
@@ -227,7 +227,7 @@ def test_all_columns_of_the_gram_matrix_at_once_change_nothing(kind, how, standa
 
 @pytest.mark.parametrize(("size", "limit"), [(2, 1 << 22), (3, 0)])
 def test_the_gram_matrix_is_not_filled_for_few_steps_or_little_data(monkeypatch, size, limit):
-    monkeypatch.setattr("sparsepath.rls.leave_one_out.additions.GRAM_ALWAYS", limit)
+    monkeypatch.setattr("sparsepath.rls.leave_one_out.following.GRAM_ALWAYS", limit)
     monkeypatch.setattr("sparsepath.rls.design.FIRST_GRAM_BATCH", 3)
     monkeypatch.setattr("sparsepath.rls.design.GRAM_BATCH", 3)
     case = make("tall", m=60, n=25, seed=1)
@@ -354,7 +354,7 @@ def test_sums_of_the_chosen_columns_follow_additions_and_removals(monkeypatch):
     changes = (state.add, 3), (state.add, 5), (state.add, 0), (state.drop, 5), (state.add, 7)
     for change, feature in changes:
         change(feature)
-        (rows,) = state.rows
+        (rows,) = state.model.rows
         parts = mixture(9)[: len(state.chosen)]
         assert np.all((np.abs(parts) >= 1) & (np.abs(parts) <= 2))
         assert_allclose(rows._mixed, rows.Z @ parts, atol=1e-13)
@@ -444,7 +444,7 @@ def test_the_bounds_spare_most_evaluations():
     for form in ("gram", "pass"):
         finder = BoundFinder(form)
         state = State(design_of(case.X), case.Y, 1.0, SQUARED, finder)
-        forward(state, SearchTrail(), Constraints(range(150), state.design.constant, most=10))
+        forward(state, SearchTrail(), Constraints(range(150), state.model.design.constant, most=10))
         assert 10 <= finder.evaluated < 600  # of 1455
 
 

@@ -26,7 +26,7 @@ from sparsepath.data.blocks import turned
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
 from sparsepath.rls.criteria.table import CLASSES
-from sparsepath.rls.forms import form_for, seconds
+from sparsepath.rls.forms import Shape, form_for, seconds
 from sparsepath.rls.leave_one_out.fused import Fused
 from sparsepath.rls.update import Costs, Update
 
@@ -50,6 +50,17 @@ def test_small_and_wide_data_are_fused_and_tall_ones_bounded():
     for m, n, k in ((50_000, 1000, 50), (60_000, 784, 100), (1_000_000, 50, 20)):
         fused, bounds = seconds(m, n, k)
         assert bounds < fused
+
+
+def test_middling_data_are_searched_by_bounds_at_once():
+    def form_of(m, n, k):
+        return form_for(Shape(m, n), loss=CLASSES["squared"], n_targets=1, steps=k, once=True)
+
+    for m, n, k in ((2000, 500, 20), (10_000, 100, 20), (5000, 50, 20)):
+        assert (form_of(m, n, k).name, form_of(m, n, k).whole) == ("bounds", True)
+    for m, n, k in ((300, 30, 20), (3000, 300, 150), (72, 7129, 30)):
+        assert form_of(m, n, k).name == "fused"
+    assert not form_of(50_000, 1000, 50).whole
 
 
 def test_what_speaks_against_the_fused_form():

@@ -12,6 +12,7 @@ from rls.comparing import check_forward, design_of, examples, judge_of, weights_
 from sparsepath import SparseRLSRegressor
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
+from sparsepath.rls.leave_one_out import whole
 from sparsepath.rls.leave_one_out.whole import whole_search
 from sparsepath.rls.many import forward_searches
 from sparsepath.rls.trail import SearchTrail
@@ -129,18 +130,33 @@ def test_problems_must_agree_in_number():
 @examples(25)
 @given(
     problems(max_m=20, max_n=9, alphas=[1.0, 0.01, 0.0]),
-    st.sampled_from(["plain", "compiled", "by products"]),
+    st.sampled_from(["plain", "compiled", "by bounds", "by products"]),
 )
 def test_whole_searches_against_refits(case, how):
     size = min(5, case.X.shape[1], int(np.count_nonzero(weights_of(case))) - 3)
     design = design_of(case.X, weights_of(case), "three" if how != "by products" else "one")
-    options = {"compiled": how == "compiled"}
+    options = {"compiled": how == "compiled", "by_bounds": how == "by bounds"}
     if how == "by products":
         options["data"] = raw_columns(design), products_of(design)
     found = whole_search(design, case.Y, case.alpha, size, ~design.constant, **options)
     trail = SearchTrail()
     trail.take(found, "max_features")
     check_forward(trail, judge_of(case), size)
+
+
+@pytest.mark.parametrize("kept", [1, 3])
+def test_a_choice_whose_row_is_no_longer_kept_is_computed_afresh(monkeypatch, kept):
+    guards = (*whole.BOUND_GUARDS[:-1], kept)
+    monkeypatch.setattr(whole, "BOUND_GUARDS", guards)
+    case = make("tall", m=40, n=25, seed=2)
+    design = design_of(case.X)
+    trail = SearchTrail()
+    given = (design, np.random.default_rng(3).standard_normal((40, 1)), 1.0, 8, ~design.constant)
+    trail.take(whole_search(*given, by_bounds=True), "max_features")
+    plain = SearchTrail()
+    plain.take(whole_search(*given, compiled=False), "max_features")
+    assert trail.steps[8].subset == plain.steps[8].subset
+    assert_allclose(trail.errors, plain.errors, rtol=1e-10)
 
 
 def raw_columns(design):

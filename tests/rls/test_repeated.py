@@ -73,6 +73,22 @@ def test_classes(n_classes, form):
     agree(SparseRLSClassifier(4), form(X), y, again, classes=labels[:n_classes])
 
 
+def test_a_class_of_weight_zero_is_none_in_repetitions():
+    rng = np.random.default_rng(1)
+    X, y = rng.standard_normal((40, 8)), np.repeat(["a", "b"], 20)
+    X[y == "b", 3] += 1.0
+    rows = [np.sort(rng.permutation(40)[:30]) for _ in range(3)]
+    plain = searches(SparseRLSClassifier(4), X, y, {}, [Repetition(rows=one) for one in rows])
+    X0, y0 = np.vstack([X, 9 * X[:5]]), np.append(y, np.repeat("c", 5))
+    more = {"sample_weight": np.append(np.ones(40), np.zeros(5))}
+    wider = [Repetition(rows=np.append(one, np.arange(40, 45))) for one in rows]
+    classes = np.array(["a", "b"])
+    again = searches(SparseRLSClassifier(4), X0, y0, more, wider, classes)
+    for a, b in zip(plain, again, strict=True):
+        assert a.subsets == b.subsets
+        assert_allclose(list(a.errors.values()), list(b.errors.values()), rtol=1e-8)
+
+
 def test_all_of_judging_goes_this_way(monkeypatch):
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((40, 9)), rng.standard_normal(40)

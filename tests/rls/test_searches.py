@@ -217,10 +217,10 @@ def test_a_hundred_additions_and_removals_come_back_to_the_start(kind, finder):
     judge = judge_of(case)
 
     def picture():
-        rows = state.rows
+        rows = state.model.rows
         r, p = np.concatenate([row.r for row in rows]), np.concatenate([row.p for row in rows])
         order = np.argsort(state.chosen)
-        scales = np.sqrt(state.design.squares[state.chosen])[order, None]
+        scales = np.sqrt(state.model.design.squares[state.chosen])[order, None]
         return r, p, state.coef()[order] * scales, np.array([state.error, state.standard_error()])
 
     before = picture()
@@ -304,7 +304,7 @@ def test_the_best_of_many_removals_is_the_best_of_all(kind, alpha):
     for i in np.random.default_rng(9).permutation(30)[:26].tolist():
         state.add(i)
     for k in range(26, 12, -1):
-        errors = dict(zip(state.chosen, state.errors_without(), strict=True))
+        errors = dict(zip(state.chosen, state.model.errors_without(), strict=True))
         best = state.find_best_update("drop")
         least = min(errors.values())
         ties = [i for i, error in errors.items() if error <= least * (1 + 1e-10)]
@@ -357,7 +357,7 @@ def test_changes_that_cannot_be_made_are_refused():
     with pytest.raises(InputError, match="'add' or 'drop'"):
         state.find_best_update("swap")
     with pytest.raises(InputError, match="penalty"):
-        State(state.design, case.Y, -1.0, SQUARED, EveryFinder())
+        State(state.model.design, case.Y, -1.0, SQUARED, EveryFinder())
     twin = next(i for i in range(4) for j in range(i) if np.array_equal(case.X[:, i], case.X[:, j]))
     source = next(j for j in range(twin) if np.array_equal(case.X[:, twin], case.X[:, j]))
     plain = State(design_of(case.X), case.Y, 0.0, SQUARED, EveryFinder())

@@ -10,9 +10,9 @@ from sklearn.model_selection import KFold, RepeatedKFold, TimeSeriesSplit
 import sparsepath
 from problems import make
 from sparsepath import SparseRLSClassifier, SparseRLSRegressor
+from sparsepath.data.moments import Cells
 from sparsepath.data.sources import from_array
 from sparsepath.errors import FileError, InputError
-from sparsepath.rls.streamed.moments import Cells
 
 
 def same(a, b, rtol=1e-9):
@@ -190,6 +190,14 @@ def test_tables_of_other_programs(table):
         sparsepath.open(lazy, target="y"),
     ):
         same(whole, SparseRLSRegressor(**given).fit(data))
+    weighted = SparseRLSRegressor(**given).fit(frame[used], frame.y, frame.w)
+    same(weighted, SparseRLSRegressor(**given).fit(dataset, "y", "w"))  # as they are
+    same(weighted, SparseRLSRegressor(**given).fit(lazy.drop("y"), frame.y, frame.w))
+    few = frame[frame.c1 > 3]
+    whole = SparseRLSRegressor(**given).fit(few[used], few.y, few.w)
+    same(whole, SparseRLSRegressor(**given).fit(dataset.filter(ds.field("c1") > 3), "y", "w"))
+    with pytest.raises(InputError, match="5 entries for 300 rows"):
+        SparseRLSRegressor(**given).fit(lazy.drop("y"), frame.y[:5])
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
@@ -276,3 +284,19 @@ def test_the_honest_error_is_that_of_searches_without_a_fold(cv):
     honest = [model.path_.honest_error(size) for size in range(5)]
     assert_allclose(honest, total / m, rtol=1e-9)
     assert model.honest_.size == len(model.selected_)
+
+
+@pytest.mark.parametrize("cv", ["loo", 4])
+def test_a_checkpoint_is_gone_on_from(tmp_path, cv):
+    """With folds to the last bit; with leave-one-out to rounding, for passes judge other sets."""
+    X, y, _ = problem(m=300)
+    given = {"max_features": 6, "choose": "min", "search": "floating", "cv": cv}
+    unbroken = SparseRLSRegressor(**given).fit(from_array(X, y, rows=70))
+    kept = {"checkpoint": tmp_path / "moves.json", **given}
+    stop = SparseRLSRegressor(callback=lambda path: len(path.moves) == 3, **kept)
+    assert len(stop.fit(from_array(X, y, rows=70)).path_.moves) == 3
+    resumed = SparseRLSRegressor(**kept).fit(from_array(X, y, rows=70))
+    same(unbroken, resumed)
+    if cv != "loo":
+        assert resumed.path_.errors.tolist() == unbroken.path_.errors.tolist()
+        assert resumed.coef_.tolist() == unbroken.coef_.tolist()

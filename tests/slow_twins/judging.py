@@ -92,3 +92,24 @@ def path_p_value(errors, null):
             scaled[i][k] = (mean - row[k]) / spread if spread > 0 else 0.0
     best = [max(row) for row in scaled]
     return sum(value >= best[0] - 1e-9 for value in best) / n
+
+
+def stability_variance(subsets, d):
+    """Nogueira, Sechidis and Brown (2018), Theorem 7: the variance of the index, term by term."""
+    M = len(subsets)
+    index = stability_index(subsets, d)
+    p = [sum(f in s for s in subsets) / M for f in range(d)]
+    mean = sum(map(len, subsets)) / M
+    phi = []
+    for s in subsets:
+        k = len(s)
+        first = sum(p[f] for f in s) / d - k * mean / d**2
+        second = index / 2 * (2 * mean * k / d**2 - k / d - mean / d + 1)
+        phi.append((first + second) / (mean / d * (1 - mean / d)))
+    return 4 / M**2 * sum((value - sum(phi) / M) ** 2 for value in phi)
+
+
+def false_features(subsets, d, threshold):
+    """Meinshausen and Buehlmann (2010), Theorem 1: q^2 / ((2 pi - 1) p), q the mean size."""
+    q = sum(map(len, subsets)) / len(subsets)
+    return q**2 / (2 * threshold - 1) / d

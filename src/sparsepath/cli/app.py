@@ -185,17 +185,13 @@ def select(
     }
     dropped = [] if drop is None else options.names("--drop", drop)
     wanted = None if rows is None else options.rows("--rows", rows)
-    folds: str | int | None = None if no_validation else "auto"
-    if validation is not None:
-        folds = options.folds("--validation", validation)
-        if no_validation:
-            raise InputError("--validation and --no-validation exclude each other; give one.")
+    folds = _folds(validation, no_validation)
     times = 0 if null is None else options.shuffles("--null", null)
     halves = 0 if stability is None else options.halves("--stability", stability)
 
     from sparsepath.cli import results
     from sparsepath.cli import select as job
-    from sparsepath.cli.settling import Asked
+    from sparsepath.cli.settling import SelectionAsked
 
     if out is not None:
         results.check_folder(out)
@@ -221,7 +217,7 @@ def select(
         _report(outcome, out, as_json=json, quiet=quiet, pickled=form == "joblib")
         return
     kept = [name for option in ("force", "forbid", "start") for name in given.get(option, ())]
-    source = job.Source(
+    source = job.TableSource(
         data,
         target,
         dropped,
@@ -231,7 +227,7 @@ def select(
         keep_index or kept,
     )
     problem = job.read(source)
-    judging = Asked(validation=folds, null=times, halves=halves)
+    judging = SelectionAsked(validation=folds, null=times, halves=halves)
     outcome = job.search(
         problem, given, method=method, asked=asked, judging=judging, quiet=quiet or json
     )
@@ -330,13 +326,13 @@ def compare(
 
     from sparsepath.cli import compare as job
     from sparsepath.cli import results
-    from sparsepath.cli.select import Source, read
+    from sparsepath.cli.select import TableSource, read
 
     if out is not None:
         results.check_folder(out)
         results.refuse_inputs([data], (out / name for name in job.FILES))
-    problem = read(Source(data, target, dropped, wanted, weights, groups))
-    found = job.run(problem, job.Asked(names, asked, folds, limit), quiet or json)
+    problem = read(TableSource(data, target, dropped, wanted, weights, groups))
+    found = job.run(problem, job.ContestAsked(names, asked, folds, limit), quiet or json)
     files = {} if out is None else job.write(found, out)
     if json:
         import json as encoder
@@ -386,7 +382,7 @@ def predict(
         beside = model.parent / "path.json"
         results.refuse_inputs([data, model, beside], [out])
     loaded = job.load_model(model, None if size is None else options.whole("--size", size))
-    found = job.predict(loaded, job.Asked(data, wanted, target))
+    found = job.predict(loaded, job.PredictionAsked(data, wanted, target))
     job.write(found, out, json, quiet)
 
 
@@ -461,23 +457,58 @@ def plan(
     target: Annotated[
         str | None, typer.Option(metavar="COL", help="Column to predict, by name.")
     ] = None,
-    max_features: Annotated[str, typer.Option(metavar="K", help="Steps of the search.")] = "30",
+    method: Annotated[str, typer.Option(metavar="NAME", help="As for select.")] = "greedy-rls",
+    max_features: Annotated[
+        str | None,
+        typer.Option(metavar="K", help="Steps of the search.", show_default="as for select"),
+    ] = None,
     cv: Annotated[str, typer.Option(metavar="CV", help="As for select: loo, or folds.")] = "loo",
+    validation: Annotated[
+        str | None, typer.Option(metavar="N", help="As for select.", show_default="as there")
+    ] = None,
     no_validation: Annotated[
         bool, typer.Option("--no-validation", help="Without the honest error.")
     ] = False,
+    null: Annotated[str | None, typer.Option(metavar="N", help="As for select.")] = None,
+    stability: Annotated[str | None, typer.Option(metavar="N", help="As for select.")] = None,
     memory: Annotated[str | None, typer.Option(metavar="SIZE", help="As for select: 2GB.")] = None,
 ) -> None:
-    """Tell what a search in passes would read and take, before it runs."""
-    steps = options.count("--max-features", max_features)
-    splits = options.cv("--cv", cv)
-    limit = None if memory is None else options.size("--memory", memory)
-    from sparsepath.cli import streamed
+    """Tell what select would take, before it runs.
 
+    For data in memory by one search and a few of its repetitions; for data that are read in passes
+    by the speed of the first rows.
+    """
+    method = options.one_of("--method", method, METHODS, called_here())
+    steps = None if max_features is None else options.count("--max-features", max_features)
+    splits = options.cv("--cv", cv)
+    folds = _folds(validation, no_validation)
+    times = 0 if null is None else options.shuffles("--null", null)
+    halves = 0 if stability is None else options.halves("--stability", stability)
+    limit = None if memory is None else options.size("--memory", memory)
+    from sparsepath.cli import planned, streamed
+
+    if not streamed.is_asked(data, limit, None):
+        given = {"max-features": steps, "cv": None if splits == "loo" else splits}
+        given = {name: value for name, value in given.items() if value is not None}
+        print(planned.in_memory(data, target, method, given, folds, times, halves))
+        return
+    if times or halves:
+        raise InputError("--null and --stability need data in memory; leave them out.")
     source = streamed.opened(data, target, [], None, limit)
-    folds = splits if isinstance(splits, int) else None
-    for line in streamed.plan(source, steps, folds, 0 if no_validation else 10, limit):
+    inner = splits if isinstance(splits, int) else None
+    repeats = {"auto": 10, None: 0, "loo": source.shape[0]}
+    outer = repeats[folds] if folds in repeats else int(folds)  # type: ignore[arg-type]
+    for line in planned.in_passes(source, steps or 30, inner, outer, limit):
         print(line)
+
+
+def _folds(validation: str | None, none: bool) -> str | int | None:
+    """What is left out, of what two options say."""
+    if validation is None:
+        return None if none else "auto"
+    if none:
+        raise InputError("--validation and --no-validation exclude each other; give one.")
+    return options.folds("--validation", validation)
 
 
 @app.command()

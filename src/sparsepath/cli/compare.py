@@ -1,8 +1,8 @@
 """The job of ``sparsepath compare``: several methods on the same rows left out."""
 
-import io
 import json
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sparsepath.cli.progress import Watch
+from sparsepath.cli.results import picture
 from sparsepath.cli.say import say
 from sparsepath.cli.select import Problem, is_sparse
 from sparsepath.cli.show import WIDE, brief
@@ -30,7 +31,7 @@ FILES = {
 
 
 @dataclass(frozen=True)
-class Asked:
+class ContestAsked:
     """What is to be compared, and how long that may take."""
 
     methods: tuple[str, ...] | None = None
@@ -39,7 +40,7 @@ class Asked:
     budget: float | None = None
 
 
-def run(problem: Problem, asked: Asked, quiet: bool = True) -> Comparison:
+def run(problem: Problem, asked: ContestAsked, quiet: bool = True) -> Comparison:
     """Tell what it costs, and compare."""
     table = problem.table
     label = f"{table.source}: target {table.target!r}"
@@ -96,14 +97,13 @@ def show(found: Comparison) -> None:
         table.add_column(name, justify="left" if name == "method" else "right", no_wrap=True)
     table.add_column("features", overflow="fold")
     for one in found.contestants:
-        low, high = (brief(end, of=one.chosen.error) for end in one.chosen.interval)
         gap, se = found.gap(one.name)
         more = f"{brief(gap, of=one.chosen.error)} +- {brief(se, of=one.chosen.error)}"
         table.add_row(
             one.name,
             str(one.chosen.size),
             brief(one.chosen.error),
-            f"{low} to {high}",
+            one.chosen.between(partial(brief, of=one.chosen.error)),
             "" if one is found.best else more,
             f"{one.seconds:.2g}",
             Text(", ".join(one.features)),
@@ -146,11 +146,10 @@ def document(found: Comparison) -> dict[str, Any]:
 def write(found: Comparison, folder: Path) -> dict[str, Path]:
     """Write all of ``FILES``; they take the places of older ones when all are whole."""
     frame = found.to_frame("pyarrow")
-    stream = io.BytesIO()
-    found.plot().savefig(stream, format="png", dpi=110)
+    drawn = picture(found.plot, dpi=110)
     with replacing_together(folder, list(FILES)) as stage:
         columns = {name: frame.column(name).to_numpy() for name in frame.column_names}
         write_table(stage / "compare.csv", columns)
         (stage / "compare.json").write_text(json.dumps(document(found)), encoding="utf-8")
-        (stage / "compare.png").write_bytes(stream.getvalue())
+        (stage / "compare.png").write_bytes(drawn)
     return {name: folder / name for name in FILES}

@@ -33,7 +33,7 @@ NUMBERS_AT_ONCE = 1 << 24  # in one block of rows
 
 
 @dataclass(frozen=True)
-class Asked:
+class PredictionAsked:
     """Of which file, of which rows, and by which column the predictions are to be judged."""
 
     path: Path
@@ -73,7 +73,7 @@ def load_model(path: Path, size: int | None = None) -> SavedModel:
     return model
 
 
-def predict(model: Any, asked: Asked) -> Predicted:
+def predict(model: Any, asked: PredictionAsked) -> Predicted:
     """Predictions as columns: ``prediction``, or for a classifier ``label`` and ``score``.
 
     With more than two classes there is a score for each, ``score_A`` and so on. Only the columns
@@ -118,7 +118,7 @@ def _columns(model: Any, X: Any) -> dict[str, Array]:
 
 
 def _sparse_blocks(
-    asked: Asked, layout: Layout, names: Sequence[str], used: NDArray[np.intp]
+    asked: PredictionAsked, layout: Layout, names: Sequence[str], used: NDArray[np.intp]
 ) -> tuple[Array | None, Iterator[Any]]:
     """The columns in use of an svmlight file, all else zero; what the file lacks is zero."""
     from scipy.sparse import csr_array
@@ -140,7 +140,7 @@ def _sparse_blocks(
 
 
 def _dense_blocks(
-    asked: Asked, layout: Layout, names: Sequence[str], used: NDArray[np.intp]
+    asked: PredictionAsked, layout: Layout, names: Sequence[str], used: NDArray[np.intp]
 ) -> tuple[Array | None, Iterator[Any]]:
     """The columns in use of a table, all else zero, some rows at a time."""
     path = asked.path

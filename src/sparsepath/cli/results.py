@@ -7,6 +7,7 @@ import math
 import os
 import shlex
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -94,15 +95,13 @@ def write_results(
     return {name: folder / name for name in names}
 
 
-def picture(
-    draw: Callable[[], Any], form: str = "png", inches: tuple[float, float] | None = None
-) -> bytes:
-    """A drawing as the bytes of a PNG or SVG file."""
+def picture(draw: Callable[[], Any], dpi: int = 150) -> bytes:
+    """A drawing as the bytes of a PNG file."""
     figure = draw().figure
-    if inches is not None:
-        figure.set_size_inches(inches)
     stream = io.BytesIO()
-    figure.savefig(stream, format=form, dpi=150)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph")  # a box stands for what the font lacks
+        figure.savefig(stream, format="png", dpi=dpi)
     return stream.getvalue()
 
 
@@ -172,6 +171,7 @@ def judged(outcome: Outcome) -> dict[str, Any]:
             "indices": halves.indices,
             "indices_se": halves.indices_se,
             "frequencies": {str(size): halves.frequency(size) for size in halves.sizes},
+            "expected_false": {str(size): halves.expected_false(size) for size in halves.sizes},
             "stand_ins": {str(size): halves.stand_ins(size) for size in halves.sizes},
         }
     return {name: _plain(value) for name, value in found.items()}
@@ -210,6 +210,7 @@ def document(outcome: Outcome, files: dict[str, Path]) -> str:
                 "columns": step.subset,
                 "error": step.error if math.isfinite(step.error) else None,
                 "error_se": step.error_se if math.isfinite(step.error_se) else None,
+                "error_kind": path.error_kind,
                 **outcome.figures,
             },
             **judged(outcome),

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from sparsepath.arrays import Floats
-from sparsepath.cli.tasks import Task
+from sparsepath.cli.options import listing
+from sparsepath.cli.tasks import TargetTask
 from sparsepath.data.formats import named_columns
 from sparsepath.data.readers import Table
 from sparsepath.errors import InputError
@@ -19,14 +20,14 @@ NAMED_ID = re.compile(r"(^|[^a-z])(id|uid|uuid|key|nr|no|number)([^a-z]|$)")
 BLOCK = 1 << 22  # numbers looked at together
 
 
-def look(table: Table, task: Task) -> list[str]:
+def look(table: Table, task: TargetTask) -> list[str]:
     """What there is to say about the columns, or an error for numbers that cannot be computed with.
 
     Parameters
     ----------
     table : Table
         The features and the target.
-    task : Task
+    task : TargetTask
         Classes are compared by their order if there are two.
     """
     said = []
@@ -43,19 +44,18 @@ def look(table: Table, task: Task) -> list[str]:
         _refuse_huge(table, y)
     leaks, ids = _columns(table, y)
     if leaks:
-        drop = ",".join(f'"{name}"' if "," in name else name for name in leaks)
         said.append(
             f"Warning: {named_columns(leaks)} {_is(leaks)} the target {table.target!r} up to a "
             f"linear map (correlation 1): if {'it is' if len(leaks) == 1 else 'they are'} not "
             f"known before the target is, leave {'it' if len(leaks) == 1 else 'them'} out by "
-            f"--drop {drop}"
+            f"--drop {listing(leaks)}"
         )
     if ids:
         one = len(ids) == 1
         said.append(
             f"Note: {named_columns(ids)} {'holds' if one else 'hold'} whole numbers that are all "
             f"different; if {'it is an id' if one else 'these are ids'}, leave "
-            f"{'it' if one else 'them'} out by --drop."
+            f"{'it' if one else 'them'} out by --drop {listing(ids)}"
         )
     if task.doubt:
         said.append(f"Note: {task.doubt}")
@@ -66,7 +66,7 @@ def _is(names: list[str]) -> str:
     return "is" if len(names) == 1 else "are"
 
 
-def _numbers(table: Table, task: Task) -> Floats | None:
+def _numbers(table: Table, task: TargetTask) -> Floats | None:
     """The target as numbers that columns can be compared with."""
     y = np.asarray(table.y)
     if task.name == "classification":

@@ -12,14 +12,23 @@ from numpy.typing import NDArray
 from sparsepath.cli import figures, screening
 from sparsepath.cli.progress import Watch
 from sparsepath.cli.say import say
-from sparsepath.cli.settling import Asked, Data, caught, check_null, is_nothing, rewrite, settle
-from sparsepath.cli.tasks import Task, find_task
+from sparsepath.cli.settling import (
+    SearchData,
+    SelectionAsked,
+    caught,
+    check_null,
+    is_nothing,
+    rewrite,
+    settle,
+)
+from sparsepath.cli.tasks import TargetTask, find_task
 from sparsepath.data.door import column_indices
 from sparsepath.data.formats import memory, read_columns
 from sparsepath.data.picking import Rows
 from sparsepath.data.readers import Table, read_table
 from sparsepath.errors import InputError
 from sparsepath.judging import Honest, Null, Stability
+from sparsepath.judging.planning import duration
 from sparsepath.methods import METHODS, OPTIONS, Method, check
 from sparsepath.path import LONGEST_PATH, SelectionPath
 
@@ -29,7 +38,7 @@ SPARSE_ENDINGS = (".svm", ".svmlight", ".libsvm", ".dat")
 
 
 @dataclass(frozen=True)
-class Source:
+class TableSource:
     """Which file, and what of it."""
 
     path: Path
@@ -61,7 +70,7 @@ class Outcome:
 
     model: Any
     table: Table
-    task: Task
+    task: TargetTask
     rule: str | int | float
     notes: list[str]
     method: str = "greedy-rls"
@@ -96,7 +105,7 @@ class Outcome:
         return self.cut or not self.path.complete
 
 
-def read(source: Source) -> Problem:
+def read(source: TableSource) -> Problem:
     """Read the features, the target and what goes with the rows."""
     sparse = is_sparse(source.path)
     beside = [name for name in (source.weights, source.groups) if name is not None]
@@ -169,7 +178,7 @@ def search(
     *,
     method: str = "greedy-rls",
     asked: str = "auto",
-    judging: Asked | None = None,
+    judging: SelectionAsked | None = None,
     quiet: bool = False,
 ) -> Outcome:
     """Search, and settle on a size.
@@ -184,7 +193,7 @@ def search(
         One of ``METHODS``.
     asked : {"auto", "regression", "classification"}
         The task.
-    judging : Asked, optional
+    judging : SelectionAsked, optional
         How the model is judged, but for the rule to choose by, which is an option; default:
         validation, and nothing else.
     quiet : bool
@@ -204,18 +213,21 @@ def search(
     _refuse_memory(table, entry)
     options = dict(given)
     rule = options.pop("choose", None)
-    judging = replace(judging or Asked(), rule=rule)
+    judging = replace(judging or SelectionAsked(), rule=rule)
     if judging.null and problem.groups is not None:
         check_null(problem.y, problem.groups)
     steps = _steps(table, entry, options)
-    if isinstance(rule, int) and rule > steps:
+    largest = min(steps, options.get("max-features", steps))
+    if isinstance(rule, int) and rule > largest:
         raise InputError(
-            f"--choose {rule} is more than the {steps} features to which the path goes"
-            + ("; raise --max-features." if steps < _most(table) else ".")
+            f"--choose {rule} is more than the {largest} feature{'s' * (largest != 1)} to which "
+            "the path goes" + ("; raise --max-features." if largest < _most(table) else ".")
         )
     backward = _is_backward(entry, options)
-    if entry.sizes == "up" and not backward:
-        options["max-features"] = steps
+    if "max-features" in options:
+        options["max-features"] = largest
+    elif entry.longest is not None and isinstance(rule, int):
+        options["max-features"] = steps  # a path that ends where it sees fit may be too short
     _complete(options, table, problem, entry)
     parameters = {OPTIONS[name].parameter: value for name, value in options.items()}
     model = entry.make(
@@ -229,7 +241,8 @@ def search(
     for line in said:  # whoever is quiet wants to know it all the more
         say(line)
     if not quiet and not {"r", "t"} <= options.keys():  # one fit is quick
-        _say_cost(table, entry, steps * searches, judging.repeats(model, table.X.shape[0]))
+        repeats = judging.repeats(model, table.X.shape[0])
+        _say_cost(table, entry, steps * searches, repeats, model)
     total: int | None = steps
     if entry.unit != "features":
         total = _calls(model, problem) if entry.calls is None else entry.calls(options, steps)
@@ -241,7 +254,7 @@ def search(
     if watch.shown:
         model.set_params(callback=None)  # it is no part of the model
     _name(model, table)
-    data = Data(table.X, problem.y, extras, tuple(table.names))
+    data = SearchData(table.X, problem.y, extras, tuple(table.names))
     settled = settle(model, data, judging, quiet)
     model = settled.model
     _note_rule(model, settled.rule)
@@ -292,11 +305,9 @@ def _is_backward(entry: Method, options: Mapping[str, Any]) -> bool:
 def _steps(table: Table, entry: Method, options: dict[str, Any]) -> int:
     """The size to which the path goes."""
     n = table.X.shape[1]
-    if _is_backward(entry, options):
-        if "max-features" in options:
-            raise InputError("a backward search has no --max-features: it goes from all to none.")
-        return int(n)
     asked = options.get("max-features")
+    if _is_backward(entry, options):  # it begins with all, whatever the largest on the path is
+        return int(n)
     if entry.sizes == "own":
         return int(n if asked is None else min(asked, n))
     if asked is None:
@@ -309,9 +320,10 @@ def _calls(model: Any, problem: Problem) -> int | None:
     """How often a cross-validated path calls back: for every penalty, then for every split."""
     if not hasattr(model, "n_l1s"):
         return None
-    from sklearn.model_selection import check_cv
+    from sparsepath.data.splitting import splitter_of
 
-    splitter = check_cv(model.cv, problem.y)
+    with caught():
+        splitter = splitter_of(model.cv, problem.y, problem.groups)
     return int(model.n_l1s + splitter.get_n_splits(problem.table.X, problem.y, problem.groups))
 
 
@@ -354,7 +366,7 @@ def _complete(options: dict[str, Any], table: Table, problem: Problem, entry: Me
         options["cv"] = LeaveOneGroupOut() if singly else GroupKFold(folds)
 
 
-def _say_cost(table: Table, entry: Method, steps: int, repeats: float) -> None:
+def _say_cost(table: Table, entry: Method, steps: int, repeats: float, model: Any) -> None:
     """Tell what a search of a big input will cost, before it starts, and all its repetitions."""
     rows, columns = table.X.shape
     numbers = int(table.X.size)  # of a sparse matrix: the entries
@@ -371,9 +383,12 @@ def _say_cost(table: Table, entry: Method, steps: int, repeats: float) -> None:
         means.insert(0, "fewer folds (--validation 5) or --no-validation shorten it")
     many = f"{steps:,} steps" if entry.sizes != "own" else "many steps"
     again = f", all of it about {repeats:.0f} times to know the error on new data"
+    taken = ""
+    if hasattr(model, "expected_seconds"):
+        taken = f"; about {duration(repeats * model.expected_seconds(table.X))} of one core in all"
     say(
         f"Note: this may take a while: {rows:,} rows x {columns:,} columns{size}, "
-        f"and {many}, each {entry.cost}{again * (repeats > 1)}; {', '.join(means)}."
+        f"and {many}, each {entry.cost}{again * (repeats > 1)}{taken}; {', '.join(means)}."
     )
 
 

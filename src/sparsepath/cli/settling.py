@@ -5,6 +5,7 @@ Then it is repeated with parts of the data left out (the size is chosen by those
 target shuffled, and on halves of the data, each as far as it is asked for.
 """
 
+import inspect
 import math
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,19 +15,20 @@ from typing import Any
 
 import numpy as np
 
+from sparsepath.cli.options import typed
 from sparsepath.cli.progress import Watch
 from sparsepath.errors import InputError
 from sparsepath.judging import Null, Stability, permutation_null, stability
 from sparsepath.judging.null import LEVEL
+from sparsepath.judging.validation import validated
 from sparsepath.path import SelectionPath
-from sparsepath.running.validation import validated
 
 Rule = str | int | float
 FEWEST = math.ceil(1 / LEVEL) - 1  # shuffles below which no p-value reaches the level
 
 
 @dataclass(frozen=True)
-class Asked:
+class SelectionAsked:
     """What is wanted beyond the search.
 
     Attributes
@@ -52,7 +54,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Data:
+class SearchData:
     """What the search was given."""
 
     X: Any
@@ -76,7 +78,7 @@ class Settled:
     cut: bool = False
 
 
-def settle(model: Any, data: Data, asked: Asked, quiet: bool = True) -> Settled:
+def settle(model: Any, data: SearchData, asked: SelectionAsked, quiet: bool = True) -> Settled:
     """Choose the size of a fitted model, by honest errors if they are wanted."""
     model, notes = _with_penalty(model, asked.rule)
     whole = model.path_.complete
@@ -137,14 +139,16 @@ def is_nothing(found: Null | None) -> bool:
     return found is not None and len(found.null_errors) >= FEWEST and not found.anything
 
 
-def _validate(model: Any, data: Data, asked: Asked, quiet: bool) -> tuple[list[str], bool]:
+def _validate(
+    model: Any, data: SearchData, asked: SelectionAsked, quiet: bool
+) -> tuple[list[str], bool]:
     """Give the model honest errors and the size chosen by them; whether Ctrl-C came."""
     rule, notes = asked.rule, list[str]()
     if "choose" not in model.get_params(deep=False) and rule is None:
         rule = len(model.selected_)  # the method has settled on it
     elif isinstance(rule, int):
         rule, notes = _settle(model.path_, rule)
-    rule = "one_se" if rule is None else rule
+    rule = _own_rule(model) if rule is None else rule
     said: list[str] = []
     try:
         with _bar("validating", "folds", quiet) as count, caught() as said:
@@ -163,7 +167,7 @@ def _validate(model: Any, data: Data, asked: Asked, quiet: bool) -> tuple[list[s
 
 
 def _again(
-    what: str, judge: Callable[..., Any], model: Any, data: Data, times: int, quiet: bool
+    what: str, judge: Callable[..., Any], model: Any, data: SearchData, times: int, quiet: bool
 ) -> tuple[Any, list[str], bool]:
     """Repeat the search; what came of it, what there is to say, and whether Ctrl-C came."""
     unit = {"null": "shuffles", "stability": "halves"}[what]
@@ -197,9 +201,15 @@ def _usual_rule(model: Any) -> Rule:
     if "choose" not in model.get_params(deep=False):
         return "own"
     if path.is_validated:
-        return "one_se"
+        return _own_rule(model)
     unknown = math.isnan(path.error_se(path.choose("min")))
-    return "min" if unknown or path.error_kind == "training" else "one_se"
+    return "min" if unknown or path.error_kind == "training" else _own_rule(model)
+
+
+def _own_rule(model: Any) -> Rule:
+    """What the estimator chooses by in Python if nothing is asked for."""
+    rule: Rule = inspect.signature(type(model)).parameters["choose"].default
+    return rule
 
 
 def _with_penalty(model: Any, rule: Rule | None) -> tuple[Any, list[str]]:
@@ -265,12 +275,12 @@ def caught() -> Iterator[list[str]]:
         try:
             yield said
         except ValueError as error:
-            if isinstance(error, InputError) or not _from_sklearn(error):
+            if not (isinstance(error, InputError) or _from_sklearn(error)):
                 raise
-            raise InputError(str(error)) from error
+            raise InputError(typed(str(error))) from error
         finally:
             wanted = (w for w in found if issubclass(w.category, UserWarning | RuntimeWarning))
-            said += dict.fromkeys(str(warning.message) for warning in wanted)
+            said += dict.fromkeys(typed(str(warning.message)) for warning in wanted)
 
 
 def _from_sklearn(error: BaseException) -> bool:

@@ -3,6 +3,7 @@
 import math
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -36,6 +37,10 @@ FOLLOWED = (
     "error on new data"
 )
 WHERE = {"training": " on the training data", "honest": " on data that the search never saw"}
+TOO_LITTLE = (
+    "With the target shuffled the same search rarely finds as much (p = {0.p_value:.3g}), but what "
+    "it finds here is too little to be of use on new data."
+)
 FEW = "That is too few to tell; 19 are needed."
 FIRST, AROUND, WHOLE = 5, 2, 24  # rows of the table: at the top, about a mark, when all are shown
 FALLING = 1e-3  # part of an error by which the next step lowers it, if it is to count as falling
@@ -245,7 +250,9 @@ def sentences(outcome: Outcome) -> list[str]:
     told = [" ".join([_use(outcome), *_error(outcome), *_why(outcome), *_further(outcome)])]
     if outcome.null is not None:
         known = outcome.null.anything or outcome.is_nothing
-        told.append(outcome.null.sentence() if known else _undecided(outcome.null))
+        useless = outcome.null.anything and _none_better(outcome)
+        said = TOO_LITTLE.format(outcome.null) if useless else outcome.null.sentence()
+        told.append(said if known else _undecided(outcome.null))
     if outcome.stability is not None:
         told.append(_stability(outcome))
     return told
@@ -276,10 +283,10 @@ def _error(outcome: Outcome) -> list[str]:
     if others is not None and len(others.paths) > 1:
         also += f", with alpha {outcome.model.alpha_:.4g}"
     if honest is not None:
-        low, high = (brief(end, of=honest.error) for end in honest.interval)
+        interval = honest.between(partial(brief, of=honest.error))
         measure = honest.measure[0].upper() + honest.measure[1:]
         return [
-            f"{measure} {brief(honest.error)} on new data (90 % interval {low} to {high})"
+            f"{measure} {brief(honest.error)} on new data (90 % interval {interval})"
             f"{_against_none(outcome, honest)}{also}.",
             _none_better(outcome)
             or f"{_criterion(path, outcome.method)}, is {brief(error)}{within}: optimistic.",
@@ -393,6 +400,8 @@ def _stability(outcome: Outcome) -> str:
     """The search on halves at the size in use, and which features stand in for each other."""
     found = outcome.stability
     assert found is not None
+    if not found.sizes:
+        return f"Over {found.n_runs} halves of the data no feature was chosen: they are too small."
     size = at_most(max(outcome.size, 1), dict.fromkeys(found.sizes))
     told = [found.sentence(size)]
     for group in found.stand_ins(size):

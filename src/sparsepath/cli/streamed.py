@@ -1,7 +1,6 @@
 """Selecting from data that are read in passes: files larger than memory, a Dask cluster."""
 
 import glob
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,8 +14,9 @@ from sparsepath.cli.say import say
 from sparsepath.cli.select import Outcome
 from sparsepath.cli.settling import caught
 from sparsepath.cli.tasks import find_task
+from sparsepath.data.opening import open
 from sparsepath.data.readers import Table
-from sparsepath.data.sources import Source, open
+from sparsepath.data.sources import Source
 from sparsepath.errors import InputError
 from sparsepath.methods import METHODS, OPTIONS, check
 from sparsepath.path import LONGEST_PATH
@@ -110,7 +110,7 @@ def search(
 
         source = on_cluster(source, client)
     if not quiet:
-        say(f"Note: {_told(source)}; the data are read in passes.")
+        say(f"Note: {told(source)}; the data are read in passes.")
     with Watch(steps, 1, unit="features", backward=False, quiet=quiet) as watch:
         if watch.shown:
             model.set_params(callback=watch.callback)
@@ -136,80 +136,14 @@ def _first_targets(source: Source) -> Any:
     return np.concatenate(found)
 
 
-def _told(source: Source) -> str:
+def told(source: Source) -> str:
     m, n = source.shape
-    return f"{m:,} rows x {n:,} columns, {_size(source.bytes)} of numbers"
+    return f"{m:,} rows x {n:,} columns, {in_bytes(source.bytes)} of numbers"
 
 
-def _size(count: float) -> str:
+def in_bytes(count: float) -> str:
     for unit in ("bytes", "kB", "MB", "GB", "TB"):
         if count < 1000 or unit == "TB":
             return f"{count:.3g} {unit}"
         count /= 1000
     raise AssertionError
-
-
-def plan(
-    source: Source, steps: int, folds: int | None, validation: int, memory: float | None
-) -> list[str]:
-    """What a search will read and take, told before anything runs.
-
-    The speed of reading and of products is measured on the first rows.
-    """
-    m, n = source.shape
-    steps = min(steps, n)
-    part = source.parts[0]
-    began = time.perf_counter()
-    rows = sum(slab.block.shape[0] for slab in _some(part.read(None)))
-    reading = (time.perf_counter() - began) * m / max(1, rows)
-    V = np.random.default_rng(0).standard_normal((4096, min(n, 512)))
-    began = time.perf_counter()
-    V.T @ V
-    products = (time.perf_counter() - began) * m / 4096 * (n / V.shape[1]) ** 2
-    cells = folds or (validation if validation else 1)
-    kept = 8 * n * n * (3 * cells + 4)
-    lines = [f"{source.where}: {_told(source)}, in {len(source.parts)} parts."]
-    if folds:
-        lines.append(
-            f"{folds}-fold criterion: 1 pass, whatever the search, the penalties and the honest "
-            f"error; about {_time(reading + products)}."
-        )
-    else:
-        columns = min(1.0, (steps / 2 + 6) / n)
-        most = steps * columns
-        repeats = 1 + validation
-        lines.append(
-            f"Leave-one-out, {steps} steps: 1 pass over all columns, then at most about "
-            f"{steps} of the columns in use, {most:.1f} passes in all; far fewer where there are "
-            f"many rows. About {_time(reading + products + 3 * reading * most)} at most."
-        )
-        if validation:
-            lines.append(
-                f"The honest error repeats the steps {validation} times: "
-                f"{_time(reading + products + 3 * repeats * reading * most)} at most in all; "
-                f"--cv {validation} needs one pass for everything, --no-validation none of these."
-            )
-    lines.append(
-        f"Memory: {_size(kept)} for products of columns, and a few slabs of "
-        f"{_size(8 * 8 * getattr(part, 'height', 20_000) * n)}."
-    )
-    if memory is not None and kept > memory / 4:
-        lines.append(
-            f"Products of all columns do not fit into a quarter of {_size(memory)}: those of a few "
-            "columns are computed at a time, by more passes."
-        )
-    return lines
-
-
-def _some(slabs: Iterator[Any]) -> Iterator[Any]:
-    began = time.perf_counter()
-    for slab in slabs:
-        yield slab
-        if time.perf_counter() - began > 1.0:
-            return
-
-
-def _time(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.2g} s"
-    return f"{seconds / 60:.2g} min" if seconds < 5400 else f"{seconds / 3600:.2g} h"

@@ -12,7 +12,7 @@ MOST_CLASSES = 20
 ROWS_PER_CLASS = 10
 
 
-class Task(NamedTuple):
+class TargetTask(NamedTuple):
     """The task, what the target is that led to it, and what speaks against it."""
 
     name: str
@@ -24,7 +24,7 @@ class Task(NamedTuple):
         return "regression" if self.name == "classification" else "classification"
 
 
-def find_task(y: NDArray[Any], asked: str, label: str, labels: bool = False) -> Task:
+def find_task(y: NDArray[Any], asked: str, label: str, labels: bool = False) -> TargetTask:
     """The task for a target.
 
     If it is asked for as "auto": text and true/false are classes; so are whole numbers if there
@@ -83,4 +83,4 @@ def find_task(y: NDArray[Any], asked: str, label: str, labels: bool = False) -> 
             f"the target's {count} different whole numbers are taken as quantities (regression); "
             "if they are labels of classes, use --task classification."
         )
-    return Task(task, why, doubt)
+    return TargetTask(task, why, doubt)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.data.door import some_of
-from sparsepath.data.sources import Answer, ArrayPart, Columns, Slab, Source, plus, register
+from sparsepath.data.sources import Answer, ArrayPart, Columns, Slab, Source, is_a, plus, register
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError, SparsepathError
 
@@ -48,13 +48,13 @@ def slabs(data: ArrayPart, start: int, columns: Columns | None) -> Iterator[Slab
 
 
 def held(X: Any, y: Any, weights: Any) -> ArrayPart:
-    """A partition as arrays, whatever it came as."""
+    """A partition as arrays, whatever it came as; columns one by one, as they will be read."""
     X = X.to_numpy() if hasattr(X, "to_numpy") else X
     y = y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y)
     if hasattr(X, "tocsr"):
         X = X.tocsr()
-    elif X.dtype.kind not in "biuf":
-        X = X.astype(np.float64)
+    else:
+        X = np.asfortranarray(X if X.dtype.kind in "biuf" else X.astype(np.float64))
     w = None if weights is None else np.asarray(weights, dtype=np.float64)
     return ArrayPart(X, y, w, 0, X.shape[0])
 
@@ -261,8 +261,4 @@ def _aligned(vector: Any, X: Any, count: int) -> list[Any]:
     return [values[a:b] for a, b in pairwise(edges)]
 
 
-def _is_dask(what: Any) -> bool:
-    return type(what).__module__.split(".")[0] in ("dask", "dask_expr")
-
-
-register(_is_dask, open_dask)
+register(lambda what: is_a(what, "dask") or is_a(what, "dask_expr"), open_dask)

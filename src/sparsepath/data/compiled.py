@@ -1,5 +1,6 @@
 """Compiled passes over the data. Plain loops over arrays: no checks, no allocation."""
 
+import numpy as np
 from numba import njit
 
 # Sums may be reordered, so that they run in vector registers; NaN and infinity keep their meaning.
@@ -82,4 +83,18 @@ def spread(XT, start, means, weights, out):  # type: ignore[no-untyped-def]
         for j in range(m):
             off = x[j] - mean
             total += weights[j] * off * off
+        out[i] = total
+
+
+@njit(nogil=True, cache=True)
+def marks(HT, start, a, out):  # type: ignore[no-untyped-def]
+    """Sums of a h for every feature and the rows from ``start`` on; HT are the bits of X'."""
+    m = a.size
+    half, minus_zero, zero = np.uint64(32), np.uint64(1 << 63), np.uint64(0)
+    for i in range(HT.shape[0]):
+        x = HT[i, start : start + m]
+        total = zero
+        for j in range(m):
+            h = zero if x[j] == minus_zero else x[j]
+            total += a[j] * (h ^ (h >> half))
         out[i] = total

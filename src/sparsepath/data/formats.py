@@ -4,6 +4,7 @@ import csv
 import errno
 import io
 import os
+import re
 import struct
 import tokenize
 import zipfile
@@ -43,12 +44,16 @@ _DAMAGE: tuple[type[Exception], ...] = (
     zipfile.BadZipFile,
     zlib.error,
 )
+NOT_UTF8 = "it is not text in UTF-8; save it as such"
+_RAGGED = re.compile(
+    r"CSV parse error:.*Expected (?P<due>\d+) columns, got (?P<got>\d+): (?P<row>.*)"
+)
 _OBSCURE = (OverflowError, LookupError, SyntaxError, tokenize.TokenError, struct.error)
 _UNNAMED = ("Unnamed: 0", "__index_level_0__")  # what pandas calls an index without a name
 CELL = 40  # characters of a value that a message quotes
 
 
-class Columns(NamedTuple):
+class FileColumns(NamedTuple):
     """A dense file as it is, unchecked: its columns, and the arrays beside them in an npz file.
 
     ``layout`` says what the columns are known by, ``unnamed`` which of them is an index that was
@@ -63,7 +68,7 @@ class Columns(NamedTuple):
 
 def read_columns(
     path: str | os.PathLike[str], *, delimiter: str | None = None, decimal: str = "."
-) -> Columns:
+) -> FileColumns:
     """Read a CSV, Parquet, npy or npz file as named columns, with all that may be wrong in them.
 
     Numbers and booleans keep their type, missing numbers are NaN, text is an array of objects.
@@ -137,8 +142,12 @@ def reading(path: Path, kind: str) -> Iterator[None]:
         place = isinstance(error, OSError) and error.errno == errno.EINVAL  # one it has not
         if place or isinstance(error, _OBSCURE):
             reason = "it is damaged, or another kind of file"
+        elif isinstance(error, UnicodeDecodeError):
+            reason = NOT_UTF8
         elif "mmap length" in reason:
             reason = "its header claims more numbers than the file holds"
+        elif cells := _RAGGED.match(reason):
+            reason = f"a row has {cells['got']} cells instead of {cells['due']}: {cells['row']}"
         raise FileError(f"cannot read {path} as {kind}: {reason}.") from error
 
 
@@ -165,7 +174,7 @@ def memory() -> int:
     return min(known)
 
 
-def _read_csv(path: Path, delimiter: str | None, decimal: str) -> Columns:
+def _read_csv(path: Path, delimiter: str | None, decimal: str) -> FileColumns:
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
 
@@ -176,6 +185,8 @@ def _read_csv(path: Path, delimiter: str | None, decimal: str) -> Columns:
         first = next((line for line in lines if line.strip("\r\n")), "")
     if not first:
         raise FileError(f"cannot read {path}: the file is empty.")
+    if "\0" in first or "\ufffd" in first:
+        raise FileError(f"cannot read {path} as CSV: {NOT_UTF8}.")
     delimiter = delimiter or _guess_delimiter(first)
     if len(delimiter) != 1:
         raise InputError(f"{path}: delimiter must be one character, got {delimiter!r}.")
@@ -199,17 +210,17 @@ def _read_csv(path: Path, delimiter: str | None, decimal: str) -> Columns:
     names = [(has_names and name) or f"x{j}" for j, name in enumerate(given)]
     index = names[0] if has_names and given[0] in ("", *_UNNAMED) else None
     layout = Layout(NAMES if has_names else PLACES, len(names))
-    return Columns(_from_arrow(path, table.rename_columns(names)), {}, layout, index)
+    return FileColumns(_from_arrow(path, table.rename_columns(names)), {}, layout, index)
 
 
 def _guess_delimiter(line: str) -> str:
-    """The commonest of comma, semicolon and tab outside quotes.
+    """The commonest of comma, semicolon, tab and bar outside quotes.
 
     >>> _guess_delimiter('"height, cm";weight;age')
     ';'
     """
     unquoted = "".join(line.split('"')[::2])
-    return max(",;\t", key=unquoted.count)
+    return max(",;\t|", key=unquoted.count)
 
 
 def _is_data(fields: Sequence[str], decimal: str) -> bool:
@@ -229,13 +240,13 @@ def _is_data(fields: Sequence[str], decimal: str) -> bool:
         return False
 
 
-def _read_parquet(path: Path) -> Columns:
+def _read_parquet(path: Path) -> FileColumns:
     import pyarrow.parquet
 
     with pyarrow.parquet.ParquetFile(path) as file:
         columns = _from_arrow(path, file.read())
     index = next((name for name in _UNNAMED if name in columns), None)
-    return Columns(columns, {}, Layout(NAMES, len(columns)), index)
+    return FileColumns(columns, {}, Layout(NAMES, len(columns)), index)
 
 
 def _from_arrow(path: Path, table: Any) -> dict[str, Array]:
@@ -257,7 +268,7 @@ def _from_arrow(path: Path, table: Any) -> dict[str, Array]:
     return {name: to_numpy(table.column(j)) for j, name in enumerate(names)}
 
 
-def _read_numpy(path: Path) -> Columns:
+def _read_numpy(path: Path) -> FileColumns:
     try:
         arrays = _arrays(path)
     except ValueError as error:
@@ -277,7 +288,7 @@ def _read_numpy(path: Path) -> Columns:
     X = np.asfortranarray(X, dtype=X.dtype.newbyteorder("="))
     beside = {name: array for name, array in arrays.items() if array.ndim > 0}
     columns = {f"x{j}": X[:, j] for j in range(X.shape[1])}
-    return Columns(columns, beside, Layout(PLACES, X.shape[1]))
+    return FileColumns(columns, beside, Layout(PLACES, X.shape[1]))
 
 
 def _arrays(path: Path) -> dict[str, Array]:

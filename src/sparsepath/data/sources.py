@@ -119,6 +119,20 @@ class Source:
     def __len__(self) -> int:
         return self.n_samples
 
+    def record(self) -> dict[str, Any]:
+        """How often the data were read."""
+        told = {"passes": round(self.passes, 3), "readings": self.readings}
+        return {"source": self.where, **told}
+
+    def name_columns(self, estimator: Any) -> NDArray[Any] | None:
+        """Tell an estimator how many features there are and what they are called."""
+        estimator.n_features_in_ = self.n_features
+        if self.names is None:
+            vars(estimator).pop("feature_names_in_", None)
+            return None
+        names = estimator.feature_names_in_ = np.array(self.names, dtype=object)
+        return names
+
     def crew(self, n_threads: int | None) -> Any:
         """Those who do the work, to be used in a ``with`` statement."""
         return Threads(n_threads)
@@ -179,65 +193,18 @@ def register(recognise: Recognise, make: Make) -> None:
     KINDS.insert(0, (recognise, make))
 
 
-def open(
-    what: Any,
-    y: Any = None,
-    *,
-    target: str | None = None,
-    weights: Any = None,
-    columns: Sequence[str] | None = None,
-    memory: float | None = None,
-) -> Source:
-    """Data that need not fit into memory, for ``SparseRLSRegressor().fit(...)`` and its like.
-
-    Parameters
-    ----------
-    what : path, glob, list of paths, table, array
-        Files: Parquet, Feather, CSV (converted once to Parquet, in a file beside it), npy and
-        svmlight, a directory or a pattern such as ``"data/*.parquet"``. Objects: a
-        pyarrow dataset, a polars lazy frame, a Dask array or data frame, a NumPy array or memory
-        map, a SciPy sparse matrix.
-    y : array, optional
-        The target of an array.
-    target : str, optional
-        The column of a table that is the target; of an npy file its number, default the last.
-    weights : str or array, optional
-        The column of sample weights, or for arrays the weights.
-    columns : sequence of str, optional
-        The features of a table; default: all others.
-    memory : float, optional
-        Bytes that reading may take.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sparsepath import SparseRLSRegressor
-    >>> X = np.random.default_rng(0).standard_normal((500, 6))
-    >>> data = open(X, X[:, 2] - X[:, 4])
-    >>> data.shape
-    (500, 6)
-    >>> SparseRLSRegressor(2, choose=2, validation=None).fit(data).selected_
-    array([2, 4])
-    """
-    from sparsepath.data import clusters, tables  # noqa: F401 (they register their kinds)
-
-    for recognise, make in KINDS:
-        if recognise(what):
-            return make(what, y, target=target, weights=weights, columns=columns, memory=memory)
-    raise InputError(
-        f"{type(what).__module__}.{type(what).__name__} is no data that can be opened; give a "
-        "path, a pattern, a pyarrow dataset, a polars lazy frame, a Dask array or data frame, or "
-        "an array."
-    )
-
-
 def is_source(what: Any) -> bool:
     """Whether data are not in memory as an array, and so are read in passes."""
-    if isinstance(what, Source):
-        return True
-    if isinstance(what, (np.ndarray, list, tuple)):
-        return False
-    return type(what).__module__.split(".")[0] in ("dask", "dask_expr")
+    return isinstance(what, Source) or any(is_a(what, *kind) for kind in ELSEWHERE)
+
+
+def is_a(what: Any, module: str, name: str = "") -> bool:
+    """Whether something is of a package that need not be there, without asking the package."""
+    kinds = ((kind.__module__, kind.__name__) for kind in type(what).__mro__)
+    return any(of.split(".")[0] == module and kind.endswith(name) for of, kind in kinds)
+
+
+ELSEWHERE = (("dask",), ("dask_expr",), ("pyarrow", "Dataset"), ("polars", "LazyFrame"))
 
 
 def _array(what: Any, y: Any, *, weights: Any = None, **_: Any) -> Source:

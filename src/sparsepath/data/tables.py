@@ -1,24 +1,27 @@
 """Files that are read a slab at a time: Parquet, Feather, CSV, npy, svmlight; folders, patterns.
 
-A part is a run of row groups, record batches, rows or bytes of one file. It remembers the size and
-time of its file: one that changes while it is being read is named, and so is one that ends too
-soon. CSV files are converted once, to a Parquet file beside them that says what it was made of.
+What reads them is in ``file_parts.py``. CSV files are converted once, to a Parquet file beside them
+that says what it was made of.
 """
 
 import glob
-import io
 import os
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sparsepath.data.blocks import row_blocks
 from sparsepath.data.door import some_of
-from sparsepath.data.sources import FEWEST_ROWS, SLAB_NUMBERS, Columns, Slab, Source, register
+from sparsepath.data.file_parts import Beside, File, NpyPart, SvmlightPart, TablePart
+from sparsepath.data.sources import (
+    FEWEST_ROWS,
+    SLAB_NUMBERS,
+    Source,
+    is_a,
+    register,
+)
 from sparsepath.errors import FileError, InputError
 from sparsepath.files import replacing
 
@@ -41,189 +44,6 @@ SUFFIXES = {
 }
 
 
-@dataclass(frozen=True)
-class File:
-    """A file as it was when it was opened."""
-
-    path: str
-    size: int
-    changed: int
-
-    @classmethod
-    def of(cls, path: str | Path) -> "File":
-        try:
-            found = os.stat(path)
-        except OSError as error:
-            raise FileError(f"{path} cannot be read: {error.strerror or error}.") from error
-        return cls(str(path), found.st_size, found.st_mtime_ns)
-
-    def check(self) -> None:
-        """Refuse a file that is not what it was."""
-        if self != File.of(self.path):
-            raise FileError(f"{self.path} has changed since it was opened; start again.")
-
-    def broken(self, error: Exception) -> FileError:
-        """What to say of a file that cannot be read to its end."""
-        self.check()
-        return FileError(
-            f"{self.path} cannot be read to its end, damaged or cut short: "
-            f"{str(error).splitlines()[0]}"
-        )
-
-
-@dataclass(frozen=True)
-class TablePart:
-    """Row groups of a Parquet file, or record batches of a Feather file.
-
-    ``features`` are all columns of the source; ``target`` and ``weights`` columns beside them.
-    """
-
-    file: File
-    kind: str
-    groups: tuple[int, ...]
-    features: tuple[str, ...]
-    target: str
-    weights: str | None
-    start: int
-    n_rows: int
-    height: int
-
-    def read(self, columns: Columns | None) -> Iterator[Slab]:
-        names = self.features if columns is None else tuple(self.features[i] for i in columns)
-        more = [self.target, *([] if self.weights is None else [self.weights])]
-        self.file.check()
-        low = self.start
-        try:
-            for batch in self._batches([*names, *more]):
-                yield self._slab(batch, names, low)
-                low += batch.num_rows
-        except (OSError, ValueError) as error:  # what pyarrow raises
-            if isinstance(error, InputError):
-                raise
-            raise self.file.broken(error) from error
-        if low != self.start + self.n_rows:
-            raise self.file.broken(ValueError(f"{low - self.start} rows of {self.n_rows}"))
-
-    def _batches(self, names: Sequence[str]) -> Iterator[Any]:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        if self.kind == "parquet":
-            with pq.ParquetFile(self.file.path, buffer_size=1 << 16, pre_buffer=False) as opened:
-                yield from opened.iter_batches(
-                    batch_size=self.height,
-                    row_groups=list(self.groups),
-                    columns=list(names),
-                    use_threads=False,
-                )
-            return
-        with pa.OSFile(self.file.path) as stream, pa.ipc.open_file(stream) as opened:
-            for group in self.groups:
-                batch = opened.get_batch(group).select(list(names))
-                for i in range(0, batch.num_rows, self.height):
-                    yield batch.slice(i, self.height)
-
-    def _slab(self, batch: Any, names: Sequence[str], low: int) -> Slab:
-        m = batch.num_rows
-        kinds = [np.dtype(batch.column(name).type.to_pandas_dtype()) for name in names]
-        small = bool(kinds) and np.result_type(*kinds, np.float32) == np.float32
-        X = np.empty((m, len(names)), dtype=np.float32 if small else np.float64, order="F")
-        for j, name in enumerate(names):
-            X[:, j] = _numbers(batch.column(name), name, self.file.path)
-        y = batch.column(self.target)
-        if y.null_count:
-            raise FileError(f"{self.file.path}: the target {self.target!r} has missing values.")
-        w = None
-        if self.weights is not None:
-            w = _numbers(batch.column(self.weights), self.weights, self.file.path)
-            w = w.astype(np.float64)
-        (block,) = row_blocks(X, 1)
-        return Slab(block, y.to_numpy(zero_copy_only=False), w, low)
-
-
-def _numbers(column: Any, name: str, path: str) -> NDArray[Any]:
-    if column.null_count:
-        raise FileError(f"{path}: column {name!r} has missing values; impute or drop them first.")
-    return column.to_numpy(zero_copy_only=False)
-
-
-@dataclass(frozen=True)
-class NpyPart:
-    """Rows of an npy file, one column of which is the target."""
-
-    file: File
-    offset: int
-    shape: tuple[int, int]
-    by_column: bool
-    dtype: str
-    target: int
-    start: int
-    first: int
-    n_rows: int
-
-    def read(self, columns: Columns | None) -> Iterator[Slab]:
-        self.file.check()
-        n = self.shape[1]
-        others = np.delete(np.arange(n), self.target)
-        which = others if columns is None else others[columns]
-        height = max(FEWEST_ROWS, SLAB_NUMBERS // n)
-        with open_binary(self.file.path) as stream:
-            for low in range(0, self.n_rows, height):
-                rows = min(height, self.n_rows - low)
-                X = self._rows(stream, self.first + low, rows)
-                (block,) = row_blocks(X[:, which], 1)
-                yield Slab(block, X[:, self.target].copy(), None, self.start + low)
-
-    def _rows(self, stream: Any, low: int, rows: int) -> NDArray[Any]:
-        dtype, (m, n) = np.dtype(self.dtype), self.shape
-        if not self.by_column:
-            stream.seek(self.offset + low * n * dtype.itemsize)
-            X = np.fromfile(stream, dtype, rows * n)
-        else:
-            X = np.empty(rows * n, dtype)
-            for j in range(n):
-                stream.seek(self.offset + (j * m + low) * dtype.itemsize)
-                part = np.fromfile(stream, dtype, rows)
-                X[j * rows : j * rows + len(part)] = part
-        if len(X) < rows * n:
-            raise self.file.broken(ValueError(f"{len(X) // n} rows of {rows}"))
-        return X.reshape((rows, n), order="F" if self.by_column else "C")
-
-
-@dataclass(frozen=True)
-class SvmlightPart:
-    """Some bytes of an svmlight file: the lines that begin in them."""
-
-    file: File
-    offset: int
-    length: int
-    n_features: int
-    zero_based: bool
-    start: int
-    n_rows: int
-
-    def read(self, columns: Columns | None) -> Iterator[Slab]:
-        from sklearn.datasets import load_svmlight_file
-
-        self.file.check()
-        with open_binary(self.file.path) as stream:
-            stream.seek(self.offset)
-            text = io.BytesIO(stream.read(self.length))
-        try:
-            X, y = load_svmlight_file(text, n_features=self.n_features, zero_based=self.zero_based)
-        except ValueError as error:
-            raise self.file.broken(error) from error
-        if X.shape[0] != self.n_rows:
-            raise self.file.broken(ValueError(f"{X.shape[0]} rows of {self.n_rows}"))
-        (block,) = row_blocks(X if columns is None else X[:, columns], 1)
-        yield Slab(block, y, None, self.start)
-
-
-def open_binary(path: str) -> Any:
-    """The file, for reading."""
-    return Path(path).open("rb")
-
-
 # Opening -----------------------------------------------------------------------------------------
 
 
@@ -236,9 +56,10 @@ def open_files(
     columns: Sequence[str] | None = None,
     memory: float | None = None,
 ) -> Source:
-    """A source of one file or several, which must have the same columns."""
-    if y is not None:
-        raise InputError("files have their target in a column: give target=..., not y.")
+    """A source of one file or several, which must have the same columns.
+
+    The target is a column, or for tables y, with a number or label for every row.
+    """
     paths = find(what)
     kinds = {kind_of(path) for path in paths}
     if len(kinds) > 1:
@@ -247,12 +68,36 @@ def open_files(
     if kind == "csv":
         paths, kind = [converted(path) for path in paths], "parquet"
     if kind in ("npy", "svmlight"):
+        if y is not None:
+            raise InputError(f"{kind} files have their target in them: give target=..., not y.")
         if weights is not None or columns is not None:
             raise InputError(f"{kind} files have no names for weights= or columns=.")
         opened = [_npy(path, target) if kind == "npy" else _svmlight(path) for path in paths]
     else:
-        opened = [_table(path, kind, target, weights, columns, memory) for path in paths]
-    return _joined(opened, str(what))
+        named = weights if isinstance(weights, str) else None
+        given = (kind, target, named, columns, memory, y is not None)
+        opened = [_table(path, *given) for path in paths]
+    source = _joined(opened, str(what))
+    return source if y is None else _beside(source, y, weights)
+
+
+def _beside(source: Source, y: Any, weights: Any) -> Source:
+    """The source with targets, and weights that are no column, from arrays."""
+    y, w = np.asarray(y), None
+    if weights is not None and not isinstance(weights, str):
+        w = np.asarray(weights, dtype=np.float64)
+    for values in (y, *([] if w is None else [w])):
+        if len(values) != len(source):
+            raise InputError(
+                f"y or the weights have {len(values)} entries for {len(source)} rows of "
+                f"{source.where}; give one for each."
+            )
+    source.parts = [
+        Beside(part, y[rows], None if w is None else w[rows])
+        for part in source.parts
+        for rows in [slice(part.start, part.start + part.n_rows)]
+    ]
+    return source
 
 
 def _joined(opened: list[Source], where: str) -> Source:
@@ -338,11 +183,15 @@ def _table(
     path: Path,
     kind: str,
     target: str | None,
-    weights: Any,
+    weights: str | None,
     columns: Sequence[str] | None,
     memory: float | None,
+    beside: bool,
 ) -> Source:
-    """A Parquet or Feather file; a part for every few row groups."""
+    """A Parquet or Feather file; a part for every row group.
+
+    ``beside``: the target is no column of it.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -358,7 +207,7 @@ def _table(
                 counts = [opened.get_batch(i).num_rows for i in range(opened.num_record_batches)]
     except (OSError, ValueError) as error:
         raise file.broken(error) from error
-    target = _named(target, schema.names, path, "target")
+    target = None if beside else _named(target, schema.names, path, "target")
     weights = None if weights is None else _named(weights, schema.names, path, "weights")
     others = [name for name in schema.names if name not in (target, weights)]
     if columns is not None:
@@ -475,27 +324,45 @@ def _svmlight(path: Path) -> Source:
 
 
 def _dataset(what: Any, y: Any = None, **given: Any) -> Source:
-    """A pyarrow dataset: its files, if they are Parquet or Feather."""
-    files = list(getattr(what, "files", []))
-    if not files:
-        raise InputError("this pyarrow dataset has no files; write it to Parquet first.")
-    names = given.get("columns") or [n for n in what.schema.names if n != given.get("target")]
-    given["columns"] = [name for name in names if name != given.get("weights")]
-    return open_files([Path(file) for file in files], y, **given)
+    """A pyarrow dataset: its files, where they hold just its rows and columns; else written."""
+    import pyarrow.parquet as pq
+
+    files = [Path(file) for file in getattr(what, "files", [])]
+    plain = getattr(what, "_scan_options", None) == {}  # no filter
+    kinds = {file.suffix for file in files} <= set(SUFFIXES) and all(f.exists() for f in files)
+    if files and plain and kinds and not len(getattr(what.partitioning, "schema", ())):
+        taken = {given.get("target"), given.get("weights")} if y is None else set()
+        names = given.get("columns") or [name for name in what.schema.names if name not in taken]
+        return open_files(files, y, **{**given, "columns": names})
+
+    def write(path: Path) -> None:
+        with pq.ParquetWriter(path, what.schema) as writer:
+            for batch in what.to_batches():
+                writer.write_batch(batch, row_group_size=ROW_GROUP)
+
+    return _written(write, "pyarrow dataset", y, given)
 
 
 def _lazy(what: Any, y: Any = None, **given: Any) -> Source:
-    """A polars lazy frame: its result is written once, in passes, to a file of the system's."""
+    """A polars lazy frame: its result is written."""
+
+    def write(path: Path) -> None:
+        what.sink_parquet(path, row_group_size=ROW_GROUP)
+
+    return _written(write, "polars lazy frame", y, given)
+
+
+def _written(write: Any, where: str, y: Any, given: dict[str, Any]) -> Source:
+    """A table that is written once, in passes, to a file of the system's, gone with the source."""
     import shutil
     import tempfile
     import weakref
 
     folder = tempfile.mkdtemp(prefix="sparsepath-")
-    path = Path(folder) / "frame.parquet"
-    what.sink_parquet(path, row_group_size=ROW_GROUP)
-    source = open_files(path, y, **given)
+    write(Path(folder) / "table.parquet")
+    source = open_files(folder, y, **given)
     weakref.finalize(source, shutil.rmtree, folder, ignore_errors=True)
-    source.where = "polars lazy frame"
+    source.where = where
     return source
 
 
@@ -504,14 +371,6 @@ def _is_path(what: Any) -> bool:
     return all(isinstance(item, (str, os.PathLike)) for item in items)
 
 
-def _is(module: str, name: str) -> Any:
-    def recognise(what: Any) -> bool:
-        kinds = (f"{kind.__module__}.{kind.__name__}" for kind in type(what).__mro__)
-        return any(kind.startswith(module) and kind.endswith(name) for kind in kinds)
-
-    return recognise
-
-
 register(_is_path, open_files)
-register(_is("pyarrow", "Dataset"), _dataset)
-register(_is("polars", "LazyFrame"), _lazy)
+register(lambda what: is_a(what, "pyarrow", "Dataset"), _dataset)
+register(lambda what: is_a(what, "polars", "LazyFrame"), _lazy)

@@ -9,6 +9,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from sparsepath.arrays import Floats
+from sparsepath.classes import coded
 from sparsepath.data.columns import standardise
 from sparsepath.data.door import check_features, check_target
 from sparsepath.elm.network import (
@@ -21,8 +22,8 @@ from sparsepath.elm.network import (
     draw_neurons,
 )
 from sparsepath.faces.parameters import count, positive
-from sparsepath.faces.targets import ClassifierFace, RegressorFace, coded
-from sparsepath.least_angle import lars_entries
+from sparsepath.faces.targets import ClassifierFace, RegressorFace
+from sparsepath.orders.least_angle import lars_entries
 
 
 def seeds_of(random_state: Any) -> np.random.SeedSequence:

@@ -3,14 +3,15 @@
 Subsets are compared by common scalings, machines afterwards by scalings of their own; so the
 machine of one size may contain a better one of the size below than the path has there, or need but
 one feature more to beat that of the size above. Here each machine is tried without each of its
-features, and with each feature more, at the geometric mean of the scalings that it has; neurons,
-ridge and the other scalings stay. One feature less wins if it is better, by a thousandth at least;
+features, and with each feature more that some machine of the path has or that the search lists for
+the size, at the geometric mean of the scalings that it has; neurons, ridge and the other scalings
+stay. One feature less wins if it is better, by a thousandth at least;
 one feature more, of which there are many to try, if it is better by a tenth. Scalings that are not
 common are polished, and the neighbours of what has won are tried in turn. Errors only fall, so this
 ends.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -52,9 +53,12 @@ def improved(pool: Pool, machine: Candidate, least: float) -> Candidate:
 
 
 def settle(
-    pool: Pool, found: Best, features: Sequence[int], least: float, threads: Threads
+    pool: Pool, found: Best, listed: Mapping[int, Sequence[int]], least: float, threads: Threads
 ) -> Best:
-    """Machines of which none is beaten by a neighbour of another one."""
+    """Machines of which none is beaten by a neighbour of another one.
+
+    ``listed`` are the features to try by size; of sizes without an entry, those of the path.
+    """
     machines = Best()
     machines.merge(found)
     tried: dict[int, Candidate] = {}
@@ -62,10 +66,13 @@ def settle(
         donors = {s: c for s, c in machines.at.items() if tried.get(s) is not c}
         tried |= donors
         smaller, larger = Best(), Best()
+        used = {i for machine in machines.at.values() for i in machine.subset}
         around = [
             (size, each)
             for size in sorted(donors)
-            for each in neighbours(donors[size], features, max(found.at))
+            for each in neighbours(
+                donors[size], sorted(used.union(listed.get(size + 1, ()))), max(found.at)
+            )
         ]
         known = threads.map(lambda task: judged(pool, task[1]), around)
         for (size, _), candidate in zip(around, known, strict=True):

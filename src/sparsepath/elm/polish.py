@@ -17,7 +17,7 @@ give for PRESS = \|c\|^2 / n, of which the differential is (2/n) (u'de - v'dp),
 
 the former less its mean over the samples because H is centred, and from there the chain rule
 through tanh. Logarithms of scalings and ridge are free between bounds; L-BFGS does the descent,
-from the best ridge of a grid: with too little ridge a machine is good at predicting each sample
+from the ridge that :func:`tuned` finds: with too little a machine is good at predicting each sample
 from the others and yet wild in between, with too much it is a constant.
 
 What was found by making an error small has an error that flatters, so of two machines the plainer
@@ -37,6 +37,7 @@ from sparsepath.elm.network import ROOM, Fit, Indices, Pool
 from sparsepath.elm.scaling import Candidate
 
 ROUNDS = 12
+AS_GOOD = 0.5  # standard errors of the difference by which a larger ridge may be worse
 STANDARD_ERRORS, FOR_EACH = 3.0, 2.0  # of the mean difference; more in z^2 for each feature more
 
 
@@ -66,13 +67,24 @@ def press_gradient(fit: Fit) -> tuple[float, Floats]:
 
 
 def tuned(pool: Pool, scaling: Floats, which: Indices | None = None) -> Candidate:
-    """The machine with the best ridge of the grid, of equals the largest; default: all neurons."""
+    """The machine with the best ridge of the grid; default: all neurons.
+
+    The largest ridge of which the error is above the least by no more than half a standard error
+    of the difference, sample by sample: a smaller one promises more than it keeps.
+    """
     which = np.arange(len(pool.neurons)) if which is None else which
     ridges = pool.ridges[::-1].tolist()
     fit = pool.fit(scaling, which, ridges[0])
-    keys = [fit.key(), *(fit.penalise(ridge).key() for ridge in ridges[1:])]
+    found = [fit.leave_one_out(), *(fit.penalise(r).leave_one_out() for r in ridges[1:])]
+    keys = [(each.criterion, each.squares) for each in found]
     best = min(range(len(keys)), key=lambda i: keys[i])
-    return Candidate(keys[best], scaling, which, ridges[best])
+    for i in range(best):
+        above = found[i].losses - found[best].losses
+        if above.mean() <= AS_GOOD * above.std(ddof=1) / np.sqrt(len(above)):
+            best = i
+            break
+    key = pool.fit(scaling, which, ridges[best]).key()
+    return Candidate(key, scaling, which, ridges[best])
 
 
 def losses(pool: Pool, machine: Candidate) -> Floats:

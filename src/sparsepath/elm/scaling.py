@@ -68,13 +68,22 @@ class Best:
 
 
 def restart(
-    pool: Pool, seed: np.random.SeedSequence, most: int, k: int, rule: str, bound: Best
+    pool: Pool,
+    seed: np.random.SeedSequence,
+    most: int,
+    k: int,
+    rule: str,
+    bound: Best,
+    active: int | None = None,
 ) -> Best:
     """A restart from its own seed: the best machine of each size up to ``most``.
 
     The leave-one-out error is not below the training error, so a fit whose training error is above
     the best leave-one-out error that some restart already has (``bound``) need not be judged; the
     outcome after merging is the same whatever the others have found so far.
+
+    ``active`` is the most features that the start has, drawn anew; default: all. With a hundred of
+    them every neuron is saturated, and the way down to the few that are asked for is long.
     """
     from sparsepath.elm import descent
 
@@ -84,6 +93,8 @@ def restart(
     n_neurons = int(random.integers(1, len(pool.neurons) + 1))
     which = random.choice(len(pool.neurons), n_neurons, replace=False)
     start[~XT.any(1)] = 0  # a constant feature has nothing to say
+    if active is not None:
+        start[random.permutation(np.flatnonzero(start))[active:]] = 0
     neurons, space = pool.neurons.take(which), pool.space()
     known = np.array([bound.criterion(size) for size in range(most + 1)])
     keys = np.full((most + 1, 2), np.inf)

@@ -16,6 +16,9 @@ from sparsepath.steps import Step
 
 STRATEGIES = ("both", "scaling", "swap")
 BATCH = 10  # restarts between two calls of the watcher
+ACTIVE = (
+    20  # features that a restart begins with, at most, if its subsets only join the swap search
+)
 NEAR, RIVALS = 1.25, 3  # subsets whose score is that near the best are polished, at most so many
 FIRST_ROUNDS = 5  # of polishing all of them, before one is chosen
 CLEARLY = 0.9  # of the error of the best by score: less takes its place
@@ -24,7 +27,7 @@ Watch = Callable[[], bool]
 
 
 @dataclass(frozen=True)
-class Plan:
+class RestartPlan:
     """What is asked of a search."""
 
     strategy: str
@@ -32,6 +35,7 @@ class Plan:
     n_levels: int  # k: the grid is 0, 1/k, ..., 1
     rule: str
     size: int  # the largest subset
+    patience: int | None = None  # sizes without a gain after which the search ends; None: never
 
     @property
     def n_reports(self) -> int:
@@ -48,7 +52,7 @@ class Search:
     restarts found join the swap search, whose yardstick is the same for all and steadier than the
     luck of one machine, and polishes their machines too. The best subset by that yardstick stays
     unless another, polished, is clearly better; then no machine may be beaten by a neighbour of
-    another. The ridge of a machine is that of its least leave-one-out error.
+    another. The ridge of a machine is the largest that is as good as the best by leave-one-out.
 
     ``watch`` is asked now and then whether to end.
     """
@@ -57,14 +61,14 @@ class Search:
         self,
         pool: Pool,
         others: Sequence[Pool],
-        plan: Plan,
+        plan: RestartPlan,
         threads: Threads,
         watch: Watch | None = None,
     ) -> None:
         self.pool, self.others, self.plan = pool, others, plan
         self.threads, self.watch = threads, watch
         self.machines: Callable[[], Best] = Best
-        self.ended = False
+        self.ended = self.gained_nothing = False
 
     def tell(self) -> bool:
         """Report what there is; whether the search is to end."""
@@ -81,24 +85,29 @@ class Search:
         if self.plan.strategy == "scaling" or self.ended:
             return
         features = np.flatnonzero(self.pool.XT.any(1)).tolist()
-        swaps = SwapSearch(self.pool, self.others, features, self.plan.size, self.threads)
+        plan = self.plan
+        swaps = SwapSearch(self.pool, self.others, features, plan.size, self.threads, plan.patience)
         starts = [candidate.subset for candidate in best.at.values()]
         self.machines = lambda: _settled(self.pool, swaps.best, best)
         swaps.run(starts, lambda _: self.tell())
         if not self.ended:
-            least = 1.0 / self.plan.n_levels
-            polished = settle(self.pool, self.polished(swaps, best), features, least, self.threads)
+            self.gained_nothing = swaps.gained_nothing()
+            least, machines = 1.0 / plan.n_levels, self.polished(swaps, best)
+            polished = settle(self.pool, machines, swaps.listed, least, self.threads)
             self.machines = lambda: polished
             self.tell()
 
     def restarts(self, seeds: Sequence[np.random.SeedSequence]) -> Best:
         """Restarts of Algorithm 1, some at a time."""
         plan, best = self.plan, Best()
+        active = len(self.pool.XT) if plan.strategy == "scaling" else ACTIVE
         self.machines = lambda: best
         for low in range(0, len(seeds), BATCH):
             batch = seeds[low : low + BATCH]
             for found in self.threads.map(
-                lambda seed: restart(self.pool, seed, plan.size, plan.n_levels, plan.rule, best),
+                lambda seed: restart(
+                    self.pool, seed, plan.size, plan.n_levels, plan.rule, best, active
+                ),
                 batch,
             ):
                 best.merge(found)
@@ -115,20 +124,22 @@ class Search:
         first = iter(self.threads.map(lambda c: polish(pool, c, least, FIRST_ROUNDS), tasks))
         pairs = [(some, [next(first) for _ in some]) for some in rivals]
         machines = Best()
-        for winner in self.threads.map(lambda pair: _winner(pool, *pair, least), pairs):
+        other = self.others[0] if self.others else pool
+        for winner in self.threads.map(lambda pair: _winner(pool, other, *pair, least), pairs):
             machines.offer(winner)
         return machines
 
 
 def _winner(
-    pool: Pool, rivals: list[Candidate], polished: list[Candidate], least: float
+    pool: Pool, other: Pool, rivals: list[Candidate], polished: list[Candidate], least: float
 ) -> Candidate:
     """One machine out of those of a size, the first being on the best subset by score.
 
     That subset stays unless another, polished, is better than it, polished, by a tenth, and by more
     than fitting so many scalings to noise would gain. It has scalings of its own if they are
-    clearly better than the common one. So far with half of the neurons; the winner has all of them,
-    or those of its restart.
+    clearly better than the common one, with other neurons too: those of another pool, to which they
+    were not fitted. So far with half of the neurons; the winner has all of them, or those of its
+    restart.
     """
     plain = rivals[0]
     own = min((c for c in polished if c.subset == plain.subset), key=lambda c: c.key)
@@ -141,7 +152,14 @@ def _winner(
         return whole
     starts = [tuned(pool, winner.scaling), winner]
     machine = polish(pool, min(starts, key=lambda c: c.key), least)
-    return machine if clearly_better(pool, machine, whole, standard_errors) else whole
+    if not clearly_better(pool, machine, whole, standard_errors):
+        return whole
+    return machine if _score(other, machine) < _score(other, whole) else whole
+
+
+def _score(pool: Pool, machine: Candidate) -> tuple[float, float]:
+    """What the scalings and the ridge of a machine are worth with the neurons of another pool."""
+    return pool.fit(machine.scaling, slice(None), machine.ridge).key()
 
 
 def _tuned(pool: Pool, best: Best) -> Best:

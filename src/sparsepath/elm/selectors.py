@@ -6,23 +6,34 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
-from sparsepath.arrays import Floats
+from sparsepath.choosing import is_size
+from sparsepath.classes import coded
 from sparsepath.data.columns import standardise
 from sparsepath.data.door import check_features
 from sparsepath.data.threads import Threads
+from sparsepath.elm.cost import networks, seconds_of_one
 from sparsepath.elm.estimators import seeds_of
 from sparsepath.elm.limits import unit_of
 from sparsepath.elm.network import Neurons, Pool, Target, draw_neurons
 from sparsepath.elm.scaling import RULES, Best
-from sparsepath.elm.search import STRATEGIES, Plan, Search, models
+from sparsepath.elm.search import STRATEGIES, RestartPlan, Search, models
 from sparsepath.elm.subsets import POOLS
 from sparsepath.faces.parameters import count, number, one_of, positive
-from sparsepath.faces.targets import ClassifierFace, RegressorFace, coded
-from sparsepath.running import Callback, CallbackSupportMixin, Found, Given, Run, fitting, seed_of
+from sparsepath.faces.targets import ClassifierFace, RegressorFace
+from sparsepath.running import (
+    Callback,
+    CallbackSupportMixin,
+    Found,
+    Given,
+    Run,
+    Stop,
+    fitting,
+    seed_of,
+)
 from sparsepath.selector import PathSelector
 
 RIDGES = (1e-6, 1.0)  # between these the ridge of a machine is chosen
-MOST = 20  # features on the path, unless asked for more
+MOST, PATIENCE = 20, 5  # features on the path, and sizes without a gain, unless asked for more
 
 
 class _ELMFS(PathSelector, CallbackSupportMixin, BaseEstimator):
@@ -66,11 +77,26 @@ class _ELMFS(PathSelector, CallbackSupportMixin, BaseEstimator):
         tags.input_tags.sparse = True
         return tags
 
+    def expected_seconds(self, X: Any) -> float:
+        """What a search will take, before it begins: CPU seconds of one core, to a factor of two.
+
+        One network is timed on this machine. ``validation`` repeats the search on each part of the
+        data; a search that ends early because nothing is gained takes less.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The features; only their shape counts.
+        """
+        n, d = X.shape
+        one = seconds_of_one(n, count("n_neurons", self.n_neurons))
+        return one * networks(self._plan(d), d)
+
     # Fitting ------------------------------------------------------------------------------------
 
     def _fit(self, given: Given, X: Any, target: Target) -> Self:
         XT, centre, scale = standardise(X)
-        plan = self._plan(XT)
+        plan = self._plan(int(np.count_nonzero(XT.any(1))))
         seed = seed_of(self.random_state)
         for_neurons, for_restarts, for_others = seeds_of(seed).spawn(3)
         ridges = RIDGES if self.ridge is None else (positive("ridge", self.ridge),)
@@ -92,7 +118,11 @@ class _ELMFS(PathSelector, CallbackSupportMixin, BaseEstimator):
                 "scalings_": {size: best.at[size].scaling for size in sorted(best.at)},
                 "ridges_": {size: best.at[size].ridge for size in sorted(best.at)},
             }
-            return Found(steps, criterion=self._criterion(), fitted=fitted, models=machines)
+            idle = search is not None and search.gained_nothing
+            stopped = Stop.NO_GAIN if idle else ""
+            return Found(
+                steps, criterion=self._criterion(), fitted=fitted, models=machines, stopped=stopped
+            )
 
         run = Run(
             self,
@@ -108,17 +138,18 @@ class _ELMFS(PathSelector, CallbackSupportMixin, BaseEstimator):
             search.run(for_restarts.spawn(plan.n_restarts))
         return run.settle()
 
-    def _plan(self, XT: Floats) -> Plan:
-        usable = int(np.count_nonzero(XT.any(1)))
+    def _plan(self, usable: int) -> RestartPlan:
+        """What is asked of a search among so many features that are not constant."""
         size = min(usable, MOST)
         if self.max_features is not None:
             size = min(usable, count("max_features", self.max_features, 0))
-        return Plan(
+        return RestartPlan(
             strategy=one_of("strategy", self.strategy, STRATEGIES),
             n_restarts=count("n_restarts", self.n_restarts),
             n_levels=count("n_levels", self.n_levels),
             rule=one_of("rule", self.rule, RULES),
             size=size,
+            patience=PATIENCE if self.max_features is None and not is_size(self.choose) else None,
         )
 
     def _criterion(self) -> str:
@@ -136,8 +167,9 @@ class ELMFSRegressor(RegressorFace, _ELMFS):
     Parameters
     ----------
     max_features : int or None, default=None
-        The largest size on the path; None: all features, but at most 20. The time grows with the
-        number of features times this size.
+        The largest size on the path; None: at most 20, and fewer if five sizes in a row have gained
+        nothing, unless ``choose`` asks for a size. The time grows with this size and with the
+        number of features.
     choose : {"one_se", "min"}, int or float, default="one_se"
         Which size to use for prediction: the smallest within one standard error of the least error,
         that of the least error, a given size, or the smallest within a fraction of the least error.
@@ -152,8 +184,8 @@ class ELMFSRegressor(RegressorFace, _ELMFS):
         its best subsets by three more pools of that size.
     ridge : float or None, default=None
         The penalty is this times the number of samples times the squared output weights. None: for
-        each machine that of the least leave-one-out error, between 1e-6 and 1; Algorithm 1 runs
-        with 1e-6.
+        each machine the largest, between 1e-6 and 1, of which the leave-one-out error is within
+        half a standard error of the difference to the least; Algorithm 1 runs with 1e-6.
     reach : float, default=0.5
         Predictions leave the range of the training target by at most this fraction of it, on
         either side, and the errors on the path are of such predictions. Infinity: no limit.
@@ -185,6 +217,9 @@ class ELMFSRegressor(RegressorFace, _ELMFS):
         The ridge of the machine of that size.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
+    models_, honest_
+        The model of every size on the path; the size in use and its error on data that the whole
+        procedure never saw, None without validation.
 
     Examples
     --------
@@ -239,6 +274,8 @@ class ELMFSClassifier(ClassifierFace, _ELMFS):
         The class labels.
     path_, selected_, scalings_, ridges_, n_features_in_, feature_names_in_
         As for ``ELMFSRegressor``.
+    models_, honest_
+        As for ``SparseRLSRegressor``.
 
     Examples
     --------

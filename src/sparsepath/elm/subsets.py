@@ -8,8 +8,13 @@ size is grown from the best few of the size before, not from the best alone: exc
 at a time does not lead from one group of correlated features to another. At size two, where two
 features that are good only together first show, all pairs are looked at if they are not too many.
 
-The number of subsets that are looked at grows with the features times the sizes, and most are
-hopeless. So they are judged in three stages, each for the few that were best in the one before:
+Of many features most are hopeless everywhere, so not every subset is grown by every one of them.
+The best of a size is, which ranks the features for the next size; the other few are grown, and one
+feature is exchanged, by the first of these alone, and by those that resemble the one taken out. Up
+to twenty features that is all of them. A path that was not asked to go on to a size ends when
+several sizes in a row have gained nothing.
+
+Subsets are judged in three stages, each for the few that were best in the one before:
 
 - all of them by the first few neurons, on a sample of the rows if there are many;
 - the few best of those looked at together by all neurons;
@@ -23,7 +28,7 @@ the size before. Scores of the best only fall and there are finitely many subset
 ends.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations
 from math import comb
 
@@ -37,7 +42,9 @@ from sparsepath.elm.scaling import Best, Candidate
 SCALINGS = (0.1, 0.2, 0.5, 1.0)
 BEAM = 5  # subsets of a size that the next larger size is grown from
 EXCHANGED = 5  # features of a subset that are exchanged
+LISTED, ALIKE = 20, 10  # features that are tried: so many by rank, so many like the one taken out
 PAIRS = 2000  # all pairs are looked at if there are no more than that: up to 63 features
+GAINED = 0.99  # of the least score: what is less is a gain
 FIRST_NEURONS, FIRST_ROWS = 30, 500  # of the first stage, at most
 POOLS = 4  # draws of the neurons by which the few best are judged
 PROMISING, LIKELY = 6, 1.3  # of those looked at together: at most so many, if so near, pass stage 1
@@ -101,6 +108,8 @@ class SwapSearch:
         The size to which the search goes.
     threads : Threads
         Subsets are judged side by side; what is found does not depend on their number.
+    patience : int, optional
+        After so many sizes without a gain the search ends; default: never.
     """
 
     def __init__(
@@ -110,6 +119,7 @@ class SwapSearch:
         features: Sequence[int],
         most: int,
         threads: Threads,
+        patience: int | None = None,
     ) -> None:
         ridge = max(pool.ridge, RIDGE)
         self.pool, *self.others = (each.drawn(each.neurons, ridge) for each in (pool, *others))
@@ -118,8 +128,11 @@ class SwapSearch:
         self.first = pool.part(FIRST_NEURONS, np.sort(rows), ridge)
         self.features, self.threads = tuple(features), threads
         self.most = min(most, len(self.features))
+        self.patience = self.most if patience is None else patience
         self.best = Best()
         self.scalings: dict[int, tuple[float, ...]] = {}  # by size
+        self.listed: dict[int, tuple[int, ...]] = {1: self.features}  # to be tried, by size
+        self._alike: dict[int, list[int]] = {}
         self.seen: dict[Subset, Candidate] = {}  # with the error of the first few neurons
         self.known: dict[Subset, Candidate] = {}  # some of them, with the error of the one pool
         self.steady: dict[Subset, Candidate] = {}  # some of these, with the mean error of all pools
@@ -137,8 +150,7 @@ class SwapSearch:
             fresh = [subset for subset in starts if len(subset) == size]
             self.seen |= self._judged(judge_quickly, self.first, fresh)
             self.known |= self._judged(judge, self.pool, fresh)
-            for subset in self.ranked(size - 1)[:BEAM] if size > 1 else [()]:
-                fresh += self._larger(subset)
+            fresh += self._grown(size)
             if size == 2 and comb(len(self.features), 2) <= PAIRS:
                 fresh += combinations(self.features, 2)
             self._look(fresh)
@@ -150,7 +162,15 @@ class SwapSearch:
             if watch is not None and watch(self.best):
                 self.stopped = True
                 break
+            if self.gained_nothing():
+                break
         return self.best
+
+    def gained_nothing(self) -> bool:
+        """Whether the last few sizes are no better than one before them."""
+        scores = [self.best.criterion(size) for size in sorted(self.best.at)]
+        before, last = scores[: -self.patience], scores[-self.patience :]
+        return bool(before) and min(last) >= GAINED * min(before)
 
     def ranked(self, size: int) -> list[Subset]:
         """Subsets of a size, the best first: those that all pools have judged, then the others."""
@@ -170,15 +190,50 @@ class SwapSearch:
         subset = self.best.at[level].subset
         changed: set[int] = set()
         if level < size:
-            changed |= self._look(self._larger(subset))
-        rests = [tuple(i for i in subset if i != left) for left in subset]
+            self._rank(subset)
+            changed |= self._look(self._larger(subset, self.features))
+        rests = {tuple(i for i in subset if i != left): left for left in subset}
+        few = list(rests)
         if level > 1:
-            changed |= self._look(rests)
-            rests = sorted(rests, key=lambda rest: (self.seen[rest].key, rest))[:EXCHANGED]
-        return changed | self._look([other for rest in rests for other in self._larger(rest)])
+            changed |= self._look(few)
+            few = sorted(rests, key=lambda rest: (self.seen[rest].key, rest))[:EXCHANGED]
+        exchanged: list[Subset] = []
+        for rest in few:
+            exchanged += self._larger(rest, {*self.listed[level], *self._like(rests[rest])})
+        return changed | self._look(exchanged)
 
-    def _larger(self, subset: Subset) -> list[Subset]:
-        return [tuple(sorted((*subset, i))) for i in self.features if i not in subset]
+    def _grown(self, size: int) -> list[Subset]:
+        """The best few of the size before with one feature more."""
+        if size == 1:
+            return [(i,) for i in self.features]
+        first, *others = self.ranked(size - 1)[:BEAM]
+        self._rank(first)
+        fresh = self._larger(first, self.features)
+        for subset in others:
+            fresh += self._larger(subset, {*self.listed[size], *first})
+        return fresh
+
+    def _rank(self, subset: Subset) -> None:
+        """List the features that are best together with a subset, for the next larger size."""
+        larger = {other: i for i in self.features for other in self._larger(subset, [i])}
+        unseen = [other for other in larger if other not in self.seen]
+        self.seen |= self._judged(judge_quickly, self.first, unseen)
+        order = sorted(larger, key=lambda other: (self.seen[other].key, other))
+        self.listed[len(subset) + 1] = (*subset, *(larger[other] for other in order[:LISTED]))
+
+    def _like(self, i: int) -> list[int]:
+        """The features that are most correlated with one."""
+        if i not in self._alike:
+            rows = self.first.XT[list(self.features)]
+            size = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+            alike = np.abs(rows @ self.first.XT[i]) / np.where(size > 0, size, 1.0)
+            order = np.argsort(-alike, kind="stable")[: ALIKE + 1]
+            self._alike[i] = [self.features[k] for k in order]
+        return self._alike[i]
+
+    @staticmethod
+    def _larger(subset: Subset, features: Iterable[int]) -> list[Subset]:
+        return [tuple(sorted((*subset, i))) for i in features if i not in subset]
 
     def _judged(
         self, judge: Judge, pool: Pool, subsets: Sequence[Subset]

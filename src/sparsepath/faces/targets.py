@@ -1,7 +1,7 @@
 """Targets of estimators: numbers of the shape that they came in, classes as -1 and +1.
 
-One rule for samples of weight zero: they are absent. So a class of which every sample has weight
-zero is no class, and a target that varies only where weights are zero is constant.
+One rule for samples of weight zero: they are absent. So a target that varies only where weights
+are zero is constant, and a class of weight zero is none (``classes.py``).
 """
 
 from typing import Any
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 
 from sparsepath.arrays import Floats
+from sparsepath.classes import encode, winners
 from sparsepath.data.door import check_labels, check_target, check_weights, refuse_constant
 from sparsepath.errors import InputError
 
@@ -38,27 +39,6 @@ def weights_of(sample_weight: Any, n_samples: int) -> Floats | None:
     if sample_weight is None:
         return None
     return check_weights(sample_weight, n_samples)
-
-
-def coded(codes: NDArray[np.intp], n_classes: int) -> Floats:
-    """Targets -1 and +1: one column for two classes, +1 for the second; else one for each.
-
-    >>> coded(np.array([0, 1]), 2).ravel().tolist()
-    [-1.0, 1.0]
-    """
-    Y = np.where(codes[:, None] == np.arange(n_classes), 1.0, -1.0)
-    return Y[:, 1:] if n_classes == 2 else Y
-
-
-def winners(scores: Floats) -> NDArray[np.intp]:
-    """The class with the largest score; of one column, or a vector, 1 where it is positive.
-
-    >>> winners(np.array([[0.2, 0.7], [0.5, 0.1]])).tolist()
-    [1, 0]
-    """
-    if scores.ndim == 2 and scores.shape[1] > 1:
-        return scores.argmax(1)
-    return (scores.reshape(len(scores)) > 0).astype(np.intp)
 
 
 class RegressorFace(RegressorMixin):
@@ -100,15 +80,13 @@ class ClassifierFace(ClassifierMixin):
     def _codes(self, y: Any, n_samples: int, weights: Floats | None = None) -> NDArray[np.intp]:
         """The class of each sample, by number; ``classes_`` are those of samples that count."""
         labels = check_labels(y, n_samples)
-        counted = np.ones(n_samples, dtype=bool) if weights is None else weights > 0
-        self.classes_ = np.unique(labels[counted])
+        self.classes_, codes = encode(labels, weights)
         if len(self.classes_) < 2:
             raise InputError(
                 f"y has only one class ({self.classes_.tolist()[0]!r}); a classifier needs at "
                 "least two."
             )
-        known = np.isin(labels, self.classes_)  # the others are of weight zero
-        return np.searchsorted(self.classes_, np.where(known, labels, self.classes_[0]))
+        return codes
 
     def decision_function(self, X: Any) -> Floats:
         """Scores: one column per class, or for two classes one number, positive for the second."""

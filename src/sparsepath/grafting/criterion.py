@@ -34,7 +34,7 @@ from numpy.typing import ArrayLike, NDArray
 from sparsepath.arrays import Floats
 
 
-class Loss(Protocol):
+class ConvexLoss(Protocol):
     """A convex loss of outputs F (m x K) and targets Y (m x K); every answer is per sample.
 
     Paths show an error that methods share, not the loss: ``error_factor`` times it, which is
@@ -120,7 +120,7 @@ class Logistic:
 
 
 @dataclass(frozen=True)
-class Squared:
+class SquaredLoss:
     """(f - y)^2 / 2."""
 
     error_name: str = "squared error"
@@ -146,7 +146,7 @@ class Squared:
 
 
 @dataclass(frozen=True)
-class Huber:
+class HuberLoss:
     """(f - y)^2 / 2 up to |f - y| = delta, a straight line beyond."""
 
     delta: float = 1.35
@@ -261,7 +261,9 @@ class Penalty:
         return float(self.l1 @ norms + self.l2 @ norms**2 + self.l0 @ (norms > 0))
 
 
-def criterion(loss: Loss, F: Floats, Y: Floats, s: Floats, penalty: Penalty, W: Floats) -> float:
+def criterion(
+    loss: ConvexLoss, F: Floats, Y: Floats, s: Floats, penalty: Penalty, W: Floats
+) -> float:
     """Equation (7): mean loss plus penalties."""
     return float(s @ loss.value(F, Y)) + penalty.value(W)
 
@@ -283,7 +285,7 @@ def violations(gradient: Floats, W: Floats, penalty: Penalty) -> Floats:
 
 
 def duality_gap(
-    loss: Loss,
+    loss: ConvexLoss,
     F: Floats,
     Y: Floats,
     s: Floats,
@@ -320,7 +322,7 @@ def orthogonal(U: Floats, columns: Floats, s: Floats) -> Floats:
     return U
 
 
-def best_intercept(loss: Loss, F: Floats, Y: Floats, s: Floats) -> Floats:
+def best_intercept(loss: ConvexLoss, F: Floats, Y: Floats, s: Floats) -> Floats:
     """The change of the intercepts that makes the slopes sum to zero, by damped Newton steps."""
     K = F.shape[1]
     b = np.zeros(K)

@@ -1,23 +1,25 @@
 """Linear grafting with l1 chosen by cross-validation."""
 
 import time
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
-from sklearn.model_selection import check_cv
 
 from sparsepath.arrays import Floats
 from sparsepath.data.door import check_features
+from sparsepath.data.splitting import splits_of
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
-from sparsepath.grafting.criterion import Loss
+from sparsepath.grafting.along import best_of_each_size, grid, path_moves
+from sparsepath.grafting.criterion import ConvexLoss
 from sparsepath.grafting.faces import Factors, GraftingClasses, GraftingNumbers, LinearGrafting
-from sparsepath.grafting.fitting import Fit, Problem
-from sparsepath.grafting.folds import Task, judge, path_errors
-from sparsepath.grafting.paths import best_of_each_size, grid, path_moves
+from sparsepath.grafting.fitting import GraftingFit, GraftingProblem
+from sparsepath.grafting.folds import PathTask, judge, path_errors
+from sparsepath.judging.repeating import Repetition, Searched
 from sparsepath.running import Callback, Found, Given, Run, Stop, fitting
 
 ERRORS = ("loss", "zero_one")
@@ -43,11 +45,10 @@ class _GraftingCV(LinearGrafting):
         X = check_features(self, X, reset=True)
         Y, weights, loss = self._targets(y, sample_weight, X.shape[0])
         options, penalty = self._options(), self._penalty(1.0)
-        splitter = check_cv(self.cv, y, classifier=isinstance(self, ClassifierMixin))
-        splits = list(splitter.split(X, y, groups))
+        splits = splits_of(self.cv, X, y, groups, classifier=isinstance(self, ClassifierMixin))
         begun = time.perf_counter()
         scale = {"fit_intercept": self.fit_intercept, "standardize": self.standardize}
-        fits: list[Fit] = []
+        fits: list[GraftingFit] = []
         errors: list[list[float]] = []
 
         def found() -> Found | None:
@@ -55,20 +56,20 @@ class _GraftingCV(LinearGrafting):
             return self._found(problem, l1s, list(fits), list(errors), seconds) if fits else None
 
         with Threads(1) as threads:
-            problem = Problem(X, Y, weights, loss, threads, **scale)
+            problem = GraftingProblem(X, Y, weights, loss, threads, **scale)
             l1s = grid(problem, penalty, self.l1s, self.n_l1s, self.least)
             with Run(self, given, X, method="grafting-cv", found=found) as run:
                 problem.path(l1s.tolist(), penalty, options, watch=run.tell, fits=fits)
                 if not run.stopped:
-                    task = Task(X, Y, weights, loss, l1s, penalty, options, self._error, scale)
+                    task = PathTask(X, Y, weights, loss, l1s, penalty, options, self._error, scale)
                     judge(partial(path_errors, task), splits, self.n_jobs, errors, run.tell)
             return run.settle()
 
     def _found(
         self,
-        problem: Problem,
+        problem: GraftingProblem,
         l1s: Floats,
-        fits: list[Fit],
+        fits: list[GraftingFit],
         errors: list[list[float]],
         seconds: float,
     ) -> Found:
@@ -117,7 +118,7 @@ class _GraftingCV(LinearGrafting):
         for name, value in self._of_size[size].items():
             setattr(self, name, value)
 
-    def _error_name(self, loss: Loss) -> str:
+    def _error_name(self, loss: ConvexLoss) -> str:
         return loss.error_name if self._error == "loss" else "zero-one error"
 
 
@@ -162,6 +163,11 @@ class GraftingRegressorCV(GraftingNumbers, _GraftingCV):
         On the scale of the path: mean squared errors of the test parts.
     selected_, coef_, intercept_, history_, criterion_, kkt_violation_, dual_gap_
         Of the model in use, as for ``GraftingRegressor``.
+    models_, honest_
+        The model of every size on the path; the size in use and its error on data that the whole
+        procedure never saw, None without validation.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
 
     Examples
     --------
@@ -242,9 +248,18 @@ class GraftingRegressorCV(GraftingNumbers, _GraftingCV):
         sample_weight : array of shape (n_samples,), optional
             Used in the training and in the test parts.
         groups : array of shape (n_samples,), optional
-            For a ``cv`` that splits by groups.
+            Folds keep them whole.
         """
         return self._fit(X, y, sample_weight, groups)
+
+    def _search_many(
+        self, X: Any, y: Any, given: Any, repetitions: Sequence[Repetition]
+    ) -> Iterator[Searched | None] | None:
+        """What repetitions of the search leave, all at once; see ``judging.repeating``."""
+        from sparsepath.grafting.repeated import search_many
+
+        X = check_features(self, X, reset=True)
+        return search_many(self, X, self._numbers(y, X.shape[0]), given, repetitions)
 
 
 class GraftingClassifierCV(GraftingClasses, _GraftingCV):
@@ -268,6 +283,10 @@ class GraftingClassifierCV(GraftingClasses, _GraftingCV):
     path_, l1_, l1s_, cv_errors_, selected_, coef_, intercept_, history_, criterion_, \
 kkt_violation_, dual_gap_
         As for ``GraftingRegressorCV``.
+    models_, honest_
+        As for ``SparseRLSRegressor``.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
 
     Examples
     --------
@@ -348,7 +367,7 @@ kkt_violation_, dual_gap_
         sample_weight : array of shape (n_samples,), optional
             Used in the training and in the test parts.
         groups : array of shape (n_samples,), optional
-            For a ``cv`` that splits by groups.
+            Folds keep them whole.
         """
         if self.error not in ERRORS:
             raise InputError(f"error={self.error!r}; use one of {', '.join(ERRORS)}.")

@@ -14,7 +14,7 @@ from sparsepath.data.threads import Threads
 BIG = 1 << 22  # numbers in a dense matrix from which it pays to leave columns unread
 
 
-class Design:
+class GraftingDesign:
     """Columns z_j = (x_j - mean_j) / scale_j of data that are neither copied nor filled in.
 
     Standardised columns have mean zero and population standard deviation one over the samples,

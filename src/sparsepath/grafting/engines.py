@@ -19,11 +19,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.arrays import Floats
-from sparsepath.grafting.criterion import Expansion, Loss, Penalty, best_intercept, violations
-from sparsepath.grafting.design import Design
+from sparsepath.grafting.criterion import (
+    ConvexLoss,
+    Expansion,
+    Penalty,
+    best_intercept,
+    duality_gap,
+    orthogonal,
+    violations,
+)
+from sparsepath.grafting.design import GraftingDesign
 from sparsepath.grafting.screening import KnownGradient
-
-Indices = NDArray[np.intp]
+from sparsepath.grafting.steps import Indices, minimise
 
 INNER = 0.1  # part of the present violation to which a sub-problem is solved;
 INNER_GRAM = 0.01  # that with the matrix at hand, where passes are cheap
@@ -34,9 +41,6 @@ MOST_STALE = 6  # steps in a row that do not halve the violation
 MOST_PASSES = 1000
 CRAWLS = 100  # passes after which sparse columns, if they are not more than
 FEW = 2000  # these, are given the matrix of second derivatives
-DENSE_UP_TO = 1 << 22  # numbers: sparse data this small are treated as dense columns, if they
-FILLED = 0.1  # are filled to this part
-TINY = 1 << 16  # or have no more numbers than this
 TILE = 1 << 18  # numbers of a strip of weighted columns
 
 
@@ -58,7 +62,7 @@ class Engine:
 
     greed = 1
 
-    def __init__(self, design: Design, Y: Floats, loss: Loss) -> None:
+    def __init__(self, design: GraftingDesign, Y: Floats, loss: ConvexLoss) -> None:
         self.design = design
         self.Y = Y
         self.s = design.s
@@ -115,6 +119,27 @@ class Engine:
         """The mean loss."""
         return float(self.s @ self.expansion.value)
 
+    def slope_sums(self) -> tuple[Floats, float]:
+        """The sums of the slopes, one per output, and of their sizes."""
+        slopes = self.slopes()
+        return slopes.sum(0), float(np.abs(slopes).sum())
+
+    def gap(self, penalty: Penalty, gradient: Floats, usable: NDArray[np.bool_]) -> float:
+        """The duality gap of a penalty without L0.
+
+        Where weights carry no penalty the slopes are first made orthogonal to their columns.
+        """
+        U = None
+        bare = np.flatnonzero(usable & (penalty.l1 == 0) & (penalty.l2 == 0))
+        if len(bare):
+            Z = self.design.columns(bare)
+            if self.design.fit_intercept:
+                Z = np.column_stack([Z, np.ones(len(Z))])
+            U = orthogonal(self.expansion.slope, Z, self.s)
+            gradient = self.design.products(U * self.s[:, None])
+            gradient[bare] = 0.0
+        return duality_gap(self.loss, self.F, self.Y, self.s, penalty, self.W, gradient, usable, U)
+
     def optimise(self, features: Indices, penalty: Penalty, tol: float) -> float:
         """Minimise over the weights of ``features`` and the intercepts; L0 plays no part.
 
@@ -141,9 +166,7 @@ class Engine:
         kept = (self.W[features], self.b, self.F)
         loss = self.loss_term()
         for _ in range(MOST_STEPS):
-            slopes = self.slopes()
-            q = self._products(slopes)
-            beta = slopes.sum(0) if self.design.fit_intercept else np.zeros(len(self.b))
+            q, beta = self._derivatives()
             w = self.W[features]
             left = violations(q, w, local)[self._free]
             violation = max(float(left.max()), float(np.abs(beta).max()))
@@ -154,7 +177,7 @@ class Engine:
             if violation <= tol or stale > MOST_STALE:
                 break
             D, d = self._direction(q, beta, w, local, violation, ratio)
-            change = self._outputs(D) + d
+            change = self._change(D, d)
             before = local.value(w)
             predicted = float((q * D).sum() + beta @ d) + local.value(w + D) - before
             if abs(predicted) <= ROUNDING * (loss + before):
@@ -200,6 +223,16 @@ class Engine:
     def _prepare(self, features: Indices) -> Indices:
         return features
 
+    def _derivatives(self) -> tuple[Floats, Floats]:
+        """The gradient in the weights of the working set and in the intercepts."""
+        slopes = self.slopes()
+        beta = slopes.sum(0) if self.design.fit_intercept else np.zeros(len(self.b))
+        return self._products(slopes), beta
+
+    def _change(self, D: Floats, d: Floats) -> Floats:
+        """What steps of weights and intercepts do to the outputs."""
+        return self._outputs(D) + d
+
     def _products(self, slopes: Floats) -> Floats:
         raise NotImplementedError
 
@@ -215,7 +248,7 @@ class Engine:
 class ColumnCache(Engine):
     """Keeps the columns of the working set as one dense array, in order of their first use."""
 
-    def __init__(self, design: Design, Y: Floats, loss: Loss) -> None:
+    def __init__(self, design: GraftingDesign, Y: Floats, loss: ConvexLoss) -> None:
         super().__init__(design, Y, loss)
         self.held: Indices = np.empty(0, dtype=np.intp)
         self._A = np.empty((design.m, 0), order="F")
@@ -293,7 +326,6 @@ class SparseEngine(Engine):
         self, q: Floats, beta: Floats, w: Floats, local: Penalty, violation: float, ratio: float
     ) -> tuple[Floats, Floats]:
         from sparsepath.grafting.compiled import descend_sparse, gather_weighted
-        from sparsepath.grafting.gram import minimise
 
         k = len(w)
         w = np.ascontiguousarray(w[:, 0])
@@ -327,17 +359,3 @@ class SparseEngine(Engine):
         A *= np.sqrt(h)[:, None]
         A /= self.design.scales[self._features]
         return A
-
-
-def make_engine(design: Design, Y: Floats, loss: Loss) -> Engine:
-    """The engine for these data and this loss, at the empty model."""
-    from sparsepath.grafting.gram import GramEngine
-    from sparsepath.grafting.groups import GroupEngine
-
-    if Y.shape[1] > 1:
-        return GroupEngine(design, Y, loss)
-    if design.sparse is None:
-        return GramEngine(design, Y, loss)
-    numbers = design.m * design.n
-    filled = numbers <= DENSE_UP_TO and design.sparse.nnz >= FILLED * numbers
-    return (GramEngine if filled or numbers <= TINY else SparseEngine)(design, Y, loss)

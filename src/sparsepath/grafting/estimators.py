@@ -1,14 +1,18 @@
 """Linear grafting as scikit-learn estimators."""
 
+from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
 from numpy.typing import ArrayLike
 
 from sparsepath.data.door import check_features
+from sparsepath.data.sources import is_source
 from sparsepath.data.threads import Threads
 from sparsepath.grafting.faces import Factors, GraftingClasses, GraftingNumbers, LinearGrafting
-from sparsepath.grafting.fitting import Fit, Problem
+from sparsepath.grafting.fitting import GraftingFit, GraftingProblem
 from sparsepath.grafting.procedure import Record
+from sparsepath.grafting.streamed import StreamProblem
+from sparsepath.judging.repeating import Repetition, Searched
 from sparsepath.running import Callback, Found, Given, Run, fitting
 
 
@@ -22,11 +26,19 @@ class _Grafting(LinearGrafting):
     callback: Callback
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        if is_source(X):
+            with StreamProblem.opened(self, X, y, sample_weight) as read:
+                return self._minimise(read, Given(read.source, None), read.source)
         given = Given.of(X, y, sample_weight=sample_weight)
         X = check_features(self, X, reset=True)
         Y, weights, loss = self._targets(y, sample_weight, X.shape[0])
+        ways = {"fit_intercept": self.fit_intercept, "standardize": self.standardize}
+        with Threads(self.n_threads) as threads:
+            return self._minimise(GraftingProblem(X, Y, weights, loss, threads, **ways), given, X)
+
+    def _minimise(self, problem: GraftingProblem, given: Given, X: Any) -> Self:
         options, penalty = self._options(), self._penalty(self.l1)
-        fit: Fit | None = None
+        fit: GraftingFit | None = None
 
         def found() -> Found | None:
             record = problem.so_far() if fit is None else fit.record
@@ -43,21 +55,11 @@ class _Grafting(LinearGrafting):
                 n_iter_=max(1, problem.engine.steps),
             )
 
-        with Threads(self.n_threads) as threads:
-            problem = Problem(
-                X,
-                Y,
-                weights,
-                loss,
-                threads,
-                fit_intercept=self.fit_intercept,
-                standardize=self.standardize,
-            )
-            with Run(self, given, X, method="grafting", found=found) as run:
-                fit = problem.fit(penalty, options, watch=run.tell)
-            if fit is None and (record := problem.so_far()) is not None:
-                fit = problem.cut_short(record, penalty, options)
-            return run.settle()
+        with Run(self, given, X, method="grafting", found=found, **problem.ways(self)) as run:
+            fit = problem.fit(penalty, options, watch=run.tell)
+        if fit is None and (record := problem.so_far()) is not None:
+            fit = problem.cut_short(record, penalty, options)
+        return run.settle()
 
     def _take(self, size: int) -> None:
         super()._take(size)
@@ -139,6 +141,11 @@ class GraftingRegressor(GraftingNumbers, _Grafting):
         The duality gap (L0 left out) relative to the criterion; NaN if a weight has no penalty.
     n_iter_ : int
         Newton steps made.
+    models_, honest_
+        The model of every size on the path; the size in use and its error on data that the whole
+        procedure never saw, None without validation.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
 
     Examples
     --------
@@ -195,19 +202,30 @@ class GraftingRegressor(GraftingNumbers, _Grafting):
         self.callback = callback
 
     @fitting
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Minimise the criterion.
 
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            The features.
+            The features. Or data that are read in passes, as for ``SparseRLSRegressor``.
         y : array of shape (n_samples,)
             The target.
         sample_weight : array of shape (n_samples,), optional
             The loss term becomes the weighted mean.
         """
         return self._fit(X, y, sample_weight)
+
+    def _search_many(
+        self, X: Any, y: Any, given: Any, repetitions: Sequence[Repetition]
+    ) -> Iterator[Searched | None] | None:
+        """What repetitions of the search leave, all at once; see ``judging.repeating``."""
+        from sparsepath.grafting.repeated import search_many
+
+        X = check_features(self, X, reset=True)
+        return search_many(self, X, self._numbers(y, X.shape[0]), given, repetitions)
 
 
 class GraftingClassifier(GraftingClasses, _Grafting):
@@ -235,6 +253,10 @@ class GraftingClassifier(GraftingClasses, _Grafting):
     path_, selected_, coef_, intercept_, history_, criterion_, kkt_violation_, dual_gap_, n_iter_
         As for ``GraftingRegressor``; the errors of the path are mean log losses, and ``coef_`` has
         one row per class, a single one for two.
+    models_, honest_
+        As for ``SparseRLSRegressor``.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
 
     Examples
     --------
@@ -289,13 +311,15 @@ class GraftingClassifier(GraftingClasses, _Grafting):
         self.callback = callback
 
     @fitting
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Minimise the criterion.
 
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            The features.
+            The features. Or data that are read in passes, as for ``SparseRLSRegressor``.
         y : array of shape (n_samples,)
             Class labels of any kind.
         sample_weight : array of shape (n_samples,), optional

@@ -9,13 +9,21 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import compute_class_weight
 
 from sparsepath.arrays import Floats
+from sparsepath.classes import coded
 from sparsepath.data.door import check_weights
 from sparsepath.errors import InputError
 from sparsepath.faces.linear import LinearFace
 from sparsepath.faces.parameters import count, one_of, positive, share
-from sparsepath.faces.targets import ClassifierFace, RegressorFace, coded
-from sparsepath.grafting.criterion import Huber, Logistic, Loss, Penalty, Softmax, Squared
-from sparsepath.grafting.fitting import Options, check_factors, check_penalties
+from sparsepath.faces.targets import ClassifierFace, RegressorFace
+from sparsepath.grafting.criterion import (
+    ConvexLoss,
+    HuberLoss,
+    Logistic,
+    Penalty,
+    Softmax,
+    SquaredLoss,
+)
+from sparsepath.grafting.fitting import GraftingOptions, check_factors, check_penalties
 from sparsepath.grafting.procedure import SELECTIONS, STOPS, UPDATES
 from sparsepath.running import CallbackSupportMixin
 
@@ -43,7 +51,7 @@ class LinearGrafting(LinearFace, CallbackSupportMixin, BaseEstimator):
         tags.input_tags.sparse = True
         return tags
 
-    def _options(self) -> Options:
+    def _options(self) -> GraftingOptions:
         one_of("selection", self.selection, SELECTIONS)
         one_of("stop", self.stop, STOPS)
         one_of("update", self.update, UPDATES)
@@ -58,7 +66,7 @@ class LinearGrafting(LinearFace, CallbackSupportMixin, BaseEstimator):
                 "steps='batch' finds the convex optimum; l0, max_features and update='newest' "
                 "need steps='single' or 'auto'."
             )
-        return Options(self.selection, self.stop, self.update, self.steps, size, self.tol)
+        return GraftingOptions(self.selection, self.stop, self.update, self.steps, size, self.tol)
 
     def _penalty(self, l1: float) -> Penalty:
         check_penalties(l1=l1, l2=self.l2, l0=self.l0)
@@ -81,11 +89,15 @@ class GraftingNumbers(RegressorFace):
     loss: str
     delta: float
 
-    def _targets(self, y: Any, sample_weight: Any, m: int) -> tuple[Floats, Floats, Loss]:
-        huber = one_of("loss", self.loss, ("squared", "huber")) == "huber"
-        loss = Huber(positive("delta", self.delta)) if huber else Squared()
+    def _targets(self, y: Any, sample_weight: Any, m: int) -> tuple[Floats, Floats, ConvexLoss]:
+        loss = self._stream_loss()
         weights = check_weights(sample_weight, m)
         return self._numbers(y, m, weights), weights, loss
+
+    def _stream_loss(self, classes: Any = None) -> ConvexLoss:
+        """The loss that the parameters name."""
+        huber = one_of("loss", self.loss, ("squared", "huber")) == "huber"
+        return HuberLoss(positive("delta", self.delta)) if huber else SquaredLoss()
 
 
 class GraftingClasses(ClassifierFace):
@@ -96,7 +108,7 @@ class GraftingClasses(ClassifierFace):
     class_weight: Any
     classes_: NDArray[Any]
 
-    def _targets(self, y: Any, sample_weight: Any, m: int) -> tuple[Floats, Floats, Loss]:
+    def _targets(self, y: Any, sample_weight: Any, m: int) -> tuple[Floats, Floats, ConvexLoss]:
         weights = check_weights(sample_weight, m)
         codes = self._codes(y, m, weights)
         if self.class_weight is not None:
@@ -117,6 +129,18 @@ class GraftingClasses(ClassifierFace):
         if len(self.classes_) == 2:
             return coded(codes, 2), weights, Logistic()
         return (codes[:, None] == np.arange(len(self.classes_))).astype(float), weights, Softmax()
+
+    def _stream_loss(self, classes: NDArray[Any]) -> ConvexLoss:
+        """The loss for data that are read in passes, now that the classes are known."""
+        self.classes_ = classes
+        if self.class_weight is not None:
+            raise InputError("class_weight needs data in memory; give sample weights instead.")
+        if len(classes) > 2:
+            raise InputError(
+                f"y has {len(classes)} classes, for which grafting needs data in memory; "
+                "SparseRLSClassifier does not."
+            )
+        return Logistic()
 
     def predict_proba(self, X: Any) -> Floats:
         """Probabilities of the classes, one column each."""

@@ -9,14 +9,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sparsepath.arrays import Floats
+from sparsepath.data.condensed import Condensed
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError, warn_user
 from sparsepath.faces import parameters
-from sparsepath.grafting.criterion import Loss, Penalty
-from sparsepath.grafting.design import Design
-from sparsepath.grafting.engines import Engine, Indices, make_engine
-from sparsepath.grafting.procedure import Graft, Model, Record, graft
+from sparsepath.grafting.criterion import ConvexLoss, Penalty
+from sparsepath.grafting.design import GraftingDesign
+from sparsepath.grafting.engine_choice import make_engine
+from sparsepath.grafting.engines import Engine
+from sparsepath.grafting.procedure import Graft, Record, WorkingModel, graft
 from sparsepath.grafting.solver import Round, Solution, gradient_scale, solve
+from sparsepath.grafting.steps import Indices
 from sparsepath.running import Found, Stop
 from sparsepath.steps import Step
 
@@ -24,7 +27,7 @@ WARN = 1e-8  # certificates above this (or ten tolerances) are not what was prom
 
 
 @dataclass(frozen=True)
-class Options:
+class GraftingOptions:
     """How to minimise; see the estimators for what the words mean."""
 
     selection: str = "auto"
@@ -41,12 +44,12 @@ class Options:
 
 
 @dataclass(frozen=True, eq=False)
-class Fit:
+class GraftingFit:
     """A fitted criterion: the point with its certificates, the models on the way, the history."""
 
     solution: Solution
     criterion: float  # L0 included
-    start: Model | Record  # the empty model, or all of the record if it was kept
+    start: WorkingModel | Record  # the empty model, or all of the record if it was kept
 
     @cached_property
     def record(self) -> Record:
@@ -61,11 +64,11 @@ class Fit:
         return list(self.final.features)
 
     @property
-    def final(self) -> Model:
+    def final(self) -> WorkingModel:
         return self.record.best
 
 
-class Problem:
+class GraftingProblem:
     """Standardised data, targets and loss, with an engine that keeps its point between fits."""
 
     def __init__(
@@ -73,7 +76,7 @@ class Problem:
         X: Any,
         Y: Floats,
         weights: Floats,
-        loss: Loss,
+        loss: ConvexLoss,
         threads: Threads,
         *,
         fit_intercept: bool = True,
@@ -83,16 +86,41 @@ class Problem:
         if not counted.all():
             X, Y, weights = X[counted], Y[counted], weights[counted]
         s = weights / weights.sum()
-        self.design = Design(X, s, threads, fit_intercept=fit_intercept, standardize=standardize)
+        self.design = GraftingDesign(
+            X, s, threads, fit_intercept=fit_intercept, standardize=standardize
+        )
         self.Y, self.loss = Y, loss
-        self.engine: Engine = make_engine(self.design, Y, loss)
+        self.units = self.design.means, self.design.scales, 0.0
+        self._begin(make_engine(self.design, Y, loss))
+
+    def _begin(self, engine: Engine) -> None:
+        """What there is to know of the empty model, at which the engine stands."""
+        self.engine = engine
         self.null = (self.engine.W.copy(), self.engine.b.copy(), self.engine.F.copy())
         self.null_gradient = self.engine.gradient()
-        empty = np.empty((0, Y.shape[1]))
+        empty = np.empty((0, engine.W.shape[1]))
         loss_there = self.engine.loss_term()
-        self.null_model = Model((), empty, self.engine.b.copy(), loss_there, loss_there)
+        self.null_model = WorkingModel((), empty, self.engine.b.copy(), loss_there, loss_there)
         self.scale = gradient_scale(self.engine, self.null_gradient)
         self._record, self._rounds = Record(), list[Round]()  # of the fit under way
+
+    @classmethod
+    def condensed(cls, few: Condensed, loss: ConvexLoss, threads: Threads) -> "GraftingProblem":
+        """Of rows that stand for others, with the same means of products; see ``data.condensed``.
+
+        Columns and target are centred: there is no intercept to look for.
+        """
+        M = len(few.y)
+        root = np.sqrt(M / few.n_rows)
+        weights, Y = np.ones(M), root * few.y[:, None]
+        plain = {"fit_intercept": False, "standardize": False}
+        problem = cls(root * few.Z, Y, weights, loss, threads, **plain)
+        problem.units = few.centre, few.scale, few.mean
+        return problem
+
+    def ways(self, estimator: Any) -> dict[str, Any]:
+        """How a run is to mark and validate the data, if not as arrays."""
+        return {}
 
     def restart(self) -> None:
         """Back to the empty model."""
@@ -117,12 +145,12 @@ class Problem:
     def fit(
         self,
         penalty: Penalty,
-        options: Options,
+        options: GraftingOptions,
         *,
         likely: Indices | None = None,
         gradient: Floats | None = None,
         watch: Callable[[], bool] | None = None,
-    ) -> Fit:
+    ) -> GraftingFit:
         """Minimise from the empty model (one at a time) or from the engine's point (convex).
 
         ``watch`` is called after every step, or round of the convex solver; a true value ends the
@@ -163,7 +191,7 @@ class Problem:
                     f"the optimum was reached to {bad:.1e} only, not to tol={options.tol:.1e}; "
                     "larger penalties, or standardize=True, make the problem easier."
                 )
-        return Fit(solution, solution.criterion, self.null_model)
+        return GraftingFit(solution, solution.criterion, self.null_model)
 
     def so_far(self) -> Record | None:
         """What the fit under way has found; None if it has found nothing."""
@@ -171,7 +199,7 @@ class Problem:
             return _record(self._rounds, self.null_model)[0]
         return self._record if self._record.models else None
 
-    def cut_short(self, record: Record, penalty: Penalty, options: Options) -> Fit:
+    def cut_short(self, record: Record, penalty: Penalty, options: GraftingOptions) -> GraftingFit:
         """The fit of which this was found when an exception ended it."""
         model = record.best
         W = np.zeros_like(self.engine.W)
@@ -179,20 +207,20 @@ class Problem:
         self.engine.move_to(W, model.b)
         return self._certified(record, penalty, options)
 
-    def _certified(self, record: Record, penalty: Penalty, options: Options) -> Fit:
+    def _certified(self, record: Record, penalty: Penalty, options: GraftingOptions) -> GraftingFit:
         """The fit at the engine's point, which is the last one of the record."""
         solution = solve(self.engine, penalty, scale=self.scale, tol=options.tol, max_rounds=0)
-        return Fit(solution, solution.loss + penalty.value(solution.W), record)
+        return GraftingFit(solution, solution.loss + penalty.value(solution.W), record)
 
     def path(
         self,
         l1s: Sequence[float],
         penalty: Penalty,
-        options: Options,
+        options: GraftingOptions,
         *,
         watch: Callable[[], bool] | None = None,
-        fits: list[Fit] | None = None,
-    ) -> list[Fit]:
+        fits: list[GraftingFit] | None = None,
+    ) -> list[GraftingFit]:
         """Fits for descending l1; ``penalty.l1`` holds the factors.
 
         Each starts from the one before. The sequential strong rule predicts which features can
@@ -224,17 +252,25 @@ class Problem:
         """A mean loss as the error that paths show, on the scale of other methods."""
         return self.loss.error_factor * mean_loss
 
-    def step(self, model: Model, error: float | None = None, error_se: float = np.nan) -> Step:
+    def step(
+        self, model: WorkingModel, error: float | None = None, error_se: float = np.nan
+    ) -> Step:
         """The model in the units of the data, as a path keeps it; without more its training error.
 
         The error of training is that of the model's own loss, without penalties.
         """
-        rows = list(model.features)
-        coef = model.W / self.design.scales[rows][:, None]
-        intercept = model.b - self.design.means[rows] @ coef
+        coef, intercept = self.original(model.W, model.b, list(model.features))
         trained = self.error(model.loss)
         shown = trained if error is None else error
         return Step(model.features, shown, error_se, coef, intercept, trained)
+
+    def original(
+        self, W: Floats, b: Floats, rows: list[int] | slice = slice(None)
+    ) -> tuple[Floats, Floats]:
+        """Weights (of these features) and intercepts in the units of the data."""
+        means, scales, mean = self.units
+        V = W / scales[rows][:, None]
+        return V, b + mean - means[rows] @ V
 
     def found(self, record: Record, **fitted: Any) -> Found:
         """The path of one fit: the best model of each size by the criterion, and its error."""
@@ -253,7 +289,7 @@ def _sizes(gradient: Floats) -> Floats:
     return np.sqrt(np.einsum("jk,jk->j", gradient, gradient))
 
 
-def _record(rounds: list[Round], null: Model) -> tuple[Record, list[int]]:
+def _record(rounds: list[Round], null: WorkingModel) -> tuple[Record, list[int]]:
     """The rounds of the solver as moves: what left, then what came in, by falling gradient.
 
     Beside the record the features of the last round, in order of entry.
@@ -273,17 +309,19 @@ def _record(rounds: list[Round], null: Model) -> tuple[Record, list[int]]:
             record.move("add", j, done.criterion, done.loss, float(sizes[j]), step=number)
         place = {j: i for i, j in enumerate(done.support)}
         rows = [place[j] for j in features]
-        record.note(Model(tuple(features), done.W[rows], done.b, done.criterion, done.loss))
+        record.note(WorkingModel(tuple(features), done.W[rows], done.b, done.criterion, done.loss))
     return record, features
 
 
-def _whole_record(solution: Solution, null: Model) -> Record:
+def _whole_record(solution: Solution, null: WorkingModel) -> Record:
     """The rounds, and the solution itself."""
     record, features = _record(solution.rounds, null)
     record.stopped = Stop.OPTIMAL if solution.converged else Stop.INEXACT
     used = set(np.flatnonzero(solution.W.any(1)).tolist())
     order = [j for j in features if j in used] + sorted(used.difference(features))
-    final = Model(tuple(order), solution.W[order], solution.b, solution.criterion, solution.loss)
+    final = WorkingModel(
+        tuple(order), solution.W[order], solution.b, solution.criterion, solution.loss
+    )
     record.models[len(order)] = final
     return record
 
@@ -318,4 +356,11 @@ def check_factors(
     return out
 
 
-__all__ = ["Fit", "Graft", "Options", "Problem", "check_factors", "check_penalties"]
+__all__ = [
+    "Graft",
+    "GraftingFit",
+    "GraftingOptions",
+    "GraftingProblem",
+    "check_factors",
+    "check_penalties",
+]

@@ -1,6 +1,5 @@
 """The errors of a path over l1 on the test parts of the splits."""
 
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -11,29 +10,42 @@ from joblib import Parallel, delayed
 from sparsepath.arrays import Floats
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
-from sparsepath.grafting.criterion import Loss, Penalty
-from sparsepath.grafting.fitting import Options, Problem
+from sparsepath.grafting.criterion import ConvexLoss, Penalty
+from sparsepath.grafting.fitting import GraftingFit, GraftingOptions, GraftingProblem
 
 Errors = TypeVar("Errors")
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
+class PathTask:
     """The data, and what to fit to every training part; ``penalty.l1`` holds the factors."""
 
     X: Any
     Y: Floats
     weights: Floats
-    loss: Loss
+    loss: ConvexLoss
     l1s: Floats
     penalty: Penalty
-    options: Options
+    options: GraftingOptions
     error: str
     scale: dict[str, bool]
 
 
+class Halt:
+    """Whether work is to end; a copy that was sent to another process does not hear of it."""
+
+    def __init__(self) -> None:
+        self._set = False
+
+    def set(self) -> None:
+        self._set = True
+
+    def is_set(self) -> bool:
+        return self._set
+
+
 def judge(
-    work: Callable[[tuple[Any, Any], threading.Event], Errors | None],
+    work: Callable[[tuple[Any, Any], Halt], Errors | None],
     splits: Sequence[tuple[Any, Any]],
     n_jobs: int | None,
     errors: list[Errors],
@@ -44,7 +56,7 @@ def judge(
     Parameters
     ----------
     work : callable
-        Gives the errors of a split, or None if the event is set meanwhile.
+        Gives the errors of a split, or None if it was told to end meanwhile.
     splits : sequence of pairs of arrays
         Training and test rows.
     n_jobs : int, optional
@@ -54,7 +66,7 @@ def judge(
     tell : callable
         Called after each; a true value ends the work.
     """
-    halt = threading.Event()
+    halt = Halt()
     calls = (delayed(_unless)(halt, work, split) for split in splits)
     done = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(calls)
     try:
@@ -68,11 +80,11 @@ def judge(
             pass
 
 
-def _unless(halt: threading.Event, work: Any, split: tuple[Any, Any]) -> Any:
+def _unless(halt: Halt, work: Any, split: tuple[Any, Any]) -> Any:
     return None if halt.is_set() else work(split, halt)
 
 
-def path_errors(task: Task, split: tuple[Any, Any], halt: threading.Event) -> Any:
+def path_errors(task: PathTask, split: tuple[Any, Any], halt: Halt) -> Any:
     """Mean errors on the test part of the models that the training part gives, one per l1.
 
     None if it was ended early.
@@ -80,22 +92,36 @@ def path_errors(task: Task, split: tuple[Any, Any], halt: threading.Event) -> An
     train, test = split
     w = task.weights[test]
     if not w.any() or np.count_nonzero(task.weights[train]) < 2:
-        raise InputError("a split has a part whose sample weights are all zero; use other splits.")
+        raise InputError(
+            "a split has a training part of fewer than two samples of positive weight, or a test "
+            "part without any; use other splits."
+        )
     with Threads(1) as threads:
-        problem = Problem(
+        problem = GraftingProblem(
             task.X[train], task.Y[train], task.weights[train], task.loss, threads, **task.scale
         )
         fits = problem.path(task.l1s.tolist(), task.penalty, task.options, watch=halt.is_set)
     if len(fits) < len(task.l1s):
         return None
-    rows, Y = task.X[test], task.Y[test]
+    return errors_on(problem, fits, task.X[test], task.Y[test], w, task.error)
+
+
+def errors_on(
+    problem: GraftingProblem,
+    fits: Sequence[GraftingFit],
+    rows: Any,
+    Y: Floats,
+    w: Floats,
+    error: str = "loss",
+) -> list[float]:
+    """Mean errors of fits on rows that are not theirs."""
     out = []
     for fit in fits:
-        V, b = problem.design.original(fit.solution.W, fit.solution.b)
+        V, b = problem.original(fit.solution.W, fit.solution.b)
         used = np.flatnonzero(V.any(1))
         F = np.asarray(rows[:, used] @ V[used]) + b
-        if task.error == "loss":
-            each = task.loss.error_factor * task.loss.value(F, Y)
+        if error == "loss":
+            each = problem.loss.error_factor * problem.loss.value(F, Y)
         elif F.shape[1] == 1:
             each = ((F > 0) != (Y > 0))[:, 0].astype(float)
         else:

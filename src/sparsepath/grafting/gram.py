@@ -13,22 +13,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.arrays import Floats
-from sparsepath.grafting.criterion import Loss, Penalty
-from sparsepath.grafting.design import Design
+from sparsepath.grafting.criterion import ConvexLoss, Penalty
+from sparsepath.grafting.design import GraftingDesign
 from sparsepath.grafting.engines import INNER_GRAM, TILE, ColumnCache
+from sparsepath.grafting.steps import minimise
 
 DRIFT = 0.3  # relative change of the curvatures that makes the matrix too old
 SLOW = 0.25  # a step that leaves more of the violation than this is slow; the fewer columns,
 WORTH = 1000  # the sooner a new matrix pays: from (number of columns) / WORTH of the violation on
 BIG = 1 << 27  # products from which single precision pays
-HELP_AFTER = 50  # passes after which a small problem is helped by a direct solution
-MOST_HELP = 20  # times
 
 
 class GramEngine(ColumnCache):
     """One output, dense columns: coordinate descent on H = Z'hZ; see the module."""
 
-    def __init__(self, design: Design, Y: Floats, loss: Loss) -> None:
+    def __init__(self, design: GraftingDesign, Y: Floats, loss: ConvexLoss) -> None:
         super().__init__(design, Y, loss)
         self._H = np.empty((0, 0))
         self._c = np.empty(0)
@@ -83,58 +82,6 @@ class GramEngine(ColumnCache):
 
     def _type(self, products: int) -> type:
         return np.float32 if self._single and self.design.m * products >= BIG else np.float64
-
-
-def minimise(H: Floats, q: Floats, w: Floats, local: Penalty, least: Floats, tol: float) -> Floats:
-    """The step D: coordinate descent, helped by exact solutions on the support if it crawls.
-
-    Coordinates whose curvature is at most ``least`` stay where they are.
-    """
-    from sparsepath.grafting.compiled import descend_gram
-
-    D = np.zeros(len(w))
-    r = q.copy()
-    moving = np.empty(len(w), dtype=np.intp)
-    for _ in range(MOST_HELP):
-        passes = descend_gram(H, r, w, D, local.l1, local.l2, least, moving, tol, HELP_AFTER)
-        if passes < HELP_AFTER:
-            break
-        D = _solve_on_support(H, r, w, D, local, least)
-        r = q + H @ D
-    return D
-
-
-def _solve_on_support(
-    H: Floats, r: Floats, w: Floats, D: Floats, local: Penalty, least: Floats
-) -> Floats:
-    """Go to the minimum for the present signs, or as far as they last, weight after weight."""
-    D = D.copy()
-    S = np.flatnonzero((w + D != 0) & (H.diagonal() + 2 * local.l2 > least))
-    r = r.copy()
-    for _ in range(20):
-        if not len(S):
-            break
-        signs = np.sign(w[S] + D[S])
-        A = H[np.ix_(S, S)] + np.diag(2.0 * local.l2[S])
-        A[np.diag_indices(len(S))] *= 1.0 + 1e-13
-        push = r[S] + 2.0 * local.l2[S] * D[S] + local.l1[S] * signs
-        try:
-            step = -np.linalg.solve(A, push)
-        except np.linalg.LinAlgError:
-            break
-        u = w[S] + D[S]
-        if not np.isfinite(step).all() or push @ step > 0:
-            break
-        crossing = np.where(signs * step < 0, -u / np.where(step == 0, 1.0, step), np.inf)
-        t = min(1.0, float(crossing.min()))
-        D[S] += t * step
-        r += t * (H[:, S] @ step)
-        if t == 1.0:
-            break
-        gone = crossing <= t
-        D[S[gone]] = -w[S[gone]]
-        S = S[~gone]
-    return D
 
 
 def _weighted_products(A: Floats, B: Floats | None, h: Floats, kind: type) -> Floats:

@@ -8,7 +8,7 @@ numbers instead: with T = Z D + 1 d' and class shares P,
 
 The model q'D + D'H D / 2 + l2 |D|^2 + sum_j l1_j |w_j + D_j| is minimised by accelerated proximal
 gradient steps, which settle what is zero, and Newton steps by conjugate gradients on what is not,
-where the norms are smooth (see :mod:`sparsepath.grafting.groups`).
+where the norms are smooth (see :mod:`sparsepath.grafting.steps`).
 """
 
 from collections.abc import Callable
@@ -19,10 +19,11 @@ from numpy.typing import NDArray
 
 from sparsepath.arrays import Floats
 from sparsepath.grafting.criterion import Penalty
+from sparsepath.grafting.steps import least_along
 
 MOST_TURNS = 30
 PROXIMAL = 15  # gradient steps of a turn
-MOST_NEWTON = 4  # Newton steps of a turn
+NEWTON_TURN = 4  # Newton steps of a turn
 MOST_CG = 300
 LOOSE = 0.1  # part of the gradient to which a Newton step is solved
 POWER = 12  # steps for the largest curvature
@@ -91,7 +92,7 @@ class GroupModel:
             D, d, HD = self._proximal(D, d, HD, L)
             if self.left(D, self.gradient(D, HD)) <= tol:
                 break
-            for _ in range(MOST_NEWTON):
+            for _ in range(NEWTON_TURN):
                 D, d, HD, whole = self._newton(D, d, HD, tol)
                 if not whole or self.left(D, self.gradient(D, HD)) <= tol:
                     break
@@ -125,8 +126,6 @@ class GroupModel:
         self, D: Floats, d: Floats, HD: tuple[Floats, Floats], tol: float
     ) -> tuple[Floats, Floats, tuple[Floats, Floats], bool]:
         """One Newton step on the groups that are not zero, and whether it was taken in full."""
-        from sparsepath.grafting.groups import least_along
-
         u = self.w + D
         S = np.flatnonzero(u.any(1))
         part = GroupModel(

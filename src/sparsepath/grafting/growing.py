@@ -25,10 +25,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.arrays import Floats
-from sparsepath.grafting.criterion import Loss, Penalty, best_intercept
-from sparsepath.grafting.design import Design
+from sparsepath.grafting.criterion import ConvexLoss, Penalty, best_intercept
+from sparsepath.grafting.design import GraftingDesign
 from sparsepath.grafting.look_ahead import Scout, Units, best_units
-from sparsepath.grafting.network import HiddenLayer, Network
+from sparsepath.grafting.network import GrownNetwork, HiddenLayer
 from sparsepath.grafting.procedure import FALL, TIE
 from sparsepath.grafting.softmax_network import SoftmaxNetwork
 from sparsepath.running import Stop
@@ -90,9 +90,9 @@ class Grown:
 
 
 def grow(
-    design: Design,
+    design: GraftingDesign,
     Y: Floats,
-    loss: Loss,
+    loss: ConvexLoss,
     penalty: Penalty,
     growth: Growth,
     watch: Callable[[], bool] | None = None,
@@ -141,9 +141,9 @@ class Grower:
 
     def __init__(
         self,
-        design: Design,
+        design: GraftingDesign,
         Y: Floats,
-        loss: Loss,
+        loss: ConvexLoss,
         penalty: Penalty,
         growth: Growth,
         count: float | None = None,
@@ -201,13 +201,11 @@ class Grower:
             else:
                 self._failed.update(trial.places)
 
-    def _trials(self, sizes: Floats) -> list[Trial]:
-        """The best single connection, and the best unit of several if it promises more."""
+    def _open(self, sizes: Floats, gains: Floats, full: bool) -> NDArray[np.bool_]:
+        """Which connections may be tried: their gradient exceeds l1, and no cap forbids them."""
         network, growth, n = self.network, self.growth, self.design.n
-        gains = sizes - self.penalty.l1
         open_ = np.broadcast_to(self._usable, gains.shape) & (gains > growth.tol * self._top)
         open_[network.places(n)] = False
-        full = growth.max_hidden is not None and network.n_hidden >= growth.max_hidden
         if full:
             open_[network.n_hidden :] = False
         if growth.max_features is not None and len(self._order) >= growth.max_features:
@@ -220,6 +218,14 @@ class Grower:
             inward, _ = network.slopes(self._taken(network), self.Y, self.design.s, self.loss)
             others = np.setdiff1d(np.arange(n), self._order)
             open_[:, others] &= self._scout.beyond_chance(inward, sizes[:, others], n)
+        return open_
+
+    def _trials(self, sizes: Floats) -> list[Trial]:
+        """The best single connection, and the best unit of several if it promises more."""
+        network, growth, n = self.network, self.growth, self.design.n
+        full = growth.max_hidden is not None and network.n_hidden >= growth.max_hidden
+        gains = sizes - self.penalty.l1
+        open_ = self._open(sizes, gains, full)
         trials = []
         if open_.any():
             place = _choose(gains, open_, network, self.penalty, growth, self._last, n)
@@ -364,7 +370,7 @@ class Grower:
 
 
 def candidate_gradients(
-    design: Design, network: HiddenLayer, Z: Floats, Y: Floats, loss: Loss
+    design: GraftingDesign, network: HiddenLayer, Z: Floats, Y: Floats, loss: ConvexLoss
 ) -> Floats:
     """Sizes of the loss gradients of all connections, in the table of ``HiddenLayer``."""
     inward, outward = network.slopes(Z, Y, design.s, loss)
@@ -383,7 +389,7 @@ def _empty(biases: Floats) -> HiddenLayer:
     if len(biases) > 1:
         return SoftmaxNetwork.empty(biases - biases.mean())
     nothing = np.empty(0, dtype=np.intp)
-    return Network(nothing, nothing, np.empty(0), np.empty(0), float(biases[0]))
+    return GrownNetwork(nothing, nothing, np.empty(0), np.empty(0), float(biases[0]))
 
 
 def _choose(

@@ -39,8 +39,8 @@ from numpy.typing import NDArray
 from scipy.special import chdtri
 
 from sparsepath.arrays import Floats
-from sparsepath.grafting.criterion import Loss
-from sparsepath.grafting.design import Design
+from sparsepath.grafting.criterion import ConvexLoss
+from sparsepath.grafting.design import GraftingDesign
 
 Singles = NDArray[np.float32]
 
@@ -96,14 +96,14 @@ class Scout:
 
     Parameters
     ----------
-    design : Design
+    design : GraftingDesign
     most_inputs : int
         The largest order.
     count : float
         The number of samples, N.
     """
 
-    def __init__(self, design: Design, most_inputs: int, count: float) -> None:
+    def __init__(self, design: GraftingDesign, most_inputs: int, count: float) -> None:
         self.s, self.count = design.s, count
         self.usable = np.flatnonzero(design.usable)
         m, n = design.m, len(self.usable)
@@ -231,7 +231,7 @@ def best_units(
     F: Floats,
     Y: Floats,
     s: Floats,
-    loss: Loss,
+    loss: ConvexLoss,
     output: int,
     counts: tuple[int, ...] = (1, 2),
 ) -> list[Units]:
@@ -271,7 +271,9 @@ class UnitsCriterion:
     The mean of the units is taken off, as the bias of the output would.
     """
 
-    def __init__(self, Z: Floats, F: Floats, Y: Floats, s: Floats, loss: Loss, output: int) -> None:
+    def __init__(
+        self, Z: Floats, F: Floats, Y: Floats, s: Floats, loss: ConvexLoss, output: int
+    ) -> None:
         self.E = np.column_stack([Z, np.ones(len(Z))])
         self.F, self.Y, self.s, self.loss, self.output = F, Y, s, loss, output
 

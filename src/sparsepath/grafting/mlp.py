@@ -55,7 +55,7 @@ class MLPGraftingRegressor(GraftingNumbers, MLPGrafting):
 
     Attributes
     ----------
-    network_ : Network
+    network_ : GrownNetwork
         Connections (``units``, ``features``, ``weights``), ``biases``, ``output_bias``; weights
         are those of the standardised features.
     n_hidden_ : int
@@ -69,6 +69,13 @@ class MLPGraftingRegressor(GraftingNumbers, MLPGrafting):
         The criterion, L0 included, and its loss term (half squares of the standardised target).
     tol_ : float
         The tolerance of the network that was kept.
+    models_, honest_
+        The model of every size on the path; the size in use and its error on data that the whole
+        procedure never saw, None without validation.
+    n_iter_ : int
+        Steps of the growth.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
 
     Examples
     --------
@@ -132,12 +139,18 @@ class MLPGraftingClassifier(GraftingClasses, MLPGrafting):
     ----------
     classes_ : array
         The class labels.
-    network_ : Network or SoftmaxNetwork
+    network_ : GrownNetwork or SoftmaxNetwork
         As for ``MLPGraftingRegressor``; with three classes and more also ``homes``, the class of
         each unit, further connections to outputs (``out_units``, ``out_classes``,
         ``out_weights``) and ``output_biases``.
     n_hidden_, path_, selected_, history_, criterion_, loss_, tol_
         As for ``MLPGraftingRegressor``.
+    models_, honest_
+        As for ``SparseRLSRegressor``.
+    n_iter_ : int
+        Steps of the growth.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
 
     Examples
     --------

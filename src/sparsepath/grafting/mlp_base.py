@@ -14,7 +14,7 @@ from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
 from sparsepath.faces.parameters import count, one_of
 from sparsepath.grafting.criterion import Penalty
-from sparsepath.grafting.design import Design
+from sparsepath.grafting.design import GraftingDesign
 from sparsepath.grafting.faces import Factors
 from sparsepath.grafting.fitting import check_factors, check_penalties
 from sparsepath.grafting.growing import L0_PER, Grown, Growth, grow, samples
@@ -102,7 +102,7 @@ class GrownNetworks(PathSelector, CallbackSupportMixin, BaseEstimator):
     def _scaled(self, Y: Floats, s: Floats) -> Floats:
         return Y
 
-    def _model(self, network: HiddenLayer, design: Design) -> NetworkModel:
+    def _model(self, network: HiddenLayer, design: GraftingDesign) -> NetworkModel:
         used = network.used
         means, scales = design.means[used], design.scales[used]
         return NetworkModel(network, means, scales, self._y_scale, self._y_mean)
@@ -193,7 +193,7 @@ class MLPGrafting(GrownNetworks):
             return self._found(grown, design, loss.error_name, factor, tol)
 
         with Threads(self.n_threads) as threads:
-            design = Design(X, s, threads, standardize=self.standardize)
+            design = GraftingDesign(X, s, threads, standardize=self.standardize)
             with Run(self, given, whole, method="mlp-grafting", found=found) as run:
                 for growth in growths:
                     grow(design, Y, loss, penalty, growth, run.tell, runs, samples(weights))
@@ -201,7 +201,9 @@ class MLPGrafting(GrownNetworks):
                         break
         return run.settle()
 
-    def _found(self, grown: Grown, design: Design, error: str, factor: float, tol: float) -> Found:
+    def _found(
+        self, grown: Grown, design: GraftingDesign, error: str, factor: float, tol: float
+    ) -> Found:
         """The path of a network that has grown, its errors a factor times its losses."""
         networks = dict(grown.networks)
         return Found(

@@ -6,22 +6,22 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
-from sklearn.model_selection import check_cv
 
 from sparsepath.arrays import Floats
 from sparsepath.data.door import check_features
+from sparsepath.data.splitting import splits_of
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
 from sparsepath.faces.parameters import count
 from sparsepath.grafting.cross_validation import ERRORS
-from sparsepath.grafting.design import Design
+from sparsepath.grafting.design import GraftingDesign
 from sparsepath.grafting.faces import Factors, GraftingClasses, GraftingNumbers
 from sparsepath.grafting.fitting import check_penalties
 from sparsepath.grafting.folds import judge
 from sparsepath.grafting.growing import Grower, samples
 from sparsepath.grafting.mlp_base import GrownNetworks
 from sparsepath.grafting.network import HiddenLayer
-from sparsepath.grafting.network_folds import NetworkTask, State, end, spread, state_of
+from sparsepath.grafting.network_folds import FoldState, NetworkTask, end, spread, state_of
 from sparsepath.running import Callback, Found, Given, Run, Stop, fitting
 from sparsepath.steps import Step
 
@@ -102,15 +102,13 @@ class MLPGraftingCV(GrownNetworks):
         Y, weights, loss = self._targets(y, sample_weight, X.shape[0])
         (growth,), factors = self._growths(), self._penalty(Y.shape[1], 1.0, 1.0)
         l1s = _descending("l1s", self.l1s)
-        splits = list(
-            check_cv(self.cv, y, classifier=isinstance(self, ClassifierMixin)).split(X, y, groups)
-        )
+        splits = splits_of(self.cv, X, y, groups, classifier=isinstance(self, ClassifierMixin))
         counted = weights > 0
         part, targets, w = X[counted], Y[counted], weights[counted]
         s = w / w.sum()
         scaled = self._scaled(targets, s)
         grower: Grower
-        states: list[State] = []
+        states: list[FoldState] = []
         errors: list[Floats] = []
 
         def found() -> Found | None:
@@ -119,7 +117,7 @@ class MLPGraftingCV(GrownNetworks):
             return self._found(task, design, grower, list(states), errors, whole=whole)
 
         with Threads(1) as threads:
-            design = Design(part, s, threads, standardize=self.standardize)
+            design = GraftingDesign(part, s, threads, standardize=self.standardize)
             grower = Grower(design, scaled, loss, factors, growth, samples(w))
             task = NetworkTask(
                 X, Y, weights, loss, factors, growth, l1s, self._l0s(grower.convex),
@@ -153,9 +151,9 @@ class MLPGraftingCV(GrownNetworks):
     def _found(
         self,
         task: NetworkTask,
-        design: Design,
+        design: GraftingDesign,
         grower: Grower,
-        states: list[State],
+        states: list[FoldState],
         errors: list[Floats],
         *,
         whole: bool,
@@ -282,6 +280,13 @@ class MLPGraftingRegressorCV(GraftingNumbers, MLPGraftingCV):
         Mean squared errors of the test parts.
     network_, n_hidden_, selected_, history_, criterion_, loss_
         Of the network in use, as for ``MLPGraftingRegressor``.
+    models_, honest_
+        The model of every size on the path; the size in use and its error on data that the whole
+        procedure never saw, None without validation.
+    n_iter_ : int
+        Steps of the growth.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
 
     Examples
     --------
@@ -320,7 +325,7 @@ class MLPGraftingRegressorCV(GraftingNumbers, MLPGraftingCV):
         sample_weight : array of shape (n_samples,), optional
             Used in the training and in the test parts.
         groups : array of shape (n_samples,), optional
-            For a ``cv`` that splits by groups.
+            Folds keep them whole.
         """
         return self._fit(X, y, sample_weight, groups)
 
@@ -349,6 +354,12 @@ class MLPGraftingClassifierCV(GraftingClasses, MLPGraftingCV):
         As for ``MLPGraftingRegressorCV``.
     network_, n_hidden_, selected_, history_, criterion_, loss_
         Of the network in use, as for ``MLPGraftingClassifier``.
+    models_, honest_
+        As for ``SparseRLSRegressor``.
+    n_iter_ : int
+        Steps of the growth.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
 
     Examples
     --------
@@ -434,7 +445,7 @@ class MLPGraftingClassifierCV(GraftingClasses, MLPGraftingCV):
         sample_weight : array of shape (n_samples,), optional
             Used in the training and in the test parts.
         groups : array of shape (n_samples,), optional
-            For a ``cv`` that splits by groups.
+            Folds keep them whole.
         """
         if self.error not in ERRORS:
             raise InputError(f"error={self.error!r}; use one of {', '.join(ERRORS)}.")

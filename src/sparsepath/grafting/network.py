@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.arrays import Floats
-from sparsepath.grafting.criterion import Loss
+from sparsepath.grafting.criterion import ConvexLoss
 from sparsepath.grafting.descent import Descent
 from sparsepath.running import Formula, Frozen, Predictor, Tanh
 
@@ -94,7 +94,9 @@ class HiddenLayer(Frozen, ABC):
         """One more unit, for that output, with these connections."""
 
     @abstractmethod
-    def slopes(self, Z: Floats, Y: Floats, s: Floats, loss: Loss) -> tuple[Floats, Floats | None]:
+    def slopes(
+        self, Z: Floats, Y: Floats, s: Floats, loss: ConvexLoss
+    ) -> tuple[Floats, Floats | None]:
         """Vectors whose products with a feature are the loss gradients of the rows of the table.
 
         Beside them, with several outputs, the gradients of connections from units to outputs.
@@ -102,7 +104,7 @@ class HiddenLayer(Frozen, ABC):
 
     @abstractmethod
     def criterion(
-        self, Z: Floats, Y: Floats, s: Floats, loss: Loss, l1: Floats, l2: Floats
+        self, Z: Floats, Y: Floats, s: Floats, loss: ConvexLoss, l1: Floats, l2: Floats
     ) -> Descent[Self]:
         """C of the free parameters; l1 and l2 have one entry per column of the table."""
 
@@ -135,7 +137,7 @@ class NetworkModel(Predictor):
 
 
 @dataclass(frozen=True, eq=False)
-class Network(HiddenLayer):
+class GrownNetwork(HiddenLayer):
     """A hidden layer and the bias of the single output."""
 
     output_bias: float
@@ -150,11 +152,11 @@ class Network(HiddenLayer):
     def output_layer(self) -> tuple[Floats, Floats]:
         return np.ones((self.n_hidden, 1)), np.array([self.output_bias])
 
-    def tidy(self) -> "Network":
+    def tidy(self) -> "GrownNetwork":
         keep = self.weights != 0
         alive = np.unique(self.units[keep])
         gone = np.setdiff1d(np.arange(self.n_hidden), alive)
-        return Network(
+        return GrownNetwork(
             np.searchsorted(alive, self.units[keep]),
             self.features[keep],
             self.weights[keep],
@@ -168,13 +170,13 @@ class Network(HiddenLayer):
     def place_weights(self) -> Floats:
         return self.weights
 
-    def with_place(self, row: int, column: int, n: int) -> "Network":
+    def with_place(self, row: int, column: int, n: int) -> "GrownNetwork":
         return self.with_connection(row, column)
 
-    def with_connection(self, unit: int, feature: int) -> "Network":
+    def with_connection(self, unit: int, feature: int) -> "GrownNetwork":
         """One more connection, of weight zero; a new unit (number ``n_hidden``) has bias zero."""
         new = [0.0] if unit == self.n_hidden else []
-        return Network(
+        return GrownNetwork(
             np.append(self.units, unit),
             np.append(self.features, feature),
             np.append(self.weights, 0.0),
@@ -182,8 +184,10 @@ class Network(HiddenLayer):
             self.output_bias,
         )
 
-    def with_unit(self, features: Ints, weights: Floats, bias: float, output: int) -> "Network":
-        return Network(
+    def with_unit(
+        self, features: Ints, weights: Floats, bias: float, output: int
+    ) -> "GrownNetwork":
+        return GrownNetwork(
             np.append(self.units, np.full(len(features), self.n_hidden)),
             np.append(self.features, features),
             np.append(self.weights, weights),
@@ -191,7 +195,7 @@ class Network(HiddenLayer):
             self.output_bias,
         )
 
-    def slopes(self, Z: Floats, Y: Floats, s: Floats, loss: Loss) -> tuple[Floats, None]:
+    def slopes(self, Z: Floats, Y: Floats, s: Floats, loss: ConvexLoss) -> tuple[Floats, None]:
         hidden = self.hidden(Z)
         f = (hidden.sum(1) + self.output_bias)[:, None]
         r = s[:, None] * loss.slope(f, Y)
@@ -199,19 +203,26 @@ class Network(HiddenLayer):
         return r * bends, None
 
     def criterion(
-        self, Z: Floats, Y: Floats, s: Floats, loss: Loss, l1: Floats, l2: Floats
+        self, Z: Floats, Y: Floats, s: Floats, loss: ConvexLoss, l1: Floats, l2: Floats
     ) -> "NetworkCriterion":
         return NetworkCriterion(self, Z, Y, s, loss, l1, l2)
 
 
-class NetworkCriterion(Descent[Network]):
+class NetworkCriterion(Descent[GrownNetwork]):
     """C (without L0) of a network's free parameters, for the columns Z that it uses.
 
     A vector of parameters holds the weights, the biases of the units and that of the output.
     """
 
     def __init__(
-        self, network: Network, Z: Floats, Y: Floats, s: Floats, loss: Loss, l1: Floats, l2: Floats
+        self,
+        network: GrownNetwork,
+        Z: Floats,
+        Y: Floats,
+        s: Floats,
+        loss: ConvexLoss,
+        l1: Floats,
+        l2: Floats,
     ) -> None:
         self.shape = network
         self.Z, self.Y, self.s, self.loss = Z, Y, s, loss
@@ -225,9 +236,11 @@ class NetworkCriterion(Descent[Network]):
         net = self.shape
         return np.concatenate([net.weights, net.biases, [net.output_bias]])
 
-    def unpack(self, p: Floats) -> Network:
+    def unpack(self, p: Floats) -> GrownNetwork:
         net, c, h = self.shape, self.c, self.h
-        return Network(net.units, net.features, p[:c].copy(), p[c : c + h].copy(), float(p[-1]))
+        return GrownNetwork(
+            net.units, net.features, p[:c].copy(), p[c : c + h].copy(), float(p[-1])
+        )
 
     def _forward(self, p: Floats) -> tuple[Floats, Floats]:
         self._W[self.rows, self.cols] = p[: self.c]

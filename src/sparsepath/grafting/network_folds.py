@@ -10,7 +10,6 @@ at which
 So one growth with the smallest l0 holds the networks of all larger ones.
 """
 
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,15 +19,16 @@ import numpy as np
 from sparsepath.arrays import Floats
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
-from sparsepath.grafting.criterion import Loss, Penalty
-from sparsepath.grafting.design import Design
+from sparsepath.grafting.criterion import ConvexLoss, Penalty
+from sparsepath.grafting.design import GraftingDesign
+from sparsepath.grafting.folds import Halt
 from sparsepath.grafting.growing import Grower, Growth, samples
 from sparsepath.grafting.network import HiddenLayer
 from sparsepath.grafting.procedure import FALL
 
 
 @dataclass(frozen=True, eq=False)
-class State:
+class FoldState:
     """A network on its way: its features in order of entry, C without L0, L0 factors, mean loss.
 
     ``written`` is the number of lines of history, ``moved`` that of moves, that led to it.
@@ -43,10 +43,10 @@ class State:
     moved: int
 
 
-def state_of(grower: Grower, factors: Penalty) -> State:
+def state_of(grower: Grower, factors: Penalty) -> FoldState:
     """Where a growth is now."""
     net, grown = grower.network, grower.grown
-    return State(
+    return FoldState(
         net,
         grower.order,
         grower.convex,
@@ -57,7 +57,7 @@ def state_of(grower: Grower, factors: Penalty) -> State:
     )
 
 
-def end(states: Sequence[State], l0: float) -> int:
+def end(states: Sequence[FoldState], l0: float) -> int:
     """The state at which a growth with this l0 would have ended."""
     for k in range(len(states) - 1):
         here, there = (state.convex + l0 * state.charge for state in states[k : k + 2])
@@ -73,7 +73,7 @@ class NetworkTask:
     X: Any
     Y: Floats
     weights: Floats
-    loss: Loss
+    loss: ConvexLoss
     factors: Penalty
     growth: Growth
     l1s: Floats
@@ -86,7 +86,7 @@ class NetworkTask:
     def penalty(self, l1: float, l0: float) -> Penalty:
         return Penalty(l1 * self.factors.l1, self.factors.l2, l0 * self.factors.l0)
 
-    def errors(self, split: tuple[Any, Any], halt: threading.Event) -> Floats | None:
+    def errors(self, split: tuple[Any, Any], halt: Halt) -> Floats | None:
         """Mean errors on the test part, l1s x l0s, those of the empty network before them.
 
         None if it was ended early.
@@ -99,7 +99,8 @@ class NetworkTask:
         used = weights > 0
         if not self.weights[test].any() or used.sum() < 2:
             raise InputError(
-                "a split has a part whose sample weights are all zero; use other splits."
+                "a split has a training part of fewer than two samples of positive weight, or a "
+                "test part without any; use other splits."
             )
         weights, train = weights[used], np.asarray(train)[used]
         s = weights / weights.sum()
@@ -107,7 +108,7 @@ class NetworkTask:
         unit, origin = spread(Y, s) if self.scaled else (1.0, 0.0)
         out = np.empty((len(self.l1s), 1 + len(self.l0s)))
         with Threads(1) as threads:
-            design = Design(self.X[train], s, threads, standardize=self.standardize)
+            design = GraftingDesign(self.X[train], s, threads, standardize=self.standardize)
             for i, l1 in enumerate(self.l1s):
                 grower = Grower(
                     design,
@@ -130,7 +131,13 @@ class NetworkTask:
         return out
 
     def _error(
-        self, net: HiddenLayer, design: Design, test: Any, T: Floats, unit: float, origin: float
+        self,
+        net: HiddenLayer,
+        design: GraftingDesign,
+        test: Any,
+        T: Floats,
+        unit: float,
+        origin: float,
     ) -> float:
         rows = self.X[test][:, net.used]
         rows = rows if isinstance(rows, np.ndarray) else rows.toarray()

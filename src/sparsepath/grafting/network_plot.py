@@ -27,7 +27,7 @@ def plot_network(
 
     Parameters
     ----------
-    network : Network or SoftmaxNetwork
+    network : GrownNetwork or SoftmaxNetwork
         What to draw.
     names : sequence of str
         Names of all features.

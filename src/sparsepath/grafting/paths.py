@@ -1,22 +1,23 @@
 """The path of grafting over l1: warm starts, screening, one record."""
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sparsepath.arrays import Floats
-from sparsepath.errors import InputError
-from sparsepath.grafting.criterion import Penalty
+from sparsepath.grafting.along import best_of_each_size, grid, path_moves
 from sparsepath.grafting.estimators import GraftingClassifier, GraftingRegressor
 from sparsepath.grafting.faces import Factors
-from sparsepath.grafting.fitting import Fit, Options, Problem, check_penalties
+from sparsepath.grafting.fitting import (
+    GraftingFit,
+    GraftingOptions,
+    GraftingProblem,
+)
 from sparsepath.path import SelectionPath
 from sparsepath.running import Callback, Found, Given, Run, Stop
-from sparsepath.steps import Move, Step
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,70 +51,12 @@ class GraftingPath:
     dual_gaps: Floats
     n_selected: NDArray[np.intp]
     path: SelectionPath
-    fits: list[Fit]
+    fits: list[GraftingFit]
 
 
-def grid(
-    problem: Problem, penalty: Penalty, l1s: ArrayLike | None, n_l1s: int, least: float
-) -> Floats:
-    """The l1 values, descending: as given, or evenly spaced in their logarithm from the largest."""
-    if l1s is not None:
-        given = np.unique(np.asarray(l1s, dtype=np.float64))[::-1]
-        if given.ndim != 1 or not len(given):
-            raise InputError("l1s is empty; give a list of numbers, or None for a grid.")
-        for value in given:
-            check_penalties(l1s=float(value))
-        return np.ascontiguousarray(given)
-    if isinstance(n_l1s, bool) or n_l1s != int(n_l1s) or n_l1s < 1:
-        raise InputError(f"n_l1s={n_l1s!r}; give a whole number from 1 up.")
-    if not 0 < least < 1:
-        raise InputError(f"least={least!r}; give a part of the largest l1, between 0 and 1.")
-    return problem.largest_l1(penalty) * np.geomspace(1.0, least, int(n_l1s))
-
-
-def path_moves(problem: Problem, fits: Sequence[Fit], seconds: float) -> list[Move]:
-    """From model to model: what left, then what came in."""
-    moves: list[Move] = []
-    held: list[int] = []
-    for fit in fits:
-        error = problem.error(fit.solution.loss)
-        for j in [j for j in held if j not in set(fit.selected)]:
-            held.remove(j)
-            moves.append(Move("drop", j, float(error), seconds))
-        for j in fit.selected:
-            if j not in held:
-                held.append(j)
-                moves.append(Move("add", j, float(error), seconds))
-    return moves
-
-
-def in_order_of_entry(steps: Sequence[Step]) -> list[Step]:
-    """The models along a path, the features of each in the order in which they came in.
-
-    A fit that starts from the one before knows only what came in since.
-    """
-    out: list[Step] = []
-    held: list[int] = []
-    for step in steps:
-        kept = [j for j in held if j in set(step.subset)]
-        held = kept + [j for j in step.subset if j not in set(kept)]
-        rows = [step.subset.index(j) for j in held]
-        coef = None if step.coef is None else step.coef[rows]
-        out.append(replace(step, subset=tuple(held), coef=coef))
-    return out
-
-
-def best_of_each_size(steps: Sequence[Step]) -> dict[int, Step]:
-    """One model per size: the least error; of equal errors the first, that of the larger l1."""
-    best: dict[int, Step] = {}
-    for step in in_order_of_entry(steps):
-        known = best.get(len(step.subset))
-        if known is None or step.error < known.error:
-            best[len(step.subset)] = step
-    return best
-
-
-def collect(problem: Problem, l1s: Floats, fits: list[Fit], path: SelectionPath) -> GraftingPath:
+def collect(
+    problem: GraftingProblem, l1s: Floats, fits: list[GraftingFit], path: SelectionPath
+) -> GraftingPath:
     """Put the fits and their selection path into one record."""
     design = problem.design
     K = problem.Y.shape[1]
@@ -177,7 +120,7 @@ def grafting_path(
     l2, l0, feature_costs, l1_factors, l2_factors, delta, class_weight
         As for ``GraftingRegressor`` and ``GraftingClassifier``.
     sample_weight, fit_intercept, standardize, tol, n_threads
-        As there.
+        As for ``GraftingRegressor``.
     callback : callable, optional
         Called with the path so far after every l1; a true value ends it there. So does Ctrl-C.
 
@@ -221,16 +164,16 @@ def grafting_path(
     given = Given.of(X, y, sample_weight=sample_weight)
     X = check_features(face, X, reset=True)
     Y, weights, loss_term = face._targets(y, sample_weight, X.shape[0])
-    options: Options = face._options()
+    options: GraftingOptions = face._options()
     penalty = face._penalty(1.0)
     begun = time.perf_counter()
     with Threads(n_threads) as threads:
-        problem = Problem(
+        problem = GraftingProblem(
             X, Y, weights, loss_term, threads, fit_intercept=fit_intercept, standardize=standardize
         )
         values = grid(problem, penalty, l1s, n_l1s, least)
 
-        fits: list[Fit] = []
+        fits: list[GraftingFit] = []
 
         def found() -> Found | None:
             if not fits:

@@ -31,7 +31,8 @@ import numpy as np
 
 from sparsepath.arrays import Floats
 from sparsepath.grafting.criterion import Penalty
-from sparsepath.grafting.engines import Engine, Indices
+from sparsepath.grafting.engines import Engine
+from sparsepath.grafting.steps import Indices
 from sparsepath.running import Stop
 from sparsepath.steps import Move
 
@@ -57,7 +58,7 @@ class Graft:
 
 
 @dataclass(frozen=True, eq=False)
-class Model:
+class WorkingModel:
     """The weights of one subset: rows of W in the order of ``features``."""
 
     features: tuple[int, ...]
@@ -74,18 +75,18 @@ class Record:
     The errors of the moves are mean losses.
     """
 
-    models: dict[int, Model] = field(default_factory=dict)
+    models: dict[int, WorkingModel] = field(default_factory=dict)
     moves: list[Move] = field(default_factory=list)
     history: list[Graft] = field(default_factory=list)
     stopped: str = ""
     _start: float = field(default_factory=time.perf_counter)
 
     @property
-    def best(self) -> Model:
+    def best(self) -> WorkingModel:
         """The model of least criterion."""
         return min(self.models.values(), key=lambda model: model.criterion)
 
-    def note(self, model: Model) -> None:
+    def note(self, model: WorkingModel) -> None:
         """Keep the model if it is the best of its size so far."""
         known = self.models.get(len(model.features))
         if known is None or model.criterion < known.criterion:
@@ -227,5 +228,5 @@ def _criterion(engine: Engine, penalty: Penalty) -> float:
     return engine.loss_term() + penalty.value(engine.W)
 
 
-def _model(engine: Engine, free: list[int], criterion: float) -> Model:
-    return Model(tuple(free), engine.W[free], engine.b.copy(), criterion, engine.loss_term())
+def _model(engine: Engine, free: list[int], criterion: float) -> WorkingModel:
+    return WorkingModel(tuple(free), engine.W[free], engine.b.copy(), criterion, engine.loss_term())

@@ -16,7 +16,7 @@ import numpy as np
 
 from sparsepath.arrays import Floats
 from sparsepath.grafting.criterion import Penalty
-from sparsepath.grafting.design import Design
+from sparsepath.grafting.design import GraftingDesign
 
 ROUNDING = 1e-9  # of l1: room for the rounding of gradients
 
@@ -31,7 +31,7 @@ class KnownGradient:
         How far from the truth, as a norm, it can be.
     """
 
-    def __init__(self, design: Design) -> None:
+    def __init__(self, design: GraftingDesign) -> None:
         self.design = design
         self.gradient: Floats | None = None
         self.off = np.zeros(design.n)

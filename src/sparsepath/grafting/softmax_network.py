@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sparsepath.arrays import Floats
-from sparsepath.grafting.criterion import Loss
+from sparsepath.grafting.criterion import ConvexLoss
 from sparsepath.grafting.descent import Descent
 from sparsepath.grafting.network import HiddenLayer, Ints
 
@@ -136,7 +136,7 @@ class SoftmaxNetwork(HiddenLayer):
             homes=np.append(self.homes, output),
         )
 
-    def slopes(self, Z: Floats, Y: Floats, s: Floats, loss: Loss) -> tuple[Floats, Floats]:
+    def slopes(self, Z: Floats, Y: Floats, s: Floats, loss: ConvexLoss) -> tuple[Floats, Floats]:
         G, V = self.hidden(Z), self.out_matrix()
         R = s[:, None] * loss.slope(G @ V + self.output_biases, Y)
         outward = np.zeros((self.n_hidden + self.n_outputs, self.n_outputs))
@@ -146,7 +146,7 @@ class SoftmaxNetwork(HiddenLayer):
         return np.column_stack([R @ V.T * (0.5 * (1.0 - G * G)), 0.5 * R]), outward
 
     def criterion(
-        self, Z: Floats, Y: Floats, s: Floats, loss: Loss, l1: Floats, l2: Floats
+        self, Z: Floats, Y: Floats, s: Floats, loss: ConvexLoss, l1: Floats, l2: Floats
     ) -> "SoftmaxCriterion":
         return SoftmaxCriterion(self, Z, Y, s, loss, l1, l2)
 
@@ -164,7 +164,7 @@ class SoftmaxCriterion(Descent[SoftmaxNetwork]):
         Z: Floats,
         Y: Floats,
         s: Floats,
-        loss: Loss,
+        loss: ConvexLoss,
         l1: Floats,
         l2: Floats,
     ) -> None:

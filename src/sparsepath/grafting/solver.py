@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.arrays import Floats
-from sparsepath.grafting.criterion import Penalty, duality_gap, orthogonal, violations
-from sparsepath.grafting.engines import Engine, Indices
+from sparsepath.grafting.criterion import Penalty, violations
+from sparsepath.grafting.engines import Engine
+from sparsepath.grafting.steps import Indices
 
 FIRST = 10  # fewest features that enter together, or
 SHARE = 50  # this part of all features if that is more
@@ -75,7 +76,7 @@ class Solution:
 def gradient_scale(engine: Engine, gradient: Floats) -> float:
     """The largest gradient of the empty model, or 1 if all of them are zero to rounding."""
     top = float(np.sqrt(np.einsum("jk,jk->j", gradient, gradient)).max(initial=0.0))
-    return top if top > 1e-13 * float(np.abs(engine.slopes()).sum()) else 1.0
+    return top if top > 1e-13 * engine.slope_sums()[1] else 1.0
 
 
 def solve(
@@ -165,7 +166,7 @@ def _worst(left: Floats, room: int) -> Indices:
 
 
 def _intercept_violation(engine: Engine) -> float:
-    return float(np.abs(engine.slopes().sum(0)).max()) if engine.design.fit_intercept else 0.0
+    return float(np.abs(engine.slope_sums()[0]).max()) if engine.design.fit_intercept else 0.0
 
 
 def _convex(penalty: Penalty) -> Penalty:
@@ -173,22 +174,9 @@ def _convex(penalty: Penalty) -> Penalty:
 
 
 def _gap(engine: Engine, penalty: Penalty, gradient: Floats, usable: NDArray[np.bool_]) -> float:
-    """The duality gap relative to C without L0, or where C is nothing to the empty model's.
-
-    Where weights carry no penalty the slopes are first made orthogonal to their columns.
-    """
-    convex, U = _convex(penalty), None
-    bare = np.flatnonzero(usable & (penalty.l1 == 0) & (penalty.l2 == 0))
-    if len(bare):
-        Z = engine.design.columns(bare)
-        if engine.design.fit_intercept:
-            Z = np.column_stack([Z, np.ones(len(Z))])
-        U = orthogonal(engine.expansion.slope, Z, engine.s)
-        gradient = engine.design.products(U * engine.s[:, None])
-        gradient[bare] = 0.0
-    gap = duality_gap(
-        engine.loss, engine.F, engine.Y, engine.s, convex, engine.W, gradient, usable, U
-    )
+    """The duality gap relative to C without L0, or where C is nothing to the empty model's."""
+    convex = _convex(penalty)
+    gap = engine.gap(convex, gradient, usable)
     total = engine.loss_term() + convex.value(engine.W)
     return gap if np.isnan(gap) else max(gap, 0.0) / max(total, NOTHING * engine.null_loss, 1e-300)
 

@@ -1,7 +1,6 @@
 """Mutual information by nearest neighbours, and selection paths that it guides."""
 
 from sparsepath.information.kraskov import mutual_information
-from sparsepath.information.regressor import MutualInfoRegressor
 from sparsepath.information.selectors import MutualInfoSelector
 
-__all__ = ["MutualInfoRegressor", "MutualInfoSelector", "mutual_information"]
+__all__ = ["MutualInfoSelector", "mutual_information"]

@@ -129,7 +129,7 @@ def cases(X: Any, y: Any, counted: NDArray[np.bool_]) -> tuple[Rows, int]:
 
     Rows that do not count share the place 0.
     """
-    A = _numbers(X)
+    A = numbers(X)
     t = np.asarray(y)
     t = np.unique(t.ravel(), return_inverse=True)[1].reshape(len(t), -1)  # ranks: labels too
     first = A[:, : min(FIRST, A.shape[1])]
@@ -149,7 +149,8 @@ def cases(X: Any, y: Any, counted: NDArray[np.bool_]) -> tuple[Rows, int]:
     return place, zlib.crc32(np.array(ranks, dtype="<i8").tobytes())
 
 
-def _numbers(X: Any) -> Any:
+def numbers(X: Any) -> Any:
+    """The features as an array, or a sparse matrix by rows."""
     if hasattr(X, "tocsr"):
         return X.tocsr()
     return np.asarray(X, dtype=np.float64)

@@ -11,10 +11,12 @@ feature f among d, and p_f for the part of runs that did:
       Phi = 1 - mean_f s_f^2 / (k/d (1 - k/d)),     s_f^2 = M/(M-1) p_f (1 - p_f),     k = mean size
 
   with its standard error from the runs' shares phi_i of it;
-- **false features**: of those with p_f >= pi at most k^2 / ((2 pi - 1) d) are expected to be noise,
-  if noise features are exchangeable (Meinshausen and Buehlmann 2010);
+- **false features**: of those with p_f >= pi at most k^2 / ((2 pi - 1) d) are expected to be noise
+  (Meinshausen and Buehlmann 2010, if noise features are exchangeable; Shah and Samworth 2013 for
+  those that are chosen no more often than a random guess would choose them, k/d);
 - **features that stand in for each other**: two that are chosen together more rarely than chance
-  has it, though each is chosen often, and that are correlated.
+  has it, though each is chosen often, and that are correlated; and copies of a feature that is
+  chosen often, of which a search may take the same one every time.
 """
 
 from collections.abc import Callable
@@ -29,6 +31,7 @@ from sklearn.base import is_classifier
 from sparsepath.data.names import NumberedNames
 from sparsepath.errors import InputError
 from sparsepath.frames import Make, make_frame
+from sparsepath.judging.folds import numbers
 from sparsepath.judging.repeating import (
     Repetition,
     Searched,
@@ -38,6 +41,7 @@ from sparsepath.judging.repeating import (
     with_groups,
 )
 from sparsepath.judging.yardsticks import Floats
+from sparsepath.running.interrupts import Interruptible
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,6 +49,8 @@ if TYPE_CHECKING:
 Z90 = 1.6448536269514722
 OFTEN = 0.1  # parts of runs below this: too few to say what a feature stands in for
 ALIKE = 0.3  # absolute correlation from which features may stand in for each other
+COPIES = 1 - 1e-9  # and from which they are one feature, but for its units
+FIRM = 0.75  # a feature is chosen firmly if in this part of the runs
 CHANCE = 0.05  # level of "more rarely together than by chance", over all pairs looked at
 
 
@@ -63,8 +69,9 @@ class Stability:
     runs : array of bool, shape (K, n_runs, n_often)
         Whether a run chose a feature, of those in ``often``: in a tenth of the runs or more.
     often : array of int
-    alike : array of bool, shape (n_often, n_often)
-        Which of these are correlated.
+        Copies of such a feature are among them.
+    correlations : array of shape (n_often, n_often)
+        Of these, absolute.
     """
 
     sizes: tuple[int, ...]
@@ -74,7 +81,7 @@ class Stability:
     feature_names: tuple[str, ...]
     runs: NDArray[np.bool_]
     often: NDArray[np.intp]
-    alike: NDArray[np.bool_]
+    correlations: Floats
 
     @property
     def n_runs(self) -> int:
@@ -83,7 +90,7 @@ class Stability:
 
     def stand_ins(self, size: int) -> list[tuple[str, ...]]:
         """Groups of features of which one is chosen, at this size, where another is not."""
-        groups = _groups(self.runs[self._at(size)], self.alike)
+        groups = _groups(self.runs[self._at(size)], self.correlations)
         return [tuple(self.feature_names[self.often[i]] for i in group) for group in groups]
 
     def index(self, size: int) -> float:
@@ -102,7 +109,7 @@ class Stability:
         order = np.lexsort((np.arange(len(row)), -row))
         return {self.feature_names[i]: float(row[i]) for i in order if row[i] > 0}
 
-    def expected_false(self, size: int, threshold: float = 0.75) -> float:
+    def expected_false(self, size: int, threshold: float = FIRM) -> float:
         """At most so many of the features chosen in this part of the runs are noise, on average."""
         if not 0.5 < threshold <= 1:
             raise InputError(f"threshold={threshold!r}; give a number above 0.5, at most 1.")
@@ -112,12 +119,19 @@ class Stability:
     def sentence(self, size: int | None = None) -> str:
         """What came out at one size (default: the largest), in one sentence."""
         size = self.sizes[-1] if size is None else size
+        chosen = self.frequency(size)
+        told = ", ".join(f"{n} {p:.0%}" for n, p in list(chosen.items())[:8])
+        where = f"Over {self.n_runs} halves of the data the choice of {size}"
+        if np.isnan(self.index(size)):
+            return f"{where} is {'all' if told else 'none'} of the features every time."
         low, high = self.interval(size)
-        told = ", ".join(f"{n} {p:.0%}" for n, p in list(self.frequency(size).items())[:8])
+        firm = sum(p >= FIRM for p in chosen.values()) or "none"
         return (
-            f"Over {self.n_runs} halves of the data the choice of {size} has a stability of "
+            f"{where} has a stability of "
             f"{self.index(size):.2f} ({low:.2f} to {high:.2f}; 1 is the same every time); "
-            f"chosen most often: {told or 'nothing'}."
+            f"chosen most often: {told or 'nothing'}. In three quarters of the halves or more: "
+            f"{firm}, of which at most {self.expected_false(size):.2g} are expected to be there by "
+            "chance."
         )
 
     def to_frame(self, backend: Make = None) -> Any:
@@ -136,7 +150,7 @@ class Stability:
         """Draw how often features were chosen, by size."""
         from sparsepath.judging import pictures
 
-        return pictures.plot_stability(self, ax)
+        return pictures.plot_stability(self.sizes, self.frequencies, self.feature_names, ax)
 
     def _at(self, size: int) -> int:
         if size not in self.sizes:
@@ -185,24 +199,16 @@ def stability(
     >>> found.index(2) > 0.9, found.sizes
     (True, (1, 2, 3, 4))
     """
-    if not isinstance(n_halves, int) or n_halves < 2 or n_halves % 2:
-        raise InputError(f"n_halves={n_halves!r}; give an even number from 2 up.")
     X, y = by_rows(X), by_rows(y)
     given = with_groups(estimator, fit_params, groups)
-    rng = np.random.default_rng(random_state)
-    labels = np.asarray(y) if is_classifier(estimator) else None
-    pairs = [split_in_two(rng, len(y), labels, groups) for _ in range(n_halves // 2)]
-    halves = [Repetition(rows=half) for pair in pairs for half in pair]
+    halves = halves_of(estimator, y, n_halves, groups, random_state)
     done = searches(estimator, X, y, given, halves)
     found: list[Searched] = []
-    try:
+    with Interruptible(keep=lambda: len(found) > 1):
         while len(found) < n_halves:
             if callback is not None and callback(len(found), n_halves) and len(found) > 1:
                 break
             found.append(next(done))
-    except KeyboardInterrupt:
-        if len(found) < 2:
-            raise
     sizes = tuple(sorted({size for one in found for size in one.subsets if size}))
     if not has_path(estimator):  # each half has its own size: one row for the usual one
         sizes = (int(np.median([max(one.subsets) for one in found])),)
@@ -211,7 +217,9 @@ def stability(
         for k, size in enumerate(sizes):
             chosen[k, i, list(one.subset(size))] = True
     indices = [nogueira(Z) for Z in chosen]
-    often = np.flatnonzero(chosen.mean(1).max(0, initial=0.0) >= OFTEN)
+    often, correlations = _with_copies(
+        X, np.flatnonzero(chosen.mean(1).max(0, initial=0.0) >= OFTEN)
+    )
     return Stability(
         sizes,
         chosen.mean(1),
@@ -220,8 +228,20 @@ def stability(
         _names(X),
         chosen[:, :, often],
         often,
-        _correlated(X, often),
+        correlations,
     )
+
+
+def halves_of(
+    estimator: Any, y: Any, times: int, groups: Any = None, random_state: int = 0
+) -> list[Repetition]:
+    """So many halves, in complementary pairs; of classes, halves of each."""
+    if not isinstance(times, int) or times < 2 or times % 2:
+        raise InputError(f"n_halves={times!r}; give an even number from 2 up.")
+    rng = np.random.default_rng(random_state)
+    labels = np.asarray(y) if is_classifier(estimator) else None
+    pairs = [split_in_two(rng, len(y), labels, groups) for _ in range(times // 2)]
+    return [Repetition(rows=half) for pair in pairs for half in pair]
 
 
 def split_in_two(
@@ -263,22 +283,25 @@ def nogueira(Z: NDArray[np.bool_]) -> tuple[float, float]:
     return float(index), float(np.sqrt(variance))
 
 
-def _groups(Z: NDArray[np.bool_], alike: NDArray[np.bool_]) -> list[list[int]]:
-    """Correlated columns of Z (runs x features) that are true together more rarely than by chance.
+def _groups(Z: NDArray[np.bool_], correlations: Floats) -> list[list[int]]:
+    """Columns of Z (runs x features) that stand in for each other: copies, and correlated ones.
 
-    That two meet so rarely, each being chosen as often as it is, must have a probability
-    (hypergeometric) of at most CHANCE over the number of pairs looked at.
+    Those are true together more rarely than by chance: that two meet so rarely, each being chosen
+    as often as it is, must have a probability (hypergeometric) of at most CHANCE over the number of
+    pairs looked at.
     """
     M, n = Z.shape
     counts = Z.sum(0)
     some = counts >= OFTEN * M
-    pairs = [
-        (a, b) for a in range(n) for b in range(a + 1, n) if alike[a, b] and some[a] and some[b]
-    ]
+    pairs = np.argwhere(np.triu(correlations >= ALIKE, 1) & (some[:, None] | some))
+    both = int(some[pairs].all(1).sum())
     group = list(range(n))
-    for a, b in pairs:
-        together = int((Z[:, a] & Z[:, b]).sum())
-        if hypergeom.cdf(together, M, counts[a], counts[b]) <= CHANCE / len(pairs):
+    for a, b in pairs.tolist():
+        alone = correlations[a, b] >= COPIES
+        if not alone and some[a] and some[b]:
+            together = int((Z[:, a] & Z[:, b]).sum())
+            alone = hypergeom.cdf(together, M, counts[a], counts[b]) <= CHANCE / both
+        if alone:
             old, new = group[b], group[a]
             group = [new if g == old else g for g in group]
     named = dict.fromkeys(group)
@@ -286,14 +309,25 @@ def _groups(Z: NDArray[np.bool_], alike: NDArray[np.bool_]) -> list[list[int]]:
     return [m for m in members if len(m) > 1]
 
 
-def _correlated(X: Any, columns: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """Which of these columns have an absolute correlation of ALIKE or more."""
-    A = X[:, columns] if hasattr(X, "tocsc") else np.asarray(X)[:, columns]
-    A = np.asarray(A.todense() if hasattr(A, "todense") else A, dtype=np.float64)
-    A = A - A.mean(0)
-    norms = np.sqrt(np.square(A).sum(0))
-    A /= np.where(norms > 0, norms, 1.0)
-    return np.abs(A.T @ A) >= ALIKE
+def _with_copies(X: Any, columns: NDArray[np.intp]) -> tuple[NDArray[np.intp], Floats]:
+    """These columns and all copies of them, and their absolute correlations."""
+    A = numbers(X)
+    if hasattr(A, "tocsr"):
+        spread = np.sqrt(np.maximum(A.multiply(A).mean(0) - np.square(A.mean(0)), 0.0))
+    else:
+        spread = A.std(0)
+    norms = np.asarray(spread).ravel() * np.sqrt(A.shape[0])
+    norms[norms == 0] = np.inf
+
+    def scaled(some: NDArray[np.intp]) -> Floats:
+        part = A[:, some]
+        part = np.asarray(part.todense() if hasattr(part, "todense") else part)
+        return np.asarray((part - part.mean(0)) / norms[some])
+
+    along = np.abs(np.asarray(A.T @ scaled(columns))) / norms[:, None]
+    columns = np.union1d(columns, np.flatnonzero((along >= COPIES).any(1)))
+    chosen = scaled(columns)
+    return columns, np.abs(chosen.T @ chosen)
 
 
 def _names(X: Any) -> tuple[str, ...]:

@@ -73,14 +73,18 @@ class Honest:
 
     def sentence(self) -> str:
         """What is told of the error, in one sentence."""
-        low, high = self.interval
         told = (
-            f"{self.measure} {self.error:.4g} on new data (90 % interval {low:.4g} to {high:.4g}; "
+            f"{self.measure} {self.error:.4g} on new data (90 % interval {self.between()}; "
             f"the empty model: {self.empty_error:.4g})"
         )
         if self.is_nothing:
             told += f"; shuffled targets do as well (p = {self.p_value:.2g}): nothing is here"
         return told[0].upper() + told[1:] + "."
+
+    def between(self, written: Callable[[float], str] = "{:.4g}".format) -> str:
+        """The interval in words; few samples may leave it open."""
+        low, high = map(written, self.interval)
+        return f"{low} to {high}" if math.isfinite(self.interval[1]) else f"from {low} up"
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values."""
@@ -110,10 +114,26 @@ class HonestError:
     left_out: LeftOut
     null: Null | None = None
 
+    @property
+    def is_nothing(self) -> bool:
+        """Whether nothing is recommended: shuffled targets do as well, or no features do.
+
+        That is, no set of features is clearly better than none on samples left out.
+        """
+        none = self.chosen.size == 0 and chosen_size(self.left_out, "one_se") == 0
+        return none or self.chosen.is_nothing
+
     def sentence(self) -> str:
         """What came out, in one or two sentences."""
         n = self.chosen.size
         told = f"{n} feature{'' if n == 1 else 's'}. {self.chosen.sentence()}"
+        if self.is_nothing and not self.chosen.is_nothing:
+            told = (
+                "Nothing here that holds on new data: no set of features is clearly better than "
+                f"none. {self.chosen.sentence()}"
+            )
+            if self.null is not None:  # there is more than in noise, and too little to be of use
+                return f"{told} With y shuffled p = {self.null.p_value:.3g}."
         return told if self.null is None else f"{told} {self.null.sentence()}"
 
     def to_frame(self, backend: Make = None) -> Any:

@@ -32,6 +32,7 @@ from sparsepath.judging.repeating import (
     with_groups,
 )
 from sparsepath.judging.yardsticks import Floats
+from sparsepath.running.interrupts import Interruptible
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -100,7 +101,11 @@ class Null:
         """Draw the errors on the data above those on shuffled targets."""
         from sparsepath.judging import pictures
 
-        return pictures.plot_null(self, ax)
+        lower = "lower than" if self.anything else "no lower than"
+        title = f"p = {self.p_value:.3g}: {lower} where there is nothing to find"
+        return pictures.plot_null(
+            self.sizes, self.errors, self.null_errors, self.criterion, title, ax
+        )
 
 
 def permutation_null(
@@ -143,12 +148,9 @@ def permutation_null(
     >>> permutation_null(LarsSelector(2), X, y[:, 0], 19).anything
     False
     """
-    if not isinstance(n_permutations, int) or n_permutations < 1:
-        raise InputError(f"n_permutations={n_permutations!r}; give a whole number from 1 up.")
     X, y = by_rows(X), by_rows(y)
     given = with_groups(estimator, fit_params, groups)
-    rng = np.random.default_rng(random_state)
-    orders = [shuffled(rng, len(y), groups) for _ in range(n_permutations)]
+    orders = orders_of(len(y), n_permutations, groups, random_state)
     if has_path(estimator):
         again = [Repetition(), *(Repetition(order=order) for order in orders)]
         done = searches(estimator, X, y, given, again)
@@ -157,14 +159,11 @@ def permutation_null(
     first = next(done)
     sizes = tuple(sorted(size for size in first.errors if size)) or (0,)
     rows: list[Floats] = []
-    try:
+    with Interruptible(keep=lambda: bool(rows)):
         while len(rows) < n_permutations:
-            if callback is not None and callback(len(rows), n_permutations):
-                raise KeyboardInterrupt
+            if callback is not None and callback(len(rows), n_permutations) and rows:
+                break
             rows.append(_errors(next(done), sizes))
-    except KeyboardInterrupt:
-        if not rows:
-            raise
     null = np.array(rows)
     found = _errors(first, sizes)
     overall, per_size = p_values(found, null)
@@ -181,6 +180,14 @@ def _left_out(
         size = found.sizes[-1]
         error = {size: float(found.errors[-1])}
         yield Searched({size: ()}, error, dict, f"{found.label} {found.yardstick} (honest error)")
+
+
+def orders_of(n: int, times: int, groups: Any = None, random_state: int = 0) -> list[Any]:
+    """So many random orders of n samples."""
+    if not isinstance(times, int) or times < 1:
+        raise InputError(f"n_permutations={times!r}; give a whole number from 1 up.")
+    rng = np.random.default_rng(random_state)
+    return [shuffled(rng, n, groups) for _ in range(times)]
 
 
 def shuffled(rng: np.random.Generator, n: int, groups: Any = None) -> Any:

@@ -1,13 +1,15 @@
 """The procedure, done again: on some of the rows, or with y in another order.
 
 Any estimator is cloned and fitted to each repetition. One that knows a shorter way to the same
-paths (greedy RLS searches many problems at once) has a method ``_search_many``, which takes the
-repetitions and gives what each of them left, or None where the shorter way does not lead.
+paths (greedy RLS searches many problems at once, least angle regression and grafting go by products
+of columns) has a method ``_search_many``, which takes the repetitions and gives what each of them
+left, or None where the shorter way does not lead, for all of them or for one.
 """
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -20,7 +22,8 @@ from sklearn.utils.validation import has_fit_parameter
 from sparsepath.errors import InputError, PathWarning
 from sparsepath.judging.folds import Rows
 from sparsepath.judging.yardsticks import Floats
-from sparsepath.path import INTERRUPTED
+from sparsepath.running.interrupts import pass_on
+from sparsepath.steps import Step
 
 QUIET = {"validation": None, "callback": None, "checkpoint": None, "choose": "min"}
 Given = Mapping[str, Any]
@@ -43,7 +46,8 @@ class Searched:
     subsets : mapping of size to tuple of int
         The columns of the model of each size; one size only if there is no path.
     errors : mapping of size to float
-        The criterion of the search.
+        The criterion of the search; may be empty where some of the rows were used only, since
+        those who repeat a search on parts judge it by other means.
     outputs : callable
         What the models put out for some rows of the data, by size: numbers, or scores of classes.
     criterion : str
@@ -81,8 +85,9 @@ def searches(
     shorter = getattr(quiet, "_search_many", None)
     found = None if shorter is None else shorter(X, y, given, repetitions)
     if found is None:
-        found = (_one(quiet, X, y, given, repetition, classes) for repetition in repetitions)
-    return iter(found)
+        found = repeat(None)
+    for one, repetition in zip(found, repetitions, strict=False):
+        yield _one(quiet, X, y, given, repetition, classes) if one is None else one
 
 
 def _one(
@@ -94,8 +99,11 @@ def _one(
         part, inside = rows_of(X, repetition.rows), rows_of(target, repetition.rows)
     values = np.asarray(inside).reshape(len(inside), -1)
     if (values == values[0]).all():  # nothing to learn: the constant itself
-        same = _constant(values[:1], classes)
-        return Searched({0: ()}, {0: 0.0}, lambda rows: {0: np.repeat(same, len(rows), 0)})
+        return Searched(
+            {0: ()},
+            {0: 0.0},
+            lambda rows: {0: np.repeat(_constant(values[:1], classes), len(rows), 0)},
+        )
     model = fitted(quiet, part, inside, given, repetition.rows, len(y))
     last, transform = _last(model)
     path = getattr(last, "path_", None)
@@ -117,6 +125,12 @@ def _one(
     return Searched(subsets, errors, outputs, criterion)
 
 
+def is_plain(y: Floats, repetition: Repetition) -> bool:
+    """Whether there is something to learn from the rows of a repetition."""
+    inside = y[repetition.rows if repetition.rows is not None else slice(None)]
+    return len(inside) > 2 and bool((inside != inside[0]).any())
+
+
 def _constant(value: NDArray[Any], classes: NDArray[Any] | None) -> Floats:
     """What a model of one answer puts out."""
     if classes is None:
@@ -135,8 +149,7 @@ def fitted(
 ) -> Any:
     """A clone, fitted in silence; arguments with an entry for each of n samples are cut to rows.
 
-    A search that is interrupted keeps what it found, which is a path, but no fair sample of what
-    the whole search does: the interrupt goes on to whoever repeats it.
+    If it is interrupted, the interrupt goes on to whoever repeats it.
     """
 
     def cut(value: Any) -> Any:
@@ -147,8 +160,7 @@ def fitted(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PathWarning)
         model = model.fit(X, y, **{name: cut(value) for name, value in given.items()})
-    if getattr(getattr(_last(model)[0], "path_", None), "stopped", "") == INTERRUPTED:
-        raise KeyboardInterrupt
+    pass_on(_last(model)[0])
     return model
 
 
@@ -241,17 +253,21 @@ def rows_of(data: Any, rows: Rows | None) -> Any:
     return _safe_indexing(data, rows)
 
 
+def linear_outputs(X: Any, steps: Iterable[Step]) -> dict[int, Floats]:
+    """What linear models put out, by size."""
+    A: Any = X if hasattr(X, "tocsr") else np.asarray(X, dtype=np.float64)
+    return {
+        len(step.subset): np.asarray(A[:, list(step.subset)] @ step.coef) + step.intercept
+        for step in steps
+    }
+
+
 def _outputs_of(model: Any, X: Any, classes: NDArray[Any] | None) -> Mapping[int, Floats]:
     """What every model on a fitted path puts out."""
     path = model.path_
     if all(step.coef is not None and step.intercept is not None for step in path.steps):
-        A = X if hasattr(X, "tocsr") else np.asarray(X, dtype=np.float64)
-        return {
-            len(step.subset): _in_order(
-                np.asarray(A[:, list(step.subset)] @ step.coef) + step.intercept, model, classes
-            )
-            for step in path.steps
-        }
+        found = linear_outputs(X, path.steps)
+        return {size: _in_order(scores, model, classes) for size, scores in found.items()}
     return {size: _columns(model.at_size(size), X, classes) for size in path.sizes}
 
 

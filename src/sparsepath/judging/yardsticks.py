@@ -25,6 +25,8 @@ from numpy.typing import NDArray
 from scipy.special import log_expit, logsumexp
 from scipy.stats import rankdata
 
+from sparsepath.classes import winners
+
 Floats: TypeAlias = NDArray[np.float64]
 
 
@@ -84,9 +86,7 @@ def absolute(truth: Truth, outputs: Floats) -> Floats:
 def zero_one(truth: Truth, outputs: Floats) -> Floats:
     """One where another class wins."""
     assert truth.index is not None
-    if outputs.shape[1] == 1:
-        return (outputs[:, 0] > 0).astype(np.intp) != truth.index
-    return outputs.argmax(1) != truth.index
+    return winners(outputs) != truth.index
 
 
 def logistic(truth: Truth, outputs: Floats) -> Floats:

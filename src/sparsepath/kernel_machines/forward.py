@@ -67,6 +67,11 @@ class LSSVMForwardRegressor(RegressorFace, PathSelector, CallbackSupportMixin, _
         beta and b.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
+    models_, honest_
+        The model of every size on the path; the size in use and its error on data that the whole
+        procedure never saw, None without validation.
+    parameters_ : dict of size to tuple
+        gamma and sigma2 of every size.
 
     Examples
     --------

@@ -8,11 +8,12 @@ from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 
 from sparsepath.arrays import Floats
+from sparsepath.classes import coded, winners
 from sparsepath.data.door import (
     check_features,
 )
 from sparsepath.data.threads import Threads
-from sparsepath.faces.targets import ClassifierFace, coded, dense, weights_of, winners
+from sparsepath.faces.targets import ClassifierFace, dense, weights_of
 from sparsepath.kernel_machines.kernel_machine import (
     GAMMAS,
     _KernelMachine,

@@ -17,7 +17,8 @@ from sparsepath.faces.parameters import count, positive
 from sparsepath.faces.targets import dense, weights_of
 from sparsepath.kernel_machines.kernel_machine import _KernelMachine, _SeveralTargets
 from sparsepath.kernel_machines.lssvm import Block, gaussian_kernel
-from sparsepath.kernel_machines.reduced_rank import ReducedRank, reconstruct
+from sparsepath.kernel_machines.reduced_rank import ReducedRank
+from sparsepath.orders.reconstruction import reconstruct
 
 
 class ReducedRankKernelRidge(_SeveralTargets, _KernelMachine):
@@ -44,6 +45,8 @@ class ReducedRankKernelRidge(_SeveralTargets, _KernelMachine):
         The samples in use, in order of choice.
     gamma_, sigma2_, cv_error_, cv_residuals_, cv_results_, dual_coef_, intercept_
         As for ``LSSVMRegressor``.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
 
     Examples
     --------

@@ -15,9 +15,9 @@ def _rbf_calls(options: Mapping[str, Any], size: int) -> int:
 
 
 def _elm_fs_calls(options: Mapping[str, Any], size: int) -> int:
-    from sparsepath.elm.search import Plan
+    from sparsepath.elm.search import RestartPlan
 
-    return Plan(
+    return RestartPlan(
         options.get("strategy", "both"), options.get("restarts", 40), 10, "half", size
     ).n_reports
 
@@ -81,7 +81,7 @@ def _entries() -> Iterator[Method]:
         "Start with all features and drop one at a time.",
         "features are good only together, and there are more rows than columns",
         *_RLS,
-        _FORWARD - {"max-features", "significance"},
+        _FORWARD - {"significance"},
         "rls.md",
         "a pass over all features that are still in",
         criterion=_SPLITS,
@@ -213,9 +213,9 @@ def _entries() -> Iterator[Method]:
         "mi-forward",
         "Add one feature at a time by joint mutual information; regression.",
         "the features matter, whatever the model",
-        "information.MutualInfoRegressor",
+        "informed.MutualInfoRegressor",
         "",
-        _has("max-features choose seed threads"),
+        _has("max-features choose neighbors seed threads"),
         "mutual-information.md",
         "distances between all rows for every feature that is left",
         limits="some thousand rows; sets of about ten",
@@ -231,9 +231,9 @@ def _entries() -> Iterator[Method]:
         "mi-forward-backward",
         "Add and drop by joint mutual information, from random starts; regression.",
         "as mi-forward, where features may be good only together",
-        "information.MutualInfoRegressor",
+        "informed.MutualInfoRegressor",
         "",
-        _has("max-features choose seed threads restarts"),
+        _has("max-features choose neighbors seed threads restarts"),
         "mutual-information.md",
         "distances between all rows for every feature, in a hundred climbs",
         limits="some thousand rows; sets of about ten",

@@ -7,26 +7,26 @@ coupled strongly, as with wide Gaussians, turns zig-zag down a bent valley and n
 direct solver goes along the valley and is to be preferred.
 """
 
-from sparsepath.rbf.barrier import Budget, Point
-from sparsepath.rbf.network import Network
-from sparsepath.rbf.primal_dual import PrimalDual, Solution, Stage, Told
+from sparsepath.rbf.barrier import Budget, InteriorPoint
+from sparsepath.rbf.network import RBFNetwork
+from sparsepath.rbf.primal_dual import PrimalDual, RBFSolution, Stage, Told
 
 ROUND = 1e-4  # relative fall of J in a round below which mu is lowered
 LAST_ROUND = 1e-6  # the same at the last mu
 
 
 def solve_alternating(
-    network: Network,
+    network: RBFNetwork,
     r: float,
     t: float,
     *,
-    x: Point | None = None,
+    x: InteriorPoint | None = None,
     mu_max: float = 1e-3,
     mu_min: float = 1e-6,
     factor: float = 0.1,
     most: int = 100,
     told: Told = None,
-) -> Solution:
+) -> RBFSolution:
     """Solve the barrier problem by turns; parameters as in ``primal_dual.solve``.
 
     ``most`` is the number of rounds for each mu.

@@ -45,7 +45,7 @@ class Budget:
         return np.repeat(each, (2 * n_alpha, n_inputs, 2))
 
 
-class Point:
+class InteriorPoint:
     """A strictly feasible point: u = s + alpha, v = s - alpha, w, what is left of the budgets.
 
     All that must stay positive lies in one array, ``all``, so that what is done to every entry
@@ -90,22 +90,22 @@ class Point:
     def s(self) -> Floats:
         return 0.5 * (self.u + self.v)
 
-    def moved(self, step: "Point", length: float) -> "Point":
+    def moved(self, step: "InteriorPoint", length: float) -> "InteriorPoint":
         """The point a step further."""
-        return Point(self.all + length * step.all, self.n_alpha)
+        return InteriorPoint(self.all + length * step.all, self.n_alpha)
 
-    def copy(self) -> "Point":
-        return Point(self.all.copy(), self.n_alpha)
+    def copy(self) -> "InteriorPoint":
+        return InteriorPoint(self.all.copy(), self.n_alpha)
 
 
-def start(budget: Budget, n_alpha: int, n_inputs: int) -> Point:
+def start(budget: Budget, n_alpha: int, n_inputs: int) -> InteriorPoint:
     """Section 5: 0.9 of the budgets in equal parts; alpha = 0."""
     s = np.full(n_alpha, 0.9 * budget.r / n_alpha)
     w = np.full(n_inputs, 0.9 * budget.t / n_inputs)
-    return Point.of(s, np.zeros(n_alpha), w, budget.r - s.sum(), budget.t - w.sum())
+    return InteriorPoint.of(s, np.zeros(n_alpha), w, budget.r - s.sum(), budget.t - w.sum())
 
 
-def barrier(shares: Floats, x: Point, parts: str = "both") -> float:
+def barrier(shares: Floats, x: InteriorPoint, parts: str = "both") -> float:
     """B_1 + B_2 of equation 14, or the one of them that belongs to the part that moves."""
     if parts == "both":
         return -float(shares @ np.log(x.all))
@@ -122,7 +122,7 @@ class NewtonSystem:
     ----------
     H : array, Fortran order, lower triangle
         Gauss-Newton Hessian of the part that moves; overwritten.
-    curvature : Point
+    curvature : InteriorPoint
         The second derivatives of the logarithms: D_u, D_v, D_w and q of both budgets.
     lam : float
         Damping of alpha and s.
@@ -140,7 +140,7 @@ class NewtonSystem:
     def __init__(
         self,
         H: Floats,
-        curvature: Point,
+        curvature: InteriorPoint,
         parts: str,
         lam: float,
         lam_w: Floats,
@@ -155,7 +155,7 @@ class NewtonSystem:
         self.positive = info == 0
         self.parts: tuple[Floats, Floats, Floats, float] = (factor.T, c, inverse, theta)
 
-    def solve(self, slopes: Floats) -> Point:
+    def solve(self, slopes: Floats) -> InteriorPoint:
         """The step -(system)^-1 (slopes by alpha, s, w); what does not move gets zeros."""
         n = self._n_alpha
-        return Point(self._solution(*self.parts, slopes, n, False), n)
+        return InteriorPoint(self._solution(*self.parts, slopes, n, False), n)

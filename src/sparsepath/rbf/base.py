@@ -9,12 +9,13 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from sparsepath.arrays import Floats
+from sparsepath.classes import coded
 from sparsepath.data.door import check_features, check_labels
 from sparsepath.errors import InputError, warn_user
 from sparsepath.faces.parameters import count, one_of, positive
-from sparsepath.faces.targets import ClassifierFace, RegressorFace, coded, dense, one_target
+from sparsepath.faces.targets import ClassifierFace, RegressorFace, dense, one_target
 from sparsepath.path import SelectionPath
-from sparsepath.rbf.model import Options, Training
+from sparsepath.rbf.model import RBFOptions, Training
 from sparsepath.running import CallbackSupportMixin, seed_of
 from sparsepath.selector import PathSelector
 
@@ -37,12 +38,12 @@ class _SparseRBF(PathSelector, CallbackSupportMixin, BaseEstimator):
         tags.input_tags.sparse = True
         return tags
 
-    def _options(self) -> Options:
+    def _options(self) -> RBFOptions:
         p = self.get_params(deep=False)
         relevance = p["relevance"]
         if not isinstance(relevance, int | float | np.number) or not 0 <= relevance < 1:
             raise InputError(f"relevance={relevance!r}; give a number from 0 up to 1.")
-        return Options(
+        return RBFOptions(
             solver=one_of("solver", p["solver"], SOLVERS),
             schedule=one_of("schedule", p["schedule"], SCHEDULES),
             n_init=count("n_init", p["n_init"]),

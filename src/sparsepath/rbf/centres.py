@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sparsepath.arrays import Floats
 from sparsepath.data.columns import moments
 from sparsepath.errors import InputError
-from sparsepath.kernel_machines.reduced_rank import reconstruct
+from sparsepath.orders.reconstruction import reconstruct
 from sparsepath.rbf.network import gaussians
 
 PLACINGS = ("kmeans", "reconstruction")

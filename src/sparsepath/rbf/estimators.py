@@ -226,6 +226,9 @@ class SparseRBFRegressor(_Regression, _OneFit):
         The empty model and this one, with training errors; ``SparseRBFRegressorCV`` has more.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
+    models_, honest_
+        The model of every size on the path; the size in use and its error on data that the whole
+        procedure never saw, None without validation.
 
     Examples
     --------
@@ -261,6 +264,10 @@ class SparseRBFClassifier(_TwoClasses, _OneFit):
         As for ``SparseRBFRegressor``; so are the other attributes.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
+    models_, honest_
+        As for ``SparseRLSRegressor``.
+    r_, t_, converged_, n_iter_, objective_, selected_centres_, stages_, training_error_
+        As for ``SparseRBFRegressor``.
 
     Examples
     --------

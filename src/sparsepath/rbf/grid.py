@@ -19,7 +19,7 @@ from sparsepath.arrays import Floats
 from sparsepath.data.threads import Threads
 from sparsepath.rbf.base import renumbered
 from sparsepath.rbf.centres import place_centres
-from sparsepath.rbf.model import Options, Training, empty_model, train
+from sparsepath.rbf.model import RBFOptions, Training, empty_model, train
 from sparsepath.running import Trail
 from sparsepath.steps import Step
 
@@ -45,7 +45,7 @@ def default_budgets(n_centres: int, n_r: int, n_t: int) -> tuple[Floats, Floats]
 
 
 @dataclass(frozen=True)
-class Data:
+class GridData:
     """What all fits of a search share; weights of zero are allowed here."""
 
     X: Floats
@@ -53,14 +53,14 @@ class Data:
     weights: Floats | None
     centres: Any
     placing: str
-    options: Options
+    options: RBFOptions
 
     def of(self, rows: NDArray[np.intp]) -> tuple[Floats, Floats, Floats | None]:
         """Inputs, target and weights of some samples."""
         weights = None if self.weights is None else self.weights[rows]
         return self.X[rows], self.y[rows], weights
 
-    def on(self, columns: NDArray[np.intp]) -> "Data":
+    def on(self, columns: NDArray[np.intp]) -> "GridData":
         """The same with some of the inputs; all of these are used, unless their weight is zero."""
         options = replace(self.options, relevance=0.0)
         given = not isinstance(self.centres, str) and np.ndim(self.centres) > 0
@@ -136,7 +136,7 @@ class Fold:
         return self.error, len(self.columns), self.n_centres, self.converged
 
 
-def fold(data: Data, split: Split, rs: Sequence[float], t: float) -> list[Fold]:
+def fold(data: GridData, split: Split, rs: Sequence[float], t: float) -> list[Fold]:
     """The fits of every r on one split."""
     X, y, weights = data.of(data.counted(split[0]))
     X_test, y_test, of_test = data.of(data.counted(split[1]))
@@ -156,7 +156,7 @@ def fold(data: Data, split: Split, rs: Sequence[float], t: float) -> list[Fold]:
 
 
 def relax(
-    data: Data,
+    data: GridData,
     splits: Sequence[Split],
     grid: Grid,
     chosen: Sequence[NDArray[np.intp]],
@@ -188,10 +188,10 @@ def relax(
         at = best
 
 
-class Follower:
+class GridFollower:
     """Takes the errors of one t after another and fits the best r of each to all data."""
 
-    def __init__(self, data: Data, splits: Sequence[Split], grid: Grid) -> None:
+    def __init__(self, data: GridData, splits: Sequence[Split], grid: Grid) -> None:
         self.data, self.splits, self.grid = data, splits, grid
         self.done: list[tuple[float, Floats]] = []  # every t with its results, splits x r x 4
         self.trail = Trail()  # with ((r, t), Training) of every size

@@ -27,10 +27,10 @@ from numpy.typing import NDArray
 from sparsepath.arrays import Floats
 from sparsepath.data.columns import moments
 from sparsepath.rbf.alternating import solve_alternating
-from sparsepath.rbf.barrier import Budget, Point, start
+from sparsepath.rbf.barrier import Budget, InteriorPoint, start
 from sparsepath.rbf.lasso import budget_lasso
-from sparsepath.rbf.network import Network, gaussians
-from sparsepath.rbf.primal_dual import Solution, Told, solve
+from sparsepath.rbf.network import RBFNetwork, gaussians
+from sparsepath.rbf.primal_dual import RBFSolution, Told, solve
 from sparsepath.rbf.printed import solve_printed
 from sparsepath.running import Formula, Gaussian, Predictor
 
@@ -64,7 +64,7 @@ class Scaling:
 
 
 @dataclass(frozen=True)
-class Options:
+class RBFOptions:
     """How to solve; the estimators' parameters of the same names."""
 
     solver: str = "direct"
@@ -77,7 +77,7 @@ class Options:
 
 
 @dataclass(frozen=True)
-class Model(Predictor):
+class RBFModel(Predictor):
     """A network of the inputs and centres in use, in the units of the data."""
 
     columns: NDArray[np.intp]  # inputs in use, by falling weight
@@ -110,18 +110,18 @@ class Model(Predictor):
         return Formula(self.columns, middle, 1.0 / roots, slopes, intercept, units, coef)
 
 
-def empty_model(mean: float) -> Model:
+def empty_model(mean: float) -> RBFModel:
     """The network without inputs: the mean."""
     none, nothing = np.zeros(0, dtype=np.intp), np.zeros(0)
-    return Model(none, none, np.zeros((0, 0)), nothing, nothing, nothing, mean)
+    return RBFModel(none, none, np.zeros((0, 0)), nothing, nothing, nothing, mean)
 
 
 @dataclass(frozen=True)
 class Training:
     """A model and how it came about."""
 
-    model: Model
-    solution: Solution
+    model: RBFModel
+    solution: RBFSolution
     dropped: NDArray[np.intp]  # inputs whose weight is not zero but below the relevance
     missed: bool  # whether these are missed
     error: float  # of the model on the training data, in variances of the target
@@ -133,12 +133,14 @@ def nonzero_weights(w: Floats, t: float) -> NDArray[np.bool_]:
     return w >= min(bound, CAP * w.max())
 
 
-def random_start(budget: Budget, n_alpha: int, n_inputs: int, rng: np.random.Generator) -> Point:
+def random_start(
+    budget: Budget, n_alpha: int, n_inputs: int, rng: np.random.Generator
+) -> InteriorPoint:
     """The paper's start: |alpha| = 0.99 s with signs at random."""
     x = start(budget, n_alpha, n_inputs)
     s = x.s
     alpha = 0.99 * s * rng.choice([-1.0, 1.0], n_alpha)
-    return Point.of(s, alpha, x.w, x.left_r, x.left_t)
+    return InteriorPoint.of(s, alpha, x.w, x.left_r, x.left_t)
 
 
 class Trainer:
@@ -154,7 +156,7 @@ class Trainer:
         centres: Floats,
         r: float,
         t: float,
-        options: Options,
+        options: RBFOptions,
         weights: Floats | None = None,
     ) -> None:
         self.scaling = Scaling.of(X, y, weights)
@@ -165,9 +167,9 @@ class Trainer:
         self.Z = self.scaling.inputs(X)[:, self.inputs]
         self.C = self.scaling.inputs(centres)[:, self.inputs]
         self.target = self.scaling.target(y)
-        self.network = Network(self.Z, self.target, self.C, weights)
-        self._best: Solution | None = None  # of the starts that are finished
-        self._last: Solution | None = None  # of the start under way
+        self.network = RBFNetwork(self.Z, self.target, self.C, weights)
+        self._best: RBFSolution | None = None  # of the starts that are finished
+        self._last: RBFSolution | None = None  # of the start under way
 
     def so_far(self) -> Training | None:
         """The best start that is finished, else the last stage that is."""
@@ -182,7 +184,7 @@ class Trainer:
         n, d = network.n_centres + 1, network.n_inputs
         rng = np.random.default_rng(options.seed)
 
-        def staged(solution: Solution) -> None:
+        def staged(solution: RBFSolution) -> None:
             self._last = solution
             if told is not None:
                 told(solution)
@@ -217,7 +219,7 @@ class Trainer:
         assert self._best is not None
         return self.pruned(self._best)
 
-    def pruned(self, solution: Solution) -> Training:
+    def pruned(self, solution: RBFSolution) -> Training:
         """The network of what a solution needs."""
         scaling, w = self.scaling, solution.w
         if not scaling.varies.any():
@@ -243,7 +245,7 @@ class Trainer:
             alpha, error = self._exact(w, order[:size])
         by_chance = (1.0 + BY_CHANCE * (used - size) / len(self.Z)) * solution.error
         rows, columns = np.flatnonzero(alpha[1:]), self.inputs[order[:size]]
-        model = Model(
+        model = RBFModel(
             columns=columns,
             kept=rows,
             centres=self.centres[np.ix_(rows, columns)].astype(np.float64),
@@ -257,7 +259,7 @@ class Trainer:
 
     def _exact(self, w: Floats, inputs: NDArray[np.intp]) -> tuple[Floats, float]:
         """The best coefficients with these inputs at their weights, and the training error."""
-        part = Network(self.Z[:, inputs], self.target, self.C[:, inputs], self.weights)
+        part = RBFNetwork(self.Z[:, inputs], self.target, self.C[:, inputs], self.weights)
         alpha = budget_lasso(part.place(w[inputs]), part.y, self.r)
         return alpha, part.error(alpha)
 
@@ -268,7 +270,7 @@ def train(
     centres: Floats,
     r: float,
     t: float,
-    options: Options,
+    options: RBFOptions,
     weights: Floats | None = None,
 ) -> Training:
     """All the work of a ``Trainer``."""

@@ -60,7 +60,7 @@ def gaussians(X: Floats, centres: Floats, w: Floats) -> Floats:
     return np.exp(out, out=out)
 
 
-class Network:
+class RBFNetwork:
     """A problem (X, y) and centres, with room for A; see the module for the notation.
 
     Parameters

@@ -33,11 +33,11 @@ from numpy.typing import NDArray
 from sparsepath.arrays import Floats
 from sparsepath.rbf.barrier import (
     Budget,
+    InteriorPoint,
     NewtonSystem,
-    Point,
     start,
 )
-from sparsepath.rbf.network import Network
+from sparsepath.rbf.network import RBFNetwork
 
 FRACTION = 0.995  # of the way to the boundary
 RECENTRINGS = 2  # at most, of a step that the boundary shortens
@@ -60,7 +60,7 @@ class Stage:
 
 
 @dataclass
-class Solution:
+class RBFSolution:
     """A solution of the barrier problem at its last mu; alpha[0] is the bias."""
 
     alpha: Floats
@@ -104,7 +104,7 @@ class _Place:
         return self.error + mu * self.logarithms
 
 
-Told = Callable[[Solution], object] | None
+Told = Callable[[RBFSolution], object] | None
 
 
 def stationarity_gap(g: Floats, alpha: Floats, w: Floats, r: float, t: float) -> float:
@@ -123,11 +123,11 @@ class PrimalDual:
 
     Parameters
     ----------
-    network : Network
+    network : RBFNetwork
     budget : Budget
     mu : float
         Where to begin.
-    x : Point, optional
+    x : InteriorPoint, optional
         A strictly feasible start; default the paper's with alpha = 0.
     parts : {"both", "alpha", "weights"}
         What may move.
@@ -135,10 +135,10 @@ class PrimalDual:
 
     def __init__(
         self,
-        network: Network,
+        network: RBFNetwork,
         budget: Budget,
         mu: float,
-        x: Point | None = None,
+        x: InteriorPoint | None = None,
         parts: str = "both",
     ) -> None:
         from sparsepath.rbf import compiled
@@ -148,7 +148,7 @@ class PrimalDual:
         n, d = network.n_centres + 1, network.n_inputs
         self.shares = budget.shares(n, d)
         self.x = start(budget, n, d) if x is None else x.copy()
-        self.z = Point(mu * self.shares / self.x.all, n)
+        self.z = InteriorPoint(mu * self.shares / self.x.all, n)
         self._cross: tuple[NDArray[np.intp], Floats] | None = None
         self.turn(parts)
         network.place(self.x.w)
@@ -239,7 +239,7 @@ class PrimalDual:
         network, n = self.network, self.x.n_alpha
         before, length = self.value(), move.longest
         if self.parts == "both":
-            change = self._linear_change(Point(move.step, n))
+            change = self._linear_change(InteriorPoint(move.step, n))
         for halvings in range(MOST_HALVINGS):
             if self.parts != "alpha":
                 network.place(self.x.w + length * move.step[2 * n : -2])
@@ -254,7 +254,7 @@ class PrimalDual:
                     best = other
             if best.value(self.mu) <= before + 1e-4 * length * move.slope + 1e-13 * abs(before):
                 self._at = best
-                self.x = Point(best.x, n)
+                self.x = InteriorPoint(best.x, n)
                 if halvings:
                     raised = max(4.0 * self.lam, 10.0 * self.mu) * 4.0 ** (halvings - 1)
                     self.lam = min(raised, 1e10)
@@ -275,7 +275,7 @@ class PrimalDual:
             )
         )
 
-    def _linear_change(self, step: Point) -> Floats:
+    def _linear_change(self, step: InteriorPoint) -> Floats:
         """What the quadratic model of E says of the change of dE/dalpha along the step."""
         change = self.network.gauss_newton_alpha(np.concatenate([step.alpha, step.w]))
         if self._cross is not None:
@@ -286,7 +286,7 @@ class PrimalDual:
     def _system(self) -> NewtonSystem:
         """The system with the exact Hessian if mu is small and it is positive definite."""
         x, z = self.x, self.z
-        curvature = Point(z.all / x.all, x.n_alpha)
+        curvature = InteriorPoint(z.all / x.all, x.n_alpha)
         n = x.n_alpha
         lam, lam_w = 0.0, self.lam / (x.w * x.w)
         H = self._hessian
@@ -312,11 +312,11 @@ class PrimalDual:
             lam = max(100.0 * lam, 1e-14 * float(np.abs(curvature.u + curvature.v).max()))
             lam_w = lam_w + lam
 
-    def solution(self, stages: Sequence[Stage]) -> Solution:
+    def solution(self, stages: Sequence[Stage]) -> RBFSolution:
         """The record of where it stands."""
         x, budget = self.x, self.budget
         gap = stationarity_gap(self.gradient, x.alpha, x.w, budget.r, budget.t)
-        return Solution(
+        return RBFSolution(
             alpha=x.alpha,
             s=x.s,
             w=x.w.copy(),
@@ -332,7 +332,7 @@ class PrimalDual:
 
 
 def solve(
-    network: Network,
+    network: RBFNetwork,
     r: float,
     t: float,
     *,
@@ -341,15 +341,15 @@ def solve(
     factor: float = 0.1,
     tolerance: float = 0.1,
     most: int = 100,
-    x: Point | None = None,
+    x: InteriorPoint | None = None,
     parts: str = "both",
     told: Told = None,
-) -> Solution:
+) -> RBFSolution:
     """Solve the barrier problem down to ``mu_min``; see the module.
 
     Parameters
     ----------
-    network : Network
+    network : RBFNetwork
         The problem.
     r, t : float
         Budgets of the coefficients and of the weights.
@@ -359,7 +359,7 @@ def solve(
         The last stage ends when the decrement is below ``tolerance * mu_min``; earlier ones at mu.
     most : int
         Iterations per stage.
-    x : Point, optional
+    x : InteriorPoint, optional
         A strictly feasible start.
     parts : {"both", "alpha", "weights"}
         What may move; the rest stays as in ``x``.

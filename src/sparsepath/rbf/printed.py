@@ -21,9 +21,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparsepath.arrays import Floats
-from sparsepath.rbf.barrier import Budget, NewtonSystem, Point, barrier
-from sparsepath.rbf.network import Network
-from sparsepath.rbf.primal_dual import Solution, Stage, Told, stationarity_gap
+from sparsepath.rbf.barrier import Budget, InteriorPoint, NewtonSystem, barrier
+from sparsepath.rbf.network import RBFNetwork
+from sparsepath.rbf.primal_dual import RBFSolution, Stage, Told, stationarity_gap
 
 WINDOW = 5
 DECREMENT = 1e-4
@@ -36,9 +36,9 @@ PARTS = {"direct": ("both",), "alternating": ("alpha", "weights")}
 class QuasiNewton:
     """Algorithm 3: minimise J for one mu; keeps the point and the damping between calls."""
 
-    network: Network
+    network: RBFNetwork
     budget: Budget
-    x: Point
+    x: InteriorPoint
     lam: float = 1.0
 
     def run(self, mu: float, parts: str = "both") -> Stage:
@@ -57,8 +57,8 @@ class QuasiNewton:
                 gradient = network.gradient(self.x.alpha)
                 H = network.gauss_newton(rows)
             x = self.x
-            by = Point(mu * shares / x.all, n)  # what the logarithms add to the slopes
-            curvature = Point(by.all / x.all, n)
+            by = InteriorPoint(mu * shares / x.all, n)  # what the logarithms add to the slopes
+            curvature = InteriorPoint(by.all / x.all, n)
             of_w = np.full(network.n_inputs, self.lam)
             system = NewtonSystem(H.copy(order="F"), curvature, parts, self.lam, of_w)
             slopes = compiled.slopes(gradient, mu * shares, x.all, n)
@@ -99,10 +99,10 @@ def settled(values: list[float]) -> bool:
 
 
 def solve_printed(
-    network: Network,
+    network: RBFNetwork,
     r: float,
     t: float,
-    x: Point,
+    x: InteriorPoint,
     *,
     solver: str = "direct",
     mu_max: float = 1e-3,
@@ -111,16 +111,16 @@ def solve_printed(
     most: int = 400,
     carried: bool = False,
     told: Told = None,
-) -> Solution:
+) -> RBFSolution:
     """Algorithm 1 (``solver="direct"``) or 2 (``"alternating"``) with the printed schedule.
 
     Parameters
     ----------
-    network : Network
+    network : RBFNetwork
         The problem.
     r, t : float
         The budgets.
-    x : Point
+    x : InteriorPoint
         A strictly feasible start; the paper draws the signs of |alpha| = 0.99 s.
     solver : {"direct", "alternating"}
         The algorithm.
@@ -148,7 +148,7 @@ def solve_printed(
         values.append(error + mu * barrier(shares, x))
         alpha = x.alpha
         ended = all(stage.converged for stage in stages[-len(newton) :])
-        solution = Solution(
+        solution = RBFSolution(
             alpha=alpha,
             s=x.s,
             w=x.w,

@@ -6,11 +6,11 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike
 from sklearn.base import is_classifier
-from sklearn.model_selection import check_cv
 from sklearn.utils.validation import check_is_fitted
 
 from sparsepath.arrays import Floats
 from sparsepath.data.door import check_features
+from sparsepath.data.splitting import splits_of
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError, warn_user
 from sparsepath.faces.parameters import count, positive
@@ -19,9 +19,9 @@ from sparsepath.rbf.base import _Regression, _SparseRBF, _TwoClasses
 from sparsepath.rbf.centres import place_centres
 from sparsepath.rbf.grid import (
     BEYOND,
-    Data,
-    Follower,
     Grid,
+    GridData,
+    GridFollower,
     Scale,
     default_budgets,
     fold,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 WORTH_WORKERS = 1e7  # fits times squared samples: some seconds, which starting workers takes too
 
 
-class _Search(_SparseRBF):
+class _GridSearch(_SparseRBF):
     """A search over a grid of (r, t)."""
 
     cv_results_: dict[str, Any]
@@ -100,18 +100,17 @@ class _Search(_SparseRBF):
         sample_weight : array of shape (n_samples,), optional
             How much each squared error counts, in the fits and in the cross-validation errors.
         groups : array of shape (n_samples,), optional
-            For a ``cv`` that splits by groups.
+            Folds keep them whole.
         """
         given = Given.of(X, y, sample_weight=sample_weight, groups=groups)
         X = dense(check_features(self, X, reset=True))
         weights = weights_of(sample_weight, len(X))
         labels, y = y, self._target(y, len(X), weights)
         options = self._options()
-        data = Data(X, y, weights, self.centres, self.placing, options)
-        splitter = check_cv(self.cv, labels, classifier=is_classifier(self))
-        splits = list(splitter.split(X, labels, groups))
+        data = GridData(X, y, weights, self.centres, self.placing, options)
+        splits = splits_of(self.cv, X, labels, groups, classifier=is_classifier(self))
         grid = self._grid(data)
-        follow = Follower(data, splits, grid)
+        follow = GridFollower(data, splits, grid)
         work = len(grid.r.values) * len(grid.t.values) * len(splits) * len(X) ** 2
         n_jobs = self.n_jobs if work > WORTH_WORKERS else 1
         # One task per t and split: small enough to share out, large enough to pay for the way.
@@ -164,7 +163,7 @@ class _Search(_SparseRBF):
             )
         return self
 
-    def _found(self, follow: Follower) -> Found | None:
+    def _found(self, follow: GridFollower) -> Found | None:
         """The path over the t that are done, and the table of their errors."""
         if not follow.done:
             return None
@@ -176,7 +175,7 @@ class _Search(_SparseRBF):
         models = {size: fit.model for size, (_, fit) in of_size.items()}
         return Found.on(follow.trail, criterion=criterion, fitted=fitted, models=models)
 
-    def _grid(self, data: Data) -> Grid:
+    def _grid(self, data: GridData) -> Grid:
         X, _, weights = data.of(data.counted(np.arange(len(data.X))))
         with Threads(1):
             places, _ = place_centres(X, data.centres, data.placing, data.options.seed, weights)
@@ -218,7 +217,7 @@ class _Search(_SparseRBF):
         return plot_surface(self.rs_, self.ts_, grid, label, (self.r_, self.t_), ax=ax)
 
 
-class SparseRBFRegressorCV(_Regression, _Search):
+class SparseRBFRegressorCV(_Regression, _GridSearch):
     """``SparseRBFRegressor`` with both budgets chosen by cross-validation.
 
     Every pair (r, t) of a grid is fitted on every training part; nothing is carried from one fit to
@@ -269,6 +268,11 @@ class SparseRBFRegressorCV(_Regression, _Search):
         Of the fit to all data, as for ``SparseRBFRegressor``.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
+    models_, honest_
+        The model of every size on the path; the size in use and its error on data that the whole
+        procedure never saw, None without validation.
+    converged_, n_iter_, objective_, selected_centres_, stages_, training_error_
+        As for ``SparseRBFRegressor``.
 
     Examples
     --------
@@ -280,7 +284,7 @@ class SparseRBFRegressorCV(_Regression, _Search):
     """
 
 
-class SparseRBFClassifierCV(_TwoClasses, _Search):
+class SparseRBFClassifierCV(_TwoClasses, _GridSearch):
     """``SparseRBFClassifier`` with both budgets chosen by cross-validation.
 
     Parameters
@@ -302,6 +306,10 @@ class SparseRBFClassifierCV(_TwoClasses, _Search):
         Of the fit to all data, as for ``SparseRBFRegressor``.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
+    models_, honest_
+        As for ``SparseRLSRegressor``.
+    converged_, n_iter_, objective_, selected_centres_, stages_, training_error_
+        As for ``SparseRBFRegressor``.
 
     Examples
     --------

@@ -204,8 +204,8 @@
 
   function csv() {
     const quote = (text) => `"${String(text).replaceAll('"', '""')}"`;
-    const lines = [["size", "error", "error_se", ...(data.honest ? ["honest_error", "honest_error_se"] : []), "features"].join(",")];
-    sizes.forEach((size, k) => lines.push([size, data.errors[k], data.errors_se[k],
+    const lines = [["size", "error", "error_se", "error_kind", ...(data.honest ? ["honest_error", "honest_error_se"] : []), "features"].join(",")];
+    sizes.forEach((size, k) => lines.push([size, data.errors[k], data.errors_se[k], data.error_kind,
       ...(data.honest ? [data.honest[k], data.honest_se[k]] : []), quote(data.subsets[k].map((p) => data.features[p]).join("; "))].join(",")));
     return lines.join("\n") + "\n";
   }

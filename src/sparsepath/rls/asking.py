@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from sparsepath.arrays import Floats
 from sparsepath.choosing import is_size
+from sparsepath.classes import coded, encode
 from sparsepath.data.door import check_labels, check_target, column_indices, some_of
 from sparsepath.errors import InputError
 from sparsepath.faces.parameters import flag, function, number, one_of
 from sparsepath.rls.constraints import parents_of
-from sparsepath.rls.criteria.counts import class_targets
 from sparsepath.rls.criteria.losses import Criterion
 from sparsepath.rls.design import Design
 from sparsepath.rls.parameters import costs_of, longest, stop_rules
@@ -215,9 +215,8 @@ def targets_of(y: Any, weights: Floats, loss: Criterion) -> Floats:
             f"has {np.shape(y)[1]} columns."
         )
     labels = check_labels(y, len(weights))
-    classes, codes = np.unique(labels, return_inverse=True)
-    counted = len(np.unique(codes[weights > 0]))
-    if counted < 2 or (len(classes) > 2 and not loss.several):
+    classes, codes = encode(labels, weights)
+    if len(classes) < 2 or (len(classes) > 2 and not loss.several):
         needed = "at least two classes" if loss.several else "two classes"
-        raise InputError(f"loss={loss.name!r} needs {needed}; y has {counted}.")
-    return class_targets(codes, len(classes))
+        raise InputError(f"loss={loss.name!r} needs {needed}; y has {len(classes)}.")
+    return coded(codes, len(classes))

@@ -98,13 +98,26 @@ def _at_once(
     if bound or not plain or design.streamed or task.splits is not None or task.queries is not None:
         return False
     form = form_for(
-        design, loss=task.loss, n_targets=Y.shape[1], steps=task.size, memory=task.memory
+        design,
+        loss=task.loss,
+        n_targets=Y.shape[1],
+        steps=task.size,
+        once=True,
+        memory=task.memory,
     )
     if not form.whole:
         return False
     allowed = np.zeros(design.n_features, dtype=bool)
     allowed[list(task.candidates)] = True
-    found = whole_search(design, Y, alpha, task.size, allowed, compiled=form.compiled)
+    found = whole_search(
+        design,
+        Y,
+        alpha,
+        task.size,
+        allowed,
+        compiled=form.compiled,
+        by_bounds=form.name == "bounds",
+    )
     made = [("add", feature) for feature in found.subset[: len(earlier)].tolist()]
     if [(move.action, move.feature) for move in earlier] != made:
         return False

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from sparsepath.arrays import Floats
+from sparsepath.classes import coded, encode
 from sparsepath.data.door import (
     check_features,
     check_labels,
@@ -16,7 +16,7 @@ from sparsepath.data.door import (
 )
 from sparsepath.data.sources import is_source
 from sparsepath.errors import InputError
-from sparsepath.faces.targets import ClassifierFace, RegressorFace, coded
+from sparsepath.faces.targets import ClassifierFace, RegressorFace
 from sparsepath.judging.repeating import Repetition, Searched
 from sparsepath.rls.base import SparseRLS
 from sparsepath.rls.criteria.table import CLASSES, NUMBERS
@@ -53,8 +53,8 @@ class SparseRLSRegressor(RegressorFace, SparseRLS):
         pairs of penalty and size (see ``Surface.choose``). "loo": chosen by leave-one-out with all
         features that are not forbidden.
     search : {"forward", "floating", "backward", "swap"}, default="forward"
-        Forward; forward with removals while they cost less than half of what was gained (paper
-        002); from all features down; forward with exchanges of one feature for another.
+        Forward; forward with removals while they cost less than half of what was gained
+        (floating); from all features down; forward with exchanges of one feature for another.
     cv : "loo", int, splitter or list of splits, default="loo"
         The criterion: exact leave-one-out, or the mean error over the test parts of any splits
         (with ``groups``: leave-one-group-out, folds of whole groups).
@@ -118,6 +118,9 @@ class SparseRLSRegressor(RegressorFace, SparseRLS):
         The errors over penalties and sizes; ``to_frame()``, ``plot()``, ``choose(rule)``.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
+    models_, honest_
+        The model of every size on the path; the size in use and its error on data that the whole
+        procedure never saw, None without validation.
 
     Examples
     --------
@@ -209,6 +212,8 @@ class SparseRLSClassifier(ClassifierFace, SparseRLS):
         The class labels.
     path_, selected_, coef_, intercept_, alpha_, paths_, surface_, n_features_in_, feature_names_in_
         As for ``SparseRLSRegressor``; ``coef_`` has one row per class, a single one for two.
+    models_, honest_
+        As for ``SparseRLSRegressor``.
 
     Examples
     --------
@@ -270,7 +275,7 @@ class SparseRLSClassifier(ClassifierFace, SparseRLS):
         """What repetitions of the search leave, all at once; see ``judging.repeating``."""
         self._check_asked()
         X = check_features(self, X, reset=True)
-        classes, codes = np.unique(check_labels(y, X.shape[0]), return_inverse=True)
+        classes, codes = encode(check_labels(y, X.shape[0]))
         return search_many(self, X, coded(codes, len(classes)), given, repetitions)
 
     def _set_model(self, coef: Floats, intercept: Floats) -> None:

@@ -6,9 +6,12 @@ features and k steps they take about, in nanoseconds,
     fused     3 m n + k (1.5e5 + 1.5 m n)               P X in memory, read and written once a step
     bounds    3 m n + k (1.3e6 + (0.4 + 25 k/m) m n)    columns of the Gram matrix, or a pass over X
                                                         a step, and exact values of a few candidates
+    at once   3 m n + 0.04 m n^2 + k (2e4 + (0.2 + 1.6 k^2/m) m n)      bounds in one compiled loop,
+                                                        all columns of the Gram matrix before it
 
 The numbers are those of ``benchmarks/shapes.py`` on one core. The term 25 k/m says how much looser
-bounds become as leverages grow: more candidates have to be judged exactly. Whether the bounds take
+bounds become as leverages grow: more candidates have to be judged exactly (and, at once, from their
+columns, of which only some are kept from step to step). Whether the bounds take
 their products from the Gram matrix (tall data) or from passes over the data (sparse data, or where
 batches of columns did not serve) is found out step by step; see ``leave_one_out/additions.py``.
 
@@ -19,7 +22,7 @@ search would be about three times as fast there once it is loaded; but loading i
 a hundred such searches, and the last digits of a result must not depend on what lies on disk.)
 
 A forward search of some milliseconds, of which nobody wants to hear step by step, is run as a whole
-(``leave_one_out/whole.py``).
+(``leave_one_out/whole.py``), fused or by bounds.
 """
 
 import os
@@ -33,10 +36,11 @@ FORMS = ("auto", "fused", "bounds", "gram", "pass", "cache", "blocks")
 READ = 3.0  # nanoseconds per number: to copy or measure the data once
 FUSED_STEP, FUSED_NUMBER = 1.5e5, 1.5
 BOUNDS_STEP, BOUNDS_NUMBER, BOUNDS_LEVERAGE = 1.3e6, 0.4, 25.0
+ONCE_GRAM, ONCE_STEP, ONCE_NUMBER, ONCE_LEVERAGE = 0.04, 2e4, 0.2, 1.6
 COMPILED_FROM = 1 << 16  # numbers in X from which the fused form is compiled
 TURNED_FROM = 1 << 22  # numbers in X from which it is worth while to have the columns one by one
 WHOLE_UP_TO = 1 << 24  # numbers in X times steps up to which a search is run as a whole
-CACHE_FROM = 1 << 20  # numbers in X from which the compiled cache search pays for its start
+WHOLE_SECONDS = 0.1  # and what one by bounds may take
 
 
 class Shape(NamedTuple):
@@ -49,10 +53,7 @@ class Shape(NamedTuple):
 
 @dataclass(frozen=True)
 class Form:
-    """A form and the reason for it.
-
-    Of the fused form: whether it is ``compiled``, and whether it may be run as a ``whole``.
-    """
+    """A form and the reason for it; whether it is ``compiled``, and run as a ``whole``."""
 
     name: str
     why: str
@@ -70,6 +71,7 @@ def form_for(
     n_targets: int,
     steps: int,
     grouped: bool = False,
+    once: bool = False,
     asked: str = "auto",
     memory: float | None = None,
 ) -> Form:
@@ -85,6 +87,8 @@ def form_for(
         Targets; features to be chosen, as far as is known.
     grouped : bool
         Whether columns enter in groups, which the fused form does not know.
+    once : bool
+        Whether the search may be run as a whole.
     asked : str
         One of ``FORMS``; other than "auto" it is taken if it can be.
     memory : float, optional
@@ -95,7 +99,7 @@ def form_for(
     fits = 8 * n * (m + min(steps, n)) <= (default_memory() if memory is None else memory)
     large = numbers >= COMPILED_FROM
     if not loss.bounded:
-        worth = asked == "cache" or numbers >= CACHE_FROM
+        worth = asked == "cache" or large
         cached = n_targets == 1 and loss.cached is not None
         if cached and fits and worth and asked != "blocks":
             return Form("cache", f"loss {loss.name!r} has no bounds, and P X fits in memory")
@@ -111,8 +115,12 @@ def form_for(
     if not fits:
         return Form("bounds", "P X does not fit in memory")
     fused, bounds = seconds(m, n, steps)
+    at_once = seconds_at_once(m, n, steps)
+    if once and large and not design.sparse and at_once <= min(fused, bounds, WHOLE_SECONDS):
+        why = f"at once, about {at_once:.2g} s against {fused:.2g} s fused"
+        return Form("bounds", why, compiled=True, whole=True)
     if fused <= bounds:
-        whole = numbers * steps <= WHOLE_UP_TO and not design.sparse
+        whole = once and numbers * steps <= WHOLE_UP_TO and not design.sparse
         why = f"about {fused:.2g} s against {bounds:.2g} s by bounds"
         return Form("fused", why, large, whole)
     return Form("bounds", f"about {bounds:.2g} s against {fused:.2g} s fused")
@@ -130,6 +138,17 @@ def seconds(m: int, n: int, steps: int) -> tuple[float, float]:
     number = BOUNDS_NUMBER + BOUNDS_LEVERAGE * steps / m
     bounds = READ * numbers + steps * (BOUNDS_STEP + number * numbers)
     return 1e-9 * fused, 1e-9 * bounds
+
+
+def seconds_at_once(m: int, n: int, steps: int) -> float:
+    """The same of bounds in one compiled loop.
+
+    >>> [seconds_at_once(m, 500, 20) < min(seconds(m, 500, 20)) for m in (100, 2000, 50000)]
+    [False, True, False]
+    """
+    numbers = m * n
+    number = ONCE_NUMBER + ONCE_LEVERAGE * steps**2 / m
+    return 1e-9 * (numbers * (READ + ONCE_GRAM * n) + steps * (ONCE_STEP + number * numbers))
 
 
 def default_memory() -> float:

@@ -23,6 +23,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from sparsepath.arrays import Floats
+from sparsepath.classes import winners
 from sparsepath.data.door import check_features, check_weights
 from sparsepath.errors import InputError
 from sparsepath.path import SelectionPath
@@ -225,7 +226,7 @@ class SparseKernelRLSRegressor(RegressorMixin, _SparseKernelRLS):
     candidates : int, array or None, default=None
         Candidate centres: all different samples, so many of them drawn at random, or given ones.
     choose, alpha, search, cv, loss, fit_intercept, n_threads, callback, checkpoint
-        As for ``SparseRLSRegressor``; the columns there are the candidate centres here.
+        As for ``SparseRLSRegressor``; columns are the candidate centres.
     random_state : int, RandomState or None
         For drawing candidates.
 
@@ -246,6 +247,10 @@ class SparseKernelRLSRegressor(RegressorMixin, _SparseKernelRLS):
         Penalty and kernel width in use.
     paths_, surface_
         As for ``SparseRLSRegressor``; ``at_size(size, alpha)`` is the model of any pair.
+    linear_ : SparseRLSRegressor
+        The search among the columns of the kernel.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
 
     Examples
     --------
@@ -277,7 +282,7 @@ class SparseKernelRLSClassifier(ClassifierMixin, _SparseKernelRLS):
     max_centres, kernel, gamma, degree, coef0, candidates, random_state
         As for ``SparseKernelRLSRegressor``.
     choose, alpha, search, cv, loss, fit_intercept, n_threads, callback, checkpoint
-        As for ``SparseRLSClassifier``; the columns there are the candidate centres here.
+        As for ``SparseRLSClassifier``; columns are the candidate centres.
 
     Attributes
     ----------
@@ -287,6 +292,10 @@ class SparseKernelRLSClassifier(ClassifierMixin, _SparseKernelRLS):
         As for ``SparseKernelRLSRegressor``.
     candidate_centres_, candidate_samples_
         As for ``SparseKernelRLSRegressor``.
+    linear_ : SparseRLSClassifier
+        The search among the columns of the kernel.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
 
     Examples
     --------
@@ -312,8 +321,7 @@ class SparseKernelRLSClassifier(ClassifierMixin, _SparseKernelRLS):
     def predict(self, X: Any) -> NDArray[Any]:
         """The class with the largest score."""
         scores = self.decision_function(X)
-        winners = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(1)
-        return self.classes_[winners]
+        return self.classes_[winners(scores)]
 
 
 def _dense(X: Any) -> Floats:

@@ -9,7 +9,8 @@ parts of the same rows that are large: by one compiled loop each, whose products
 over all rows less those over the rows left out. All others are searched as single ones are.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,8 +26,8 @@ from sparsepath.rls.criteria.residuals import SQUARED
 from sparsepath.rls.design import Design
 from sparsepath.rls.driver import run
 from sparsepath.rls.forms import Shape, default_memory, form_for
-from sparsepath.rls.leave_one_out.additions import COLUMNS_PER_STEP
 from sparsepath.rls.leave_one_out.carried import columns_of
+from sparsepath.rls.leave_one_out.following import COLUMNS_PER_STEP
 from sparsepath.rls.leave_one_out.whole import Whole, whole_search
 from sparsepath.rls.models import make_design
 from sparsepath.rls.task import Task
@@ -34,6 +35,7 @@ from sparsepath.rls.task import Task
 WHOLE_NUMBERS = 1 << 22  # numbers in X up to which a problem is searched as a whole, by one thread
 PAYS = 8  # products of all columns that pay, over those that single searches would take
 COPIED = 0.7  # part of the rows below which a part of them is copied
+TURN = 2  # problems for each thread between which Ctrl-C is heard and progress is told
 MANY_NUMBERS = 1 << 25  # numbers times steps, in all, from which the loops are compiled if need be
 
 
@@ -96,6 +98,8 @@ def forward_searches(
 ) -> Searches:
     """Search forward, by exact leave-one-out and the squared loss, in many problems.
 
+    ``searches_in_turns`` does the same and can be left in between.
+
     Parameters
     ----------
     X : array or sparse matrix of shape (m, n)
@@ -120,6 +124,44 @@ def forward_searches(
     Searches
         The same for any number of threads.
     """
+    given = (X, Y, weights, rows, candidates)
+    options = {"fit_intercept": fit_intercept, "standardize": standardize}
+    problems, count = _problems(*given, size=size, alpha=alpha, options=options)
+    with nullcontext(threads) if threads is not None else Threads() as crew:
+        *_, (found, _) = problems.search(count, crew)
+    return found
+
+
+def searches_in_turns(
+    X: Any,
+    Y: Floats,
+    *,
+    size: int,
+    alpha: float,
+    weights: Floats,
+    rows: Sequence[NDArray[np.intp]] | None,
+    candidates: Sequence[int],
+    threads: Threads,
+    **options: bool,
+) -> Iterator[tuple[Searches, range]]:
+    """As ``forward_searches``, a few problems at a time: the record, and which are new in it."""
+    problems, count = _problems(
+        X, Y, weights, rows, candidates, size=size, alpha=alpha, options=options
+    )
+    return problems.search(count, threads)
+
+
+def _problems(
+    X: Any,
+    Y: Floats,
+    weights: Floats | None,
+    rows: Sequence[NDArray[np.intp]] | None,
+    candidates: Sequence[int] | None,
+    *,
+    size: int,
+    alpha: float,
+    options: dict[str, bool],
+) -> "tuple[_Problems, int]":
     m, n = X.shape
     Y = np.asarray(Y, dtype=np.float64)
     weights = np.ones(m) if weights is None else np.asarray(weights, dtype=np.float64)
@@ -127,15 +169,10 @@ def forward_searches(
     counts |= set() if rows is None else {len(rows)}
     if len(counts) > 1:
         raise InputError(f"targets, weights and rows are given for {sorted(counts)} problems.")
-    count = counts.pop() if counts else 1
     allowed = np.zeros(n, dtype=bool)
     allowed[np.arange(n) if candidates is None else list(candidates)] = True
-    problem = _Problems(X, Y, weights, rows, alpha, min(size, n), allowed)
-    problem.options = {"fit_intercept": fit_intercept, "standardize": standardize}
-    if threads is not None:
-        return problem.search(count, threads)
-    with Threads() as crew:
-        return problem.search(count, crew)
+    problems = _Problems(X, Y, weights, rows, alpha, min(size, n), allowed, options)
+    return problems, counts.pop() if counts else 1
 
 
 @dataclass
@@ -149,9 +186,10 @@ class _Problems:
     alpha: float
     size: int
     allowed: NDArray[np.bool_]
-    options: Any = None
+    options: dict[str, bool]
 
-    def search(self, count: int, threads: Threads) -> Searches:
+    def search(self, count: int, threads: Threads) -> Iterator[tuple[Searches, range]]:
+        """The record, and which problems are new in it, after every few of them."""
         T, k = self.Y.shape[-1], self.size
         out = Searches(
             np.zeros(count, dtype=np.intp),
@@ -178,8 +216,10 @@ class _Problems:
                 given = (mine, self._target(i), self.alpha, k, self.allowed)
                 out.put(i, whole_search(*given, compiled=compiled, columns=columns))
 
-            threads.map(work, range(count))
-            return out
+            for some in _turns(count, TURN * threads.n_threads):
+                threads.map(work, some)
+                yield out, some
+            return
         parts = None
         if form.name == "bounds" and _Parts.serve(self):
             parts = _Parts(self, threads)
@@ -191,12 +231,10 @@ class _Problems:
             mine = self._design(i, alone) if design is None else design
             self._plain(mine, self._target(i), out, i)
 
-        if design is not None:  # one after another, with all threads for each
-            for i in range(count):
-                search(i)
-        else:
-            threads.map(search, range(count))
-        return out
+        one = Threads(1) if design is not None else threads  # all threads are for each, then
+        for some in _turns(count, TURN * one.n_threads):
+            one.map(search, some)
+            yield out, some
 
     def _design(self, i: int, threads: Threads) -> Design:
         weights = self.weights if self.weights.ndim == 1 else self.weights[i]
@@ -221,6 +259,11 @@ class _Problems:
             assert step.coef is not None
             out.errors[i, size], out.errors_se[i, size] = step.error, step.error_se
             out.coef[i, size, :size], out.intercept[i, size] = step.coef, step.intercept
+
+
+def _turns(count: int, at_once: int) -> Iterator[range]:
+    for begin in range(0, count, at_once):
+        yield range(begin, min(begin + at_once, count))
 
 
 class _Parts:

@@ -12,8 +12,9 @@ from sparsepath.errors import InputError, warn_user
 from sparsepath.rls.criteria.losses import Loss
 from sparsepath.rls.design import Design
 from sparsepath.rls.forms import FORMS, TURNED_FROM, Form, default_memory, form_for
-from sparsepath.rls.leave_one_out.additions import BoundFinder, CacheFinder, EveryFinder, Follower
+from sparsepath.rls.leave_one_out.additions import BoundFinder, CacheFinder, EveryFinder
 from sparsepath.rls.leave_one_out.elimination import Elimination
+from sparsepath.rls.leave_one_out.following import Follower
 from sparsepath.rls.leave_one_out.fused import Fused
 from sparsepath.rls.leave_one_out.model import Finder, State
 from sparsepath.rls.pairs.model import LeavePairOut, PairModel, RankModel
@@ -161,7 +162,7 @@ def _left_out_singly(
         if isinstance(finder, Follower) and not task.backward:
             finder.prepare(design)
         model = State(design, Y, alpha, loss, finder)
-        model.reserve(min(task.size, RESERVED))
+        model.model.reserve(min(task.size, RESERVED))
     model.form = str(form)
     return model
 

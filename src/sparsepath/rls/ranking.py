@@ -66,6 +66,8 @@ class SparseRankRLS(RegressorMixin, SparseRLS):
         As for ``SparseRLSRegressor``.
     intercept_ : float
         It changes no order; it gives the scores the mean of y.
+    models_, honest_
+        As for ``SparseRLSRegressor``.
 
     Examples
     --------

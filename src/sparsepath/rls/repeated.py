@@ -2,7 +2,7 @@
 
 Judging repeats a search with parts of the data left out, with y shuffled, on halves. Where the
 search is the plain one (forward, exact leave-one-out, squared loss, one penalty, nothing that
-binds features together) all of these are the problems of ``many.forward_searches``.
+binds features together) all of these are the problems of ``many.searches_in_turns``.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,13 +17,13 @@ from sparsepath.data.threads import Threads
 from sparsepath.judging.repeating import Repetition, Searched
 from sparsepath.path import LONGEST_PATH
 from sparsepath.rls.forms import COMPILED_FROM
-from sparsepath.rls.many import Searches, forward_searches
+from sparsepath.rls.many import Searches, searches_in_turns
 
 LARGE = 1e100
 SMALL = (
     128  # small problems are worth loading a compiler if there are so many times as many numbers
 )
-AT_ONCE = 20  # problems between which Ctrl-C is heard and progress is told
+AT_ONCE = 20  # problems that share what is prepared for them
 BINDING = ("forced", "start", "parents", "feature_groups", "feature_costs", "budget", "epsilon")
 CRITERION = "leave-one-out squared error (selection error)"
 
@@ -97,7 +97,7 @@ def _searched(
         for begin in range(0, len(repetitions), AT_ONCE):
             some = repetitions[begin : begin + AT_ONCE]
             sizes = [_longest(estimator, weights, one.rows) for one in some]
-            found = forward_searches(
+            turns = searches_in_turns(
                 X,
                 _targets(Y, some),
                 size=min(n, max(sizes)),
@@ -106,8 +106,9 @@ def _searched(
                 threads=threads,
                 **options,
             )
-            for i, size in enumerate(sizes):
-                yield _one(found, i, X, size)
+            for found, new in turns:
+                for i in new:
+                    yield _one(found, i, X, sizes[i])
 
 
 def _longest(estimator: Any, weights: Floats, rows: NDArray[np.intp] | None) -> int:

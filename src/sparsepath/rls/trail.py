@@ -12,34 +12,20 @@ from typing import Protocol, Self, runtime_checkable
 
 import numpy as np
 
-from sparsepath.arrays import Floats
 from sparsepath.rls.leave_one_out.whole import Whole
-from sparsepath.rls.update import Costs, Update, limit
+from sparsepath.rls.update import Update, limit
+from sparsepath.rls.wrappers.wrapped import Readable
 from sparsepath.running import Stop, Trail
 from sparsepath.steps import Move, Step
 
 
-class Model(Protocol):
+class Model(Readable, Protocol):
     """What a search needs to know of the model it changes."""
 
-    @property
-    def chosen(self) -> list[int]: ...
-    @property
-    def error(self) -> float: ...
-    @property
-    def empty_error(self) -> float: ...
-    @property
-    def costs(self) -> Costs | None: ...
     def find_best_update(
         self, action: str = "add", features: Iterable[int] | None = None, below: float = np.inf
     ) -> Update | None: ...
     def apply_update(self, update: Update) -> None: ...
-    def duplicate(self) -> "Model": ...
-    def standard_error(self) -> float: ...
-    def coef(self) -> Floats: ...
-    def intercept(self) -> Floats: ...
-    @property
-    def vanished(self) -> bool: ...
 
 
 @runtime_checkable

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from sparsepath.path import SelectionPath
+from sparsepath.running.interrupts import is_interrupt
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -40,7 +41,6 @@ __all__ = [
     "CallbackSupportMixin",
     "begin",
     "fitting",
-    "is_interrupt",
     "listeners",
     "tell_listeners",
 ]
@@ -73,17 +73,6 @@ def fitting(fit: Fit) -> Fit:
             raise
 
     return all_or_nothing  # type: ignore[return-value]
-
-
-def is_interrupt(error: BaseException | None) -> bool:
-    """Whether it was Ctrl-C.
-
-    Within a compiled function Python finds an answer and an interrupt at a time, and says so by a
-    ``SystemError``, or several, of which the first cause is the interrupt.
-    """
-    while isinstance(error, SystemError):
-        error = error.__cause__
-    return isinstance(error, KeyboardInterrupt)
 
 
 def begin(estimator: Any, subtasks: int | None, X: Any, y: Any) -> Any:

@@ -24,16 +24,15 @@ from types import TracebackType
 from typing import Any, Self
 
 from sparsepath.errors import warn_user
-from sparsepath.judging.honest import Honest
 from sparsepath.path import SelectionPath
 from sparsepath.predictors import Predictor
-from sparsepath.running.callbacks import begin, is_interrupt, listeners, tell_listeners
+from sparsepath.running.callbacks import begin, listeners, tell_listeners
+from sparsepath.running.interrupts import Interruptible
 from sparsepath.running.record import Given, data_of, parameters_of
 from sparsepath.running.trail import Stop, Trail
-from sparsepath.running.validation import validated
 from sparsepath.steps import Move, Step
 
-Validate = Callable[[SelectionPath], tuple[SelectionPath, Honest | None]]
+Validate = Callable[[SelectionPath], tuple[SelectionPath, Any]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +111,7 @@ class Run:
         What a path says of the data, if the method has marked them already; see ``data_of``.
     validate : callable, optional
         From a whole path to the same with honest errors, and the size to use by them, for data of
-        which no parts can be given to ``fit``; default: ``validated``.
+        which no parts can be given to ``fit``; default: the estimator's ``_validated``.
 
     Attributes
     ----------
@@ -139,6 +138,7 @@ class Run:
         self._subtasks = subtasks
         self._data = partial(data_of, X, given) if data is None else data
         self._validate = validate
+        self._interruptible = Interruptible(keep=lambda: self.found() is not None)
         self._context: Any = None
 
     def __enter__(self) -> Self:
@@ -153,10 +153,10 @@ class Run:
     ) -> bool:
         if isinstance(error, _AskedToStopError):
             return True
-        if not is_interrupt(error):
-            return False
-        self.stopped = Stop.INTERRUPTED
-        return self.found() is not None
+        kept = self._interruptible.__exit__(kind, error, trace)
+        if self._interruptible.interrupted:
+            self.stopped = Stop.INTERRUPTED
+        return kept
 
     @property
     def watched(self) -> bool:
@@ -245,19 +245,15 @@ class Run:
         self.warn(path, found.said)
         return estimator
 
-    def _validated(self, path: SelectionPath, found: Found) -> tuple[SelectionPath, Honest | None]:
+    def _validated(self, path: SelectionPath, found: Found) -> tuple[SelectionPath, Any]:
         """The path with honest errors, if it is whole and they are wanted."""
-        if not path.complete or self.stopped:
+        if not path.complete or self.stopped or not hasattr(self.estimator, "_validated"):
             return path, None
         if self._validate is not None:
             return self._validate(path)
         rule = getattr(self.estimator, "choose", "min") if found.size is None else found.size
-        given, callback = self.given, getattr(self.estimator, "callback", None)
-
-        def asked(done: int, of: int) -> object:
-            return callback is not None and callback(path)
-
-        return validated(self.estimator, path, rule, given.X, given.y, given.more, asked)
+        validated: tuple[SelectionPath, Any] = self.estimator._validated(path, rule, self.given)
+        return validated
 
     def warn(self, path: SelectionPath, said: Sequence[str] = ()) -> None:
         """Say that Ctrl-C ended the work, since the caller gets an answer all the same."""

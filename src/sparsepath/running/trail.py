@@ -19,6 +19,7 @@ class Stop(StrEnum):
     NOTHING_TO_DROP = "nothing to drop"
     VANISHED = "residuals vanished"
     EPSILON = "epsilon"
+    NO_GAIN = "several sizes gained nothing"
     OPTIMAL = "optimal"
     INEXACT = "tolerance not reached"
     RISES = "C would rise"

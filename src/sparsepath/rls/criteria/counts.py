@@ -17,7 +17,6 @@ the same way: without it the order of the columns would decide (``update.pick``)
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sparsepath.arrays import Floats
 from sparsepath.rls.criteria.loops import Counting
@@ -64,14 +63,3 @@ class Balanced(ZeroOne):
         present = total > 0
         share = np.divide(weights, total[index], where=present[index], out=np.zeros(len(index)))
         return share / present.sum()
-
-
-def class_targets(codes: NDArray[np.intp], n_classes: int) -> Floats:
-    """Targets +-1 of classes 0, 1, ...: one column for two of them, else one for each.
-
-    >>> class_targets(np.array([1, 0, 1]), 2)[:, 0]
-    array([ 1., -1.,  1.])
-    """
-    if n_classes == 2:
-        return np.where(codes == 1, 1.0, -1.0)[:, None]
-    return np.where(codes[:, None] == np.arange(n_classes), 1.0, -1.0)

@@ -23,7 +23,7 @@ ADDITION = -1
 
 
 @dataclass(frozen=True)
-class Change:
+class CarriedChange:
     """What the rows have to follow: row - f D.
 
     For an addition f is the product of the row with ``dual``; for a removal minus the row's
@@ -35,7 +35,7 @@ class Change:
     place: int = ADDITION
 
 
-class Columns:
+class CarriedColumns:
     """Rows [z, b] of all columns, and the change that they have yet to follow.
 
     Parameters
@@ -50,7 +50,7 @@ class Columns:
     Attributes
     ----------
     rows : array of shape (n, m + room)
-    pending : Change or None
+    pending : CarriedChange or None
     """
 
     def __init__(self, design: Design, room: int, compiled: bool) -> None:
@@ -64,10 +64,10 @@ class Columns:
             self.rows[low:high, :m] = columns_of(design, np.arange(low, high))
 
         design.threads.map(fill, range(0, n, step), m * n)
-        self.pending: Change | None = None
+        self.pending: CarriedChange | None = None
         self._f = np.zeros(n)
         self._borrowed = False
-        self._borrowers: weakref.WeakSet[Columns] = weakref.WeakSet()
+        self._borrowers: weakref.WeakSet[CarriedColumns] = weakref.WeakSet()
         self._apart: tuple[int, Floats] | None = None
 
     def sums(self, live: NDArray[np.bool_], V: Floats, W: Floats) -> tuple[Floats, Floats]:
@@ -105,7 +105,7 @@ class Columns:
         n, m, change = len(self.rows), self.design.n_samples, self.pending
         if change is None:
             nothing = np.zeros(V.shape[1])
-            change = Change(nothing, nothing, NO_CHANGE)
+            change = CarriedChange(nothing, nothing, NO_CHANGE)
         place = change.place if change.place < 0 else m + change.place
         products, squares = np.zeros((n, len(V))), np.zeros((n, 2))
         given = (
@@ -180,7 +180,7 @@ class Columns:
         """Whether the rows are somebody else's, who has followed all changes."""
         return self._borrowed
 
-    def duplicate(self) -> "Columns":
+    def duplicate(self) -> "CarriedColumns":
         """The same rows, lent until either side changes them."""
         other = copy.copy(self)
         other._borrowed, other._borrowers = True, weakref.WeakSet()

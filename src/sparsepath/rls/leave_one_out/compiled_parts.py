@@ -165,7 +165,11 @@ def bounded(X, g, columns, gram, y, p, weights, alpha, floor, allowed, guards, p
         chosen = 0
         while not values[chosen] <= most:
             chosen += 1
-        D[:] = kept[place[chosen]]
+        if place[chosen] >= 0:
+            D[:] = kept[place[chosen]]
+        else:  # more were judged since than are kept
+            _column(X[chosen], g, means[chosen], lefts[chosen], scales[chosen], x)
+            _afresh(D, x, Q, metric, k)
         pivot = alpha
         for i in range(k):  # to the last digit
             along = 0.0

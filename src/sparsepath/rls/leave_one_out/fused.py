@@ -36,7 +36,12 @@ from sparsepath.arrays import Floats
 from sparsepath.errors import InputError
 from sparsepath.rls.criteria.losses import ROOM
 from sparsepath.rls.design import Design
-from sparsepath.rls.leave_one_out.carried import PART_NUMBERS, Change, Columns, columns_of
+from sparsepath.rls.leave_one_out.carried import (
+    PART_NUMBERS,
+    CarriedChange,
+    CarriedColumns,
+    columns_of,
+)
 from sparsepath.rls.leave_one_out.fitted import COLLINEAR, OFF_CENTRE, VANISHED
 from sparsepath.rls.leave_one_out.projection import SECOND_GO
 from sparsepath.rls.update import Costs, Update, limit, pick
@@ -84,7 +89,7 @@ class Fused:
         w = design.weights
         self.y_mean = (w @ Y) / design.total if design.fit_intercept else np.zeros(T)
         room = max(4, min(size, n, ROOM_AT_FIRST))
-        self._columns = Columns(design, room, compiled)
+        self._columns = CarriedColumns(design, room, compiled)
         self._width = m  # numbers of a row in use: those of the samples, and coefficients
         self._T = T
         self._V = np.zeros((2 * T, m + room))  # the target's rows [r, w], then u = r / p^2
@@ -216,7 +221,7 @@ class Fused:
         self.chosen.append(int(feature))
         self._places.append(place)
         self._live[feature] = False
-        self._columns.pending = Change(D, dual)
+        self._columns.pending = CarriedChange(D, dual)
         self._measure()
 
     def drop(self, feature: int) -> None:
@@ -246,7 +251,7 @@ class Fused:
         self._live[feature] = True
         self._computed[feature] = norm**-2
         self._columns.put_back(feature, row)
-        self._columns.pending = Change(D, D, place - m)
+        self._columns.pending = CarriedChange(D, D, place - m)
         self._measure()
 
     def errors_without(self) -> Floats:

@@ -65,6 +65,7 @@ def whole_search(
     allowed: NDArray[np.bool_],
     *,
     compiled: bool = True,
+    by_bounds: bool = False,
     columns: Floats | None = None,
     data: tuple[Floats, Products] | None = None,
 ) -> Whole:
@@ -80,6 +81,8 @@ def whole_search(
         The columns that may be chosen.
     compiled : bool
         Whether there is enough to do for a compiled loop.
+    by_bounds : bool
+        Whether that goes by the Gram matrix and bounds.
     columns : array of shape (n, m), optional
         All columns of the design, where they are known.
     data : pair, optional
@@ -99,17 +102,24 @@ def whole_search(
     coef = np.zeros((size + 1, size, T))
     given = (w, alpha, floor, design.squares, allowed & ~design.constant, GUARDS)
     path = (subset, errors, around, coef)
+    stand = (design.means, design.left, design.scales, design.squares, design.sizes)
+    g = np.sqrt(w)
+    if data is None:
+        if columns is None:
+            columns = columns_of(design, np.arange(design.n_features))
+        columns = np.ascontiguousarray(columns)
+        if by_bounds:
+            none, one = np.zeros(len(columns)), np.ones(len(columns))
+            stand, g = (none, none, one, *stand[3:]), np.ones(len(w))
+            data = columns, (columns @ columns.T, np.zeros((0, 0)), none, none)
     if data is not None:
         from sparsepath.rls.leave_one_out.compiled_parts import bounded
 
-        stand = (design.means, design.left, design.scales, design.squares, design.sizes)
         about = (w, alpha, floor, allowed & ~design.constant, BOUND_GUARDS, path)
         X, products = data
-        k, vanished = bounded(X, np.sqrt(w), stand, products, y, p, *about)
+        k, vanished = bounded(X, g, stand, products, y, p, *about)
         return _found(design, y_mean, k, vanished, *path)
-    if columns is None:
-        columns = columns_of(design, np.arange(design.n_features))
-    columns = np.ascontiguousarray(columns)
+    assert columns is not None
     if compiled:
         from sparsepath.rls.leave_one_out.compiled_many import forward as compiled_forward
 

@@ -28,15 +28,17 @@ from scipy import sparse
 
 from sparsepath.arrays import Floats
 from sparsepath.data.columns import CONSTANT
+from sparsepath.data.splitting import Split
 from sparsepath.rls.criteria.losses import NO_DECISION
 from sparsepath.rls.criteria.pairs import pairs_weigh
 from sparsepath.rls.criteria.residuals import SQUARED
 from sparsepath.rls.design import Design
-from sparsepath.rls.splits.asked import Split
 from sparsepath.rls.splits.losses import FoldLossModel
 from sparsepath.rls.splits.sums import ROWS_AT_ONCE, SplitSums
 
 Codes = NDArray[np.intp]
+
+LAST_BITS = 1e-15  # of a score, which may hold something else
 
 
 def constant_within(design: Design, queries: Codes) -> NDArray[np.bool_]:
@@ -192,12 +194,44 @@ class Order(NamedTuple):
         ``scores`` is rows x models, and scores of a model that differ by no more than its ``blur``
         are not told apart.
         """
-        from sparsepath.rls.pairs.compiled import sum_disorder
+        blur = np.broadcast_to(np.asarray(blur, dtype=np.float64), scores.shape[1])
+        out, left = np.empty(len(blur)), np.ones(len(blur), dtype=bool)
+        if self.plain:
+            out, left = self._by_places(scores, blur)
+        if left.any():
+            from sparsepath.rls.pairs.compiled import sum_disorder
 
-        out = np.empty(scores.shape[1])
-        given = np.ascontiguousarray(scores[self.rows].T)
-        sum_disorder(given, self.ends, self.depth, self.weights, blur, out)
+            some, wrong = scores.T[left].take(self.rows, axis=1), np.empty(np.count_nonzero(left))
+            sum_disorder(some, self.ends, self.depth, self.weights, blur[left], wrong)
+            out[left] = wrong
         return out
+
+    @property
+    def plain(self) -> bool:
+        """Whether there are two targets in one query, and all rows weigh the same."""
+        w = self.weights
+        return len(self.ends) == 1 and self.depth[-1] == 1 and bool(np.all(w == w[0]))
+
+    def _by_places(self, scores: Floats, blur: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+        """The same where the order is plain, and for which models it is not said: there are ties.
+
+        Of scores that are all told apart, the places in their order say which pairs are wrong: N
+        rows of the larger target come after those of the smaller in sum of places less N(N-1)/2
+        pairs. The target is kept in the last bit of a score: what that may change is no gap.
+        """
+        few = scores.T.take(self.rows, axis=1)
+        bits = few.view(np.int64)
+        bits &= -2
+        bits |= self.depth
+        few.sort(axis=1)
+        ends = np.maximum(np.abs(few[:, 0]), np.abs(few[:, -1]))
+        gaps = np.diff(few, axis=1).min(axis=1, initial=np.inf)
+        m, smaller = few.shape[1], int(self.depth.sum())
+        bits &= 1
+        places = bits.astype(np.float64) @ np.arange(float(m))
+        wrong = places - 0.5 * smaller * (smaller - 1)
+        near = blur + LAST_BITS * ends + np.finfo(float).tiny
+        return wrong * self.weights[0] ** 2, gaps <= near
 
 
 class DisagreementModel(FoldLossModel):

@@ -34,9 +34,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.arrays import Floats
+from sparsepath.data.splitting import Split
 from sparsepath.errors import InputError
 from sparsepath.rls.design import Design
-from sparsepath.rls.splits.asked import Split, standard_error
+from sparsepath.rls.splits.asked import standard_error
 from sparsepath.rls.splits.rows import STRIP, RowFits, coefficients
 from sparsepath.rls.splits.sums import SplitSums
 from sparsepath.rls.update import Costs, Second, Update, pick
@@ -201,7 +202,9 @@ class FoldModel:
         if action == "add":
             allowed = ~self.design.constant
             if features is not None:
-                allowed = allowed & np.isin(np.arange(len(allowed)), list(features))
+                some = np.zeros(len(allowed), dtype=bool)
+                some[list(features)] = True
+                allowed &= some
             allowed[self.chosen] = False
             which = np.flatnonzero(allowed)
             errors = self.errors_with(which)[which]
@@ -252,7 +255,10 @@ class FoldModel:
         else:
             errors = self._squares_by_sums() if squared else self._errors_by_sums()
             which = which[self._doubtful[which]]
-        which = which[~self._dead[which] & ~np.isin(which, self.chosen)]
+        if self._by_rows and len(which):
+            out = self._dead.copy()
+            out[self.chosen] = True
+            which = which[~out[which]]
         if self._by_rows and len(which):
             errors[which] = self._errors_by_rows(which, squared)
         return errors

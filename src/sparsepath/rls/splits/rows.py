@@ -23,14 +23,14 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from sparsepath.arrays import Floats
+from sparsepath.data.splitting import Split
 from sparsepath.rls.design import Design
 from sparsepath.rls.leave_one_out.fitted import COLLINEAR, OFF_CENTRE
-from sparsepath.rls.splits.asked import Split
 
 STRIP = 1 << 20  # numbers of candidates' columns looked at at once
 
 
-class Part(NamedTuple):
+class TrainingPart(NamedTuple):
     """The fit to one training part."""
 
     Z: Floats
@@ -70,14 +70,16 @@ class RowFits:
         X = design.columns(np.array(chosen, dtype=np.intp))
         self.parts = [self._fit(X, Y, *pair) for pair in pairs]
 
-    def _fit(self, X: Floats, Y: Floats, train: NDArray[np.intp], test: NDArray[np.intp]) -> Part:
+    def _fit(
+        self, X: Floats, Y: Floats, train: NDArray[np.intp], test: NDArray[np.intp]
+    ) -> TrainingPart:
         x, x_test = self._centred(X, train, test)
         y, y_test = self._centred(Y, train, test)
         Z, L, R = triangular(x, self._alpha)
         a = Z.T @ y
         left = np.vstack([y - Z @ a, -L @ a])
         e = y_test - x_test @ solve_triangular(R, a) if len(a) else y_test
-        return Part(Z, L, R, a, left, x_test, y_test, e)
+        return TrainingPart(Z, L, R, a, left, x_test, y_test, e)
 
     def _centred(
         self, V: Floats, train: NDArray[np.intp], test: NDArray[np.intp]

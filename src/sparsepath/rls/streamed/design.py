@@ -10,12 +10,10 @@ from sparsepath.arrays import Floats
 from sparsepath.data.blocks import Marks
 from sparsepath.data.columns import is_constant
 from sparsepath.data.crew import Crew
-from sparsepath.data.door import some_of
 from sparsepath.data.fingerprint import name_from
-from sparsepath.data.sources import Answer, Columns, Part, Slab, Source
-from sparsepath.errors import InputError
+from sparsepath.data.moments import Cells, Coding, Moments, first_shift, read_sums
+from sparsepath.data.sources import Answer, Columns, Slab, Source
 from sparsepath.rls.design import Design
-from sparsepath.rls.streamed.moments import Cells, Coding, Moments, sums_of
 
 FAR = 30.0  # mean over standard deviation, after the shift, from which a second pass is taken
 
@@ -101,12 +99,7 @@ class StreamDesign(Design):
 
     def record(self) -> dict[str, Any]:
         """How often the data were read."""
-        source = self.source
-        return {
-            "source": source.where,
-            "passes": round(source.passes, 3),
-            "readings": source.readings,
-        }
+        return self.source.record()
 
     def name(self, y: Any = None) -> str:
         """The fingerprint."""
@@ -166,6 +159,16 @@ def weights_in(slab: Slab, cells: Cells, apart: int | None) -> Floats | None:
     return np.where(cells(slab.start, len(w)) == apart, 0.0, w)
 
 
+def class_shares(design: StreamDesign) -> Floats:
+    """For the balanced loss: the weight of every class times the number of classes."""
+    n = design.n_features
+    inside = [c for c in range(len(design.moments.squares)) if c != design.apart]
+    corner = design.moments.right[inside, n:].sum(0)
+    positive = (design.total + corner[-1, :-1]) / 2
+    weights = positive if len(positive) > 1 else np.array([design.total - positive[0], positive[0]])
+    return np.where(weights > 0, weights, 1.0) * np.count_nonzero(weights > 0)
+
+
 def read_design(
     source: Source,
     crew: Crew,
@@ -177,18 +180,11 @@ def read_design(
     whole: bool,
 ) -> StreamDesign:
     """The sums over all rows, by one pass; a second if the first rows were no good guide."""
-    shift = np.zeros(source.n_features)
-    if not source.sparse:
-        (shift,) = crew.ask(source.parts[:1], None, first_means)
+    shift = first_shift(source, crew)
     for attempt in range(2):
-        shift = np.where(np.isfinite(shift), shift, 0.0)
-        answer = source.total(crew, None, sums_of, shift, coding, cells, whole)
-        products, right, squares, ww, counts, bad, finite, *marks = answer
-        _refuse(source, bad, finite, counts)
-        moments = Moments(shift, products if whole else None, right, squares, ww)
-        weights = marks[2] if counts[2] else None
+        sums = read_sums(source, crew, shift, coding, cells, whole=whole)
         design = StreamDesign(
-            source, crew, coding, cells, moments, counts, (marks[0], marks[1], weights),
+            source, crew, coding, cells, sums.moments, sums.counts, sums.marked,
             fit_intercept, standardize,
         )  # fmt: skip
         off = design.left**2 * design.total > FAR**2 * design.variation
@@ -196,28 +192,3 @@ def read_design(
             break
         shift = design.means
     return design
-
-
-def first_means(part: Part) -> Floats:
-    """The means of the first rows."""
-    slab = next(iter(part.read(None)))
-    m = slab.block.shape[0]
-    return slab.block.dot(np.full((m, 1), 1 / m))[:, 0]
-
-
-def _refuse(
-    source: Source, bad: NDArray[np.int64], finite: NDArray[np.int64], counts: NDArray[np.int64]
-) -> None:
-    if bad.any():
-        columns = np.flatnonzero(bad)
-        named = columns if source.names is None else [source.names[i] for i in columns]
-        raise InputError(
-            f"{source.where}: NaN or infinity in column {some_of(named)}; impute or drop these "
-            "values first."
-        )
-    if finite[0]:
-        raise InputError(f"{source.where}: the target has NaN or infinity in {finite[0]} rows.")
-    if finite[1] or counts[3]:
-        raise InputError(f"{source.where}: weights must be finite numbers, zero or more.")
-    if counts[1] < 2:
-        raise InputError(f"{source.where}: at least two samples of positive weight are needed.")

@@ -6,8 +6,10 @@ from typing import Any
 import numpy as np
 
 from sparsepath.choosing import check_rule
-from sparsepath.data.sources import Source, open
+from sparsepath.data.moments import coding_of
+from sparsepath.data.opening import taken
 from sparsepath.errors import InputError
+from sparsepath.judging import validation
 from sparsepath.judging.honest import Honest, attach, told
 from sparsepath.path import SelectionPath
 from sparsepath.rls.asking import Asked
@@ -18,16 +20,14 @@ from sparsepath.rls.streamed.design import StreamDesign
 from sparsepath.rls.streamed.folds import CellSums
 from sparsepath.rls.task import Task
 from sparsepath.rls.trail import SearchTrail
-from sparsepath.running import Given, validation
+from sparsepath.running import Given
 
 
 def fit_source(
     estimator: Any, X: Any, y: Any, sample_weight: Any, groups: Any, *, classifier: bool
 ) -> Any:
     """The whole of ``fit`` for a source, or for what can be opened as one."""
-    source: Source = open(X, y, weights=sample_weight) if not isinstance(X, Source) else X
-    if y is not None and source is X:
-        raise InputError("a source has its target: y must be None; give open(..., target=...).")
+    source = taken(X, y, sample_weight)
     if groups is not None:
         raise InputError("groups of samples need data in memory; leave them out, or use cv=5.")
     loss = estimator._criterion
@@ -36,9 +36,9 @@ def fit_source(
     check_rule(estimator.choose)
     if loss.pairs:
         raise InputError(f"loss={loss.name!r} compares pairs of samples and needs data in memory.")
-    names = _names(estimator, source)
+    names = source.name_columns(estimator)
     with source.crew(estimator.n_threads) as crew:
-        coding = fitting.coding_of(source, crew, classifier)
+        coding = coding_of(source, crew, classifier)
         if classifier:
             estimator.classes_ = coding.classes
         asked = estimator.validation
@@ -89,15 +89,6 @@ def fit_source(
             given, source, nothing, nothing, design, task, alphas, sums, validate
         )
         return estimator._settled(run, task)
-
-
-def _names(estimator: Any, source: Source) -> Any:
-    estimator.n_features_in_ = source.n_features
-    if source.names is None:
-        vars(estimator).pop("feature_names_in_", None)
-        return None
-    estimator.feature_names_in_ = np.array(source.names, dtype=object)
-    return estimator.feature_names_in_
 
 
 def _best(design: StreamDesign, alphas: Any, task: Task, sums: CellSums | None) -> SearchTrail:

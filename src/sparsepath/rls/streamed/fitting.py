@@ -10,6 +10,7 @@ from sklearn.model_selection import KFold
 
 from sparsepath.arrays import Floats
 from sparsepath.data.crew import Crew
+from sparsepath.data.moments import Cells, Coding
 from sparsepath.data.sources import Answer, Slab, Source
 from sparsepath.errors import InputError, warn_user
 from sparsepath.judging.left_out import LeftOut
@@ -17,12 +18,10 @@ from sparsepath.rls.criteria.losses import Loss
 from sparsepath.rls.splits.asked import Splits, read_splits
 from sparsepath.rls.streamed.design import StreamDesign, read_design
 from sparsepath.rls.streamed.folds import CellSums, left_out_by_fold, nested
-from sparsepath.rls.streamed.moments import Cells, Coding, labels_in
 from sparsepath.rls.trail import SearchTrail
 
 GRAM_SHARE = 0.25  # part of the memory that products of all columns may take
 DEFAULT_MEMORY = 2.0**31
-MOST_CLASSES = 1000
 MOST_CELLS = 256
 NONE = np.zeros(0, dtype=np.intp)
 
@@ -44,22 +43,6 @@ class Parting:
     def splits(self) -> Splits | None:
         """For the name of the criterion; the rows themselves are not listed."""
         return None if self.tests is None else Splits((), self.label)
-
-
-def coding_of(source: Source, crew: Crew, classifier: bool) -> Coding:
-    """What the targets mean; the labels of a classifier are looked for by a pass over them."""
-    if not classifier:
-        return Coding()
-    (found,) = source.total(crew, NONE, labels_in)
-    classes = found.labels  # type: ignore[attr-defined]
-    if len(classes) < 2:
-        raise InputError(f"y has only one class ({classes[0]!r}); at least two are needed.")
-    if len(classes) > MOST_CLASSES:
-        raise InputError(
-            f"the target has {len(classes)} different values, which are no classes; use "
-            "SparseRLSRegressor (--task regression)."
-        )
-    return Coding(classes)
 
 
 def parting_of(

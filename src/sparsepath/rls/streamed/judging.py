@@ -13,14 +13,15 @@ import numpy as np
 
 from sparsepath.arrays import Floats
 from sparsepath.data.blocks import COMPILED_FROM
+from sparsepath.data.moments import Cells, Coding
 from sparsepath.data.sources import Answer, Columns, Slab
 from sparsepath.rls.criteria.losses import Loss
 from sparsepath.rls.leave_one_out.block import Rows
 from sparsepath.rls.leave_one_out.fitted import triangular
 from sparsepath.rls.streamed.design import StreamDesign, weights_in
-from sparsepath.rls.streamed.moments import Cells, Coding
 
 LARGE = COMPILED_FROM
+Key = frozenset[int]
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,6 +115,31 @@ class Plan:
     levels: tuple[Level, ...]
 
 
+@dataclass(frozen=True)
+class JudgedLevel:
+    """Sums over all rows of a model as it stands."""
+
+    error: float
+    about: float
+    around: float
+    slope: float
+    squares: Floats
+    uu: Floats
+    ur: Floats
+    vv: float
+
+
+class KnownModels:
+    """What passes have told so far, by sets of features; copies of a model share it."""
+
+    def __init__(self) -> None:
+        self.models: dict[Key, JudgedLevel] = {}
+        self.errors: dict[Key, tuple[float, float]] = {}
+        self.steps_ahead = 1
+        self.drops = False  # whether removals are asked for in this search
+        self.foreseen: dict[Key, int] = {}
+
+
 def judge(slab: Slab, view: View, plan: Plan) -> Answer:
     """The sums of every level: of the model itself, of its additions and of its removals.
 
@@ -127,6 +153,7 @@ def judge(slab: Slab, view: View, plan: Plan) -> Answer:
     others = view.taken(rows, wanted)
     Z = triangular(plan.R, X.T, transposed=True).T if len(plan.R) else X
     out: Answer = []
+    rows.reserve(len(plan.R))
     for level in plan.levels:
         rows.extend(Z[:, rows.size : level.size], plan.a[rows.size : level.size])
         measured = rows.criterion(level.about, level.blur)

@@ -20,7 +20,6 @@ candidate of which too little is left to be judged by them is projected by a pas
 
 import copy
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,40 +38,23 @@ from sparsepath.rls.leave_one_out.fitted import (
     VANISHED,
     triangular,
 )
-from sparsepath.rls.streamed.design import StreamDesign
-from sparsepath.rls.streamed.judging import Level, Plan, View, judge, project
+from sparsepath.rls.streamed.design import StreamDesign, class_shares
+from sparsepath.rls.streamed.judging import (
+    JudgedLevel,
+    Key,
+    KnownModels,
+    Level,
+    Plan,
+    View,
+    judge,
+    project,
+)
 from sparsepath.rls.update import Costs, Second, Update, limit, pick
 
 FEW = 6  # candidates judged at a step that is foreseen
 MANY = 96  # and at most at a time
 FARTHEST = 12  # steps foreseen at most
 NOTHING = np.zeros(0, dtype=np.intp)
-Key = frozenset[int]
-
-
-@dataclass(frozen=True)
-class Judged:
-    """Sums over all rows of a model as it stands."""
-
-    error: float
-    about: float
-    around: float
-    slope: float
-    squares: Floats
-    uu: Floats
-    ur: Floats
-    vv: float
-
-
-class Known:
-    """What passes have told so far, by sets of features; copies of a model share it."""
-
-    def __init__(self) -> None:
-        self.models: dict[Key, Judged] = {}
-        self.errors: dict[Key, tuple[float, float]] = {}
-        self.steps_ahead = 1
-        self.drops = False  # whether removals are asked for in this search
-        self.foreseen: dict[Key, int] = {}
 
 
 class Streamed:
@@ -100,7 +82,7 @@ class Streamed:
         self.R, self.a = np.zeros((0, 0)), np.zeros((0, T))
         self._reach = reach_of(design.squares, self.alpha)
         self._shares = class_shares(design) if loss.balanced else None
-        self._known = Known()
+        self._known = KnownModels()
         self._ahead: list[int] = []
         self.empty_error = self.error
         self.empty_squared = self.squared_error if self.counts else self.error
@@ -113,7 +95,7 @@ class Streamed:
         return frozenset(self.chosen)
 
     @property
-    def _sums(self) -> Judged:
+    def _sums(self) -> JudgedLevel:
         if self.key not in self._known.models:
             self._look()
         return self._known.models[self.key]
@@ -392,7 +374,9 @@ class Streamed:
         errors, key = self._known.errors, frozenset(base)
         error = float(total) if not tight else np.inf
         errors[key] = errors.get(key, (error,))[0], float(square) if not tight else np.inf
-        judged = Judged(error, level.about, float(around), float(slope), squares, uu, ur, float(vv))
+        judged = JudgedLevel(
+            error, level.about, float(around), float(slope), squares, uu, ur, float(vv)
+        )
         self._known.models[key] = judged
         for i, fine, value, square in zip(which.tolist(), usable, first, second, strict=True):
             pair = (float(value), float(square)) if fine else (np.inf, np.inf)
@@ -475,13 +459,3 @@ def _grown(R: Floats, a: Floats, t: Floats, pivot: float, c: Floats) -> tuple[Fl
     grown = np.zeros((k + 1, k + 1), order="F")
     grown[:k, :k], grown[:k, k], grown[k, k] = R, t, root
     return grown, np.vstack([a, c / root])
-
-
-def class_shares(design: StreamDesign) -> Floats:
-    """For the balanced loss: the weight of every class times the number of classes."""
-    n = design.n_features
-    inside = [c for c in range(len(design.moments.squares)) if c != design.apart]
-    corner = design.moments.right[inside, n:].sum(0)
-    positive = (design.total + corner[-1, :-1]) / 2
-    weights = positive if len(positive) > 1 else np.array([design.total - positive[0], positive[0]])
-    return np.where(weights > 0, weights, 1.0) * np.count_nonzero(weights > 0)

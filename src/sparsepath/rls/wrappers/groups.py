@@ -20,6 +20,7 @@ from sparsepath.errors import InputError
 from sparsepath.rls.leave_one_out.block import Rows
 from sparsepath.rls.leave_one_out.fitted import COLLINEAR
 from sparsepath.rls.leave_one_out.model import State
+from sparsepath.rls.leave_one_out.neighbours import Neighbours
 from sparsepath.rls.splits.model import FoldModel
 from sparsepath.rls.update import Costs, Second, Update, pick
 from sparsepath.rls.wrappers.wrapped import Wrapped
@@ -42,7 +43,7 @@ def members_of(groups: ArrayLike, n: int) -> list[list[int]]:
     return list(found.values())
 
 
-def error_with_all(state: State, features: Sequence[int], squared: bool = False) -> float:
+def error_with_all(state: Neighbours, features: Sequence[int], squared: bool = False) -> float:
     """The criterion (or the squared one) after adding all of these features at once."""
     which = np.asarray(features, dtype=np.intp)
     T, _, products = state.candidates.project(state, which)
@@ -59,7 +60,7 @@ def error_with_all(state: State, features: Sequence[int], squared: bool = False)
     return float(sum(state.each(Rows.score_all, G, G @ (G.T @ C), blur, squared)))
 
 
-def error_without_all(state: State, features: Sequence[int], squared: bool = False) -> float:
+def error_without_all(state: Neighbours, features: Sequence[int], squared: bool = False) -> float:
     """The criterion (or the squared one) after dropping all of these features at once.
 
     With N = X_S A^-1 and A^-1_bb the block of the features, P gets N_b (A^-1_bb)^-1 N_b' back.
@@ -88,9 +89,14 @@ class Grouped(Wrapped[State | FoldModel]):
 
     def __init__(self, model: State | FoldModel, groups: Sequence[list[int]]) -> None:
         super().__init__(model)
-        constant = model.design.constant
+        constant = self.fitted.design.constant
         self.groups = [[i for i in group if not constant[i]] for group in groups]
         self.home = {i: g for g, group in enumerate(self.groups) for i in group}
+
+    @property
+    def fitted(self) -> Neighbours | FoldModel:
+        """The model that knows what its neighbours are worth."""
+        return self.model.model if isinstance(self.model, State) else self.model
 
     def find_best_update(
         self, action: str = "add", features: Iterable[int] | None = None, below: float = np.inf
@@ -113,9 +119,9 @@ class Grouped(Wrapped[State | FoldModel]):
         def second(tied: NDArray[np.intp]) -> Second:
             squared = self._errors(action, tied, squared=True)
             values = self._values(action, tied, squared, squared=True)
-            return Second(squared, values, self.model.empty_squared)
+            return Second(squared, values, self.fitted.empty_squared)
 
-        tell = second if self.model.counts else None
+        tell = second if self.fitted.counts else None
         best = pick(action, firsts, errors, self.empty_error, values, tell)
         if best is None:
             return None
@@ -150,28 +156,28 @@ class Grouped(Wrapped[State | FoldModel]):
         if action == "drop" or self.costs is None:
             return errors
         total = [self.costs.of[self.groups[self.home[i]]].sum() for i in firsts.tolist()]
-        now = self.model.squared_error if squared else self.error
+        now = self.fitted.squared_error if squared else self.error
         return Costs(np.array(total)).worth(np.arange(len(firsts)), errors, now)
 
     def _held(self, group: int) -> list[int]:
         return [i for i in self.chosen if self.home[i] == group]
 
     def _adds_something(self, column: int) -> bool:
-        if isinstance(self.model, State):
-            return bool(np.isfinite(self.model.errors_with([column])[0]))
-        return bool(np.isfinite(self.model.errors_with()[column]))
+        if isinstance(self.fitted, Neighbours):
+            return bool(np.isfinite(self.fitted.errors_with([column])[0]))
+        return bool(np.isfinite(self.fitted.errors_with()[column]))
 
     def _error_with(self, group: list[int], squared: bool) -> float:
-        if isinstance(self.model, State):
-            return error_with_all(self.model, group, squared)
+        if isinstance(self.fitted, Neighbours):
+            return error_with_all(self.fitted, group, squared)
         trial = self.duplicate()
         trial.apply_update(Update("add", group[0], np.nan))
-        return trial.model.squared_error if squared else trial.error
+        return trial.fitted.squared_error if squared else trial.error
 
     def _error_without(self, columns: list[int], squared: bool) -> float:
-        if isinstance(self.model, FoldModel):
-            trial = self.model.duplicate()
-            for i in columns:
-                trial.drop(i)
-            return trial.squared_error if squared else trial.error
-        return error_without_all(self.model, columns, squared)
+        if isinstance(self.fitted, Neighbours):
+            return error_without_all(self.fitted, columns, squared)
+        trial = self.fitted.duplicate()
+        for i in columns:
+            trial.drop(i)
+        return trial.squared_error if squared else trial.error

@@ -1,13 +1,32 @@
 """A model around another: what it says of itself is what the one inside says."""
 
 import copy
-from typing import Generic, Self, TypeVar
+from typing import Generic, Protocol, Self, TypeVar
 
 from sparsepath.arrays import Floats
-from sparsepath.rls.trail import Model
 from sparsepath.rls.update import Costs
 
-Inner = TypeVar("Inner", bound=Model)
+
+class Readable(Protocol):
+    """What can be read of a model of chosen features."""
+
+    costs: Costs | None
+
+    @property
+    def chosen(self) -> list[int]: ...
+    @property
+    def error(self) -> float: ...
+    @property
+    def empty_error(self) -> float: ...
+    @property
+    def vanished(self) -> bool: ...
+    def standard_error(self) -> float: ...
+    def coef(self) -> Floats: ...
+    def intercept(self) -> Floats: ...
+    def duplicate(self) -> Self: ...
+
+
+Inner = TypeVar("Inner", bound=Readable)
 
 
 class Wrapped(Generic[Inner]):
@@ -15,7 +34,7 @@ class Wrapped(Generic[Inner]):
 
     Parameters
     ----------
-    model : Model
+    model : Readable
         The model inside.
     """
 
@@ -38,6 +57,10 @@ class Wrapped(Generic[Inner]):
     def costs(self) -> Costs | None:
         return self.model.costs
 
+    @costs.setter
+    def costs(self, costs: Costs | None) -> None:
+        self.model.costs = costs
+
     @property
     def vanished(self) -> bool:
         return self.model.vanished
@@ -57,5 +80,5 @@ class Wrapped(Generic[Inner]):
     def duplicate(self) -> Self:
         """A copy to try changes on."""
         other = copy.copy(self)
-        other.model = self.model.duplicate()  # type: ignore[assignment]
+        other.model = self.model.duplicate()
         return other

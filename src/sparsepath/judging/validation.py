@@ -9,6 +9,7 @@ from sparsepath.errors import InputError, warn_user
 from sparsepath.judging.honest import Honest, attach, told
 from sparsepath.judging.left_out import AskedToEndError, left_out
 from sparsepath.path import SelectionPath
+from sparsepath.running.interrupts import Interruptible
 
 AUTO = "auto"
 FEWEST = 8  # cases below which folds say nothing
@@ -65,18 +66,21 @@ def validated(
             "validation repeats the search on parts of the data, for which cv must be a number of "
             "folds or a splitter, not a list of rows."
         )
-    groups = more.get("groups")
+    found = None
     try:
-        found = left_out(
-            estimator,
-            X,
-            y,
-            validation,
-            sizes=path.sizes,
-            fit_params=more,
-            groups=groups,
-            told=told_of,
-        )
+        with Interruptible():
+            found = left_out(
+                estimator,
+                X,
+                y,
+                validation,
+                sizes=path.sizes,
+                fit_params=more,
+                groups=more.get("groups"),
+                told=told_of,
+            )
+    except AskedToEndError:
+        pass
     except InputError as error:
         if not auto:
             raise InputError(f"validation: with a part of the data left out, {error}") from error
@@ -85,7 +89,7 @@ def validated(
             f"with a part of the data left out, {error}"
         )
         return path, None
-    except (KeyboardInterrupt, AskedToEndError):
+    if found is None:
         warn_user(
             "the validation was interrupted: there is no honest error, and the size is chosen by "
             "the criterion of the search."

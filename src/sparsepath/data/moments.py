@@ -24,10 +24,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.arrays import Floats
-from sparsepath.data.blocks import row_blocks
+from sparsepath.classes import coded
+from sparsepath.data.blocks import Marks, row_blocks
+from sparsepath.data.crew import Crew
+from sparsepath.data.door import some_of
 from sparsepath.data.fingerprint import drawn, labels_marked
-from sparsepath.data.sources import Answer, Columns, Slab
-from sparsepath.rls.criteria.counts import class_targets
+from sparsepath.data.sources import Answer, Columns, Part, Slab, Source
+from sparsepath.errors import InputError
+
+MOST_CLASSES = 1000
+NONE = np.zeros(0, dtype=np.intp)
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +47,7 @@ class Coding:
             Y = np.asarray(y, dtype=np.float64)
             return Y[:, None] if Y.ndim == 1 else Y
         codes = np.searchsorted(self.classes, y)
-        return class_targets(codes.astype(np.intp), len(self.classes))
+        return coded(codes.astype(np.intp), len(self.classes))
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,8 +90,9 @@ class Cells:
 
 
 def labels_in(slab: Slab) -> Answer:
-    """The labels of a slab; added up they are joined."""
-    return [Labels(np.unique(slab.y))]  # type: ignore[list-item]
+    """The labels of a slab's samples of some weight; added up they are joined."""
+    y = slab.y if slab.weights is None else slab.y[slab.weights > 0]
+    return [Labels(np.unique(y))]  # type: ignore[list-item]
 
 
 class Labels:
@@ -96,6 +103,22 @@ class Labels:
 
     def __add__(self, other: "Labels") -> "Labels":
         return Labels(np.union1d(self.labels, other.labels))
+
+
+def coding_of(source: Source, crew: Crew, classifier: bool) -> Coding:
+    """What the targets mean; the labels of a classifier are looked for by a pass over them."""
+    if not classifier:
+        return Coding()
+    (found,) = source.total(crew, NONE, labels_in)
+    classes = found.labels  # type: ignore[attr-defined]
+    if len(classes) < 2:
+        raise InputError(f"y has only one class ({classes[0]!r}); at least two are needed.")
+    if len(classes) > MOST_CLASSES:
+        raise InputError(
+            f"the target has {len(classes)} different values, which are no classes; use "
+            "SparseRLSRegressor (--task regression)."
+        )
+    return Coding(classes)
 
 
 def sums_of(slab: Slab, shift: Floats, coding: Coding, cells: Cells, gram: bool) -> Answer:
@@ -189,3 +212,60 @@ class Moments:
         M = np.block([[G, side], [side.transpose(0, 2, 1), corner]])
         assert M.shape[1] == len(columns) + T + 1
         return np.einsum("it,cij,jt->ct", b, M, b)
+
+
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """What the first pass tells of all rows.
+
+    ``counts`` are those of rows, of rows with a weight, whether weights differ, and of negative
+    ones; ``marked`` are the marks of columns, targets and weights for the fingerprint.
+    """
+
+    moments: Moments
+    counts: NDArray[np.int64]
+    marked: tuple[Marks, Marks, Marks | None]
+
+
+def read_sums(
+    source: Source, crew: Crew, shift: Floats, coding: Coding, cells: Cells, *, whole: bool
+) -> Sums:
+    """One pass; data that are no numbers are refused. ``whole``: with products of all columns."""
+    answer = source.total(crew, None, sums_of, shift, coding, cells, whole)
+    products, right, squares, ww, counts, bad, finite, *marks = answer
+    _refuse(source, bad, finite, counts)
+    moments = Moments(shift, products if whole else None, right, squares, ww)
+    return Sums(moments, counts, (marks[0], marks[1], marks[2] if counts[2] else None))
+
+
+def first_shift(source: Source, crew: Crew) -> Floats:
+    """The means of the first rows; of sparse data zeros, which stay implicit."""
+    shift = np.zeros(source.n_features)
+    if not source.sparse:
+        (shift,) = crew.ask(source.parts[:1], None, first_means)
+    return np.where(np.isfinite(shift), shift, 0.0)
+
+
+def first_means(part: Part) -> Floats:
+    """The means of the first rows."""
+    slab = next(iter(part.read(None)))
+    m = slab.block.shape[0]
+    return slab.block.dot(np.full((m, 1), 1 / m))[:, 0]
+
+
+def _refuse(
+    source: Source, bad: NDArray[np.int64], finite: NDArray[np.int64], counts: NDArray[np.int64]
+) -> None:
+    if bad.any():
+        columns = np.flatnonzero(bad)
+        named = columns if source.names is None else [source.names[i] for i in columns]
+        raise InputError(
+            f"{source.where}: NaN or infinity in column {some_of(named)}; impute or drop these "
+            "values first."
+        )
+    if finite[0]:
+        raise InputError(f"{source.where}: the target has NaN or infinity in {finite[0]} rows.")
+    if finite[1] or counts[3]:
+        raise InputError(f"{source.where}: weights must be finite numbers, zero or more.")
+    if counts[1] < 2:
+        raise InputError(f"{source.where}: at least two samples of positive weight are needed.")

@@ -54,6 +54,9 @@ class MutualInfoRegressor(RegressorFace, MutualInfoSearch):
         The number of neighbours in use.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
+    models_, honest_
+        The model of every size on the path; the size in use and its error on data that the whole
+        procedure never saw, None without validation.
 
     Examples
     --------

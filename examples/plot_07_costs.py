@@ -1,0 +1,59 @@
+"""
+Costs: the best error that money can buy
+========================================
+
+Age, sex, weight and blood pressure cost next to nothing; the six serum measurements are a blood test each. ``feature_costs`` judges what is gained per cost.
+"""
+
+import matplotlib.pyplot as plt
+from sklearn.datasets import load_diabetes
+
+from sparsepath import SparseRLSRegressor
+
+X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
+costs = {
+    "age": 1,
+    "sex": 1,
+    "bmi": 2,
+    "bp": 3,
+    "s1": 20,
+    "s2": 25,
+    "s3": 20,
+    "s4": 10,
+    "s5": 30,
+    "s6": 8,
+}
+prices = [costs[name] for name in X.columns]
+
+
+def bought(path):
+    spent = [sum(costs[name] for name in path.names(size)) for size in path.sizes]
+    return spent, path.honest_errors, [path.names(size)[-1:] for size in path.sizes]
+
+
+fig, ax = plt.subplots(figsize=(7.5, 4.2), layout="constrained")
+for label, given in (("by what is gained", None), ("by what is gained per cost", prices)):
+    path = SparseRLSRegressor(feature_costs=given).fit(X, y).path_
+    spent, errors, entered = bought(path)
+    ax.step(spent, errors, where="post", label=label)
+    for x, error, name in zip(spent, errors, entered, strict=True):
+        ax.annotate(
+            "".join(name), (x, error), fontsize=8, xytext=(2, 3), textcoords="offset points"
+        )
+ax.set(
+    xlabel="money spent",
+    ylabel="honest squared error",
+    title="Diabetes: the order of the measurements, with and without their price",
+)
+ax.legend(frameon=False)
+
+# %%
+# With a budget the question is answered at once.
+
+model = SparseRLSRegressor(feature_costs=prices, budget=20, choose="min").fit(X, y)
+print(
+    model.get_feature_names_out().tolist(),
+    "for",
+    sum(costs[name] for name in model.get_feature_names_out()),
+)
+print(model.honest_.sentence())

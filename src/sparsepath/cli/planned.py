@@ -1,0 +1,99 @@
+"""The job of ``sparsepath plan``: what a selection will take, told before it runs."""
+
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sparsepath.cli import select
+from sparsepath.cli.streamed import in_bytes, told
+from sparsepath.cli.tasks import find_task
+from sparsepath.data.sources import Source
+from sparsepath.judging import plan
+from sparsepath.judging.planning import duration
+from sparsepath.methods import METHODS, OPTIONS, check
+
+
+def in_memory(
+    data: Path,
+    target: str | None,
+    method: str,
+    given: Mapping[str, Any],
+    validation: Any,
+    null: int,
+    halves: int,
+) -> str:
+    """What the search of a file and its repetitions take: one search and some trials are made."""
+    problem = select.read(select.TableSource(data, target))
+    table, entry = problem.table, METHODS[method]
+    task = find_task(problem.y, "auto", f"{data}: target {table.target!r}")
+    check(entry, task.name, given, len(np.unique(problem.y)))
+    parameters = {OPTIONS[name].parameter: value for name, value in given.items()}
+    model = entry.make(task.name, **parameters, validation=None)
+    if validation == "auto":
+        validation = model._n_folds
+    found = plan(model, table.X, problem.y, validation=validation, null=null, stability=halves)
+    rows, columns = table.X.shape
+    return f"{data}: {rows:,} rows x {columns:,} columns. {found.sentence()}"
+
+
+def in_passes(
+    source: Source, steps: int, folds: int | None, validation: int, memory: float | None
+) -> list[str]:
+    """What a search will read and take, told before anything runs.
+
+    The speed of reading and of products is measured on the first rows.
+    """
+    m, n = source.shape
+    steps = min(steps, n)
+    part = source.parts[0]
+    began = time.perf_counter()
+    rows = sum(slab.block.shape[0] for slab in _some(part.read(None)))
+    reading = (time.perf_counter() - began) * m / max(1, rows)
+    V = np.random.default_rng(0).standard_normal((4096, min(n, 512)))
+    began = time.perf_counter()
+    V.T @ V
+    products = (time.perf_counter() - began) * m / 4096 * (n / V.shape[1]) ** 2
+    cells = folds or (validation if validation else 1)
+    kept = 8 * n * n * (3 * cells + 4)
+    lines = [f"{source.where}: {told(source)}, in {len(source.parts)} parts."]
+    if folds:
+        lines.append(
+            f"{folds}-fold criterion: 1 pass, whatever the search, the penalties and the honest "
+            f"error; about {duration(reading + products)}."
+        )
+    else:
+        columns = min(1.0, (steps / 2 + 6) / n)
+        most = steps * columns
+        repeats = 1 + validation
+        lines.append(
+            f"Leave-one-out, {steps} steps: 1 pass over all columns, then at most about "
+            f"{steps} of the columns in use, {most:.1f} passes in all; far fewer where there are "
+            f"many rows. About {duration(reading + products + 3 * reading * most)} at most."
+        )
+        if validation:
+            lines.append(
+                f"The honest error repeats the steps {validation} times: "
+                f"{duration(reading + products + 3 * repeats * reading * most)} at most in all; "
+                f"--cv {validation} needs one pass for everything, --no-validation none of these."
+            )
+    lines.append(
+        f"Memory: {in_bytes(kept)} for products of columns, and a few slabs of "
+        f"{in_bytes(8 * 8 * getattr(part, 'height', 20_000) * n)}."
+    )
+    if memory is not None and kept > memory / 4:
+        lines.append(
+            f"Products of all columns do not fit into a quarter of {in_bytes(memory)}: those of a "
+            "few columns are computed at a time, by more passes."
+        )
+    return lines
+
+
+def _some(slabs: Iterator[Any]) -> Iterator[Any]:
+    began = time.perf_counter()
+    for slab in slabs:
+        yield slab
+        if time.perf_counter() - began > 1.0:
+            return

@@ -1,0 +1,229 @@
+"""Parts of files: row groups, record batches, rows or bytes, read a slab at a time.
+
+A part remembers the size and time of its file: one that changes while it is being read is named,
+and so is one that ends too soon.
+"""
+
+import io
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsepath.data.blocks import row_blocks
+from sparsepath.data.sources import FEWEST_ROWS, SLAB_NUMBERS, Columns, Slab
+from sparsepath.errors import FileError, InputError
+
+
+@dataclass(frozen=True)
+class File:
+    """A file as it was when it was opened."""
+
+    path: str
+    size: int
+    changed: int
+
+    @classmethod
+    def of(cls, path: str | Path) -> "File":
+        try:
+            found = os.stat(path)
+        except OSError as error:
+            raise FileError(f"{path} cannot be read: {error.strerror or error}.") from error
+        return cls(str(path), found.st_size, found.st_mtime_ns)
+
+    def check(self) -> None:
+        """Refuse a file that is not what it was."""
+        if self != File.of(self.path):
+            raise FileError(f"{self.path} has changed since it was opened; start again.")
+
+    def broken(self, error: Exception) -> FileError:
+        """What to say of a file that cannot be read to its end."""
+        self.check()
+        return FileError(
+            f"{self.path} cannot be read to its end, damaged or cut short: "
+            f"{str(error).splitlines()[0]}"
+        )
+
+
+@dataclass(frozen=True)
+class TablePart:
+    """Row groups of a Parquet file, or record batches of a Feather file.
+
+    ``features`` are all columns of the source; ``target`` and ``weights`` columns beside them, or
+    None where they are not in the file.
+    """
+
+    file: File
+    kind: str
+    groups: tuple[int, ...]
+    features: tuple[str, ...]
+    target: str | None
+    weights: str | None
+    start: int
+    n_rows: int
+    height: int
+
+    def read(self, columns: Columns | None) -> Iterator[Slab]:
+        names = self.features if columns is None else tuple(self.features[i] for i in columns)
+        more = [name for name in (self.target, self.weights) if name is not None]
+        self.file.check()
+        low = self.start
+        try:
+            for batch in self._batches([*names, *more]):
+                yield self._slab(batch, names, low)
+                low += batch.num_rows
+        except (OSError, ValueError) as error:  # what pyarrow raises
+            if isinstance(error, InputError):
+                raise
+            raise self.file.broken(error) from error
+        if low != self.start + self.n_rows:
+            raise self.file.broken(ValueError(f"{low - self.start} rows of {self.n_rows}"))
+
+    def _batches(self, names: Sequence[str]) -> Iterator[Any]:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        if self.kind == "parquet":
+            with pq.ParquetFile(self.file.path, buffer_size=1 << 16, pre_buffer=False) as opened:
+                yield from opened.iter_batches(
+                    batch_size=self.height,
+                    row_groups=list(self.groups),
+                    columns=list(names),
+                    use_threads=False,
+                )
+            return
+        with pa.OSFile(self.file.path) as stream, pa.ipc.open_file(stream) as opened:
+            for group in self.groups:
+                batch = opened.get_batch(group).select(list(names))
+                for i in range(0, batch.num_rows, self.height):
+                    yield batch.slice(i, self.height)
+
+    def _slab(self, batch: Any, names: Sequence[str], low: int) -> Slab:
+        m = batch.num_rows
+        kinds = [np.dtype(batch.column(name).type.to_pandas_dtype()) for name in names]
+        small = bool(kinds) and np.result_type(*kinds, np.float32) == np.float32
+        X = np.empty((m, len(names)), dtype=np.float32 if small else np.float64, order="F")
+        for j, name in enumerate(names):
+            X[:, j] = _numbers(batch.column(name), name, self.file.path)
+        y, w = np.zeros(m), None
+        if self.target is not None:
+            told = batch.column(self.target)
+            if told.null_count:
+                raise FileError(f"{self.file.path}: the target {self.target!r} has missing values.")
+            y = told.to_numpy(zero_copy_only=False)
+        if self.weights is not None:
+            w = _numbers(batch.column(self.weights), self.weights, self.file.path)
+            w = w.astype(np.float64)
+        (block,) = row_blocks(X, 1)
+        return Slab(block, y, w, low)
+
+
+@dataclass(frozen=True, eq=False)
+class Beside:
+    """Rows of a table whose targets, and perhaps weights, are arrays and in no column of it."""
+
+    part: Any
+    y: NDArray[Any]
+    weights: NDArray[np.float64] | None
+
+    @property
+    def start(self) -> int:
+        return self.part.start
+
+    @property
+    def n_rows(self) -> int:
+        return self.part.n_rows
+
+    def read(self, columns: Columns | None) -> Iterator[Slab]:
+        for slab in self.part.read(columns):
+            low = slab.start - self.part.start
+            rows = slice(low, low + slab.block.shape[0])
+            w = slab.weights if self.weights is None else self.weights[rows]
+            yield replace(slab, y=self.y[rows], weights=w)
+
+
+def _numbers(column: Any, name: str, path: str) -> NDArray[Any]:
+    if column.null_count:
+        raise FileError(f"{path}: column {name!r} has missing values; impute or drop them first.")
+    return column.to_numpy(zero_copy_only=False)
+
+
+@dataclass(frozen=True)
+class NpyPart:
+    """Rows of an npy file, one column of which is the target."""
+
+    file: File
+    offset: int
+    shape: tuple[int, int]
+    by_column: bool
+    dtype: str
+    target: int
+    start: int
+    first: int
+    n_rows: int
+
+    def read(self, columns: Columns | None) -> Iterator[Slab]:
+        self.file.check()
+        n = self.shape[1]
+        others = np.delete(np.arange(n), self.target)
+        which = others if columns is None else others[columns]
+        height = max(FEWEST_ROWS, SLAB_NUMBERS // n)
+        with open_binary(self.file.path) as stream:
+            for low in range(0, self.n_rows, height):
+                rows = min(height, self.n_rows - low)
+                X = self._rows(stream, self.first + low, rows)
+                (block,) = row_blocks(X[:, which], 1)
+                yield Slab(block, X[:, self.target].copy(), None, self.start + low)
+
+    def _rows(self, stream: Any, low: int, rows: int) -> NDArray[Any]:
+        dtype, (m, n) = np.dtype(self.dtype), self.shape
+        if not self.by_column:
+            stream.seek(self.offset + low * n * dtype.itemsize)
+            X = np.fromfile(stream, dtype, rows * n)
+        else:
+            X = np.empty(rows * n, dtype)
+            for j in range(n):
+                stream.seek(self.offset + (j * m + low) * dtype.itemsize)
+                part = np.fromfile(stream, dtype, rows)
+                X[j * rows : j * rows + len(part)] = part
+        if len(X) < rows * n:
+            raise self.file.broken(ValueError(f"{len(X) // n} rows of {rows}"))
+        return X.reshape((rows, n), order="F" if self.by_column else "C")
+
+
+@dataclass(frozen=True)
+class SvmlightPart:
+    """Some bytes of an svmlight file: the lines that begin in them."""
+
+    file: File
+    offset: int
+    length: int
+    n_features: int
+    zero_based: bool
+    start: int
+    n_rows: int
+
+    def read(self, columns: Columns | None) -> Iterator[Slab]:
+        from sklearn.datasets import load_svmlight_file
+
+        self.file.check()
+        with open_binary(self.file.path) as stream:
+            stream.seek(self.offset)
+            text = io.BytesIO(stream.read(self.length))
+        try:
+            X, y = load_svmlight_file(text, n_features=self.n_features, zero_based=self.zero_based)
+        except ValueError as error:
+            raise self.file.broken(error) from error
+        if X.shape[0] != self.n_rows:
+            raise self.file.broken(ValueError(f"{X.shape[0]} rows of {self.n_rows}"))
+        (block,) = row_blocks(X if columns is None else X[:, columns], 1)
+        yield Slab(block, y, None, self.start)
+
+
+def open_binary(path: str) -> Any:
+    """The file, for reading."""
+    return Path(path).open("rb")

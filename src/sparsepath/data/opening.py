@@ -1,0 +1,72 @@
+"""The door for data that need not fit into memory: every kind of source that is known."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sparsepath.data import clusters, tables  # noqa: F401 (they register their kinds)
+from sparsepath.data.sources import KINDS, Source
+from sparsepath.errors import InputError
+
+
+def open(
+    what: Any,
+    y: Any = None,
+    *,
+    target: str | None = None,
+    weights: Any = None,
+    columns: Sequence[str] | None = None,
+    memory: float | None = None,
+) -> Source:
+    """Data that need not fit into memory, for ``SparseRLSRegressor().fit(...)`` and its like.
+
+    Parameters
+    ----------
+    what : path, glob, list of paths, table, array
+        Files: Parquet, Feather, CSV (converted once to Parquet, in a file beside it), npy and
+        svmlight, a directory or a pattern such as ``"data/*.parquet"``. Objects: a
+        pyarrow dataset, a polars lazy frame, a Dask array or data frame, a NumPy array or memory
+        map, a SciPy sparse matrix.
+    y : array or str, optional
+        The target of an array; of a table its column, or an array beside it.
+    target : str, optional
+        The column of a table that is the target; of an npy file its number, default the last.
+    weights : str or array, optional
+        The column of sample weights, or for arrays the weights.
+    columns : sequence of str, optional
+        The features of a table; default: all others.
+    memory : float, optional
+        Bytes that reading may take.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sparsepath import SparseRLSRegressor
+    >>> X = np.random.default_rng(0).standard_normal((500, 6))
+    >>> data = open(X, X[:, 2] - X[:, 4])
+    >>> data.shape
+    (500, 6)
+    >>> SparseRLSRegressor(2, choose=2, validation=None).fit(data).selected_
+    array([2, 4])
+    """
+    if isinstance(y, str):
+        target, y = y, None
+    for recognise, make in KINDS:
+        if recognise(what):
+            return make(what, y, target=target, weights=weights, columns=columns, memory=memory)
+    raise InputError(
+        f"{type(what).__module__}.{type(what).__name__} is no data that can be opened; give a "
+        "path, a pattern, a pyarrow dataset, a polars lazy frame, a Dask array or data frame, or "
+        "an array."
+    )
+
+
+def taken(X: Any, y: Any, weights: Any) -> Source:
+    """The source that ``fit`` was given, or one of what it was given."""
+    if not isinstance(X, Source):
+        return open(X, y, weights=weights)
+    if y is not None or weights is not None:
+        raise InputError(
+            "a source has its target and weights: y and sample_weight must be None; give "
+            "open(..., target=..., weights=...)."
+        )
+    return X

@@ -1,0 +1,109 @@
+"""The search of an estimator, repeated: squared errors need products of columns only.
+
+Parts of the rows are condensed (``data/condensed.py``) to as many rows as there are columns, and
+the same solver goes the same way on these. With l1 by cross-validation so are the training parts
+of its splits, within every part.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from sparsepath.arrays import Floats
+from sparsepath.data.condensed import Products
+from sparsepath.data.splitting import splits_of
+from sparsepath.data.threads import Threads
+from sparsepath.grafting.along import grid
+from sparsepath.grafting.criterion import SquaredLoss
+from sparsepath.grafting.fitting import GraftingProblem
+from sparsepath.grafting.folds import errors_on
+from sparsepath.judging.folds import Rows
+from sparsepath.judging.repeating import Repetition, Searched, is_plain, linear_outputs
+
+MANY = 4  # rows for each column from which products of columns are worth making
+
+
+def search_many(
+    estimator: Any, X: Any, Y: Floats, given: Any, repetitions: Sequence[Repetition]
+) -> Iterator[Searched | None] | None:
+    """What each repetition leaves; None where the rows themselves are needed."""
+    few = isinstance(X, np.ndarray) and X.shape[0] >= MANY * X.shape[1]
+    plain = estimator.loss == "squared" and estimator.fit_intercept
+    if given or not few or not plain:
+        return None
+    return _searched(estimator, X, Y, repetitions)
+
+
+def _searched(
+    estimator: Any, X: Any, Y: Floats, repetitions: Sequence[Repetition]
+) -> Iterator[Searched | None]:
+    products = Products(X, standardize=estimator.standardize)
+    with Threads(1) as threads:
+        for one in repetitions:
+            y = Y if one.order is None else Y[one.order]
+            search = _SharedSearch(estimator, X, y, products, threads)
+            rows = np.arange(len(y)) if one.rows is None else one.rows
+            yield search.found(rows) if is_plain(y, one) else None
+
+
+class _SharedSearch:
+    """The search of an estimator in some rows."""
+
+    def __init__(
+        self, estimator: Any, X: Any, Y: Floats, products: Products, threads: Threads
+    ) -> None:
+        self.estimator, self.X, self.Y = estimator, X, Y
+        self.products, self.threads = products, threads
+        self.options = estimator._options()
+
+    def problem(self, rows: Rows) -> GraftingProblem | None:
+        """Rows that stand for these; None if they cannot be had, or a column does not vary."""
+        few = self.products.condensed(self.Y[:, 0], rows)
+        if few is None or len(few.usable) < self.X.shape[1]:
+            return None
+        return GraftingProblem.condensed(few, SquaredLoss(), self.threads)
+
+    def found(self, rows: Rows) -> Searched | None:
+        """What the search leaves."""
+        problem = self.problem(rows)
+        if problem is None:
+            return None
+        if hasattr(self.estimator, "cv"):
+            found = self._over_l1(problem, rows)
+        else:
+            fit = problem.fit(self.estimator._penalty(self.estimator.l1), self.options)
+            found = problem.found(fit.record)
+        if found is None:
+            return None
+        steps = found.steps
+        steps = list(steps.values() if hasattr(steps, "values") else steps)
+        label = f"{found.criterion} ({found.error_kind} error)"
+        return Searched(
+            {len(step.subset): step.subset for step in steps},
+            {len(step.subset): float(step.error) for step in steps},
+            lambda rows: linear_outputs(self.X[rows], steps),
+            label,
+        )
+
+    def _over_l1(self, problem: GraftingProblem, rows: Rows) -> Any:
+        """The path over l1 with the errors of its splits."""
+        of, penalty = self.estimator, self.estimator._penalty(1.0)
+        l1s = grid(problem, penalty, of.l1s, of.n_l1s, of.least)
+        fits = problem.path(l1s.tolist(), penalty, self.options)
+        y, errors = self.Y[rows, 0], []
+        for train, test in splits_of(of.cv, self.X[rows], y):
+            part = self.problem(rows[train])
+            if part is None:
+                return None
+            away = rows[test]
+            errors.append(
+                errors_on(
+                    part,
+                    part.path(l1s.tolist(), penalty, self.options),
+                    self.X[away],
+                    self.Y[away],
+                    np.ones(len(away)),
+                )
+            )
+        return of._found(problem, l1s, fits, errors, 0.0)

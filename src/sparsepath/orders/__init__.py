@@ -1,0 +1,1 @@
+"""In which order columns or samples enter: least angle, reconstruction; several methods ask."""

@@ -1,0 +1,80 @@
+"""Grafting on rows that are read in passes finds the model of the array."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import sparse
+
+from sparsepath import GraftingClassifier, GraftingRegressor
+from sparsepath.data.sources import from_array
+from sparsepath.errors import InputError
+
+
+def problem(m=300, n=12, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((m, 4)) @ rng.standard_normal((4, n)) + rng.standard_normal((m, n))
+    y = X @ np.where(np.arange(n) % 3 == 0, rng.standard_normal(n), 0.0) + rng.standard_normal(m)
+    X[:, 5] = 7.0  # never chosen
+    return 3.0 + X * np.geomspace(0.1, 100, n), 50 + y, rng.integers(0, 3, m).astype(float)
+
+
+def same(a, b):
+    """Two fits have the same model and path, and both have their certificates."""
+    assert a.path_.sizes == b.path_.sizes
+    for k in a.path_.sizes:
+        assert a.path_.subset(k) == b.path_.subset(k)
+        assert_allclose(b.path_.error(k), a.path_.error(k), rtol=1e-6)  # rounds end roughly
+    unit = np.abs(a.coef_).max()
+    assert_allclose(b.coef_, a.coef_, rtol=1e-8, atol=1e-9 * unit)
+    assert_allclose(b.intercept_, a.intercept_, rtol=1e-8, atol=1e-9)
+    assert_allclose(b.criterion_, a.criterion_, rtol=1e-8)
+    assert_allclose(b.dual_gap_, a.dual_gap_, rtol=1e-6, atol=1e-10)
+    assert_allclose(b.kkt_violation_, a.kkt_violation_, rtol=1e-6, atol=1e-10)
+    assert a.path_.data["fingerprint"] == b.path_.data["fingerprint"]
+    assert [g.feature for g in a.history_] == [g.feature for g in b.history_]
+
+
+NUMBERS = [
+    {"l1": 0.1},
+    {"l1": 0.02, "l2": 0.1, "fit_intercept": False},
+    {"l1": 0.1, "standardize": False},
+    {"l1": 0.01, "l0": 0.02},
+    {"l1": 0.1, "loss": "huber"},
+    {"l1": 0.0, "max_features": 3},
+]
+
+
+@pytest.mark.parametrize("options", NUMBERS, ids=str)
+def test_numbers(options):
+    X, y, w = problem()
+    given = {"validation": None, "tol": 1e-11, **options}
+    whole = GraftingRegressor(**given).fit(X, y, w)
+    parts = GraftingRegressor(**given).fit(from_array(X, y, w, rows=70))
+    same(whole, parts)
+    if options.get("loss") != "huber":
+        assert parts.path_.data["readings"] == 1
+
+
+@pytest.mark.parametrize("thin", [False, True])
+@pytest.mark.parametrize("options", [{"l1": 0.02}, {"l1": 0.01, "l0": 0.01, "l2": 0.01}], ids=str)
+def test_two_classes(options, thin):
+    X, y, w = problem()
+    labels = np.where(y > np.median(y), "up", "down")
+    if thin:
+        X = sparse.csr_array(np.where(X > 4, X, 0.0))
+    given = {"validation": None, "tol": 1e-11, **options}
+    whole = GraftingClassifier(**given).fit(X, labels, w)
+    parts = GraftingClassifier(**given).fit(from_array(X, labels, w, rows=70))
+    same(whole, parts)
+    assert list(parts.predict(X)) == list(whole.predict(X))
+
+
+def test_what_needs_data_in_memory_is_refused():
+    X, y, _ = problem()
+    three = np.digitize(y, np.quantile(y, [0.3, 0.6]))
+    with pytest.raises(InputError, match="3 classes"):
+        GraftingClassifier().fit(from_array(X, three))
+    with pytest.raises(InputError, match="class_weight needs data in memory"):
+        GraftingClassifier(class_weight="balanced").fit(from_array(X, three > 0))
+    with pytest.raises(InputError, match="validation=5"):
+        GraftingRegressor(validation=5).fit(from_array(X, y))

@@ -1,0 +1,69 @@
+"""What judging will cost is told before it is spent, by the road that will be taken."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LinearRegression
+from sklearn.model_selection import KFold
+
+from sparsepath import InputError, LarsSelector, SparseRLSRegressor, plan
+from sparsepath.judging import planning
+
+rng = np.random.default_rng(0)
+X = rng.standard_normal((40, 5))
+y = X[:, 0] + rng.standard_normal(40)
+
+
+class Counting(LarsSelector):
+    fits = 0
+    _search_many = None  # no shorter way
+
+    def fit(self, X, y):
+        type(self).fits += 1
+        return super().fit(X, y)
+
+
+def kinds(found):
+    return [(each.what, each.times) for each in found.repeated]
+
+
+def test_every_kind_is_counted_and_few_are_made(monkeypatch):
+    monkeypatch.setattr(Counting, "fits", 0)
+    found = plan(Counting(3), X, y, null=200, stability=50)
+    folds, shuffled, halves = kinds(found)
+    assert (folds[1], shuffled[1], halves[1]) == (10, 200, 50)
+    assert found.times == 261
+    assert Counting.fits == 1 + 3 * planning.TRIED
+    assert found.seconds == pytest.approx(found.to_frame()["seconds"].sum())
+    assert "in all 261 searches in about" in found.sentence()
+
+
+def test_a_slow_search_is_made_once_and_a_fitted_one_never(monkeypatch):
+    monkeypatch.setattr(planning, "QUICK", 0.0)
+    monkeypatch.setattr(Counting, "fits", 0)
+    found = plan(Counting(3), X, y, validation=4, stability=10)
+    assert Counting.fits == 1
+    [folds, halves] = [each.seconds / found.search for each in found.repeated]
+    assert (folds, halves) == pytest.approx((4 * 0.75, 10 * 0.5))
+    model = Counting(3, validation=KFold(3)).fit(X, y)
+    monkeypatch.setattr(Counting, "fits", 0)
+    known = plan(model, X, y)
+    assert Counting.fits == 0
+    assert known.search == model.path_.moves[-1].seconds
+    assert kinds(known)[0][1] == 3
+
+
+def test_a_slow_search_that_knows_what_it_takes_is_not_made(monkeypatch):
+    monkeypatch.setattr(Counting, "expected_seconds", lambda self, X: 100.0, raising=False)
+    monkeypatch.setattr(Counting, "fits", 0)
+    found = plan(Counting(3), X, y, validation=4)
+    assert (found.search, found.seconds) == pytest.approx((100, 100 + 4 * 75))
+    assert Counting.fits == 0
+
+
+def test_what_is_not_asked_for_costs_nothing():
+    found = plan(SparseRLSRegressor(2, validation=None), X, y)
+    assert found.repeated == ()
+    assert found.sentence().startswith("The search takes about")
+    assert kinds(plan(LinearRegression(), X, y, null=2))[1][1] == 10  # five folds of each shuffle
+    with pytest.raises(InputError, match="n_permutations=-1"):
+        plan(LarsSelector(2), X, y, null=-1)

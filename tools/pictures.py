@@ -1,0 +1,83 @@
+"""The pictures of README.md, docs/start.md and the pages of the methods (the page needs chromium).
+
+python tools/pictures.py
+"""
+
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.datasets import load_breast_cancer, load_diabetes
+
+from sparsepath import (
+    ELMFSRegressor,
+    GraftingClassifierCV,
+    LarsSelector,
+    LSSVMForwardRegressor,
+    MutualInfoRegressor,
+    SparseRBFRegressor,
+    SparseRLSClassifier,
+    SparseRLSRegressor,
+)
+from sparsepath.data.synthetic import bump, friedman, xor_like
+
+IMAGES = Path(__file__).parents[1] / "docs" / "images"
+
+
+def methods() -> None:
+    cancer = load_breast_cancer(return_X_y=True, as_frame=True)
+    diabetes = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
+    smooth, pair = friedman(150, random_state=0), xor_like(400, random_state=0)
+    fits = {
+        "rls": (SparseRLSClassifier(10, search="floating"), *cancer),
+        "grafting": (GraftingClassifierCV(max_features=10), *cancer),
+        "kernel-rivals": (LSSVMForwardRegressor(7, validation=None), smooth.X, smooth.y),
+        "elmfs": (ELMFSRegressor(5, n_restarts=5, random_state=0, validation=None), pair.X, pair.y),
+        "mutual-information": (
+            MutualInfoRegressor(7, random_state=0, validation=None),
+            smooth.X,
+            smooth.y,
+        ),
+        "lars": (LarsSelector(), *diabetes),
+    }
+    for name, (model, X, y) in fits.items():
+        figure = model.fit(X, y).path_.plot()
+        figure.savefig(IMAGES / f"{name}.png", dpi=80)
+        plt.close(figure)
+    data = bump(random_state=0)
+    network = SparseRBFRegressor(r=5.95, t=4.67).fit(data.X, data.y)
+    grid = np.tile(data.X.mean(axis=0), (300, 1))
+    grid[:, 0] = np.linspace(data.X[:, 0].min(), data.X[:, 0].max(), 300)
+    figure, ax = plt.subplots(figsize=(6.5, 3.2), layout="constrained")
+    ax.plot(data.X[:, 0], data.y, ".", ms=4, color="grey", alpha=0.6, label="data")
+    ax.plot(
+        grid[:, 0],
+        network.predict(grid),
+        lw=2,
+        label=f"network of {len(network.centres_)} Gaussians",
+    )
+    ax.set(xlabel="the input that was selected, of five", ylabel="y")
+    ax.legend(frameon=False)
+    figure.savefig(IMAGES / "rbf.png", dpi=80)
+
+
+def main() -> None:
+    IMAGES.mkdir(exist_ok=True)
+    X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
+    figure = SparseRLSRegressor().fit(X, y).path_.plot()
+    figure.savefig(IMAGES / "path.png", dpi=90)
+    methods()
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run(["sparsepath", "demo", "--out", folder], check=True, capture_output=True)
+        browser = shutil.which("chromium") or shutil.which("google-chrome") or "chrome"
+        options = ["--headless", "--no-sandbox", "--hide-scrollbars", "--window-size=1100,1150"]
+        shot = f"--screenshot={IMAGES / 'page.png'}"
+        page = Path(folder, "index.html").as_uri()
+        subprocess.run([browser, *options, shot, page], check=True, capture_output=True)
+
+
+if __name__ == "__main__":
+    main()
