@@ -52,7 +52,7 @@ check: $(READY)
 # The scripts of the gallery are run by `make docs`, not here: that would take a minute more.
 test: GALLERY := 0
 test: check package docs
-	@$(BIN)/python -m pytest -q -n auto
+	@$(BIN)/python -m pytest -q -n auto --dist loadfile
 
 package: $(READY)
 	@$(BIN)/python tools/package.py

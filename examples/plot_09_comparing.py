@@ -2,7 +2,7 @@
 Comparing methods
 =================
 
-Ten methods on one small problem, each choosing its features and its size without the samples on which it is judged. The target is Friedman's: five of ten features
+Seven methods on one small problem, each choosing its features and its size without the samples on which it is judged. The target is Friedman's: five of ten features
 matter, two of them in a product, one by its square.
 """
 

@@ -4,11 +4,18 @@
 
 Tests of searches do without the default validation, which repeats each of them ten times; tests of
 validation ask for it.
+
+Ctrl-C is taken even where the tests run in the background, whose processes are born deaf to it:
+children of a process that listens are born listening.
 """
+
+import signal
 
 from hypothesis import HealthCheck, settings
 
 from sparsepath.judging import validation
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile(
     "usual",

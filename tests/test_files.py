@@ -72,6 +72,17 @@ def test_what_the_killed_leave_is_taken_away(tmp_path: Path) -> None:
     assert sorted(os.listdir(tmp_path)) == sorted([mine.name, other.name, "a"])
 
 
+@pytest.mark.skipif(os.name != "posix", reason="no named pipes")
+def test_what_is_not_a_file_is_not_replaced(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    for name in ("pipe", "folder"):
+        with pytest.raises(FileError, match="it is not a file"), files.replacing(tmp_path / name):
+            pass
+    assert (tmp_path / "pipe").is_fifo()
+    assert len(os.listdir(tmp_path)) == 2
+
+
 def test_same_file(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("a")
     (tmp_path / "link").symlink_to(tmp_path / "a")

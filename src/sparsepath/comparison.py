@@ -301,13 +301,16 @@ def compare(
 
     for name, estimator in estimators.items():
         with Interruptible(keep=lambda: bool(found)) as work:
-            run(name, estimator)
+            try:
+                run(name, estimator)
+            except InputError as error:  # the others may do
+                passed[name] = str(error).rstrip(".")
         if work.interrupted:
             passed[name] = "it was interrupted"
             break
     if not found:
         why = "; ".join(f"{name}: {reason}" for name, reason in passed.items())
-        raise InputError(f"no method came to its end ({why}); give more time or others.")
+        raise InputError(f"no method came to its end ({why}); give others, or more time.")
     found.sort(key=lambda one: one.chosen.error)
     return Comparison(tuple(found), passed, names)
 

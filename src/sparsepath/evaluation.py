@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone, is_classifier
 
+from sparsepath.data.splitting import splits_of
 from sparsepath.errors import InputError
 
 Losses = NDArray[np.float64]
@@ -109,9 +110,7 @@ def _losses(y: NDArray[Any], predicted: NDArray[Any], counts: bool) -> Losses:
 
 
 def _splits(cv: Any, X: Any, y: NDArray[Any], counts: bool) -> Iterator[Any]:
-    from sklearn.model_selection import check_cv
-
-    return iter(check_cv(cv, y, classifier=counts).split(X, y))
+    return iter(splits_of(cv, X, y, classifier=counts))
 
 
 def _cross_validated(

@@ -31,6 +31,8 @@ def replacing(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[Any]
         Text (UTF-8) or bytes.
     """
     target = Path(path)
+    if target.exists() and not target.is_file():  # a device would be gone, for everybody
+        raise FileError(f"cannot write {target}: it is not a file.")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(

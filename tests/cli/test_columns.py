@@ -109,7 +109,7 @@ def test_a_column_that_is_the_target(run: Run, tmp_path: Path, kind: str) -> Non
     assert done.code == 0
     assert done.err == (
         "Warning: column 'leak, 2' is the target 'y' up to a linear map (correlation 1): if it is "
-        'not known before the target is, leave it out by --drop "leak, 2"\n'
+        "not known before the target is, leave it out by --drop '\"leak, 2\"'\n"
     )
     assert "of 4 features: leak, 2" in done.out, "told, not taken away"
     assert run("select", file, "--target", "y", "--quiet", "--drop", '"leak, 2"').err == ""
@@ -135,7 +135,7 @@ def test_ids(run: Run, tmp_path: Path) -> None:
     done = run("select", table(tmp_path, columns), "--target", "y", "--quiet")
     assert done.err == (
         "Note: columns 'customer_id', 'order' hold whole numbers that are all different; if these "
-        "are ids, leave them out by --drop.\n"
+        "are ids, leave them out by --drop customer_id,order\n"
     )
 
 

@@ -5,6 +5,7 @@ import os
 import pickle
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -189,6 +190,33 @@ def test_a_result_of_two_runs_is_seen(run: Run, files, tmp_path: Path, monkeypat
     assert run(*arguments).code == 0
     assert run("predict", model, files["csv"]).code == 0
     assert not [name for name in os.listdir(tmp_path) if name.endswith(".part")]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such signals and limits")
+def test_a_process_killed_while_it_writes_leaves_the_earlier_result(run: Run, files, tmp_path):
+    first = ("select", files["csv"], "--target", "progression", "--no-validation")
+    first = (*first, "--out", tmp_path)
+    assert run(*first).code == 0
+    before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+    command = [sys.executable, "-m", "sparsepath.cli", *map(str, first), "--choose", "2"]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
+        while process.poll() is None and len(os.listdir(tmp_path)) == len(before):
+            time.sleep(0.001)  # until it begins to write
+        process.kill()
+    after = {file.name: file.read_bytes() for file in tmp_path.iterdir() if file.is_file()}
+    assert after == before
+    assert [name for name in os.listdir(tmp_path) if name.endswith(".part")], "it was killed late"
+    limited = program(*first, "--choose", "2", preexec_fn=lambda: room_for(5000))
+    refused(limited, f"cannot write {tmp_path}", "File too large")
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
+    assert run("predict", tmp_path / "model.json", files["csv"]).code == 0
+
+
+def room_for(size: int) -> None:
+    """No file may become larger, as on a disk that is full."""
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 
 
 class Payload:

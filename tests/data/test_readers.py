@@ -382,13 +382,13 @@ def test_pickles_are_refused(tmp_path):
     [
         (
             "a,colour\n1,red\n",
-            r"text or dates \(such as 'red' in row 1\) in column 'colour': drop.*encode",
+            r"\(such as 'red' in row 1\) in column 'colour': encode.*by drop=\['colour'\]",
         ),
         (
             "a,when\n1,2024-05-06\n",
             r"text or dates \(such as '2024-05-06.*' in row 1\) in column 'when'",
         ),
-        ("a,b\n1,\n2,3\n", r"missing values in column 'b': drop.*impute"),
+        ("a,b\n1,\n2,3\n", r"missing values in column 'b': impute.*by drop=\['b'\]"),
         ("a,b\n1,?\n2,3\n", r"missing values in column 'b'"),
         ("a,b\n1,NaN\n2,3\n", r"missing values in column 'b'"),
         ("a,b\n1,\n2,\n", r"missing values in column 'b'"),

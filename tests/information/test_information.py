@@ -278,7 +278,7 @@ def test_ctrl_c_keeps_the_path_so_far(search):
         ({"search": "sideways"}, "search='sideways'; use one of forward, forward-backward"),
         ({"n_neighbors": "many"}, "n_neighbors='many'"),
         ({"n_neighbors": 0}, "n_neighbors=0"),
-        ({"n_neighbors": 20}, "n_neighbors=20 needs more than 20 samples"),
+        ({"n_neighbors": 20}, "n_neighbors=20 needs at least 21 samples, and there are 20"),
         ({"variant": 3}, "variant=3; use 1 or 2"),
         ({"max_features": -1}, "max_features=-1"),
     ],

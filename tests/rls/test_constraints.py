@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rls.comparing import correlated, design_of, examples
+from slow_twins import rls
 from sparsepath import InputError, PathWarning, SparseRLSRegressor
 from sparsepath.rls import PastOneSE, Patience, Tolerance
 from sparsepath.rls.constraints import Constraints
@@ -164,6 +165,25 @@ def test_a_search_cut_at_any_update_goes_on_to_the_same_path(tmp_path_factory, p
         assert part.stopped == "asked to"
         for _ in range(2):  # and a search that has ended ends in the same way when run again
             assert plain(searched(X, Y, alpha, task, checkpoint=file)) == plain(whole)
+
+
+@examples(60)
+@given(constrained())
+def test_swaps_end_where_no_exchange_that_may_be_made_helps(problem):
+    X, Y, alpha, rules, task = problem
+    task = replace(task, search="swap", splits=None)
+    trail = searched(X, Y, alpha, task)
+    if "vanished" in trail.stopped:
+        return
+    last = sets_after_updates(trail)[-1]
+    units = [set(g) for g in (rules.groups if task.groups else ((i,) for i in range(rules.n)))]
+
+    def error(subset):
+        return rls.loo_error(X[:, sorted(subset)], Y, alpha)[0]
+
+    for out in [unit for unit in units if unit <= last and rules.hold(last - unit)]:
+        for other in [unit for unit in units if not unit & last and rules.hold(last - out | unit)]:
+            assert error(last - out | other) > error(last) * (1 - 1e-6), (sorted(last), out, other)
 
 
 @examples(40)

@@ -1,8 +1,8 @@
 """The job of ``sparsepath compare``: several methods on the same rows left out."""
 
-import io
 import json
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from rich.text import Text
 from sparsepath.cli.preparing import asked_of
 from sparsepath.cli.progress import Watch
 from sparsepath.cli.rerun import ABOUT, RUN, written
-from sparsepath.cli.results import command
+from sparsepath.cli.results import command, picture
 from sparsepath.cli.say import say
 from sparsepath.cli.select import Problem, is_sparse
 from sparsepath.cli.show import WIDE, brief
@@ -103,14 +103,13 @@ def show(found: Comparison) -> None:
         table.add_column(name, justify="left" if name == "method" else "right", no_wrap=True)
     table.add_column("features", overflow="fold")
     for one in found.contestants:
-        low, high = (brief(end, of=one.chosen.error) for end in one.chosen.interval)
         gap, se = found.gap(one.name)
         more = f"{brief(gap, of=one.chosen.error)} +- {brief(se, of=one.chosen.error)}"
         table.add_row(
             one.name,
             str(one.chosen.size),
             brief(one.chosen.error),
-            f"{low} to {high}",
+            one.chosen.between(partial(brief, of=one.chosen.error)),
             "" if one is found.best else more,
             f"{one.seconds:.2g}",
             Text(", ".join(one.features)),
@@ -160,13 +159,12 @@ def write(found: Comparison, folder: Path, data: Path) -> dict[str, Path]:
     record = document(found)
     told = [[one["method"], one["features"], one["errors"]] for one in record["methods"]]
     frame = found.to_frame("pyarrow")
-    stream = io.BytesIO()
-    found.plot().savefig(stream, format="png", dpi=110)
+    drawn = picture(found.plot, dpi=110)
     with replacing_together(folder, list(FILES)) as stage:
         columns = {name: frame.column(name).to_numpy() for name in frame.column_names}
         write_table(stage / "compare.csv", columns)
         (stage / "compare.json").write_text(json.dumps(record), encoding="utf-8")
         (stage / "compare.html").write_text(page, encoding="utf-8")
         (stage / RUN).write_bytes(written(data, told))
-        (stage / "compare.png").write_bytes(stream.getvalue())
+        (stage / "compare.png").write_bytes(drawn)
     return {name: folder / name for name in FILES}

@@ -3,7 +3,11 @@
 import csv
 import difflib
 import inspect
+import io
 import math
+import re
+import shlex
+from ast import literal_eval
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -329,6 +333,34 @@ def value(name: str, given: Any) -> Any:
         return one_of(f"--{name}", given, option.values)
     reader: Any = globals().get(option.kind)  # a flag, a file and a column mean themselves
     return given if reader is None else reader(f"--{name}", given)
+
+
+_TYPED = {option.parameter: f"--{name} " for name, option in OPTIONS.items()} | {"size": "--size "}
+_PARAMETER = re.compile(rf"\b({'|'.join(_TYPED)})=")
+_DROPPED = re.compile(r"\bdrop=(\[.*?\])(?=\.$)")
+
+
+def typed(message: str) -> str:
+    """What an estimator says of its parameters, as they are typed here.
+
+    >>> typed("cv=3 is more than the 2 samples; give 2 or less.")
+    '--cv 3 is more than the 2 samples; give 2 or less.'
+    >>> typed("leave them out by drop=['a', 'b'].")
+    'leave them out by --drop a,b.'
+    """
+    message = _PARAMETER.sub(lambda found: _TYPED[found[1]], message)
+    return _DROPPED.sub(lambda found: f"--drop {listing(literal_eval(found[1]))}", message)
+
+
+def listing(columns: Iterable[str]) -> str:
+    r"""Names as ``names`` reads them, in quotes for the shell where it needs them.
+
+    >>> listing(["a", "height, cm"])
+    '\'a,"height, cm"\''
+    """
+    text = io.StringIO()
+    csv.writer(text, lineterminator="").writerow(columns)
+    return shlex.quote(text.getvalue())
 
 
 def parameters() -> list[inspect.Parameter]:

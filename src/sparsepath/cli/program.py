@@ -12,6 +12,7 @@ from typing import Any
 import typer
 
 from sparsepath.cli.app import INTERRUPTED, InterruptError, app
+from sparsepath.cli.options import typed
 from sparsepath.cli.rerun import note
 from sparsepath.cli.say import say
 from sparsepath.errors import SparsepathError
@@ -47,7 +48,7 @@ def _run(arguments: Sequence[str] | None) -> int:
         _forget_output()
         return 0
     except SparsepathError as error:
-        return _refuse(str(error))
+        return _refuse(typed(str(error)))
     except OSError as error:
         if error.errno not in NO_ROOM:
             raise

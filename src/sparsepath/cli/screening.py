@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from sparsepath.arrays import Floats
+from sparsepath.cli.options import listing
 from sparsepath.cli.tasks import TargetTask
 from sparsepath.data.cells import RawTable
 from sparsepath.data.formats import named_columns
@@ -48,19 +49,18 @@ def look(table: Table, task: TargetTask) -> list[str]:
     if raw and task.name == "classification":
         leaks += [name for name in _tell_all(table) if name not in leaks]
     if leaks:
-        drop = ",".join(f'"{name}"' if "," in name else name for name in leaks)
         said.append(
             f"Warning: {named_columns(leaks)} {_is(leaks)} the target {table.target!r} up to a "
             f"linear map (correlation 1): if {'it is' if len(leaks) == 1 else 'they are'} not "
             f"known before the target is, leave {'it' if len(leaks) == 1 else 'them'} out by "
-            f"--drop {drop}"
+            f"--drop {listing(leaks)}"
         )
     if ids:
         one = len(ids) == 1
         said.append(
             f"Note: {named_columns(ids)} {'holds' if one else 'hold'} whole numbers that are all "
             f"different; if {'it is an id' if one else 'these are ids'}, leave "
-            f"{'it' if one else 'them'} out by --drop."
+            f"{'it' if one else 'them'} out by --drop {listing(ids)}"
         )
     if task.doubt:
         said.append(f"Note: {task.doubt}")

@@ -231,15 +231,17 @@ def search(
     if judging.null and problem.groups is not None:
         check_null(problem.y, problem.groups)
     steps = _steps(table, entry, options)
-    if isinstance(rule, int) and rule > steps:
+    largest = min(steps, options.get("max-features", steps))
+    if isinstance(rule, int) and rule > largest:
         raise InputError(
-            f"--choose {rule} is more than the {steps} features to which the path goes"
-            + ("; raise --max-features." if steps < _most(table) else ".")
+            f"--choose {rule} is more than the {largest} feature{'s' * (largest != 1)} to which "
+            "the path goes" + ("; raise --max-features." if largest < _most(table) else ".")
         )
     backward = _is_backward(entry, options)
-    own_end = entry.longest is not None and "max-features" not in options
-    if entry.sizes == "up" and not backward and (not own_end or isinstance(rule, int)):
-        options["max-features"] = steps
+    if "max-features" in options:
+        options["max-features"] = largest
+    elif entry.longest is not None and isinstance(rule, int):
+        options["max-features"] = steps  # a path that ends where it sees fit may be too short
     _complete(options, table, problem, entry)
     parameters = {OPTIONS[name].parameter: value for name, value in options.items()}
     model = entry.make(
@@ -322,11 +324,9 @@ def _is_backward(entry: Method, options: Mapping[str, Any]) -> bool:
 def _steps(table: Table, entry: Method, options: dict[str, Any]) -> int:
     """The size to which the path goes."""
     n = table.X.shape[1]
-    if _is_backward(entry, options):
-        if "max-features" in options:
-            raise InputError("a backward search has no --max-features: it goes from all to none.")
-        return int(n)
     asked = options.get("max-features")
+    if _is_backward(entry, options):  # it begins with all, whatever the largest on the path is
+        return int(n)
     if entry.sizes == "own":
         return int(n if asked is None else min(asked, n))
     if asked is None:
@@ -339,9 +339,10 @@ def _calls(model: Any, problem: Problem) -> int | None:
     """How often a cross-validated path calls back: for every penalty, then for every split."""
     if not hasattr(model, "n_l1s"):
         return None
-    from sklearn.model_selection import check_cv
+    from sparsepath.data.splitting import splitter_of
 
-    splitter = check_cv(model.cv, problem.y)
+    with caught():
+        splitter = splitter_of(model.cv, problem.y, problem.groups)
     return int(model.n_l1s + splitter.get_n_splits(problem.table.X, problem.y, problem.groups))
 
 

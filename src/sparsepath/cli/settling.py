@@ -5,6 +5,7 @@ Then it is repeated with parts of the data left out (the size is chosen by those
 target shuffled, and on halves of the data, each as far as it is asked for.
 """
 
+import inspect
 import math
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from sparsepath.cli.options import typed
 from sparsepath.cli.preparing import beneath
 from sparsepath.cli.progress import Watch
 from sparsepath.errors import InputError
@@ -147,7 +149,7 @@ def _validate(
         rule = len(model.selected_)  # the method has settled on it
     elif isinstance(rule, int):
         rule, notes = _settle(model.path_, rule)
-    rule = "one_se" if rule is None else rule
+    rule = _own_rule(model) if rule is None else rule
     said: list[str] = []
     try:
         with _bar("validating", "folds", quiet) as count, caught() as said:
@@ -200,9 +202,15 @@ def _usual_rule(model: Any) -> Rule:
     if "choose" not in beneath(model).get_params(deep=False):
         return "own"
     if path.is_validated:
-        return "one_se"
+        return _own_rule(beneath(model))
     unknown = math.isnan(path.error_se(path.choose("min")))
-    return "min" if unknown or path.error_kind == "training" else "one_se"
+    return "min" if unknown or path.error_kind == "training" else _own_rule(beneath(model))
+
+
+def _own_rule(model: Any) -> Rule:
+    """What the estimator chooses by in Python if nothing is asked for."""
+    rule: Rule = inspect.signature(type(model)).parameters["choose"].default
+    return rule
 
 
 def _with_penalty(model: Any, rule: Rule | None) -> tuple[Any, list[str]]:
@@ -268,12 +276,12 @@ def caught() -> Iterator[list[str]]:
         try:
             yield said
         except ValueError as error:
-            if isinstance(error, InputError) or not _from_sklearn(error):
+            if not (isinstance(error, InputError) or _from_sklearn(error)):
                 raise
-            raise InputError(str(error)) from error
+            raise InputError(typed(str(error))) from error
         finally:
             wanted = (w for w in found if issubclass(w.category, UserWarning | RuntimeWarning))
-            said += dict.fromkeys(str(warning.message) for warning in wanted)
+            said += dict.fromkeys(typed(str(warning.message)) for warning in wanted)
 
 
 def _from_sklearn(error: BaseException) -> bool:

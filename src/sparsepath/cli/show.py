@@ -3,6 +3,7 @@
 import math
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -283,10 +284,10 @@ def _error(outcome: Outcome) -> list[str]:
     if others is not None and len(others.paths) > 1:
         also += f", with alpha {outcome.model.alpha_:.4g}"
     if honest is not None:
-        low, high = (brief(end, of=honest.error) for end in honest.interval)
+        interval = honest.between(partial(brief, of=honest.error))
         measure = honest.measure[0].upper() + honest.measure[1:]
         return [
-            f"{measure} {brief(honest.error)} on new data (90 % interval {low} to {high})"
+            f"{measure} {brief(honest.error)} on new data (90 % interval {interval})"
             f"{_against_none(outcome, honest)}{also}.",
             _none_better(outcome)
             or f"{_criterion(path, outcome.method)}, is {brief(error)}{within}: optimistic.",
@@ -400,6 +401,8 @@ def _stability(outcome: Outcome) -> str:
     """The search on halves at the size in use, and which features stand in for each other."""
     found = outcome.stability
     assert found is not None
+    if not found.sizes:
+        return f"Over {found.n_runs} halves of the data no feature was chosen: they are too small."
     size = at_most(max(outcome.size, 1), dict.fromkeys(found.sizes))
     told = [found.sentence(size)]
     for group in found.stand_ins(size):

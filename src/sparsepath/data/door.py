@@ -47,8 +47,9 @@ def check_features(estimator: Any, X: Any, *, reset: bool) -> Any:
         accept_sparse=("csc", "csr"),
         dtype="numeric",
         ensure_all_finite=False,
-        ensure_min_samples=2 if reset else 1,
     )
+    if reset and checked.shape[0] == 1:
+        raise InputError("X has 1 sample only; at least two are needed.")
     names = getattr(estimator, "feature_names_in_", None)
     dtype = checked.dtype
     if not dtype.isnative:

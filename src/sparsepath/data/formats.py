@@ -47,6 +47,10 @@ _DAMAGE: tuple[type[Exception], ...] = (
     zipfile.BadZipFile,
     zlib.error,
 )
+NOT_UTF8 = "it is not text in UTF-8; save it as such"
+_RAGGED = re.compile(
+    r"CSV parse error:.*Expected (?P<due>\d+) columns, got (?P<got>\d+): (?P<row>.*)"
+)
 _OBSCURE = (OverflowError, LookupError, SyntaxError, tokenize.TokenError, struct.error)
 _UNNAMED = ("Unnamed: 0", "__index_level_0__")  # what pandas calls an index without a name
 CELL = 40  # characters of a value that a message quotes
@@ -148,8 +152,12 @@ def reading(path: Path, kind: str) -> Iterator[None]:
         place = isinstance(error, OSError) and error.errno == errno.EINVAL  # one it has not
         if place or isinstance(error, _OBSCURE):
             reason = "it is damaged, or another kind of file"
+        elif isinstance(error, UnicodeDecodeError):
+            reason = NOT_UTF8
         elif "mmap length" in reason:
             reason = "its header claims more numbers than the file holds"
+        elif cells := _RAGGED.match(reason):
+            reason = f"a row has {cells['got']} cells instead of {cells['due']}: {cells['row']}"
         raise FileError(f"cannot read {path} as {kind}: {reason}.") from error
 
 
@@ -194,6 +202,8 @@ def _read_csv(
     if not lines:
         raise FileError(f"cannot read {path}: the file is empty.")
     first = lines[0]
+    if "\0" in first or "\ufffd" in first:
+        raise FileError(f"cannot read {path} as CSV: {NOT_UTF8}.")
     delimiter = delimiter or _guess_delimiter(first)
     decimal = decimal or _guess_decimal(lines[1:100], delimiter)
     if len(delimiter) != 1:

@@ -49,6 +49,7 @@ from sparsepath.data.picking import (
 from sparsepath.errors import FileError, InputError
 from sparsepath.files import replacing
 
+MOST_NAMED = 1000  # characters of names of columns to leave out, in a message
 COUNTED = 10  # rows from which on a column that counts them is no accident
 _SVMLIGHT_TARGET = "y"
 
@@ -396,7 +397,9 @@ def _refuse(
     if wrong:
         remedies = ["encode them as numbers"] if text else []
         remedies += ["impute the values"] if missing or infinite else []
+        columns = str(list(dict.fromkeys([*text, *missing, *infinite])))
+        which = f"by drop={columns}" if len(columns) <= MOST_NAMED else "(drop)"
         raise InputError(
-            f"{path} has {', and '.join(wrong)}: drop these columns, or {' and '.join(remedies)} "
-            "first."
+            f"{path} has {', and '.join(wrong)}: {' and '.join(remedies)} first, or leave out what "
+            f"cannot be used {which}."
         )

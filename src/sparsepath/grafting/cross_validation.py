@@ -8,10 +8,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
-from sklearn.model_selection import check_cv
 
 from sparsepath.arrays import Floats
 from sparsepath.data.door import check_features
+from sparsepath.data.splitting import splits_of
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
 from sparsepath.grafting.along import best_of_each_size, grid, path_moves
@@ -45,8 +45,7 @@ class _GraftingCV(LinearGrafting):
         X = check_features(self, X, reset=True)
         Y, weights, loss = self._targets(y, sample_weight, X.shape[0])
         options, penalty = self._options(), self._penalty(1.0)
-        splitter = check_cv(self.cv, y, classifier=isinstance(self, ClassifierMixin))
-        splits = list(splitter.split(X, y, groups))
+        splits = splits_of(self.cv, X, y, groups, classifier=isinstance(self, ClassifierMixin))
         begun = time.perf_counter()
         scale = {"fit_intercept": self.fit_intercept, "standardize": self.standardize}
         fits: list[GraftingFit] = []
@@ -249,7 +248,7 @@ class GraftingRegressorCV(GraftingNumbers, _GraftingCV):
         sample_weight : array of shape (n_samples,), optional
             Used in the training and in the test parts.
         groups : array of shape (n_samples,), optional
-            For a ``cv`` that splits by groups.
+            Folds keep them whole.
         """
         return self._fit(X, y, sample_weight, groups)
 
@@ -368,7 +367,7 @@ kkt_violation_, dual_gap_
         sample_weight : array of shape (n_samples,), optional
             Used in the training and in the test parts.
         groups : array of shape (n_samples,), optional
-            For a ``cv`` that splits by groups.
+            Folds keep them whole.
         """
         if self.error not in ERRORS:
             raise InputError(f"error={self.error!r}; use one of {', '.join(ERRORS)}.")

@@ -92,7 +92,10 @@ def path_errors(task: PathTask, split: tuple[Any, Any], halt: Halt) -> Any:
     train, test = split
     w = task.weights[test]
     if not w.any() or np.count_nonzero(task.weights[train]) < 2:
-        raise InputError("a split has a part whose sample weights are all zero; use other splits.")
+        raise InputError(
+            "a split has a training part of fewer than two samples of positive weight, or a test "
+            "part without any; use other splits."
+        )
     with Threads(1) as threads:
         problem = GraftingProblem(
             task.X[train], task.Y[train], task.weights[train], task.loss, threads, **task.scale

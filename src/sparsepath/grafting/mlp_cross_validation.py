@@ -6,10 +6,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
-from sklearn.model_selection import check_cv
 
 from sparsepath.arrays import Floats
 from sparsepath.data.door import check_features
+from sparsepath.data.splitting import splits_of
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
 from sparsepath.faces.parameters import count
@@ -102,9 +102,7 @@ class MLPGraftingCV(GrownNetworks):
         Y, weights, loss = self._targets(y, sample_weight, X.shape[0])
         (growth,), factors = self._growths(), self._penalty(Y.shape[1], 1.0, 1.0)
         l1s = _descending("l1s", self.l1s)
-        splits = list(
-            check_cv(self.cv, y, classifier=isinstance(self, ClassifierMixin)).split(X, y, groups)
-        )
+        splits = splits_of(self.cv, X, y, groups, classifier=isinstance(self, ClassifierMixin))
         counted = weights > 0
         part, targets, w = X[counted], Y[counted], weights[counted]
         s = w / w.sum()
@@ -293,7 +291,7 @@ class MLPGraftingRegressorCV(GraftingNumbers, MLPGraftingCV):
     Examples
     --------
     >>> import numpy as np
-    >>> X = np.random.default_rng(0).standard_normal((300, 8))
+    >>> X = np.random.default_rng(0).standard_normal((150, 5))
     >>> y = X[:, 0] * X[:, 1] + X[:, 2]
     >>> model = MLPGraftingRegressorCV(l1s=[1e-3], cv=3, validation=None).fit(X, y)
     >>> sorted(model.selected_.tolist())
@@ -327,7 +325,7 @@ class MLPGraftingRegressorCV(GraftingNumbers, MLPGraftingCV):
         sample_weight : array of shape (n_samples,), optional
             Used in the training and in the test parts.
         groups : array of shape (n_samples,), optional
-            For a ``cv`` that splits by groups.
+            Folds keep them whole.
         """
         return self._fit(X, y, sample_weight, groups)
 
@@ -366,7 +364,7 @@ class MLPGraftingClassifierCV(GraftingClasses, MLPGraftingCV):
     Examples
     --------
     >>> import numpy as np
-    >>> X = np.random.default_rng(0).integers(0, 2, (300, 8))
+    >>> X = np.random.default_rng(0).integers(0, 2, (150, 5))
     >>> y = X[:, 0] ^ X[:, 1]
     >>> model = MLPGraftingClassifierCV(l1s=[1e-3], cv=3, validation=None).fit(X, y)
     >>> sorted(model.selected_.tolist())
@@ -447,7 +445,7 @@ class MLPGraftingClassifierCV(GraftingClasses, MLPGraftingCV):
         sample_weight : array of shape (n_samples,), optional
             Used in the training and in the test parts.
         groups : array of shape (n_samples,), optional
-            For a ``cv`` that splits by groups.
+            Folds keep them whole.
         """
         if self.error not in ERRORS:
             raise InputError(f"error={self.error!r}; use one of {', '.join(ERRORS)}.")

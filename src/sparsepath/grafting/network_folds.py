@@ -99,7 +99,8 @@ class NetworkTask:
         used = weights > 0
         if not self.weights[test].any() or used.sum() < 2:
             raise InputError(
-                "a split has a part whose sample weights are all zero; use other splits."
+                "a split has a training part of fewer than two samples of positive weight, or a "
+                "test part without any; use other splits."
             )
         weights, train = weights[used], np.asarray(train)[used]
         s = weights / weights.sum()

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import check_cv
 
 from sparsepath.arrays import Floats
 from sparsepath.data.condensed import Products
+from sparsepath.data.splitting import splits_of
 from sparsepath.data.threads import Threads
 from sparsepath.grafting.along import grid
 from sparsepath.grafting.criterion import SquaredLoss
@@ -92,7 +92,7 @@ class _SharedSearch:
         l1s = grid(problem, penalty, of.l1s, of.n_l1s, of.least)
         fits = problem.path(l1s.tolist(), penalty, self.options)
         y, errors = self.Y[rows, 0], []
-        for train, test in check_cv(of.cv, y).split(self.X[rows], y):
+        for train, test in splits_of(of.cv, self.X[rows], y):
             part = self.problem(rows[train])
             if part is None:
                 return None

@@ -270,7 +270,10 @@ def check_neighbors(value: Any, n_samples: int) -> int:
     if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
         raise InputError(f"n_neighbors={value!r}; give a whole number from 1 up.")
     if value >= n_samples:
-        raise InputError(f"n_neighbors={value} needs more than {n_samples} samples; ask for fewer.")
+        raise InputError(
+            f"n_neighbors={value} needs at least {value + 1} samples, and there are {n_samples}; "
+            + (f"give {n_samples - 1} or less." if n_samples > 1 else "give more samples.")
+        )
     return int(value)
 
 

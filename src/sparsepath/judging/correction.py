@@ -78,7 +78,8 @@ def corrected(
     low, high = np.quantile(ratios, [(1 - level) / 2, (1 + level) / 2]) if len(ratios) else (0, 0)
     choice = np.square(errors[sizes] - errors[size]).mean()
     spread = np.sqrt(se**2 + BETWEEN * found.between[size] + choice) / error
-    return told, (told * float(np.exp(-spread * high)), told * float(np.exp(-spread * low)))
+    with np.errstate(over="ignore"):  # an interval without an end
+        return told, (told * float(np.exp(-spread * high)), told * float(np.exp(-spread * low)))
 
 
 def spreads(found: LeftOut) -> Floats:

@@ -119,12 +119,15 @@ class Stability:
     def sentence(self, size: int | None = None) -> str:
         """What came out at one size (default: the largest), in one sentence."""
         size = self.sizes[-1] if size is None else size
-        low, high = self.interval(size)
         chosen = self.frequency(size)
         told = ", ".join(f"{n} {p:.0%}" for n, p in list(chosen.items())[:8])
+        where = f"Over {self.n_runs} halves of the data the choice of {size}"
+        if np.isnan(self.index(size)):
+            return f"{where} is {'all' if told else 'none'} of the features every time."
+        low, high = self.interval(size)
         firm = sum(p >= FIRM for p in chosen.values()) or "none"
         return (
-            f"Over {self.n_runs} halves of the data the choice of {size} has a stability of "
+            f"{where} has a stability of "
             f"{self.index(size):.2f} ({low:.2f} to {high:.2f}; 1 is the same every time); "
             f"chosen most often: {told or 'nothing'}. In three quarters of the halves or more: "
             f"{firm}, of which at most {self.expected_false(size):.2g} are expected to be there by "

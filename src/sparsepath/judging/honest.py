@@ -73,14 +73,18 @@ class Honest:
 
     def sentence(self) -> str:
         """What is told of the error, in one sentence."""
-        low, high = self.interval
         told = (
-            f"{self.measure} {self.error:.4g} on new data (90 % interval {low:.4g} to {high:.4g}; "
+            f"{self.measure} {self.error:.4g} on new data (90 % interval {self.between()}; "
             f"the empty model: {self.empty_error:.4g})"
         )
         if self.is_nothing:
             told += f"; shuffled targets do as well (p = {self.p_value:.2g}): nothing is here"
         return told[0].upper() + told[1:] + "."
+
+    def between(self, written: Callable[[float], str] = "{:.4g}".format) -> str:
+        """The interval in words; few samples may leave it open."""
+        low, high = map(written, self.interval)
+        return f"{low} to {high}" if math.isfinite(self.interval[1]) else f"from {low} up"
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values."""

@@ -225,6 +225,8 @@ def _between(parts: list[tuple[Rows, Floats]], weights: Floats, clusters: Rows) 
 def _weights(given: Any, truth: Truth, yardstick: Yardstick, counted: NDArray[np.bool_]) -> Floats:
     weights = np.ones(len(counted)) if given is None else np.asarray(given, dtype=np.float64)
     weights = np.where(counted, weights, 0.0)
+    if not counted.any():
+        raise InputError("no part that is left out has two samples to compare; use fewer parts.")
     if yardstick.balanced:
         weights = balancing(truth, weights)
     total = weights.sum()

@@ -99,8 +99,11 @@ def _one(
         part, inside = rows_of(X, repetition.rows), rows_of(target, repetition.rows)
     values = np.asarray(inside).reshape(len(inside), -1)
     if (values == values[0]).all():  # nothing to learn: the constant itself
-        same = _constant(values[:1], classes)
-        return Searched({0: ()}, {0: 0.0}, lambda rows: {0: np.repeat(same, len(rows), 0)})
+        return Searched(
+            {0: ()},
+            {0: 0.0},
+            lambda rows: {0: np.repeat(_constant(values[:1], classes), len(rows), 0)},
+        )
     model = fitted(quiet, part, inside, given, repetition.rows, len(y))
     last, transform = _last(model)
     path = getattr(last, "path_", None)

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
-from sklearn.model_selection import check_cv
 from sklearn.utils.validation import check_is_fitted
 
 from sparsepath.arrays import Floats
 from sparsepath.data.columns import moments
 from sparsepath.data.door import check_features
+from sparsepath.data.splitting import splits_of
 from sparsepath.errors import InputError, warn_user
 from sparsepath.faces.parameters import positive
 from sparsepath.faces.targets import RegressorFace, dense, weights_of
@@ -53,7 +53,7 @@ def left_out(cv: Any, X: Floats, y: Any, classifier: bool) -> list[Block] | None
         return None
     n = len(X)
     blocks = []
-    for train, test in check_cv(cv, y, classifier=classifier).split(X, y):
+    for train, test in splits_of(cv, X, y, classifier=classifier):
         if len(train) + len(test) != n:
             raise InputError("cv leaves samples out of both parts; each split must use them all.")
         blocks.append(np.asarray(test, dtype=np.intp))

@@ -160,10 +160,6 @@ class Method:
             asked[f"{name}s"] = [asked.pop(name)]
         if "n_jobs" in takes:
             asked.setdefault("n_jobs", asked.pop("n_threads", -1))  # one per core
-            if asked.get("cv") == "loo":
-                from sklearn.model_selection import LeaveOneOut
-
-                asked["cv"] = LeaveOneOut()
         return maker(**asked)
 
 

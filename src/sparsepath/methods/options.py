@@ -8,17 +8,19 @@ STRATEGIES = ("both", "scaling", "swap")
 
 OPTIONS: dict[str, Option] = {
     "max-features": Option(
-        "max_features", "count", "Where the path ends.", "all, at most 100", "K"
+        "max_features", "count", "Where the path ends.", "all, at most 100; 20 of elm-fs", "K"
     ),
     "choose": Option(
         "choose",
         "choose",
         "Size to use: one_se (smallest within one standard error of the least error), min, a "
         "number of features, or a fraction of the least error such as 0.05.",
-        "one_se; without validation min if the error is a training error",
+        "one_se; min for rbf and lssvm-forward",
         "RULE",
     ),
-    "cv": Option("cv", "cv", "loo, or a number of folds.", "loo; 5 for grafting and rbf"),
+    "cv": Option(
+        "cv", "cv", "loo, or a number of folds.", "loo; 5 for grafting, mlp-grafting and rbf"
+    ),
     "standardize": Option(
         "standardize", "flag", "Penalise as if all columns had unit variance.", "standardize", ""
     ),
@@ -39,7 +41,7 @@ OPTIONS: dict[str, Option] = {
         "1",
         "A",
     ),
-    "loss": Option("loss", "loss", "{values}.", "squared", "NAME", LOSSES),
+    "loss": Option("loss", "loss", "{values}.", "squared; zero-one of elm-fs", "NAME", LOSSES),
     "search": Option(
         "search", "one_of", "Search of {methods}: {values}.", "forward", "NAME", SEARCHES
     ),
@@ -65,6 +67,9 @@ OPTIONS: dict[str, Option] = {
     ),
     "restarts": Option(
         "n_restarts", "count", "Random starts of {methods}.", "40 of elm-fs, 100 of the other"
+    ),
+    "neighbors": Option(
+        "n_neighbors", "count", "Neighbours by which {methods} tell how dense data are.", "6"
     ),
     "seed": Option("random_state", "seed", "Seed of methods that draw.", "0"),
     "threads": Option("n_threads", "count", "Threads.", "one per core"),

@@ -6,11 +6,11 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike
 from sklearn.base import is_classifier
-from sklearn.model_selection import check_cv
 from sklearn.utils.validation import check_is_fitted
 
 from sparsepath.arrays import Floats
 from sparsepath.data.door import check_features
+from sparsepath.data.splitting import splits_of
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError, warn_user
 from sparsepath.faces.parameters import count, positive
@@ -100,7 +100,7 @@ class _GridSearch(_SparseRBF):
         sample_weight : array of shape (n_samples,), optional
             How much each squared error counts, in the fits and in the cross-validation errors.
         groups : array of shape (n_samples,), optional
-            For a ``cv`` that splits by groups.
+            Folds keep them whole.
         """
         given = Given.of(X, y, sample_weight=sample_weight, groups=groups)
         X = dense(check_features(self, X, reset=True))
@@ -108,8 +108,7 @@ class _GridSearch(_SparseRBF):
         labels, y = y, self._target(y, len(X), weights)
         options = self._options()
         data = GridData(X, y, weights, self.centres, self.placing, options)
-        splitter = check_cv(self.cv, labels, classifier=is_classifier(self))
-        splits = list(splitter.split(X, labels, groups))
+        splits = splits_of(self.cv, X, labels, groups, classifier=is_classifier(self))
         grid = self._grid(data)
         follow = GridFollower(data, splits, grid)
         work = len(grid.r.values) * len(grid.t.values) * len(splits) * len(X) ** 2

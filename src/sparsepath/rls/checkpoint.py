@@ -40,7 +40,7 @@ class Checkpoint:
 
     def read(self) -> list[Move]:
         """The moves that an earlier run on the same problem has written; none if there is none."""
-        if not self.path.exists():
+        if not self.path.is_file():
             self._save([])  # a file that cannot be written is an error now, not hours later
             return []
         try:

@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.data.door import some_of
+from sparsepath.data.splitting import Split
 from sparsepath.rls.constraints import Constraints
 from sparsepath.rls.criteria.losses import Criterion
 from sparsepath.rls.criteria.residuals import SQUARED
-from sparsepath.rls.splits.asked import Split, label_of, named
+from sparsepath.rls.splits.asked import label_of, named
 from sparsepath.rls.trail import Rule
 from sparsepath.rls.update import Costs
 

@@ -45,6 +45,7 @@ from sparsepath.rls.update import Costs, Second, Update, pick
 
 MOST_SAMPLES = 10000
 FEWEST_RANKED = 4  # with a pair left out there must be another
+FEWEST_CLASSED = 3  # or a sample
 ROUNDING = 1e-14  # what a removal may leave of scores, over the reach of the model before it
 
 
@@ -317,6 +318,10 @@ class PairModel(LeavePairOut):
     counts = True
 
     def _prepare(self) -> None:
+        if (m := len(self._g)) < FEWEST_CLASSED:
+            raise InputError(
+                f"{m} samples are too few: leaving out pairs needs at least {FEWEST_CLASSED}."
+            )
         self._n_positive = int(np.count_nonzero(self._y == self._y[0]))
 
     @property
@@ -371,7 +376,7 @@ class RankModel(LeavePairOut):
         m = design.n_samples
         if m < FEWEST_RANKED:
             raise InputError(
-                f"Found {m} samples; leaving out pairs needs at least {FEWEST_RANKED}."
+                f"{m} samples are too few: leaving out pairs needs at least {FEWEST_RANKED}."
             )
         self.loss = loss
         self._of_all = float(alpha) / m

@@ -28,11 +28,11 @@ from scipy import sparse
 
 from sparsepath.arrays import Floats
 from sparsepath.data.columns import CONSTANT
+from sparsepath.data.splitting import Split
 from sparsepath.rls.criteria.losses import NO_DECISION
 from sparsepath.rls.criteria.pairs import pairs_weigh
 from sparsepath.rls.criteria.residuals import SQUARED
 from sparsepath.rls.design import Design
-from sparsepath.rls.splits.asked import Split
 from sparsepath.rls.splits.losses import FoldLossModel
 from sparsepath.rls.splits.sums import ROWS_AT_ONCE, SplitSums
 

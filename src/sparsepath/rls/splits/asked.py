@@ -17,9 +17,9 @@ folds have c = 10: they are as good as five folds, not fifty, because they test 
 times.
 """
 
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from numbers import Integral
 from typing import Any, overload
 
 import numpy as np
@@ -27,11 +27,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn import model_selection as ms
 
 from sparsepath.arrays import Floats
+from sparsepath.data.splitting import Split, splitter_of
 from sparsepath.errors import InputError
 from sparsepath.rls.criteria.losses import Criterion
-
-Split = tuple[NDArray[np.intp], NDArray[np.intp]]
-DEFAULT_FOLDS = 5  # of scikit-learn's cv=None
 
 
 @dataclass(frozen=True)
@@ -97,13 +95,17 @@ def read_splits(
     leave-one-out, which has a faster way, unless ``leave_one_out`` is false.
     """
     m = X.shape[0]
-    splitter = _splitter(cv, m, labels, groups, classifier)
-    if splitter is None or (isinstance(splitter, ms.LeaveOneOut) and leave_one_out):
+    splitter = splitter_of(cv, labels, groups, classifier=classifier)
+    if isinstance(splitter, ms.LeaveOneOut) and (leave_one_out or isinstance(cv, str)):
         return None
     try:
-        given = splitter.split(X, labels, groups)
-        pairs, single = _gather(given, m, keep=not leave_one_out)
-    except (TypeError, IndexError, AttributeError) as error:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "The least populated class")  # it was said
+            given = splitter.split(X, labels, groups)
+            pairs, single = _gather(given, m, keep=not leave_one_out)
+    except InputError:
+        raise
+    except (TypeError, ValueError, IndexError, AttributeError) as error:
         raise InputError(
             f"cv={cv!r} cannot be used to split these data ({error}); use 'loo', a number of "
             "folds, a scikit-learn splitter or a list of pairs of row numbers, train and test."
@@ -123,47 +125,6 @@ def leaves_out_singly(loss: Criterion, weights: Floats, *, pooled: bool) -> bool
     """
     positive = weights[weights > 0]
     return not loss.pairs and (pooled or bool(np.all(positive == positive[0])))
-
-
-def _splitter(
-    cv: Any, m: int, labels: ArrayLike, groups: ArrayLike | None, classifier: bool
-) -> Any:
-    """A scikit-learn splitter, or None for leave-one-out."""
-    if isinstance(cv, str) and cv != "loo":
-        raise InputError(f"cv={cv!r}; use 'loo', a number of folds, or splits.")
-    if isinstance(cv, (bool, np.bool_)) or (isinstance(cv, Integral) and int(cv) < 2):
-        raise InputError(f"cv={cv!r}; give 2 folds or more, 'loo', or splits.")
-    if groups is not None:
-        count = _count_groups(groups, m)
-        if isinstance(cv, str):
-            return ms.LeaveOneGroupOut()
-        if cv is None or isinstance(cv, Integral):
-            folds = DEFAULT_FOLDS if cv is None else int(cv)
-            if folds > count:
-                raise InputError(
-                    f"cv={cv!r} is more than the {count} groups; give {count} or less."
-                )
-            return ms.GroupKFold(folds)
-    if isinstance(cv, str):
-        return None
-    if isinstance(cv, Integral) and int(cv) > m:
-        raise InputError(f"cv={cv!r} is more than the {m} samples; give {m} or less.")
-    try:
-        return ms.check_cv(cv, labels, classifier=classifier)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"cv={cv!r}; use 'loo', a number of folds, or splits.") from error
-
-
-def _count_groups(groups: ArrayLike, m: int) -> int:
-    given = np.asarray(groups)
-    if given.shape != (m,):
-        raise InputError(
-            f"groups has shape {given.shape}; give the group of each of the {m} samples."
-        )
-    count = len(np.unique(given))
-    if count < 2:
-        raise InputError("groups holds one group only; give two or more, or no groups.")
-    return count
 
 
 def _gather(given: Iterable[Any], m: int, keep: bool) -> tuple[list[Split], bool]:

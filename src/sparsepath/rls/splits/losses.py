@@ -16,9 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.arrays import Floats
+from sparsepath.data.splitting import Split
 from sparsepath.rls.criteria.losses import Loss, reach_of
 from sparsepath.rls.design import Design
-from sparsepath.rls.splits.asked import Split, standard_error
+from sparsepath.rls.splits.asked import standard_error
 from sparsepath.rls.splits.model import FoldModel
 from sparsepath.rls.splits.rows import STRIP
 from sparsepath.rls.splits.sums import SplitSums

@@ -34,9 +34,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.arrays import Floats
+from sparsepath.data.splitting import Split
 from sparsepath.errors import InputError
 from sparsepath.rls.design import Design
-from sparsepath.rls.splits.asked import Split, standard_error
+from sparsepath.rls.splits.asked import standard_error
 from sparsepath.rls.splits.rows import STRIP, RowFits, coefficients
 from sparsepath.rls.splits.sums import SplitSums
 from sparsepath.rls.update import Costs, Second, Update, pick

@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from sparsepath.arrays import Floats
+from sparsepath.data.splitting import Split
 from sparsepath.rls.design import Design
 from sparsepath.rls.leave_one_out.fitted import COLLINEAR, OFF_CENTRE
-from sparsepath.rls.splits.asked import Split
 
 STRIP = 1 << 20  # numbers of candidates' columns looked at at once
 

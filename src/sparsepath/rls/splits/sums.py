@@ -6,10 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.arrays import Floats
+from sparsepath.data.splitting import Split
 from sparsepath.errors import InputError
 from sparsepath.rls.design import Design
 from sparsepath.rls.leave_one_out.fitted import OFF_CENTRE
-from sparsepath.rls.splits.asked import Split, overlap
+from sparsepath.rls.splits.asked import overlap
 
 GRAM_NUMBERS = 1 << 25  # numbers in the Gram matrices of all parts that are always affordable
 MANY_PARTS = 48  # from which each part is read by itself rather than all of them from one product

@@ -1,0 +1,95 @@
+"""Splits as ``cv`` asks for them: scikit-learn's, and ours are the words for too few rows."""
+
+import warnings
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.model_selection import GroupKFold, LeaveOneGroupOut, LeaveOneOut, check_cv
+
+from sparsepath.errors import InputError, warn_user
+
+Split = tuple[NDArray[np.intp], NDArray[np.intp]]
+DEFAULT_FOLDS = 5  # of scikit-learn's cv=None
+
+
+def splits_of(
+    cv: Any, X: Any, y: ArrayLike, groups: Any = None, *, classifier: bool = False
+) -> list[Split]:
+    """Row numbers of training and test parts.
+
+    Parameters
+    ----------
+    cv : int, "loo", splitter, list of splits or None
+        Folds, those of classes stratified; "loo" leaves out a row or a group at a time.
+    X, y, groups
+        What is split.
+    classifier : bool
+        Whether y are classes.
+
+    >>> [test.tolist() for _, test in splits_of(2, np.zeros((4, 1)), np.zeros(4))]
+    [[0, 1], [2, 3]]
+    """
+    splitter = splitter_of(cv, y, groups, classifier=classifier)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The least populated class")  # said by splitter_of
+        try:
+            return list(splitter.split(X, y, groups))
+        except (TypeError, ValueError) as error:
+            raise InputError(f"cv={cv!r} cannot split these data: {error}") from error
+
+
+def splitter_of(cv: Any, y: ArrayLike, groups: Any = None, *, classifier: bool = False) -> Any:
+    """The splitter that ``cv`` stands for; a number of folds must suit the number of rows.
+
+    With groups, "loo" leaves out a group at a time and a number means folds of whole groups.
+    """
+    if isinstance(cv, (bool, np.bool_)) or (isinstance(cv, Integral) and int(cv) < 2):
+        raise InputError(f"cv={cv!r}; give 2 folds or more, 'loo', or splits.")
+    count = None if groups is None else _count_groups(groups, len(np.asarray(y)))
+    if isinstance(cv, str) and cv == "loo":
+        return LeaveOneOut() if groups is None else LeaveOneGroupOut()
+    if cv is None or isinstance(cv, Integral):
+        folds = DEFAULT_FOLDS if cv is None else int(cv)
+        if count is None:
+            _check_folds(folds, np.asarray(y), classifier)
+        elif folds > count:
+            raise InputError(f"cv={folds} is more than the {count} groups; give {count} or less.")
+        else:
+            return GroupKFold(folds)
+    try:
+        return check_cv(cv, y, classifier=classifier)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"cv={cv!r}; use 'loo', a number of folds, or splits.") from error
+
+
+def _count_groups(groups: ArrayLike, m: int) -> int:
+    given = np.asarray(groups)
+    if given.shape != (m,):
+        raise InputError(
+            f"groups has shape {given.shape}; give the group of each of the {m} samples."
+        )
+    count = len(np.unique(given))
+    if count < 2:
+        raise InputError("groups holds one group only; give two or more, or no groups.")
+    return count
+
+
+def _check_folds(folds: int, y: NDArray[Any], classifier: bool) -> None:
+    m = len(y)
+    if folds > m:
+        raise InputError(f"cv={folds} is more than the {m} samples; give {m} or less, or 'loo'.")
+    if not classifier or y.ndim > 1:
+        return
+    labels, counts = np.unique(y, return_counts=True)
+    if folds > counts.max():
+        allowed = f"give {counts.max()} or less" if counts.max() > 1 else "use 'loo'"
+        raise InputError(
+            f"cv={folds} is more folds than any class has samples ({counts.max()}); {allowed}."
+        )
+    if folds > counts.min():
+        warn_user(
+            f"cv={folds} is more folds than class {labels[counts.argmin()]} has samples "
+            f"({counts.min()}): it is missing from some of them."
+        )
