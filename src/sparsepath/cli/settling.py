@@ -149,7 +149,7 @@ def _validate(
         rule = len(model.selected_)  # the method has settled on it
     elif isinstance(rule, int):
         rule, notes = _settle(model.path_, rule)
-    rule = _own_rule(model) if rule is None else rule
+    rule = _own_rule(beneath(model)) if rule is None else rule
     said: list[str] = []
     try:
         with _bar("validating", "folds", quiet) as count, caught() as said:
