@@ -32,10 +32,14 @@ def members_of(groups: ArrayLike, n: int) -> list[list[int]]:
     >>> members_of(["a", "b", "a"], 3)
     [[0, 2], [1]]
     """
-    labels = np.asarray(groups)
+    try:
+        labels = np.asarray(groups)
+    except ValueError:  # lists of unlike length
+        labels = np.empty((0, 0))
     if labels.shape != (n,):
         raise InputError(
-            f"feature_groups has shape {labels.shape}; give one label for each of the {n} columns."
+            f"feature_groups={groups!r:.60}: give one label for each of the {n} columns, as "
+            "[0, 0, 1] for two groups of three columns."
         )
     found: dict[object, list[int]] = {}
     for column, label in enumerate(labels.tolist()):
