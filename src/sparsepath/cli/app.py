@@ -80,19 +80,21 @@ def demo(
         Path, typer.Option(metavar="DIR", help="Folder for the files.", rich_help_panel=OUTPUT)
     ] = Path("demo-result"),
 ) -> None:
-    """Select from diabetes data; table, plots and a web page."""
+    """Select from diabetes data, and compare methods on them: tables, plots and web pages."""
+    from sparsepath.cli import compare, results, show
     from sparsepath.cli import demo as job
-    from sparsepath.cli import results, show
 
     results.check_folder(out)
     job.refuse_others(out)
-    outcome = job.solve(out)
-    files = job.write_demo(outcome, out)
+    outcome, found = job.solve(out)
+    files = job.write_demo(outcome, found, out)
     show.show(outcome)
+    if found is not None:
+        print("\nThe same data by several methods (sparsepath compare).")
+        compare.show(found)
     list_files(files, results.FILES | results.MORE_FILES)
-    print(
-        f"\nNext, try: sparsepath select {files['diabetes.csv']} --target {job.TARGET} --choose 4"
-    )
+    print(f"\nTo explore, open {files['index.html']} in a browser.")
+    print(f"Next, try: sparsepath select {files['diabetes.csv']} --target {job.TARGET} --choose 4")
 
 
 COMMANDS: dict[Callable[..., None], str] = {
