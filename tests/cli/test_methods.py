@@ -144,6 +144,7 @@ def test_options_that_a_method_has_not(run: Run, small: dict[str, Path], method:
         "loss": "squared",
         "max-features": "2",
         "max-hidden": "2",
+        "neighbors": "3",
         "r": "2",
         "restarts": "2",
         "search": "forward",
@@ -255,7 +256,7 @@ def test_mutual_information_is_judged_by_a_machine(run: Run, small, tmp_path: Pa
     model = joblib.load(tmp_path / "model.joblib")
     assert isinstance(model, MutualInfoRegressor)
     assert model.mutual_information_.keys() == set(model.path_.sizes)
-    assert type(model).__module__.startswith("sparsepath.information")
+    assert type(model).__module__.startswith("sparsepath.informed")
     y = read_table(small["numbers"], target="y").y
     left_out = [(y[i] - np.delete(y, i).mean()) ** 2 for i in range(len(y))]
     np.testing.assert_allclose(model.path_.error(0), np.mean(left_out))

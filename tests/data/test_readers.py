@@ -239,7 +239,7 @@ def test_packed_csv(tmp_path, suffix, pack):
 
 
 def test_ragged_row(tmp_path):
-    with pytest.raises(FileError, match=r"cars\.csv.*Expected 2 columns, got 3"):
+    with pytest.raises(FileError, match=r"cars\.csv.*a row has 3 cells instead of 2"):
         read_table(csv_file(tmp_path, "a,b\n1,2\n1,2,3\n"))
 
 
@@ -382,7 +382,7 @@ def test_pickles_are_refused(tmp_path):
     [
         (
             "a,colour\n1,red\n",
-            r"\(such as 'red' in row 1\) in column 'colour': encode.*by drop=\['colour'\]",
+            r"text .*\(such as 'red' in row 1\) in column 'colour': encode.*by drop=\['colour'\]",
         ),
         (
             "a,when\n1,2024-05-06\n",

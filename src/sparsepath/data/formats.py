@@ -47,7 +47,7 @@ _DAMAGE: tuple[type[Exception], ...] = (
     zipfile.BadZipFile,
     zlib.error,
 )
-NOT_UTF8 = "it is not text in UTF-8; save it as such"
+NOT_UTF8 = "it is not text in UTF-8; say what it is, as --encoding latin-1"
 _RAGGED = re.compile(
     r"CSV parse error:.*Expected (?P<due>\d+) columns, got (?P<got>\d+): (?P<row>.*)"
 )
@@ -148,7 +148,7 @@ def reading(path: Path, kind: str) -> Iterator[None]:
     except _DAMAGE as error:
         reason = reason_of(error)
         if kind == "CSV" and ("UTF8" in reason or "utf-8" in reason):
-            reason = "it is not UTF-8; say what it is, as --encoding latin-1"
+            reason = NOT_UTF8
         place = isinstance(error, OSError) and error.errno == errno.EINVAL  # one it has not
         if place or isinstance(error, _OBSCURE):
             reason = "it is damaged, or another kind of file"
