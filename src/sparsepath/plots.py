@@ -16,13 +16,17 @@ if TYPE_CHECKING:
 BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#666666"
 EMPTY = "#EEF1F4"
 # For each rule what the legend says, a colour and a marker; both markers can be seen on one point.
+_AROUND = {
+    "marker": "s",
+    "zorder": 4,
+    "markersize": 11,
+    "fillstyle": "none",
+    "markeredgewidth": 1.8,
+}
 MARKS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "min": ("least error", ORANGE, {"marker": "o", "markersize": 7, "zorder": 5}),
-    "one_se": (
-        "one-standard-error rule",
-        GREEN,
-        {"marker": "s", "markersize": 11, "fillstyle": "none", "markeredgewidth": 1.8, "zorder": 4},
-    ),
+    "one_se": ("one-standard-error rule", GREEN, _AROUND),
+    "chosen": ("chosen", GREEN, _AROUND),
 }
 FEW = 30  # up to here all features are shown, in their own order
 LONGEST = 28  # characters of a name
@@ -107,7 +111,7 @@ def plot_curve(
         Errors, and their standard errors or NaN.
     label : str
         What the errors are, and of which kind, for the axis.
-    chosen : mapping of {"min", "one_se"} to int
+    chosen : mapping of {"min", "one_se", "chosen"} to int
         Sizes to mark.
     beside : (str, array of shape (len(sizes),)), optional
         Another error by size, and what it is: a thin dashed line.

@@ -151,7 +151,7 @@ class HonestError:
 
         label = f"{self.chosen.measure} on samples left out ({self.chosen.validation})"
         least = self.sizes[int(np.argmin(self.errors))]
-        chosen = {"min": least, "one_se": self.chosen.size}
+        chosen = {"min": least, "chosen": self.chosen.size}
         return plots.plot_curve(self.sizes, self.errors, self.errors_se, label, chosen, ax=ax)
 
 
