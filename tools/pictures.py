@@ -1,15 +1,19 @@
-"""The pictures of README.md, docs/start.md and the pages of the methods (the page needs chromium).
+"""The pictures of README.md, docs/start.md and the pages of the methods (pages need chromium).
 
 python tools/pictures.py
 """
 
+import io
 import shutil
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
+from PIL import Image
+from selenium import webdriver
 from sklearn.datasets import load_breast_cancer, load_diabetes
 
 from sparsepath import (
@@ -71,12 +75,35 @@ def main() -> None:
     figure.savefig(IMAGES / "path.png", dpi=90)
     methods()
     with tempfile.TemporaryDirectory() as folder:
-        subprocess.run(["sparsepath", "demo", "--out", folder], check=True, capture_output=True)
-        browser = shutil.which("chromium") or shutil.which("google-chrome") or "chrome"
-        options = ["--headless", "--no-sandbox", "--hide-scrollbars", "--window-size=1100,1150"]
-        shot = f"--screenshot={IMAGES / 'page.png'}"
-        page = Path(folder, "index.html").as_uri()
-        subprocess.run([browser, *options, shot, page], check=True, capture_output=True)
+        subprocess.run(
+            [sys.executable, "-m", "sparsepath.cli", "demo", "--out", folder],
+            check=True,
+            capture_output=True,
+        )
+        pages(Path(folder))
+
+
+def pages(folder: Path) -> None:
+    """The pages of the demo: in the light, in the dark, on a phone, and that of several methods."""
+    options = webdriver.ChromeOptions()
+    for flag in ("--headless=new", "--no-sandbox", "--hide-scrollbars"):
+        options.add_argument(flag)
+    service = webdriver.ChromeService(shutil.which("chromedriver"))
+    shots = {
+        "page": ("index.html", 1100, 1150, "light"),
+        "page-dark": ("index.html", 1100, 1150, "dark"),
+        "page-phone": ("index.html", 390, 844, "light"),
+        "compare": ("compare.html", 1100, 900, "light"),
+    }
+    with webdriver.Chrome(options=options, service=service) as browser:
+        for name, (page, width, height, scheme) in shots.items():
+            scheme_of = [{"name": "prefers-color-scheme", "value": scheme}]
+            browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": scheme_of})
+            size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
+            browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+            browser.get((folder / page).as_uri())
+            picture = Image.open(io.BytesIO(browser.get_screenshot_as_png())).convert("RGB")
+            picture.quantize(64).save(IMAGES / f"{name}.png", optimize=True)
 
 
 if __name__ == "__main__":

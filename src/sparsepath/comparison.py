@@ -26,7 +26,7 @@ from sparsepath.judging.repeating import (
     selected_by,
     with_groups,
 )
-from sparsepath.methods import METHODS, called_here, check
+from sparsepath.methods import METHODS, OPTIONS, called_here, check
 from sparsepath.path import LONGEST_PATH, SelectionPath
 from sparsepath.running.interrupts import Interruptible
 from sparsepath.table_selector import TableSelector
@@ -198,6 +198,7 @@ def compare(
     callback: Told | None = None,
     feature_names: Sequence[str] | None = None,
     preparation: Mapping[str, Any] | None = None,
+    options: Mapping[str, Any] | None = None,
     **fit_params: Any,
 ) -> Comparison:
     """Judge several methods on the same samples left out.
@@ -231,6 +232,9 @@ def compare(
     preparation : mapping, optional
         For methods by name on a table with text, dates or missing values: the parameters of
         ``TableSelector``, such as ``{"missing": "median"}``, with which each takes it.
+    options : mapping, optional
+        For methods by name: options as on the command line, such as ``{"seed": 1, "threads": 2}``,
+        for those methods that have them.
     **fit_params
         More arguments of ``fit``; those with an entry per sample are cut like y.
 
@@ -253,7 +257,7 @@ def compare(
     deadline = np.inf if budget is None else began + _seconds(budget)
     X, y = by_rows(X), by_rows(y)
     folds = validation if isinstance(validation, int) else 10
-    estimators, known = _estimators(methods, X, y, task, folds, preparation)
+    estimators, known = _estimators(methods, X, y, task, folds, preparation, options or {})
     first = next(iter(estimators.values()))
     classes, weights = is_classifier(first), fit_params.get("sample_weight")
     parts = parts_of(validation, X, y, groups, weights, classes=classes)
@@ -344,6 +348,7 @@ def _estimators(
     task: str | None,
     folds: int,
     preparation: Mapping[str, Any] | None,
+    options: Mapping[str, Any],
 ) -> tuple[dict[str, Any], dict[str, float]]:
     """The estimators to compare by name, and what is known of their seconds."""
     known: dict[str, float] = {}
@@ -358,7 +363,7 @@ def _estimators(
         if methods is None:
             methods = [name for name, seconds in known.items() if seconds <= PATIENCE]
         names = [methods] if isinstance(methods, str) else methods
-        made = {name: _made(name, task, len(values)) for name in names}
+        made = {name: _made(name, task, len(values), options) for name in names}
         if preparation is not None:
             made = {name: TableSelector(each, **preparation) for name, each in made.items()}
     if not made:
@@ -366,13 +371,15 @@ def _estimators(
     return made, known
 
 
-def _made(name: str, task: str, n_classes: int) -> Any:
+def _made(name: str, task: str, n_classes: int, options: Mapping[str, Any]) -> Any:
     if name not in METHODS:
         said = called_here().get(name)
         hint = f" ({said})" if said else ""
         raise InputError(f"there is no method {name!r}{hint}; use one of {', '.join(METHODS)}.")
-    check(METHODS[name], task, {}, n_classes)
-    return METHODS[name].make(task)
+    method = METHODS[name]
+    check(method, task, {}, n_classes)
+    has = {option: value for option, value in options.items() if option in method.options}
+    return method.make(task, **{OPTIONS[option].parameter: value for option, value in has.items()})
 
 
 def _seconds(budget: Any) -> float:

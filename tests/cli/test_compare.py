@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from cli.conftest import Run
+from sparsepath.comparison import _estimators, compare
 
 
 def on(files, *more):
@@ -37,12 +38,29 @@ def test_json_and_quiet(run: Run, files) -> None:
     assert words == record["sentence"] + "\n"
 
 
+def test_a_seed_and_jobs_for_those_that_have_them(run: Run, files, monkeypatch) -> None:
+    seen = {}
+
+    def watched(methods, X, y, **more):
+        found = compare(methods, X, y, **more)
+        seen.update(_estimators(methods, X, y, None, 4, None, more["options"])[0])
+        return found
+
+    monkeypatch.setattr("sparsepath.cli.compare.compare", watched)
+    asked = on(files, "--methods", "rbf,lars,grafting", "--seed", 3, "--jobs", 1, "--budget", "1s")
+    assert run(*asked, "--quiet").code == 0
+    assert seen["rbf"].random_state == 3
+    assert seen["grafting"].n_jobs == 1
+    assert not hasattr(seen["lars"], "random_state")
+
+
 @pytest.mark.parametrize(
     ("more", "said"),
     [
         (("--methods", "lasso"), "an L1 penalty is called grafting here"),
         (("--methods", "lars", "--task", "classification"), "lars does regression only"),
         (("--budget", "soon"), "must be a time, such as 90s, 5min or 1h"),
+        (("--seed", "-1"), "must be a whole number from 0 up"),
         (("--validation", "1"), "number of folds from 2 up, or loo"),
     ],
 )

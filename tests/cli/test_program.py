@@ -144,7 +144,17 @@ def test_demo_writes_plots_and_a_page(run: Run, tmp_path: Path, monkeypatch) -> 
     assert done.code == 0
     assert "bmi" in done.out
     assert "Use 3 of 10 features" in done.out
-    for name in ("index.html", "path.png", "curve.png", "model.json", "diabetes.csv"):
+    assert "The same data by several methods" in done.out
+    for method in demo.METHODS:
+        assert f"\n {method} " in done.out
+    for name in (
+        "index.html",
+        "compare.html",
+        "path.png",
+        "curve.png",
+        "model.json",
+        "diabetes.csv",
+    ):
         assert str(Path("demo-result") / name) in done.out
         assert (tmp_path / "demo-result" / name).stat().st_size > 0
     text = (tmp_path / "demo-result" / "index.html").read_text(encoding="utf-8")

@@ -181,6 +181,36 @@ def test_delimiters(tmp_path, mark):
     assert table.X.tolist() == [[1, 2], [4, 5]]
 
 
+@pytest.mark.parametrize(
+    "text", ["a b y\n1 2 3\n4 5,5 6\n", "  a    b  y\n\n  1  2.0  3\n  4  5.5  6 \n"]
+)
+def test_blanks_however_many(tmp_path, text):
+    table = read_table(csv_file(tmp_path, text, "cars.txt"), target="y")
+    assert table.names == ["a", "b"]
+    assert table.X.tolist() == [[1, 2], [4, 5.5]]
+
+
+def test_blanks_in_names_part_no_columns(tmp_path):
+    path = csv_file(tmp_path, "body mass\n1\n2\n")
+    assert read_table(path).names == ["body mass"]
+
+
+def test_a_table_on_its_side(tmp_path):
+    pd = pytest.importorskip("pandas")
+    path = csv_file(tmp_path, "name,s1,s2,s3\nage,1,2,3\nmpg,4,5,6\n")
+    with pytest.raises(InputError, match=r"cars\.csv: no column 'mpg', but a row.*on its side"):
+        read_table(path, target="mpg")
+    turned = pd.read_csv(path, index_col=0).T.to_csv(index=False)  # as the message says
+    assert read_table(csv_file(tmp_path, turned), target="mpg").X.tolist() == [[1], [2], [3]]
+
+
+@pytest.mark.parametrize("ending", ["xlsx", "XLS", "ods"])
+def test_workbooks_are_told_what_to_do(tmp_path, ending):
+    path = csv_file(tmp_path, "a\n1\n", f"cars.{ending}")
+    with pytest.raises(FileError, match=r"workbook.*save the sheet.*as CSV.*give cars\.csv"):
+        read_table(path)
+
+
 def test_other_delimiter_and_decimal_comma(tmp_path):
     path = csv_file(tmp_path, "a|y\n1|2\n")
     assert read_table(path, target="y", delimiter="|").names == ["a"]
@@ -522,7 +552,7 @@ def test_damaged(tmp_path, suffix, damage):
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("name", ["cars.xlsx", "cars", "cars.parquet.gz", "cars.gz"])
+@pytest.mark.parametrize("name", ["cars.doc", "cars", "cars.parquet.gz", "cars.gz"])
 def test_unknown_ending(tmp_path, name):
     with pytest.raises(FileError, match=rf"cannot read .*{name}.*\.csv, .*\.parquet"):
         read_table(csv_file(tmp_path, "a\n1\n", name))

@@ -7,10 +7,12 @@ import subprocess
 
 import numpy as np
 import pytest
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
 
 from contract.every import NAMES, SELECTORS, X, make, target
 from sparsepath import InputError, LarsSelector, SparseRLSClassifier, SparseRLSRegressor
-from sparsepath.export import FORMATS
+from sparsepath.export import FORMATS, register_skl2onnx
 from sparsepath.export.subject import Subject
 
 rng = np.random.default_rng(3)
@@ -250,3 +252,28 @@ def test_names_cannot_break_out_of_a_program(tmp_path):
     frame.to_sql("data", base, index=False)
     shown = base.execute(f"SELECT {model.export('sql')} FROM data").fetchone()[0]
     assert shown == pytest.approx(expected, rel=1e-13)
+
+
+@every
+@pytest.mark.parametrize("dtype", ["double", "float"])
+def test_skl2onnx_at_the_end_of_a_pipeline(kind, dtype, fitted, many):
+    runtime = pytest.importorskip("onnxruntime")
+    skl2onnx = pytest.importorskip("skl2onnx")
+    from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType
+
+    model, frame = given(kind, fitted, many)
+    register_skl2onnx(type(model))
+    scaler = StandardScaler().fit(frame)
+    scaler.mean_, scaler.scale_ = np.zeros(len(ODD)), np.full(len(ODD), 2.0)
+    whole = Pipeline([("halve", scaler), ("select", model)])
+    double = dtype == "double"
+    made = (DoubleTensorType if double else FloatTensorType)([None, len(ODD)])
+    graph = skl2onnx.convert_sklearn(whole, "whole", [("X", made)], target_opset=17)
+    session = runtime.InferenceSession(graph.SerializeToString())
+    rows = 2.0 * frame.to_numpy().astype(np.float64 if double else np.float32)
+    found = session.run(None, {"X": rows})
+    expected, labels = answers(model, frame)
+    close = CLOSE if double else {"rtol": 1e-4, "atol": 1e-5 * np.abs(expected).max()}
+    np.testing.assert_allclose(found[-1], expected, **close)
+    if len(found) == 2 and double:
+        assert found[0].tolist() == list(labels)

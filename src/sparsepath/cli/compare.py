@@ -1,7 +1,8 @@
 """The job of ``sparsepath compare``: several methods on the same rows left out."""
 
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,7 @@ class ContestAsked:
     task: str = "auto"
     folds: int | str = 10
     budget: float | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)  # of the methods that have them
 
 
 def run(problem: Problem, asked: ContestAsked, quiet: bool = True) -> Comparison:
@@ -75,6 +77,7 @@ def run(problem: Problem, asked: ContestAsked, quiet: bool = True) -> Comparison
             callback=told,
             feature_names=table.names,
             preparation=asked_of(problem.preparing) if isinstance(table.X, RawTable) else None,
+            options=asked.options,
             **extras,
         )
 

@@ -1,16 +1,20 @@
-"""The job of ``sparsepath demo``: the main job on data that scikit-learn carries, and a page."""
+"""The job of ``sparsepath demo``: select and compare on data that scikit-learn carries."""
 
 from pathlib import Path
 
 import numpy as np
 
-from sparsepath.cli.results import FILES, MORE_FILES, page_of, write_results
+from sparsepath.cli.compare import ContestAsked, run
+from sparsepath.cli.results import FILES, MORE_FILES, command, page_of, write_results
 from sparsepath.cli.select import Outcome, Problem, search
+from sparsepath.comparison import Comparison
 from sparsepath.data.paper_sets import diabetes
 from sparsepath.data.readers import Table, read_table, write_table
 from sparsepath.errors import FileError, SparsepathError
+from sparsepath.report import contest_page
 
 TARGET = "progression"
+METHODS = ("greedy-rls", "floating-rls", "lars")
 MARK = '<meta name="generator" content="sparsepath demo">'
 
 
@@ -39,16 +43,26 @@ def _is_the_data(file: Path) -> bool:
     return np.array_equal(found.X, expected.X) and np.array_equal(np.asarray(found.y), expected.y)
 
 
-def solve(folder: Path, quiet: bool = False) -> Outcome:
-    """Write the diabetes data as a file, and select from it."""
+def solve(folder: Path, quiet: bool = False) -> tuple[Outcome, Comparison | None]:
+    """Write the diabetes data as a file, select from it, and compare some quick methods."""
     data = diabetes()
     file = folder / "diabetes.csv"
     columns = {name: data.X[:, j] for j, name in enumerate(data.names)}
     write_table(file, {**columns, TARGET: data.y})
-    return search(Problem(Table(data.X, data.y, data.names, TARGET, str(file))), {}, quiet=quiet)
+    problem = Problem(Table(data.X, data.y, data.names, TARGET, str(file)))
+    outcome = search(problem, {}, quiet=quiet)
+    if outcome.interrupted:
+        return outcome, None
+    return outcome, run(problem, ContestAsked(METHODS), quiet=True)
 
 
-def write_demo(outcome: Outcome, folder: Path) -> dict[str, Path]:
-    """All that ``sparsepath select --out`` writes, and a page that shows it."""
-    files = write_results(outcome, folder, {"index.html": page_of(outcome, mark=MARK).encode()})
+def write_demo(outcome: Outcome, found: Comparison | None, folder: Path) -> dict[str, Path]:
+    """All that ``sparsepath select --out`` writes, and the pages that show it."""
+    pages = {"index.html": page_of(outcome, mark=MARK)}
+    if found is not None:
+        source = outcome.table.source
+        pages["compare.html"] = contest_page(
+            found, title="Which method for diabetes.csv", about=[source], command=command()
+        )
+    files = write_results(outcome, folder, {name: text.encode() for name, text in pages.items()})
     return {**files, "diabetes.csv": folder / "diabetes.csv"}

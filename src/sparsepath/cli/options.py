@@ -20,6 +20,12 @@ from sparsepath.methods import OPTIONS, Option, having
 SCALED = ("huber", "log-cosh")  # losses that may have a number behind a colon
 TASKS = ("auto", "regression", "classification")
 TYPES = {"flag": bool, "file": Path}
+DATA, SEARCH, HONEST, OUTPUT, RUNNING = "Data", "Search", "Honest error", "Output", "Running"
+GROUPS = {  # of options of methods in the help; the others are of the search
+    **dict.fromkeys(("weights", "groups"), DATA),
+    **dict.fromkeys(("seed", "threads", "checkpoint"), RUNNING),
+}
+THREADS = OPTIONS["threads"].help
 
 
 def one_of(
@@ -381,9 +387,11 @@ def _described(name: str, option: Option) -> Any:
     methods = " and ".join(having(name))
     return typer.Option(
         flags,
+        *(["--jobs"] if name == "threads" else []),
         metavar=option.metavar or None,
         show_default=option.default or True,
         help=option.help.format(methods=methods, values=", ".join(option.values)),
+        rich_help_panel=GROUPS.get(name, SEARCH),
     )
 
 

@@ -24,7 +24,7 @@ def in_memory(
     validation: Any,
     null: int,
     halves: int,
-) -> str:
+) -> dict[str, Any]:
     """What the search of a file and its repetitions take: one search and some trials are made."""
     problem = select.read(select.TableSource(data, target))
     table, entry = problem.table, METHODS[method]
@@ -36,12 +36,26 @@ def in_memory(
         validation = model._n_folds
     found = plan(model, table.X, problem.y, validation=validation, null=null, stability=halves)
     rows, columns = table.X.shape
-    return f"{data}: {rows:,} rows x {columns:,} columns. {found.sentence()}"
+    said = f"{data}: {rows:,} rows x {columns:,} columns. {found.sentence()}"
+    return _document(str(data), rows, columns, found.times, found.seconds, [said])
+
+
+def _document(
+    source: str, rows: int, columns: int, searches: int, seconds: float, sentences: list[str]
+) -> dict[str, Any]:
+    return {
+        "source": source,
+        "n_samples": rows,
+        "n_features": columns,
+        "searches": searches,
+        "seconds": seconds,
+        "sentences": sentences,
+    }
 
 
 def in_passes(
     source: Source, steps: int, folds: int | None, validation: int, memory: float | None
-) -> list[str]:
+) -> dict[str, Any]:
     """What a search will read and take, told before anything runs.
 
     The speed of reading and of products is measured on the first rows.
@@ -59,15 +73,17 @@ def in_passes(
     cells = folds or (validation if validation else 1)
     kept = 8 * n * n * (3 * cells + 4)
     lines = [f"{source.where}: {told(source)}, in {len(source.parts)} parts."]
+    searches, seconds = 1, reading + products
     if folds:
         lines.append(
             f"{folds}-fold criterion: 1 pass, whatever the search, the penalties and the honest "
-            f"error; about {duration(reading + products)}."
+            f"error; about {duration(seconds)}."
         )
     else:
         columns = min(1.0, (steps / 2 + 6) / n)
         most = steps * columns
-        repeats = 1 + validation
+        searches = 1 + validation
+        seconds += 3 * searches * reading * most
         lines.append(
             f"Leave-one-out, {steps} steps: 1 pass over all columns, then at most about "
             f"{steps} of the columns in use, {most:.1f} passes in all; far fewer where there are "
@@ -76,7 +92,7 @@ def in_passes(
         if validation:
             lines.append(
                 f"The honest error repeats the steps {validation} times: "
-                f"{duration(reading + products + 3 * repeats * reading * most)} at most in all; "
+                f"{duration(seconds)} at most in all; "
                 f"--cv {validation} needs one pass for everything, --no-validation none of these."
             )
     lines.append(
@@ -88,7 +104,7 @@ def in_passes(
             f"Products of all columns do not fit into a quarter of {in_bytes(memory)}: those of a "
             "few columns are computed at a time, by more passes."
         )
-    return lines
+    return _document(source.where, m, n, searches, seconds, lines)
 
 
 def _some(slabs: Iterator[Any]) -> Iterator[Any]:

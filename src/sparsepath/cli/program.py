@@ -11,10 +11,12 @@ from typing import Any
 
 import typer
 
-from sparsepath.cli.app import INTERRUPTED, InterruptError, app
+from sparsepath.cli.app import app
 from sparsepath.cli.options import typed
 from sparsepath.cli.rerun import note
 from sparsepath.cli.say import say
+from sparsepath.cli.searching import INTERRUPTED
+from sparsepath.cli.teaching import InterruptError
 from sparsepath.errors import SparsepathError
 
 TERMINATED = 143

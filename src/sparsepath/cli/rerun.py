@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from sparsepath.cli.say import say
 from sparsepath.errors import FileError
 
 RUN = "run.toml"
@@ -68,8 +67,8 @@ def load(file: Path) -> dict[str, Any]:
     return record
 
 
-def again(file: Path, anyway: bool, start: Any) -> None:
-    """Run it again by ``start``, where it was run, and say whether the result is the same."""
+def again(file: Path, anyway: bool, start: Any) -> tuple[list[str], bool]:
+    """Run it again by ``start``, where it was run: the command, and if the result is the same."""
     record = load(file)
     command = [str(argument) for argument in record["command"]]
     if command[0] == "run":
@@ -95,5 +94,4 @@ def again(file: Path, anyway: bool, start: Any) -> None:
         now = load(target)["result"]
     finally:
         os.chdir(before)
-    same = now == record["result"]
-    say("The result is the same." if same else "The result is not the same as it was.")
+    return command, now == record["result"]

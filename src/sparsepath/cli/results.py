@@ -36,6 +36,7 @@ PICKLED = "model.joblib"
 CHECKSUM = "model_sha256"  # in the data of a path: of the model file beside it
 MORE_FILES = {
     PICKLED: "the fitted estimator, for Python; a pickle",
+    "compare.html": "several methods on one page, on the same rows left out",
     "diabetes.csv": "the data",
 }
 SCHEMA = {"schema": "sparsepath/selection", "schema_version": 1}

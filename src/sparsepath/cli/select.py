@@ -1,6 +1,5 @@
 """The job of ``sparsepath select``: read, decide, search, settle on a size."""
 
-import math
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
@@ -439,18 +438,3 @@ def _note_rule(model: Any, rule: str | int | float) -> None:
     if "choose" in model.get_params(deep=False):
         model.set_params(choose=rule)
     rewrite(model, choose=rule)
-
-
-def gain(path: SelectionPath, size: int) -> tuple[float, str]:
-    """By what part of the smallest model's error a size lowers the error, and what that model is.
-
-    The empty model, or that of the features that were forced; NaN if there is neither.
-    """
-    least, what = path.sizes[0], "the empty model"
-    if least and path.parameters.get("forced"):
-        what = "the forced features alone"
-    elif least:
-        return math.nan, ""
-    if size == least or not 0 < path.error(least) < math.inf:
-        return math.nan, what
-    return 1 - path.error(size) / path.error(least), what

@@ -15,7 +15,7 @@ from rich.text import Text
 from sparsepath.choosing import ranges
 from sparsepath.cli.figures import said as figures_said
 from sparsepath.cli.preparing import beneath
-from sparsepath.cli.select import Outcome, gain
+from sparsepath.cli.select import Outcome
 from sparsepath.data.layout import NUMBERS
 from sparsepath.judging import Honest, Null
 from sparsepath.judging.repeating import at_most
@@ -292,7 +292,7 @@ def _error(outcome: Outcome) -> list[str]:
             _none_better(outcome)
             or f"{_criterion(path, outcome.method)}, is {brief(error)}{within}: optimistic.",
         ]
-    fall, what = gain(path, size)
+    fall, what = _gain(path, size)
     against = "" if math.isnan(fall) else f", {_percent(fall)} {what}"
     criterion = path.criterion[0].upper() + path.criterion[1:] + WHERE.get(path.error_kind, "")
     settled = isinstance(outcome.rule, int) or outcome.rule == "own"
@@ -334,7 +334,7 @@ def _none_better(outcome: Outcome) -> str:
 
 def _against_none(outcome: Outcome, honest: Honest) -> str:
     """The honest error against that of the empty model, which is honest too."""
-    _, what = gain(outcome.path, outcome.size)
+    _, what = _gain(outcome.path, outcome.size)
     if not what or outcome.size == outcome.path.sizes[0] or not 0 < honest.empty_error < math.inf:
         return ""
     none = brief(honest.empty_error, of=honest.error)
@@ -431,3 +431,18 @@ def show(outcome: Outcome) -> None:
         console.print(Text(left_out, style="dim"), soft_wrap=piped)
     for told in sentences(outcome):
         console.print(Text(told, style="bold"), soft_wrap=piped)
+
+
+def _gain(path: SelectionPath, size: int) -> tuple[float, str]:
+    """By what part of the smallest model's error a size lowers the error, and what that model is.
+
+    The empty model, or that of the features that were forced; NaN if there is neither.
+    """
+    least, what = path.sizes[0], "the empty model"
+    if least and path.parameters.get("forced"):
+        what = "the forced features alone"
+    elif least:
+        return math.nan, ""
+    if size == least or not 0 < path.error(least) < math.inf:
+        return math.nan, what
+    return 1 - path.error(size) / path.error(least), what

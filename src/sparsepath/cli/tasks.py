@@ -43,7 +43,7 @@ def find_task(y: NDArray[Any], asked: str, label: str, labels: bool = False) -> 
         Whether the target is likely to be labels of classes, as in svmlight files.
 
     >>> find_task(np.array(["no", "yes", "no"]), "auto", "y")
-    Task(name='classification', why='text with 2 different values', doubt='')
+    TargetTask(name='classification', why='text with 2 different values', doubt='')
     >>> find_task(np.arange(50) % 3, "auto", "y").name, find_task(np.arange(50), "auto", "y").name
     ('classification', 'regression')
     """

@@ -32,6 +32,7 @@ _FORMATS = {
     **dict.fromkeys([".svm", ".svmlight", ".libsvm", ".dat"], "svmlight"),
     **dict.fromkeys([".npy", ".npz"], "NumPy"),
 }
+_SHEETS = (".xls", ".xlsx", ".xlsm", ".xlsb", ".ods", ".numbers")
 _DAMAGE: tuple[type[Exception], ...] = (
     OSError,
     ValueError,
@@ -127,6 +128,12 @@ def file_format(path: Path) -> str:
         raise FileError(f"cannot read {path}: it is a folder, not a file.")
     suffixes = [suffix.lower() for suffix in path.suffixes]
     packed = suffixes[-1:] in ([".gz"], [".bz2"])
+    if suffixes[-1:] and suffixes[-1] in _SHEETS:
+        raise FileError(
+            f"cannot read {path}: it is a workbook; in the program that opens it, save the sheet "
+            "with the table as CSV (comma separated, UTF-8), one line of names and then the rows, "
+            f"and give {path.with_suffix('.csv').name}."
+        )
     kind = _FORMATS.get("".join(suffixes[-2:-1] if packed else suffixes[-1:]))
     if kind is None or (packed and kind not in ("CSV", "svmlight")):
         raise FileError(
@@ -204,14 +211,18 @@ def _read_csv(
     first = lines[0]
     if "\0" in first or "\ufffd" in first:
         raise FileError(f"cannot read {path} as CSV: {NOT_UTF8}.")
-    delimiter = delimiter or _guess_delimiter(first)
+    source: Any = str(path)
+    whole = lines if len(head) < 1 << 20 else lines[:-1]
+    delimiter = delimiter or (" " if _is_in_blanks(whole[:100]) else _guess_delimiter(first))
+    if delimiter == " ":
+        first, source, encoding = " ".join(first.split()), _single_blanks(path, encoding), "utf-8"
     decimal = decimal or _guess_decimal(lines[1:100], delimiter)
     if len(delimiter) != 1:
         raise InputError(f"{path}: delimiter must be one character, got {delimiter!r}.")
     fields = next(csv.reader([first], delimiter=delimiter))
     has_names = not _is_data(fields, decimal)
     table = arrow_csv.read_csv(
-        str(path),
+        source,
         arrow_csv.ReadOptions(
             autogenerate_column_names=not has_names,
             # A block must hold a whole row, and numbers are longer than names.
@@ -240,6 +251,26 @@ def _guess_delimiter(line: str) -> str:
     """
     unquoted = "".join(line.split('"')[::2])
     return max(",;\t|", key=unquoted.count)
+
+
+def _is_in_blanks(lines: Sequence[str]) -> bool:
+    """Whether nothing but blanks parts the columns: as many in every line, and no other mark.
+
+    >>> _is_in_blanks(["a  b", "1  2"]), _is_in_blanks(["body mass", "1"]), _is_in_blanks(["a,b c"])
+    (True, False, False)
+    """
+    counts = {len(line.split()) for line in lines}
+    return len(counts) == 1 and counts != {1} and not set(lines[0]) & set(",;\t|")
+
+
+def _single_blanks(path: Path, encoding: str) -> Any:
+    """The text with one blank between columns, however they are lined up."""
+    import pyarrow as pa
+
+    with pa.input_stream(str(path), compression="detect") as stream:
+        text = stream.read().decode("utf-8-sig" if encoding == "utf-8" else encoding)
+    lines = (" ".join(line.split()) for line in text.splitlines())
+    return pa.BufferReader("\n".join(line for line in lines if line).encode())
 
 
 def _guess_decimal(lines: Sequence[str], delimiter: str) -> str:

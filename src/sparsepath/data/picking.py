@@ -43,6 +43,16 @@ def find_column(path: Path, key: Key, names: Sequence[str], beside: Iterable[str
         ) from None
 
 
+def refuse_rows_as_columns(path: Path, key: Key, first: Array) -> None:
+    """Say it of a table that has a row for each column: the first cells are the names."""
+    if isinstance(key, str) and first.dtype.kind not in "biuf" and key in first.tolist():
+        raise InputError(
+            f"{path}: no column {shortened(key)}, but a row that begins so: the table lies on its "
+            "side, with a row for each feature; turn it first, as by pandas: "
+            f"read_csv({path.name!r}, index_col=0).T.to_csv('turned.csv', index=False)."
+        )
+
+
 def rows_where(path: Path, name: str, values: Array, rows: Rows) -> NDArray[np.bool_]:
     """Where a column has a value, or any other; the value may be given as text."""
     if len(rows) == 3 and rows[1] not in ("=", "!="):

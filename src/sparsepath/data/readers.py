@@ -43,6 +43,7 @@ from sparsepath.data.picking import (
     Rows,
     checked_target,
     find_column,
+    refuse_rows_as_columns,
     rows_where,
     several,
 )
@@ -165,6 +166,8 @@ def read_table(
     n_rows = len(features[names[0]]) if names else 0
 
     def column(key: Key) -> tuple[str, Array]:
+        if key not in every and names:
+            refuse_rows_as_columns(path, key, features[names[0]])
         name = find_column(path, key, names, arrays)
         if len(every[name]) != n_rows:
             raise InputError(

@@ -4,6 +4,7 @@ Every model is a formula of a few parts (``formula.py``), and every language has
 here that writes any formula: a new method is exported by saying what its formula is.
 """
 
+from sparsepath.export.skl2onnx import register_skl2onnx
 from sparsepath.export.writing import FORMATS, export
 
-__all__ = ["FORMATS", "export"]
+__all__ = ["FORMATS", "export", "register_skl2onnx"]

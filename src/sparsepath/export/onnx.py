@@ -1,4 +1,4 @@
-"""Models as ONNX graphs, by onnx's own helpers, and as converters for skl2onnx.
+"""Models as ONNX graphs, by onnx's own helpers.
 
 The graph takes ``X`` with all the columns that the fit had, as scikit-learn's converters do, in
 double or single precision: numbers only, so that of a table with text or dates it takes what
@@ -26,7 +26,7 @@ def onnx(subject: Subject, dtype: str = "double") -> bytes:
     if dtype not in ("double", "float"):
         raise InputError(f"dtype={dtype!r}; use double or float.")
     kind = TensorProto.DOUBLE if dtype == "double" else TensorProto.FLOAT
-    graph = _Graph(subject, np.float64 if dtype == "double" else np.float32)
+    graph = Graph(subject, np.float64 if dtype == "double" else np.float32)
     graph.build()
     outputs = []
     if subject.classes is None:
@@ -56,7 +56,7 @@ def onnx(subject: Subject, dtype: str = "double") -> bytes:
     return bytes(model.SerializeToString())
 
 
-class _Graph:
+class Graph:
     """Nodes and constants of one formula."""
 
     def __init__(self, subject: Subject, dtype: Any) -> None:

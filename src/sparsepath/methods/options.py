@@ -72,7 +72,12 @@ OPTIONS: dict[str, Option] = {
         "n_neighbors", "count", "Neighbours by which {methods} tell how dense data are.", "6"
     ),
     "seed": Option("random_state", "seed", "Seed of methods that draw.", "0"),
-    "threads": Option("n_threads", "count", "Threads.", "one per core"),
+    "threads": Option(
+        "n_threads",
+        "count",
+        "Threads, or processes where a method works in those; only the speed changes.",
+        "one per core",
+    ),
     "checkpoint": Option(
         "checkpoint", "file", "Keep progress here, and go on from it if it is there.", "", "FILE"
     ),

@@ -101,6 +101,20 @@ def _stroke(place: int) -> str:
     return f"stroke:var({COLOURS[place % len(COLOURS)]}){dashed}"
 
 
+def _marks(low: float, high: float) -> list[float]:
+    """Some round numbers between two.
+
+    >>> _marks(3016, 5100), _marks(0.11, 0.19), _marks(2, 2)
+    ([3500.0, 4000.0, 4500.0, 5000.0], [0.12, 0.14, 0.16, 0.18], [2])
+    """
+    if not high > low:
+        return [low]
+    unit = 10.0 ** np.floor(np.log10((high - low) / 4))
+    step = next(unit * times for times in (5, 2, 1) if high - low >= 3 * unit * times or times == 1)
+    first, last = int(np.ceil(low / step)), int(np.floor(high / step))
+    return [float(f"{count * step:.6g}") for count in range(first, last + 1)]
+
+
 def _curves(found: Comparison) -> str:
     errors = np.concatenate([one.left_out.errors for one in found.contestants])
     errors = errors[np.isfinite(errors)]
@@ -115,11 +129,11 @@ def _curves(found: Comparison) -> str:
         return TOP + (high + room - error) / (high - low + 2 * room) * (H - TOP - BOTTOM)
 
     parts = []
-    for value in np.linspace(low, high, 5):
+    for value in _marks(low, high):
         at = f"{y(value):.1f}"
         parts.append(f'<line x1="{LEFT}" x2="{W - RIGHT}" y1="{at}" y2="{at}" class="grid"/>')
-        parts.append(f'<text x="{LEFT - 8}" y="{at}" text-anchor="end">{value:.4g}</text>')
-    for size in sorted({round(s) for s in np.linspace(0, last, min(last, 8) + 1)}):
+        parts.append(f'<text x="{LEFT - 8}" y="{at}" dy="4" text-anchor="end">{value:.4g}</text>')
+    for size in range(0, last + 1, -(-last // 10)):
         parts.append(f'<text x="{x(size):.1f}" y="{H - 22}" text-anchor="middle">{size}</text>')
     parts.append(f'<text x="{W / 2}" y="{H - 4}" text-anchor="middle">number of features</text>')
     for place, one in enumerate(found.contestants):
@@ -134,8 +148,9 @@ def _curves(found: Comparison) -> str:
             f'r="5" style="fill:var({COLOURS[place % len(COLOURS)]})"/>'
         )
     return (
-        f'<svg viewBox="0 0 {W} {H}" role="img" aria-label="error of each method against the '
-        f'number of features; the table above has the numbers">{"".join(parts)}</svg>'
+        f'<svg viewBox="0 0 {W} {H}" style="max-width:{W}px" role="img" aria-label="error of each '
+        f'method against the number of features; the table above has the numbers">'
+        f"{''.join(parts)}</svg>"
     )
 
 

@@ -162,7 +162,7 @@
     told.push(`${data.criterion[0].toUpperCase()}${data.criterion.slice(1)} ${brief(data.errors[k])}${data.honest ? ", which the search itself saw" : ""}.`);
     at("figures").textContent = told.join(" ");
     const added = subset.filter((p) => !before.includes(p)), gone = before.filter((p) => !subset.includes(p));
-    at("changes").textContent = k === 0 ? "" : `From the size before: ${added.length ? "in come " + names(added) : "nothing comes in"}${gone.length ? "; out go " + names(gone) : ""}.`;
+    at("changes").textContent = k === 0 ? "" : `From the size before: ${added.length ? (added.length === 1 ? "in comes " : "in come ") + names(added) : "nothing comes in"}${gone.length ? (gone.length === 1 ? "; out goes " : "; out go ") + names(gone) : ""}.`;
     const coef = data.coef[k], often = data.frequencies && data.frequencies[size];
     const groups = (data.stand_ins && data.stand_ins[size]) || [];
     const head = [["feature", false]];

@@ -1,0 +1,63 @@
+"""Help that teaches, and completion in shells."""
+
+import os
+import shlex
+import subprocess
+import sys
+
+import pytest
+import typer
+
+from sparsepath.cli.app import COMMANDS, app
+
+from .conftest import Run
+
+NAMES = [command.__name__ for command in COMMANDS]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_three_examples_that_can_be_typed(run: Run, name) -> None:
+    commands = typer.main.get_command(app).commands
+    shown = run(name, "--help").out
+    examples = [shlex.split(line.strip())[1:] for line in shown.splitlines()
+                if line.startswith("    sparsepath ")]  # fmt: skip
+    assert len(examples) == 3
+    assert name in [words[0] for words in examples]
+    for typed, *arguments in examples:
+        commands[typed].make_context(typed, arguments)  # raises on what is not known
+
+
+def test_options_stand_in_groups(run: Run) -> None:
+    lines = run("select", "--help").out.splitlines()
+    groups = ["Data:", "Search:", "Honest error:", "Output:", "Running:", "Help:"]
+    places = [lines.index(group) for group in groups]
+    assert places == sorted(places)
+    [target] = [i for i, line in enumerate(lines) if line.startswith("  --target")]
+    [threads] = [i for i, line in enumerate(lines) if line.startswith("  --threads, --jobs N")]
+    assert places[0] < target < places[1]
+    assert places[4] < threads < places[5]
+
+
+def completed(words: str) -> list[str]:
+    """What bash would be offered after these words."""
+    typed = {"COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1)}
+    environment = {**os.environ, **typed, "_SPARSEPATH_COMPLETE": "complete_bash"}
+    command = [sys.executable, "-m", "sparsepath.cli"]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
+    return done.stdout.split()
+
+
+def test_completion() -> None:
+    assert completed("sparsepath se") == ["select"]
+    assert completed("sparsepath select data.csv --method mi") == [
+        "mi-forward",
+        "mi-forward-backward",
+    ]
+    assert completed("sparsepath export m.json --to j") == ["javascript", "json"]
+
+
+def test_completion_can_be_shown() -> None:
+    environment = {**os.environ, "_SPARSEPATH_COMPLETE": "source_bash"}
+    command = [sys.executable, "-m", "sparsepath.cli"]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
+    assert "_SPARSEPATH_COMPLETE=complete_bash" in done.stdout
