@@ -14,8 +14,8 @@ SELECTORS = selectors()
 NAMES = sorted(SELECTORS)
 
 _ELM = {"n_restarts": 4, "n_neurons": 12}
-_RBF = {"centres": 8, "mu_min": 1e-3}
-_GRID = {**_RBF, "rs": [6.0], "ts": [0.05, 0.5], "cv": 2}
+_RBF = {"centres": 12, "mu_min": 1e-4}
+_GRID = {"centres": 8, "mu_min": 1e-3, "rs": [6.0], "ts": [0.05, 0.5], "cv": 2}
 _GRAFT = {"l1": 0.02, "l0": 1e-4}
 _L1S = {"n_l1s": 6, "cv": 3}
 _MLP = {"max_connections": 5, "max_iter": 60, "tol": 1e-4}
