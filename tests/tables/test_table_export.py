@@ -178,12 +178,53 @@ def test_sqlite_and_duckdb(case):
         agree(model, new, [row[0] for row in found])
 
 
-def test_onnx_takes_what_prepare_makes(case):
+@pytest.mark.parametrize("dtype", ["double", "float"])
+def test_onnx_takes_the_columns_of_the_table(case, dtype):
+    """Numbers, texts, and dates as seconds since 1970; NaN and "" for what is missing."""
     runtime = pytest.importorskip("onnxruntime")
     model, new = case
-    session = runtime.InferenceSession(model.export("onnx"))
-    found = session.run(None, {"X": model.prepare(new)})[0]
-    agree(model, new, found if hasattr(model, "classes_") else found[:, 0])
+    session = runtime.InferenceSession(model.export("onnx", dtype=dtype))
+    number = np.float64 if dtype == "double" else np.float32
+    rows = {}
+    for each in session.get_inputs():
+        column = new[each.name]
+        if each.name == "when":
+            seconds = (column - pd.Timestamp(0)) / pd.Timedelta("1s")
+            given = seconds.to_numpy(np.float64)
+        elif each.type == "tensor(string)":
+            given = np.array(["" if pd.isna(v) else str(v) for v in column], dtype=object)
+        else:
+            given = column.to_numpy(number)
+            new = new.assign(**{each.name: given.astype(column.dtype)})
+        rows[each.name] = given[:, None]
+    found = session.run(None, rows)[0]
+    found = found if hasattr(model, "classes_") else found[:, 0]
+    if dtype == "double" or hasattr(model, "classes_"):
+        agree(model, new, found)
+    else:
+        np.testing.assert_allclose(found, model.predict(new), rtol=1e-5)
+
+
+@pytest.mark.parametrize("part", ["year", "month", "day", "weekday", "hour"])
+def test_parts_of_dates_in_onnx(part):
+    """A table of one date: its parts are those of the calendar over some centuries."""
+    runtime = pytest.importorskip("onnxruntime")
+    rng = np.random.default_rng(0)
+    hours = rng.integers(-24 * 365 * 300, 24 * 365 * 300, 3000)
+    days = [datetime.datetime(1970, 1, 1) + datetime.timedelta(hours=int(h)) for h in hours]
+    days += [
+        datetime.datetime(2000, 2, 29),
+        datetime.datetime(1900, 2, 28),
+        datetime.datetime(2024, 12, 31, 23),
+    ]
+    expected = [d.isoweekday() if part == "weekday" else getattr(d, part) for d in days]
+    y = np.array(expected, dtype=float)
+    frame = pd.DataFrame({"when": np.array(days, dtype="datetime64[s]")})
+    seconds = np.array([(d - datetime.datetime(1970, 1, 1)).total_seconds() for d in days])
+    line = SparseRLSRegressor(1, choose=1, alpha=1e-9)
+    model = TableSelector(line, dates="parts", validation=None).fit(frame, y)
+    (found,) = runtime.InferenceSession(model.export("onnx")).run(None, {"when": seconds[:, None]})
+    np.testing.assert_allclose(found[:, 0], y, rtol=1e-6, atol=1e-6)
 
 
 def test_json_says_what_the_inputs_are_made_of(case):

@@ -1,8 +1,10 @@
 """Models as ONNX graphs, by onnx's own helpers.
 
 The graph takes ``X`` with all the columns that the fit had, as scikit-learn's converters do, in
-double or single precision: numbers only, so that of a table with text or dates it takes what
-``prepare`` made of it. Outputs: ``variable``, samples x targets, of a regressor; ``label`` and
+double or single precision; within, everything is in double. The model of a table takes each column
+that it needs as an input of its own, samples x 1: numbers, with NaN for what is missing; text, with
+"" for it; dates as seconds since 1970, in double, because ONNX has none. A value that the model has
+no answer for makes it NaN. Outputs: ``variable``, samples x targets, of a regressor; ``label`` and
 ``scores`` of a classifier.
 """
 
@@ -11,22 +13,25 @@ from typing import Any
 import numpy as np
 
 from sparsepath.errors import InputError
+from sparsepath.export.preparing import Term
 from sparsepath.export.subject import Subject
 from sparsepath.running import Tanh
 
 OPSET = 17
+FLOAT, DOUBLE, INT64, STRING = 1, 11, 7, 8  # as TensorProto counts them
+DAY = 86400.0
 
 
 def onnx(subject: Subject, dtype: str = "double") -> bytes:
     """The graph as the bytes of an .onnx file; ``dtype`` is double or float."""
     try:
-        from onnx import TensorProto, checker, helper
+        from onnx import checker, helper
     except ImportError as error:
         raise InputError("export to ONNX needs the onnx package: pip install onnx.") from error
     if dtype not in ("double", "float"):
         raise InputError(f"dtype={dtype!r}; use double or float.")
-    kind = TensorProto.DOUBLE if dtype == "double" else TensorProto.FLOAT
-    graph = Graph(subject, np.float64 if dtype == "double" else np.float32)
+    kind = DOUBLE if dtype == "double" else FLOAT
+    graph = Graph(subject, single=dtype == "float")
     graph.build()
     outputs = []
     if subject.classes is None:
@@ -35,7 +40,7 @@ def onnx(subject: Subject, dtype: str = "double") -> bytes:
         )
     else:
         numeric = all(isinstance(label, int) for label in subject.classes)
-        of_label = TensorProto.INT64 if numeric else TensorProto.STRING
+        of_label = INT64 if numeric else STRING
         outputs.append(helper.make_tensor_value_info("label", of_label, [None]))
         outputs.append(
             helper.make_tensor_value_info("scores", kind, [None, subject.formula.n_outputs])
@@ -43,13 +48,15 @@ def onnx(subject: Subject, dtype: str = "double") -> bytes:
     made = helper.make_graph(
         graph.nodes,
         "sparsepath",
-        [helper.make_tensor_value_info("X", kind, [None, subject.n_columns])],
+        [helper.make_tensor_value_info(name, *of) for name, of in graph.inputs.items()],
         outputs,
         graph.constants,
         doc_string=subject.about,
     )
     model = helper.make_model(
-        made, opset_imports=[helper.make_opsetid("", OPSET)], producer_name="sparsepath"
+        made,
+        opset_imports=[helper.make_opsetid("", OPSET), helper.make_opsetid("ai.onnx.ml", 2)],
+        producer_name="sparsepath",
     )
     model.ir_version = 8  # of the opset's time, so that older runtimes take it
     checker.check_model(model)
@@ -57,18 +64,19 @@ def onnx(subject: Subject, dtype: str = "double") -> bytes:
 
 
 class Graph:
-    """Nodes and constants of one formula."""
+    """Nodes and constants of one formula; ``inputs`` are their types and shapes by name."""
 
-    def __init__(self, subject: Subject, dtype: Any) -> None:
-        self.subject, self.dtype = subject, dtype
+    def __init__(self, subject: Subject, single: bool) -> None:
+        self.subject, self.single = subject, single
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
+        self.inputs: dict[str, tuple[int, list[int | None]]] = {}
 
     def constant(self, values: Any, dtype: Any = None) -> str:
         from onnx import numpy_helper
 
         name = f"c{len(self.constants)}"
-        array = np.ascontiguousarray(values, dtype=self.dtype if dtype is None else dtype)
+        array = np.ascontiguousarray(values, dtype=np.float64 if dtype is None else dtype)
         self.constants.append(numpy_helper.from_array(array, name))
         return name
 
@@ -81,7 +89,11 @@ class Graph:
 
     def build(self) -> None:
         formula = self.subject.formula
-        z = self.node("Gather", "X", self.constant(formula.columns, np.int64), axis=1)
+        if self.subject.terms is None:
+            X = self.given("X", [None, self.subject.n_columns])
+            z = self.node("Gather", X, self.constant(formula.columns, np.int64), axis=1)
+        else:
+            z = self.node("Concat", *map(self._term, self.subject.terms), axis=1)
         if self.subject.scaled:
             z = self.node("Sub", z, self.constant(formula.centre))
             z = self.node("Div", z, self.constant(formula.scale))
@@ -94,10 +106,105 @@ class Graph:
             out = self.node("Max", out, self.constant(formula.bounds[:1]))
             out = self.node("Min", out, self.constant(formula.bounds[1:]))
         if self.subject.classes is None:
-            self.node("Identity", out, out="variable")
+            self.node("Cast", out, out="variable", to=FLOAT if self.single else DOUBLE)
             return
         self._label(out)
-        self.node("Identity", out, out="scores")
+        self.node("Cast", out, out="scores", to=FLOAT if self.single else DOUBLE)
+
+    # Columns of a table -------------------------------------------------------------------------
+
+    def given(self, name: str, shape: list[int | None], kind: int | None = None) -> str:
+        """An input; numbers come back in double."""
+        kind = kind or (FLOAT if self.single else DOUBLE)
+        first = name not in self.inputs
+        self.inputs[name] = kind, shape
+        if kind == FLOAT and first:
+            self.node("Cast", name, out=f"{name} in double", to=DOUBLE)
+        return f"{name} in double" if kind == FLOAT else name
+
+    def _term(self, term: Term) -> str:
+        """A column of numbers, samples x 1."""
+        if self._is_text(term.name):
+            return self._told(self.given(term.name, [None, 1], STRING), term)
+        is_date = any(t.kind == "part" for t in self._of(term.name))
+        x = self.given(term.name, [None, 1], DOUBLE if is_date else None)
+        if term.kind == "missing":
+            return self.node("Cast", self.node("IsNaN", x), to=DOUBLE)
+        made = self._part(x, term.value) if term.kind == "part" else x
+        if term.fill is None:
+            return made
+        return self.node("Where", self.node("IsNaN", x), self.constant([term.fill]), made)
+
+    def _of(self, name: str) -> list[Term]:
+        return [term for term in self.subject.terms or [] if term.name == name]
+
+    def _is_text(self, name: str) -> bool:
+        return any(term.kind in ("equals", "place") for term in self._of(name))
+
+    def _told(self, text: str, term: Term) -> str:
+        """What a text stands for, by a table; what is not in it has no place, or is another."""
+        nothing = np.nan
+        if term.kind == "place":
+            table = {value: float(place) for place, value in enumerate(term.values)}
+            other = np.nan
+        else:
+            table, other = {term.value: 1.0} if term.kind == "equals" else {}, 0.0
+        if term.kind == "missing":
+            nothing = 1.0
+        elif term.kind == "equals" and term.may_lack:
+            nothing = float(term.fill == term.value)
+        elif term.fill is not None:
+            nothing = float(term.fill)
+        found = self.node(
+            "LabelEncoder", text, domain="ai.onnx.ml",
+            keys_strings=[*table, ""], values_floats=[*table.values(), nothing],
+            default_float=other,
+        )  # fmt: skip
+        return self.node("Cast", found, to=DOUBLE)
+
+    def _part(self, seconds: str, part: str) -> str:
+        """A part of a date.
+
+        Years are counted from March, so that the day that some of them have more is their last:
+        then 5 months have 153 days from anywhere, 4 years 1461, 100 years 36524, 400 years 146097.
+        """
+        days = self._floor(seconds, DAY)
+        if part == "weekday":  # the first of January 1970 was the fourth day of its week
+            return self._plus(self._rest(self._plus(days, 3.0), 7.0), 1.0)
+        if part == "hour":
+            return self._floor(self._rest(seconds, DAY), 3600.0)
+        days = self._plus(days, 719468.0)  # from the first of March of the year 0
+        of_era = self._rest(days, 146097.0)
+        whole = [self._floor(of_era, length) for length in (1460.0, 36524.0, 146096.0)]
+        plain = self.node(
+            "Sub", self.node("Add", self.node("Sub", of_era, whole[0]), whole[1]), whole[2]
+        )
+        year = self._floor(plain, 365.0)
+        before = self.node("Mul", year, self.constant([365.0]))
+        before = self.node("Add", before, self._floor(year, 4.0))
+        day = self.node("Sub", of_era, self.node("Sub", before, self._floor(year, 100.0)))
+        month = self._floor(self._plus(self.node("Mul", day, self.constant([5.0])), 2.0), 153.0)
+        if part == "day":
+            gone = self._plus(self.node("Mul", month, self.constant([153.0])), 2.0)
+            return self._plus(self.node("Sub", day, self._floor(gone, 5.0)), 1.0)
+        if part == "month":
+            return self._plus(self._rest(self._plus(month, 2.0), 12.0), 1.0)
+        eras = self.node("Mul", self._floor(days, 146097.0), self.constant([400.0]))
+        return self.node("Add", self.node("Add", year, eras), self._floor(month, 10.0))
+
+    def _plus(self, x: str, value: float) -> str:
+        return self.node("Add", x, self.constant([value]))
+
+    def _floor(self, x: str, length: float) -> str:
+        """How many whole lengths are in x."""
+        return self.node("Floor", self.node("Div", x, self.constant([length])))
+
+    def _rest(self, x: str, length: float) -> str:
+        """What is left of x after its whole lengths."""
+        whole = self.node("Mul", self._floor(x, length), self.constant([length]))
+        return self.node("Sub", x, whole)
+
+    # Units and labels ---------------------------------------------------------------------------
 
     def _hidden(self, z: str) -> str:
         units = self.subject.formula.units
@@ -105,8 +212,7 @@ class Graph:
             # 1 - 2 / (exp(2 v) + 1), because not every runtime has tanh in double precision.
             twice = self.node("MatMul", z, self.constant(2.0 * units.weights.T))
             twice = self.node("Add", twice, self.constant(2.0 * units.biases))
-            top = 700.0 if self.dtype == np.float64 else 80.0
-            grown = self.node("Exp", self.node("Min", twice, self.constant([top])))
+            grown = self.node("Exp", self.node("Min", twice, self.constant([700.0])))
             below = self.node("Add", grown, self.constant([1.0]))
             return self.node(
                 "Sub", self.constant([1.0]), self.node("Div", self.constant([2.0]), below)
@@ -123,7 +229,7 @@ class Graph:
         classes = self.subject.classes or []
         if self.subject.formula.n_outputs == 1:
             above = self.node("Greater", out, self.constant([0.0]))
-            place = self.node("Cast", above, to=7)
+            place = self.node("Cast", above, to=INT64)
             place = self.node("Squeeze", place, self.constant([1], np.int64))
         else:
             place = self.node("ArgMax", out, axis=1, keepdims=0)

@@ -2,10 +2,8 @@
 
 from typing import Any
 
-import numpy as np
-
 from sparsepath.errors import InputError
-from sparsepath.export.onnx import OPSET, Graph
+from sparsepath.export.onnx import DOUBLE, FLOAT, OPSET, Graph
 from sparsepath.export.subject import Subject
 
 
@@ -70,8 +68,8 @@ def _subject(model: Any) -> Subject:
     subject = Subject.of(model)
     if subject.terms is not None:
         raise InputError(
-            f"{type(model).__name__} takes a table as it comes, and ONNX numbers only; convert the "
-            "model of a selector that takes numbers."
+            f"{type(model).__name__} takes a table as it comes, and a pipeline hands it numbers; "
+            "model.export('onnx') writes it with its table."
         )
     return subject
 
@@ -82,12 +80,17 @@ def _converted(scope: Any, operator: Any, container: Any) -> None:
     from skl2onnx.common.data_types import DoubleTensorType
 
     is_double = isinstance(operator.inputs[0].type, DoubleTensorType)
-    graph = Graph(_subject(operator.raw_operator), np.float64 if is_double else np.float32)
+    graph = Graph(_subject(operator.raw_operator), single=not is_double)
     graph.build()
     given = operator.inputs[0].full_name
     names = {"X": scope.get_unique_variable_name("X")}
     container.add_node(
-        "Cast", given, names["X"], op_version=OPSET, to=11 if is_double else 1, name=_own(scope)
+        "Cast",
+        given,
+        names["X"],
+        op_version=OPSET,
+        to=DOUBLE if is_double else FLOAT,
+        name=_own(scope),
     )
     ends = ["variable"] if len(operator.outputs) == 1 else ["label", "scores"]
     for name, variable in zip(ends, operator.outputs, strict=True):
