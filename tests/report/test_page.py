@@ -1,5 +1,6 @@
 """The page of a result: what is in it, and in a real browser what it does."""
 
+import base64
 import json
 import re
 import shutil
@@ -218,3 +219,30 @@ def test_a_category_and_a_date_are_filled_in_by_hand(tmp_path):
         found = float(driver.find_element(By.ID, "predicted").text)
         assert found == pytest.approx(model.predict(table.iloc[[3]])[0], rel=1e-4)
         assert "red" in driver.find_element(By.ID, "features").text
+
+
+@browsing
+def test_downloads_are_the_model_in_every_language(tmp_path):
+    runtime = pytest.importorskip("onnxruntime")
+    model, X, told = made()
+    fetched = """
+        const done = arguments[arguments.length - 1], found = {};
+        const links = [...document.querySelectorAll("#downloads a")];
+        Promise.all(links.map(async (link) => {
+          link.addEventListener("click", (event) => event.preventDefault());
+          link.click();
+          const bytes = new Uint8Array(await (await fetch(link.href)).arrayBuffer());
+          found[link.download] = btoa(String.fromCharCode(...bytes));
+        })).then(() => done(found));
+    """
+    with opened(tmp_path, page(told)) as driver:
+        found = {n: base64.b64decode(t) for n, t in driver.execute_async_script(fetched).items()}
+    for language, name in (("c", "model.c"), ("sql", "model.sql"), ("python", "model.py")):
+        assert found[name].decode() == model.export(language)
+    assert found["model.js"].decode() == model.export("javascript")
+    assert json.loads(found["model.formula.json"]) == json.loads(model.export("json"))
+    (answers,) = runtime.InferenceSession(found["model.onnx"]).run(None, {"X": X})
+    expected = X @ model.coef_ + model.intercept_
+    np.testing.assert_allclose(answers[:, 0], expected, rtol=1e-12, atol=1e-12)
+    assert json.loads(found["path.json"])["sizes"] == list(model.path_.sizes)
+    assert found["path.csv"].decode().splitlines()[0].startswith("size,error,error_se,error_kind")

@@ -212,12 +212,15 @@
 
   function downloads() {
     const files = { "path.csv": csv, "path.json": () => JSON.stringify(data, null, 1) };
-    const called = { c: "model.c", sql: "model.sql", javascript: "model.js", python: "model.py" };
-    Object.entries(data.programs).forEach(([language, text]) => (files[called[language]] = () => text));
+    const called = { c: "model.c", sql: "model.sql", javascript: "model.js", python: "model.py", json: "model.formula.json", onnx: "model.onnx" };
+    const content = { onnx: (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)) };
+    Object.entries(data.programs).forEach(([language, text]) => {
+      files[called[language]] = () => (content[language] ? content[language](text) : text);
+    });
     Object.entries(files).forEach(([name, content]) => {
       const link = make("a", `Download ${name}`, { href: "#", download: name });
       link.addEventListener("click", () => {
-        link.href = URL.createObjectURL(new Blob([content()], { type: "text/plain" }));
+        link.href = URL.createObjectURL(new Blob([content()], { type: name.endsWith(".onnx") ? "application/octet-stream" : "text/plain" }));
       });
       at("downloads").append(link);
     });

@@ -19,9 +19,10 @@ frequencies, stand_ins
 run
     Versions, parameters, seed, fingerprint, the command.
 programs
-    The model in use in other languages, by name.
+    The model in use in other languages, by name; ONNX, if it is installed, in base 64.
 """
 
+import base64
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -33,7 +34,7 @@ from sparsepath.errors import SparsepathError
 from sparsepath.path import SelectionPath
 
 SCHEMA = {"schema": "sparsepath/report", "schema_version": 1}
-LANGUAGES = {"c": "model.c", "sql": "model.sql", "javascript": "model.js", "python": "model.py"}
+LANGUAGES = ("c", "sql", "javascript", "python", "json", "onnx")
 LARGEST = 150_000  # characters of a program that a page carries
 
 
@@ -170,7 +171,8 @@ def _programs(model: Any) -> dict[str, str]:
             text = model.export(language)
         except SparsepathError:  # a model that cannot be written is shown all the same
             continue
-        if isinstance(text, str) and len(text) <= LARGEST:
+        text = text if isinstance(text, str) else base64.b64encode(text).decode("ascii")
+        if len(text) <= LARGEST:
             found[language] = text
     return found
 
