@@ -251,7 +251,8 @@ def explains(model):
         vars(model)
     )
     assert {name for name in shown if re.fullmatch(r"[a-zA-Z]\w*_", name)} <= named
-    assert all(hasattr(model, name) for name in named - {"feature_names_in_"})
+    spared = {"feature_names_in_"} | (set() if is_classifier(model) else {"classes_"})
+    assert all(hasattr(model, name) for name in named - spared)
 
 
 @every
@@ -270,9 +271,8 @@ def test_attributes_of_plain_estimators_are_documented(name):
 
 
 def test_every_selector_is_in_the_table():
-    assert {
-        n for n, c in PUBLIC.items() if issubclass(type(c), type) and issubclass(c, PathSelector)
-    } == set(NAMES)
+    found = {n for n, c in PUBLIC.items() if isinstance(c, type) and issubclass(c, PathSelector)}
+    assert found - {"TableSelector"} == set(NAMES)  # which is any of them on another kind of data
 
 
 def test_a_selector_without_an_entry_runs_by_its_defaults(monkeypatch):
