@@ -321,6 +321,22 @@ def test_a_child_that_is_forced_needs_forced_parents():
     assert [move.feature for move in path.moves[:2]] == [0, 4]
 
 
+@pytest.mark.parametrize("search", SEARCHES)
+def test_a_group_waits_for_the_parents_of_all_its_columns(search):
+    groups, parents = [(0, 1), (2,), (3,), (4,)], {0: (2,), 1: (3,)}
+    sets = Constraints(range(5), np.zeros(5, dtype=bool), groups=groups, parents=parents)
+    assert sets.entering([2]) == [3, 4]
+    assert sets.entering([3]) == [2, 4]
+    assert sets.entering([2, 3]) == [0, 1, 4]
+    assert sets.leaving([2, 3, 0, 1]) == [0, 1]
+    X, rng = noise()
+    y = 3 * X[:, 0] + 3 * X[:, 1] + 0.1 * rng.standard_normal(100)
+    options = {"search": search, "feature_groups": [0, 0, 1, 2, 3], "parents": {0: [2], 1: [3]}}
+    path = SparseRLSRegressor(choose="min", **options).fit(X, y).path_
+    for subset in [*path.subsets, *path.replay()]:
+        assert {2, 3} <= set(subset) or not {0, 1} & set(subset)
+
+
 def test_why_nothing_more_can_enter_is_said():
     X, rng = noise()
     y = rng.standard_normal(100)
