@@ -79,6 +79,7 @@ FILES = (
     "mlp",
     "mlp_base",
     "mlp_cross_validation",
+    "mlp_cv_base",
     "network",
     "softmax_network",
 )
