@@ -34,6 +34,7 @@ LAYERS = [
     ["judging"],
     ["running"],
     ["path"],
+    ["path_record"],
     ["predictors"],
     ["formula"],
     ["choosing"],

@@ -4,10 +4,8 @@ import copy
 import json
 import math
 import operator
-import platform
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -20,14 +18,14 @@ from sparsepath.data.names import NumberedNames
 from sparsepath.errors import FileError, InputError
 from sparsepath.files import replacing
 from sparsepath.frames import Make, make_frame
+from sparsepath.path_record import DAMAGE, damaged, parts_of, plain, record_of, versions_in_use
 from sparsepath.predictors import Linear, Predictor
-from sparsepath.steps import Exchange, FloatArray, Move, Step, number
+from sparsepath.steps import Exchange, FloatArray, Move, Step
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-SCHEMA: dict[str, Any] = {"schema": "sparsepath/selection-path", "schema_version": 2}
 ERROR_KINDS = ("training", "selection", "honest")
 INTERRUPTED = "interrupted"
 ASKED = "asked to"
@@ -107,10 +105,10 @@ class SelectionPath:
         self.moves, self.start = tuple(moves), tuple(map(operator.index, start))
         self.feature_names: Sequence[str] = _names(feature_names, self.n_features)
         self.criterion, self.error_kind, self.method = criterion, error_kind, method
-        self.parameters: dict[str, Any] = _plain(parameters or {})
-        self.data: dict[str, Any] = _plain(data or {})
-        self.versions: dict[str, str] = dict(_versions() if versions is None else versions)
-        self.seed, self.stopped, self.validation = _plain(seed), stopped, validation
+        self.parameters: dict[str, Any] = plain(parameters or {})
+        self.data: dict[str, Any] = plain(data or {})
+        self.versions: dict[str, str] = dict(versions_in_use() if versions is None else versions)
+        self.seed, self.stopped, self.validation = plain(seed), stopped, validation
         self.complete = complete and stopped not in CUT
         if not self.steps or len(set(self.sizes)) < len(self):
             raise InputError(f"steps must hold one Step per size, not sizes {list(self.sizes)}.")
@@ -502,40 +500,16 @@ class SelectionPath:
         models : bool
             Whether models that are not linear, which may be large, come along.
         """
-        steps = [{**vars(s), "coef": None if s.coef is None else s.coef.T} for s in self.steps]
-        moves = [vars(move) for move in self.moves]
-        names = self.feature_names
-        plain = isinstance(names, NumberedNames) and names.plain
-        made = {"steps": steps, "moves": moves, "feature_names": None if plain else list(names)}
-        kept = {name: value for name, value in vars(self).items() if name != "_models"}
-        known = self._models if models else {}
-        small = {str(size): model.to_dict() for size, model in known.items()}
-        return {**SCHEMA, **_plain({**kept, **made}), "models": small}
+        return record_of(self, models)
 
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> "SelectionPath":
         """Make a path of what ``to_dict`` gave."""
-        if not isinstance(record, Mapping) or record.get("schema") != SCHEMA["schema"]:
-            raise InputError("it is not a selection path.")
-        version = record.get("schema_version")
-        if version not in (1, SCHEMA["schema_version"]):  # 1 had no models
-            raise InputError(
-                f"its schema version is {version}, not 1 or 2: use a newer sparsepath."
-            )
-        rest = {key: value for key, value in record.items() if key not in SCHEMA}
+        parts = parts_of(record)
         try:
-            rest["steps"] = [
-                Step(**{**step, "coef": step["coef"] and np.array(step["coef"], float).T})
-                for step in rest["steps"]
-            ]
-            rest["moves"] = [Move(**{**m, "error": number(m["error"])}) for m in rest["moves"]]
-            rest["models"] = {
-                int(size): Predictor.from_dict(model)
-                for size, model in rest.get("models", {}).items()
-            }
-            return cls(**rest)
-        except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
-            raise InputError(f"the selection path is damaged: {error}") from error
+            return cls(**parts)
+        except DAMAGE as error:
+            raise damaged(error) from error
 
     def save(self, path: str | Path) -> None:
         """Write the path and its models as JSON.
@@ -580,19 +554,6 @@ Curve: TypeAlias = tuple[
 ]
 
 
-def _plain(value: Any) -> Any:
-    """As JSON holds it: NaN is None, an infinity its name, the unknown its repr."""
-    if isinstance(value, np.ndarray | np.generic):
-        value = value.tolist()
-    if value is None or isinstance(value, str | int):
-        return value
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None if math.isnan(value) else str(value)
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    return [_plain(item) for item in value] if isinstance(value, list | tuple) else repr(value)
-
-
 def _names(given: Sequence[str] | None, n_features: int) -> Sequence[str]:
     if given is None:
         return NumberedNames(n_features)
@@ -602,16 +563,3 @@ def _names(given: Sequence[str] | None, n_features: int) -> Sequence[str]:
 def _without(subset: tuple[int, ...], other: Iterable[int]) -> tuple[int, ...]:
     gone = set(other)
     return tuple(i for i in subset if i not in gone)
-
-
-@cache
-def _versions() -> dict[str, str]:
-    from importlib import metadata  # slow to import
-
-    versions = {"python": platform.python_version()}
-    for name in ("numpy", "scipy", "scikit-learn", "sparsepath"):
-        try:
-            versions[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:  # run from a folder of sources
-            versions[name] = "unknown"
-    return versions
