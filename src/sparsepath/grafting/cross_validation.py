@@ -13,7 +13,6 @@ from sparsepath.arrays import Floats
 from sparsepath.data.door import check_features
 from sparsepath.data.splitting import splits_of
 from sparsepath.data.threads import Threads
-from sparsepath.errors import InputError
 from sparsepath.grafting.along import best_of_each_size, grid, path_moves
 from sparsepath.grafting.criterion import ConvexLoss
 from sparsepath.grafting.faces import Factors, GraftingClasses, GraftingNumbers, LinearGrafting
@@ -21,8 +20,6 @@ from sparsepath.grafting.fitting import GraftingFit, GraftingProblem
 from sparsepath.grafting.folds import PathTask, judge, path_errors
 from sparsepath.judging.repeating import Repetition, Searched
 from sparsepath.running import Callback, Found, Given, Run, Stop, fitting
-
-ERRORS = ("loss", "zero_one")
 
 
 class _GraftingCV(LinearGrafting):
@@ -37,14 +34,13 @@ class _GraftingCV(LinearGrafting):
     standardize: bool
     n_jobs: int | None
     callback: Callback
-    _error = "loss"
     _of_size: dict[int, dict[str, Any]]
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Self:
         given = Given.of(X, y, sample_weight=sample_weight, groups=groups)
         X = check_features(self, X, reset=True)
         Y, weights, loss = self._targets(y, sample_weight, X.shape[0])
-        options, penalty = self._options(), self._penalty(1.0)
+        options, penalty, error = self._options(), self._penalty(1.0), self._error
         splits = splits_of(self.cv, X, y, groups, classifier=isinstance(self, ClassifierMixin))
         begun = time.perf_counter()
         scale = {"fit_intercept": self.fit_intercept, "standardize": self.standardize}
@@ -61,7 +57,7 @@ class _GraftingCV(LinearGrafting):
             with Run(self, given, X, method="grafting-cv", found=found) as run:
                 problem.path(l1s.tolist(), penalty, options, watch=run.tell, fits=fits)
                 if not run.stopped:
-                    task = PathTask(X, Y, weights, loss, l1s, penalty, options, self._error, scale)
+                    task = PathTask(X, Y, weights, loss, l1s, penalty, options, error, scale)
                     judge(partial(path_errors, task), splits, self.n_jobs, errors, run.tell)
             return run.settle()
 
@@ -369,7 +365,4 @@ kkt_violation_, dual_gap_
         groups : array of shape (n_samples,), optional
             Folds keep them whole.
         """
-        if self.error not in ERRORS:
-            raise InputError(f"error={self.error!r}; use one of {', '.join(ERRORS)}.")
-        self._error = self.error
         return self._fit(X, y, sample_weight, groups)

@@ -29,6 +29,7 @@ from sparsepath.running import CallbackSupportMixin
 
 Factors = ArrayLike | Mapping[str, float] | None
 STEPS = ("auto", "single", "batch")
+ERRORS = ("loss", "zero_one")
 
 
 class LinearGrafting(LinearFace, CallbackSupportMixin, BaseEstimator):
@@ -88,6 +89,7 @@ class GraftingNumbers(RegressorFace):
 
     loss: str
     delta: float
+    _error = "loss"  # what the test parts of cross-validation measure
 
     def _targets(self, y: Any, sample_weight: Any, m: int) -> tuple[Floats, Floats, ConvexLoss]:
         loss = self._stream_loss()
@@ -107,6 +109,12 @@ class GraftingClasses(ClassifierFace):
 
     class_weight: Any
     classes_: NDArray[Any]
+    error: str
+
+    @property
+    def _error(self) -> str:
+        """What the test parts of cross-validation measure."""
+        return one_of("error", self.error, ERRORS)
 
     def _targets(self, y: Any, sample_weight: Any, m: int) -> tuple[Floats, Floats, ConvexLoss]:
         weights = check_weights(sample_weight, m)

@@ -5,8 +5,6 @@ from typing import Any, Self
 from numpy.typing import ArrayLike
 
 from sparsepath.arrays import Floats
-from sparsepath.errors import InputError
-from sparsepath.grafting.cross_validation import ERRORS
 from sparsepath.grafting.faces import Factors, GraftingClasses, GraftingNumbers
 from sparsepath.grafting.mlp_cv_base import MLPGraftingCV
 from sparsepath.grafting.network_folds import spread
@@ -231,7 +229,4 @@ class MLPGraftingClassifierCV(GraftingClasses, MLPGraftingCV):
         groups : array of shape (n_samples,), optional
             Folds keep them whole.
         """
-        if self.error not in ERRORS:
-            raise InputError(f"error={self.error!r}; use one of {', '.join(ERRORS)}.")
-        self._error = self.error
         return self._fit(X, y, sample_weight, groups)

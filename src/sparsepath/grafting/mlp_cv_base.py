@@ -42,7 +42,6 @@ class MLPGraftingCV(GrownNetworks):
     callback: Callback
     selection = "gradient"
     stop = "first"
-    _error = "loss"
     _is_scaled = False
     _of_size: dict[int, dict[str, Any]]
 
