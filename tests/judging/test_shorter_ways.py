@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose
 from sklearn.base import clone
 from sklearn.model_selection import KFold
 
+from slow_twins.judging import products_of_rows
 from sparsepath import GraftingRegressor, GraftingRegressorCV, LarsSelector
 from sparsepath.data.condensed import Products
 from sparsepath.judging.halves import halves_of
@@ -50,6 +51,29 @@ def check(found, estimator, X, y, one):
         if one.rows is None:
             assert_allclose(found.error(size), path.error(size), rtol=1e-7)
     assert found.criterion == path.error_label
+
+
+@pytest.mark.parametrize("standardize", [True, False])
+@pytest.mark.parametrize("part", ["all", "most", "few"])
+def test_few_rows_have_the_products_of_the_many(part, standardize):
+    for seed in range(4):
+        X, y = problem(seed)
+        drawn = np.random.default_rng(seed).permutation(70)
+        rows = {"all": None, "most": drawn[:55], "few": drawn[:20]}[part]
+        few = Products(X, standardize=standardize).condensed(y, rows)
+        inside = range(70) if rows is None else rows
+        centre, scale, mean, products = products_of_rows(X, y, inside, standardize)
+        stacked = np.column_stack([few.Z, few.y])
+        sizes = np.sqrt(np.diag(products))
+        assert_allclose(
+            stacked.T @ stacked / np.outer(sizes, sizes),
+            products / np.outer(sizes, sizes),
+            atol=1e-11,
+        )
+        assert_allclose(few.centre, centre, rtol=1e-12)
+        assert_allclose(few.scale, scale, rtol=1e-11)
+        assert few.mean == pytest.approx(mean, rel=1e-13)
+        assert few.n_rows == len(inside)
 
 
 @pytest.mark.parametrize("name", METHODS)

@@ -113,3 +113,15 @@ def false_features(subsets, d, threshold):
     """Meinshausen and Buehlmann (2010), Theorem 1: q^2 / ((2 pi - 1) p), q the mean size."""
     q = sum(map(len, subsets)) / len(subsets)
     return q**2 / (2 * threshold - 1) / d
+
+
+def products_of_rows(X, y, rows, standardize):
+    """Centre, scale and mean over some rows; products of columns and target there, one by one."""
+    n, total = X.shape[1], len(rows)
+    centre = [sum(X[i, j] for i in rows) / total for j in range(n)]
+    mean = sum(y[i] for i in rows) / total
+    spread = [(sum((X[i, j] - centre[j]) ** 2 for i in rows) / total) ** 0.5 for j in range(n)]
+    scale = spread if standardize else [1.0] * n
+    Z = [[(X[i, j] - centre[j]) / scale[j] for j in range(n)] + [y[i] - mean] for i in rows]
+    products = [[sum(z[a] * z[b] for z in Z) for b in range(n + 1)] for a in range(n + 1)]
+    return np.array(centre), np.array(scale), mean, np.array(products)
