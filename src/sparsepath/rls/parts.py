@@ -1,0 +1,118 @@
+"""Parts of the same rows, of which each is searched: products of columns are shared by all.
+
+Products over the rows of a part are those over all rows less those over the rows left out.
+"""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsepath.arrays import Floats
+from sparsepath.data.blocks import GRAM_ROWS, turned
+from sparsepath.data.crew import added
+from sparsepath.data.threads import Threads
+from sparsepath.rls.design import Design
+from sparsepath.rls.forms import default_memory
+from sparsepath.rls.leave_one_out.following import COLUMNS_PER_STEP
+from sparsepath.rls.leave_one_out.whole import Whole, whole_search
+from sparsepath.rls.models import make_design
+
+if TYPE_CHECKING:
+    from sparsepath.rls.many import Problems
+
+PAYS = 8  # products of all columns that pay, over those that single searches would take
+COPIED = 0.7  # part of the rows below which a part of them is copied
+
+
+class Parts:
+    """Parts of the rows as weights of all rows, and their Gram matrices from those of all rows.
+
+    A row that is not in a part has no weight there, so that nothing is copied, unless that leaves
+    out so many that a copy pays. Products over the
+    rows left out are taken once for all parts that leave out the same, or nothing else than those;
+    if every row is left out once, they sum to the products over all rows.
+    """
+
+    def __init__(self, problems: "Problems", threads: Threads) -> None:
+        assert problems.rows is not None
+        self._problems, self._roots = problems, np.sqrt(problems.weights)
+        self._X = turned(problems.X, threads)
+        m = len(self._X)
+        self._means = make_design(self._X, problems.weights, threads).means
+        self._inside = [np.bincount(rows, minlength=m) for rows in problems.rows]
+        left_out = [np.flatnonzero(inside == 0) for inside in self._inside]
+        self._less: dict[bytes, Floats] = {}
+        if np.array_equal(np.sort(np.concatenate(left_out)), np.arange(m)):
+            grams = threads.map(self._products, left_out)
+            self._less = {rows.tobytes(): gram for rows, gram in zip(left_out, grams, strict=True)}
+            self._total = added(grams)
+        else:
+            self._total = self._products(np.arange(m))
+
+    @staticmethod
+    def serve(problems: "Problems") -> bool:
+        """Whether products of all columns cost less than what the searches would take of them."""
+        X, rows = problems.X, problems.rows
+        if rows is None or problems.weights.ndim > 1 or not isinstance(X, np.ndarray):
+            return False
+        m, n = X.shape
+        fewer = sum(min(len(part), max(m - len(part), 0)) for part in rows)
+        needed = PAYS * COLUMNS_PER_STEP * problems.size * sum(map(len, rows))
+        return n * fewer <= needed and 8 * n * (n * (len(rows) + 2) + m) <= default_memory()
+
+    def _products(self, rows: NDArray[np.intp]) -> Floats:
+        """Sums of products over some rows, of columns less their means over all."""
+        from sparsepath.rls.leave_one_out.compiled_parts import picked
+
+        X, n = self._X.T, self._X.shape[1]
+        out = np.zeros((n, n))
+        for part in np.split(rows, range(GRAM_ROWS, len(rows), GRAM_ROWS)):
+            V = np.empty((n, len(part)))
+            picked(X, part, self._means, self._roots, V)
+            out += V @ V.T
+        return out
+
+    def search(self, i: int, alone: Threads) -> Whole | None:
+        """The path of part i; None if rows come twice in it."""
+        if self._inside[i].max() > 1:
+            return None
+        of, inside = self._problems, self._inside[i].astype(bool)
+        X, weights, Y = self._X, of.weights * inside, of.Y[i] if of.Y.ndim == 3 else of.Y
+        if np.count_nonzero(inside) < COPIED * len(inside):
+            rows = np.flatnonzero(inside)
+            X, weights, Y = self._picked(rows).T, weights[rows], Y[rows]
+        design = make_design(X, weights, alone, **of.options)
+        products = (*self._gram(inside), *self._shifts(design))
+        return whole_search(design, Y, of.alpha, of.size, of.allowed, data=(X.T, products))
+
+    def _picked(self, rows: NDArray[np.intp]) -> Floats:
+        """Some rows of the data as they are, features by samples."""
+        from sparsepath.rls.leave_one_out.compiled_parts import picked
+
+        n, m = self._X.shape[1], len(self._X)
+        out = np.empty((n, len(rows)))
+        picked(self._X.T, rows, np.zeros(n), np.ones(m), out)
+        return out
+
+    def _gram(self, inside: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+        """Two matrices of products whose difference is that over the rows inside."""
+        left_out, rows, none = np.flatnonzero(~inside), np.flatnonzero(inside), np.zeros((0, 0))
+        if (less := self._less.get(left_out.tobytes())) is not None:
+            return self._total, less
+        if (half := self._less.pop(rows.tobytes(), None)) is not None:  # left out by another part
+            return half, none
+        if len(left_out) > len(rows):
+            return self._products(rows), none
+        less = self._less[left_out.tobytes()] = self._products(left_out)
+        return self._total, less
+
+    def _shifts(self, design: Design) -> tuple[Floats, Floats]:
+        """What other means than those of all rows add to products: ef' + fe'."""
+        mu, total = self._means, design.total
+        if design.fit_intercept:
+            off = design.means - mu
+            return -0.5 * total * off, off
+        parts = zip(design.blocks, design.slices, strict=True)
+        along = added([block.dot(design.weights[part, None]) for block, part in parts])[:, 0]
+        return along - 0.5 * total * mu, mu
