@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from sparsepath.arrays import Floats
 from sparsepath.data.threads import Threads
@@ -70,13 +70,16 @@ class Searches:
         self.coef[problem, : k + 1, :k] = found.coef
         self.intercept[problem, : k + 1] = found.intercept
 
-    def predict(self, problem: int, X: ArrayLike) -> Floats:
+    def predict(self, problem: int, X: Any, rows: NDArray[np.intp] | None = None) -> Floats:
         """Predictions of every size of one problem: (size + 1) x rows x T; NaN beyond."""
         k = int(self.sizes[problem])
-        chosen = np.asarray(X[:, self.subsets[problem, :k]], dtype=np.float64)  # type: ignore[call-overload, index]
-        out = chosen @ self.coef[problem, :, :k] + self.intercept[problem][:, None]
-        out[k + 1 :] = np.nan
-        return np.asarray(out)
+        rows = np.arange(len(X)) if rows is None else rows
+        chosen = np.asarray(X[np.ix_(rows, self.subsets[problem, :k])], dtype=np.float64)
+        coef = self.coef[problem, :, :k]  # all of them in one product
+        out = chosen @ coef.transpose(1, 0, 2).reshape(k, -1)
+        out = out.reshape(len(rows), *self.intercept[problem].shape) + self.intercept[problem]
+        out[:, k + 1 :] = np.nan
+        return np.asarray(out.transpose(1, 0, 2))
 
 
 def forward_searches(
@@ -90,6 +93,7 @@ def forward_searches(
     fit_intercept: bool = True,
     standardize: bool = False,
     candidates: Sequence[int] | None = None,
+    likely: Sequence[int] = (),
     threads: Threads | None = None,
 ) -> Searches:
     """Search forward, by exact leave-one-out and the squared loss, in many problems.
@@ -112,6 +116,8 @@ def forward_searches(
         The rows of each problem; default all.
     candidates : sequence of int, optional
         Columns that may be chosen; default all.
+    likely : sequence of int
+        Columns that most of the problems will choose, as far as is known: for the speed only.
     threads : Threads, optional
         The crew; default one of its own, with a thread per core.
 
@@ -122,7 +128,7 @@ def forward_searches(
     """
     given = (X, Y, weights, rows, candidates)
     options = {"fit_intercept": fit_intercept, "standardize": standardize}
-    problems, count = _problems(*given, size=size, alpha=alpha, options=options)
+    problems, count = _problems(*given, size=size, alpha=alpha, options=options, likely=likely)
     with nullcontext(threads) if threads is not None else Threads() as crew:
         *_, (found, _) = problems.search(count, crew)
     return found
@@ -137,12 +143,13 @@ def searches_in_turns(
     weights: Floats,
     rows: Sequence[NDArray[np.intp]] | None,
     candidates: Sequence[int],
+    likely: Sequence[int],
     threads: Threads,
-    **options: bool,
+    **options: Any,
 ) -> Iterator[tuple[Searches, range]]:
     """As ``forward_searches``, a few problems at a time: the record, and which are new in it."""
     problems, count = _problems(
-        X, Y, weights, rows, candidates, size=size, alpha=alpha, options=options
+        X, Y, weights, rows, candidates, size=size, alpha=alpha, options=options, likely=likely
     )
     return problems.search(count, threads)
 
@@ -156,7 +163,8 @@ def _problems(
     *,
     size: int,
     alpha: float,
-    options: dict[str, bool],
+    options: dict[str, Any],
+    likely: Sequence[int],
 ) -> "tuple[Problems, int]":
     m, n = X.shape
     Y = np.asarray(Y, dtype=np.float64)
@@ -167,7 +175,7 @@ def _problems(
         raise InputError(f"targets, weights and rows are given for {sorted(counts)} problems.")
     allowed = np.zeros(n, dtype=bool)
     allowed[np.arange(n) if candidates is None else list(candidates)] = True
-    problems = Problems(X, Y, weights, rows, alpha, min(size, n), allowed, options)
+    problems = Problems(X, Y, weights, rows, alpha, min(size, n), allowed, options, likely)
     return problems, counts.pop() if counts else 1
 
 
@@ -182,7 +190,8 @@ class Problems:
     alpha: float
     size: int
     allowed: NDArray[np.bool_]
-    options: dict[str, bool]
+    options: dict[str, Any]
+    likely: Sequence[int] = ()
 
     def search(self, count: int, threads: Threads) -> Iterator[tuple[Searches, range]]:
         """The record, and which problems are new in it, after every few of them."""
