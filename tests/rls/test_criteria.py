@@ -19,6 +19,7 @@ from sparsepath.rls import Huber, LogCosh, ResidualLoss, rls_state
 from sparsepath.rls.criteria.losses import Criterion, Loss
 from sparsepath.rls.criteria.residuals import Squared
 from sparsepath.rls.criteria.table import CLASSES, NUMBERS, QUERIES
+from sparsepath.tuning import TUNING
 
 
 class Quartic(ResidualLoss):
@@ -58,8 +59,8 @@ def test_a_loss_of_ones_own_is_never_scored_as_another(form, n_targets):
 
 
 def test_compiled_loops_do_not_mistake_a_loss_for_another(monkeypatch):
-    monkeypatch.setattr("sparsepath.rls.leave_one_out.fitted.COMPILED_FROM", 1)
-    monkeypatch.setattr("sparsepath.rls.forms.COMPILED_FROM", 1)
+    monkeypatch.setattr(TUNING, "compiled_pass_from", 1)
+    monkeypatch.setattr(TUNING, "compiled_search_from", 1)
     case = make("tall", m=40, n=8, alpha=0.3, seed=1)
     for loss in ("huber", "log_cosh"):
         for how in ("forward", "floating"):

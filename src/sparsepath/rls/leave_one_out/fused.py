@@ -37,7 +37,6 @@ from sparsepath.errors import InputError
 from sparsepath.rls.criteria.losses import ROOM
 from sparsepath.rls.design import Design
 from sparsepath.rls.leave_one_out.carried import (
-    PART_NUMBERS,
     CarriedChange,
     CarriedColumns,
     columns_of,
@@ -45,9 +44,9 @@ from sparsepath.rls.leave_one_out.carried import (
 from sparsepath.rls.leave_one_out.fitted import COLLINEAR, OFF_CENTRE, VANISHED
 from sparsepath.rls.leave_one_out.projection import SECOND_GO
 from sparsepath.rls.update import Costs, Update, limit, pick
+from sparsepath.tuning import TUNING
 
 ROUNDING = 1e-11  # part of the sums in a bound that may be rounding
-EVERYONE = 1 << 14  # numbers in all rows up to which bounds take longer than judging everyone
 BATCH = 8  # candidates judged at once after the first; then four times as many, and so on
 MOST = np.finfo(float).max  # bounds above are infinite: the row is out of the question
 ROOM_AT_FIRST = 128  # features for which there is room from the start, at most
@@ -291,7 +290,7 @@ class Fused:
         pivots[closed] = np.inf
         inverse = 1.0 / pivots
         tau = c * inverse[:, None]
-        if len(tau) * self.design.n_samples <= EVERYONE and not self._columns.compiled:
+        if len(tau) * self.design.n_samples <= TUNING.everyone_up_to and not self._columns.compiled:
             errors = self._errors(slice(None), inverse, tau)
             errors[closed] = np.inf
             return pick("add", self._features, errors, self.empty_error, self._values(errors))
@@ -371,7 +370,7 @@ class Fused:
     def _renew(self, features: NDArray[np.intp]) -> None:
         """Compute some rows afresh from the data."""
         width = self._width
-        step = max(1, PART_NUMBERS // width)
+        step = max(1, TUNING.thread_numbers // width)
         for i in range(0, len(features), step):
             some = features[i : i + step]
             rows = self._afresh(some)
