@@ -99,6 +99,12 @@ def test_in_python_an_index_is_kept_unless_asked(tmp_path: Path) -> None:
 # Leaks and ids
 
 
+NEARLY = (
+    "Warning: column 'near' is all but the target 'y' (correlation above 0.9995): if it is not "
+    "known before the target is, leave it out by --drop near\n"
+)
+
+
 @pytest.mark.parametrize("kind", ["numbers", "classes"])
 def test_a_column_that_is_the_target(run: Run, tmp_path: Path, kind: str) -> None:
     y = Y if kind == "numbers" else np.where(Y > 0, "yes", "no")
@@ -110,9 +116,33 @@ def test_a_column_that_is_the_target(run: Run, tmp_path: Path, kind: str) -> Non
     assert done.err == (
         "Warning: column 'leak, 2' is the target 'y' up to a linear map (correlation 1): if it is "
         "not known before the target is, leave it out by --drop '\"leak, 2\"'\n"
+        + NEARLY * (kind == "numbers")
+        + "Note: column 'none' has one value only and can tell nothing.\n"
     )
     assert "of 4 features: leak, 2" in done.out, "told, not taken away"
-    assert run("select", file, "--target", "y", "--quiet", "--drop", '"leak, 2"').err == ""
+    dropped = run("select", file, "--target", "y", "--quiet", "--drop", '"leak, 2",near,none')
+    assert dropped.err == ""
+
+
+def test_copies_gaps_and_units_are_told(run: Run, tmp_path: Path) -> None:
+    sick = Y > 0
+    columns = {
+        "a": A,
+        "again": A,
+        "cost": [f"{100 + a:.2f} CHF" for a in A],
+        "died": np.where(sick, "2024-01-01", ""),
+        "same": ["x"] * N,
+        "y": sick,
+    }
+    options = ("--target", "y", "--missing", "median", "--dates", "parts", "--no-validation")
+    done = run("select", table(tmp_path, columns), *options, "--out", tmp_path / "out")
+    assert done.code == 0
+    assert "Note: column 'again' is a copy of 'a'." in done.err
+    assert "column 'died' is all but the target" in done.err, "it says so by where it is missing"
+    assert "column 'cost' is text that was read as numbers in CHF" in done.err
+    assert "column 'same' has one value only" in done.err
+    again = run("compare", table(tmp_path, columns), *options[:-1], "--methods", "greedy-rls")
+    assert "column 'died' is all but the target" in again.err
 
 
 def test_a_leak_in_a_sparse_file(run: Run, tmp_path: Path) -> None:

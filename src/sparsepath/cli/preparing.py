@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from sparsepath.cli.screening import Remark
 from sparsepath.data.cells import RawTable
 from sparsepath.data.features import DATES, quoted
 from sparsepath.data.readers import Table
@@ -22,16 +23,17 @@ class Preparing:
     dates: str = "error"
 
 
-def ready(table: Table, asked: Preparing) -> tuple[Table, list[str]]:
+def ready(table: Table, asked: Preparing) -> tuple[Table, list[Remark]]:
     """Leave out rows or columns with missing values, if asked for; and what to say of it."""
-    raw, said = table.X, list[str]()
+    raw, said = table.X, list[Remark]()
     if not isinstance(raw, RawTable):
         return table, said
     lacking = [column for column in raw.cells if column.n_missing]
     if lacking and asked.missing == "drop-columns":
         gone = [column.name for column in lacking]
         raw = RawTable(column for column in raw.cells if column.name not in gone)
-        said.append(f"Note: left out for missing values: {quoted(gone, 12)}.")
+        note = f"Note: left out for missing values: {quoted(gone, 12)}."
+        said.append(Remark(tuple(gone), "missing values (--missing drop-columns)", True, note))
         if not raw.cells:
             raise InputError(f"{table.source}: every column has missing values; none is left.")
     elif lacking and asked.missing == "drop-rows":
@@ -41,7 +43,8 @@ def ready(table: Table, asked: Preparing) -> tuple[Table, list[str]]:
         left = int(there.sum())
         if left < 2:
             raise InputError(f"{table.source}: {left} rows have no missing value; two are needed.")
-        said.append(f"Note: {len(raw) - left:,} of {len(raw):,} rows with missing values left out.")
+        note = f"Note: {len(raw) - left:,} of {len(raw):,} rows with missing values left out."
+        said.append(Remark((), "", False, note))
         raw = raw[there]
         beside = {name: values[there] for name, values in table.beside.items()}
         table = replace(table, y=None if table.y is None else table.y[there], beside=beside)

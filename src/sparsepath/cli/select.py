@@ -13,6 +13,7 @@ from sparsepath.cli import figures, screening
 from sparsepath.cli.preparing import Preparing, beneath, ready, wrapped
 from sparsepath.cli.progress import Watch
 from sparsepath.cli.say import say
+from sparsepath.cli.screening import Remark
 from sparsepath.cli.settling import (
     SearchData,
     SelectionAsked,
@@ -62,7 +63,7 @@ class Problem:
     weights: NDArray[Any] | None = None
     groups: NDArray[Any] | None = None
     preparing: Preparing = field(default_factory=Preparing)
-    said: Sequence[str] = ()  # of what was left out
+    remarks: Sequence[Remark] = ()  # of what was left out
 
     @property
     def y(self) -> NDArray[Any]:
@@ -80,7 +81,7 @@ class Outcome:
     rule: str | int | float
     notes: list[str]
     method: str = "greedy-rls"
-    said: list[str] = field(default_factory=list)  # notes on the data, before the search
+    remarks: list[Remark] = field(default_factory=list)  # on the data, before the search
     figures: dict[str, float] = field(default_factory=dict)  # the error as people know it
     null: Null | None = None  # the search on shuffled targets
     stability: Stability | None = None  # the search on halves
@@ -90,6 +91,11 @@ class Outcome:
     def path(self) -> SelectionPath:
         path: SelectionPath = self.model.path_
         return path
+
+    @property
+    def said(self) -> list[str]:
+        """Notes on the data, before the search."""
+        return [remark.said for remark in self.remarks if remark.said]
 
     @property
     def size(self) -> int:
@@ -142,7 +148,7 @@ def read(source: TableSource) -> Problem:
         decimal=source.writing.get("decimal"),
         encoding=source.writing.get("encoding"),
     )
-    table, said = ready(table, source.preparing)
+    table, remarks = ready(table, source.preparing)
     extra = list(table.beside.values())
     if table.target in table.beside:
         raise InputError(
@@ -153,13 +159,29 @@ def read(source: TableSource) -> Problem:
         extra[0] if source.weights is not None else None,
         extra[-1] if source.groups is not None else None,
         source.preparing,
-        said,
+        [*_not_features(source), *remarks],
     )
     if problem.weights is not None and problem.weights.dtype.kind not in "biuf":
         raise InputError(f"{source.path}: --weights {source.weights} is text; it must be numbers.")
     if len(problem.y) < 2:
         raise InputError(f"{source.path} has one row only; selection needs at least two.")
     return problem
+
+
+def _not_features(source: TableSource) -> list[Remark]:
+    """The columns that the user has told not to be features."""
+    of_rows = () if source.rows is None else (str(source.rows[0]),)
+    told = {
+        "left out by --drop": tuple(source.drop),
+        "says which rows are used (--rows)": of_rows,
+        "says how much rows count (--weights)": (source.weights,),
+        "says which rows belong together (--groups)": (source.groups,),
+    }
+    return [
+        Remark(tuple(map(str, names)), why, True)
+        for why, names in told.items()
+        if names and names[0] is not None
+    ]
 
 
 def _without_empty(table: Table) -> Table:
@@ -252,9 +274,10 @@ def search(
     extras = {name: value for name, value in extras.items() if value is not None}
     alphas = options.get("alpha")
     searches = len(alphas) if isinstance(alphas, list) else 1
-    said = [*problem.said, *screening.look(table, task)]
-    for line in said:  # whoever is quiet wants to know it all the more
-        say(line)
+    remarks = [*problem.remarks, *screening.look(table, task)]
+    for remark in remarks:  # whoever is quiet wants to know it all the more
+        if remark.said:
+            say(remark.said)
     if not quiet and not {"r", "t"} <= options.keys():  # one fit is quick
         repeats = judging.repeats(model, table.X.shape[0])
         _say_cost(table, entry, steps * searches, repeats, model)
@@ -269,6 +292,9 @@ def search(
             model.set_params(callback=watch.callback)
         with placed(table.source) if isinstance(table.X, RawTable) else nullcontext():
             notes = _fit(model, table.X, problem.y, extras)
+    if isinstance(table.X, RawTable):
+        remarks += screening.unused(model.preparation_)
+        notes += [note for note in model.preparation_.notes_.values() if note not in notes]
     if watch.shown:
         model.set_params(callback=None)  # it is no part of the model
     _name(model, table)
@@ -290,7 +316,7 @@ def search(
         settled.rule,
         [*notes, *settled.notes],
         method,
-        said,
+        remarks,
         known,
         settled.null,
         settled.stability,

@@ -50,6 +50,7 @@ RULES = {
     "min": "the least error on the path",
     "own": "the model with which the method ended",
     "one_se": "the smallest set within one standard error of the least error",
+    "paired": "the smallest set that is not clearly worse than the best, row by row",
 }
 
 
@@ -356,7 +357,8 @@ def _why(outcome: Outcome) -> list[str]:
     if outcome.is_nothing:
         return []
     if isinstance(rule, str):
-        why = RULES[rule]
+        paired = rule == "one_se" and outcome.honest is not None
+        why = RULES["paired" if paired else rule]
     elif isinstance(rule, int):
         way = "smaller" if size < rule else "larger"
         why = f"the next {way} size to the {rule} asked for"
