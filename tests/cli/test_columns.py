@@ -312,3 +312,40 @@ def test_the_example_is_what_is_wrong(run: Run, tmp_path: Path) -> None:
     file.write_text("a" * 10_000 + ",y\nu,1\nv,2\n")
     done = run("select", file, "--target", "y")
     assert len(done.err) < 500 + 2 * len(str(file))
+
+
+# Names, and a draw of rows
+
+
+def test_names_for_columns_that_have_none(run: Run, files: dict[str, Path], tmp_path: Path) -> None:
+    words, few = tmp_path / "words.txt", tmp_path / "few.txt"
+    words.write_text("\n".join(load_diabetes().feature_names) + "\n")
+    few.write_text("a\nb\n")
+    for kind in ("svm", "npy"):
+        out = tmp_path / kind
+        target = ["--target", "-1"] if kind == "npy" else []
+        options = (*target, "--names", words, "--no-validation", "--quiet")
+        done = run("select", files[kind], *options, "--out", out)
+        assert "Use 3 of 10 features: bmi, s5, bp." in done.out
+        assert "age" in run("select", files[kind], *options, "--force", "age").out
+        found = run("predict", out / "model.json", files[kind]).out
+        run("select", files[kind], *target, "--no-validation", "--out", out)
+        assert found == run("predict", out / "model.json", files[kind]).out != ""
+        done = run("select", files[kind], *target, "--names", few)
+        refused(done, "few.txt has 2 names, one a line, and", f"has {11 if target else 10} columns")
+    refused(run("select", files["csv"], "--target", "sex", "--names", few), "names of its own")
+
+
+def test_a_draw_of_rows(run: Run, files: dict[str, Path], tmp_path: Path) -> None:
+    options = ("--target", "progression", "--no-validation", "--json")
+    drawn = [
+        json.loads(run("select", files["csv"], *options, "--sample", n).out)
+        for n in ("100", "100:1", "9999")
+    ]
+    assert [each["n_samples"] for each in drawn] == [100, 100, 442]
+    assert drawn[0]["notes"][0] == (
+        "Note: 100 of 442 rows were drawn (seed 0); the others are not used."
+    )
+    assert drawn[0]["path"]["data"]["fingerprint"] != drawn[1]["path"]["data"]["fingerprint"]
+    assert drawn[2]["notes"] == []
+    refused(run("select", files["csv"], *options, "--sample", "0"), "--sample 0 must be")

@@ -15,11 +15,11 @@ from rich.text import Text
 
 from sparsepath.cli.preparing import asked_of
 from sparsepath.cli.progress import Watch
+from sparsepath.cli.reading import Problem, is_sparse
 from sparsepath.cli.rerun import ABOUT, RUN, written
 from sparsepath.cli.results import command, picture
 from sparsepath.cli.say import say
 from sparsepath.cli.screening import look
-from sparsepath.cli.select import Problem, is_sparse
 from sparsepath.cli.show import WIDE, brief
 from sparsepath.cli.tasks import find_task
 from sparsepath.comparison import PATIENCE, Comparison, compare, costs

@@ -9,6 +9,7 @@ import numpy as np
 
 from sparsepath.arrays import Floats
 from sparsepath.cli.options import listing
+from sparsepath.cli.remarks import Remark
 from sparsepath.cli.tasks import TargetTask
 from sparsepath.data.cells import RawTable
 from sparsepath.data.formats import named_columns
@@ -22,28 +23,6 @@ HUGE = 1e150  # the square of anything larger is infinite
 SPREAD = 10  # an id lies in a range of so many times the number of rows, unless its name says it
 NAMED_ID = re.compile(r"(^|[^a-z])(id|uid|uuid|key|nr|no|number)([^a-z]|$)")
 BLOCK = 1 << 22  # numbers looked at together
-
-
-@dataclass(frozen=True)
-class Remark:
-    """What there is to say of some columns.
-
-    Attributes
-    ----------
-    columns : tuple of str
-        None where it is about the rows or the target.
-    why : str
-        In few words, for the card of the data.
-    out : bool
-        Whether they take no part in the search.
-    said : str
-        A sentence to print before the search; empty: nobody needs to be told.
-    """
-
-    columns: tuple[str, ...]
-    why: str
-    out: bool
-    said: str = ""
 
 
 @dataclass
