@@ -20,7 +20,6 @@ from sparsepath.cli.settling import (
     SelectionAsked,
     caught,
     check_null,
-    is_nothing,
     rewrite,
     settle,
 )
@@ -78,7 +77,7 @@ class Outcome:
     @property
     def is_nothing(self) -> bool:
         """Whether the search finds as much where the target is shuffled."""
-        return is_nothing(self.null)
+        return self.null is not None and self.null.is_nothing
 
     @property
     def interrupted(self) -> bool:
