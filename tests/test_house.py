@@ -360,9 +360,7 @@ def test_design_pages_name_what_there_is():
 
 def test_what_depends_on_the_machine_is_set_in_one_record():
     """No constant of a module is patched by a name that the record of tuning has for it."""
-    patched = re.compile(
-        r'setattr\(\s*"?sparsepath[\w.]*\.([A-Z][A-Z_]+)"|setattr\(\w+, "([A-Z_]+)"'
-    )
+    patched = re.compile(r'setattr\(\s*(?:"sparsepath[\w.]*\.|\w+, ")([A-Z][A-Z_]+)"')
     machine = re.compile(r"FROM$|NUMBERS$|BATCH$|BYTES$|STRIP|TILE|BLOCK")
     for file in sorted(Path(__file__).parent.rglob("test_*.py")):
         for match in patched.finditer(file.read_text("utf-8")):
