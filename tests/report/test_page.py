@@ -77,6 +77,8 @@ def test_what_is_told_of_each_feature():
         rest = [j for j in subset if j != i]
         without, _ = rls.loo_error(Z[:, rest], y[:, None], 1.0)
         assert rise == pytest.approx(without - path.error(4), rel=1e-6)
+    alone = summary(path, title="", answer=[], chosen=1, model=model, seen=seen)["rises"]
+    assert alone["values"] == [path.error(0) - path.error(1)]
     near = {told["features"][p]: dict(found) for p, found in enumerate(told["alike"])}
     assert near["x1"]["x0"] == pytest.approx(np.corrcoef(X[:, 0], X[:, 1])[0, 1])
     for of in told["sketches"]:

@@ -23,7 +23,7 @@ from sklearn.base import is_classifier
 
 from sparsepath.arrays import Floats
 from sparsepath.data.cells import RawTable
-from sparsepath.data.columns import is_constant, moments
+from sparsepath.data.columns import is_constant
 from sparsepath.errors import InputError
 from sparsepath.path import SelectionPath
 
@@ -125,7 +125,7 @@ def _refitted(
 ) -> float | None:
     """The criterion of the set without a feature."""
     rest = columns.Z[:, columns.of != without]
-    rest = rest[:, moments(rest)[2]]
+    rest = rest[:, rest.max(0) > rest.min(0)]
     n = rest.shape[1]
     if not n:
         return path.error(0) if 0 in path.sizes else None
