@@ -112,7 +112,9 @@ def test_sparse_rows_several_targets_and_large_offsets():
 def test_many_samples_need_few_passes_and_folds_need_one():
     X, y, _ = problem(m=20_000, n=40)
     steps = 10
-    model = SparseRLSRegressor(steps, choose="min").fit(from_array(X, y, rows=5_000))
+    source = from_array(X, y, rows=5_000)
+    for _ in range(2):  # every fit counts its own readings
+        model = SparseRLSRegressor(steps, choose="min").fit(source)
     same(SparseRLSRegressor(steps, choose="min").fit(X, y), model)
     assert model.path_.data["readings"] <= steps // 2
     assert model.path_.data["passes"] <= 1 + steps / 4

@@ -10,18 +10,36 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.linalg.blas import dtrsm
 
 from sparsepath.arrays import Floats
 from sparsepath.data.blocks import COMPILED_FROM
 from sparsepath.data.moments import Cells, Coding
-from sparsepath.data.sources import Answer, Columns, Slab
+from sparsepath.data.sources import Answer, Columns, Slab, plus
 from sparsepath.rls.criteria.losses import Loss
 from sparsepath.rls.leave_one_out.block import Rows
-from sparsepath.rls.leave_one_out.fitted import triangular
 from sparsepath.rls.streamed.design import StreamDesign, weights_in
 
 LARGE = COMPILED_FROM
+STRIP = 8192  # rows judged at once: what is made of them stays in cache
 Key = frozenset[int]
+
+
+class Space:
+    """Arrays that are used again: fresh memory is slow, above all on workers of Dask.
+
+    These give it back to the system at every chance, by a setting of Dask's.
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[str, Floats] = {}
+
+    def __call__(self, name: str, m: int, n: int) -> Floats:
+        """An array m x n in Fortran order, with anything in it."""
+        kept = self._kept.get(name)
+        if kept is None or kept.size < m * n:
+            kept = self._kept[name] = np.empty(m * n)
+        return kept[: m * n].reshape((m, n), order="F")
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,11 +95,11 @@ class View:
         rows.begin(self.y_mean, np.zeros_like(self.y_mean), self.total, self.fit_intercept)
         return rows
 
-    def taken(self, rows: Rows, features: Columns) -> Floats:
+    def taken(self, rows: Rows, features: Columns, out: Floats) -> Floats:
         """Some columns as the model sees them."""
         at = np.searchsorted(self.columns, features)
-        rows.load(at, self.shift[at], self.scales[at])
-        return np.asfortranarray(rows.W.copy(order="F"))
+        rows.load(at, self.shift[at], self.scales[at], out)
+        return out
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,15 +165,24 @@ def judge(slab: Slab, view: View, plan: Plan) -> Answer:
     [g'u, u'u, u'r] per target, losses and squared losses with each candidate, and without each
     chosen one.
     """
+    space, total = Space(), None
+    for strip in slab.strips(STRIP):
+        total = plus(total, _judged(strip, view, plan, space))
+    assert total is not None
+    return total
+
+
+def _judged(slab: Slab, view: View, plan: Plan, space: Space) -> Answer:
     rows = view.rows(slab)
-    X = view.taken(rows, plan.chosen)
+    m, k = slab.block.shape[0], len(plan.chosen)
     wanted = np.unique(np.concatenate([level.candidates for level in plan.levels]))
-    others = view.taken(rows, wanted)
-    Z = triangular(plan.R, X.T, transposed=True).T if len(plan.R) else X
+    both = space("columns", m, k + len(wanted))
+    view.taken(rows, np.concatenate([plan.chosen, wanted]), both)
+    Z, others = orthonormal(both[:, :k], plan.R), both[:, k:]
+    rows.lend(Z)
     out: Answer = []
-    rows.reserve(len(plan.R))
     for level in plan.levels:
-        rows.extend(Z[:, rows.size : level.size], plan.a[rows.size : level.size])
+        rows.extend(level.size, plan.a)
         measured = rows.criterion(level.about, level.blur)
         own = rows.score_squared() if rows.loss.counts else measured.total
         seen = (measured.total, measured.tight, measured.around, measured.slope)
@@ -164,10 +191,12 @@ def judge(slab: Slab, view: View, plan: Plan) -> Answer:
         T = len(measured.squares)
         squared = rows.loss.bounded
         out.append(np.stack(rows.weighed) if squared else np.zeros((3, T)))
-        W = others[:, np.searchsorted(wanted, level.candidates)]
-        if level.size and len(level.candidates):
-            W = W - Z[:, : level.size] @ level.t
-        rows.W = np.asfortranarray(W)
+        places = np.searchsorted(wanted, level.candidates)
+        W, off = (space(name, m, len(places)) for name in ("W", "off"))
+        np.take(others.T, places, axis=0, out=W.T, mode="clip")
+        if level.size and len(places):
+            W -= np.matmul(level.t.T, Z[:, : level.size].T, out=off.T).T
+        rows.W = W
         given = level.pivots, level.tau, level.blurs
         out += _both(rows, rows.score, squared, *given)
         out += _both(
@@ -189,8 +218,17 @@ def project(
 ) -> Answer:
     """With w = x - Z t for some columns: Z'w, w'w and w'r."""
     rows = view.rows(slab)
-    X = view.taken(rows, chosen)
-    Z = triangular(R, X.T, transposed=True).T if len(R) else X
-    rows.extend(Z, a)
-    W = view.taken(rows, which) - Z @ t
+    m, k = slab.block.shape[0], len(chosen)
+    both = view.taken(
+        rows, np.concatenate([chosen, which]), np.empty((m, k + len(which)), order="F")
+    )
+    Z = orthonormal(both[:, :k], R)
+    rows.lend(Z)
+    rows.extend(k, a)
+    W = both[:, k:] - Z @ t
     return [Z.T @ W, np.einsum("ij,ij->j", W, W), W.T @ rows.r]
+
+
+def orthonormal(X: Floats, R: Floats) -> Floats:
+    """Z = X R^-1, in the place of X."""
+    return dtrsm(1.0, R, X, side=1, overwrite_b=True) if len(R) else X
