@@ -6,7 +6,8 @@ asks the same ``Rows`` as data in memory do. One pass judges several models at o
 of the same columns than the one before, so that a search can look some steps ahead.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import astuple, dataclass
 from typing import Any
 
 import numpy as np
@@ -156,6 +157,32 @@ class KnownModels:
         self.steps_ahead = 1
         self.drops = False  # whether removals are asked for in this search
         self.foreseen: dict[Key, int] = {}
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain values."""
+        return {
+            "models": [[sorted(key), *map(_plain, astuple(m))] for key, m in self.models.items()],
+            "errors": [[sorted(key), *pair] for key, pair in self.errors.items()],
+            "foreseen": [[sorted(key), i] for key, i in self.foreseen.items()],
+            "steps_ahead": self.steps_ahead,
+            "drops": self.drops,
+        }
+
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any]) -> "KnownModels":
+        """Make of ``to_dict``'s answer the same again, to the bit."""
+        made = cls()
+        for key, *told in record["models"]:
+            numbers = [np.array(v) if isinstance(v, list) else float(v) for v in told]
+            made.models[frozenset(key)] = JudgedLevel(*numbers)  # type: ignore[arg-type]
+        made.errors = {frozenset(key): (float(a), float(b)) for key, a, b in record["errors"]}
+        made.foreseen = {frozenset(key): int(i) for key, i in record["foreseen"]}
+        made.steps_ahead, made.drops = int(record["steps_ahead"]), bool(record["drops"])
+        return made
+
+
+def _plain(value: Any) -> Any:
+    return value.tolist() if isinstance(value, np.ndarray) else value
 
 
 def judge(slab: Slab, view: View, plan: Plan) -> Answer:
