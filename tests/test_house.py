@@ -45,7 +45,7 @@ LAYERS = [
     ["files"],
     ["frames", "classes"],
     ["arrays"],
-    ["errors"],
+    ["errors", "texts"],
 ]
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
 MODULES = sorted(SOURCE.rglob("*.py"))

@@ -1,5 +1,6 @@
 """The README keeps its promises on a plain installation, and wherever it is shown."""
 
+import pydoc
 import re
 import subprocess
 import sys
@@ -90,16 +91,19 @@ def test_every_name_is_on_the_page_of_the_api():
 
 
 def test_texts_said_elsewhere_are_put_in():
-    from tools import reference_texts
+    import sparsepath
+    from sparsepath.texts import entries
 
+    told = entries(sparsepath.SparseKernelRLSClassifier.__doc__)
+    assert told["fit_intercept"][1].startswith("A constant term, not penalised")
+    assert told["kernel"][1].startswith("exp(-gamma")
+    assert told["alpha"][0].endswith("default=0.001")  # its own, not that of the other class
+
+
+def test_help_leaves_nothing_to_look_up():
     import sparsepath
 
-    def full(value):
-        return "\n".join(reference_texts.written_out(value.__doc__ or "", value))
-
-    told = reference_texts.entries(full(sparsepath.SparseKernelRLSClassifier))
-    assert told["fit_intercept"][2].startswith("A constant term, not penalised")
-    assert told["kernel"][2].startswith("exp(-gamma")
-    assert told["alpha"][1].endswith("default=0.001")  # its own, not that of the other class
     for name in sparsepath.__all__:
-        assert "As for ``" not in full(getattr(sparsepath, name)), name
+        text = pydoc.plain(pydoc.render_doc(getattr(sparsepath, name)))
+        own = text.split("inherited from sklearn")[0]
+        assert not re.search("as (for|of) (the )?(``|:|estimator)", own, re.IGNORECASE), name

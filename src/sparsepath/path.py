@@ -149,11 +149,13 @@ class SelectionPath:
     def __repr__(self) -> str:
         best, stopped = self.choose("min"), f", stopped: {self.stopped}" if self.stopped else ""
         least = f"{self.error_label} {self.error(best):.6g}"
+        by = "" if self.error_kind == "honest" else ", a size is chosen by this criterion"
         if self.is_validated:
             least = f"honest error ({self.validation}) {self.honest_error(best):.6g}"
+            by = ""
         return (
             f"<SelectionPath {self.method!r}: sizes {ranges(self.sizes)} of {self.n_features} "
-            f"features, least {least} at size {best}{stopped}>"
+            f"features, least {least} at size {best}{by}{stopped}>"
         )
 
     @property

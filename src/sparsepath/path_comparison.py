@@ -98,8 +98,16 @@ def compare_paths(
     ----------
     paths : mapping of str to SelectionPath
         By the name to show; all of the same columns.
-    estimator, X, y, X_test, y_test, cv
-        As for :meth:`sparsepath.SelectionPath.evaluate`, the same for all.
+    estimator : scikit-learn regressor or classifier
+        It is cloned for every size of every path. With a fixed ``random_state`` equal subsets err
+        equally.
+    X, y : array or data frame, array
+        The data to fit on, with the columns that the paths were made of.
+    X_test, y_test : array or data frame, array, optional
+        Data that neither the searches nor the fits have seen: the errors are honest.
+    cv : int, splitter or list of splits, optional
+        Without test data: cross-validate on X. If the paths were chosen on X this flatters them,
+        and is called a selection error. Without ``cv`` it is the training error.
     selectors : mapping of str to estimator, optional
         For nested cross-validation: what made each of the paths.
 

@@ -57,9 +57,11 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
     choose : str, int, float or None
         How the size is chosen; None: as ``selector`` says.
     validation : "auto", int, "loo", splitter or None
-        How samples are left out for the honest error, as of all selectors.
+        How samples are left out for the honest error: a number of
+        folds ("auto": as many as ``selector`` takes), a splitter of scikit-learn's, or rows.
     callback : callable, optional
-        As of ``selector``; it is told paths of the columns of numbers.
+        Called with the path so far, whose columns are the numbers made of the table; a true value
+        ends the search.
 
     Attributes
     ----------

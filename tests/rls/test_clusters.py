@@ -1,5 +1,6 @@
 """A real Dask cluster of processes: same path, few bytes, workers that die, join late, go away."""
 
+import contextlib
 import os
 import random
 import threading
@@ -42,8 +43,10 @@ QUIET = {"silence_logs": 50, "dashboard_address": None, "threads_per_worker": 1}
 
 @pytest.fixture(scope="module")
 def cluster():
-    with distributed.LocalCluster(n_workers=2, **QUIET) as started:
-        yield started
+    started = distributed.LocalCluster(n_workers=2, **QUIET)
+    yield started
+    with contextlib.suppress(KeyError):  # of distributed, which looks up a worker that was killed
+        started.close()
 
 
 @pytest.fixture

@@ -28,7 +28,7 @@ from sparsepath.files import replacing
 CACHE = ".sparsepath.parquet"
 MADE_OF = b"sparsepath made of"
 PART_BYTES = 1 << 26  # that a part of a file of numbers or of text holds
-PROGRAM = 3e8  # bytes that the program itself takes
+PROGRAM = 3.6e8  # bytes that the program itself takes, its libraries loaded
 COPIES = 32  # of a slab as float64, in all threads together
 ROW_GROUP = 1 << 17  # rows of a group in files that are made here
 SUFFIXES = {

@@ -210,7 +210,8 @@ class GraftingRegressor(GraftingNumbers, _Grafting):
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            The features. Or data that are read in passes, as for ``SparseRLSRegressor``.
+            The features. Or a source that is read in passes:
+            ``sparsepath.open("data/*.parquet", target="y")``, a Dask array or data frame.
         y : array of shape (n_samples,)
             The target.
         sample_weight : array of shape (n_samples,), optional
@@ -319,7 +320,8 @@ class GraftingClassifier(GraftingClasses, _Grafting):
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            The features. Or data that are read in passes, as for ``SparseRLSRegressor``.
+            The features. Or a source that is read in passes:
+            ``sparsepath.open("data/*.parquet", target="y")``, a Dask array or data frame.
         y : array of shape (n_samples,)
             Class labels of any kind.
         sample_weight : array of shape (n_samples,), optional

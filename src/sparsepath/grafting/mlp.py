@@ -133,7 +133,7 @@ class MLPGraftingClassifier(GraftingClasses, MLPGrafting):
     n_threads, validation, callback
         As for ``MLPGraftingRegressor``.
     class_weight : dict, "balanced" or None
-        Factors of the sample weights, as for ``GraftingClassifier``.
+        As for ``GraftingClassifier``.
 
     Attributes
     ----------

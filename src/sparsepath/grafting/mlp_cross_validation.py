@@ -124,7 +124,7 @@ class MLPGraftingClassifierCV(GraftingClasses, MLPGraftingCV):
     n_jobs, validation, callback
         As for ``MLPGraftingRegressorCV``.
     class_weight : dict, "balanced" or None
-        Factors of the sample weights, as for ``GraftingClassifier``.
+        As for ``GraftingClassifier``.
     error : {"loss", "zero_one"}, default="loss"
         What the test parts measure: the mean log loss, or the error rate.
 

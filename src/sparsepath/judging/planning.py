@@ -107,7 +107,8 @@ def plan(
     X, y : array, sparse matrix or data frame; array
         As given to ``fit``.
     validation : "auto", int, "loo", splitter, list of splits or None
-        As for the estimator; "auto": as it has it, else ten folds.
+        How samples are left out for the honest error: a number of folds, a splitter of
+        scikit-learn's, or rows. "auto": as the estimator has it, else ten folds.
     null, stability : int
         How often the search will be repeated with y shuffled, and on halves.
     groups : array, optional

@@ -95,7 +95,8 @@ class _SparseKernelRLS(BaseEstimator):
         sample_weight : array of shape (n_samples,), optional
             A sample that is left out is left out with its whole weight.
         groups : array of shape (n_samples,), optional
-            As for ``SparseRLSRegressor``: samples of a group are left out together.
+            Samples that belong together and are left out together: ``cv="loo"`` then leaves out a
+            group at a time, a number means folds of whole groups, and a splitter gets them.
         """
         X = _dense(check_features(self, X, reset=True))
         weights = check_weights(sample_weight, X.shape[0])
