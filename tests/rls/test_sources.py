@@ -50,6 +50,7 @@ def problem(m=400, n=14, seed=0, weighted=False, offset=3.0):
     return X + offset, y + 2 * rng.standard_normal(m), w
 
 
+GROUPS = np.arange(14) // 3
 OPTIONS = [
     {"search": "forward"},
     {"search": "floating"},
@@ -59,6 +60,10 @@ OPTIONS = [
     {"fit_intercept": False},
     {"standardize": False, "alpha": 1e-3},
     {"feature_costs": np.arange(1.0, 15.0), "search": "floating"},
+    {"feature_groups": GROUPS},
+    {"feature_groups": GROUPS, "search": "floating", "alpha": 0.0},
+    {"feature_groups": GROUPS, "search": "backward", "loss": "absolute"},
+    {"feature_groups": GROUPS, "feature_costs": np.arange(1.0, 15.0)},
     {"cv": 5},
     {"cv": 7, "search": "swap"},
     {"cv": KFold(4, shuffle=True, random_state=0), "search": "floating"},
@@ -300,7 +305,13 @@ def test_the_honest_error_is_that_of_searches_without_a_fold(cv):
     assert model.honest_.size == len(model.selected_)
 
 
-GOING_ON = [{}, {"cv": 4, "validation": "auto"}, {"memory_budget": 1e4}, {"search": "swap"}]
+GOING_ON = [
+    {},
+    {"cv": 4, "validation": "auto"},
+    {"memory_budget": 1e4},
+    {"search": "swap"},
+    {"feature_groups": GROUPS, "max_features": 12},
+]
 
 
 @pytest.mark.parametrize("more", GOING_ON, ids=str)

@@ -26,7 +26,7 @@ STRIP = 8192  # rows judged at once: what is made of them stays in cache
 Key = frozenset[int]
 
 
-class Space:
+class Buffers:
     """Arrays that are used again: fresh memory is slow, above all on workers of Dask.
 
     These give it back to the system at every chance, by a setting of Dask's.
@@ -125,6 +125,27 @@ class Level:
 
 
 @dataclass(frozen=True, eq=False)
+class GroupChange:
+    """A group of columns, named by the first, that comes to the largest model or goes.
+
+    ``G`` and ``tau`` are those of ``wrappers/groups.py``; of a group that goes, its directions.
+    """
+
+    action: str
+    first: int
+    columns: Columns
+    t: Floats
+    G: Floats
+    tau: Floats
+    blur: float
+
+    def score(self, rows: Rows, squared: bool) -> float:
+        """The share of the criterion after it; the columns that come are in W."""
+        how = rows.score_all if self.action == "add" else rows.score_without_all
+        return how(self.G, self.tau, self.blur, squared)
+
+
+@dataclass(frozen=True, eq=False)
 class Plan:
     """The columns S of the largest model with R and a, and the models on the way to it."""
 
@@ -132,6 +153,7 @@ class Plan:
     R: Floats
     a: Floats
     levels: tuple[Level, ...]
+    groups: tuple[GroupChange, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -157,6 +179,7 @@ class KnownModels:
         self.steps_ahead = 1
         self.drops = False  # whether removals are asked for in this search
         self.foreseen: dict[Key, int] = {}
+        self.groups: dict[tuple[Key, str, int], tuple[float, float]] = {}
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain values."""
@@ -164,6 +187,7 @@ class KnownModels:
             "models": [[sorted(key), *map(_plain, astuple(m))] for key, m in self.models.items()],
             "errors": [[sorted(key), *pair] for key, pair in self.errors.items()],
             "foreseen": [[sorted(key), i] for key, i in self.foreseen.items()],
+            "groups": [[sorted(key), *how, *pair] for (key, *how), pair in self.groups.items()],
             "steps_ahead": self.steps_ahead,
             "drops": self.drops,
         }
@@ -177,6 +201,8 @@ class KnownModels:
             made.models[frozenset(key)] = JudgedLevel(*numbers)  # type: ignore[arg-type]
         made.errors = {frozenset(key): (float(a), float(b)) for key, a, b in record["errors"]}
         made.foreseen = {frozenset(key): int(i) for key, i in record["foreseen"]}
+        for key, action, first, *pair in record["groups"]:
+            made.groups[frozenset(key), str(action), int(first)] = (float(pair[0]), float(pair[1]))
         made.steps_ahead, made.drops = int(record["steps_ahead"]), bool(record["drops"])
         return made
 
@@ -190,19 +216,20 @@ def judge(slab: Slab, view: View, plan: Plan) -> Answer:
 
     For each level: [loss, rows without room, |around|^2, slope, v'v, squared loss], squares of r,
     [g'u, u'u, u'r] per target, losses and squared losses with each candidate, and without each
-    chosen one.
+    chosen one. If there are groups, last of all loss and squared loss after each of them.
     """
-    space, total = Space(), None
+    space, total = Buffers(), None
     for strip in slab.strips(STRIP):
         total = plus(total, _judged(strip, view, plan, space))
     assert total is not None
     return total
 
 
-def _judged(slab: Slab, view: View, plan: Plan, space: Space) -> Answer:
+def _judged(slab: Slab, view: View, plan: Plan, space: Buffers) -> Answer:
     rows = view.rows(slab)
     m, k = slab.block.shape[0], len(plan.chosen)
-    wanted = np.unique(np.concatenate([level.candidates for level in plan.levels]))
+    asked = [level.candidates for level in plan.levels]
+    wanted = np.unique(np.concatenate([*asked, *(change.columns for change in plan.groups)]))
     both = space("columns", m, k + len(wanted))
     view.taken(rows, np.concatenate([plan.chosen, wanted]), both)
     Z, others = orthonormal(both[:, :k], plan.R), both[:, k:]
@@ -229,6 +256,13 @@ def _judged(slab: Slab, view: View, plan: Plan, space: Space) -> Answer:
         out += _both(
             rows, rows.score_without, squared, level.directions, level.steps, level.drop_blurs
         )
+    if plan.groups:
+        scores = np.empty((len(plan.groups), 2))
+        for change, pair in zip(plan.groups, scores, strict=True):
+            rows.W = others[:, np.searchsorted(wanted, change.columns)] - Z @ change.t
+            pair[0] = change.score(rows, False)
+            pair[1] = change.score(rows, True) if rows.loss.counts else pair[0]
+        out.append(scores)
     return out
 
 
