@@ -310,7 +310,7 @@ GOING_ON = [
     {"cv": 4, "validation": "auto"},
     {"memory_budget": 1e4},
     {"search": "swap"},
-    {"feature_groups": GROUPS, "max_features": 12},
+    {"feature_groups": GROUPS, "max_features": 14},
 ]
 
 
