@@ -71,7 +71,13 @@ def test_what_speaks_against_the_fused_form():
     assert "memory" in form(design, memory=100.0).why
     assert form(design, grouped=True).name == "bounds"
     assert form(design, asked="pass").name == "pass"
-    assert form_for(design, loss=CLASSES["absolute"], n_targets=1, steps=5).name == "blocks"
+    given = {"loss": CLASSES["absolute"], "n_targets": 1, "steps": 5}
+    assert form_for(design, **given).name == "fused"
+    assert form_for(design, **given, grouped=True).name == "blocks"
+    assert form_for(design, **given, memory=100.0).name == "blocks"
+    large = Shape(50_000, 1000)
+    assert form_for(large, **given, memory=1e12).name == "cache"
+    assert form_for(large, **given | {"loss": CLASSES["huber"]}, memory=1e12).name == "fused"
     with pytest.raises(InputError, match="form='quick'"):
         search(design, make("tall", m=40, n=6).Y, 1.0, 3, form="quick")
 
