@@ -35,13 +35,13 @@ from typing import NamedTuple
 
 from sparsepath.rls.criteria.losses import Criterion
 from sparsepath.rls.design import Design
+from sparsepath.tuning import TUNING
 
 FORMS = ("auto", "fused", "bounds", "gram", "pass", "cache", "blocks")
 READ = 3.0  # nanoseconds per number: to copy or measure the data once
 FUSED_STEP, FUSED_NUMBER = 1.5e5, 1.5
 BOUNDS_STEP, BOUNDS_NUMBER, BOUNDS_LEVERAGE = 1.3e6, 0.4, 25.0
 ONCE_GRAM, ONCE_STEP, ONCE_NUMBER, ONCE_LEVERAGE = 0.04, 2e4, 0.2, 1.6
-COMPILED_FROM = 1 << 16  # numbers in X from which the fused form is compiled
 CACHED_FROM = 1 << 22  # from which P X of losses without bounds is written every other step only
 TURNED_FROM = 1 << 22  # numbers in X from which it is worth while to have the columns one by one
 WHOLE_UP_TO = 1 << 24  # numbers in X times steps up to which a search is run as a whole
@@ -102,7 +102,7 @@ def form_for(
     m, n = design.n_samples, design.n_features
     numbers = m * n
     fits = 8 * n * (m + min(steps, n)) <= (default_memory() if memory is None else memory)
-    large = numbers >= COMPILED_FROM
+    large = numbers >= TUNING.compiled_search_from
     if not loss.bounded:
         why = f"loss {loss.name!r} has no bounds, and P X fits in memory"
         cached = n_targets == 1 and loss.cached is not None

@@ -14,14 +14,13 @@ import numpy as np
 from scipy.linalg.blas import dtrsm
 
 from sparsepath.arrays import Floats
-from sparsepath.data.blocks import COMPILED_FROM
 from sparsepath.data.moments import Cells, Coding
 from sparsepath.data.sources import Answer, Columns, Slab, plus
 from sparsepath.rls.criteria.losses import Loss
 from sparsepath.rls.leave_one_out.block import Rows
 from sparsepath.rls.streamed.design import StreamDesign, weights_in
+from sparsepath.tuning import TUNING
 
-LARGE = COMPILED_FROM
 STRIP = 8192  # rows judged at once: what is made of them stays in cache
 Key = frozenset[int]
 
@@ -76,10 +75,11 @@ class View:
         cls, design: StreamDesign, columns: Columns, loss: Loss, shares: Floats | None
     ) -> "View":
         """The view of some columns, given ascending."""
+        compiled = design.n_samples * design.n_features >= TUNING.compiled_pass_from
         return cls(
             columns, design.shift[columns], design.left[columns], design.scales[columns],
             design.y_mean, design.total, shares, design.fit_intercept, loss, design.coding,
-            design.cells, design.apart, design.n_samples * design.n_features >= LARGE,
+            design.cells, design.apart, compiled,
         )  # fmt: skip
 
     def rows(self, slab: Slab) -> Rows:
