@@ -173,6 +173,9 @@ Memory = Annotated[
 Dask = Annotated[
     str | None, _option(RUNNING, "ADDRESS", "Let a Dask cluster read the data; or 'local'.")
 ]
+Resume = Annotated[
+    bool, _flag(RUNNING, "--resume", "Go on from --checkpoint FILE, which must be there.")
+]
 MethodName = Annotated[
     str,
     _option(SEARCH, "NAME", "How to search, see below.", autocompletion=among(METHODS)),
