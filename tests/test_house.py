@@ -45,7 +45,7 @@ LAYERS = [
     ["files"],
     ["frames", "classes"],
     ["arrays"],
-    ["errors", "texts"],
+    ["errors", "texts", "tuning"],
 ]
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
 MODULES = sorted(SOURCE.rglob("*.py"))
@@ -356,3 +356,35 @@ def test_design_pages_name_what_there_is():
     for page in pages.glob("*.md"):
         for name in re.findall(r"(?m)^\| `([a-z_/]+\.py)` \|", page.read_text("utf-8")):
             assert (SOURCE / page.stem / name).exists() or (SOURCE / name).exists(), (page, name)
+
+
+def test_what_depends_on_the_machine_is_set_in_one_record():
+    """No constant of a module is patched by a name that the record of tuning has for it."""
+    patched = re.compile(r'setattr\(\s*(?:"sparsepath[\w.]*\.|\w+, ")([A-Z][A-Z_]+)"')
+    machine = re.compile(r"FROM$|NUMBERS$|BATCH$|BYTES$|STRIP|TILE|BLOCK")
+    for file in sorted(Path(__file__).parent.rglob("test_*.py")):
+        for match in patched.finditer(file.read_text("utf-8")):
+            name = match.group(1)
+            assert not machine.search(name), f"{file.name}: {name}; use sparsepath.tuning.TUNING"
+
+
+def test_a_name_of_a_constant_means_one_thing_in_a_room():
+    """Numbers and tables in capital letters; the same value under the same name is one meaning."""
+    meanings: dict[tuple[str, str], dict[str, str]] = {}
+    for file in MODULES:
+        module = dotted(file)
+        for node in ast.parse(file.read_text("utf-8")).body:
+            if not isinstance(node, ast.Assign):
+                continue
+            for target in node.targets:
+                pairs = [(target, node.value)]
+                if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+                    pairs = list(zip(target.elts, node.value.elts, strict=True))
+                for name, value in pairs:
+                    if isinstance(name, ast.Name) and name.id.isupper():
+                        of = meanings.setdefault((room_of(module), name.id), {})
+                        of[ast.unparse(value)] = module
+    several = {key: of for key, of in meanings.items() if len(of) > 1}
+    own = {"FILES", "SCHEMA"}  # what a command writes: each has its own
+    several = {key: of for key, of in several.items() if key[0] != "rls"}
+    assert not {key for key in several if key[1] not in own}, several

@@ -203,23 +203,36 @@ def _number(given: str) -> float:
 
 def preparing(missing: str, dates: str) -> Any:
     """What becomes of missing values and dates."""
-    from sparsepath.cli.preparing import DATES, MISSING, Preparing
+    from sparsepath.cli.preparing import MISSING, Preparing
+    from sparsepath.data.features import DATES
 
     return Preparing(one_of("--missing", missing, MISSING), one_of("--dates", dates, DATES))
 
 
-def writing(delimiter: str | None, decimal: str | None, encoding: str | None) -> dict[str, str]:
-    """How a text file is written, as far as that was said.
+def writing(
+    delimiter: str | None, decimal: str | None, encoding: str | None, sheet: str | None = None
+) -> dict[str, str]:
+    """How a text file is written, or which sheet of a workbook it is, as far as that was said.
 
     >>> writing("space", ",", None)
     {'delimiter': ' ', 'decimal': ','}
     """
-    said = {"delimiter": delimiter, "decimal": decimal, "encoding": encoding}
+    said = {"delimiter": delimiter, "decimal": decimal, "encoding": encoding, "sheet": sheet}
     known = {name: value for name, value in said.items() if value is not None}
     if known.get("decimal", ".") not in (".", ","):
         raise InputError(f"--decimal {decimal} is not known; use . or ,")
     named = {"tab": "\t", "space": " ", "\\t": "\t"}
     return {name: named.get(value, value) for name, value in known.items()}
+
+
+def sample(option: str, given: str) -> tuple[int, int]:
+    """A number of rows and the seed they are drawn with.
+
+    >>> sample("--sample", "1000"), sample("--sample", "1000:7")
+    ((1000, 0), (1000, 7))
+    """
+    rows, _, start = given.partition(":")
+    return count(option, rows), whole(option, start or "0")
 
 
 def names(option: str, given: str) -> list[str]:
@@ -326,6 +339,17 @@ def loss(option: str, given: str) -> str:
             f"{' and '.join(SCALED)} only, as in huber:2.5."
         )
     return f"{plain}:{_number(number)}"
+
+
+def check_checkpoint(file: str | Path | None) -> None:
+    """Refuse to go on where there is nothing to go on from; several penalties have a file each."""
+    if file is None:
+        raise InputError("--resume goes on from a file: give --checkpoint FILE too.")
+    path = Path(file)
+    if not path.is_file() and not list(path.parent.glob(f"{path.stem}-*{path.suffix}")):
+        raise InputError(
+            f"--resume: there is no checkpoint {path}; leave --resume out to start afresh."
+        )
 
 
 def value(name: str, given: Any) -> Any:

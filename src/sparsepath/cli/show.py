@@ -22,7 +22,7 @@ from sparsepath.judging.repeating import at_most
 from sparsepath.methods import METHODS
 from sparsepath.path import SelectionPath
 
-KINDS = {
+MEANT_BY = {
     "selection": "the search's own criterion: optimistic for the chosen set, not an estimate of "
     "the error on new data",
     "training": "on the training data: optimistic, not an estimate of the error on new data",
@@ -49,6 +49,7 @@ RULES = {
     "min": "the least error on the path",
     "own": "the model with which the method ended",
     "one_se": "the smallest set within one standard error of the least error",
+    "paired": "the smallest set that is not clearly worse than the best, row by row",
 }
 
 
@@ -102,7 +103,7 @@ def _error_line(outcome: Outcome) -> str:
     path, honest = outcome.path, outcome.honest
     follows = bool(METHODS[outcome.method].model)
     if honest is None:
-        return f"Error: {path.criterion}, {FOLLOWED if follows else KINDS[path.error_kind]}."
+        return f"Error: {path.criterion}, {FOLLOWED if follows else MEANT_BY[path.error_kind]}."
     what = "of features that were chosen on the same rows" if follows else BESIDE[path.error_kind]
     return (
         f"Error: 'honest' is the {honest.measure} on rows that the whole procedure never saw "
@@ -353,7 +354,8 @@ def _why(outcome: Outcome) -> list[str]:
     if outcome.is_nothing:
         return []
     if isinstance(rule, str):
-        why = RULES[rule]
+        paired = rule == "one_se" and outcome.honest is not None
+        why = RULES["paired" if paired else rule]
     elif isinstance(rule, int):
         way = "smaller" if size < rule else "larger"
         why = f"the next {way} size to the {rule} asked for"

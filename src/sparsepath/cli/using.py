@@ -32,7 +32,8 @@ def list_of_languages() -> str:
 def predict(
     model: ask.Model,
     data: Annotated[
-        Path, typer.Argument(metavar="DATA", help=f"{ask.KINDS}, with the columns the model uses.")
+        Path,
+        typer.Argument(metavar="DATA", help=f"{ask.DATA_FILES}, with the columns the model uses."),
     ],
     out: Annotated[
         Path | None,
@@ -48,6 +49,7 @@ def predict(
     delimiter: ask.Delimiter = None,
     decimal: ask.Decimal = None,
     encoding: ask.Encoding = None,
+    sheet: ask.Sheet = None,
     json: ask.Json = False,
     quiet: ask.Quiet = False,
 ) -> None:
@@ -65,7 +67,7 @@ def predict(
         results.refuse_inputs([data, model, beside], [out])
     data = taken(data)
     loaded = job.load_model(model, None if size is None else options.whole("--size", size))
-    writing = options.writing(delimiter, decimal, encoding)
+    writing = options.writing(delimiter, decimal, encoding, sheet)
     found = job.predict(loaded, job.PredictionAsked(data, wanted, target, writing))
     job.write(found, out, json, quiet)
 

@@ -16,6 +16,7 @@ from sparsepath.rls.leave_one_out.additions import BoundFinder, CacheFinder, Eve
 from sparsepath.rls.leave_one_out.elimination import Elimination
 from sparsepath.rls.leave_one_out.following import Follower
 from sparsepath.rls.leave_one_out.fused import Fused
+from sparsepath.rls.leave_one_out.fused_losses import FusedLoss
 from sparsepath.rls.leave_one_out.model import Finder, State
 from sparsepath.rls.pairs.model import LeavePairOut, PairModel, RankModel
 from sparsepath.rls.pairs.queries import DisagreementModel, QuerySums
@@ -25,6 +26,7 @@ from sparsepath.rls.splits.losses import FoldLossModel
 from sparsepath.rls.splits.model import FoldModel
 from sparsepath.rls.splits.sums import SplitSums
 from sparsepath.rls.streamed.design import StreamDesign
+from sparsepath.rls.streamed.groups import GroupedPasses, StreamedGroups
 from sparsepath.rls.streamed.leave_one_out import Streamed
 from sparsepath.rls.task import Task
 from sparsepath.rls.trail import Model
@@ -123,11 +125,8 @@ def make_model(
     model.costs = task.costs
     if not task.groups:
         return model
-    if design.streamed and not isinstance(model, FoldModel):
-        raise InputError(
-            "feature_groups with leave-one-out need data in memory; use cv=10 for data that are "
-            "read in passes."
-        )
+    if isinstance(model, StreamedGroups):
+        return GroupedPasses(model, [list(group) for group in task.groups])
     if not isinstance(model, State | FoldModel):
         raise InputError("leaving out pairs goes with single columns, not with feature_groups.")
     return Grouped(model, [list(group) for group in task.groups])
@@ -138,7 +137,8 @@ def _left_out_singly(
 ) -> State | Fused | Elimination | LeavePairOut | Streamed:
     """The models without splits: samples, or pairs of samples, are left out one at a time."""
     if isinstance(design, StreamDesign):
-        return Streamed(design, alpha, _loss(task), task.size)
+        given = design, alpha, _loss(task), task.size
+        return StreamedGroups(*given, task.groups) if task.groups else Streamed(*given)
     if task.loss.pairs:  # of classes, or of queries
         coded = task.loss.coded
         return PairModel(design, Y, alpha) if coded else RankModel(design, Y, alpha, task.loss)
@@ -157,8 +157,10 @@ def _left_out_singly(
         memory=task.memory,
     )
     model: State | Fused
-    if form.name == "fused":
+    if form.name == "fused" and loss.bounded:
         model = Fused(design, Y, alpha, task.size, form.compiled)
+    elif form.name == "fused":
+        model = FusedLoss(design, Y, alpha, loss, task.size, form.compiled)
     else:
         finder = _finder(form, task.size)
         if isinstance(finder, Follower) and not task.backward:

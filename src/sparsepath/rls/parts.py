@@ -14,9 +14,9 @@ from sparsepath.data.crew import added
 from sparsepath.data.threads import Threads
 from sparsepath.rls.design import Design, is_far
 from sparsepath.rls.forms import default_memory
-from sparsepath.rls.leave_one_out.following import COLUMNS_PER_STEP
 from sparsepath.rls.leave_one_out.whole import Whole, whole_search
 from sparsepath.rls.models import make_design
+from sparsepath.tuning import TUNING
 
 if TYPE_CHECKING:
     from sparsepath.rls.many import Problems
@@ -93,7 +93,7 @@ class Parts:
             return False
         m, n = X.shape
         fewer = sum(min(len(part), max(m - len(part), 0)) for part in rows)
-        needed = PAYS * COLUMNS_PER_STEP * problems.size * sum(map(len, rows))
+        needed = PAYS * TUNING.gram_columns * problems.size * sum(map(len, rows))
         return n * fewer <= needed and 8 * n * (n * (len(rows) + 2) + m) <= default_memory()
 
     def _sums(self, rows: NDArray[np.intp]) -> Sums:

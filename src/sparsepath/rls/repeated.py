@@ -16,14 +16,13 @@ from sparsepath.data.door import check_weights, column_indices
 from sparsepath.data.threads import Threads
 from sparsepath.judging.repeating import Repetition, Searched
 from sparsepath.path import LONGEST_PATH
-from sparsepath.rls.forms import COMPILED_FROM
 from sparsepath.rls.many import Searches, searches_in_turns
+from sparsepath.tuning import TUNING
 
 LARGE = 1e100
 SMALL = (
     128  # small problems are worth loading a compiler if there are so many times as many numbers
 )
-TILE = 1 << 16  # numbers that are looked at at a time
 AT_ONCE = 20  # problems that share what is prepared for them
 BINDING = ("forced", "start", "parents", "feature_groups", "feature_costs", "budget", "epsilon")
 CRITERION = "leave-one-out squared error (selection error)"
@@ -40,7 +39,7 @@ def search_many(
     if not _is_plain(estimator) or set(given) - {"sample_weight"} or not _is_moderate(X):
         return None
     weights = check_weights(given.get("sample_weight"), X.shape[0])
-    if max(X.size, X.size * len(repetitions) / SMALL) < COMPILED_FROM:
+    if max(X.size, X.size * len(repetitions) / SMALL) < TUNING.compiled_search_from:
         return None
     if not all(_varies(Y, weights, repetition) for repetition in repetitions):
         return None
@@ -71,7 +70,7 @@ def _is_moderate(X: Any) -> bool:
     if not isinstance(X, np.ndarray):
         return False
     whole = X if X.flags.c_contiguous else X.T
-    height = max(1, TILE // max(1, whole.shape[1]))
+    height = max(1, TUNING.tile_numbers // max(1, whole.shape[1]))
     for i in range(0, len(whole), height):
         sizes = np.abs(whole[i : i + height])
         if sizes.max(initial=0) >= LARGE:
