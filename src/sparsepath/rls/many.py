@@ -27,7 +27,7 @@ from sparsepath.rls.forms import Shape, form_for
 from sparsepath.rls.leave_one_out.carried import columns_of
 from sparsepath.rls.leave_one_out.whole import Whole, whole_search
 from sparsepath.rls.models import make_design
-from sparsepath.rls.parts import Parts
+from sparsepath.rls.parts import Problems, SharedParts
 from sparsepath.rls.task import Task
 
 WHOLE_NUMBERS = 1 << 22  # numbers in X up to which a problem is searched as a whole, by one thread
@@ -165,7 +165,7 @@ def _problems(
     alpha: float,
     options: dict[str, Any],
     likely: Sequence[int],
-) -> "tuple[Problems, int]":
+) -> "tuple[ProblemSearch, int]":
     m, n = X.shape
     Y = np.asarray(Y, dtype=np.float64)
     weights = np.ones(m) if weights is None else np.asarray(weights, dtype=np.float64)
@@ -175,23 +175,12 @@ def _problems(
         raise InputError(f"targets, weights and rows are given for {sorted(counts)} problems.")
     allowed = np.zeros(n, dtype=bool)
     allowed[np.arange(n) if candidates is None else list(candidates)] = True
-    problems = Problems(X, Y, weights, rows, alpha, min(size, n), allowed, options, likely)
+    problems = ProblemSearch(X, Y, weights, rows, alpha, min(size, n), allowed, options, likely)
     return problems, counts.pop() if counts else 1
 
 
-@dataclass
-class Problems:
-    """What the problems have in common, and what differs."""
-
-    X: Any
-    Y: Floats
-    weights: Floats
-    rows: Sequence[NDArray[np.intp]] | None
-    alpha: float
-    size: int
-    allowed: NDArray[np.bool_]
-    options: dict[str, Any]
-    likely: Sequence[int] = ()
+class ProblemSearch(Problems):
+    """The searches in these problems."""
 
     def search(self, count: int, threads: Threads) -> Iterator[tuple[Searches, range]]:
         """The record, and which problems are new in it, after every few of them."""
@@ -226,8 +215,8 @@ class Problems:
                 yield out, some
             return
         parts = None
-        if form.name == "bounds" and Parts.serve(self):
-            parts = Parts(self, threads)
+        if form.name == "bounds" and SharedParts.serve(self):
+            parts = SharedParts(self, threads)
 
         def search(i: int) -> None:
             if parts is not None and (found := parts.search(i, alone)) is not None:

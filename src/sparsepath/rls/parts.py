@@ -3,7 +3,9 @@
 Products over the rows of a part are those over all rows less those over the rows left out.
 """
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,16 +20,28 @@ from sparsepath.rls.leave_one_out.whole import Whole, whole_search
 from sparsepath.rls.models import make_design
 from sparsepath.tuning import TUNING
 
-if TYPE_CHECKING:
-    from sparsepath.rls.many import Problems
-
 PAYS = 8  # products of all columns that pay, over those that single searches would take
 COPIED = 0.7  # part of the rows below which a part of them is copied
 AHEAD = 2  # columns that products are taken with, beyond each that is likely to be chosen
 KNOWN = 0.01  # part of a column's squares that must be in a part for them to be known by difference
 
 
-class Sums(NamedTuple):
+@dataclass
+class Problems:
+    """What the problems have in common, and what differs."""
+
+    X: Any
+    Y: Floats
+    weights: Floats
+    rows: Sequence[NDArray[np.intp]] | None
+    alpha: float
+    size: int
+    allowed: NDArray[np.bool_]
+    options: dict[str, Any]
+    likely: Sequence[int] = ()
+
+
+class PartSums(NamedTuple):
     """Over some rows, of columns less their means over all: products, sums, squares, weight."""
 
     products: Floats
@@ -36,7 +50,7 @@ class Sums(NamedTuple):
     weight: float
 
 
-class Parts:
+class SharedParts:
     """Parts of the rows as weights of all rows, and their products from those of all rows.
 
     A row that is not in a part has no weight there, so that nothing is copied, unless that leaves
@@ -49,7 +63,7 @@ class Parts:
     target. A column beyond these that is chosen all the same costs a pass over the data.
     """
 
-    def __init__(self, problems: "Problems", threads: Threads) -> None:
+    def __init__(self, problems: Problems, threads: Threads) -> None:
         assert problems.rows is not None
         self._problems, self._roots = problems, np.sqrt(problems.weights)
         self._X = turned(problems.X, threads)
@@ -61,11 +75,11 @@ class Parts:
         self._row_of[self._columns] = np.arange(len(self._columns))
         self._inside = [np.bincount(rows, minlength=m) for rows in problems.rows]
         left_out = [np.flatnonzero(inside == 0) for inside in self._inside]
-        self._less: dict[bytes, Sums] = {}
+        self._less: dict[bytes, PartSums] = {}
         if np.array_equal(np.sort(np.concatenate(left_out)), np.arange(m)):
             sums = threads.map(self._sums, left_out)
             self._less = {rows.tobytes(): of for rows, of in zip(left_out, sums, strict=True)}
-            self._total = Sums(*map(sum, zip(*sums, strict=True)))  # type: ignore[arg-type]
+            self._total = PartSums(*map(sum, zip(*sums, strict=True)))  # type: ignore[arg-type]
         else:
             self._total = self._sums(np.arange(m))
 
@@ -86,7 +100,7 @@ class Parts:
         return np.sort(np.argsort(-along, kind="stable")[:few])
 
     @staticmethod
-    def serve(problems: "Problems") -> bool:
+    def serve(problems: Problems) -> bool:
         """Whether products of all columns cost less than what the searches would take of them."""
         X, rows = problems.X, problems.rows
         if rows is None or problems.weights.ndim > 1 or not isinstance(X, np.ndarray):
@@ -96,7 +110,7 @@ class Parts:
         needed = PAYS * TUNING.gram_columns * problems.size * sum(map(len, rows))
         return n * fewer <= needed and 8 * n * (n * (len(rows) + 2) + m) <= default_memory()
 
-    def _sums(self, rows: NDArray[np.intp]) -> Sums:
+    def _sums(self, rows: NDArray[np.intp]) -> PartSums:
         from sparsepath.rls.leave_one_out.compiled_parts import picked
 
         X, n, g = self._X.T, self._X.shape[1], self._roots
@@ -108,7 +122,7 @@ class Parts:
             products += (V if every else V[self._columns]) @ V.T
             sums += V @ g[part]
             squares += np.einsum("ij,ij->i", V, V)
-        return Sums(products, sums, squares, float(np.square(g[rows]).sum()))
+        return PartSums(products, sums, squares, float(np.square(g[rows]).sum()))
 
     def search(self, i: int, alone: Threads) -> Whole | None:
         """The path of part i; None if rows come twice in it."""
