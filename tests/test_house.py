@@ -39,7 +39,7 @@ LAYERS = [
     ["formula"],
     ["choosing"],
     ["steps"],
-    ["plots"],
+    ["plots", "notebook"],
     ["evaluation"],
     ["data"],
     ["files"],
