@@ -13,7 +13,7 @@ px pixel pixels bit bits byte bytes kB MB GB TB
 $ € £ ¥ USD EUR GBP CHF JPY CNY INR SEK NOK DKK CAD AUD k$ k€ kUSD kEUR
 persons people inhabitants
 """
-KNOWN_UNITS = frozenset(_NAMES.split())
+UNITS_IN_NAMES = frozenset(_NAMES.split())
 _AT_THE_END = re.compile(r".*\S\s*[(\[]\s*([^()\[\]]{1,16}?)\s*[)\]]")
 
 
@@ -28,6 +28,6 @@ def unit_of(name: str) -> str:
         return ""
     parts = re.split(r"\s*[/*·]\s*|\s+per\s+", found[1])
     known = all(
-        re.sub(r"\^?-?\d$", "", part) in KNOWN_UNITS or part in KNOWN_UNITS for part in parts
+        re.sub(r"\^?-?\d$", "", part) in UNITS_IN_NAMES or part in UNITS_IN_NAMES for part in parts
     )
     return found[1] if known else ""
