@@ -1,6 +1,5 @@
 """Which form a search takes, and that the fused one follows the model wherever it goes."""
 
-
 import numpy as np
 import pytest
 from hypothesis import given
