@@ -46,7 +46,7 @@ LAYERS = [
     ["files"],
     ["frames", "classes"],
     ["arrays"],
-    ["errors", "texts"],
+    ["errors", "texts", "tuning"],
 ]
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
 MODULES = sorted(SOURCE.rglob("*.py"))
@@ -367,3 +367,13 @@ def test_design_pages_name_what_there_is():
     for page in pages.glob("*.md"):
         for name in re.findall(r"(?m)^\| `([a-z_/]+\.py)` \|", page.read_text("utf-8")):
             assert (SOURCE / page.stem / name).exists() or (SOURCE / name).exists(), (page, name)
+
+
+def test_what_depends_on_the_machine_is_set_in_one_record():
+    """No constant of a module is patched by a name that the record of tuning has for it."""
+    patched = re.compile(r'setattr\(\s*(?:"sparsepath[\w.]*\.|\w+, ")([A-Z][A-Z_]+)"')
+    machine = re.compile(r"FROM$|NUMBERS$|BATCH$|BYTES$|STRIP|TILE|BLOCK")
+    for file in sorted(Path(__file__).parent.rglob("test_*.py")):
+        for match in patched.finditer(file.read_text("utf-8")):
+            name = match.group(1)
+            assert not machine.search(name), f"{file.name}: {name}; use sparsepath.tuning.TUNING"

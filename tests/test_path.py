@@ -109,7 +109,7 @@ class TestReading:
     def test_repr_says_the_kind_of_error(self, xor):
         assert repr(xor) == (
             "<SelectionPath '': sizes 0-3 of 5 features, least leave-one-out squared error "
-            "(selection error) 0.5 at size 3>"
+            "(selection error) 0.5 at size 3, a size is chosen by this criterion>"
         )
         text = repr(curve([2, 1], error_kind="honest", method="grafting", stopped="leverage"))
         assert text.startswith("<SelectionPath 'grafting': sizes 0-1 of 3 features")

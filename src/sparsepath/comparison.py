@@ -163,8 +163,17 @@ class Comparison:
         if len(self.contestants) > 1:
             some = ", ".join(self.common[:12]) or "none"
             said.append(f"Features that all of them take: {some}.")
-        said += [f"{name} was passed over: {why}." for name, why in self.passed_over.items()]
-        return " ".join(said)
+        return " ".join([*said, *self.notes()])
+
+    def notes(self) -> list[str]:
+        """A sentence on the methods that were passed over, for every reason that there is."""
+        why: dict[str, list[str]] = {}
+        for name, reason in self.passed_over.items():
+            why.setdefault(reason, []).append(name)
+        return [
+            f"{', '.join(names)} {'was' if len(names) == 1 else 'were'} passed over: {reason}."
+            for reason, names in why.items()
+        ]
 
     def plot(self) -> "Figure":
         """Draw the honest errors on one axis, and which features each method takes."""
@@ -272,18 +281,18 @@ def compare(
 
     def run(name: str, estimator: Any) -> None:
         if time.perf_counter() + known.get(name, 0.0) > deadline:
-            passed[name] = f"it would take longer than the {budget:g} s given"
+            passed[name] = f"not to be done within the {budget:g} s given"
             return
         model, seconds = _searched(
             estimator, X, y, with_groups(estimator, fit_params, groups), deadline
         )
         if model is None or time.perf_counter() + seconds * len(parts.splits) > deadline:
-            passed[name] = f"it would take longer than the {budget:g} s given"
+            passed[name] = f"not to be done within the {budget:g} s given"
             return
 
         def asked(done: int, of: int) -> bool:
             if time.perf_counter() > deadline:
-                passed[name] = f"it was not done within the {budget:g} s given"
+                passed[name] = f"not done within the {budget:g} s given"
                 return True
             return callback is not None and bool(callback(name, done, of))
 
@@ -299,7 +308,7 @@ def compare(
                 told=asked,
             )
         except AskedToEndError:
-            passed.setdefault(name, "it was asked to end")
+            passed.setdefault(name, "asked to end")
             return
         found.append(_contestant(name, model, losses, choose, seconds, names))
 
@@ -310,7 +319,7 @@ def compare(
             except InputError as error:  # the others may do
                 passed[name] = str(error).rstrip(".")
         if work.interrupted:
-            passed[name] = "it was interrupted"
+            passed[name] = "interrupted"
             break
     if not found:
         why = "; ".join(f"{name}: {reason}" for name, reason in passed.items())

@@ -99,6 +99,12 @@ def test_in_python_an_index_is_kept_unless_asked(tmp_path: Path) -> None:
 # Leaks and ids
 
 
+NEARLY = (
+    "Warning: column 'near' is all but the target 'y' (correlation above 0.9995): if it is not "
+    "known before the target is, leave it out by --drop near\n"
+)
+
+
 @pytest.mark.parametrize("kind", ["numbers", "classes"])
 def test_a_column_that_is_the_target(run: Run, tmp_path: Path, kind: str) -> None:
     y = Y if kind == "numbers" else np.where(Y > 0, "yes", "no")
@@ -110,9 +116,33 @@ def test_a_column_that_is_the_target(run: Run, tmp_path: Path, kind: str) -> Non
     assert done.err == (
         "Warning: column 'leak, 2' is the target 'y' up to a linear map (correlation 1): if it is "
         "not known before the target is, leave it out by --drop '\"leak, 2\"'\n"
+        + NEARLY * (kind == "numbers")
+        + "Note: column 'none' has one value only and can tell nothing.\n"
     )
     assert "of 4 features: leak, 2" in done.out, "told, not taken away"
-    assert run("select", file, "--target", "y", "--quiet", "--drop", '"leak, 2"').err == ""
+    dropped = run("select", file, "--target", "y", "--quiet", "--drop", '"leak, 2",near,none')
+    assert dropped.err == ""
+
+
+def test_copies_gaps_and_units_are_told(run: Run, tmp_path: Path) -> None:
+    sick = Y > 0
+    columns = {
+        "a": A,
+        "again": A,
+        "cost": [f"{100 + a:.2f} CHF" for a in A],
+        "died": np.where(sick, "2024-01-01", ""),
+        "same": ["x"] * N,
+        "y": sick,
+    }
+    options = ("--target", "y", "--missing", "median", "--dates", "parts", "--no-validation")
+    done = run("select", table(tmp_path, columns), *options, "--out", tmp_path / "out")
+    assert done.code == 0
+    assert "Note: column 'again' is a copy of 'a'." in done.err
+    assert "column 'died' is all but the target" in done.err, "it says so by where it is missing"
+    assert "column 'cost' is text that was read as numbers in CHF" in done.err
+    assert "column 'same' has one value only" in done.err
+    again = run("compare", table(tmp_path, columns), *options[:-1], "--methods", "greedy-rls")
+    assert "column 'died' is all but the target" in again.err
 
 
 def test_a_leak_in_a_sparse_file(run: Run, tmp_path: Path) -> None:
@@ -282,3 +312,40 @@ def test_the_example_is_what_is_wrong(run: Run, tmp_path: Path) -> None:
     file.write_text("a" * 10_000 + ",y\nu,1\nv,2\n")
     done = run("select", file, "--target", "y")
     assert len(done.err) < 500 + 2 * len(str(file))
+
+
+# Names, and a draw of rows
+
+
+def test_names_for_columns_that_have_none(run: Run, files: dict[str, Path], tmp_path: Path) -> None:
+    words, few = tmp_path / "words.txt", tmp_path / "few.txt"
+    words.write_text("\n".join(load_diabetes().feature_names) + "\n")
+    few.write_text("a\nb\n")
+    for kind in ("svm", "npy"):
+        out = tmp_path / kind
+        target = ["--target", "-1"] if kind == "npy" else []
+        options = (*target, "--names", words, "--no-validation", "--quiet")
+        done = run("select", files[kind], *options, "--out", out)
+        assert "Use 3 of 10 features: bmi, s5, bp." in done.out
+        assert "age" in run("select", files[kind], *options, "--force", "age").out
+        found = run("predict", out / "model.json", files[kind]).out
+        run("select", files[kind], *target, "--no-validation", "--out", out)
+        assert found == run("predict", out / "model.json", files[kind]).out != ""
+        done = run("select", files[kind], *target, "--names", few)
+        refused(done, "few.txt has 2 names, one a line, and", f"has {11 if target else 10} columns")
+    refused(run("select", files["csv"], "--target", "sex", "--names", few), "names of its own")
+
+
+def test_a_draw_of_rows(run: Run, files: dict[str, Path], tmp_path: Path) -> None:
+    options = ("--target", "progression", "--no-validation", "--json")
+    drawn = [
+        json.loads(run("select", files["csv"], *options, "--sample", n).out)
+        for n in ("100", "100:1", "9999")
+    ]
+    assert [each["n_samples"] for each in drawn] == [100, 100, 442]
+    assert drawn[0]["notes"][0] == (
+        "Note: 100 of 442 rows were drawn (seed 0); the others are not used."
+    )
+    assert drawn[0]["path"]["data"]["fingerprint"] != drawn[1]["path"]["data"]["fingerprint"]
+    assert drawn[2]["notes"] == []
+    refused(run("select", files["csv"], *options, "--sample", "0"), "--sample 0 must be")

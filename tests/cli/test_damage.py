@@ -80,7 +80,7 @@ def test_memory_that_is_asked_for_in_vain(run: Run, files, monkeypatch) -> None:
     def greedy(*_: object, **__: object) -> None:
         raise MemoryError("Unable to allocate 74.5 GiB")
 
-    monkeypatch.setattr("sparsepath.cli.select.read_table", greedy)
+    monkeypatch.setattr("sparsepath.cli.reading.read_table", greedy)
     refused(run("select", files["csv"], "--target", "progression"), "not enough memory", "74.5")
 
 

@@ -3,6 +3,7 @@
 import io
 import json
 import re
+import signal
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -214,14 +215,28 @@ def interrupted_after(fits: int, monkeypatch: pytest.MonkeyPatch) -> None:
         nonlocal count
         count += 1
         if count == fits + 1:
-            raise KeyboardInterrupt
+            signal.raise_signal(signal.SIGINT)
         return search(self, *given)
 
     monkeypatch.setattr(SparseRLSRegressor, "_fit", impatient)
 
 
-def test_ctrl_c_in_the_validation_keeps_the_path(run: Run, files, tmp_path, monkeypatch) -> None:
-    interrupted_after(4, monkeypatch)
+def test_ctrl_c_in_the_validation_keeps_the_folds(run: Run, files, tmp_path, monkeypatch) -> None:
+    interrupted_after(1 + 4, monkeypatch)  # the search, and four folds
+    done = run(*on(files, "--max-features", 4, "--null", 19, "--out", tmp_path))
+    assert done.code == 130
+    assert "are of what was done (10-fold, 4 of 10 parts)" in done.err
+    assert "rows that the whole procedure never saw (10-fold, 4 of 10 parts)" in done.out
+    assert " on new data (90 % interval" in done.out
+    path = SelectionPath.load(tmp_path / "path.json")
+    assert path.complete
+    assert path.validation == "10-fold, 4 of 10 parts"
+    found = json.loads((tmp_path / "honest.json").read_text())
+    assert (found["honest"]["whole"], found["null"]) == (False, None)
+
+
+def test_ctrl_c_in_the_first_fold_keeps_the_path(run: Run, files, tmp_path, monkeypatch) -> None:
+    interrupted_after(2, monkeypatch)
     done = run(*on(files, "--max-features", 4, "--null", 19, "--out", tmp_path))
     assert done.code == 130
     assert "the validation was interrupted: there is no honest error" in done.err

@@ -411,7 +411,7 @@ def test_interrupted_before_there_is_a_path(run: Run, files, tmp_path, monkeypat
     def impatient(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("sparsepath.cli.select.read_table", impatient)
+    monkeypatch.setattr("sparsepath.cli.reading.read_table", impatient)
     done = run("select", files["csv"], "--target", "progression", "--out", tmp_path)
     assert done == (130, "", "Interrupted.\n")
     assert not list(tmp_path.iterdir())

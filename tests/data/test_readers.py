@@ -204,13 +204,6 @@ def test_a_table_on_its_side(tmp_path):
     assert read_table(csv_file(tmp_path, turned), target="mpg").X.tolist() == [[1], [2], [3]]
 
 
-@pytest.mark.parametrize("ending", ["xlsx", "XLS", "ods"])
-def test_workbooks_are_told_what_to_do(tmp_path, ending):
-    path = csv_file(tmp_path, "a\n1\n", f"cars.{ending}")
-    with pytest.raises(FileError, match=r"workbook.*save the sheet.*as CSV.*give cars\.csv"):
-        read_table(path)
-
-
 def test_other_delimiter_and_decimal_comma(tmp_path):
     path = csv_file(tmp_path, "a|y\n1|2\n")
     assert read_table(path, target="y", delimiter="|").names == ["a"]

@@ -261,3 +261,4 @@ def test_asked_to_end():
     with pytest.raises(AskedToEndError):
         left_out(SparseRLSRegressor(1), X, y, 5, told=told)
     assert calls == [(0, 5), (1, 5), (2, 5)]
+    assert left_out(SparseRLSRegressor(1), X, y, 5, told=told, keep=True).known.sum() == 8

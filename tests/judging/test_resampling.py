@@ -9,7 +9,7 @@ from scipy.stats import binom
 from sklearn.linear_model import LinearRegression
 
 from slow_twins import judging as twin
-from sparsepath import InputError, LarsSelector, SparseRLSRegressor
+from sparsepath import InputError, LarsSelector, PathWarning, SparseRLSRegressor
 from sparsepath.choosing import places
 from sparsepath.judging import correction, permutation_null, stability
 from sparsepath.judging.halves import nogueira, split_in_two
@@ -351,7 +351,7 @@ def test_interrupted_repetitions_keep_whole_ones_only(monkeypatch):
     model = SparseRLSRegressor(2)
     assert len(permutation_null(model, X, X[:, 0], 9).null_errors) == 2
     assert stability(model, X, X[:, 0], 10).n_runs == 3
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.warns(PathWarning, match="5-fold, 3 of 5 parts"):
         honest_error(model, X, X[:, 0], validation=5)
 
 

@@ -121,7 +121,7 @@ def test_ties_are_settled_alike_in_all_forms_and_on_any_number_of_threads():
     for loss in ("zero_one", "balanced"):
         for how in sorted(CHECKS):
             trails = []
-            for form in ("cache", "blocks"):
+            for form in ("fused", "cache", "blocks"):
                 for threads in (1, 3):
                     with Threads(threads) as crew:
                         design = make_design(X, np.ones(60), crew, n_blocks=3)
@@ -133,7 +133,9 @@ def test_ties_are_settled_alike_in_all_forms_and_on_any_number_of_threads():
             moves = [[(m.action, m.feature, m.error) for m in trail.moves] for trail in trails]
             assert moves[0] == moves[1]
             assert moves[2] == moves[3]
-            assert [move[:2] for move in moves[0]] == [move[:2] for move in moves[2]]
+            assert moves[4] == moves[5]
+            for other in (moves[2], moves[4]):
+                assert [move[:2] for move in moves[0]] == [move[:2] for move in other]
 
 
 @pytest.mark.parametrize("loss", COUNTING)
@@ -454,9 +456,9 @@ def test_many_ties_in_the_cache_are_told_apart_as_from_the_columns():
     Y = np.where(np.arange(25)[:, None] < 3, 1.0, -1.0)  # all predict the larger class
     trails = [
         search(design_of(case.X), Y, 50.0, 4, loss="zero_one", form=form)
-        for form in ("cache", "blocks")
+        for form in ("cache", "blocks", "fused")
     ]
-    assert subsets(trails[0]) == subsets(trails[1])
+    assert subsets(trails[0]) == subsets(trails[1]) == subsets(trails[2])
     judge = Judge(case.X, Y, 50.0, "zero_one")
     check_forward(trails[0], judge, 4)
 

@@ -9,7 +9,16 @@ from sklearn.base import clone
 from sklearn.model_selection import KFold
 
 from problems import make
-from rls.comparing import FORMS, check_forward, design_of, judge_of, search, subsets, weights_of
+from rls.comparing import (
+    FORMS,
+    OTHERS,
+    check_forward,
+    design_of,
+    judge_of,
+    search,
+    subsets,
+    weights_of,
+)
 from slow_twins import rls
 from sparsepath import InputError, SelectionPath, SparseRankRLS, SparseRLSClassifier
 from sparsepath import SparseRLSRegressor as Regressor
@@ -19,6 +28,7 @@ from sparsepath.rls import Huber, LogCosh, ResidualLoss, rls_state
 from sparsepath.rls.criteria.losses import Criterion, Loss
 from sparsepath.rls.criteria.residuals import Squared
 from sparsepath.rls.criteria.table import CLASSES, NUMBERS, QUERIES
+from sparsepath.tuning import TUNING
 
 
 class Quartic(ResidualLoss):
@@ -57,17 +67,23 @@ def test_a_loss_of_ones_own_is_never_scored_as_another(form, n_targets):
         assert_allclose((step.error, step.error_se), expected, rtol=1e-9)
 
 
-def test_compiled_loops_do_not_mistake_a_loss_for_another(monkeypatch):
-    monkeypatch.setattr("sparsepath.rls.leave_one_out.fitted.COMPILED_FROM", 1)
-    monkeypatch.setattr("sparsepath.rls.forms.COMPILED_FROM", 1)
-    case = make("tall", m=40, n=8, alpha=0.3, seed=1)
-    for loss in ("huber", "log_cosh"):
-        for how in ("forward", "floating"):
-            trail = search(design_of(case.X), case.Y, case.alpha, 4, loss=loss, search=how)
-            assert trail.form.startswith("blocks")
-            for step in trail.steps.values():
-                expected = judge_of(case, loss).score(step.subset)
-                assert_allclose((step.error, step.error_se), expected, rtol=1e-9)
+@pytest.mark.parametrize("n_targets", [1, 3])
+@pytest.mark.parametrize("loss", OTHERS)
+def test_compiled_loops_do_not_mistake_a_loss_for_another(loss, n_targets, monkeypatch):
+    monkeypatch.setattr(TUNING, "compiled_search_from", 1)
+    case = make("tall", m=40, n=8, T=n_targets, alpha=0.3, seed=1, weighted=True)
+    if CLASSES[loss].coded:
+        case = make("tall", m=40, n=8, T=n_targets, alpha=0.3, seed=1, classification=True)
+    for how in ("forward", "floating", "swap"):
+        given = case.Y, case.alpha, 4
+        trail = search(design_of(case.X, case.sw), *given, loss=loss, search=how)
+        plain = search(design_of(case.X, case.sw), *given, loss=loss, search=how, form="blocks")
+        assert trail.form.startswith("fused")
+        made = [[(m.action, m.feature) for m in of.moves] for of in (trail, plain)]
+        assert made[0] == made[1]
+        for step in trail.steps.values():
+            expected = judge_of(case, loss).score(step.subset)
+            assert_allclose((step.error, step.error_se), expected, rtol=1e-9, atol=1e-14)
 
 
 @pytest.mark.parametrize("loss", ["huber", "log_cosh"])

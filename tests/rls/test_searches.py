@@ -28,6 +28,7 @@ from sparsepath import InputError, SparseRLSRegressor
 from sparsepath.rls.criteria.residuals import SQUARED
 from sparsepath.rls.criteria.table import CLASSES
 from sparsepath.rls.leave_one_out.additions import BoundFinder, EveryFinder
+from sparsepath.rls.leave_one_out.fused import Fused
 from sparsepath.rls.leave_one_out.model import State, Update
 from sparsepath.rls.models import make_model
 from sparsepath.rls.task import Task
@@ -326,17 +327,20 @@ def test_the_best_of_many_removals_is_the_best_of_all(kind, alpha):
 @pytest.mark.parametrize("alpha", [1e-6, 1.0, 100.0])
 def test_exchanges_are_ruled_out_where_refits_rule_them_out(kind, alpha):
     case = make(kind, 24, 9, T=2 if kind == "targets" else 1, seed=4, weighted=True, alpha=alpha)
-    state, judge = state_of(case, BoundFinder("gram"), layout="uneven"), judge_of(case)
-    for i in (3, 5, 1, 7):
-        state.add(i)
-    state.drop(5)
-    for drop in state.chosen:
-        others = [i for i in range(9) if i not in state.chosen]
-        left = [i for i in state.chosen if i != drop]
-        least = min(judge.error_of([*left, i]) for i in others)
-        assert state.may_exchange(drop, others, least * (1 + 1e-8))
-        if kind != "duplicate":  # copies among the chosen are not known well enough
-            assert not state.may_exchange(drop, others, least * (1 - 1e-8))
+    judge, design = judge_of(case), design_of(case.X, case.sw, "uneven")
+    bounds = state_of(case, BoundFinder("gram"), layout="uneven")
+    for state in (bounds, Fused(design, case.Y, alpha), Fused(design, case.Y, alpha, 4, True)):
+        for i in (3, 5, 1, 7):
+            state.add(i)
+        state.drop(5)
+        for drop in state.chosen:
+            others = [i for i in range(9) if i not in state.chosen]
+            left = [i for i in state.chosen if i != drop]
+            least = min(judge.error_of([*left, i]) for i in others)
+            assert state.may_exchange(drop, lambda others=others: others, least * (1 + 1e-8))
+            if kind != "duplicate":  # copies among the chosen are not known well enough
+                ruled_out = least * (1 - 4e-8)
+                assert not state.may_exchange(drop, lambda others=others: others, ruled_out)
 
 
 def test_an_empty_model_has_nothing_to_drop():

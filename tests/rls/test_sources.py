@@ -13,6 +13,7 @@ from sparsepath import SparseRLSClassifier, SparseRLSRegressor
 from sparsepath.data.moments import Cells
 from sparsepath.data.sources import from_array
 from sparsepath.errors import FileError, InputError
+from sparsepath.tuning import TUNING
 
 
 def same(a, b, rtol=1e-9):
@@ -208,7 +209,7 @@ def test_npy_and_svmlight(tmp_path, order, monkeypatch):
     X, y = X.round(9), y.round(9)  # so that text holds the numbers themselves
     given = {"max_features": 5, "choose": "min"}
     whole = SparseRLSRegressor(**given).fit(X, y)
-    monkeypatch.setattr("sparsepath.data.tables.PART_BYTES", 8_000)
+    monkeypatch.setattr(TUNING, "part_bytes", 8_000)
     np.save(tmp_path / "a.npy", np.asarray(np.column_stack([X, y]), order=order))
     data = sparsepath.open(tmp_path / "a.npy")
     assert len(data.parts) > 1

@@ -15,10 +15,11 @@ from rich.text import Text
 
 from sparsepath.cli.preparing import asked_of
 from sparsepath.cli.progress import Watch
+from sparsepath.cli.reading import Problem, is_sparse
 from sparsepath.cli.rerun import ABOUT, RUN, written
 from sparsepath.cli.results import command, picture
 from sparsepath.cli.say import say
-from sparsepath.cli.select import Problem, is_sparse
+from sparsepath.cli.screening import look
 from sparsepath.cli.show import WIDE, brief
 from sparsepath.cli.tasks import find_task
 from sparsepath.comparison import PATIENCE, Comparison, compare, costs
@@ -57,6 +58,9 @@ def run(problem: Problem, asked: ContestAsked, quiet: bool = True) -> Comparison
     names = asked.methods
     if names is None:
         names = tuple(name for name, seconds in known.items() if seconds <= PATIENCE)
+    for remark in [*problem.remarks, *look(table, task)]:
+        if remark.said:
+            say(remark.said)
     if not quiet:
         _say_cost(names, known, asked.budget)
     extras = {} if problem.weights is None else {"sample_weight": problem.weights}

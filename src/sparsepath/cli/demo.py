@@ -5,8 +5,9 @@ from pathlib import Path
 import numpy as np
 
 from sparsepath.cli.compare import ContestAsked, run
+from sparsepath.cli.reading import Problem
 from sparsepath.cli.results import FILES, MORE_FILES, command, page_of, write_results
-from sparsepath.cli.select import Outcome, Problem, search
+from sparsepath.cli.select import Outcome, search
 from sparsepath.comparison import Comparison
 from sparsepath.data.paper_sets import diabetes
 from sparsepath.data.readers import Table, read_table, write_table

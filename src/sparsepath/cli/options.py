@@ -203,23 +203,36 @@ def _number(given: str) -> float:
 
 def preparing(missing: str, dates: str) -> Any:
     """What becomes of missing values and dates."""
-    from sparsepath.cli.preparing import DATES, MISSING, Preparing
+    from sparsepath.cli.preparing import MISSING, Preparing
+    from sparsepath.data.features import DATES
 
     return Preparing(one_of("--missing", missing, MISSING), one_of("--dates", dates, DATES))
 
 
-def writing(delimiter: str | None, decimal: str | None, encoding: str | None) -> dict[str, str]:
-    """How a text file is written, as far as that was said.
+def writing(
+    delimiter: str | None, decimal: str | None, encoding: str | None, sheet: str | None = None
+) -> dict[str, str]:
+    """How a text file is written, or which sheet of a workbook it is, as far as that was said.
 
     >>> writing("space", ",", None)
     {'delimiter': ' ', 'decimal': ','}
     """
-    said = {"delimiter": delimiter, "decimal": decimal, "encoding": encoding}
+    said = {"delimiter": delimiter, "decimal": decimal, "encoding": encoding, "sheet": sheet}
     known = {name: value for name, value in said.items() if value is not None}
     if known.get("decimal", ".") not in (".", ","):
         raise InputError(f"--decimal {decimal} is not known; use . or ,")
     named = {"tab": "\t", "space": " ", "\\t": "\t"}
     return {name: named.get(value, value) for name, value in known.items()}
+
+
+def sample(option: str, given: str) -> tuple[int, int]:
+    """A number of rows and the seed they are drawn with.
+
+    >>> sample("--sample", "1000"), sample("--sample", "1000:7")
+    ((1000, 0), (1000, 7))
+    """
+    rows, _, start = given.partition(":")
+    return count(option, rows), whole(option, start or "0")
 
 
 def names(option: str, given: str) -> list[str]:

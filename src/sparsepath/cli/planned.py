@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sparsepath.cli import select
+from sparsepath.cli import reading
 from sparsepath.cli.streamed import in_bytes, told
 from sparsepath.cli.tasks import find_task
 from sparsepath.data.sources import Source
@@ -26,7 +26,7 @@ def in_memory(
     halves: int,
 ) -> dict[str, Any]:
     """What the search of a file and its repetitions take: one search and some trials are made."""
-    problem = select.read(select.TableSource(data, target))
+    problem = reading.read(reading.TableSource(data, target))
     table, entry = problem.table, METHODS[method]
     task = find_task(problem.y, "auto", f"{data}: target {table.target!r}")
     check(entry, task.name, given, len(np.unique(problem.y)))

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from sparsepath import saved
 from sparsepath.cli import figures
 from sparsepath.cli.options import listed
+from sparsepath.cli.reading import is_sparse
 from sparsepath.cli.results import CHECKSUM, MODEL
 from sparsepath.cli.say import say
-from sparsepath.cli.select import is_sparse
 from sparsepath.data.cells import placed, raw_table
 from sparsepath.data.formats import read_columns
 from sparsepath.data.layout import NUMBERS, Layout, same_columns
@@ -88,7 +88,10 @@ def predict(model: Any, asked: PredictionAsked) -> Predicted:
     read = _sparse_blocks if is_sparse(asked.path) else _dense_blocks
     preparation = getattr(model, "preparation_", None)
     read = read if preparation is None else _raw_blocks
-    y, blocks = read(asked, Layout.of_model(model), names, used)
+    layout = Layout.of_model(model)
+    if layout.numbers:  # the names are for people; the file goes by numbers
+        names = [f"x{number}" for number in layout.numbers]
+    y, blocks = read(asked, layout, names, used)
     if preparation is not None:
         (raw,) = blocks
         for note in preparation.unseen(raw, used.tolist()):

@@ -1,13 +1,15 @@
 """A look at the columns before the search: what will look like a good feature and is none."""
 
 import re
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from sparsepath.arrays import Floats
 from sparsepath.cli.options import listing
+from sparsepath.cli.remarks import Remark
 from sparsepath.cli.tasks import TargetTask
 from sparsepath.data.cells import RawTable
 from sparsepath.data.formats import named_columns
@@ -15,6 +17,7 @@ from sparsepath.data.readers import Table
 from sparsepath.errors import InputError
 
 SAME = 1e-6  # 1 - r^2 below which a column is the target but for rounding
+NEAR = 1e-3  # the same below which it may well be made of the target
 SURE = 10  # rows from which on it is no accident
 HUGE = 1e150  # the square of anything larger is infinite
 SPREAD = 10  # an id lies in a range of so many times the number of rows, unless its name says it
@@ -22,7 +25,17 @@ NAMED_ID = re.compile(r"(^|[^a-z])(id|uid|uuid|key|nr|no|number)([^a-z]|$)")
 BLOCK = 1 << 22  # numbers looked at together
 
 
-def look(table: Table, task: TargetTask) -> list[str]:
+@dataclass
+class Looked:
+    """The columns that were found to be something else than features."""
+
+    leaks: list[str]  # the target but for a linear map
+    near: list[str]  # nearly so
+    ids: list[str]
+    constant: list[str]
+
+
+def look(table: Table, task: TargetTask) -> list[Remark]:
     """What there is to say about the columns, or an error for numbers that cannot be computed with.
 
     Parameters
@@ -32,39 +45,82 @@ def look(table: Table, task: TargetTask) -> list[str]:
     task : TargetTask
         Classes are compared by their order if there are two.
     """
-    said = []
-    if table.index:
-        those = "it as a feature" if len(table.index) == 1 else "them as features"
-        number = "numbers" if len(table.index) == 1 else "number"
-        what = named_columns(table.index)
-        said.append(
-            f"Note: {what} only {number} the rows and {_is(table.index)} left out; "
+    found = []
+    if names := tuple(table.index):
+        those = "it as a feature" if len(names) == 1 else "them as features"
+        number = "numbers" if len(names) == 1 else "number"
+        said = (
+            f"Note: {named_columns(names)} only {number} the rows and {_is(names)} left out; "
             f"--keep-index takes {those}."
         )
+        found.append(Remark(names, "numbers the rows", True, said))
     y = _numbers(table, task)
     if y is not None and task.name == "regression":
         _refuse_huge(table, y)
     raw = isinstance(table.X, RawTable)
-    leaks, ids = _columns(_numeric(table) if raw else table, y)
-    if raw and task.name == "classification":
-        leaks += [name for name in _tell_all(table) if name not in leaks]
-    if leaks:
-        said.append(
-            f"Warning: {named_columns(leaks)} {_is(leaks)} the target {table.target!r} up to a "
-            f"linear map (correlation 1): if {'it is' if len(leaks) == 1 else 'they are'} not "
-            f"known before the target is, leave {'it' if len(leaks) == 1 else 'them'} out by "
-            f"--drop {listing(leaks)}"
+    numeric = _numeric(table) if raw else table
+    seen = _columns(numeric, y)
+    if raw:
+        seen.constant += [c.name for c in table.X.cells if c.kind != "number" and _one_value(c)]
+        if y is not None:
+            seen.near += _told_by_gaps(table, y)
+        if task.name == "classification":
+            seen.leaks += [name for name in _tell_all(table) if name not in seen.leaks]
+    found += _remarks(table, seen)
+    found += _alike([pair for pair in _copies(numeric) if pair[0] not in seen.constant])
+    if task.doubt:
+        found.append(Remark((), "", False, f"Note: {task.doubt}"))
+    return found
+
+
+def _remarks(table: Table, seen: Looked) -> Iterable[Remark]:
+    """In words."""
+    for names, how, why in (
+        (seen.leaks, "the target {0!r} up to a linear map (correlation 1)", "the target itself"),
+        (seen.near, "all but the target {0!r} (correlation above 0.9995)", "nearly the target"),
+    ):
+        it, they = ("it", "it is") if len(names) == 1 else ("them", "they are")
+        said = (
+            f"Warning: {named_columns(names)} {_is(names)} {how.format(table.target)}: if {they} "
+            f"not known before the target is, leave {it} out by --drop {listing(names)}"
         )
-    if ids:
+        if names:
+            yield Remark(tuple(names), f"{why}: known only after the fact?", False, said)
+    if ids := seen.ids:
         one = len(ids) == 1
-        said.append(
+        said = (
             f"Note: {named_columns(ids)} {'holds' if one else 'hold'} whole numbers that are all "
             f"different; if {'it is an id' if one else 'these are ids'}, leave "
             f"{'it' if one else 'them'} out by --drop {listing(ids)}"
         )
-    if task.doubt:
-        said.append(f"Note: {task.doubt}")
-    return said
+        yield Remark(tuple(ids), "all different: an id?", False, said)
+    if names := seen.constant:
+        has = "has" if len(names) == 1 else "have"
+        said = f"Note: {named_columns(names)} {has} one value only and can tell nothing."
+        yield Remark(tuple(names), "one value only", True, said)
+
+
+def _alike(pairs: list[tuple[str, str]]) -> list[Remark]:
+    if not pairs:
+        return []
+    names = tuple(name for name, _ in pairs)
+    if len(pairs) == 1:
+        said = f"Note: column {names[0]!r} is a copy of {pairs[0][1]!r}."
+    else:
+        some = ", ".join(f"{name!r} of {other!r}" for name, other in pairs[:5])
+        more = f" and {len(pairs) - 5} more" if len(pairs) > 5 else ""
+        said = f"Note: {len(pairs)} columns are copies of others: {some}{more}."
+    return [Remark(names, "a copy of another column", False, said)]
+
+
+def unused(preparation: Any) -> list[Remark]:
+    """Columns of text of which nothing can be learnt; the preparation itself says so."""
+    names = tuple(f.name for f in preparation.features_ if not f.labels)
+    return [Remark(names, "text that is different in every row", True)] if names else []
+
+
+def _one_value(cell: Any) -> bool:
+    return not cell.n_missing and len(set(cell.values.tolist())) == 1
 
 
 def _numeric(table: Table) -> Table:
@@ -74,6 +130,32 @@ def _numeric(table: Table) -> Table:
     columns = [np.where(np.isnan(c.values), np.nanmean(c.values), c.values) for c in cells]
     X = np.column_stack(columns) if columns else np.zeros((len(table.X), 0))
     return replace(table, X=X, names=[cell.name for cell in cells])
+
+
+def _told_by_gaps(table: Table, y: Floats) -> list[str]:
+    """Columns that tell the target by where they are missing, such as the day of a cancellation."""
+    lacking = [cell for cell in table.X.cells if cell.n_missing]
+    if not lacking or len(y) < SURE:
+        return []
+    gaps = np.array([[text is None for text in cell.texts()] for cell in lacking], dtype=float).T
+    return [lacking[j].name for j in np.flatnonzero(_shared(gaps, y - y.mean()) > 1 - NEAR)]
+
+
+def _copies(table: Table) -> list[tuple[str, str]]:
+    """Columns that equal an earlier one, with that one."""
+    X, names = table.X, table.names
+    if not isinstance(X, np.ndarray) or X.shape[0] < SURE:
+        return []
+    first: dict[bytes, list[int]] = {}
+    found = []
+    for j in range(X.shape[1]):
+        alike = first.setdefault(X[:1000, j].tobytes(), [])
+        same = next((i for i in alike if np.array_equal(X[:, i], X[:, j])), None)
+        if same is None:
+            alike.append(j)
+        else:
+            found.append((names[j], names[same]))
+    return found
 
 
 def _tell_all(table: Table) -> list[str]:
@@ -88,7 +170,7 @@ def _tell_all(table: Table) -> list[str]:
     return found
 
 
-def _is(names: list[str]) -> str:
+def _is(names: Sequence[str]) -> str:
     return "is" if len(names) == 1 else "are"
 
 
@@ -118,19 +200,24 @@ def _refuse_huge(table: Table, y: Floats) -> None:
         )
 
 
-def _columns(table: Table, y: Floats | None) -> tuple[list[str], list[str]]:
-    """The columns that are the target but for a linear map, and those that look like ids."""
+def _columns(table: Table, y: Floats | None) -> Looked:
+    """The columns that are the target, look like ids, or have one value only."""
     X, names = table.X, table.names
     m, n = X.shape
+    seen = Looked([], [], [], [])
     if m < SURE:
-        return [], []
+        return seen
     off = None if y is None else y - y.mean()
-    leaks: list[str] = []
-    ids: list[str] = []
+
+    def sort(shared: Floats, first: int = 0) -> None:
+        seen.leaks += [names[first + j] for j in np.flatnonzero(shared > 1 - SAME).tolist()]
+        near = (shared > 1 - NEAR) & (shared <= 1 - SAME)
+        seen.near += [names[first + j] for j in np.flatnonzero(near).tolist()]
+
     if not isinstance(X, np.ndarray):
         if off is not None:
-            leaks = [names[j] for j in _correlated_sparse(X, off)]
-        return leaks, ids
+            sort(_shared_sparse(X, off))
+        return seen
     step = max(BLOCK // m, 1)
     for first in range(0, n, step):
         part = np.asarray(X[:, first : first + step], dtype=np.float64)
@@ -140,34 +227,37 @@ def _columns(table: Table, y: Floats | None) -> tuple[list[str], list[str]]:
                 f"above {HUGE:g}, whose squares are more than a computer's numbers can hold; "
                 "divide or drop it."
             )
+        still = np.flatnonzero(part.max(axis=0) == part.min(axis=0))
+        seen.constant += [names[first + j] for j in still.tolist()]
         if off is not None:
-            leaks += [names[first + j] for j in _correlated(part, off)]
+            sort(_shared(part, off), first)
         whole = (part == np.rint(part)).all(axis=0)
         likely = (first + j for j in np.flatnonzero(whole).tolist())
-        ids += [names[j] for j in likely if _is_id(part[:, j - first], names[j])]
-    return leaks, [name for name in ids if name not in leaks]
+        seen.ids += [names[j] for j in likely if _is_id(part[:, j - first], names[j])]
+    seen.ids = [name for name in seen.ids if name not in {*seen.leaks, *seen.near}]
+    return seen
 
 
-def _correlated(part: Floats, off: Floats) -> list[int]:
+def _shared(part: Floats, off: Floats) -> Floats:
+    """The squared correlation of each column with the target, which has the mean zero."""
     raw = np.einsum("ij,ij->j", part, part)
     part = part - part.mean(axis=0)
-    return _near_one(off @ part, np.einsum("ij,ij->j", part, part), raw, float(off @ off))
+    return _r2(off @ part, np.einsum("ij,ij->j", part, part), raw, float(off @ off))
 
 
-def _correlated_sparse(X: Any, off: Floats) -> list[int]:
+def _shared_sparse(X: Any, off: Floats) -> Floats:
     """The same of a sparse matrix: off sums to zero, so the means of columns need not be taken."""
     m = X.shape[0]
     sums = np.asarray(X.sum(axis=0), dtype=np.float64).ravel()
     squares = np.asarray(X.multiply(X).sum(axis=0), dtype=np.float64).ravel()
-    return _near_one(off @ X, squares - sums * sums / m, squares, float(off @ off))
+    return _r2(off @ X, squares - sums * sums / m, squares, float(off @ off))
 
 
-def _near_one(products: Floats, squares: Floats, raw: Floats, total: float) -> list[int]:
-    """Where r^2 is near 1; what is left of the sum of squares by rounding alone is a constant."""
+def _r2(products: Floats, squares: Floats, raw: Floats, total: float) -> Floats:
+    """Squared correlations; what is left of a sum of squares by rounding alone is a constant."""
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         r2 = products / squares * products / total
-    near: list[int] = np.flatnonzero((r2 > 1 - SAME) & (squares > 1e-12 * raw)).tolist()
-    return near
+    return np.where(squares > 1e-12 * raw, np.nan_to_num(r2), 0.0)
 
 
 def _is_id(values: Floats, name: str) -> bool:

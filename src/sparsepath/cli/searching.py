@@ -1,5 +1,6 @@
 """The commands that search: select, compare and plan."""
 
+import time
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -35,6 +36,9 @@ def select(
     delimiter: ask.Delimiter = None,
     decimal: ask.Decimal = None,
     encoding: ask.Encoding = None,
+    sheet: ask.Sheet = None,
+    names: ask.Names = None,
+    sample: ask.Sample = None,
     out: ask.Folder = None,
     memory: ask.Memory = None,
     dask: ask.Dask = None,
@@ -63,19 +67,24 @@ def select(
     times = 0 if null is None else options.shuffles("--null", null)
     halves = 0 if stability is None else options.halves("--stability", stability)
 
-    from sparsepath.cli import results
+    from sparsepath.cli import reading, results
     from sparsepath.cli import select as job
     from sparsepath.cli.settling import SelectionAsked
 
     if out is not None:
         results.check_folder(out)
-        results.refuse_inputs([data], (out / name for name in results.FILES))
+        given_files = [data] if names is None else [data, names]
+        results.refuse_inputs(given_files, (out / name for name in results.FILES))
     limit = None if memory is None else options.size("--memory", memory)
+    drawn = None if sample is None else options.sample("--sample", sample)
     from sparsepath.cli import streamed
 
     if streamed.is_asked(data, limit, dask):
-        if times or halves or wanted is not None:
-            raise InputError("--null, --stability and --rows need data in memory; leave them out.")
+        if times or halves or wanted is not None or drawn or names:
+            raise InputError(
+                "--null, --stability, --rows, --sample and --names need data in memory; leave them "
+                "out."
+            )
         parts = streamed.opened(data, target, dropped, given.get("weights"), limit)
         with streamed.cluster(dask) as client:
             outcome = streamed.search(
@@ -91,7 +100,7 @@ def select(
         _report(outcome, out, as_json=json, quiet=quiet, pickled=form == "joblib")
         return
     kept = [name for option in ("force", "forbid", "start") for name in given.get(option, ())]
-    source = job.TableSource(
+    source = reading.TableSource(
         data,
         target,
         dropped,
@@ -100,9 +109,11 @@ def select(
         given.get("groups"),
         keep_index or kept,
         options.preparing(missing, dates),
-        options.writing(delimiter, decimal, encoding),
+        options.writing(delimiter, decimal, encoding, sheet),
+        names,
+        drawn,
     )
-    problem = job.read(source)
+    problem = reading.read(source)
     judging = SelectionAsked(validation=folds, null=times, halves=halves)
     outcome = job.search(
         problem, given, method=method, asked=asked, judging=judging, quiet=quiet or json
@@ -146,6 +157,9 @@ def compare(
     delimiter: ask.Delimiter = None,
     decimal: ask.Decimal = None,
     encoding: ask.Encoding = None,
+    sheet: ask.Sheet = None,
+    names: ask.Names = None,
+    sample: ask.Sample = None,
     out: ask.Folder = None,
     budget: ask.Budget = None,
     seed: ask.Seed = None,
@@ -158,12 +172,13 @@ def compare(
     For each the size to use, its error on new data, its time and its features; then what they
     agree on.
     """
+    began = time.perf_counter()
     data = taken(data)
     asked = options.one_of("--task", task, options.TASKS)
     folds = options.folds("--validation", validation)
-    names = None
+    chosen = None
     if methods is not None:
-        names = tuple(
+        chosen = tuple(
             options.one_of("--methods", name, METHODS, called_here())
             for name in options.names("--methods", methods)
         )
@@ -175,7 +190,7 @@ def compare(
 
     from sparsepath.cli import compare as job
     from sparsepath.cli import results
-    from sparsepath.cli.select import TableSource, read
+    from sparsepath.cli.reading import TableSource, read
 
     if out is not None:
         results.check_folder(out)
@@ -188,10 +203,14 @@ def compare(
         weights,
         groups,
         preparing=options.preparing(missing, dates),
-        writing=options.writing(delimiter, decimal, encoding),
+        writing=options.writing(delimiter, decimal, encoding, sheet),
+        names=names,
+        sample=None if sample is None else options.sample("--sample", sample),
     )
     problem = read(source)
-    found = job.run(problem, job.ContestAsked(names, asked, folds, limit, known), quiet or json)
+    if limit is not None:  # reading counts
+        limit = max(limit - (time.perf_counter() - began), 1e-3)
+    found = job.run(problem, job.ContestAsked(chosen, asked, folds, limit, known), quiet or json)
     files = {} if out is None else job.write(found, out, data)
     if json:
         import json as encoder

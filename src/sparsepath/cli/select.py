@@ -1,6 +1,6 @@
 """The job of ``sparsepath select``: read, decide, search, settle on a size."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -10,24 +10,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.cli import figures, screening
-from sparsepath.cli.preparing import Preparing, beneath, ready, wrapped
+from sparsepath.cli.preparing import beneath, wrapped
 from sparsepath.cli.progress import Watch
+from sparsepath.cli.reading import Problem, is_sparse
+from sparsepath.cli.remarks import Remark
 from sparsepath.cli.say import say
 from sparsepath.cli.settling import (
     SearchData,
     SelectionAsked,
     caught,
     check_null,
-    is_nothing,
     rewrite,
     settle,
 )
 from sparsepath.cli.tasks import TargetTask, find_task
 from sparsepath.data.cells import RawTable, placed
 from sparsepath.data.door import column_indices
-from sparsepath.data.formats import memory, read_columns
-from sparsepath.data.picking import Rows
-from sparsepath.data.readers import Table, read_table
+from sparsepath.data.formats import memory
+from sparsepath.data.readers import Table
 from sparsepath.errors import InputError
 from sparsepath.judging import Honest, Null, Stability
 from sparsepath.judging.planning import duration
@@ -36,38 +36,6 @@ from sparsepath.path import LONGEST_PATH, SelectionPath
 
 GROUP_FOLDS = 10
 BIG = 3e9  # numbers read in a whole search, from which a note says so: some seconds
-SPARSE_ENDINGS = (".svm", ".svmlight", ".libsvm", ".dat")
-
-
-@dataclass(frozen=True)
-class TableSource:
-    """Which file, and what of it."""
-
-    path: Path
-    target: str | None = None
-    drop: list[str] = field(default_factory=list)
-    rows: Rows | None = None
-    weights: str | None = None
-    groups: str | None = None
-    keep_index: bool | list[str] = False  # or the columns to keep, whatever they are
-    preparing: Preparing = field(default_factory=Preparing)
-    writing: Mapping[str, str] = field(default_factory=dict)  # how a text file is written
-
-
-@dataclass(frozen=True)
-class Problem:
-    """What was read: the table, and the columns beside it that say how rows count."""
-
-    table: Table
-    weights: NDArray[Any] | None = None
-    groups: NDArray[Any] | None = None
-    preparing: Preparing = field(default_factory=Preparing)
-    said: Sequence[str] = ()  # of what was left out
-
-    @property
-    def y(self) -> NDArray[Any]:
-        assert self.table.y is not None
-        return self.table.y
 
 
 @dataclass(frozen=True)
@@ -80,16 +48,22 @@ class Outcome:
     rule: str | int | float
     notes: list[str]
     method: str = "greedy-rls"
-    said: list[str] = field(default_factory=list)  # notes on the data, before the search
+    remarks: list[Remark] = field(default_factory=list)  # on the data, before the search
     figures: dict[str, float] = field(default_factory=dict)  # the error as people know it
     null: Null | None = None  # the search on shuffled targets
     stability: Stability | None = None  # the search on halves
     cut: bool = False  # Ctrl-C came after the search
+    extras: Mapping[str, Any] = field(default_factory=dict)  # weights, groups
 
     @property
     def path(self) -> SelectionPath:
         path: SelectionPath = self.model.path_
         return path
+
+    @property
+    def said(self) -> list[str]:
+        """Notes on the data, before the search."""
+        return [remark.said for remark in self.remarks if remark.said]
 
     @property
     def size(self) -> int:
@@ -104,85 +78,11 @@ class Outcome:
     @property
     def is_nothing(self) -> bool:
         """Whether the search finds as much where the target is shuffled."""
-        return is_nothing(self.null)
+        return self.null is not None and self.null.is_nothing
 
     @property
     def interrupted(self) -> bool:
         return self.cut or not self.path.complete
-
-
-def read(source: TableSource) -> Problem:
-    """Read the features, the target and what goes with the rows."""
-    sparse = is_sparse(source.path)
-    beside = [name for name in (source.weights, source.groups) if name is not None]
-    if sparse and beside:
-        raise InputError(
-            f"{source.path}: svmlight files have no columns for --weights or --groups."
-        )
-    if source.target is None and not sparse:
-        columns = read_columns(source.path, **source.writing)
-        known = [*columns.beside, *columns.features]
-        some = ", ".join(known if len(known) <= 12 else [*known[:6], "...", *known[-5:]])
-        raise InputError(
-            f"say which column to predict with --target; {source.path} has the columns {some}."
-        )
-    if source.target in beside:
-        raise InputError(
-            f"column {source.target!r} is the target; --weights and --groups need another."
-        )
-    table = read_table(
-        source.path,
-        target=source.target,
-        drop=source.drop,
-        rows=source.rows,
-        beside=beside,
-        keep_index=source.keep_index,
-        mixed=not sparse,
-        delimiter=source.writing.get("delimiter"),
-        decimal=source.writing.get("decimal"),
-        encoding=source.writing.get("encoding"),
-    )
-    table, said = ready(table, source.preparing)
-    extra = list(table.beside.values())
-    if table.target in table.beside:
-        raise InputError(
-            f"column {table.target!r} is the target; --weights and --groups need another."
-        )
-    problem = Problem(
-        _without_empty(table) if sparse else table,
-        extra[0] if source.weights is not None else None,
-        extra[-1] if source.groups is not None else None,
-        source.preparing,
-        said,
-    )
-    if problem.weights is not None and problem.weights.dtype.kind not in "biuf":
-        raise InputError(f"{source.path}: --weights {source.weights} is text; it must be numbers.")
-    if len(problem.y) < 2:
-        raise InputError(f"{source.path} has one row only; selection needs at least two.")
-    return problem
-
-
-def _without_empty(table: Table) -> Table:
-    """A sparse table without columns that have no entry: nothing can come of them.
-
-    Numbers in a file may be as large as one likes, so there may be far more of these than of all
-    else; the names of the others tell which they are.
-    """
-    from scipy.sparse import csr_array
-
-    X = table.X
-    some = np.unique(X.indices)
-    if len(some) == X.shape[1] or not len(some):
-        return table
-    columns = np.searchsorted(some, X.indices).astype(X.indices.dtype)
-    X = csr_array((X.data, columns, X.indptr), shape=(X.shape[0], len(some)))
-    return replace(table, X=X, names=[table.names[j] for j in some.tolist()])
-
-
-def is_sparse(path: Path) -> bool:
-    """Whether the ending is that of an svmlight file, packed or not."""
-    ending = path.suffixes[-2:-1] if path.suffix.lower() in (".gz", ".bz2") else path.suffixes[-1:]
-    return "".join(ending).lower() in SPARSE_ENDINGS
 
 
 def search(
@@ -252,9 +152,10 @@ def search(
     extras = {name: value for name, value in extras.items() if value is not None}
     alphas = options.get("alpha")
     searches = len(alphas) if isinstance(alphas, list) else 1
-    said = [*problem.said, *screening.look(table, task)]
-    for line in said:  # whoever is quiet wants to know it all the more
-        say(line)
+    remarks = [*problem.remarks, *screening.look(table, task)]
+    for remark in remarks:  # whoever is quiet wants to know it all the more
+        if remark.said:
+            say(remark.said)
     if not quiet and not {"r", "t"} <= options.keys():  # one fit is quick
         repeats = judging.repeats(model, table.X.shape[0])
         _say_cost(table, entry, steps * searches, repeats, model)
@@ -269,6 +170,9 @@ def search(
             model.set_params(callback=watch.callback)
         with placed(table.source) if isinstance(table.X, RawTable) else nullcontext():
             notes = _fit(model, table.X, problem.y, extras)
+    if isinstance(table.X, RawTable):
+        remarks += screening.unused(model.preparation_)
+        notes += [note for note in model.preparation_.notes_.values() if note not in notes]
     if watch.shown:
         model.set_params(callback=None)  # it is no part of the model
     _name(model, table)
@@ -290,11 +194,12 @@ def search(
         settled.rule,
         [*notes, *settled.notes],
         method,
-        said,
+        remarks,
         known,
         settled.null,
         settled.stability,
         settled.cut,
+        extras,
     )
 
 

@@ -20,12 +20,10 @@ from sparsepath.cli.preparing import beneath
 from sparsepath.cli.progress import Watch
 from sparsepath.errors import InputError
 from sparsepath.judging import Null, Stability, permutation_null, stability
-from sparsepath.judging.null import LEVEL
 from sparsepath.judging.validation import validated
 from sparsepath.path import SelectionPath
 
 Rule = str | int | float
-FEWEST = math.ceil(1 / LEVEL) - 1  # shuffles below which no p-value reaches the level
 
 
 @dataclass(frozen=True)
@@ -98,7 +96,7 @@ def settle(model: Any, data: SearchData, asked: SelectionAsked, quiet: bool = Tr
     if asked.null and whole and not cut:
         found, more, cut = _again("null", permutation_null, model, data, asked.null, quiet)
         notes += more
-        model = model if found is None else _after_null(model, found)
+        model = model if found is None else found.applied_to(model)
     if asked.halves and whole and not cut:
         halves, more, cut = _again("stability", stability, model, data, asked.halves, quiet)
         notes += more
@@ -135,11 +133,6 @@ def check_null(y: Any, groups: Any) -> None:
         )
 
 
-def is_nothing(found: Null | None) -> bool:
-    """Whether shuffled targets do as well; too few of them cannot say so."""
-    return found is not None and len(found.null_errors) >= FEWEST and not found.anything
-
-
 def _validate(
     model: Any, data: SearchData, asked: SelectionAsked, quiet: bool
 ) -> tuple[list[str], bool]:
@@ -160,11 +153,12 @@ def _validate(
         if asked.validation != "auto":
             raise
         return [f"there is no honest error: with rows left out, {error}"], False
+    cut = any("validation was interrupted" in note for note in said)
     if honest is None:
-        return said, any("validation was interrupted" in note for note in said)
+        return said, cut
     model.path_, model.honest_ = path, honest
     model._take(honest.size)
-    return [*notes, *said], False
+    return [*notes, *said], cut
 
 
 def _again(
@@ -184,13 +178,6 @@ def _again(
     if done == times:
         return found, [], False
     return found, [f"interrupted: --{what} is of {done} {unit} instead of {times}."], True
-
-
-def _after_null(model: Any, found: Null) -> Any:
-    """The model with the p-value on its record; the smallest one if nothing was found."""
-    if getattr(model, "honest_", None) is not None:
-        model.honest_ = replace(model.honest_, p_value=found.p_value)
-    return model.at_size(model.path_.sizes[0]) if is_nothing(found) else model
 
 
 def _usual_rule(model: Any) -> Rule:

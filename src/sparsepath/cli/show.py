@@ -17,7 +17,7 @@ from sparsepath.cli.figures import said as figures_said
 from sparsepath.cli.preparing import beneath
 from sparsepath.cli.select import Outcome
 from sparsepath.data.layout import NUMBERS
-from sparsepath.judging import Honest, Null
+from sparsepath.judging import Honest
 from sparsepath.judging.repeating import at_most
 from sparsepath.methods import METHODS
 from sparsepath.path import SelectionPath
@@ -42,7 +42,6 @@ TOO_LITTLE = (
     "With the target shuffled the same search rarely finds as much (p = {0.p_value:.3g}), but what "
     "it finds here is too little to be of use on new data."
 )
-FEW = "That is too few to tell; 19 are needed."
 FIRST, AROUND, WHOLE = 5, 2, 24  # rows of the table: at the top, about a mark, when all are shown
 FALLING = 1e-3  # part of an error by which the next step lowers it, if it is to count as falling
 WIDE = 160  # columns of a table that goes to a file
@@ -50,6 +49,7 @@ RULES = {
     "min": "the least error on the path",
     "own": "the model with which the method ended",
     "one_se": "the smallest set within one standard error of the least error",
+    "paired": "the smallest set that is not clearly worse than the best, row by row",
 }
 
 
@@ -250,10 +250,8 @@ def sentences(outcome: Outcome) -> list[str]:
     """The recommendation, the search on shuffled targets, and the one on halves."""
     told = [" ".join([_use(outcome), *_error(outcome), *_why(outcome), *_further(outcome)])]
     if outcome.null is not None:
-        known = outcome.null.anything or outcome.is_nothing
         useless = outcome.null.anything and _none_better(outcome)
-        said = TOO_LITTLE.format(outcome.null) if useless else outcome.null.sentence()
-        told.append(said if known else _undecided(outcome.null))
+        told.append(TOO_LITTLE.format(outcome.null) if useless else outcome.null.sentence())
     if outcome.stability is not None:
         told.append(_stability(outcome))
     return told
@@ -356,7 +354,8 @@ def _why(outcome: Outcome) -> list[str]:
     if outcome.is_nothing:
         return []
     if isinstance(rule, str):
-        why = RULES[rule]
+        paired = rule == "one_se" and outcome.honest is not None
+        why = RULES["paired" if paired else rule]
     elif isinstance(rule, int):
         way = "smaller" if size < rule else "larger"
         why = f"the next {way} size to the {rule} asked for"
@@ -391,10 +390,6 @@ def _further(outcome: Outcome) -> list[str]:
 def _errors(outcome: Outcome) -> Any:
     """The errors by which sizes are chosen."""
     return outcome.path.errors if outcome.honest is None else outcome.path.honest_errors
-
-
-def _undecided(null: Null) -> str:
-    return f"With y shuffled {len(null.null_errors)} times p = {null.p_value:.3g}. {FEW}"
 
 
 def _stability(outcome: Outcome) -> str:

@@ -89,7 +89,7 @@ def _flag(group: str, flag: str, text: str) -> Any:
     return typer.Option(flag, help=text, rich_help_panel=group)
 
 
-KINDS = "CSV, Parquet, Feather, JSON, svmlight, npy or npz file; - for CSV from stdin"
+KINDS = "CSV, Parquet, Feather, JSON, Excel, svmlight, npy or npz file; - for CSV from stdin"
 File = Annotated[Path, typer.Argument(metavar="DATA", help=KINDS)]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="model.json of sparsepath select.")]
 Target = Annotated[
@@ -145,6 +145,22 @@ Encoding = Annotated[
     _option(
         DATA, "NAME", "Encoding of a text file, such as latin-1 or utf-16; UTF-8 if not given."
     ),
+]
+Sheet = Annotated[
+    str | None, _option(DATA, "NAME", "Sheet of a workbook; needed if several have cells.")
+]
+Names = Annotated[
+    Path | None,
+    _option(
+        DATA,
+        "FILE",
+        "Text file with a name for each column, one a line, where the data have none: svmlight, "
+        "npy, CSV without names.",
+    ),
+]
+Sample = Annotated[
+    str | None,
+    _option(DATA, "N", "For a first look: N rows drawn at random, with the seed 0, or N:SEED."),
 ]
 Weights = Annotated[str | None, _option(DATA, "COL", "Column of weights.")]
 Groups = Annotated[str | None, _option(DATA, "COL", "Column of groups; folds keep them whole.")]

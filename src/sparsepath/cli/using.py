@@ -48,6 +48,7 @@ def predict(
     delimiter: ask.Delimiter = None,
     decimal: ask.Decimal = None,
     encoding: ask.Encoding = None,
+    sheet: ask.Sheet = None,
     json: ask.Json = False,
     quiet: ask.Quiet = False,
 ) -> None:
@@ -65,7 +66,7 @@ def predict(
         results.refuse_inputs([data, model, beside], [out])
     data = taken(data)
     loaded = job.load_model(model, None if size is None else options.whole("--size", size))
-    writing = options.writing(delimiter, decimal, encoding)
+    writing = options.writing(delimiter, decimal, encoding, sheet)
     found = job.predict(loaded, job.PredictionAsked(data, wanted, target, writing))
     job.write(found, out, json, quiet)
 

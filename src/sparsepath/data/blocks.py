@@ -27,16 +27,12 @@ from numpy.typing import NDArray
 
 from sparsepath.arrays import Floats
 from sparsepath.data.threads import Threads
+from sparsepath.tuning import TUNING
 
 Marks = NDArray[np.uint64]
 
-SIDE = 64  # columns, and rows at least, of a tile that is turned
-TILE = 1 << 16  # numbers in a tile that is cast or squared: half a MiB of float64 stays in cache
-COMPILED_FROM = 1 << 22  # numbers in a matrix from which a compiled pass pays for its start
 GRAM_ROWS = 4096  # rows centred at once for the products of all columns
 MOST_BLOCKS = 16
-BLOCK_NUMBERS = 1 << 23  # a block smaller than this is not worth a thread
-BLOCK_ROWS = 256
 
 
 class RowBlock(Protocol):
@@ -85,7 +81,7 @@ class DenseBlock:
         return self._rows.dtype == np.float64
 
     def _tiles(self, n_columns: int) -> range:
-        return range(0, self.shape[0], max(64, TILE // max(1, n_columns)))
+        return range(0, self.shape[0], max(64, TUNING.tile_numbers // max(1, n_columns)))
 
     @property
     def is_plain(self) -> bool:
@@ -96,7 +92,7 @@ class DenseBlock:
         """Whether the columns lie in memory one by one, and are worth a compiled loop."""
         X = self._whole
         by_column = X.flags.f_contiguous and not X.flags.c_contiguous
-        return by_column and X.size >= COMPILED_FROM
+        return by_column and X.size >= TUNING.compiled_pass_from
 
     def dot(self, V: Floats, some: NDArray[np.intp] | None = None) -> Floats:
         X = self._rows
@@ -162,7 +158,7 @@ class DenseBlock:
 
             compiled.marks(self._whole.T.view(np.uint64), self._start, a, out)
             return out
-        height = max(16, TILE // 4 // max(1, n))
+        height = max(16, TUNING.tile_numbers // 4 // max(1, n))
         for i in range(0, m, height):
             part = slice(i, i + height)
             out += np.einsum("i,ij->j", a[part], bits(self._rows[part].astype(np.float64)))
@@ -178,10 +174,9 @@ class DenseBlock:
             w = np.ones(m) if weights is None else weights
             compiled.spread(self._whole.T, self._start, means, w, out)
             return out
-        width = (
-            max(1, TILE // max(1, m)) if X.flags.f_contiguous or X.strides[0] == X.itemsize else n
-        )
-        height = m if width < n else max(64, TILE // n)
+        by_column = X.flags.f_contiguous or X.strides[0] == X.itemsize
+        width = max(1, TUNING.tile_numbers // max(1, m)) if by_column else n
+        height = m if width < n else max(64, TUNING.tile_numbers // n)
         for i in range(0, n, width):
             part = slice(i, i + width)
             total = np.zeros(len(out[part]))
@@ -203,13 +198,14 @@ def turned(X: NDArray[Any], threads: Threads) -> NDArray[Any]:
         return X
     m, n = X.shape
     out = np.empty((n, m))
-    tall = max(1, TILE // max(1, n)) if X.flags.c_contiguous else m
-    strips = range(0, m, max(SIDE, tall))
+    tall = max(1, TUNING.tile_numbers // max(1, n)) if X.flags.c_contiguous else m
+    side = TUNING.turned_columns
+    strips = range(0, m, max(side, tall))
 
     def turn(low: int) -> None:
         rows = X[low : low + strips.step]
-        for i in range(0, n, SIDE):
-            out[i : i + SIDE, low : low + strips.step] = rows[:, i : i + SIDE].T
+        for i in range(0, n, side):
+            out[i : i + side, low : low + strips.step] = rows[:, i : i + side].T
 
     threads.map(turn, strips, m * n)
     return out.T
@@ -365,7 +361,7 @@ def _tidy(X: Any) -> Any:
 
 
 def _block_count(m: int, numbers: int) -> int:
-    most = max(1, min(MOST_BLOCKS, numbers // BLOCK_NUMBERS, m // BLOCK_ROWS))
+    most = max(1, min(MOST_BLOCKS, numbers // TUNING.block_numbers, m // TUNING.block_rows))
     return 1 << (most.bit_length() - 1)
 
 

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.data.layout import NAMES, PLACES, Layout
+from sparsepath.data.workbooks import WORKBOOKS, read_sheet
 from sparsepath.errors import FileError, InputError, SparsepathError
 
 Array = NDArray[Any]
@@ -31,8 +32,8 @@ _FORMATS = {
     **dict.fromkeys([".json", ".jsonl", ".ndjson"], "JSON"),
     **dict.fromkeys([".svm", ".svmlight", ".libsvm", ".dat"], "svmlight"),
     **dict.fromkeys([".npy", ".npz"], "NumPy"),
+    **dict.fromkeys(WORKBOOKS, "workbook"),
 }
-_SHEETS = (".xls", ".xlsx", ".xlsm", ".xlsb", ".ods", ".numbers")
 _DAMAGE: tuple[type[Exception], ...] = (
     OSError,
     ValueError,
@@ -77,15 +78,21 @@ def read_columns(
     delimiter: str | None = None,
     decimal: str | None = None,
     encoding: str | None = None,
+    sheet: str | None = None,
 ) -> FileColumns:
-    """Read a CSV, Parquet, npy or npz file as named columns, with all that may be wrong in them.
+    """Read a dense file as named columns, with all that may be wrong in them.
 
     Numbers and booleans keep their type, missing numbers are NaN, text is an array of objects.
     """
     path = Path(path)
     kind = file_format(path)
+    if sheet is not None and kind != "workbook":
+        raise InputError(f"{path} has no sheets; leave --sheet out.")
     with reading(path, kind):
-        if kind == "CSV":
+        if kind == "workbook":
+            found = read_sheet(path, sheet)
+            columns = FileColumns(found, {}, Layout(NAMES, len(found)))
+        elif kind == "CSV":
             columns = _read_csv(path, delimiter, decimal, encoding)
         elif kind in ("Parquet", "Feather", "JSON"):
             columns = _read_arrow(path, kind)
@@ -128,12 +135,6 @@ def file_format(path: Path) -> str:
         raise FileError(f"cannot read {path}: it is a folder, not a file.")
     suffixes = [suffix.lower() for suffix in path.suffixes]
     packed = suffixes[-1:] in ([".gz"], [".bz2"])
-    if suffixes[-1:] and suffixes[-1] in _SHEETS:
-        raise FileError(
-            f"cannot read {path}: it is a workbook; in the program that opens it, save the sheet "
-            "with the table as CSV (comma separated, UTF-8), one line of names and then the rows, "
-            f"and give {path.with_suffix('.csv').name}."
-        )
     kind = _FORMATS.get("".join(suffixes[-2:-1] if packed else suffixes[-1:]))
     if kind is None or (packed and kind not in ("CSV", "svmlight")):
         raise FileError(

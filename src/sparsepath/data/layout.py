@@ -30,12 +30,15 @@ class Layout:
         The number of the first column: 1 for svmlight files that count from 1.
     target : int or None
         The place of the target, if it is one of the columns.
+    numbers : tuple of int
+        The numbers or places of the features, where they were given names of their own.
     """
 
     kind: str
     columns: int
     first: int = 0
     target: int | None = None
+    numbers: tuple[int, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values."""

@@ -8,6 +8,7 @@ ending                         what it holds
 .feather .arrow                Apache Arrow, one file
 .json .jsonl .ndjson           a list of records, or one record per line
 .svm .svmlight .libsvm .dat    sparse rows ``label index:value ...`` (.gz .bz2 too)
+.xlsx .xlsm .xlsb .xls .ods    a sheet of a workbook, names on top
 .npy                           one 2-D array
 .npz                           an array ``X`` (or one 2-D array) and others beside it
 =============================  ====================================================
@@ -100,6 +101,7 @@ def read_table(
     delimiter: str | None = None,
     decimal: str | None = None,
     encoding: str | None = None,
+    sheet: str | None = None,
     n_features: int | None = None,
     mixed: bool = False,
 ) -> Table:
@@ -131,6 +133,8 @@ def read_table(
         The decimal mark of a CSV file; None finds out.
     encoding : str or None
         Of a CSV file; None: UTF-8, or UTF-16 if it begins so.
+    sheet : str or None
+        Of a workbook; None: the only one that has cells.
     n_features : int or None
         The number of features of an svmlight file whose last columns are empty, as in a test set.
     mixed : bool
@@ -159,7 +163,7 @@ def read_table(
     if file_format(path) == "svmlight":
         return _sparse_table(path, target, drop, rows, beside, n_features)
     features, arrays, layout, unnamed, orders = read_columns(
-        path, delimiter=delimiter, decimal=decimal, encoding=encoding
+        path, delimiter=delimiter, decimal=decimal, encoding=encoding, sheet=sheet
     )
     names = list(features)
     every = arrays | features

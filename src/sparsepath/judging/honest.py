@@ -2,20 +2,21 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sparsepath.choosing import check_rule, is_size, places
+from sparsepath.errors import warn_user
 from sparsepath.frames import Make, make_frame
 from sparsepath.judging.correction import corrected, spreads, unseen
 from sparsepath.judging.halves import Z90
 from sparsepath.judging.left_out import LeftOut, left_out
-from sparsepath.judging.null import LEVEL as P_LEVEL
 from sparsepath.judging.null import Null, permutation_null
 from sparsepath.judging.repeating import at_most, has_path
 from sparsepath.path import SelectionPath
+from sparsepath.running.interrupts import Interruptible
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,11 +39,16 @@ class Honest:
     measure : str
         What the error is, as ``"squared error"``.
     validation : str
-        How parts were left out, as ``"10-fold"``.
+        How parts were left out, as ``"10-fold"``; if Ctrl-C came, ``"10-fold, 4 of 10 parts"``.
     p_value : float or None
         How often the search reaches so low an error when y is shuffled; None if not asked for.
+    is_nothing : bool
+        Whether y was shuffled, often enough to tell, and nothing was found that noise would not
+        give.
     figures : dict of str to float
         For classes ``error_rate`` and, of two, ``auc`` on the same samples left out.
+    whole : bool
+        Whether every part was left out, or Ctrl-C came before.
     """
 
     size: int
@@ -53,23 +59,22 @@ class Honest:
     measure: str
     validation: str
     p_value: float | None = None
+    is_nothing: bool = False
     figures: dict[str, float] = field(default_factory=dict, hash=False)
+    whole: bool = True
 
     @property
     def gain(self) -> float:
         """The part of the empty model's error that the features take away; below zero: none."""
         return 1.0 - self.error / self.empty_error if self.empty_error else math.nan
 
-    @property
-    def is_nothing(self) -> bool:
-        """Whether a permutation test was made and found nothing that noise would not give."""
-        return self.p_value is not None and self.p_value > P_LEVEL
-
     def at(self, path: SelectionPath, size: int) -> "Honest | None":
         """The record of another size of the path; None if it has no honest error."""
         if math.isnan(path.honest_error(size)):
             return None
-        return at(path, size, self.measure, self.p_value)
+        other = at(path, size, self.measure)
+        p_value, nothing = self.p_value, self.is_nothing
+        return replace(other, p_value=p_value, is_nothing=nothing, whole=self.whole)
 
     def sentence(self) -> str:
         """What is told of the error, in one sentence."""
@@ -77,6 +82,8 @@ class Honest:
             f"{self.measure} {self.error:.4g} on new data (90 % interval {self.between()}; "
             f"the empty model: {self.empty_error:.4g})"
         )
+        if not self.whole:
+            told += f" by what was done of the validation, {self.validation}"
         if self.is_nothing:
             told += f"; shuffled targets do as well (p = {self.p_value:.2g}): nothing is here"
         return told[0].upper() + told[1:] + "."
@@ -160,7 +167,7 @@ def honest_error(
     X: Any,
     y: Any,
     *,
-    validation: Any = 10,
+    validation: Any = "auto",
     choose: Any = "one_se",
     null: int = 0,
     groups: Any = None,
@@ -179,8 +186,9 @@ def honest_error(
         It is cloned, never fitted itself.
     X, y : array, sparse matrix or data frame; array
         As given to ``fit``.
-    validation : int, splitter or list of splits
+    validation : int, "loo", splitter or list of splits
         How parts are left out. A number of folds: shuffled by a fixed seed, stratified for classes.
+        "auto": as many as the estimator has by itself, ten or five.
     choose : {"one_se", "min"}, int or float
         How the size is chosen from the honest errors; see ``SelectionPath.choose``.
     null : int
@@ -188,7 +196,8 @@ def honest_error(
     groups : array, optional
         Samples that must not be parted.
     callback : callable, optional
-        Called with the number of parts done and of all.
+        Called with the number of parts done and of all; a true value ends the work there, and so
+        does Ctrl-C: what is done counts, if that is two parts or more.
     **fit_params
         More arguments of ``fit``; those with an entry per sample are cut like y.
 
@@ -201,18 +210,26 @@ def honest_error(
     >>> found.chosen.size, 2900 < found.chosen.error < 3300
     (5, True)
     """
-    found = left_out(
-        estimator, X, y, validation, fit_params=fit_params, groups=groups, told=callback
-    )
+    if isinstance(validation, str) and validation == "auto":
+        validation = getattr(estimator, "_n_folds", 10)
+    given = {"fit_params": fit_params, "groups": groups}
+    found = left_out(estimator, X, y, validation, **given, told=callback, keep=True)
     if not has_path(estimator):
         choose = found.sizes[-1]  # its own
     nothing = None
-    if null:
-        nothing = permutation_null(
-            estimator, X, y, null, groups=groups, callback=callback, **fit_params
-        )
-    p_value = None if nothing is None else nothing.p_value
-    record = told(found, chosen_size(found, choose), choose, p_value)
+    if not found.whole:
+        warn_user(f"interrupted: the honest error is of what was done ({found.label}).")
+    elif null:
+        with Interruptible():
+            nothing = permutation_null(
+                estimator, X, y, null, groups=groups, callback=callback, **fit_params
+            )
+    size = chosen_size(found, choose)
+    if nothing is not None and nothing.is_nothing:
+        size = choose = found.sizes[0]  # the smallest model
+    record = told(found, size, choose)
+    if nothing is not None:
+        record = replace(record, p_value=nothing.p_value, is_nothing=nothing.is_nothing)
     return HonestError(record, found.sizes, found.errors, found.errors_se, found, nothing)
 
 
@@ -236,14 +253,11 @@ def attach(path: SelectionPath, found: LeftOut) -> SelectionPath:
     )
 
 
-def told(found: LeftOut, size: int, rule: Any, p_value: float | None = None) -> Honest:
+def told(found: LeftOut, size: int, rule: Any) -> Honest:
     """The record of a size that a rule has taken.
 
-    One that was asked for needs no correction: it was not chosen by the errors. If shuffled targets
-    do as well as the true ones, the smallest model is taken.
+    One that was asked for needs no correction: it was not chosen by the errors.
     """
-    if p_value is not None and p_value > P_LEVEL:
-        size = rule = found.sizes[0]
     place = found.sizes.index(size)
     errors, errors_se = found.errors, found.errors_se
     told_error, told_se = float(errors[place]), float(errors_se[place])
@@ -260,8 +274,8 @@ def told(found: LeftOut, size: int, rule: Any, p_value: float | None = None) -> 
         empty,
         found.yardstick,
         found.label,
-        p_value,
-        figures,
+        figures=figures,
+        whole=found.whole,
     )
 
 
@@ -271,11 +285,11 @@ def around(error: float, spread: float) -> tuple[float, float]:
     return error / factor, error * factor
 
 
-def at(path: SelectionPath, size: int, measure: str, p_value: float | None = None) -> Honest:
+def at(path: SelectionPath, size: int, measure: str) -> Honest:
     """The record of a size of a path that was asked for."""
     step, empty = path.step(size), path.steps[0].honest_error
     error, se = step.honest_error, step.honest_error_se
     interval = around(error, step.honest_spread)
     if not error:
         interval = 0.0, unseen(measure, path.data.get("n_samples", math.inf))
-    return Honest(size, error, se, interval, empty, measure, path.validation, p_value)
+    return Honest(size, error, se, interval, empty, measure, path.validation)

@@ -6,7 +6,7 @@ The result is a matrix of losses, one row per sample and one column per size. Si
 k features*: where the path of a part has no model of size k, its largest below k stands in.
 
 Samples are left out once or, by repeated splits, several times (then the mean counts), or never
-(the first part of a series); rows that are never left out play no part.
+(the first part of a series, or what Ctrl-C came before); those play no part.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -30,12 +30,16 @@ from sparsepath.judging.repeating import (
     with_groups,
 )
 from sparsepath.judging.yardsticks import YARDSTICKS, Floats, Truth, Yardstick, balancing
+from sparsepath.running.interrupts import Interruptible
 
 Parts: TypeAlias = list[tuple[Rows, Mapping[int, Floats]]]
 
 
-class AskedToEndError(Exception):
-    """Whoever was told of the parts wanted no more of them."""
+FEWEST = 8  # samples below which parts say nothing
+
+
+class AskedToEndError(KeyboardInterrupt):
+    """Whoever was told of the parts wanted no more of them: as good as Ctrl-C."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +65,8 @@ class LeftOut:
         what models of other samples err. Zero where it cannot be told.
     figures : dict of arrays
         For classes also ``error_rate`` and ``auc`` of the same predictions, by size.
+    whole : bool
+        Whether every part was left out; else Ctrl-C came before, and the label says how many were.
     """
 
     sizes: tuple[int, ...]
@@ -71,6 +77,7 @@ class LeftOut:
     yardstick: str
     between: Floats = field(default_factory=lambda: np.zeros(0))
     figures: dict[str, Floats] = field(default_factory=dict)
+    whole: bool = True
 
     def __post_init__(self) -> None:
         if not len(self.between):
@@ -123,6 +130,7 @@ def left_out(
     groups: Any = None,
     yardstick: str | None = None,
     told: Callable[[int, int], object] | None = None,
+    keep: bool = False,
 ) -> LeftOut:
     """Repeat the procedure with each part of the data left out.
 
@@ -146,6 +154,9 @@ def left_out(
         What is measured, one of ``YARDSTICKS``; default: what the estimator is judged by.
     told : callable, optional
         Called with the number of parts done and of all; a true value ends the work there.
+    keep : bool
+        Whether the parts that are done when the work is ended, so or by Ctrl-C, are told, if there
+        are two of them or more; else the end goes on to the caller.
     """
     check_predicts(estimator)
     X, y = by_rows(X), by_rows(y)
@@ -159,12 +170,16 @@ def left_out(
     again = [Repetition(rows=train) for train, _ in splits]
     done = searches(estimator, X, y, given, again, truth.classes)
     parts: Parts = []
-    for _, test in splits:
-        if told is not None and told(len(parts), len(splits)):
-            raise AskedToEndError
-        parts.append((test, next(done).outputs(test)))
+    with Interruptible(keep=lambda: keep and _tell(parts)):
+        for _, test in splits:
+            if told is not None and told(len(parts), len(splits)):
+                raise AskedToEndError
+            parts.append((test, next(done).outputs(test)))
+    whole, label = len(parts) == len(splits), found.label
+    if not whole:
+        label += f", {len(parts)} of {len(splits)} parts"
     if not has_path(estimator):
-        parts = _against_none(parts, truth, [train for train, _ in splits], given)
+        parts = _against_none(parts, truth, [train for train, _ in splits[: len(parts)]], given)
     if sizes is None:
         sizes = sorted({size for _, outputs in parts for size in outputs})
     losses, counts, by_part = np.zeros((n, len(sizes))), np.zeros(n), []
@@ -182,7 +197,12 @@ def left_out(
     between = np.zeros(len(sizes)) if stick.by_part else _between(by_part, weights, clusters)
     figures = class_figures(parts, truth, sizes, given.get("sample_weight"), at_most)
     name = stick.name
-    return LeftOut(tuple(sizes), losses, weights, clusters, found.label, name, between, figures)
+    return LeftOut(tuple(sizes), losses, weights, clusters, label, name, between, figures, whole)
+
+
+def _tell(parts: Parts) -> bool:
+    """Whether parts are enough to tell an error by."""
+    return len(parts) > 1 and sum(len(test) for test, _ in parts) >= FEWEST
 
 
 def yardstick_of(estimator: Any) -> Yardstick:

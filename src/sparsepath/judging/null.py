@@ -13,8 +13,10 @@ and the p-value at size k, adjusted for looking at all of them, is #{i : T_i >= 
 so the level is exact whatever the distribution.
 """
 
+import copy
+import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
 
 FOLDS = 5  # for predictors without a path
 LEVEL = 0.05  # p-values above this: nothing is there that the search could not find in noise
+ENOUGH = math.ceil(1 / LEVEL) - 1  # shuffles below which no p-value reaches the level
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +75,33 @@ class Null:
         """Whether the search found more than it finds in shuffled targets."""
         return self.p_value <= LEVEL
 
+    @property
+    def is_nothing(self) -> bool:
+        """Whether it found no more than that; fewer than 19 shuffles cannot say so."""
+        return not self.anything and len(self.null_errors) >= ENOUGH
+
+    def applied_to(self, model: Any) -> Any:
+        """A copy of a fitted estimator that heeds this.
+
+        Its ``honest_`` has the p-value, and if nothing was found it uses the smallest model on its
+        path, as a rule the empty one.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sparsepath import SparseRLSRegressor, permutation_null
+        >>> X, y = np.random.default_rng(2).standard_normal((2, 40, 6))
+        >>> model = SparseRLSRegressor(2, choose=2).fit(X, y[:, 0])
+        >>> model = permutation_null(model, X, y[:, 0], 19).applied_to(model)
+        >>> model.selected_, model.honest_.is_nothing
+        (array([], dtype=int64), True)
+        """
+        model = copy.copy(model)
+        if getattr(model, "honest_", None) is not None:
+            p_value, nothing = self.p_value, self.is_nothing
+            model.honest_ = replace(model.honest_, p_value=p_value, is_nothing=nothing)
+        return model.at_size(model.path_.sizes[0]) if self.is_nothing else model
+
     def sentence(self) -> str:
         """What came out, in one sentence."""
         n = len(self.null_errors)
@@ -84,6 +114,8 @@ class Null:
         )
         if self.anything:
             return f"There is something: {told}."
+        if not self.is_nothing:
+            return f"{told[0].upper()}{told[1:]}. That is too few to tell; {ENOUGH} are needed."
         return f"Nothing here that the search does not find in noise: {told}."
 
     def to_frame(self, backend: Make = None) -> Any:
@@ -101,7 +133,7 @@ class Null:
         """Draw the errors on the data above those on shuffled targets."""
         from sparsepath.judging import pictures
 
-        lower = "lower than" if self.anything else "no lower than"
+        lower = "lower than" if self.anything else "not clearly lower than"
         title = f"p = {self.p_value:.3g}: {lower} where there is nothing to find"
         return pictures.plot_null(
             self.sizes, self.errors, self.null_errors, self.criterion, title, ax

@@ -7,12 +7,11 @@ import numpy as np
 
 from sparsepath.errors import InputError, warn_user
 from sparsepath.judging.honest import Honest, attach, told
-from sparsepath.judging.left_out import AskedToEndError, left_out
+from sparsepath.judging.left_out import FEWEST, left_out
 from sparsepath.path import SelectionPath
 from sparsepath.running.interrupts import Interruptible
 
 AUTO = "auto"
-FEWEST = 8  # cases below which folds say nothing
 BY_DEFAULT = True  # whether "auto" means folds; the tests of the searches do without
 
 
@@ -38,7 +37,8 @@ def validated(
     X, y, more
         The arguments of its fit, as given.
     told_of : callable, optional
-        Called with the number of folds done and of all; a true value ends it.
+        Called with the number of folds done and of all; a true value ends it, as Ctrl-C does:
+        what is done counts, if that is two folds or more.
     """
     validation = getattr(estimator, "validation", None)
     auto = isinstance(validation, str) and validation == AUTO
@@ -78,9 +78,8 @@ def validated(
                 fit_params=more,
                 groups=more.get("groups"),
                 told=told_of,
+                keep=True,
             )
-    except AskedToEndError:
-        pass
     except InputError as error:
         if not auto:
             raise InputError(f"validation: with a part of the data left out, {error}") from error
@@ -95,6 +94,11 @@ def validated(
             "the criterion of the search."
         )
         return path, None
+    if not found.whole:
+        warn_user(
+            "the validation was interrupted: the honest error, and the size that is chosen by it, "
+            f"are of what was done ({found.label})."
+        )
     judged = attach(path, found)
     return judged, told(found, judged.settle(rule), rule)
 

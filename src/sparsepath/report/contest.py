@@ -21,7 +21,7 @@ def contest_page(
     """One self-contained HTML page of a comparison, without any code and without network."""
     style = (files("sparsepath.report") / "page.css").read_text("utf-8")
     best = found.best.chosen
-    notes = [f"{name} was passed over: {why}." for name, why in found.passed_over.items()]
+    notes = found.notes()
     run = f"<dl><dt>Command</dt><dd>{escape(command)}</dd></dl>" if command else ""
     label = f"{best.measure} on samples left out ({best.validation}, the same for all)"
     return f"""<!doctype html>

@@ -16,6 +16,7 @@ from sparsepath.rls.leave_one_out.additions import BoundFinder, CacheFinder, Eve
 from sparsepath.rls.leave_one_out.elimination import Elimination
 from sparsepath.rls.leave_one_out.following import Follower
 from sparsepath.rls.leave_one_out.fused import Fused
+from sparsepath.rls.leave_one_out.fused_losses import FusedLoss
 from sparsepath.rls.leave_one_out.model import Finder, State
 from sparsepath.rls.pairs.model import LeavePairOut, PairModel, RankModel
 from sparsepath.rls.pairs.queries import DisagreementModel, QuerySums
@@ -155,8 +156,10 @@ def _left_out_singly(
         memory=task.memory,
     )
     model: State | Fused
-    if form.name == "fused":
+    if form.name == "fused" and loss.bounded:
         model = Fused(design, Y, alpha, task.size, form.compiled)
+    elif form.name == "fused":
+        model = FusedLoss(design, Y, alpha, loss, task.size, form.compiled)
     else:
         finder = _finder(form, task.size)
         if isinstance(finder, Follower) and not task.backward:

@@ -8,6 +8,7 @@ What is fitted and how it is judged is the model's business: exact leave-one-out
 """
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -157,7 +158,8 @@ def _exchange(model: Model, trail: SearchTrail, sets: Constraints, met: set[Unit
             if isinstance(model, Exchanging):
                 left = [i for i in model.chosen if i != feature]
                 bar = least if best is None else min(least, best[1].error)
-                if not model.may_exchange(feature, sets.entering(left, but=[feature]), bar):
+                entering = partial(sets.entering, left, but=[feature])
+                if not model.may_exchange(feature, entering, bar):
                     continue
             trial, drop = model.duplicate(), Update("drop", feature, np.nan)
             trial.apply_update(drop)

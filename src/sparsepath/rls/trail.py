@@ -32,7 +32,9 @@ class Model(Readable, Protocol):
 class Exchanging(Protocol):
     """A model that can tell which exchanges are not worth a trial."""
 
-    def may_exchange(self, feature: int, others: Iterable[int], below: float) -> bool: ...
+    def may_exchange(
+        self, feature: int, others: Callable[[], Iterable[int]], below: float
+    ) -> bool: ...
 
 
 class SearchTrail(Trail):

@@ -107,3 +107,92 @@ def measure_wrong(y, r, p, g, v, about, blur, room, losses):  # type: ignore[no-
         tight += 1.0 if p[j] <= room else 0.0
         squares += r[j] * r[j]
     return total, tight, squares, around, slope
+
+
+# Rows of P X as they lie, less f D where there is any f: candidates ``which[low:high]``. ----------
+
+
+@njit(nogil=True, cache=True, fastmath=FAST)
+def judge_wrong(rows, which, low, high, D, f, tau, inverse, blur, y, r, p, g, v, room, out):  # type: ignore[no-untyped-def]
+    """Weight v of the samples with y (r - z tau) >= g (p - z^2 inverse - blur), y the signs."""
+    for k in range(low, high):
+        row, step = rows[which[k]], 0.0
+        if f.size:
+            step = f[which[k]]
+        t, w, slack = tau[k], inverse[k], blur[k]
+        total = tight = 0.0
+        for j in range(p.size):
+            x = row[j] - step * D[j]
+            left = p[j] - x * x * w
+            total += v[j] if y[j] * (r[j] - x * t) >= g[j] * (left - slack) else 0.0
+            tight += 1.0 if left <= room else 0.0
+        out[k] = total if tight == 0.0 else np.inf
+
+
+@njit(nogil=True, cache=True, fastmath=FAST)
+def judge_wrong_class(rows, which, low, high, D, f, tau, inverse, blur, y, r, p, g, v, room, out):  # type: ignore[no-untyped-def]
+    """The same for several targets, e = r - z tau, y the own class: e_own - e_other is twice p."""
+    m = p.size
+    z, left, own, least = np.empty(m), np.empty(m), np.empty(m), np.empty(m)
+    for k in range(low, high):
+        row, step = rows[which[k]], 0.0
+        if f.size:
+            step = f[which[k]]
+        w, tight = inverse[k], 0.0
+        for j in range(m):
+            z[j] = row[j] - step * D[j]
+            left[j] = p[j] - z[j] * z[j] * w
+            tight += 1.0 if left[j] <= room else 0.0
+        least[:] = np.inf
+        for c in range(r.shape[0]):
+            t, rc = tau[k, c], r[c]
+            for j in range(m):
+                e = rc[j] - z[j] * t
+                mine = y[j] == c
+                own[j] = e if mine else own[j]
+                least[j] = least[j] if mine else min(least[j], e)
+        total, slack = 0.0, blur[k]
+        for j in range(m):
+            far = own[j] - least[j] >= g[j] * (2.0 * left[j] - slack)
+            total += v[j] if far else 0.0
+        out[k] = total if tight == 0.0 else np.inf
+
+
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+def judge_huber(rows, which, low, high, D, f, tau, inverse, delta, r, p, scale, v, room, out):  # type: ignore[no-untyped-def]
+    """Sum over targets of v n (e - n/2), n = min(e, delta), e = scale |r - z tau| / left."""
+    for k in range(low, high):
+        row, step = rows[which[k]], 0.0
+        if f.size:
+            step = f[which[k]]
+        w = inverse[k]
+        total = tight = 0.0
+        for c in range(r.shape[0]):
+            t, rc = tau[k, c], r[c]
+            for j in range(p.size):
+                x = row[j] - step * D[j]
+                left = p[j] - x * x * w
+                e = scale[j] * abs(rc[j] - x * t) / left
+                near = min(e, delta)
+                total += v[j] * near * (e - 0.5 * near)
+                tight += 1.0 if left <= room else 0.0
+        out[k] = total if tight == 0.0 else np.inf
+
+
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+def judge_absolute(rows, which, low, high, D, f, tau, inverse, r, p, v, room, out):  # type: ignore[no-untyped-def]
+    """Sum over targets of v |r - z tau| / (p - z^2 inverse)."""
+    for k in range(low, high):
+        row, step = rows[which[k]], 0.0
+        if f.size:
+            step = f[which[k]]
+        w = inverse[k]
+        total = tight = 0.0
+        for c in range(r.shape[0]):
+            t, rc = tau[k, c], r[c]
+            for j in range(p.size):
+                x = row[j] - step * D[j]
+                left = p[j] - x * x * w
+                total += v[j] * abs(rc[j] - x * t) / left
+                tight += 1.0 if left <= room else 0.0
+        out[k] = total if tight == 0.0 else np.inf

@@ -29,7 +29,7 @@ class ZeroOne(Loss):
     name = "zero_one"
     coded = True
     counts = True
-    cached = Counting()
+    cached = carried = Counting()
 
     def weighted(
         self, residuals: list[Floats], p: Floats, g: Floats, v: Floats, Y: Floats, blur: Any = 0.0
@@ -41,11 +41,12 @@ class ZeroOne(Loss):
             wrong = residuals[0] * Y[:, 0][column] >= room - slack
         else:
             own = Y.argmax(1)
-            stack = np.stack(residuals)
-            place = np.broadcast_to(own[column], stack.shape[1:])[None]
-            r_own = np.take_along_axis(stack, place, 0)[0]
-            np.put_along_axis(stack, place, np.inf, 0)
-            wrong = r_own - stack.min(0) >= 2.0 * room - slack
+            r_own, least = np.full_like(room, np.inf), np.full_like(room, np.inf)
+            for place, r in enumerate(residuals):
+                mine = (own == place)[column]
+                np.copyto(r_own, r, where=mine)
+                np.minimum(least, r, where=~mine, out=least)
+            wrong = r_own - least >= 2.0 * room - slack
         return wrong * v[column]
 
 

@@ -1,12 +1,14 @@
-"""Compiled loops of a loss: one pass over P X judges all candidates of a block of rows.
+"""Compiled loops of a loss: one pass over P X judges all candidates.
 
-A loss that has such loops carries them (``Criterion.cached``). P X is kept by
-``leave_one_out/cache.py``, a row per column of X, contiguous along the samples.
+A loss that has such loops carries them: ``Criterion.cached`` for a block of rows, where P X is kept
+by ``leave_one_out/cache.py``, and ``Criterion.carried`` for ``leave_one_out/fused_losses.py``. A
+column of X is a row of P X, contiguous along the samples.
 """
 
 from typing import NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sparsepath.arrays import Floats
 
@@ -67,10 +69,51 @@ class Loops(Protocol):
         """The first sums of ``leave_one_out.compiled.measure``; None: without a loop."""
 
 
+class Carried(NamedTuple):
+    """Candidates as rows of P X, and the change f D that has yet to be taken off them.
+
+    ``which`` are their places among the rows, and ``f`` is empty if there is no change. For each:
+    c/pivot (per target), 1/pivot, blur. Of the samples: targets, residuals (T x m), and p, g, v.
+    """
+
+    rows: Floats
+    which: NDArray[np.intp]
+    D: Floats
+    f: Floats
+    tau: Floats
+    inverse: Floats
+    blur: Floats
+    Y: Floats
+    r: Floats
+    p: Floats
+    g: Floats
+    v: Floats
+
+
+class Judging(Protocol):
+    """What a loss can do with candidates as they lie in memory."""
+
+    def judge(self, low: int, high: int, given: Carried, room: float, out: Floats) -> None:
+        """The criterion with each of the candidates from ``low`` to ``high`` added."""
+
+
 class Counting:
     """Mistakes of +-1 targets."""
 
     signed = True
+
+    def judge(self, low: int, high: int, given: Carried, room: float, out: Floats) -> None:
+        """The weight of the mistakes with each candidate added."""
+        from sparsepath.rls.criteria.compiled import judge_wrong, judge_wrong_class
+
+        rows, which, D, f, tau, inverse, blur, Y, r, p, g, v = given
+        if len(r) == 1:
+            of = (D, f, tau[:, 0].copy(), inverse, blur, Y[:, 0].copy(), r[0], p, g, v)
+            judge_wrong(rows, which, low, high, *of, room, out)
+        else:
+            own = Y.argmax(1).astype(np.float64)
+            of = (D, f, tau, inverse, blur, own, r, p, g, v)
+            judge_wrong_class(rows, which, low, high, *of, room, out)
 
     def score(
         self,
@@ -106,10 +149,34 @@ class Counting:
         return sums
 
 
+class Rounding:
+    """Residuals by the loss of Huber, with its ``delta``."""
+
+    def __init__(self, delta: float) -> None:
+        self._delta = delta
+
+    def judge(self, low: int, high: int, given: Carried, room: float, out: Floats) -> None:
+        """The weighted sum of losses with each candidate added."""
+        from sparsepath.rls.criteria.compiled import judge_huber
+
+        rows, which, D, f, tau, inverse, _, _, r, p, g, v = given
+        scale = np.divide(1.0, g, where=g > 0, out=np.zeros(len(g)))
+        of = (D, f, tau, inverse, self._delta, r, p, scale, v)
+        judge_huber(rows, which, low, high, *of, room, out)
+
+
 class Summing:
     """Absolute residuals."""
 
     signed = False
+
+    def judge(self, low: int, high: int, given: Carried, room: float, out: Floats) -> None:
+        """The weighted sum of absolute residuals with each candidate added."""
+        from sparsepath.rls.criteria.compiled import judge_absolute
+
+        rows, which, D, f, tau, inverse, _, _, r, p, g, v = given
+        v = np.divide(v, g, where=g > 0, out=np.zeros(len(g)))
+        judge_absolute(rows, which, low, high, D, f, tau, inverse, r, p, v, room, out)
 
     def score(
         self,

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from sparsepath.arrays import Floats
 from sparsepath.judging.yardsticks import Truth, Yardstick
-from sparsepath.rls.criteria.loops import Loops
+from sparsepath.rls.criteria.loops import Judging, Loops
 
 NO_DECISION = 1e-10  # difference of two scores, over their reach, that decides nothing
 LABEL_ROUNDING = 4e-15  # and what rounding leaves of a difference of labels and residuals
@@ -51,8 +51,10 @@ class Criterion:
     by_sums : bool
         Whether its errors over splits follow from sums of products.
     cached : Loops or None
-        Compiled loops that judge all candidates in one pass over P X in memory, one target; None:
-        they are judged from their columns.
+        Compiled loops that judge all candidates in one pass over P X in memory, one target, and
+        take its products from elsewhere; None: there are none.
+    carried : Judging or None
+        The same for candidates whose rows carry all that is needed; None: NumPy has to do.
     needs : str
         What a test part must have to be judged.
     yardstick : str or Yardstick
@@ -67,7 +69,15 @@ class Criterion:
     bounded: ClassVar[bool] = False
     by_sums: ClassVar[bool] = False
     cached: ClassVar[Loops | None] = None
+    carried: Judging | None = None
     needs: ClassVar[str] = "samples of positive weight"
+
+    def __init_subclass__(cls) -> None:
+        """Loops are those of a class with its own costs: a class that changes these has none."""
+        super().__init_subclass__()
+        if {"of", "weighted"} & set(vars(cls)):
+            for loops in {"cached", "carried"} - set(vars(cls)):
+                setattr(cls, loops, None)
 
     @property
     def label(self) -> str:
@@ -149,7 +159,7 @@ class ResidualLoss(Loss):
         column = columns_like(p)
         room = p * g[column]
         heavy = room > 0
-        each = (np.divide(r, room, where=heavy, out=np.zeros(room.shape)) for r in residuals)
+        each = (np.divide(r, room, where=heavy, out=np.zeros_like(room)) for r in residuals)
         return sum_of(np.asarray(self.of(e), dtype=np.float64) for e in each) * v[column]
 
     @property

@@ -16,7 +16,7 @@ import numpy as np
 
 from sparsepath.arrays import Floats
 from sparsepath.errors import InputError
-from sparsepath.rls.criteria.loops import Summing
+from sparsepath.rls.criteria.loops import Judging, Rounding, Summing
 from sparsepath.rls.criteria.losses import ResidualLoss, columns_like, per_weight, sum_of
 
 
@@ -56,7 +56,7 @@ class Absolute(ResidualLoss):
     """The absolute residual."""
 
     name = "absolute"
-    cached = Summing()
+    cached = carried = Summing()
     yardstick = "absolute"
 
     def of(self, e: Floats) -> Floats:
@@ -94,6 +94,10 @@ class Huber(ResidualLoss):
 
     def __post_init__(self) -> None:
         above_zero("Huber", "delta", self.delta)
+
+    @property
+    def carried(self) -> Judging:  # type: ignore[override]
+        return Rounding(float(self.delta))
 
     @property
     def label(self) -> str:

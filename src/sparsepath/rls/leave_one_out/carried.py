@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from sparsepath.arrays import Floats
 from sparsepath.rls.criteria.losses import ROOM
 from sparsepath.rls.design import Design
+from sparsepath.tuning import TUNING
 
-PART_NUMBERS = 1 << 16  # numbers in the rows that a thread takes at once, at least
 PARTS = 4  # parts that every thread takes in turn
 NO_CHANGE = -2
 ADDITION = -1
@@ -57,7 +57,7 @@ class CarriedColumns:
         self.design, self.compiled = design, compiled
         m, n = design.n_samples, design.n_features
         self.rows = np.zeros((n, m + room))
-        step = max(1, PART_NUMBERS // m)
+        step = max(1, TUNING.thread_numbers // m)
 
         def fill(low: int) -> None:
             high = min(n, low + step)
@@ -122,7 +122,7 @@ class CarriedColumns:
         def work(low: int, high: int) -> None:
             follow(self.rows, low, high, *given, self._f, products, squares)
 
-        self._share_out(work, n)
+        self.share_out(work, n)
         return products, squares
 
     def judged(
@@ -134,22 +134,19 @@ class CarriedColumns:
         p: Floats,
     ) -> Floats:
         """Sums of ((r - z tau) / (p - z^2 inverse))^2 for some rows; infinite without room in p."""
-        m, change = self.design.n_samples, self.pending
+        m = self.design.n_samples
         if self.compiled:
             from sparsepath.rls.leave_one_out.compiled_fused import judge
 
-            D = p if change is None else change.D
-            f = np.zeros(0) if change is None else self._f
+            rows, D, f = self.as_they_lie()
             out = np.empty(len(tau))
 
             def work(low: int, high: int) -> None:
-                judge(self.rows, some, low, high, D, f, tau, inverse, targets, p, ROOM, out)
+                judge(rows, some, low, high, D, f, tau, inverse, targets, p, ROOM, out)
 
-            self._share_out(work, len(tau))
+            self.share_out(work, len(tau))
             return out
-        z = self.rows[some, :m]
-        if change is not None:
-            z = z - self._f[some, None] * change.D[:m]
+        z = self.some(some)
         left = z * z
         left *= -inverse[:, None]
         left += p
@@ -166,10 +163,23 @@ class CarriedColumns:
         out[tight] = np.inf
         return out
 
-    def _share_out(self, work: Callable[[int, int], None], n: int) -> None:
+    def some(self, which: slice | NDArray[np.intp]) -> Floats:
+        """What is left of some columns, less the pending change."""
+        m, change = self.design.n_samples, self.pending
+        z = self.rows[which, :m]
+        return z if change is None else z - self._f[which, None] * change.D[:m]
+
+    def as_they_lie(self) -> tuple[Floats, Floats, Floats]:
+        """The rows, and the pending change as D and f, which is empty if there is none."""
+        change = self.pending
+        if change is None:
+            return self.rows, np.zeros(self.rows.shape[1]), np.zeros(0)
+        return self.rows, change.D, self._f
+
+    def share_out(self, work: Callable[[int, int], None], n: int) -> None:
         """Share out the rows among the threads; each row is computed in the same way anywhere."""
         threads, width = self.design.threads, self.rows.shape[1]
-        step = max(1, PART_NUMBERS // width, -(-n // (PARTS * threads.n_threads)))
+        step = max(1, TUNING.thread_numbers // width, -(-n // (PARTS * threads.n_threads)))
         parts = [(i, min(n, i + step)) for i in range(0, n, step)]
         threads.map(lambda part: work(*part), parts, n * width)
 

@@ -27,7 +27,7 @@ orthogonal to the chosen columns to the last digit, and is then the new measure.
 """
 
 import copy
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,19 +37,20 @@ from sparsepath.errors import InputError
 from sparsepath.rls.criteria.losses import ROOM
 from sparsepath.rls.design import Design
 from sparsepath.rls.leave_one_out.carried import (
-    PART_NUMBERS,
     CarriedChange,
     CarriedColumns,
     columns_of,
 )
 from sparsepath.rls.leave_one_out.fitted import COLLINEAR, OFF_CENTRE, VANISHED
+from sparsepath.rls.leave_one_out.fused_exchanges import NEAR, STEEP, Exchanges, Removed
 from sparsepath.rls.leave_one_out.projection import SECOND_GO
-from sparsepath.rls.update import Costs, Update, limit, pick
+from sparsepath.rls.update import Costs, Second, Update, limit, pick
+from sparsepath.tuning import TUNING
 
 ROUNDING = 1e-11  # part of the sums in a bound that may be rounding
-EVERYONE = 1 << 14  # numbers in all rows up to which bounds take longer than judging everyone
 BATCH = 8  # candidates judged at once after the first; then four times as many, and so on
 MOST = np.finfo(float).max  # bounds above are infinite: the row is out of the question
+MOST_EXCHANGES = 1 << 24  # removals, columns and targets, multiplied, that are looked at at once
 ROOM_AT_FIRST = 128  # features for which there is room from the start, at most
 
 
@@ -76,6 +77,8 @@ class Fused:
     error, empty_error : float
         The criterion, a mean per sample; that of the empty model.
     """
+
+    counts = False  # whether mistakes are counted, so that the squared criterion settles ties
 
     def __init__(
         self, design: Design, Y: Floats, alpha: float, size: int = 8, compiled: bool = False
@@ -110,7 +113,7 @@ class Fused:
         self._asked: tuple[tuple[int, ...], NDArray[np.bool_]] | None = None
         self._measure()
         self._target_squares = self._residual_squares
-        self.empty_error = self.error
+        self.empty_error = self.empty_squared = self.error
 
     # The model ----------------------------------------------------------------------------------
 
@@ -130,6 +133,7 @@ class Fused:
         self._losses = np.square(e[0]) if T == 1 else np.square(e).sum(0)
         self.error = np.inf if tight else self._ur / self.design.total
         self._coef: Floats | None = None
+        self._exchanges: Exchanges | str | None = None
 
     def standard_error(self) -> float:
         """Standard error of ``error`` as a mean over samples."""
@@ -169,7 +173,8 @@ class Fused:
         if features is not None:
             some = np.isin(chosen, np.fromiter(features, np.intp))
             chosen, errors = chosen[some], errors[some]
-        return pick("drop", chosen, errors, self.empty_error)
+        tell = self._squared_without if self.counts else None
+        return pick("drop", chosen, errors, self.empty_error, second=tell)
 
     def apply_update(self, update: Update) -> None:
         """Make a change that ``find_best_update`` proposed, or one of your own."""
@@ -256,20 +261,60 @@ class Fused:
 
     def errors_without(self) -> Floats:
         """The criterion after dropping each chosen feature, in the order of ``chosen``."""
-        m, k = self.design.n_samples, len(self.chosen)
-        Q = self._Q[:k]
-        directions = -Q[:, self._places].T
-        norms = np.linalg.norm(directions, axis=1)
-        q = (directions / norms[:, None]) @ Q[:, :m]
-        left = self.p + q * q
-        total = np.zeros(k)
-        for target in self._V[: self._T]:
-            e = q * (target[self._places] / norms)[:, None]
-            e += target[:m]
-            e /= left
-            total += np.einsum("ij,ij->i", e, e)
+        return self._squares_without()
+
+    def _squared_without(self, features: NDArray[np.intp]) -> Second:
+        """The squared criterion with each of some features dropped."""
+        squared = self._squares_without()[[self.chosen.index(i) for i in features]]
+        return Second(squared, squared, self.empty_squared)
+
+    def _squares_without(self) -> Floats:
+        *_, e, left = self._without()
+        e /= left
+        total = np.vecdot(e, e).sum(0)
         tight = left.min(1, initial=np.inf) <= ROOM
         return np.where(tight, np.inf, total / self.design.total)
+
+    def _without(self) -> Removed:
+        """The model with each chosen feature dropped."""
+        m = self.design.n_samples
+        Q = self._Q[: len(self.chosen)]
+        directions = -Q[:, self._places].T
+        norms = np.linalg.norm(directions, axis=1)
+        directions /= norms[:, None]
+        q = directions @ Q[:, :m]
+        steps = self._V[: self._T, self._places] / norms
+        r = steps[:, :, None] * q
+        r += self._V[: self._T, None, :m]
+        return Removed(norms, q, directions @ Q[:, self._places], r, self.p + q * q)
+
+    def may_exchange(self, feature: int, others: Callable[[], Iterable[int]], below: float) -> bool:
+        """Whether dropping a feature and adding another may do; see ``State.may_exchange``."""
+        if self._exchanges is None:
+            self._exchanges = self._all_exchanges()
+        found, place = self._exchanges, self.chosen.index(feature)
+        if isinstance(found, str):
+            return True
+        most = limit(below, self.empty_error) * self.design.total * (1.0 + NEAR)
+        if found.least[place] > most:
+            return False
+        which = np.fromiter(others(), np.intp)
+        which = which[found.bounds[which, place] <= most]
+        step = max(1, TUNING.thread_numbers // self.design.n_samples)
+        parts = (which[i : i + step] for i in range(0, len(which), step))
+        errors = (found.errors(place, part, self._columns.some(part)) for part in parts)
+        return any((of <= most).any() for of in errors)
+
+    def _all_exchanges(self) -> Exchanges | str:
+        """What is known of all exchanges, or why that is too little."""
+        if len(self._features) * len(self.chosen) * self._T > MOST_EXCHANGES:
+            return "too many"
+        self._follow()
+        removed = self._without()
+        if np.any(removed.norms**2 * self.design.squares[self.chosen] > STEEP):
+            return "nearly collinear"
+        w, B = self._V[: self._T, self._places].T, self._columns.rows[:, self._places]
+        return Exchanges(removed, w, B, self._live, *self._known, self.alpha)
 
     # Which addition is best ---------------------------------------------------------------------
 
@@ -291,7 +336,7 @@ class Fused:
         pivots[closed] = np.inf
         inverse = 1.0 / pivots
         tau = c * inverse[:, None]
-        if len(tau) * self.design.n_samples <= EVERYONE and not self._columns.compiled:
+        if len(tau) * self.design.n_samples <= TUNING.everyone_up_to and not self._columns.compiled:
             errors = self._errors(slice(None), inverse, tau)
             errors[closed] = np.inf
             return pick("add", self._features, errors, self.empty_error, self._values(errors))
@@ -364,6 +409,7 @@ class Fused:
         if np.count_nonzero(doubtful):
             doubtful &= self._live & (pivots > self._floor)
         np.maximum(self._computed, pivots, out=self._computed)
+        self._known = pivots.copy(), products[:, :T]
         return (pivots, products[:, :T], products[:, T:], squares[:, 1]), doubtful.nonzero()[0]
 
     # Small parts --------------------------------------------------------------------------------
@@ -371,7 +417,7 @@ class Fused:
     def _renew(self, features: NDArray[np.intp]) -> None:
         """Compute some rows afresh from the data."""
         width = self._width
-        step = max(1, PART_NUMBERS // width)
+        step = max(1, TUNING.thread_numbers // width)
         for i in range(0, len(features), step):
             some = features[i : i + step]
             rows = self._afresh(some)

@@ -22,7 +22,7 @@ Nothing positive is formed as a difference of large numbers, so alpha may be tin
 collinear, and a hundred additions and removals come back to where they began.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Protocol, Self
 
 import numpy as np
@@ -120,12 +120,13 @@ class State(Wrapped[Neighbours]):
             some = np.isin(self.chosen, list(features))
         return best_removal(self.model, some, below) if some.any() else None
 
-    def may_exchange(self, feature: int, others: Iterable[int], below: float) -> bool:
+    def may_exchange(self, feature: int, others: Callable[[], Iterable[int]], below: float) -> bool:
         """Whether dropping a feature and adding one of the others may leave less than ``below``.
 
-        False only if none of these exchanges does.
+        False only if none of these exchanges does. ``others`` is asked for if it matters who.
         """
-        return self.finder.may_exchange(self.model, feature, np.fromiter(others, np.intp), below)
+        which = np.fromiter(others(), np.intp)
+        return self.finder.may_exchange(self.model, feature, which, below)
 
     def apply_update(self, update: Update) -> None:
         """Make a change that ``find_best_update`` proposed, or one of your own."""

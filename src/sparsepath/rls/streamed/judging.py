@@ -12,15 +12,14 @@ from typing import Any
 import numpy as np
 
 from sparsepath.arrays import Floats
-from sparsepath.data.blocks import COMPILED_FROM
 from sparsepath.data.moments import Cells, Coding
 from sparsepath.data.sources import Answer, Columns, Slab
 from sparsepath.rls.criteria.losses import Loss
 from sparsepath.rls.leave_one_out.block import Rows
 from sparsepath.rls.leave_one_out.fitted import triangular
 from sparsepath.rls.streamed.design import StreamDesign, weights_in
+from sparsepath.tuning import TUNING
 
-LARGE = COMPILED_FROM
 Key = frozenset[int]
 
 
@@ -57,10 +56,11 @@ class View:
         cls, design: StreamDesign, columns: Columns, loss: Loss, shares: Floats | None
     ) -> "View":
         """The view of some columns, given ascending."""
+        compiled = design.n_samples * design.n_features >= TUNING.compiled_pass_from
         return cls(
             columns, design.shift[columns], design.left[columns], design.scales[columns],
             design.y_mean, design.total, shares, design.fit_intercept, loss, design.coding,
-            design.cells, design.apart, design.n_samples * design.n_features >= LARGE,
+            design.cells, design.apart, compiled,
         )  # fmt: skip
 
     def rows(self, slab: Slab) -> Rows:
