@@ -377,3 +377,25 @@ def test_what_depends_on_the_machine_is_set_in_one_record():
         for match in patched.finditer(file.read_text("utf-8")):
             name = match.group(1)
             assert not machine.search(name), f"{file.name}: {name}; use sparsepath.tuning.TUNING"
+
+
+def test_a_name_of_a_constant_means_one_thing_in_a_room():
+    """Numbers and tables in capital letters; the same value under the same name is one meaning."""
+    meanings: dict[tuple[str, str], dict[str, str]] = {}
+    for file in MODULES:
+        module = dotted(file)
+        for node in ast.parse(file.read_text("utf-8")).body:
+            if not isinstance(node, ast.Assign):
+                continue
+            for target in node.targets:
+                pairs = [(target, node.value)]
+                if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+                    pairs = list(zip(target.elts, node.value.elts, strict=True))
+                for name, value in pairs:
+                    if isinstance(name, ast.Name) and name.id.isupper():
+                        of = meanings.setdefault((room_of(module), name.id), {})
+                        of[ast.unparse(value)] = module
+    several = {key: of for key, of in meanings.items() if len(of) > 1}
+    own = {"FILES", "SCHEMA"}  # what a command writes: each has its own
+    several = {key: of for key, of in several.items() if key[0] != "rls"}
+    assert not {key for key in several if key[1] not in own}, several

@@ -12,13 +12,14 @@ A block has ``shape`` and five answers:
 ``rows(indices)``       those rows as a float64 array
 ``spread(means, weights)``  sum over rows of weights * (x - mean)^2, for every column
 ``taken(indices)``      those rows as a block of their own
+``strips(height)``      blocks of so many neighbouring rows, or of all where they are not cut easily
 ``marks(a)``            sum over rows of a * h(x), whole numbers; see ``fingerprint.py``
 
 and says what it can: ``zeros_implicit``, whether zeros are not stored, and ``is_plain``, whether
 products with one vector are those of a compiled loop over float64.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, Protocol
 
@@ -59,6 +60,8 @@ class RowBlock(Protocol):
     def spread(self, means: Floats, weights: Floats | None) -> Floats: ...
 
     def taken(self, indices: NDArray[np.intp]) -> "RowBlock": ...
+
+    def strips(self, height: int) -> "Iterable[RowBlock]": ...
 
     def marks(self, a: Marks) -> Marks: ...
 
@@ -150,13 +153,18 @@ class DenseBlock:
     def taken(self, indices: NDArray[np.intp]) -> "DenseBlock":
         return DenseBlock(self._rows[indices])
 
+    def strips(self, height: int) -> "Iterator[DenseBlock]":
+        for low in range(0, self.shape[0], height):
+            rows = slice(low, min(low + height, self.shape[0]))
+            yield DenseBlock(self._whole, self._start + rows.start, self._start + rows.stop)
+
     def marks(self, a: Marks) -> Marks:
         m, n = self.shape
         out = np.zeros(n, dtype=np.uint64)
-        if self.is_plain:
+        if self._whole.dtype in (np.float64, np.float32) and self._compiled():
             from sparsepath.data import compiled
 
-            compiled.marks(self._whole.T.view(np.uint64), self._start, a, out)
+            compiled.marks(self._whole.T, self._start, a, out)
             return out
         height = max(16, TUNING.tile_numbers // 4 // max(1, n))
         for i in range(0, m, height):
@@ -275,6 +283,9 @@ class SparseBlock:
 
     def taken(self, indices: NDArray[np.intp]) -> "SparseBlock":
         return SparseBlock(self._X[indices])
+
+    def strips(self, height: int) -> "list[SparseBlock]":
+        return [self]
 
     def marks(self, a: Marks) -> Marks:
         """From the entries alone: a zero counts nothing."""
