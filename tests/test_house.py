@@ -1,6 +1,7 @@
 """The order of the house: imports point down, importing is light, public names are documented."""
 
 import ast
+import functools
 import graphlib
 import importlib
 import inspect
@@ -39,7 +40,7 @@ LAYERS = [
     ["formula"],
     ["choosing"],
     ["steps"],
-    ["plots"],
+    ["plots", "notebook"],
     ["evaluation"],
     ["data"],
     ["files"],
@@ -62,13 +63,18 @@ def dotted(file):
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
+@functools.cache
+def nodes(file):
+    """Everything that a file writes."""
+    return list(ast.walk(ast.parse(file.read_text("utf-8"))))
+
+
 def imported(file, names=()):
     """The modules of the package that a file imports, anywhere in it, with line numbers.
 
     Of ``from room import module`` the module, if it is one of the names.
     """
-    tree = ast.parse(file.read_text("utf-8"))
-    for node in ast.walk(tree):
+    for node in nodes(file):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 if alias.name.split(".")[0] == "sparsepath":
@@ -139,7 +145,7 @@ def test_the_life_of_a_fit_is_written_once(pattern):
 def test_names_of_classes_are_unique():
     homes = {}
     for file in MODULES:
-        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+        for node in nodes(file):
             if isinstance(node, ast.ClassDef):
                 homes.setdefault(node.name, set()).add(dotted(file))
     assert {name: where for name, where in homes.items() if len(where) > 1} == {}
@@ -203,16 +209,21 @@ def test_importing_is_light(program):
 
 FIT = """
 import numpy as np
-from sparsepath import SparseRLSRegressor, SparseRLSClassifier
-X = np.random.default_rng(0).standard_normal((50, 5))
-SparseRLSRegressor(3, {options}).fit(X, X[:, 0] + X[:, 1] ** 2).predict(X)
-SparseRLSClassifier(3, {options}).fit(X, X[:, 0] > 0).predict(X)
+from sparsepath import ELMFSRegressor, LarsSelector, MutualInfoSelector
+from sparsepath import SparseRLSClassifier, SparseRLSRegressor
+rng = np.random.default_rng(0)
+X = rng.standard_normal((50, 5))
+for options in ({}, {"search": "floating"}, {"cv": 3}, {"alpha": "loo"}):
+    SparseRLSRegressor(3, **options).fit(X, X[:, 0] + X[:, 1] ** 2).predict(X)
+    SparseRLSClassifier(3, **options).fit(X, X[:, 0] > 0).predict(X)
+X = rng.standard_normal((300, 30))
+for search in ("forward", "floating", "backward", "swap"):
+    SparseRLSRegressor(5, search=search).fit(X, X[:, 0] + rng.standard_normal(300))
 """
 
 
-@pytest.mark.parametrize("options", ["", "search='floating'", "cv=3", "alpha='loo'"])
-def test_fitting_a_small_problem_waits_for_no_compiler(options):
-    loaded = modules_after(FIT.format(options=options))
+def test_rooms_and_fits_of_small_problems_wait_for_no_compiler():
+    loaded = modules_after(FIT)
     assert "sklearn" in loaded
     assert not {"numba", "llvmlite", "matplotlib", "dask"} & loaded
 
