@@ -73,7 +73,7 @@ def _is_moderate(X: Any) -> bool:
     height = max(1, TUNING.tile_numbers // max(1, whole.shape[1]))
     for i in range(0, len(whole), height):
         sizes = np.abs(whole[i : i + height])
-        if sizes.max(initial=0) >= LARGE:
+        if float(sizes.max(initial=0)) >= LARGE:
             return False
         if np.count_nonzero(sizes < 1 / LARGE) > np.count_nonzero(sizes == 0):
             return False
