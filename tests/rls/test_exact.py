@@ -284,7 +284,7 @@ def test_compiled_loops_that_count_against_refits(case, loss):
 @pytest.mark.parametrize("kind", ["tall", "collinear", "scaled", "ties"])
 def test_longer_paths_in_compiled_loops_against_refits(kind, loss):
     counts = loss in ("zero_one", "balanced")
-    in_compiled_loops(make(kind, m=40, n=14, seed=6, classification=counts), loss, 9)
+    in_compiled_loops(make(kind, m=26, n=11, seed=6, classification=counts), loss, 8)
 
 
 @pytest.mark.parametrize("n_candidates", [1, 3])

@@ -1,8 +1,5 @@
 """Which form a search takes, and that the fused one follows the model wherever it goes."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -89,17 +86,6 @@ def test_a_path_says_how_it_was_found():
     assert path.data["form"].startswith("fused: about")
     path = SparseRLSRegressor(3, memory_budget=8.0).fit(case.X, case.Y[:, 0]).path_
     assert path.data["form"] == "bounds: P X does not fit in memory"
-
-
-def test_a_first_fit_of_small_data_waits_for_no_compiler():
-    code = (
-        "import sys\nimport numpy as np\nfrom sparsepath import SparseRLSRegressor\n"
-        "rng = np.random.default_rng(0)\nX = rng.standard_normal((300, 30))\n"
-        "for search in ('forward', 'floating', 'backward', 'swap'):\n"
-        "    SparseRLSRegressor(5, search=search).fit(X, X[:, 0] + rng.standard_normal(300))\n"
-        "assert 'numba' not in sys.modules\n"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 @pytest.mark.parametrize("kind", ["float32", "int16", "uint8", "float64"])

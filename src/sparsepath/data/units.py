@@ -13,7 +13,7 @@ px pixel pixels bit bits byte bytes kB MB GB TB
 $ € £ ¥ USD EUR GBP CHF JPY CNY INR SEK NOK DKK CAD AUD k$ k€ kUSD kEUR
 persons people inhabitants
 """
-UNITS = frozenset(_NAMES.split())
+UNITS_IN_NAMES = frozenset(_NAMES.split())
 _AT_THE_END = re.compile(r".*\S\s*[(\[]\s*([^()\[\]]{1,16}?)\s*[)\]]")
 
 
@@ -27,5 +27,7 @@ def unit_of(name: str) -> str:
     if found is None:
         return ""
     parts = re.split(r"\s*[/*·]\s*|\s+per\s+", found[1])
-    known = all(re.sub(r"\^?-?\d$", "", part) in UNITS or part in UNITS for part in parts)
+    known = all(
+        re.sub(r"\^?-?\d$", "", part) in UNITS_IN_NAMES or part in UNITS_IN_NAMES for part in parts
+    )
     return found[1] if known else ""

@@ -23,11 +23,18 @@ def _take_off(row, f, D):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, inline="always")
+def _copy(a, row):  # type: ignore[no-untyped-def]
+    """In a loop: an assignment of slices is compiled for seconds, with all it might complain of."""
+    for j in range(a.size):
+        row[j] = a[j]
+
+
+@njit(nogil=True, cache=True, fastmath=FAST, inline="always")
 def _afresh(row, x, Q, metric, k):  # type: ignore[no-untyped-def]
     """The row of column x, orthogonal to the rows of Q to the last digit, in place."""
     m = x.size
     width = m + k
-    row[:m] = x
+    _copy(x, row)
     row[m:] = 0.0
     for _ in range(2):
         for i in range(k):
@@ -92,9 +99,11 @@ def forward(X, y, p, weights, alpha, floor, squares, allowed, guards, subset, er
     T, size = y.shape[0], subset.size
     width = m + size
     C = np.zeros((n, width))
-    C[:, :m] = X
     V = np.zeros((T, width))
-    V[:, :m] = y
+    for i in range(n):
+        _copy(X[i], C[i])
+    for t in range(T):
+        _copy(y[t], V[t])
     Q, D, dual = np.zeros((size, width)), np.zeros(width), np.zeros(width)
     metric = np.ones(width)
     metric[m:] = alpha
@@ -161,7 +170,7 @@ def forward(X, y, p, weights, alpha, floor, squares, allowed, guards, subset, er
             pivot = alpha
             for j in range(used):
                 pivot += C[b, j] * C[b, j] * metric[j]
-        D[:] = C[b]
+        _copy(C[b], D)
         D[used] = -1.0
         used += 1
         root = np.sqrt(pivot)

@@ -10,6 +10,7 @@ from numba import njit
 from sparsepath.rls.leave_one_out.compiled_many import (
     FAST,
     _afresh,
+    _copy,
     _dot,
     _judged,
     _measure,
@@ -64,7 +65,8 @@ def bounded(X, g, columns, gram, y, p, weights, alpha, floor, allowed, guards, p
     T, size = y.shape[0], subset.size
     width = m + size
     V, Q = np.zeros((T, width)), np.zeros((size, width))
-    V[:, :m] = y
+    for o in range(T):
+        _copy(y[o], V[o])
     x, D, dual, metric = np.zeros(m), np.zeros(width), np.zeros(width), np.ones(width)
     metric[m:] = alpha
     # What is left of columns that were judged, up to which step, and who has which place.
@@ -166,7 +168,7 @@ def bounded(X, g, columns, gram, y, p, weights, alpha, floor, allowed, guards, p
         while not values[chosen] <= most:
             chosen += 1
         if place[chosen] >= 0:
-            D[:] = kept[place[chosen]]
+            _copy(kept[place[chosen]], D)
         else:  # more were judged since than are kept
             _column(X[chosen], g, means[chosen], lefts[chosen], scales[chosen], x)
             _afresh(D, x, Q, metric, k)
@@ -185,7 +187,7 @@ def bounded(X, g, columns, gram, y, p, weights, alpha, floor, allowed, guards, p
             dual[j] = D[j] * metric[j] / pivot
             Q[k, j] = D[j] / root
         new = t[k]
-        new[:] = G[chosen]
+        _copy(G[chosen], new)
         if H.size:
             _take_off(new, 1.0, H[chosen])
         for i in range(n):
