@@ -96,7 +96,7 @@ def test_to_resume_there_must_be_a_checkpoint(tmp_path, capsys):
     ("more", "words"),
     [
         (["--memory", "much"], "--memory much must be a size such as 2GB"),
-        (["--memory", "1GB", "--null", "20"], "--null, --stability, --rows, --sample and --names need data"),
+        (["--memory", "1GB", "--null", "20"], "--sample and --names need data in memory"),
         (["--memory", "1GB", "--method", "lars"], "--method lars needs data in memory"),
         (["--memory", "1GB", "--drop", "zz"], "no column 'zz' to --drop"),
         (["--memory", "1GB", "--missing", "median"], "--missing median needs data in memory"),

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from sparsepath.data.blocks import row_blocks
 from sparsepath.data.cells import cells_of
 from sparsepath.data.features import Feature, RawColumn
+from sparsepath.data.prepared import PreparedPart
 from sparsepath.data.sources import Answer, ArrayPart, Columns, Slab, Source, is_a, plus, register
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError, SparsepathError
@@ -210,7 +211,7 @@ class ClusterSource(Source):
             data = dask.delayed(numbered, pure=False)(part.data, features)
             return replace(part, data=dask.persist(data, scheduler="threads")[0])
         if hasattr(part.data, "read"):
-            return replace(part, data=super().prepared_part(part.data, features))
+            return replace(part, data=PreparedPart(part.data, features))
         return replace(part, data=self.client.submit(numbered, part.data, features, pure=False))
 
     def crew(self, n_threads: int | None) -> Any:

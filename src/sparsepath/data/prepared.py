@@ -139,7 +139,8 @@ def prepared(source: Source, preparation: TablePreparation) -> Source:
     """The source as columns of numbers, which have no names of their own."""
     features, n = preparation.features_, len(preparation.groups_)
     share = source.n_features / max(1, n)
-    parts = [source.prepared_part(_lower(part, share), features) for part in source.parts]
+    make = getattr(source, "prepared_part", PreparedPart)  # a cluster keeps its own
+    parts = [make(_lower(part, share), features) for part in source.parts]
     made = replace(source, parts=parts, n_features=n, names=None, kinds=None)
     made.passes, made.readings = source.passes, source.readings
     return made

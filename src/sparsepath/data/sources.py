@@ -161,12 +161,6 @@ class Source:
         named = zip(self.names or (), self.kinds or (), strict=False)
         return [name for name, kind in named if kind == "text"]
 
-    def prepared_part(self, part: Any, features: Any) -> Any:
-        """A part of a table that makes numbers of it; see ``prepared.py``."""
-        from sparsepath.data.prepared import PreparedPart
-
-        return PreparedPart(part, features)
-
     def crew(self, n_threads: int | None) -> Any:
         """Those who do the work, to be used in a ``with`` statement."""
         return Threads(n_threads)
