@@ -48,10 +48,13 @@ def _afresh(row, x, Q, metric, k):  # type: ignore[no-untyped-def]
 def _judged(z, inverse, tau, V, p, left, room):  # type: ignore[no-untyped-def]
     """Sum of ((r - z tau) / (p - z^2 inverse))^2; infinite without room."""
     tight = total = 0.0
+    r, step = V[0], tau[0]
     for j in range(z.size):
         left[j] = p[j] - z[j] * z[j] * inverse
         tight += 1.0 if left[j] <= room else 0.0
-    for t in range(tau.size):
+        e = (r[j] - z[j] * step) / left[j]
+        total += e * e
+    for t in range(1, tau.size):
         r, step = V[t], tau[t]
         for j in range(z.size):
             e = (r[j] - z[j] * step) / left[j]
