@@ -1,4 +1,9 @@
-"""A whole forward search in one compiled loop; see ``whole.py``, whose ``forward`` it is."""
+"""A whole forward search in one compiled loop; see ``whole.py``, whose ``forward`` it is.
+
+What is made with NumPy stays outside of the loops: a compiler takes seconds for it.
+"""
+
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -7,7 +12,7 @@ from numba import njit
 FAST = {"reassoc", "contract", "nsz"}
 
 
-@njit(nogil=True, cache=True, fastmath=FAST, inline="always")
+@njit(nogil=True, cache=True, fastmath=FAST)
 def _dot(a, b):  # type: ignore[no-untyped-def]
     total = 0.0
     for j in range(a.size):
@@ -15,20 +20,22 @@ def _dot(a, b):  # type: ignore[no-untyped-def]
     return total
 
 
-@njit(nogil=True, cache=True, fastmath=FAST, inline="always")
+@njit(nogil=True, cache=True, fastmath=FAST)
 def _take_off(row, f, D):  # type: ignore[no-untyped-def]
     """Take f D off a row, in place."""
     for j in range(row.size):
         row[j] -= f * D[j]
 
 
-@njit(nogil=True, cache=True, fastmath=FAST, inline="always")
+@njit(nogil=True, cache=True, fastmath=FAST)
 def _afresh(row, x, Q, metric, k):  # type: ignore[no-untyped-def]
     """The row of column x, orthogonal to the rows of Q to the last digit, in place."""
     m = x.size
     width = m + k
-    row[:m] = x
-    row[m:] = 0.0
+    for j in range(m):
+        row[j] = x[j]
+    for j in range(m, row.size):
+        row[j] = 0.0
     for _ in range(2):
         for i in range(k):
             t = 0.0
@@ -37,7 +44,7 @@ def _afresh(row, x, Q, metric, k):  # type: ignore[no-untyped-def]
             _take_off(row[:width], t, Q[i, :width])
 
 
-@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy", inline="always")
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
 def _judged(z, inverse, tau, V, p, left, room):  # type: ignore[no-untyped-def]
     """Sum of ((r - z tau) / (p - z^2 inverse))^2; infinite without room."""
     tight = total = 0.0
@@ -52,13 +59,13 @@ def _judged(z, inverse, tau, V, p, left, room):  # type: ignore[no-untyped-def]
     return total if tight == 0.0 else np.inf
 
 
-@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy", inline="always")
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
 def _measure(V, p, weights, room, u, inverses, losses):  # type: ignore[no-untyped-def]
     """Fill u = r/p^2, 1/p^2 and the losses; sum of losses, its deviation, tight samples, r'r."""
     m = p.size
     total = tight = squares = 0.0
-    losses[:] = 0.0
     for j in range(m):
+        losses[j] = 0.0
         inverses[j] = 1.0 / max(p[j], room)
         tight += 1.0 if p[j] <= room else 0.0
     for t in range(V.shape[0]):
@@ -80,27 +87,46 @@ def _measure(V, p, weights, room, u, inverses, losses):  # type: ignore[no-untyp
     return total, around, tight, squares
 
 
-@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
-def forward(X, y, p, weights, alpha, floor, squares, allowed, guards, subset, errors, around, coef):  # type: ignore[no-untyped-def]  # fmt: skip
+def forward(
+    X: Any,
+    y: Any,
+    p: Any,
+    weights: Any,
+    alpha: float,
+    floor: Any,
+    squares: Any,
+    allowed: Any,
+    guards: Any,
+    *path: Any,
+) -> tuple[int, bool]:
     """Search forward from the columns X, features by samples; the size reached, and if all is fit.
 
-    ``p`` is changed. ``subset``, ``errors`` (sums), ``around`` (sums of squares) and ``coef``
-    get the path; ``guards`` are room, tie, tie floor, second go, vanished and rounding.
+    ``p`` is changed. ``path``, that is subset, errors (sums), around (sums of squares) and coef, is
+    filled; ``guards`` are room, tie, tie floor, second go, vanished and rounding.
     """
-    room, tie, tie_floor, second_go, vanished, rounding = guards
-    n, m = X.shape
-    T, size = y.shape[0], subset.size
+    (n, m), T, size = X.shape, len(y), len(path[0])
     width = m + size
-    C = np.zeros((n, width))
-    C[:, :m] = X
-    V = np.zeros((T, width))
-    V[:, :m] = y
-    Q, D, dual = np.zeros((size, width)), np.zeros(width), np.zeros(width)
+    C, V, Q, (D, dual) = (np.zeros((rows, width)) for rows in (n, T, size, 2))
+    C[:, :m], V[:, :m] = X, y
     metric = np.ones(width)
     metric[m:] = alpha
-    live, computed = allowed.copy(), squares + alpha
-    u, inverses, losses, left = np.zeros((T, m)), np.zeros(m), np.zeros(m), np.zeros(m)
-    values, pivots, tau = np.zeros(n), np.zeros(n), np.zeros((n, T))
+    rows = C, V, Q, D, dual, metric, np.zeros((T, m)), *np.zeros((3, m))
+    columns = allowed.copy(), squares + alpha, *np.zeros((2, n)), np.zeros((n, T))
+    found: tuple[int, bool] = _forward(
+        X, p, weights, alpha, floor, squares, guards, path, rows, columns
+    )
+    return found
+
+
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+def _forward(X, p, weights, alpha, floor, squares, guards, path, rows, columns):  # type: ignore[no-untyped-def]
+    """The loop of ``forward``; ``rows`` and ``columns`` are of their lengths."""
+    room, tie, tie_floor, second_go, vanished, rounding = guards
+    subset, errors, around, coef = path
+    C, V, Q, D, dual, metric, u, inverses, losses, left = rows
+    live, computed, values, pivots, tau = columns
+    n, m = X.shape
+    T, size = V.shape[0], subset.size
     total, off, tight, rr = _measure(V[:, :m], p, weights, room, u, inverses, losses)
     errors[0] = total if tight == 0.0 else np.inf
     around[0] = off
@@ -161,7 +187,8 @@ def forward(X, y, p, weights, alpha, floor, squares, allowed, guards, subset, er
             pivot = alpha
             for j in range(used):
                 pivot += C[b, j] * C[b, j] * metric[j]
-        D[:] = C[b]
+        for j in range(used):
+            D[j] = C[b, j]
         D[used] = -1.0
         used += 1
         root = np.sqrt(pivot)

@@ -4,6 +4,8 @@ The letters are those of ``additions.py`` and ``fused.py``. A candidate whose bo
 all is looked at: first x'u is taken, for a better bound, then it is judged from its column.
 """
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 
@@ -17,7 +19,7 @@ from sparsepath.rls.leave_one_out.compiled_many import (
 )
 
 
-@njit(nogil=True, cache=True, fastmath=FAST, inline="always")
+@njit(nogil=True, cache=True, fastmath=FAST)
 def _column(x, g, mean, left, scale, out):  # type: ignore[no-untyped-def]
     """A column as it stands."""
     for j in range(g.size):
@@ -32,7 +34,7 @@ def picked(X, rows, means, g, out):  # type: ignore[no-untyped-def]
             out[i, j] = g[rows[j]] * (X[i, rows[j]] - means[i])
 
 
-@njit(nogil=True, cache=True, fastmath=FAST, inline="always")
+@njit(nogil=True, cache=True, fastmath=FAST)
 def _take_off_all(row, t, Q, low, k):  # type: ignore[no-untyped-def]
     """Take t Q, from ``low`` to k, off a row, four at a time, in place."""
     i, width = low, row.size
@@ -47,8 +49,20 @@ def _take_off_all(row, t, Q, low, k):  # type: ignore[no-untyped-def]
         i += 1
 
 
-@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
-def bounded(X, g, columns, gram, y, p, weights, alpha, floor, allowed, guards, path):  # type: ignore[no-untyped-def]  # fmt: skip
+def bounded(
+    X: Any,
+    g: Any,
+    columns: Any,
+    gram: Any,
+    y: Any,
+    p: Any,
+    weights: Any,
+    alpha: float,
+    floor: Any,
+    allowed: Any,
+    guards: Any,
+    path: Any,
+) -> tuple[int, bool]:
     """Search forward from the columns X, features by samples; the size reached, and if all is fit.
 
     ``p`` is changed. Products of columns, centred and not scaled, are G - H + ef' + fe', where
@@ -56,27 +70,39 @@ def bounded(X, g, columns, gram, y, p, weights, alpha, floor, allowed, guards, p
     left, scales, squares and sizes; ``guards`` room, tie, tie floor, vanished, rounding, what is
     known well, what is trusted, and how many rows are kept. ``path`` is that of ``forward``.
     """
+    (n, m), T, size, places = X.shape, len(y), len(path[0]), guards[-1]
+    width = m + size
+    kept, V, Q, (D, dual) = (np.zeros((rows, width)) for rows in (places, T, size, 2))
+    V[:, :m] = y
+    metric = np.ones(width)
+    metric[m:] = alpha
+    owner, place, done = np.full(places, -1), np.full(n, -1), np.zeros(n, dtype=np.int64)
+    rows = kept, V, Q, D, dual, metric, *np.zeros((2, T, m)), *np.zeros((4, m))
+    by_feature = *np.zeros((2, size, n)), *np.zeros((2, T, n)), columns[3].copy(), *np.zeros((3, n))
+    masks = owner, place, done, np.zeros(n, dtype=np.bool_), allowed.copy()
+    targets = np.zeros((T, size)), *np.zeros((5, T))
+    work = rows, by_feature, masks, targets
+    found: tuple[int, bool] = _bounded(
+        X, g, columns, gram, y, p, weights, alpha, floor, guards, path, work
+    )
+    return found
+
+
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+def _bounded(X, g, columns, gram, y, p, weights, alpha, floor, guards, path, work):  # type: ignore[no-untyped-def]
+    """The loop of ``bounded``; ``work`` has room for all that it keeps."""
     room, tie, tie_floor, vanished, rounding, known_well, trusted, places = guards
     subset, errors, around, coef = path
     means, lefts, scales, squares, sizes = columns
     G, H, e, f = gram
+    rows, by_feature, masks, targets = work
+    kept, V, Q, D, dual, metric, u, gu, x, inverses, losses, left = rows
+    t, b, c, h, s, b2, values, bounds = by_feature
+    # Of columns that were judged: who has which place, what is left of them up to which step.
+    owner, place, done, fine, live = masks
+    zu, su, off, uu, norms, tau = targets
     n, m = X.shape
-    T, size = y.shape[0], subset.size
-    width = m + size
-    V, Q = np.zeros((T, width)), np.zeros((size, width))
-    V[:, :m] = y
-    x, D, dual, metric = np.zeros(m), np.zeros(width), np.zeros(width), np.ones(width)
-    metric[m:] = alpha
-    # What is left of columns that were judged, up to which step, and who has which place.
-    kept, owner, place, follows = np.zeros((places, width)), np.full(places, -1), np.full(n, -1), 0
-    done = np.zeros(n, dtype=np.int64)
-    u, gu, zu = np.zeros((T, m)), np.zeros((T, m)), np.zeros((T, size))
-    inverses, losses, left = np.zeros(m), np.zeros(m), np.zeros(m)
-    t, b, b2 = np.zeros((size, n)), np.zeros((size, n)), np.zeros(n)
-    c, h, s = np.zeros((T, n)), np.zeros((T, n)), squares.copy()
-    values, bounds, tau = np.zeros(n), np.zeros(n), np.zeros(T)
-    fine, live = np.zeros(n, dtype=np.bool_), allowed.copy()
-    su, off, uu, norms = np.zeros(T), np.zeros(T), np.zeros(T), np.zeros(T)
+    T, size, follows = y.shape[0], subset.size, 0
     for o in range(T):
         norms[o] = np.sqrt(_dot(y[o], y[o]))
         for j in range(m):
@@ -115,7 +141,10 @@ def bounded(X, g, columns, gram, y, p, weights, alpha, floor, allowed, guards, p
                 bounds[i] = _bound(c[:, i], h[:, i], np.sqrt(q), off, uu, norms, given)
         least, most = np.inf, np.inf
         while True:
-            i = int(np.argmin(bounds))
+            i = 0
+            for j in range(n):
+                if bounds[j] < bounds[i]:
+                    i = j
             if not bounds[i] <= most or bounds[i] == np.inf:
                 break
             if not fine[i] and bounds[i] > -np.inf:
@@ -135,7 +164,8 @@ def bounded(X, g, columns, gram, y, p, weights, alpha, floor, allowed, guards, p
                 place[i], owner[follows] = follows, i
                 row = kept[follows]
                 _column(X[i], g, means[i], lefts[i], scales[i], row[:m])
-                row[m:] = 0.0
+                for j in range(m, row.size):
+                    row[j] = 0.0
                 done[i] = 0
                 follows = (follows + 1) % places
             row = kept[place[i]]
@@ -166,7 +196,8 @@ def bounded(X, g, columns, gram, y, p, weights, alpha, floor, allowed, guards, p
         while not values[chosen] <= most:
             chosen += 1
         if place[chosen] >= 0:
-            D[:] = kept[place[chosen]]
+            for j in range(D.size):
+                D[j] = kept[place[chosen], j]
         else:  # more were judged since than are kept
             _column(X[chosen], g, means[chosen], lefts[chosen], scales[chosen], x)
             _afresh(D, x, Q, metric, k)
@@ -185,7 +216,8 @@ def bounded(X, g, columns, gram, y, p, weights, alpha, floor, allowed, guards, p
             dual[j] = D[j] * metric[j] / pivot
             Q[k, j] = D[j] / root
         new = t[k]
-        new[:] = G[chosen]
+        for i in range(n):
+            new[i] = G[chosen, i]
         if H.size:
             _take_off(new, 1.0, H[chosen])
         for i in range(n):
@@ -218,7 +250,7 @@ def bounded(X, g, columns, gram, y, p, weights, alpha, floor, allowed, guards, p
     return k, not rr > vanished * vanished * everything
 
 
-@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy", inline="always")
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
 def _bound(c, h, norm, off, uu, norms, given):  # type: ignore[no-untyped-def]
     """A lower bound of the criterion, less its rounding; h is known up to ``norm`` times off."""
     s, q, square, size, alpha, bound, rounding, trusted = given
