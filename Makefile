@@ -49,10 +49,11 @@ check: $(READY)
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/mypy
 
-# The scripts of the gallery are run by `make docs`, not here: that would take a minute more.
-test: GALLERY := 0
-test: check package docs
-	@$(BIN)/python -m pytest -q -n auto --dist loadfile
+# What takes one core each goes side by side. The scripts of the gallery are run by `make docs`, not
+# here: that would take a minute more. Tests that are left go to whoever has none (worksteal).
+test: $(READY)
+	@$(MAKE) --no-print-directory -j 2 check package docs GALLERY=0
+	@$(BIN)/python -m pytest -q -n auto --dist worksteal
 
 package: $(READY)
 	@$(BIN)/python tools/package.py

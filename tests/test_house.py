@@ -1,6 +1,7 @@
 """The order of the house: imports point down, importing is light, public names are documented."""
 
 import ast
+import functools
 import graphlib
 import importlib
 import inspect
@@ -45,7 +46,7 @@ LAYERS = [
     ["files"],
     ["frames", "classes"],
     ["arrays"],
-    ["errors", "texts"],
+    ["errors", "texts", "tuning"],
 ]
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
 MODULES = sorted(SOURCE.rglob("*.py"))
@@ -62,13 +63,18 @@ def dotted(file):
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
+@functools.cache
+def nodes(file):
+    """Everything that a file writes."""
+    return list(ast.walk(ast.parse(file.read_text("utf-8"))))
+
+
 def imported(file, names=()):
     """The modules of the package that a file imports, anywhere in it, with line numbers.
 
     Of ``from room import module`` the module, if it is one of the names.
     """
-    tree = ast.parse(file.read_text("utf-8"))
-    for node in ast.walk(tree):
+    for node in nodes(file):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 if alias.name.split(".")[0] == "sparsepath":
@@ -139,7 +145,7 @@ def test_the_life_of_a_fit_is_written_once(pattern):
 def test_names_of_classes_are_unique():
     homes = {}
     for file in MODULES:
-        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+        for node in nodes(file):
             if isinstance(node, ast.ClassDef):
                 homes.setdefault(node.name, set()).add(dotted(file))
     assert {name: where for name, where in homes.items() if len(where) > 1} == {}
@@ -203,16 +209,21 @@ def test_importing_is_light(program):
 
 FIT = """
 import numpy as np
-from sparsepath import SparseRLSRegressor, SparseRLSClassifier
-X = np.random.default_rng(0).standard_normal((50, 5))
-SparseRLSRegressor(3, {options}).fit(X, X[:, 0] + X[:, 1] ** 2).predict(X)
-SparseRLSClassifier(3, {options}).fit(X, X[:, 0] > 0).predict(X)
+from sparsepath import ELMFSRegressor, LarsSelector, MutualInfoSelector
+from sparsepath import SparseRLSClassifier, SparseRLSRegressor
+rng = np.random.default_rng(0)
+X = rng.standard_normal((50, 5))
+for options in ({}, {"search": "floating"}, {"cv": 3}, {"alpha": "loo"}):
+    SparseRLSRegressor(3, **options).fit(X, X[:, 0] + X[:, 1] ** 2).predict(X)
+    SparseRLSClassifier(3, **options).fit(X, X[:, 0] > 0).predict(X)
+X = rng.standard_normal((300, 30))
+for search in ("forward", "floating", "backward", "swap"):
+    SparseRLSRegressor(5, search=search).fit(X, X[:, 0] + rng.standard_normal(300))
 """
 
 
-@pytest.mark.parametrize("options", ["", "search='floating'", "cv=3", "alpha='loo'"])
-def test_fitting_a_small_problem_waits_for_no_compiler(options):
-    loaded = modules_after(FIT.format(options=options))
+def test_rooms_and_fits_of_small_problems_wait_for_no_compiler():
+    loaded = modules_after(FIT)
     assert "sklearn" in loaded
     assert not {"numba", "llvmlite", "matplotlib", "dask"} & loaded
 
@@ -356,3 +367,35 @@ def test_design_pages_name_what_there_is():
     for page in pages.glob("*.md"):
         for name in re.findall(r"(?m)^\| `([a-z_/]+\.py)` \|", page.read_text("utf-8")):
             assert (SOURCE / page.stem / name).exists() or (SOURCE / name).exists(), (page, name)
+
+
+def test_what_depends_on_the_machine_is_set_in_one_record():
+    """No constant of a module is patched by a name that the record of tuning has for it."""
+    patched = re.compile(r'setattr\(\s*(?:"sparsepath[\w.]*\.|\w+, ")([A-Z][A-Z_]+)"')
+    machine = re.compile(r"FROM$|NUMBERS$|BATCH$|BYTES$|STRIP|TILE|BLOCK")
+    for file in sorted(Path(__file__).parent.rglob("test_*.py")):
+        for match in patched.finditer(file.read_text("utf-8")):
+            name = match.group(1)
+            assert not machine.search(name), f"{file.name}: {name}; use sparsepath.tuning.TUNING"
+
+
+def test_a_name_of_a_constant_means_one_thing_in_a_room():
+    """Numbers and tables in capital letters; the same value under the same name is one meaning."""
+    meanings: dict[tuple[str, str], dict[str, str]] = {}
+    for file in MODULES:
+        module = dotted(file)
+        for node in ast.parse(file.read_text("utf-8")).body:
+            if not isinstance(node, ast.Assign):
+                continue
+            for target in node.targets:
+                pairs = [(target, node.value)]
+                if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+                    pairs = list(zip(target.elts, node.value.elts, strict=True))
+                for name, value in pairs:
+                    if isinstance(name, ast.Name) and name.id.isupper():
+                        of = meanings.setdefault((room_of(module), name.id), {})
+                        of[ast.unparse(value)] = module
+    several = {key: of for key, of in meanings.items() if len(of) > 1}
+    own = {"FILES", "SCHEMA"}  # what a command writes: each has its own
+    several = {key: of for key, of in several.items() if key[0] != "rls"}
+    assert not {key for key in several if key[1] not in own}, several

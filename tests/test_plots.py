@@ -80,6 +80,16 @@ class TestPath:
     def test_all_names_of_a_path_of_thirty_features(self):
         assert len(drawn(nested(30, 30).plot_path())[0]) == 30
 
+    def test_the_chosen_size_is_marked_and_every_name_can_be_read(self):
+        path = nested(60, 60)
+        axes = path.plot_path(chosen=4)
+        shown = axes.collections[0].get_array().reshape(60, -1)
+        assert (shown[:4] == 2 * path.matrix().T[::-1][:4]).all()
+        assert shown[4:].max() == 1, "pale, what is not in the set"
+        assert list(axes.lines[0].get_xdata()) == [4, 4]
+        assert len(drawn(axes)[0]) == 60
+        assert legend(path.plot_curve(chosen=4))[-1] == "chosen: size 4"
+
     def test_names_are_elided_and_dollars_kept(self):
         names = ["a" * 40 + "end", "cost in $ or $US", "two\nlines", "d"]
         seen, _ = drawn(nested(4, 3, feature_names=names).plot_path())

@@ -34,6 +34,7 @@ OPTIONS = {
     "SparseKernelRLSRegressor": lambda c: {"max_centres": 4, "gamma": 0.05},
     "GraftingRegressor": lambda c: {"l1": 0.2 * c, "l0": 0.01 * c * c},
     "MLPGraftingRegressor": lambda c: {"max_hidden": 3, "max_connections": 6},
+    "MLPGraftingRegressorCV": lambda c: {"max_hidden": 2, "max_connections": 5, "l1s": [1e-3]},
     "SparseRBFRegressor": lambda c: {"r": 10.0, "t": 0.2},
     "SparseRBFRegressorCV": lambda c: {"rs": [4.0, 10.0], "ts": [0.05, 0.2]},
     "LSSVMForwardRegressor": lambda c: {"max_features": 3, "gamma": 10.0, "sigma2": 20.0},
@@ -53,6 +54,7 @@ CASES = [(name, more) for name in REGRESSORS for more in [{}, *MORE.get(name, []
 QUICK = {
     "SparseKernelRLSClassifier": {"max_centres": 4, "gamma": 0.05},
     "MLPGraftingClassifier": {"max_hidden": 3, "max_connections": 6},
+    "MLPGraftingClassifierCV": {"max_hidden": 2, "max_connections": 5, "l1s": [1e-3]},
     "SparseRBFClassifier": {"r": 10.0, "t": 0.2},
     "SparseRBFClassifierCV": {"rs": [4.0, 10.0], "ts": [0.05, 0.2]},
     "ELMFSClassifier": {"n_neurons": 8, "n_restarts": 3, "random_state": 0},

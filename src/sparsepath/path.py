@@ -474,17 +474,33 @@ class SelectionPath:
             _models={},
         )
 
-    def plot_path(self, ax: "Axes | None" = None) -> "Axes":
-        """Draw the feature selection path: which features are selected at which size."""
+    def plot_path(self, ax: "Axes | None" = None, chosen: int | None = None) -> "Axes":
+        """Draw the feature selection path: which features are selected at which size.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw.
+        chosen : int, optional
+            A size to mark, and its features.
+        """
         from sparsepath import plots
 
-        return plots.plot_path(self.sizes, self.matrix(), self.feature_names, ax=ax)
+        return plots.plot_path(self.sizes, self.matrix(), self.feature_names, ax=ax, chosen=chosen)
 
-    def plot_curve(self, ax: "Axes | None" = None) -> "Axes":
-        """Draw the sparsity-error trade-off (SET) curve: error against size."""
+    def plot_curve(self, ax: "Axes | None" = None, chosen: int | None = None) -> "Axes":
+        """Draw the sparsity-error trade-off (SET) curve: error against size.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw.
+        chosen : int, optional
+            The size to mark beside that of least error; default: that of one standard error.
+        """
         from sparsepath import plots
 
-        return plots.plot_curve(*self._curve(), ax=ax)
+        return plots.plot_curve(*self._curve(chosen), ax=ax)
 
     def plot(self) -> "Figure":
         """Draw the curve above the path, on one axis of sizes."""
@@ -532,7 +548,7 @@ class SelectionPath:
             reason = error if isinstance(error, InputError) else "not JSON, or only half written."
             raise FileError(f"cannot read {path}: {reason}") from error
 
-    def _curve(self) -> "Curve":
+    def _curve(self, asked: int | None = None) -> "Curve":
         """What is drawn: the errors that sizes are chosen by, and beside honest ones the others."""
         sizes, errors, errors_se = self.sizes, self.errors, self.errors_se
         label, beside = self.error_label, None
@@ -543,6 +559,8 @@ class SelectionPath:
         least = errors_se[sizes.index(self.choose("min"))]
         rules = ("min",) if math.isnan(least) else ("min", "one_se")
         chosen = {rule: self.choose(rule) for rule in rules}
+        if asked is not None:
+            chosen = {"min": chosen["min"], "chosen": asked}
         return sizes, errors, errors_se, label, chosen, beside
 
 

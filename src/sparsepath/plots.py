@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 # Okabe and Ito's colours, which the colour-blind can tell apart.
 BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#666666"
+PALE = "#8FC1DE"  # blue, of what is not in the set that is meant
 EMPTY = "#EEF1F4"
 # For each rule what the legend says, a colour and a marker; both markers can be seen on one point.
 _AROUND = {
@@ -30,6 +31,8 @@ MARKS: dict[str, tuple[str, str, dict[str, Any]]] = {
 }
 FEW = 30  # up to here all features are shown, in their own order
 LONGEST = 28  # characters of a name
+TALL = 18.0  # inches that a path alone may take, so that a hundred names can be read
+LOGARITHMIC = 10  # times the least error, above which the largest makes the scale logarithmic
 
 
 def plot_path(
@@ -38,11 +41,12 @@ def plot_path(
     names: Sequence[str],
     *,
     ax: "Axes | None" = None,
+    chosen: int | None = None,
 ) -> "Axes":
     """Draw the feature selection path: sizes across, features down, a filled cell if selected.
 
     Up to 30 features are all shown, in their own order. Of more, those that are ever selected are
-    shown, in order of first entry.
+    shown, in order of first entry. With a chosen size, its features are dark and the others pale.
 
     Parameters
     ----------
@@ -54,21 +58,27 @@ def plot_path(
         Names of the features.
     ax : matplotlib Axes, optional
         Where to draw; without it a figure is made.
+    chosen : int, optional
+        The size to mark.
     """
     from matplotlib.colors import ListedColormap
 
     rows = _rows(matrix)
     if ax is None:
-        ax = _figure(_path_height(len(rows))).add_subplot()
+        ax = _figure(_path_height(len(rows), TALL)).add_subplot()
+    shown, colours = matrix[:, rows].T, [EMPTY, BLUE]
+    if chosen is not None:
+        inside = shown[:, list(sizes).index(chosen)]
+        shown, colours = np.where(inside[:, None], 2, 1) * shown, [EMPTY, PALE, BLUE]
     edges = _edges(sizes)
     fine = len(rows) <= 2 * FEW and len(sizes) <= 2 * FEW
     ax.pcolormesh(
         edges,
         np.arange(len(rows) + 1) - 0.5,
-        matrix[:, rows].T,
-        cmap=ListedColormap([EMPTY, BLUE]),
+        shown,
+        cmap=ListedColormap(colours),
         vmin=0,
-        vmax=1,
+        vmax=len(colours) - 1,
         edgecolors="white" if fine else "none",
         linewidth=1.0 if fine else 0,
         antialiased=fine,
@@ -84,6 +94,10 @@ def plot_path(
             fontsize="small",
             color=GREY,
         )
+    if chosen is not None:
+        ax.axvline(chosen, color=GREEN, linewidth=1.4, linestyle="--")
+        said = f"chosen: size {chosen}"
+        ax.set_title(said, loc="left", fontsize="small", color=GREEN)
     _size_axis(ax)
     return ax
 
@@ -101,7 +115,7 @@ def plot_curve(
     """Draw the sparsity-error trade-off (SET) curve: error against size.
 
     The band is one standard error to either side. The errors are on a logarithmic scale if the
-    largest is more than 50 times the least. Infinite errors are triangles at the upper edge.
+    largest is more than ten times the least. Infinite errors are triangles at the upper edge.
 
     Parameters
     ----------
@@ -153,8 +167,8 @@ def plot_curve(
             clip_on=False,
             label="infinite",
         )
-    if finite.any() and 0 < 50 * errors[finite].min() < errors[finite].max():
-        ax.set_yscale("log")
+    if finite.any() and 0 < LOGARITHMIC * errors[finite].min() < errors[finite].max():
+        _logarithmic(ax)
     ax.set(xlim=_edges(sizes)[[0, -1]], ylabel="\n(".join(label.rsplit(" (", 1)))
     ax.grid(axis="y", color="#DDDDDD", linewidth=0.6)
     ax.set_axisbelow(True)
@@ -279,8 +293,8 @@ def _figure(height: float) -> "Figure":
     return Figure(figsize=(7.2, height), layout="constrained")
 
 
-def _path_height(rows: int) -> float:
-    return min(max(0.9 + 0.25 * rows, 1.6), 8.4)
+def _path_height(rows: int, most: float = 8.4) -> float:
+    return min(max(0.9 + (0.25 if rows <= FEW else 0.18) * rows, 1.6), most)
 
 
 def _rows(matrix: NDArray[np.bool_]) -> NDArray[np.intp]:
@@ -322,6 +336,15 @@ def _name_rows(ax: "Axes", labels: Sequence[str]) -> None:
     ax.yaxis.set_major_locator(SomeRows())
     ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: named.get(y, "")))
     ax.tick_params(axis="y", labelsize="small")
+
+
+def _logarithmic(ax: "Axes") -> None:
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+    ax.set_yscale("log")
+    ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=8))
+    ax.yaxis.set_minor_locator(NullLocator())
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.4g}"))
 
 
 def _size_axis(ax: "Axes") -> None:

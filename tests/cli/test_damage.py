@@ -3,9 +3,9 @@
 import json
 import os
 import pickle
+import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -198,14 +198,15 @@ def test_a_process_killed_while_it_writes_leaves_the_earlier_result(run: Run, fi
     first = (*first, "--out", tmp_path)
     assert run(*first).code == 0
     before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
-    command = [sys.executable, "-m", "sparsepath.cli", *map(str, first), "--choose", "2"]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
-        while process.poll() is None and len(os.listdir(tmp_path)) == len(before):
-            time.sleep(0.001)  # until it begins to write
-        process.kill()
+    killed = (
+        "import os, signal, sys; from sparsepath.cli import main; "
+        "os.replace = lambda *names: os.kill(os.getpid(), signal.SIGKILL); main(sys.argv[1:])"
+    )
+    command = [sys.executable, "-c", killed, *map(str, first), "--choose", "2"]
+    assert subprocess.run(command, stdout=subprocess.DEVNULL).returncode == -signal.SIGKILL
     after = {file.name: file.read_bytes() for file in tmp_path.iterdir() if file.is_file()}
     assert after == before
-    assert [name for name in os.listdir(tmp_path) if name.endswith(".part")], "it was killed late"
+    assert [name for name in os.listdir(tmp_path) if name.endswith(".part")]
     limited = program(*first, "--choose", "2", preexec_fn=lambda: room_for(5000))
     refused(limited, f"cannot write {tmp_path}", "File too large")
     assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before

@@ -21,12 +21,13 @@ from sparsepath.data.readers import read_table, write_table
 from sparsepath.informed import MutualInfoRegressor
 from sparsepath.methods import METHODS, OPTIONS
 
-from .conftest import Done, Run, program, refused
+from .conftest import Done, Run, refused
 
 QUICK = {
     "rbf": "--r 10 --cv 2",
     "elm-fs": "--restarts 2 --strategy scaling",
     "mi-forward-backward": "--restarts 2",
+    "mlp-grafting": "--max-hidden 1",
 }
 CLASSIFIERS = [name for name, method in METHODS.items() if "classification" in method.tasks]
 REGRESSION_ONLY = [name for name in METHODS if name not in CLASSIFIERS]
@@ -279,15 +280,6 @@ def test_auc(run: Run, small) -> None:
     refused(run("select", small["three"], "--target", "y", "--loss", "auc"), "two classes")
     done = run("select", small["two"], "--target", "y", "--loss", "auc", "--cv", 3)
     assert "3-fold AUC error" in done.out
-
-
-def test_as_a_program(small: dict[str, Path], tmp_path: Path) -> None:
-    arguments = ("--target", "y", "--method", "lars", "--out", tmp_path)
-    done = program("select", small["numbers"], *arguments)
-    assert done.code == 0, done.err
-    done = program("predict", tmp_path / "model.json", small["numbers"])
-    assert done.out.startswith("prediction\n")
-    assert len(done.out.splitlines()) == 41
 
 
 def test_ranking_within_queries(run: Run, tmp_path: Path) -> None:

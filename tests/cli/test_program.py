@@ -89,12 +89,10 @@ def test_interrupt_keeps_the_path_so_far(
     command += ["--checkpoint", str(keep), "--out", str(out), told]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
-        for _ in range(300):
-            if _has_moves(keep) or process.poll() is not None:
-                break
-            time.sleep(0.1)
+        while not _has_moves(keep) and process.poll() is None:
+            time.sleep(0.05)
         process.send_signal(sent)
-        stdout, stderr = process.communicate(timeout=60)
+        stdout, stderr = process.communicate(timeout=300)
     finally:
         process.kill()
     assert process.returncode == code, stderr

@@ -53,6 +53,27 @@ def test_a_plan_tells_passes_before_anything_runs(tmp_path, capsys):
     assert "10-fold criterion: 1 pass" in capsys.readouterr().out
 
 
+def test_to_resume_there_must_be_a_checkpoint(tmp_path, capsys):
+    """Gone on from, in memory and in passes, the answer is the same to the last digit."""
+    folder, file = written(tmp_path, 300, 8), tmp_path / "moves.json"
+    asked = ["select", str(folder), "--target", "y", "--no-validation", "--choose", "4"]
+    for more, words in (
+        ([], "--resume goes on from a file: give --checkpoint FILE too"),
+        (["--checkpoint", str(file)], f"there is no checkpoint {file}"),
+    ):
+        assert main([*asked, *more, "--resume"]) != 0
+        assert words in " ".join(capsys.readouterr().err.split())
+        assert not file.exists()
+    asked += ["--checkpoint", str(file)]
+    first = document(capsys, *asked)
+    record = json.loads(file.read_text())
+    record["moves"] = record["moves"][:3]
+    file.write_text(json.dumps(record))  # as if it had been stopped there
+    again = document(capsys, *asked, "--resume")
+    assert again["chosen"] == first["chosen"]
+    assert again["path"]["steps"] == first["path"]["steps"]
+
+
 @pytest.mark.parametrize(
     ("more", "words"),
     [

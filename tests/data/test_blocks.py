@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from sparsepath.data import blocks
 from sparsepath.data.blocks import DenseBlock, SparseBlock, row_blocks
+from sparsepath.tuning import TUNING
 
 TYPES = ("float64", "float32", "int64", "int32", "int8", "uint8", "uint16")
 ORDERS = {
@@ -79,15 +80,15 @@ def test_dense_blocks(kind, order):
 @pytest.mark.parametrize("order", sorted(ORDERS))
 @pytest.mark.parametrize("n", [1, 4, 5])
 def test_dense_blocks_in_compiled_passes_and_small_tiles(monkeypatch, kind, order, n):
-    monkeypatch.setattr(blocks, "COMPILED_FROM", 1)
-    monkeypatch.setattr(blocks, "TILE", 64)
+    monkeypatch.setattr(TUNING, "compiled_pass_from", 1)
+    monkeypatch.setattr(TUNING, "tile_numbers", 64)
     X = ORDERS[order](numbers(150, n, kind))
     check_block(DenseBlock(X), X)
     check_block(DenseBlock(X, 37, 140), X[37:140])
 
 
 def test_compiled_passes_in_several_strips(monkeypatch):
-    monkeypatch.setattr(blocks, "COMPILED_FROM", 1)
+    monkeypatch.setattr(TUNING, "compiled_pass_from", 1)
     X = np.asfortranarray(numbers(40000, 3))
     V = np.random.default_rng(2).standard_normal((39990, 2))
     assert_allclose(DenseBlock(X, 10).dot(V), X[10:].T @ V, rtol=1e-10)
@@ -95,7 +96,7 @@ def test_compiled_passes_in_several_strips(monkeypatch):
 
 def test_a_compiled_product_has_the_same_bits_wherever_its_column_stands(monkeypatch):
     """And it does not matter which of the two vectors comes from the matrix."""
-    monkeypatch.setattr("sparsepath.data.blocks.COMPILED_FROM", 1)
+    monkeypatch.setattr(TUNING, "compiled_pass_from", 1)
     X = np.asfortranarray(numbers(2**14 + 1003, 8))
     v = numbers(len(X), 1, seed=1)
     block, one = DenseBlock(X), DenseBlock(np.asfortranarray(np.hstack([v, v])))
@@ -154,8 +155,8 @@ def test_cuts_cover_all_rows_in_order(m, n_blocks, kind):
 
 
 def test_the_number_of_blocks_follows_from_the_shape_alone(monkeypatch):
-    monkeypatch.setattr(blocks, "BLOCK_NUMBERS", 100)
-    monkeypatch.setattr(blocks, "BLOCK_ROWS", 10)
+    monkeypatch.setattr(TUNING, "block_numbers", 100)
+    monkeypatch.setattr(TUNING, "block_rows", 10)
     counts = [len(row_blocks(numbers(m, 5))) for m in (10, 100, 1000, 5000)]
     assert counts == sorted(counts)
     assert counts[0] == 1

@@ -19,6 +19,7 @@ from sparsepath.data.door import (
     refuse_constant,
     some_of,
 )
+from sparsepath.tuning import TUNING
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((12, 3))
@@ -349,9 +350,8 @@ def test_some_of():
 @pytest.mark.parametrize("kind", [">f8", ">f4", ">i4", ">u2", ">f2"])
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_numbers_of_the_other_byte_order(kind, order, monkeypatch):
-    from sparsepath.data import blocks
 
-    monkeypatch.setattr(blocks, "COMPILED_FROM", 1)
+    monkeypatch.setattr(TUNING, "compiled_pass_from", 1)
     rng = np.random.default_rng(0)
     X = rng.integers(0, 50, (60, 6)).astype(np.float64)
     y = X[:, 1] - X[:, 4] + rng.standard_normal(60)

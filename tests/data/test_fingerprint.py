@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from sparsepath import SparseRLSClassifier, SparseRLSRegressor
 from sparsepath.data.blocks import row_blocks
 from sparsepath.data.fingerprint import fingerprint
+from sparsepath.tuning import TUNING
 
 
 def numbers(seed=0, m=70, n=9):
@@ -100,7 +101,7 @@ def test_a_compiled_pass_marks_the_same(monkeypatch):
     X = np.asfortranarray(rng.standard_normal((50, 4)))
     X[::7, 1], X[::5, 2] = -0.0, 0.0
     name = fingerprint(X)
-    monkeypatch.setattr("sparsepath.data.blocks.COMPILED_FROM", 1)
+    monkeypatch.setattr(TUNING, "compiled_pass_from", 1)
     assert fingerprint(X) == name == fingerprint(np.ascontiguousarray(X))
     assert fingerprint(X.astype(np.float32)) == fingerprint(np.float64(X.astype(np.float32)))
     assert fingerprint(row_blocks(X, 3)) == name

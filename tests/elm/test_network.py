@@ -1,7 +1,5 @@
 """PRESS equals refitting, prefixes equal separate fits, gradients equal finite differences."""
 
-import subprocess
-import sys
 from itertools import product
 
 import numpy as np
@@ -308,11 +306,3 @@ def test_too_small_a_ridge_is_named():
     neurons = Neurons(np.ones((30, 1)), np.zeros(30))  # all the same
     with pytest.raises(InputError, match="ridge=1e-30 is too small"):
         Fit(neurons, standardise(X)[0], Target(X), 1e-30, Space(30, 10))
-
-
-def test_importing_the_rooms_compiles_nothing():
-    code = (
-        "import sys; from sparsepath import ELMFSRegressor, MutualInfoSelector, LarsSelector; "
-        "assert 'numba' not in sys.modules"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)

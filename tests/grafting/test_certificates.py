@@ -5,7 +5,7 @@ import pytest
 
 from slow_twins import grafting as twin
 from sparsepath import GraftingClassifier, GraftingRegressor
-from sparsepath.grafting import groups
+from sparsepath.tuning import TUNING
 
 
 @pytest.mark.parametrize("kind", ["squared", "huber", "logistic", "multinomial"])
@@ -40,7 +40,7 @@ def test_products_and_the_matrix_lead_to_one_optimum(l2, monkeypatch):
     y = (X[:, :6] @ rng.standard_normal((6, 7)) + rng.gumbel(size=(150, 7))).argmax(1)
     found = []
     for limit in (0, 10**9):
-        monkeypatch.setattr(groups, "BY_PRODUCTS", limit)
+        monkeypatch.setattr(TUNING, "products_from", limit)
         found.append(GraftingClassifier(0.01, l2).fit(X, y))
         assert found[-1].kkt_violation_ <= 1e-8
         assert found[-1].dual_gap_ <= 1e-8

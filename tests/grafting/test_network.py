@@ -13,12 +13,14 @@ from sparsepath.grafting.design import GraftingDesign
 from sparsepath.grafting.growing import Growth, candidate_gradients, grow
 from sparsepath.grafting.network import GrownNetwork, NetworkCriterion
 
+SHORT = {"max_connections": 2, "max_iter": 30, "tol": 1e-3}
+
 
 @pytest.mark.filterwarnings("ignore:No features were selected")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 @pytest.mark.parametrize(
     "estimator",
-    [MLPGraftingRegressor(max_connections=4), MLPGraftingClassifier(max_connections=4)],
+    [MLPGraftingRegressor(**SHORT), MLPGraftingClassifier(**SHORT)],
     ids=repr,
 )
 def test_scikit_learn_contract(estimator):

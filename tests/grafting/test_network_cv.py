@@ -14,8 +14,8 @@ from sparsepath import (
 )
 
 QUICK = {
-    "max_connections": 2, "l1s": [1e-2], "n_l0s": 3, "cv": 2, "patience": 1, "tol": 1e-3,
-    "max_iter": 20, "look_ahead": 2,
+    "max_connections": 2, "l1s": [1e-2], "n_l0s": 2, "cv": 2, "patience": 1, "tol": 1e-2,
+    "max_iter": 10, "look_ahead": 1,
 }  # fmt: skip
 
 

@@ -4,18 +4,18 @@ import numpy as np
 import pytest
 
 from sparsepath.data.threads import Threads
-from sparsepath.grafting import design as design_module
 from sparsepath.grafting.criterion import Logistic, Penalty, Softmax
 from sparsepath.grafting.design import GraftingDesign
 from sparsepath.grafting.engine_choice import make_engine
 from sparsepath.grafting.fitting import GraftingOptions, GraftingProblem
 from sparsepath.grafting.solver import gradient_scale, solve
+from sparsepath.tuning import TUNING
 
 
 @pytest.fixture
 def small_is_big(monkeypatch):
     """Screening, which is for big data, from the first number on."""
-    monkeypatch.setattr(design_module, "BIG", 0)
+    monkeypatch.setattr(TUNING, "unread_from", 0)
 
 
 def problem(m=120, n=300, classes=2):
@@ -70,7 +70,7 @@ def test_the_path_is_the_same_with_and_without(order, standardize, monkeypatch):
     X = np.asarray(X, order=order)
     found = []
     for big in (1 << 60, 0):
-        monkeypatch.setattr(design_module, "BIG", big)
+        monkeypatch.setattr(TUNING, "unread_from", big)
         with Threads(1) as threads:
             task = GraftingProblem(X, Y, np.ones(len(X)), loss, threads, standardize=standardize)
             l1s = task.scale * np.geomspace(1, 0.02, 12)

@@ -82,7 +82,7 @@ def test_correction_equals_loops(rule, monkeypatch):
 
 
 def test_many_samples_are_drawn_in_bundles(monkeypatch):
-    monkeypatch.setattr(correction, "MOST", 100)
+    monkeypatch.setattr(correction, "MOST_BUNDLES", 100)
     found = matrix(0, n=1000)
     shares, totals = correction.bundles(found)
     assert len(shares) == 100

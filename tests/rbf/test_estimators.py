@@ -31,6 +31,7 @@ from sparsepath import (
 )
 from sparsepath.data.synthetic import bump, friedman
 from sparsepath.rbf.model import nonzero_weights
+from sparsepath.tuning import TUNING
 
 
 @pytest.fixture(scope="module")
@@ -201,7 +202,7 @@ def test_cross_validation_is_that_of_the_plain_estimator(data):
 
 
 def test_cross_validation_does_not_depend_on_workers(data, monkeypatch):
-    monkeypatch.setattr("sparsepath.rbf.search.WORTH_WORKERS", 0)
+    monkeypatch.setattr(TUNING, "workers_from", 0)
     grid = {"rs": [4.0, 8.0], "ts": [3.0], "cv": 2}
     one = SparseRBFRegressorCV(**grid).fit(data.X, data.y)
     two = clone(one).set_params(n_jobs=2).fit(data.X, data.y)

@@ -9,14 +9,18 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
+from slow_twins import rls
 from sparsepath import (
+    ELMFSRegressor,
     SparseRLSClassifier,
     SparseRLSRegressor,
     TableSelector,
     compare,
     stability,
 )
-from sparsepath.report import contest_page, page, summary
+from sparsepath.cli.remarks import Remark
+from sparsepath.data.cells import table_of
+from sparsepath.report import Seen, contest_page, page, summary
 
 BROWSER = all(map(shutil.which, ("chromium", "chromedriver")))
 browsing = pytest.mark.skipif(not BROWSER, reason="there is no Chromium with its driver")
@@ -34,8 +38,9 @@ def made(n=10, names=None, k=8, **more):
     X, y = problem(80, n)
     names = [f"column {i}" for i in range(n)] if names is None else names
     model = SparseRLSRegressor(k, choose=3).fit(pd.DataFrame(X, columns=names), y)
-    told = summary(model.path_, title="A title", answer=["Use 3."], chosen=3, model=model, **more)
-    return model, X, told
+    seen = Seen(pd.DataFrame(X, columns=names).to_numpy(), y)
+    more = {"title": "A title", "answer": ["Use 3."], "chosen": 3, "seen": seen, **more}
+    return model, X, summary(model.path_, model=model, **more)
 
 
 def embedded(text):
@@ -55,6 +60,46 @@ def test_a_page_holds_its_summary():
     assert not re.search(r'(?:src|href)="(?!#)', text), "nothing is fetched"
 
 
+def test_what_is_told_of_each_feature():
+    X, y = problem(80, 6)
+    X[:, 0] = X[:, 1]
+    X[:, 0] += 1e-3 * X[:, 2]
+    model = SparseRLSRegressor(5, choose=4).fit(X, y)
+    path, seen = model.path_, Seen(X, y)
+    told = summary(path, title="", answer=[], chosen=4, model=model, seen=seen)
+    subset = path.subset(4)
+    coef = path.coef(4)[:, 0]
+    expected = coef * X[:, subset].std(0) / y.std()
+    np.testing.assert_allclose(told["weights"][4], expected, rtol=1e-12)
+    assert told["rises"]["kind"] == "leave-one-out squared error"
+    Z = X / X.std(0)  # as the penalty sees it
+    for i, rise in zip(subset, told["rises"]["values"], strict=True):
+        rest = [j for j in subset if j != i]
+        without, _ = rls.loo_error(Z[:, rest], y[:, None], 1.0)
+        assert rise == pytest.approx(without - path.error(4), rel=1e-6)
+    alone = summary(path, title="", answer=[], chosen=1, model=model, seen=seen)["rises"]
+    assert alone["values"] == [path.error(0) - path.error(1)]
+    near = {told["features"][p]: dict(found) for p, found in enumerate(told["alike"])}
+    assert near["x1"]["x0"] == pytest.approx(np.corrcoef(X[:, 0], X[:, 1])[0, 1])
+    for of in told["sketches"]:
+        assert sum(of["counts"]) == 80
+        mean = np.average(of["means"], weights=of["counts"])
+        assert mean == pytest.approx(y.mean(), abs=2e-3)
+
+
+def test_a_feature_of_a_network_is_held_at_its_mean():
+    X, y = problem(60, 5)
+    model = ELMFSRegressor(3, choose=2, n_restarts=1, random_state=0).fit(X, y)
+    told = summary(model.path_, title="", answer=[], chosen=2, model=model, seen=Seen(X, y))
+    assert not told["rises"]["refitted"]
+    assert told["rises"]["kind"] == "squared error on the data"
+    now = np.mean((model.predict(X) - y) ** 2)
+    for i, rise in zip(model.path_.subset(2), told["rises"]["values"], strict=True):
+        held = X.copy()
+        held[:, i] = X[:, i].mean()
+        assert rise == pytest.approx(np.mean((model.predict(held) - y) ** 2) - now)
+
+
 def test_names_cannot_end_a_script():
     bad = ["</script><script>throw 1</script>", "<!--", "{{code}}", "<b>", "&amp;", "'\"`"]
     _, _, told = made(6, bad, 5)
@@ -69,7 +114,8 @@ def test_many_features_make_a_small_page():
     X = rng.standard_normal((60, 7000))
     y = np.where(X[:, 5] + X[:, 700] > 0, "yes", "no")
     model = SparseRLSClassifier(30, choose=5, validation=3).fit(X, y)
-    text = page(summary(model.path_, title="t", answer=[], chosen=5, model=model))
+    seen = Seen(X, y)
+    text = page(summary(model.path_, title="t", answer=[], chosen=5, model=model, seen=seen))
     assert len(text.encode()) < 200_000
     assert len(embedded(text)["features"]) <= 30
 
@@ -113,7 +159,12 @@ def test_clicks_and_keys(n, tmp_path):
             return [row.text for row in rows]
 
         assert features() == list(model.path_.names(3))
+        assert len(at("features").find_elements(By.CSS_SELECTOR, "svg.sketch")) == 3
+        head = [cell.text for cell in at("features").find_elements(By.CSS_SELECTOR, "thead th")]
+        assert {"coefficient", "weight", "rise without it", "most alike"} < set(head)
+        assert "stability" in at("chance").text
         at("size").send_keys(Keys.ARROW_RIGHT)
+        assert "rise without it" not in at("features").text, "that is of the recommended size"
         assert features() == list(model.path_.names(4))
         assert at("size-said").text.startswith(f"4 of {n:,}")
         at("size").send_keys(Keys.HOME)
@@ -177,7 +228,15 @@ def from_table():
     )
     y = 3 * table["size"] + 5 * (table["colour"] == "red") + table["flag"] + table["day"].dt.month
     model = TableSelector(SparseRLSRegressor(choose=4), dates="parts").fit(table, y)
-    told = summary(model.path_, title="Houses", answer=["Use 4."], chosen=4, model=model)
+    told = summary(
+        model.path_,
+        title="Houses",
+        answer=["Use 4."],
+        chosen=4,
+        model=model,
+        seen=Seen(table_of(table), y.to_numpy()),
+        columns=[Remark(("id", "no"), "left out by --drop", True)],
+    )
     return model, table, page(told)
 
 

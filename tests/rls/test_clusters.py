@@ -15,7 +15,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 import sparsepath
-from rls.test_sources import problem, same
+from rls.test_sources import problem, same, to_the_bit
 from sparsepath import (
     GraftingClassifier,
     GraftingClassifierCV,
@@ -201,7 +201,7 @@ def test_a_late_worker_and_a_lost_scheduler(tmp_path):
     """Work waits for the first worker; without a scheduler there is a sentence, and a way on."""
     X, y, _ = problem(m=2_000, n=20)
     given = {"max_features": 6, "choose": "min", "search": "floating"}
-    whole = SparseRLSRegressor(**given).fit(X, y)
+    whole = SparseRLSRegressor(**given).fit(from_array(X, y, rows=500))
     checkpoint = tmp_path / "moves.json"
     started = distributed.LocalCluster(n_workers=0, **QUIET)
     client = distributed.Client(started)
@@ -223,4 +223,6 @@ def test_a_late_worker_and_a_lost_scheduler(tmp_path):
         distributed.Client(another),
     ):
         resumed = SparseRLSRegressor(**given, checkpoint=checkpoint).fit(*parts)
+        unbroken = SparseRLSRegressor(**given).fit(*parts)
     same(whole, resumed)
+    to_the_bit(unbroken, resumed)

@@ -28,6 +28,7 @@ from sparsepath.rls import Huber, LogCosh, ResidualLoss, rls_state
 from sparsepath.rls.criteria.losses import Criterion, Loss
 from sparsepath.rls.criteria.residuals import Squared
 from sparsepath.rls.criteria.table import CLASSES, NUMBERS, QUERIES
+from sparsepath.tuning import TUNING
 
 
 class Quartic(ResidualLoss):
@@ -69,7 +70,7 @@ def test_a_loss_of_ones_own_is_never_scored_as_another(form, n_targets):
 @pytest.mark.parametrize("n_targets", [1, 3])
 @pytest.mark.parametrize("loss", OTHERS)
 def test_compiled_loops_do_not_mistake_a_loss_for_another(loss, n_targets, monkeypatch):
-    monkeypatch.setattr("sparsepath.rls.forms.COMPILED_FROM", 1)
+    monkeypatch.setattr(TUNING, "compiled_search_from", 1)
     case = make("tall", m=40, n=8, T=n_targets, alpha=0.3, seed=1, weighted=True)
     if CLASSES[loss].coded:
         case = make("tall", m=40, n=8, T=n_targets, alpha=0.3, seed=1, classification=True)

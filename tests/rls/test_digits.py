@@ -11,7 +11,7 @@ from sklearn.model_selection import KFold
 from rls.comparing import FORMS, design_of, search, subsets
 from sparsepath import SparseRLSRegressor
 from sparsepath.rls.splits import model as folds
-from sparsepath.rls.splits import sums as split_sums
+from sparsepath.tuning import TUNING
 
 # --- sparse data with weights ---------------------------------------------------------------------
 
@@ -19,7 +19,7 @@ from sparsepath.rls.splits import sums as split_sums
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("options", [{"standardize": True, "alpha": 10.0}, {"cv": 4}], ids=str)
 def test_sparse_data_with_weights_are_the_dense_ones(seed, options, monkeypatch):
-    monkeypatch.setattr(split_sums, "GRAM_NUMBERS", 0)
+    monkeypatch.setattr(TUNING, "split_gram_numbers", 0)
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((60, 4))
     X[:, 0] += 1e7

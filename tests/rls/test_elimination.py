@@ -27,12 +27,13 @@ from sparsepath.rls.leave_one_out.elimination import Elimination
 from sparsepath.rls.leave_one_out.model import State
 from sparsepath.rls.splits.elimination import FoldElimination
 from sparsepath.rls.update import Update
+from sparsepath.tuning import TUNING
 
 
 def tune(patch, wide, compiled):
-    patch.setattr(elimination, "WIDE_FROM", 0 if wide else 1 << 40)
+    patch.setattr(TUNING, "wide_from", 0 if wide else 1 << 40)
     patch.setattr(elimination, "WIDE", 1.0 if wide else 1.5)
-    patch.setattr(elimination, "COMPILED_FROM", 0 if compiled else 1 << 40)
+    patch.setattr(TUNING, "compiled_removals_from", 0 if compiled else 1 << 40)
 
 
 def backward(case, layout="one", **options):
@@ -66,8 +67,8 @@ def test_other_losses_against_refits(case, loss):
 @pytest.mark.parametrize(("m", "n"), [(14, 40), (20, 22), (40, 14)])
 def test_longer_paths_against_the_twin(monkeypatch, m, n, compiled):
     """Wide data begin in the wide form, go over to the tall one and are set up again on the way."""
-    monkeypatch.setattr(elimination, "COMPILED_FROM", 0 if compiled else 1 << 40)
-    monkeypatch.setattr(elimination, "WIDE_FROM", 10)
+    monkeypatch.setattr(TUNING, "compiled_removals_from", 0 if compiled else 1 << 40)
+    monkeypatch.setattr(TUNING, "wide_from", 10)
     case = make("tall", m=m, n=n, seed=1)
     trail = backward(case)
     left = n - 4
@@ -107,7 +108,7 @@ def test_the_same_drops_as_a_state_makes():
 
 @pytest.mark.parametrize("compiled", [False, True])
 def test_rows_of_which_little_is_left_are_computed_afresh(monkeypatch, compiled):
-    monkeypatch.setattr(elimination, "COMPILED_FROM", 0 if compiled else 1 << 40)
+    monkeypatch.setattr(TUNING, "compiled_removals_from", 0 if compiled else 1 << 40)
     renewed = []
     renew = Elimination._renew
     monkeypatch.setattr(Elimination, "_renew", lambda *given: renewed.append(1) or renew(*given))
@@ -121,9 +122,9 @@ def test_rows_of_which_little_is_left_are_computed_afresh(monkeypatch, compiled)
 
 
 def test_threads_change_no_bit(monkeypatch):
-    monkeypatch.setattr(elimination, "COMPILED_FROM", 0)
-    monkeypatch.setattr(elimination, "PART_NUMBERS", 100)
-    monkeypatch.setattr("sparsepath.data.threads.FEW", 0)
+    monkeypatch.setattr(TUNING, "compiled_removals_from", 0)
+    monkeypatch.setattr(TUNING, "thread_numbers", 100)
+    monkeypatch.setattr(TUNING, "threaded_from", 0)
     case = make("targets", m=40, n=15, T=2, seed=4, weighted=True)
     trails = []
     for n in (1, 2, 5):
@@ -190,7 +191,7 @@ def test_splits_against_refits(case):
 
 def test_inverses_are_set_up_again_where_little_is_left(monkeypatch):
     again = []
-    monkeypatch.setattr("sparsepath.rls.splits.model.ROWS_WORK", 0)  # else the rows would be asked
+    monkeypatch.setattr(TUNING, "judged_by_rows", 0)  # else the rows would be asked
     set_up = FoldElimination._set_up
     monkeypatch.setattr(FoldElimination, "_set_up", lambda self: again.append(1) or set_up(self))
     rng = np.random.default_rng(0)

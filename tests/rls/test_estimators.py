@@ -39,6 +39,7 @@ from sparsepath import (
 )
 from sparsepath.rls import MaxT, Patience
 from sparsepath.rls.alphas import alpha_grid
+from sparsepath.tuning import TUNING
 
 SEARCHES = ("forward", "floating", "backward", "swap")
 
@@ -253,11 +254,11 @@ def test_the_data_are_not_modified(options, search):
 
 def test_large_enough_for_compiled_passes(monkeypatch):
     """The same answers from the compiled loops, whatever the type; usual sizes never see them."""
-    monkeypatch.setattr("sparsepath.data.blocks.COMPILED_FROM", 1)
-    monkeypatch.setattr("sparsepath.data.blocks.BLOCK_NUMBERS", 64)
-    monkeypatch.setattr("sparsepath.data.blocks.BLOCK_ROWS", 8)
-    monkeypatch.setattr("sparsepath.rls.forms.COMPILED_FROM", 1)
-    monkeypatch.setattr("sparsepath.rls.leave_one_out.following.CREDIT", -100)
+    monkeypatch.setattr(TUNING, "compiled_pass_from", 1)
+    monkeypatch.setattr(TUNING, "block_numbers", 64)
+    monkeypatch.setattr(TUNING, "block_rows", 8)
+    monkeypatch.setattr(TUNING, "compiled_search_from", 1)
+    monkeypatch.setattr(TUNING, "gram_credit", -100)
     X, y = integers(70, 7)
     for kind in ("float64", "float32", "uint8", "int64"):
         given = np.asfortranarray(X.astype(kind))
@@ -726,7 +727,7 @@ def test_a_resumed_search_is_the_same_to_the_last_bit(
     tmp_path, monkeypatch, search, options, compiled
 ):
     if compiled:
-        monkeypatch.setattr("sparsepath.rls.leave_one_out.fitted.COMPILED_FROM", 1)
+        monkeypatch.setattr(TUNING, "compiled_pass_from", 1)
     for seed in (4, 6):
         case = correlated(seed, n=10)
         y = case.Y[:, 0]

@@ -24,6 +24,7 @@ from rls.comparing import (
 )
 from slow_twins import rls
 from sparsepath.rls.leave_one_out import projection as candidates
+from sparsepath.tuning import TUNING
 
 LOSSES = tuple(FORMS)
 
@@ -205,9 +206,9 @@ def test_going_over_from_batches_to_passes_changes_nothing(monkeypatch, credit, 
     case = make("collinear", m=100, n=40, alpha=0.1, weighted=True, seed=7)
     design = design_of(case.X, case.sw, "three")
     expected = search(design, case.Y, case.alpha, 15, form="blocks", search=how)
-    monkeypatch.setattr("sparsepath.rls.leave_one_out.following.CREDIT", credit)
-    monkeypatch.setattr("sparsepath.rls.leave_one_out.following.COLUMNS_PER_STEP", 0)
-    monkeypatch.setattr("sparsepath.rls.design.GRAM_BATCH", 3)
+    monkeypatch.setattr(TUNING, "gram_credit", credit)
+    monkeypatch.setattr(TUNING, "gram_columns", 0)
+    monkeypatch.setattr(TUNING, "gram_batch", 3)
     design = design_of(case.X, case.sw, "three")
     same_steps(expected, search(design, case.Y, case.alpha, 15, form="bounds", search=how))
 
@@ -227,9 +228,9 @@ def test_all_columns_of_the_gram_matrix_at_once_change_nothing(kind, how, standa
 
 @pytest.mark.parametrize(("size", "limit"), [(2, 1 << 22), (3, 0)])
 def test_the_gram_matrix_is_not_filled_for_few_steps_or_little_data(monkeypatch, size, limit):
-    monkeypatch.setattr("sparsepath.rls.leave_one_out.following.GRAM_ALWAYS", limit)
-    monkeypatch.setattr("sparsepath.rls.design.FIRST_GRAM_BATCH", 3)
-    monkeypatch.setattr("sparsepath.rls.design.GRAM_BATCH", 3)
+    monkeypatch.setattr(TUNING, "gram_always", limit)
+    monkeypatch.setattr(TUNING, "first_gram_batch", 3)
+    monkeypatch.setattr(TUNING, "gram_batch", 3)
     case = make("tall", m=60, n=25, seed=1)
     design = design_of(case.X)
     search(design, case.Y, 1.0, size, form="bounds")
@@ -251,8 +252,8 @@ def test_compiled_loops_change_nothing(monkeypatch, kind, how, loss):
     case = make(kind, m=150, n=40, weighted=True, seed=5, classification=loss != "squared")
     given, asked = (case.Y, case.alpha, 12), {"search": how, "loss": loss}
     expected = search(design_of(case.X, case.sw), *given, form="blocks", **asked)
-    monkeypatch.setattr("sparsepath.rls.leave_one_out.fitted.COMPILED_FROM", 1)
-    monkeypatch.setattr("sparsepath.rls.forms.COMPILED_FROM", 1)
+    monkeypatch.setattr(TUNING, "compiled_pass_from", 1)
+    monkeypatch.setattr(TUNING, "compiled_search_from", 1)
     for form in ("fused", "bounds", "pass") if loss == "squared" else ("cache", "blocks"):
         design = design_of(case.X, case.sw, "three")
         same_steps(expected, search(design, *given, form=form, **asked))
@@ -261,9 +262,8 @@ def test_compiled_loops_change_nothing(monkeypatch, kind, how, loss):
 def in_compiled_loops(case, loss, size):
     """Every way to compute a path, with all loops that are compiled for large data."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sparsepath.rls.leave_one_out.fitted.COMPILED_FROM", 1)
-        patch.setattr("sparsepath.data.blocks.COMPILED_FROM", 1)
-        patch.setattr("sparsepath.rls.forms.COMPILED_FROM", 1)
+        patch.setattr(TUNING, "compiled_pass_from", 1)
+        patch.setattr(TUNING, "compiled_search_from", 1)
         dense = np.asfortranarray(case.X)
         check_all_ways(Case(dense, case.Y, case.alpha, case.sw, case.name), loss, size)
 
@@ -284,7 +284,7 @@ def test_compiled_loops_that_count_against_refits(case, loss):
 @pytest.mark.parametrize("kind", ["tall", "collinear", "scaled", "ties"])
 def test_longer_paths_in_compiled_loops_against_refits(kind, loss):
     counts = loss in ("zero_one", "balanced")
-    in_compiled_loops(make(kind, m=40, n=14, seed=6, classification=counts), loss, 9)
+    in_compiled_loops(make(kind, m=26, n=11, seed=6, classification=counts), loss, 8)
 
 
 @pytest.mark.parametrize("n_candidates", [1, 3])
@@ -348,7 +348,7 @@ def test_sums_of_the_chosen_columns_follow_additions_and_removals(monkeypatch):
     from sparsepath.rls.leave_one_out.block import mixture
     from sparsepath.rls.leave_one_out.model import State
 
-    monkeypatch.setattr("sparsepath.rls.leave_one_out.fitted.COMPILED_FROM", 1)
+    monkeypatch.setattr(TUNING, "compiled_pass_from", 1)
     case = make("tall", m=60, n=9, seed=1)
     state = State(design_of(case.X), case.Y, 1.0, SQUARED, BoundFinder("pass"))
     changes = (state.add, 3), (state.add, 5), (state.add, 0), (state.drop, 5), (state.add, 7)
@@ -366,9 +366,8 @@ def test_sums_of_the_chosen_columns_follow_additions_and_removals(monkeypatch):
 @pytest.mark.parametrize("how", ["forward", "floating"])
 def test_a_search_and_its_replay_agree_to_the_last_bit(tmp_path, monkeypatch, how, form, weighted):
     """A search by passes holds candidates by their products, a replay by products with Z."""
-    monkeypatch.setattr("sparsepath.rls.leave_one_out.fitted.COMPILED_FROM", 1)
-    monkeypatch.setattr("sparsepath.data.blocks.COMPILED_FROM", 1)
-    monkeypatch.setattr("sparsepath.rls.forms.COMPILED_FROM", 1)
+    monkeypatch.setattr(TUNING, "compiled_pass_from", 1)
+    monkeypatch.setattr(TUNING, "compiled_search_from", 1)
     case = correlated(7, m=300, n=10)
     X = np.asfortranarray(case.X + 3.0)
     weights = np.arange(len(X)) % 3 + 1.0 if weighted else np.ones(len(X))
@@ -398,7 +397,7 @@ def test_a_search_and_its_replay_agree_to_the_last_bit(tmp_path, monkeypatch, ho
 
 @pytest.mark.parametrize("form", ["bounds", "pass"])
 def test_well_conditioned_candidates_are_projected_once(monkeypatch, form):
-    monkeypatch.setattr("sparsepath.rls.leave_one_out.fitted.COMPILED_FROM", 1)
+    monkeypatch.setattr(TUNING, "compiled_pass_from", 1)
     monkeypatch.setattr(candidates, "_once_more", None)
     case = make("tall", m=300, n=20, seed=3)
     search(design_of(case.X), case.Y, 50.0, 12, form=form)
@@ -406,7 +405,7 @@ def test_well_conditioned_candidates_are_projected_once(monkeypatch, form):
 
 def test_what_the_gram_matrix_leaves_is_taken_off(monkeypatch):
     """Nearly collinear columns, no penalty: t from the Gram matrix alone would not do."""
-    monkeypatch.setattr("sparsepath.rls.leave_one_out.fitted.COMPILED_FROM", 1)
+    monkeypatch.setattr(TUNING, "compiled_pass_from", 1)
     again = []
     once_more = candidates._once_more
     monkeypatch.setattr(

@@ -40,6 +40,7 @@ from rls.comparing import (
 from slow_twins import rls
 from sparsepath import InputError, SparseRLSRegressor
 from sparsepath.rls.splits import sums as split_sums
+from sparsepath.tuning import TUNING
 
 SPLITTERS = {
     "kfold": KFold(3),
@@ -72,7 +73,7 @@ def route(name):
     """How the products come about: Gram matrices per part, or products with the data per step."""
     with pytest.MonkeyPatch.context() as patch:
         if name == "products":
-            patch.setattr(split_sums, "GRAM_NUMBERS", 0)
+            patch.setattr(TUNING, "split_gram_numbers", 0)
         yield
 
 

@@ -1,8 +1,5 @@
 """Which form a search takes, and that the fused one follows the model wherever it goes."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -29,6 +26,7 @@ from sparsepath.rls.criteria.table import CLASSES
 from sparsepath.rls.forms import Shape, form_for, seconds
 from sparsepath.rls.leave_one_out.fused import Fused
 from sparsepath.rls.update import Costs, Update
+from sparsepath.tuning import TUNING
 
 
 def form(design, steps=5, **options):
@@ -90,22 +88,11 @@ def test_a_path_says_how_it_was_found():
     assert path.data["form"] == "bounds: P X does not fit in memory"
 
 
-def test_a_first_fit_of_small_data_waits_for_no_compiler():
-    code = (
-        "import sys\nimport numpy as np\nfrom sparsepath import SparseRLSRegressor\n"
-        "rng = np.random.default_rng(0)\nX = rng.standard_normal((300, 30))\n"
-        "for search in ('forward', 'floating', 'backward', 'swap'):\n"
-        "    SparseRLSRegressor(5, search=search).fit(X, X[:, 0] + rng.standard_normal(300))\n"
-        "assert 'numba' not in sys.modules\n"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
-
-
 @pytest.mark.parametrize("kind", ["float32", "int16", "uint8", "float64"])
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_data_are_turned_as_they_are(monkeypatch, kind, order):
-    monkeypatch.setattr("sparsepath.data.blocks.SIDE", 4)
-    monkeypatch.setattr("sparsepath.data.blocks.TILE", 16)
+    monkeypatch.setattr(TUNING, "turned_columns", 4)
+    monkeypatch.setattr(TUNING, "tile_numbers", 16)
     X = np.random.default_rng(0).integers(0, 100, (37, 11)).astype(kind, order=order)
     other = turned(X, Threads(1))
     assert other.flags.f_contiguous
@@ -123,8 +110,8 @@ def test_compiled_and_plain_against_refits(case, compiled):
     counted = int(np.count_nonzero(weights_of(case)))
     size = min(5, case.X.shape[1], counted - 3)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sparsepath.rls.forms.COMPILED_FROM", 0 if compiled else 1 << 40)
-        patch.setattr("sparsepath.rls.leave_one_out.fused.EVERYONE", 0)
+        patch.setattr(TUNING, "compiled_search_from", 0 if compiled else 1 << 40)
+        patch.setattr(TUNING, "everyone_up_to", 0)
         design = design_of(case.X, weights_of(case), "three")
         trail = search(design, case.Y, case.alpha, size, form="fused")
     check_forward(trail, judge_of(case), size)
@@ -178,7 +165,7 @@ def test_rows_of_which_little_is_left_are_computed_afresh(monkeypatch, noise, co
     renewed = []
     renew = Fused._renew
     monkeypatch.setattr(Fused, "_renew", lambda *given: renewed.append(1) or renew(*given))
-    monkeypatch.setattr("sparsepath.rls.forms.COMPILED_FROM", 0 if compiled else 1 << 40)
+    monkeypatch.setattr(TUNING, "compiled_search_from", 0 if compiled else 1 << 40)
     expected = search(design_of(X), Y, 0.0, 8, form="blocks")
     found = search(design_of(X), Y, 0.0, 8, form="fused")
     assert renewed
@@ -241,7 +228,7 @@ def test_some_features_only_and_none():
 
 @pytest.mark.parametrize("everyone", [0, 1 << 14])
 def test_costs_are_weighed_as_in_the_other_forms(monkeypatch, everyone):
-    monkeypatch.setattr("sparsepath.rls.leave_one_out.fused.EVERYONE", everyone)
+    monkeypatch.setattr(TUNING, "everyone_up_to", everyone)
     case = make("tall", m=60, n=15, seed=3)
     costs = Costs(np.random.default_rng(0).uniform(0.5, 5.0, 15), 20.0)
     expected, found = (
@@ -253,9 +240,9 @@ def test_costs_are_weighed_as_in_the_other_forms(monkeypatch, everyone):
 
 @pytest.mark.parametrize("how", ["forward", "floating", "swap"])
 def test_threads_change_no_bit(monkeypatch, how):
-    monkeypatch.setattr("sparsepath.rls.forms.COMPILED_FROM", 0)
-    monkeypatch.setattr("sparsepath.rls.leave_one_out.carried.PART_NUMBERS", 100)
-    monkeypatch.setattr("sparsepath.data.threads.FEW", 0)
+    monkeypatch.setattr(TUNING, "compiled_search_from", 0)
+    monkeypatch.setattr(TUNING, "thread_numbers", 100)
+    monkeypatch.setattr(TUNING, "threaded_from", 0)
     case = make("targets", m=50, n=20, T=2, seed=4, weighted=True)
     trails = []
     for n in (1, 2, 5):
@@ -278,6 +265,6 @@ def test_larger_problems_in_noise(monkeypatch, weighted):
     given = (noise.Y, 1.0, 25)
     expected = search(design_of(noise.X, weights_of(noise)), *given, form="blocks")
     for compiled in (0, 1 << 40):
-        monkeypatch.setattr("sparsepath.rls.forms.COMPILED_FROM", compiled)
+        monkeypatch.setattr(TUNING, "compiled_search_from", compiled)
         design = design_of(noise.X, weights_of(noise), "three")
         same_steps(expected, search(design, *given, form="fused"))

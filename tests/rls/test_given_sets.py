@@ -233,7 +233,7 @@ def test_what_cannot_be_is_refused():
 @parametrize_with_checks(
     [
         SparseRLSRegressor(start=[0], search="floating"),
-        SparseRLSRegressor(parents={0: []}, search="swap", cv=3),
+        SparseRLSRegressor(3, parents={0: []}, search="swap", cv=3),
         SparseRLSClassifier(parents={0: []}, search="backward", loss="zero_one"),
     ]
 )

@@ -33,6 +33,7 @@ from sparsepath.rls.criteria.table import CLASSES
 from sparsepath.rls.design import Design
 from sparsepath.rls.driver import run
 from sparsepath.rls.task import Task
+from sparsepath.tuning import TUNING
 
 SEARCHES = ("forward", "floating", "backward", "swap")
 KINDS = ("tall", "wide", "targets", "scaled", "offset", "sparse", "collinear")
@@ -157,8 +158,8 @@ def test_the_number_of_threads_changes_no_bit(how, options):
 
 
 def test_the_number_of_threads_of_an_estimator_changes_no_bit(monkeypatch):
-    monkeypatch.setattr("sparsepath.data.blocks.BLOCK_NUMBERS", 200)
-    monkeypatch.setattr("sparsepath.data.blocks.BLOCK_ROWS", 10)
+    monkeypatch.setattr(TUNING, "block_numbers", 200)
+    monkeypatch.setattr(TUNING, "block_rows", 10)
     case = make("tall", m=120, n=12, seed=5)
     for X in (case.X, np.asfortranarray(case.X), sp.csr_array(case.X)):
         assert len(row_blocks(X)) > 1

@@ -16,6 +16,7 @@ from sparsepath.rls.leave_one_out import whole
 from sparsepath.rls.leave_one_out.whole import whole_search
 from sparsepath.rls.many import forward_searches
 from sparsepath.rls.trail import SearchTrail
+from sparsepath.tuning import TUNING
 
 
 def by_bounds(monkeypatch):
@@ -110,7 +111,7 @@ def test_where_no_candidate_is_left():
 def test_threads_change_no_bit(monkeypatch, bounds):
     if bounds:
         by_bounds(monkeypatch)
-    monkeypatch.setattr("sparsepath.data.threads.FEW", 0)
+    monkeypatch.setattr(TUNING, "threaded_from", 0)
     case = make("tall", m=50, n=10, seed=4)
     rows = [np.delete(np.arange(50), np.arange(i, 50, 7)) for i in range(7)]
     answers = []

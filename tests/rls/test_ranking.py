@@ -29,7 +29,7 @@ from sparsepath import InputError, SparseRankRLS
 from sparsepath.rls.criteria.pairs import pairs_weigh
 from sparsepath.rls.pairs import model as pairs
 from sparsepath.rls.pairs.queries import constant_within
-from sparsepath.rls.splits import sums as split_sums
+from sparsepath.tuning import TUNING
 
 LOSSES = ("squared", "disagreement")
 CHECKS = {
@@ -129,9 +129,9 @@ def test_splits(seed, loss, how, kind, alpha, pooled, weighted):
     size = 0 if how == "backward" else 3
     twin = rls.rank_kfold_error(splits, groups, pooled)
     judge = RankJudge(X, y[:, None], alpha, loss, sw=weights, error=twin, groups=groups)
-    for numbers in (split_sums.GRAM_NUMBERS, 0):  # Gram matrices, or products with the data
+    for numbers in (TUNING.split_gram_numbers, 0):  # Gram matrices, or products with the data
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(split_sums, "GRAM_NUMBERS", numbers)
+            patch.setattr(TUNING, "split_gram_numbers", numbers)
             design = design_of(X, weights, "three")
             design.constant = constant_within(design, codes)
             options = {"loss": loss, "search": how, "splits": splits, "pooled": pooled}

@@ -11,11 +11,12 @@ from problems import make
 from sparsepath import SparseRLSClassifier, SparseRLSRegressor
 from sparsepath.judging import honest_error, permutation_null, stability
 from sparsepath.judging.repeating import Repetition, searches
+from sparsepath.tuning import TUNING
 
 
 @pytest.fixture(autouse=True)
 def small_ones_too(monkeypatch):
-    monkeypatch.setattr("sparsepath.rls.repeated.COMPILED_FROM", 0)
+    monkeypatch.setattr(TUNING, "compiled_search_from", 0)
 
 
 KINDS = ["tall", "wide", "duplicate", "constant", "collinear", "scaled", "ties", "offset"]

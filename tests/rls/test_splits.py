@@ -19,9 +19,9 @@ from sparsepath import (
     SparseRLSRegressor,
 )
 from sparsepath.errors import PathWarning
-from sparsepath.rls.splits import losses as fold_losses
 from sparsepath.rls.splits import sums as split_sums
 from sparsepath.rls.splits.asked import label_of, overlap, standard_error
+from sparsepath.tuning import TUNING
 
 M = 24
 GROUPS = np.arange(M) % 6
@@ -186,8 +186,8 @@ def test_many_parts_are_read_one_by_one(monkeypatch, loss):
     splits.append((np.r_[np.arange(30), np.arange(30)], np.arange(30, 60)))
     trails = []
     for many, gram in ((99, 0), (2, 0), (99, 1 << 25)):
-        monkeypatch.setattr(split_sums, "MANY_PARTS", many)
-        monkeypatch.setattr(split_sums, "GRAM_NUMBERS", gram)
+        monkeypatch.setattr(TUNING, "many_parts", many)
+        monkeypatch.setattr(TUNING, "split_gram_numbers", gram)
         for X in (case.X, sp.csr_array(case.X)):
             design = design_of(X, case.sw)
             trails.append(search(design, case.Y, 1.0, 3, splits=splits, loss=loss))
@@ -291,8 +291,8 @@ def test_test_rows_in_strips_give_the_same(monkeypatch, loss, search_name):
     size = 0 if search_name == "backward" else 4
     kept = search(design_of(case.X, case.sw), case.Y, 1.0, size, search=search_name, splits=splits,
                   loss=loss)  # fmt: skip
-    monkeypatch.setattr(fold_losses, "KEPT_OF_SPARSE", 0)
-    monkeypatch.setattr(fold_losses, "STRIP", 80)
+    monkeypatch.setattr(TUNING, "kept_of_sparse", 0)
+    monkeypatch.setattr(TUNING, "strip_numbers", 80)
     runs = [(sp.csr_array(case.X), None), (case.X, 0.0)]
     for X, memory in runs:
         trail = search(design_of(X, case.sw), case.Y, 1.0, size, search=search_name, splits=splits,
@@ -308,12 +308,10 @@ def test_sparse_data_stay_sparse(monkeypatch):
     X = sp.random_array((60, 3000), density=0.01, rng=rng, format="csr")
     y = np.where(X[:, :40].sum(1) + 0.1 * rng.standard_normal(60) > 0.2, 1, -1)
     from sparsepath.rls.design import Design
-    from sparsepath.rls.pairs import model as pairs
 
-    for module in (fold_losses, pairs):
-        monkeypatch.setattr(module, "KEPT_OF_SPARSE", 1000)
-        monkeypatch.setattr(module, "STRIP", 60 * 100)
-    monkeypatch.setattr(split_sums, "GRAM_NUMBERS", 0)
+    monkeypatch.setattr(TUNING, "kept_of_sparse", 1000)
+    monkeypatch.setattr(TUNING, "strip_numbers", 60 * 100)
+    monkeypatch.setattr(TUNING, "split_gram_numbers", 0)
     columns, rows, widest = Design.columns, Design.rows, []
 
     def few_columns(self, which):
@@ -337,12 +335,11 @@ def test_sparse_data_stay_sparse(monkeypatch):
 
 
 def test_leaving_out_pairs_of_sparse_samples_in_strips(monkeypatch):
-    from sparsepath.rls.pairs import model as pairs
 
     case = make("collinear", m=24, n=6, seed=11, classification=True)
     kept = search(design_of(case.X), case.Y, 1.0, 4, search="floating", loss="auc")
-    monkeypatch.setattr(pairs, "KEPT_OF_SPARSE", 0)
-    monkeypatch.setattr(pairs, "STRIP", 48)
+    monkeypatch.setattr(TUNING, "kept_of_sparse", 0)
+    monkeypatch.setattr(TUNING, "strip_numbers", 48)
     trail = search(design_of(sp.csr_array(case.X)), case.Y, 1.0, 4, search="floating", loss="auc")
     assert subsets(trail) == subsets(kept)
     for k, step in trail.steps.items():

@@ -38,21 +38,19 @@ def houses(tmp_path):
 ASKED = ("--target", "price", "--missing", "indicator", "--dates", "parts")
 
 
-def test_the_walk(houses, tmp_path):
-    def typed(*arguments):
-        return program(*arguments, cwd=tmp_path)
-
-    first = typed("select", "houses.csv", "--target", "price")
+def test_the_walk(houses, run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    first = run("select", "houses.csv", "--target", "price")
     refused(first, "'area', 'city'", "--missing median", "'sold'", "--dates parts")
-    done = typed("select", "houses.csv", *ASKED, "--out", "result")
+    done = program("select", "houses.csv", *ASKED, "--out", "result")
     assert done.code == 0, done.err
     assert "Use 2 of 6 features: area, city." in done.out
     assert "'id' is text that is different in every row" in done.err
     assert (tmp_path / "result" / "index.html").stat().st_size < 1_000_000
-    shown = typed("predict", "result/model.json", "houses.csv")
+    shown = run("predict", "result/model.json", "houses.csv")
     expected = np.array(shown.out.split()[1:], float)
-    assert typed("export", "result/model.json", "--to", "c", "--out", "model.c").code == 0
-    expression = typed("export", "result/model.json", "--to", "sql").out
+    assert run("export", "result/model.json", "--to", "c", "--out", "model.c").code == 0
+    expression = run("export", "result/model.json", "--to", "sql").out
     with houses.open() as stream:
         rows = list(csv.DictReader(stream))
     base = sqlite3.connect(":memory:")

@@ -341,6 +341,17 @@ def loss(option: str, given: str) -> str:
     return f"{plain}:{_number(number)}"
 
 
+def check_checkpoint(file: str | Path | None) -> None:
+    """Refuse to go on where there is nothing to go on from; several penalties have a file each."""
+    if file is None:
+        raise InputError("--resume goes on from a file: give --checkpoint FILE too.")
+    path = Path(file)
+    if not path.is_file() and not list(path.parent.glob(f"{path.stem}-*{path.suffix}")):
+        raise InputError(
+            f"--resume: there is no checkpoint {path}; leave --resume out to start afresh."
+        )
+
+
 def value(name: str, given: Any) -> Any:
     """What was given for an option of a method, made into what it means.
 

@@ -9,6 +9,7 @@ import shlex
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ import numpy as np
 from sparsepath.cli.rerun import ABOUT, RUN, written
 from sparsepath.cli.select import Outcome
 from sparsepath.data.readers import write_table
+from sparsepath.data.sources import Source
 from sparsepath.errors import FileError
 from sparsepath.files import replacing_together, same_file
 from sparsepath.saved import SavedModel
@@ -88,8 +90,8 @@ def write_results(
         columns = {name: frame.column(name).to_numpy() for name in frame.column_names}
         write_table(stage / "path.csv", columns)
         made = {
-            "path.png": picture(path.plot_path),
-            "curve.png": picture(path.plot_curve),
+            "path.png": picture(partial(path.plot_path, chosen=outcome.size)),
+            "curve.png": picture(partial(path.plot_curve, chosen=outcome.size)),
             "honest.json": json.dumps(judged(outcome), allow_nan=False).encode(),
             RUN: written(Path(outcome.table.source), _told_apart(outcome)),
             MODEL: model,
@@ -119,8 +121,12 @@ def picture(draw: Callable[[], Any], dpi: int = 150) -> bytes:
 def page_of(outcome: Outcome, **more: str) -> str:
     """The result as a page to explore."""
     from sparsepath.cli.show import heading, sentences
-    from sparsepath.report import page, summary
+    from sparsepath.report import Seen, page, summary
 
+    table = outcome.table
+    seen = None
+    if table.y is not None and not isinstance(table.X, Source):
+        seen = Seen(table.X, table.y, outcome.extras)
     *about, error = heading(outcome)
     return page(
         summary(
@@ -132,6 +138,9 @@ def page_of(outcome: Outcome, **more: str) -> str:
             chosen=outcome.size,
             model=outcome.model,
             stability=outcome.stability,
+            null=outcome.null,
+            seen=seen,
+            columns=outcome.remarks,
             command=command(),
         ),
         **more,

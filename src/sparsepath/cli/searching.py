@@ -42,6 +42,7 @@ def select(
     out: ask.Folder = None,
     memory: ask.Memory = None,
     dask: ask.Dask = None,
+    resume: ask.Resume = False,
     model_format: ask.ModelFormat = "json",
     json: ask.Json = False,
     quiet: ask.Quiet = False,
@@ -61,6 +62,8 @@ def select(
         for name, value in asked_of_method.items()
         if value is not None
     }
+    if resume:
+        options.check_checkpoint(given.get("checkpoint"))
     dropped = [] if drop is None else options.names("--drop", drop)
     wanted = None if rows is None else options.rows("--rows", rows)
     folds = folds_of(validation, no_validation)

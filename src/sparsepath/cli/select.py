@@ -53,6 +53,7 @@ class Outcome:
     null: Null | None = None  # the search on shuffled targets
     stability: Stability | None = None  # the search on halves
     cut: bool = False  # Ctrl-C came after the search
+    extras: Mapping[str, Any] = field(default_factory=dict)  # weights, groups
 
     @property
     def path(self) -> SelectionPath:
@@ -198,6 +199,7 @@ def search(
         settled.null,
         settled.stability,
         settled.cut,
+        extras,
     )
 
 

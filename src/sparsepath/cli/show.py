@@ -22,7 +22,7 @@ from sparsepath.judging.repeating import at_most
 from sparsepath.methods import METHODS
 from sparsepath.path import SelectionPath
 
-KINDS = {
+MEANT_BY = {
     "selection": "the search's own criterion: optimistic for the chosen set, not an estimate of "
     "the error on new data",
     "training": "on the training data: optimistic, not an estimate of the error on new data",
@@ -103,7 +103,7 @@ def _error_line(outcome: Outcome) -> str:
     path, honest = outcome.path, outcome.honest
     follows = bool(METHODS[outcome.method].model)
     if honest is None:
-        return f"Error: {path.criterion}, {FOLLOWED if follows else KINDS[path.error_kind]}."
+        return f"Error: {path.criterion}, {FOLLOWED if follows else MEANT_BY[path.error_kind]}."
     what = "of features that were chosen on the same rows" if follows else BESIDE[path.error_kind]
     return (
         f"Error: 'honest' is the {honest.measure} on rows that the whole procedure never saw "

@@ -89,8 +89,8 @@ def _flag(group: str, flag: str, text: str) -> Any:
     return typer.Option(flag, help=text, rich_help_panel=group)
 
 
-KINDS = "CSV, Parquet, Feather, JSON, Excel, svmlight, npy or npz file; - for CSV from stdin"
-File = Annotated[Path, typer.Argument(metavar="DATA", help=KINDS)]
+DATA_FILES = "CSV, Parquet, Feather, JSON, Excel, svmlight, npy or npz file; - for CSV from stdin"
+File = Annotated[Path, typer.Argument(metavar="DATA", help=DATA_FILES)]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="model.json of sparsepath select.")]
 Target = Annotated[
     str | None,
@@ -172,6 +172,9 @@ Memory = Annotated[
 ]
 Dask = Annotated[
     str | None, _option(RUNNING, "ADDRESS", "Let a Dask cluster read the data; or 'local'.")
+]
+Resume = Annotated[
+    bool, _flag(RUNNING, "--resume", "Go on from --checkpoint FILE, which must be there.")
 ]
 MethodName = Annotated[
     str,

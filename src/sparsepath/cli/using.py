@@ -32,7 +32,8 @@ def list_of_languages() -> str:
 def predict(
     model: ask.Model,
     data: Annotated[
-        Path, typer.Argument(metavar="DATA", help=f"{ask.KINDS}, with the columns the model uses.")
+        Path,
+        typer.Argument(metavar="DATA", help=f"{ask.DATA_FILES}, with the columns the model uses."),
     ],
     out: Annotated[
         Path | None,

@@ -12,13 +12,14 @@ A block has ``shape`` and five answers:
 ``rows(indices)``       those rows as a float64 array
 ``spread(means, weights)``  sum over rows of weights * (x - mean)^2, for every column
 ``taken(indices)``      those rows as a block of their own
+``strips(height)``      blocks of so many neighbouring rows, or of all where they are not cut easily
 ``marks(a)``            sum over rows of a * h(x), whole numbers; see ``fingerprint.py``
 
 and says what it can: ``zeros_implicit``, whether zeros are not stored, and ``is_plain``, whether
 products with one vector are those of a compiled loop over float64.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, Protocol
 
@@ -27,16 +28,12 @@ from numpy.typing import NDArray
 
 from sparsepath.arrays import Floats
 from sparsepath.data.threads import Threads
+from sparsepath.tuning import TUNING
 
 Marks = NDArray[np.uint64]
 
-SIDE = 64  # columns, and rows at least, of a tile that is turned
-TILE = 1 << 16  # numbers in a tile that is cast or squared: half a MiB of float64 stays in cache
-COMPILED_FROM = 1 << 22  # numbers in a matrix from which a compiled pass pays for its start
 GRAM_ROWS = 4096  # rows centred at once for the products of all columns
 MOST_BLOCKS = 16
-BLOCK_NUMBERS = 1 << 23  # a block smaller than this is not worth a thread
-BLOCK_ROWS = 256
 
 
 class RowBlock(Protocol):
@@ -64,6 +61,8 @@ class RowBlock(Protocol):
 
     def taken(self, indices: NDArray[np.intp]) -> "RowBlock": ...
 
+    def strips(self, height: int) -> "Iterable[RowBlock]": ...
+
     def marks(self, a: Marks) -> Marks: ...
 
 
@@ -85,7 +84,7 @@ class DenseBlock:
         return self._rows.dtype == np.float64
 
     def _tiles(self, n_columns: int) -> range:
-        return range(0, self.shape[0], max(64, TILE // max(1, n_columns)))
+        return range(0, self.shape[0], max(64, TUNING.tile_numbers // max(1, n_columns)))
 
     @property
     def is_plain(self) -> bool:
@@ -96,7 +95,7 @@ class DenseBlock:
         """Whether the columns lie in memory one by one, and are worth a compiled loop."""
         X = self._whole
         by_column = X.flags.f_contiguous and not X.flags.c_contiguous
-        return by_column and X.size >= COMPILED_FROM
+        return by_column and X.size >= TUNING.compiled_pass_from
 
     def dot(self, V: Floats, some: NDArray[np.intp] | None = None) -> Floats:
         X = self._rows
@@ -154,15 +153,20 @@ class DenseBlock:
     def taken(self, indices: NDArray[np.intp]) -> "DenseBlock":
         return DenseBlock(self._rows[indices])
 
+    def strips(self, height: int) -> "Iterator[DenseBlock]":
+        for low in range(0, self.shape[0], height):
+            rows = slice(low, min(low + height, self.shape[0]))
+            yield DenseBlock(self._whole, self._start + rows.start, self._start + rows.stop)
+
     def marks(self, a: Marks) -> Marks:
         m, n = self.shape
         out = np.zeros(n, dtype=np.uint64)
-        if self.is_plain:
+        if self._whole.dtype in (np.float64, np.float32) and self._compiled():
             from sparsepath.data import compiled
 
-            compiled.marks(self._whole.T.view(np.uint64), self._start, a, out)
+            compiled.marks(self._whole.T, self._start, a, out)
             return out
-        height = max(16, TILE // 4 // max(1, n))
+        height = max(16, TUNING.tile_numbers // 4 // max(1, n))
         for i in range(0, m, height):
             part = slice(i, i + height)
             out += np.einsum("i,ij->j", a[part], bits(self._rows[part].astype(np.float64)))
@@ -178,10 +182,9 @@ class DenseBlock:
             w = np.ones(m) if weights is None else weights
             compiled.spread(self._whole.T, self._start, means, w, out)
             return out
-        width = (
-            max(1, TILE // max(1, m)) if X.flags.f_contiguous or X.strides[0] == X.itemsize else n
-        )
-        height = m if width < n else max(64, TILE // n)
+        by_column = X.flags.f_contiguous or X.strides[0] == X.itemsize
+        width = max(1, TUNING.tile_numbers // max(1, m)) if by_column else n
+        height = m if width < n else max(64, TUNING.tile_numbers // n)
         for i in range(0, n, width):
             part = slice(i, i + width)
             total = np.zeros(len(out[part]))
@@ -203,13 +206,14 @@ def turned(X: NDArray[Any], threads: Threads) -> NDArray[Any]:
         return X
     m, n = X.shape
     out = np.empty((n, m))
-    tall = max(1, TILE // max(1, n)) if X.flags.c_contiguous else m
-    strips = range(0, m, max(SIDE, tall))
+    tall = max(1, TUNING.tile_numbers // max(1, n)) if X.flags.c_contiguous else m
+    side = TUNING.turned_columns
+    strips = range(0, m, max(side, tall))
 
     def turn(low: int) -> None:
         rows = X[low : low + strips.step]
-        for i in range(0, n, SIDE):
-            out[i : i + SIDE, low : low + strips.step] = rows[:, i : i + SIDE].T
+        for i in range(0, n, side):
+            out[i : i + side, low : low + strips.step] = rows[:, i : i + side].T
 
     threads.map(turn, strips, m * n)
     return out.T
@@ -279,6 +283,9 @@ class SparseBlock:
 
     def taken(self, indices: NDArray[np.intp]) -> "SparseBlock":
         return SparseBlock(self._X[indices])
+
+    def strips(self, height: int) -> "list[SparseBlock]":
+        return [self]
 
     def marks(self, a: Marks) -> Marks:
         """From the entries alone: a zero counts nothing."""
@@ -365,7 +372,7 @@ def _tidy(X: Any) -> Any:
 
 
 def _block_count(m: int, numbers: int) -> int:
-    most = max(1, min(MOST_BLOCKS, numbers // BLOCK_NUMBERS, m // BLOCK_ROWS))
+    most = max(1, min(MOST_BLOCKS, numbers // TUNING.block_numbers, m // TUNING.block_rows))
     return 1 << (most.bit_length() - 1)
 
 

@@ -148,8 +148,8 @@ class Cluster(Threads):
         except lost as error:
             raise ClusterError(
                 "the Dask cluster has lost its scheduler or too many workers "
-                f"({type(error).__name__}); mend it and start again, with the same checkpoint to "
-                "go on where this stopped."
+                f"({type(error).__name__}); mend it and start again, with the same checkpoint (in "
+                "a shell --checkpoint FILE --resume) to go on where this stopped."
             ) from error
 
 

@@ -87,14 +87,14 @@ def spread(XT, start, means, weights, out):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def marks(HT, start, a, out):  # type: ignore[no-untyped-def]
-    """Sums of a h for every feature and the rows from ``start`` on; HT are the bits of X'."""
+def marks(XT, start, a, out):  # type: ignore[no-untyped-def]
+    """Sums of a h for every feature and the rows from ``start`` on, h the bits of x."""
     m = a.size
-    half, minus_zero, zero = np.uint64(32), np.uint64(1 << 63), np.uint64(0)
-    for i in range(HT.shape[0]):
-        x = HT[i, start : start + m]
-        total = zero
+    half = np.uint64(32)
+    for i in range(XT.shape[0]):
+        x = XT[i, start : start + m]
+        total = np.uint64(0)
         for j in range(m):
-            h = zero if x[j] == minus_zero else x[j]
+            h = np.float64(x[j] + 0.0).view(np.uint64)  # minus zero is zero
             total += a[j] * (h ^ (h >> half))
         out[i] = total

@@ -50,6 +50,6 @@ class Crew(Protocol):
         """The answers of all parts to a message, added up in their order, each to its like."""
 
     def map(
-        self, task: Callable[[Item], Answer], items: Iterable[Item], numbers: int = ...
+        self, task: Callable[[Item], Answer], items: Iterable[Item], numbers: int | None = None
     ) -> list[Answer]:
         """Share out work on arrays of this process; results in the order of the items."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sparsepath.errors import InputError
 
-SHOWN = 5
+LISTED = 5
 
 
 def some_of(names: Iterable[object]) -> str:
@@ -27,8 +27,8 @@ def some_of(names: Iterable[object]) -> str:
     "'a', 'b', 'c', 'd', 'e' and 3 more"
     """
     listed = [repr(str(name)) for name in names]
-    more = f" and {len(listed) - SHOWN} more" if len(listed) > SHOWN else ""
-    return ", ".join(listed[:SHOWN]) + more
+    more = f" and {len(listed) - LISTED} more" if len(listed) > LISTED else ""
+    return ", ".join(listed[:LISTED]) + more
 
 
 def check_features(estimator: Any, X: Any, *, reset: bool) -> Any:

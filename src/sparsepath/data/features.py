@@ -49,7 +49,7 @@ QUANTITY = re.compile(
     re.I,
 )
 _UNITS = "% $ € £ ¥ kg g mg t lb oz km m cm mm mi ft in l ml cl s ms min h d kw kwh w v a °c °f"
-UNITS = frozenset(_UNITS.split(" "))
+UNITS_OF_VALUES = frozenset(_UNITS.split(" "))
 ISO = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d+)?)?)?")
 LIKE_DATE = re.compile(r"\d{1,4}([-./])\d{1,2}\1\d{1,4}([ T]\d.*)?")
 
@@ -332,7 +332,7 @@ def _quantity(
         if all(_fits(written, style) for _, written in split.values()):
             if len(units) == 1:
                 return next(iter(units)), style
-            if all(unit.lower() in UNITS for unit in units):
+            if all(unit.lower() in UNITS_OF_VALUES for unit in units):
                 raise InputError(
                     f"column {name!r} has numbers in different units ({quoted(sorted(units))}); "
                     "bring them to one."

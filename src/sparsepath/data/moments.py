@@ -153,7 +153,7 @@ def sums_of(slab: Slab, shift: Floats, coding: Coding, cells: Cells, gram: bool)
                 squares[c] = np.diag(products[c])
             else:
                 squares[c] = rows.spread(shift, weights)
-        bad = ~np.isfinite(block.dot(np.ones((m, 1)))[:, 0])
+        bad = ~np.isfinite(right[:, :n, -1].sum(0)) & np.isfinite(w).all()
     a = drawn(slab.start, m)
     plain_w = w if slab.weights is not None and not np.all(w == 1) else np.zeros(m)
     counts = np.array([m, np.count_nonzero(w), int(plain_w.any()), (w < 0).sum()], dtype=np.int64)

@@ -69,4 +69,5 @@ def taken(X: Any, y: Any, weights: Any) -> Source:
             "a source has its target and weights: y and sample_weight must be None; give "
             "open(..., target=..., weights=...)."
         )
+    X.count_afresh()
     return X

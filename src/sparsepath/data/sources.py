@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.data.blocks import RowBlock, row_blocks
+from sparsepath.data.blocks import DenseBlock, RowBlock, row_blocks
 from sparsepath.data.crew import Crew
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
@@ -46,6 +46,15 @@ class Slab:
     y: NDArray[Any]
     weights: NDArray[np.float64] | None
     start: int
+
+    def strips(self, height: int) -> "Iterator[Slab]":
+        """The same rows, so many at a time."""
+        low = 0
+        for block in self.block.strips(height):
+            rows = slice(low, low + block.shape[0])
+            weights = None if self.weights is None else self.weights[rows]
+            yield Slab(block, self.y[rows], weights, self.start + low)
+            low = rows.stop
 
 
 class Part(Protocol):
@@ -92,7 +101,7 @@ class Source:
     sparse : bool
         Whether zeros are implicit.
     passes : float
-        Readings of all columns so far; one of half of them counts half.
+        Readings of all columns in the last fit; one of half of them counts half.
     """
 
     parts: Sequence[Any]
@@ -118,6 +127,10 @@ class Source:
 
     def __len__(self) -> int:
         return self.n_samples
+
+    def count_afresh(self) -> None:
+        """Count readings from here on: a fit begins."""
+        self.passes, self.readings = 0.0, 0
 
     def record(self) -> dict[str, Any]:
         """How often the data were read."""
@@ -158,14 +171,18 @@ class ArrayPart:
     n_rows: int
 
     def read(self, columns: Columns | None) -> Iterator[Slab]:
-        n = self.X.shape[1]
+        n = self.X.shape[1] if columns is None else len(columns)
         height = max(FEWEST_ROWS, SLAB_NUMBERS // max(1, n))
         for low in range(self.start, self.start + self.n_rows, height):
             rows = slice(low, min(low + height, self.start + self.n_rows))
-            X = self.X[rows] if columns is None else self.X[rows][:, columns]
-            (block,) = row_blocks(np.asarray(X) if isinstance(self.X, np.ndarray) else X, 1)
             weights = None if self.weights is None else self.weights[rows]
-            yield Slab(block, self.y[rows], weights, low)
+            yield Slab(self._block(rows, columns), self.y[rows], weights, low)
+
+    def _block(self, rows: slice, columns: Columns | None) -> RowBlock:
+        if columns is None and isinstance(self.X, np.ndarray):
+            return DenseBlock(np.asarray(self.X), rows.start, rows.stop)
+        (block,) = row_blocks(self.X[rows] if columns is None else self.X[rows][:, columns], 1)
+        return block
 
 
 def from_array(X: Any, y: Any, weights: Any = None, *, rows: int | None = None) -> Source:

@@ -24,10 +24,10 @@ from sparsepath.data.sources import (
 )
 from sparsepath.errors import FileError, InputError
 from sparsepath.files import replacing
+from sparsepath.tuning import TUNING
 
 CACHE = ".sparsepath.parquet"
 MADE_OF = b"sparsepath made of"
-PART_BYTES = 1 << 26  # that a part of a file of numbers or of text holds
 PROGRAM = 3.6e8  # bytes that the program itself takes, its libraries loaded
 COPIES = 32  # of a slab as float64, in all threads together
 ROW_GROUP = 1 << 17  # rows of a group in files that are made here
@@ -277,7 +277,7 @@ def _npy(path: Path, target: str | None) -> Source:
     if file.size < offset + m * n * dtype.itemsize:
         raise FileError(f"{path} is cut short: {file.size} bytes for {m} x {n} numbers.")
     place = _place(target, n, path)
-    step = max(FEWEST_ROWS, PART_BYTES // (n * dtype.itemsize))
+    step = max(FEWEST_ROWS, TUNING.part_bytes // (n * dtype.itemsize))
     parts = [
         NpyPart(file, offset, (m, n), by_column, dtype.str, place, i, i, min(step, m - i))
         for i in range(0, m, step)
@@ -299,7 +299,7 @@ def _svmlight(path: Path) -> Source:
     spans: list[tuple[int, int, int]] = []
     least, most, offset = 1, 0, 0
     with path.open("rb") as stream:
-        while lines := stream.readlines(PART_BYTES // 4):
+        while lines := stream.readlines(TUNING.part_bytes // 4):
             length, rows = sum(map(len, lines)), 0
             for line in lines:
                 entries = line.split(b"#")[0].split()

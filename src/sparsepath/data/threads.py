@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
 from sparsepath.errors import InputError
+from sparsepath.tuning import TUNING
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -25,9 +26,6 @@ def _libraries() -> ThreadpoolController:
     import scipy.linalg  # noqa: F401 (its BLAS must be loaded to be found)
 
     return ThreadpoolController()
-
-
-FEW = 1 << 20  # numbers that are read sooner than another thread wakes up
 
 
 class Threads:
@@ -75,7 +73,7 @@ class Threads:
         def task(part: Item) -> Result:
             return message(part, *args, **more)
 
-        return self.map(task, parts, FEW if numbers is None else numbers)
+        return self.map(task, parts, numbers)
 
     def total(
         self, parts: Sequence[Any], message: Callable[..., list[NDArray[Any]]], *args: Any
@@ -88,7 +86,7 @@ class Threads:
         return total
 
     def map(
-        self, task: Callable[[Item], Result], items: Iterable[Item], numbers: int = FEW
+        self, task: Callable[[Item], Result], items: Iterable[Item], numbers: int | None = None
     ) -> list[Result]:
         """Do the task for every item; results in the order of the items.
 
@@ -97,7 +95,8 @@ class Threads:
         ``numbers``, the caller does them alone.
         """
         items = list(items)
-        if self._pool is None or len(items) < 2 or numbers < FEW:
+        few = numbers is not None and numbers < TUNING.threaded_from
+        if self._pool is None or len(items) < 2 or few:
             return [task(item) for item in items]
         results: dict[int, Result] = {}
         left = deque(enumerate(items))

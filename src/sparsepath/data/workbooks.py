@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sparsepath.errors import FileError, InputError
 
 WORKBOOKS = (".xls", ".xlsx", ".xlsm", ".xlsb", ".ods")
-MISSING = frozenset(("", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "?", "#N/A"))
+EMPTY_CELLS = frozenset(("", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "?", "#N/A"))
 
 
 def read_sheet(path: Path, sheet: str | None = None) -> dict[str, NDArray[Any]]:
@@ -64,7 +64,7 @@ def _rows(path: Path, sheets: dict[str, list[list[Any]]], wanted: str | None) ->
 
 def _values(cells: Sequence[Any]) -> NDArray[Any]:
     """Numbers, booleans or dates where all cells are, text otherwise; None or NaN for no value."""
-    gone = [isinstance(cell, str) and cell.strip() in MISSING for cell in cells]
+    gone = [isinstance(cell, str) and cell.strip() in EMPTY_CELLS for cell in cells]
     kinds = {type(cell) for cell, lacks in zip(cells, gone, strict=True) if not lacks}
     if kinds == {bool} and not any(gone):
         return np.array(cells, dtype=bool)

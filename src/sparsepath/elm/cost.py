@@ -15,13 +15,13 @@ from sparsepath.elm.search import ACTIVE, RestartPlan
 
 PER_RESTART, PER_ACTIVE = 3.0, 1.0  # networks; more for each feature that it begins with
 PER_SIZE, PER_LISTED, PER_FEATURE = 100.0, 5.0, 0.5  # more for each that is tried, or offered
-LISTED = 30
+LISTED_AT_MOST = 30
 
 
 def networks(plan: RestartPlan, features: int) -> float:
     """About how many networks a search fits, in networks of all neurons on all samples."""
     active = features if plan.strategy == "scaling" else min(features, ACTIVE)
-    each = PER_SIZE + PER_LISTED * min(features, LISTED) + PER_FEATURE * features
+    each = PER_SIZE + PER_LISTED * min(features, LISTED_AT_MOST) + PER_FEATURE * features
     restarts = plan.n_restarts * (PER_RESTART + PER_ACTIVE * active)
     return restarts * (plan.strategy != "swap") + plan.size * each * (plan.strategy != "scaling")
 

@@ -16,7 +16,7 @@ import numpy as np
 from sparsepath.arrays import Floats
 from sparsepath.errors import InputError
 
-LARGEST = 506  # powers of two: their squares are numbers still, with room for large errors
+LARGEST_POWER = 506  # powers of two: their squares are numbers still, with room for large errors
 Limits = tuple[Floats, Floats]
 
 
@@ -28,7 +28,7 @@ def unit_of(Y: Floats) -> float:
     largest = float(np.abs(Y).max())
     spread = float(np.abs(Y - Y.mean(0)).max()) if largest < 1e200 else largest
     exponent = int(np.frexp(spread)[1])
-    if abs(exponent) > LARGEST:
+    if abs(exponent) > LARGEST_POWER:
         what = "large" if exponent > 0 else "small"
         raise InputError(
             f"y has values up to {largest:g}; squares of so {what} differences are out of the "

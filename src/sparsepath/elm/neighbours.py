@@ -20,7 +20,7 @@ from sparsepath.elm.network import Pool
 from sparsepath.elm.polish import clearly_better, polish, tuned
 from sparsepath.elm.scaling import Best, Candidate
 
-BEATEN, CLEARLY = 0.999, 0.9  # of the error of a machine: less, by one feature less or more
+BEATEN, BEATEN_BY_MORE = 0.999, 0.9  # of the error of a machine: less, by one feature less or more
 
 
 def neighbours(machine: Candidate, features: Sequence[int], most: int) -> Iterator[Candidate]:
@@ -78,7 +78,7 @@ def settle(
         for (size, _), candidate in zip(around, known, strict=True):
             (smaller if len(candidate.subset) < size else larger).offer(candidate)
         better = Best()
-        for offers, enough in ((smaller, BEATEN), (larger, CLEARLY)):
+        for offers, enough in ((smaller, BEATEN), (larger, BEATEN_BY_MORE)):
             for size, candidate in offers.at.items():
                 if candidate.key[0] < enough * machines.criterion(size):
                     better.offer(candidate)

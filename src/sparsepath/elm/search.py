@@ -19,7 +19,10 @@ BATCH = 10  # restarts between two calls of the watcher
 ACTIVE = (
     20  # features that a restart begins with, at most, if its subsets only join the swap search
 )
-NEAR, RIVALS = 1.25, 3  # subsets whose score is that near the best are polished, at most so many
+NEAR_TOP, RIVALS = (
+    1.25,
+    3,
+)  # subsets whose score is that near the best are polished, at most so many
 FIRST_ROUNDS = 5  # of polishing all of them, before one is chosen
 CLEARLY = 0.9  # of the error of the best by score: less takes its place
 
@@ -196,7 +199,7 @@ def _rivals(pool: Pool, swaps: SwapSearch, best: Best, size: int) -> list[Candid
     Half of the neurons are enough to tell which subset it will be.
     """
     leading, *others = swaps.ranked(size)[:RIVALS]
-    limit = NEAR * swaps.known[leading].key[0]
+    limit = NEAR_TOP * swaps.known[leading].key[0]
     near = [leading, *(subset for subset in others if swaps.known[subset].key[0] <= limit)]
     half = np.arange((len(pool.neurons) + 1) // 2)
     if size not in best.at:

@@ -48,7 +48,7 @@ GAINED = 0.99  # of the least score: what is less is a gain
 FIRST_NEURONS, FIRST_ROWS = 30, 500  # of the first stage, at most
 POOLS = 4  # draws of the neurons by which the few best are judged
 PROMISING, LIKELY = 6, 1.3  # of those looked at together: at most so many, if so near, pass stage 1
-HOPEFUL, NEAR = 5, 1.05  # and stage 2
+HOPEFUL, NEAR_SECOND = 5, 1.05  # and stage 2
 RIDGE = 1e-3  # at least, while subsets are compared: less lets chance fits of single machines win
 Subset = tuple[int, ...]
 Judge = Callable[[Pool, Subset, Sequence[float]], Candidate]
@@ -253,7 +253,7 @@ class SwapSearch:
         promising = self._few(unknown, self.seen, PROMISING, LIKELY)
         self.known |= self._judged(judge, self.pool, promising)
         unsteady = [s for s in together if s in self.known and s not in self.steady]
-        hopeful = self._few(unsteady, self.known, HOPEFUL, NEAR)
+        hopeful = self._few(unsteady, self.known, HOPEFUL, NEAR_SECOND)
         judged = self.threads.map(lambda subset: self._by_all(self.known[subset]), hopeful)
         self.steady |= zip(hopeful, judged, strict=True)
         return {len(subset) for subset in hopeful if self.best.offer(self.steady[subset])}

@@ -10,8 +10,7 @@ from sparsepath.arrays import Floats
 from sparsepath.data.blocks import RowBlock, SparseBlock, row_blocks
 from sparsepath.data.columns import is_constant
 from sparsepath.data.threads import Threads
-
-BIG = 1 << 22  # numbers in a dense matrix from which it pays to leave columns unread
+from sparsepath.tuning import TUNING
 
 
 class GraftingDesign:
@@ -74,8 +73,8 @@ class GraftingDesign:
         self.norms: Floats | None = None
         by_column = isinstance(X, np.ndarray) and X.flags.f_contiguous
         self.worth_choosing = self.n // 3 if by_column else self.n // 32
-        self._whole = X if by_column and X.size >= BIG and not standardize else None
-        if standardize and isinstance(X, np.ndarray) and X.size >= BIG:
+        self._whole = X if by_column and X.size >= TUNING.unread_from and not standardize else None
+        if standardize and isinstance(X, np.ndarray) and X.size >= TUNING.unread_from:
             self.norms = np.ones(self.n)
         if standardize or fit_intercept:
             averages = self._raw_products(s[:, None])[:, 0]

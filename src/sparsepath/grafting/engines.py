@@ -41,7 +41,6 @@ MOST_STALE = 6  # steps in a row that do not halve the violation
 MOST_PASSES = 1000
 CRAWLS = 100  # passes after which sparse columns, if they are not more than
 FEW = 2000  # these, are given the matrix of second derivatives
-TILE = 1 << 18  # numbers of a strip of weighted columns
 
 
 class Engine:

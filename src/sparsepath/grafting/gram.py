@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 from sparsepath.arrays import Floats
 from sparsepath.grafting.criterion import ConvexLoss, Penalty
 from sparsepath.grafting.design import GraftingDesign
-from sparsepath.grafting.engines import INNER_GRAM, TILE, ColumnCache
+from sparsepath.grafting.engines import INNER_GRAM, ColumnCache
 from sparsepath.grafting.steps import minimise
+from sparsepath.tuning import TUNING
 
 DRIFT = 0.3  # relative change of the curvatures that makes the matrix too old
 SLOW = 0.25  # a step that leaves more of the violation than this is slow; the fewer columns,
 WORTH = 1000  # the sooner a new matrix pays: from (number of columns) / WORTH of the violation on
-BIG = 1 << 27  # products from which single precision pays
 
 
 class GramEngine(ColumnCache):
@@ -81,7 +81,8 @@ class GramEngine(ColumnCache):
         return D[:, None], d
 
     def _type(self, products: int) -> type:
-        return np.float32 if self._single and self.design.m * products >= BIG else np.float64
+        pays = self._single and self.design.m * products >= TUNING.single_from
+        return np.float32 if pays else np.float64
 
 
 def _weighted_products(A: Floats, B: Floats | None, h: Floats, kind: type) -> Floats:
@@ -91,7 +92,7 @@ def _weighted_products(A: Floats, B: Floats | None, h: Floats, kind: type) -> Fl
     m, k = A.shape
     out: NDArray[Any] = np.zeros((k, k if B is None else B.shape[1]), dtype=kind, order="F")
     symmetric = ssyrk if kind is np.float32 else dsyrk
-    step = max(1024, TILE // k)
+    step = max(1024, TUNING.weighted_numbers // k)
     root = np.sqrt(h)[:, None]
     for i in range(0, m, step):
         part = slice(i, i + step)

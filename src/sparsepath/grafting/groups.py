@@ -4,11 +4,10 @@ import numpy as np
 
 from sparsepath.arrays import Floats
 from sparsepath.grafting.criterion import Penalty
-from sparsepath.grafting.engines import INNER, INNER_GRAM, TILE, ColumnCache
+from sparsepath.grafting.engines import INNER, INNER_GRAM, ColumnCache
 from sparsepath.grafting.group_products import GroupModel
 from sparsepath.grafting.steps import minimise_groups
-
-BY_PRODUCTS = 300  # weights from which the matrix is not made
+from sparsepath.tuning import TUNING
 
 
 class GroupEngine(ColumnCache):
@@ -26,7 +25,7 @@ class GroupEngine(ColumnCache):
         self, q: Floats, beta: Floats, w: Floats, local: Penalty, violation: float, ratio: float
     ) -> tuple[Floats, Floats]:
         k, K = w.shape
-        if k * K > BY_PRODUCTS:
+        if k * K > TUNING.products_from:
             return self._by_products(q, beta, w, local, violation)
         H = self._hessian(self.expansion.curvature)
         r = (q + 2.0 * local.l2[:, None] * w).ravel()
@@ -66,7 +65,7 @@ class GroupEngine(ColumnCache):
         size = (k + 1) * K
         H = np.zeros((k + 1, K, k + 1, K))
         outer = np.zeros((size, size))
-        step = max(64, TILE // size)
+        step = max(64, TUNING.weighted_numbers // size)
         for i in range(0, m, step):
             part = slice(i, i + step)
             Z = np.column_stack([self.columns[part], np.ones(len(P[part]))])

@@ -51,7 +51,7 @@ STRIP = 512  # products of one half of a set that are held at once
 SCALES = (0.7, 2.0, 6.0)
 BIASES = (-2.0, -1.3, -0.6, 0.0, 0.6, 1.3, 2.0)  # times the scale
 BEST_STARTS = 6
-MOST_STEPS = 25
+MOST_DESCENTS = 25
 ENOUGH = 1e-3  # relative fall below which a start has been improved enough
 ROWS = 4000  # samples on which units are compared; those that are best join on all
 
@@ -318,7 +318,7 @@ class UnitsCriterion:
     def improve(self, p: Floats) -> tuple[Floats, float]:
         """A better point near by and its value, by damped steps of Gauss and Newton."""
         here, damping = self.value(p), 1e-2
-        for _ in range(MOST_STEPS):
+        for _ in range(MOST_DESCENTS):
             gradient, H = self.derivatives(p)
             fall = 0.0
             while damping < 1e6 and fall <= 0.0:

@@ -18,7 +18,7 @@ from sparsepath.arrays import Floats
 from sparsepath.grafting.criterion import Penalty
 from sparsepath.grafting.design import GraftingDesign
 
-ROUNDING = 1e-9  # of l1: room for the rounding of gradients
+ROUNDING_OF_L1 = 1e-9  # of l1: room for the rounding of gradients
 
 
 class KnownGradient:
@@ -59,7 +59,7 @@ class KnownGradient:
         self.off += norms * float(np.sqrt(np.vdot(moved, moved * self.design.s[:, None])))
         self._slopes = slopes
         sizes = np.sqrt(np.einsum("jk,jk->j", self.gradient, self.gradient))
-        matters = sizes + self.off > (1.0 - ROUNDING) * penalty.l1
+        matters = sizes + self.off > (1.0 - ROUNDING_OF_L1) * penalty.l1
         some = np.flatnonzero((matters | W.any(1)) & self.design.usable)
         if len(some) > self.design.worth_choosing:
             self.set(self.design.products(weighted), slopes)

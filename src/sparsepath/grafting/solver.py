@@ -21,7 +21,7 @@ FIRST = 10  # fewest features that enter together, or
 SHARE = 50  # this part of all features if that is more
 PART = 0.1  # part of the present violation to which the working set is optimised
 MOST_ROUNDS = 200
-NOTHING = 1e-12  # part of the empty model's loss below which C is zero to rounding
+ZERO_LOSS = 1e-12  # part of the empty model's loss below which C is zero to rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,7 +178,9 @@ def _gap(engine: Engine, penalty: Penalty, gradient: Floats, usable: NDArray[np.
     convex = _convex(penalty)
     gap = engine.gap(convex, gradient, usable)
     total = engine.loss_term() + convex.value(engine.W)
-    return gap if np.isnan(gap) else max(gap, 0.0) / max(total, NOTHING * engine.null_loss, 1e-300)
+    return (
+        gap if np.isnan(gap) else max(gap, 0.0) / max(total, ZERO_LOSS * engine.null_loss, 1e-300)
+    )
 
 
 def _round(engine: Engine, penalty: Penalty, before: Floats) -> Round:

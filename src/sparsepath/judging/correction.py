@@ -23,8 +23,8 @@ like it is known:
 
 ``experiments/honest.py`` measures how often such intervals hold the true risk.
 
-Samples that hang together (a group) are drawn together. Beyond ``MOST`` samples, random bundles of
-them are drawn instead.
+Samples that hang together (a group) are drawn together. Beyond ``MOST_BUNDLES`` samples, random
+bundles of them are drawn instead.
 """
 
 from typing import Any
@@ -36,7 +36,7 @@ from sparsepath.judging.left_out import LeftOut
 from sparsepath.judging.yardsticks import RATES, Floats
 
 N_DRAWS = 500
-MOST = 2000  # bundles of samples that are drawn from
+MOST_BUNDLES = 2000  # bundles of samples that are drawn from
 SEED = 0
 BETWEEN = 0.5  # of the variance between parts; see above
 
@@ -115,12 +115,12 @@ def bundles(found: LeftOut) -> tuple[Floats, Floats]:
     """What is drawn from: the weight of each cluster of samples, and weight times loss."""
     shares = found.totals(np.ones((len(found.losses), 1)))[:, 0]
     totals = found.totals(found.losses)
-    if len(shares) <= MOST:
+    if len(shares) <= MOST_BUNDLES:
         return shares, totals
-    of = np.random.default_rng(SEED).permutation(len(shares)) % MOST
-    whole = np.zeros((MOST, totals.shape[1]))
+    of = np.random.default_rng(SEED).permutation(len(shares)) % MOST_BUNDLES
+    whole = np.zeros((MOST_BUNDLES, totals.shape[1]))
     np.add.at(whole, of, totals)
-    return np.asarray(np.bincount(of, shares, MOST), dtype=np.float64), whole
+    return np.asarray(np.bincount(of, shares, MOST_BUNDLES), dtype=np.float64), whole
 
 
 def _gaps_se(drawn: Floats, shares: Floats, totals: Floats, best: Any) -> Floats:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-MOST = 30  # features shown
+MOST_SHOWN = 30  # features shown
 
 
 def plot_null(
@@ -49,7 +49,7 @@ def plot_stability(
     from matplotlib.colors import LinearSegmentedColormap
 
     highest = frequencies.max(0)
-    rows = np.lexsort((np.arange(len(highest)), -frequencies.mean(0)))[:MOST]
+    rows = np.lexsort((np.arange(len(highest)), -frequencies.mean(0)))[:MOST_SHOWN]
     rows = rows[highest[rows] > 0]
     if ax is None:
         ax = _figure(1.2 + 0.24 * max(len(rows), 4)).add_subplot()
@@ -97,7 +97,9 @@ def plot_contest(
     """
     across = min(3, len(maps))
     down = math.ceil(len(maps) / across)
-    ever = np.flatnonzero(np.any([matrix.any(0) for _, matrix in maps.values()], axis=0))[:MOST]
+    ever = np.flatnonzero(np.any([matrix.any(0) for _, matrix in maps.values()], axis=0))[
+        :MOST_SHOWN
+    ]
     tall = 1.3 + 0.2 * max(len(ever), 4)
     figure = _figure(4.0 + tall * down)
     figure.set_figwidth(max(7.2, 4.0 * across))

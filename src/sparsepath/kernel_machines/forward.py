@@ -23,7 +23,7 @@ from sparsepath.running import Callback, CallbackSupportMixin, Found, Given, Run
 from sparsepath.selector import PathSelector
 from sparsepath.steps import Step
 
-GAMMAS = np.logspace(0, 8, 9)
+FEW_GAMMAS = np.logspace(0, 8, 9)
 SIGMA2S = np.logspace(0, 3, 4)  # an addition changes the mean squared distance by 2
 
 
@@ -122,7 +122,7 @@ class LSSVMForwardRegressor(RegressorFace, PathSelector, CallbackSupportMixin, _
         size = self.n_features_in_
         if self.max_features is not None:
             size = count("max_features", self.max_features, 0)
-        gammas = sorted(grid(self.gamma, "gamma", GAMMAS))
+        gammas = sorted(grid(self.gamma, "gamma", FEW_GAMMAS))
         sigma2s = sorted(grid(self.sigma2, "sigma2", SIGMA2S), reverse=True)
         blocks = left_out(self.cv, X, y, classifier=False)
         Z, target = self._scaled(X, None), y[:, None]
@@ -160,7 +160,7 @@ class LSSVMForwardRegressor(RegressorFace, PathSelector, CallbackSupportMixin, _
                     break
         run.settle()
         if self.selected_.size:
-            warn_of_end(self.gamma, self.gamma_, GAMMAS)
+            warn_of_end(self.gamma, self.gamma_, FEW_GAMMAS)
         return self
 
     def _take(self, size: int) -> None:

@@ -3,11 +3,11 @@
 import numpy as np
 from numba import njit
 
-SMALLEST = -708.0  # below it exp is less than any normal number
+LEAST_POWER = -708.0  # below it exp is less than any normal number
 LOG2_E = 1.4426950408889634
 # The logarithm of 2 in two parts, the first with so few digits that a product with k is exact.
 LN2_HIGH, LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
-ROUND = 6755399441055744.0  # 1.5 2^52: a number of moderate size added to it loses its fraction
+WHOLE = 6755399441055744.0  # 1.5 2^52: a number of moderate size added to it loses its fraction
 
 
 @njit(nogil=True, cache=True, fastmath={"contract"}, error_model="numpy")
@@ -15,7 +15,7 @@ def exponentials(H):  # type: ignore[no-untyped-def]
     """In place: H <- exp(H), for entries below 700; what would be below 1e-307 becomes 0.
 
     exp(x) = 2^k exp(v) with k the whole number next to x / log 2, so that |v| <= log(2) / 2 and the
-    series to the 13th power leaves 4e-18. Adding ``ROUND`` puts k into the last bits of a double,
+    series to the 13th power leaves 4e-18. Adding ``WHOLE`` puts k into the last bits of a double,
     from where it is shifted into the exponent; nothing here keeps a loop from running in vector
     registers, as a call of exp does. The error is at most two units in the last place.
     """
@@ -23,8 +23,8 @@ def exponentials(H):  # type: ignore[no-untyped-def]
         h = H[j]
         for i in range(len(h)):
             x = h[i]
-            z = x * LOG2_E + ROUND
-            k = z - ROUND
+            z = x * LOG2_E + WHOLE
+            k = z - WHOLE
             v = (x - k * LN2_HIGH) - k * LN2_LOW
             v2 = v * v
             v4 = v2 * v2
@@ -35,7 +35,7 @@ def exponentials(H):  # type: ignore[no-untyped-def]
             )
             e = 1.0 + (v + v2 * (low + v4 * (mid + v4 * top)))
             bits = np.float64(e).view(np.int64) + (np.float64(z).view(np.int64) << 52)
-            h[i] = 0.0 if x < SMALLEST else np.int64(bits).view(np.float64)
+            h[i] = 0.0 if x < LEAST_POWER else np.int64(bits).view(np.float64)
 
 
 # Sums may be reordered, so that they run in vector registers; NaN and infinity keep their meaning.

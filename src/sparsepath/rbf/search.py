@@ -28,11 +28,10 @@ from sparsepath.rbf.grid import (
     relax,
 )
 from sparsepath.running import Callback, Found, Given, Run, fitting
+from sparsepath.tuning import TUNING
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-WORTH_WORKERS = 1e7  # fits times squared samples: some seconds, which starting workers takes too
 
 
 class _GridSearch(_SparseRBF):
@@ -112,7 +111,7 @@ class _GridSearch(_SparseRBF):
         grid = self._grid(data)
         follow = GridFollower(data, splits, grid)
         work = len(grid.r.values) * len(grid.t.values) * len(splits) * len(X) ** 2
-        n_jobs = self.n_jobs if work > WORTH_WORKERS else 1
+        n_jobs = self.n_jobs if work > TUNING.workers_from else 1
         # One task per t and split: small enough to share out, large enough to pay for the way.
         done = Parallel(n_jobs, return_as="generator")(
             delayed(fold)(data, split, grid.r.values, float(t))

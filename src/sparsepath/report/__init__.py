@@ -1,7 +1,8 @@
 """Selection paths as one page to explore: a plain summary first, then the page that shows it."""
 
 from sparsepath.report.contest import contest_page
+from sparsepath.report.features import Seen
 from sparsepath.report.page import page
 from sparsepath.report.summary import summary, told
 
-__all__ = ["contest_page", "page", "summary", "told"]
+__all__ = ["Seen", "contest_page", "page", "summary", "told"]

@@ -12,7 +12,7 @@ from sparsepath.report.page import MARK
 W, H, LEFT, RIGHT, TOP, BOTTOM = 720, 380, 64, 14, 14, 42
 COLOURS = ("--accent", "--other", "--third", "--fourth", "--fifth", "--sixth")
 DASHES = ("", "7 4", "2 3", "9 3 2 3")  # so that colour is not all that tells lines apart
-MOST = 60  # features shown in the map
+MOST_IN_MAP = 60  # features shown in the map
 
 
 def contest_page(
@@ -172,11 +172,11 @@ def _map(found: Comparison) -> str:
     names = [one.name for one in found.contestants]
     features = list(found.agreement)
     rows = [_row(["feature", *names, "taken by"], (), head=True)]
-    for feature in features[:MOST]:
+    for feature in features[:MOST_IN_MAP]:
         cells = [_entry(found, one, feature) for one in found.contestants]
         taken = f"{len(found.agreement[feature])} of {len(names)}"
         rows.append(_row([feature, *cells, taken], ()))
-    more = len(features) - MOST
+    more = len(features) - MOST_IN_MAP
     foot = f"<caption>and {more} more features that some method takes</caption>" if more > 0 else ""
     return f"<table>{foot}<thead>{rows[0]}</thead><tbody>{''.join(rows[1:])}</tbody></table>"
 

@@ -23,13 +23,13 @@
   const brief = (value) => {
     if (value === null || value === undefined) return "";
     const size = Math.abs(value);
-    if (size !== 0 && (size < 1e-4 || size >= 1e9)) return value.toExponential(3);
+    if (size !== 0 && (size < 1e-4 || size >= 1e7)) return value.toExponential(3).replace(/\.?0*e\+?/, "e");
     return String(Number(value.toPrecision(5)));
   };
   const names = (places) => places.map((p) => data.features[p]).join(", ");
 
   // The curve ----------------------------------------------------------------------------------
-  const W = 640, H = 360, LEFT = 64, RIGHT = 14, TOP = 14, BOTTOM = 42;
+  const W = 640, H = 360, LEFT = 76, RIGHT = 14, TOP = 14, BOTTOM = 42;
   const first = sizes[0], last = Math.max(sizes[sizes.length - 1], first + 1);
   const x = (size) => LEFT + ((size - first) / (last - first)) * (W - LEFT - RIGHT);
   const shown = [];
@@ -39,9 +39,15 @@
     shown.push(e, e - se, e + se);
   });
   data.errors.forEach((e) => { if (e !== null) shown.push(e); });
-  const low = Math.min(...shown), high = Math.max(...shown);
+  const byNull = new Map(data.null ? data.null.sizes.map((size, k) => [size, data.null.median[k]]) : []);
+  byNull.forEach((e) => { if (e !== null) shown.push(e); });
+  // Logarithmic where one error, as that of the empty model, would press all others to the floor.
+  const known = errors.filter((e) => e !== null), least = Math.min(...known);
+  const logarithmic = least > 0 && Math.max(...known) > 10 * least;
+  const scaled = (e) => (logarithmic ? Math.log10(Math.max(e, least / 3)) : e);
+  const heights = shown.map(scaled), low = Math.min(...heights), high = Math.max(...heights);
   const room = (high - low || Math.abs(high) || 1) * 0.05;
-  const y = (e) => TOP + ((high + room - e) / (high - low + 2 * room)) * (H - TOP - BOTTOM);
+  const y = (e) => TOP + ((high + room - scaled(e)) / (high - low + 2 * room)) * (H - TOP - BOTTOM);
 
   const line = (values) => values.map((e, k) => (e === null ? null : [x(sizes[k]), y(e)]))
     .filter((p) => p !== null).map((p, k) => (k ? "L" : "M") + p[0].toFixed(1) + " " + p[1].toFixed(1)).join("");
@@ -54,10 +60,17 @@
     return found;
   }
 
+  function decades() {
+    const found = [], times = high - low > 3 ? [1] : [1, 2, 5];
+    for (let p = Math.floor(low); p <= Math.ceil(high); p++) times.forEach((m) => found.push(m * 10 ** p));
+    return found.filter((v) => Math.log10(v) >= low - room && Math.log10(v) <= high + room);
+  }
+
   function curve() {
     const svg = draw("svg", { viewBox: `0 0 ${W} ${H}`, role: "img", "aria-label":
       `${kind} at sizes ${sizes[0]} to ${sizes[sizes.length - 1]}; the table of the path has the numbers` });
-    steps(low - room, high + room, 5).forEach((v) => {
+    const marks = logarithmic ? decades() : steps(low - room, high + room, 5);
+    marks.forEach((v) => {
       svg.append(draw("line", { x1: LEFT, x2: W - RIGHT, y1: y(v), y2: y(v), class: "grid" }));
       svg.append(draw("text", { x: LEFT - 8, y: y(v) + 4, "text-anchor": "end", class: "faint" }, brief(v)));
     });
@@ -72,6 +85,7 @@
       bottom.unshift(`${x(sizes[k])},${y(e - errorsSe[k])}`);
     });
     svg.append(draw("polygon", { points: [...top, ...bottom].join(" "), class: "band" }));
+    if (data.null) svg.append(draw("path", { d: line(sizes.map((size) => byNull.get(size) ?? null)), class: "null" }));
     if (data.honest) svg.append(draw("path", { d: line(data.errors), class: "criterion" }));
     svg.append(draw("path", { d: line(errors), class: "honest" }));
     svg.append(draw("line", { id: "here", y1: TOP, y2: H - BOTTOM, class: "here" }));
@@ -84,6 +98,8 @@
     at("legend").textContent = data.honest
       ? `Line and band: error on new data (${data.validation}) and its standard error. Dashed: ${data.criterion}, which the search itself saw: optimistic.`
       : `${data.criterion}: what the search itself minimised, not an error on new data.`;
+    if (logarithmic) at("legend").textContent += " The scale is logarithmic.";
+    if (data.null) at("legend").textContent += ` Dotted: the same search with the target shuffled, the middle of ${data.null.shuffles} times.`;
   }
 
   function nearest(position) {
@@ -135,6 +151,64 @@
     at("map").replaceChildren(svg);
   }
 
+  // One feature against the target ---------------------------------------------------------------
+  const CLASS_COLOURS = ["--accent", "--other", "--third", "--fourth", "--fifth", "--sixth"];
+  function sketch(p) {
+    const of = data.sketches && data.sketches[p];
+    if (!of) return "";
+    const w = 132, h = 44, bars = 12, n = of.counts.length, step = w / n, top = h - bars - 2;
+    const middle = (i) => (i + 0.5) * step, most = Math.max(...of.counts, 1);
+    const svg = draw("svg", { viewBox: `0 0 ${w} ${h}`, class: "sketch", role: "img" });
+    of.counts.forEach((rows, i) => svg.append(draw("rect", { x: i * step + 0.5, width: Math.max(step - 1, 0.5),
+      y: h - (rows / most) * bars, height: (rows / most) * bars, class: "rows" })));
+    const full = of.counts.map((rows, i) => i).filter((i) => of.counts[i] > 0);
+    let told;
+    if (of.shares && of.shares.length > 2) {
+      full.forEach((i) => {
+        let from = 0;
+        of.shares.forEach((share, c) => {
+          svg.append(draw("rect", { x: i * step + 0.5, width: Math.max(step - 1, 0.5), y: from * top, height: share[i] * top, style: `fill:var(${CLASS_COLOURS[c]})` }));
+          from += share[i];
+        });
+      });
+      told = full.map((i) => `${of.labels[i]}: ${data.classes.map((c, k) => `${c} ${Math.round(100 * of.shares[k][i])} %`).join(", ")}`);
+    } else {
+      const values = of.shares ? of.shares[of.shares.length - 1] : of.means, [low, high] = of.shares ? [0, 1] : data.target;
+      const at = (v) => 2 + (1 - Math.min(Math.max((v - low) / (high - low || 1), 0), 1)) * (top - 4);
+      if (of.quartiles) {
+        const band = [...full.map((i) => [i, 1]), ...[...full].reverse().map((i) => [i, 0])];
+        svg.append(draw("polygon", { points: band.map(([i, side]) => `${middle(i)},${at(of.quartiles[side][i])}`).join(" "), class: "middle" }));
+      }
+      svg.append(draw("polyline", { points: full.map((i) => `${middle(i)},${at(values[i])}`).join(" "), class: "mean" }));
+      full.forEach((i) => svg.append(draw("circle", { cx: middle(i), cy: at(values[i]), r: 2, class: "dot" })));
+      told = full.map((i) => `${of.labels[i]}: ${of.shares ? Math.round(100 * values[i]) + " %" : brief(values[i])}`);
+    }
+    const text = `${data.features[p]} against the target; ${told.join("; ")}`;
+    svg.setAttribute("aria-label", text);
+    svg.append(draw("title", {}, text));
+    return svg;
+  }
+
+  function weighed(weight, largest) {
+    const cell = make("span", weight.toPrecision(2), { class: "weighed" });
+    const bar = make("span", undefined, { class: weight < 0 ? "weight minus" : "weight", "aria-hidden": "true" });
+    bar.style.width = `${(3 * Math.abs(weight)) / (largest || 1)}em`;
+    cell.append(bar);
+    return cell;
+  }
+
+  function explain() {
+    const lines = [];
+    if (data.weights) lines.push(`Weight: by how much the prediction varies with the feature alone, its standard deviation${data.classes ? "" : " as a part of that of the target"}; with the sign of the coefficient.`);
+    if (data.rises) lines.push(data.rises.refitted
+      ? `Rise: how much larger the ${data.rises.kind} is if the feature is left out and the others are fitted again; of the recommended size. The search itself saw these rows.`
+      : `Rise: how much larger the ${data.rises.kind} is if the feature is held at its mean, the model as it is; of the recommended size. The model has seen these rows.`);
+    if (data.sketches) lines.push(`Against the target: bars are the number of rows, ${data.classes ? (data.classes.length > 2 ? `colours the shares of ${data.classes.join(", ")}` : `the line is the share of ${data.classes[data.classes.length - 1]}`) : "the line is the mean of the target, the band its middle half"}${data.rows_seen < data.n_samples ? `; of ${data.rows_seen.toLocaleString("en")} rows` : ""}.`);
+    if (data.alike) lines.push("Most alike: other columns of numbers and their correlation with the feature; what could stand in for it.");
+    if (data.frequencies) lines.push("Over halves: how often the feature is chosen when the search is repeated on halves of the rows, and which features then stand in for it.");
+    lines.forEach((text) => at("explained").append(make("li", text)));
+  }
+
   // One size -----------------------------------------------------------------------------------
   function table(node, head, rows) {
     const top = make("thead"), body = make("tbody"), titles = make("tr");
@@ -142,7 +216,12 @@
     top.append(titles);
     rows.forEach((cells) => {
       const row = make("tr");
-      cells.forEach((cell, c) => row.append(make(c ? "td" : "th", cell, { class: head[c][1] ? "number" : "", ...(c ? {} : { scope: "row" }) })));
+      cells.forEach((cell, c) => {
+        const wordy = typeof cell === "string" && cell.length > 24;
+        const made = make(c ? "td" : "th", cell instanceof Node ? undefined : cell, { class: head[c][1] ? "number" : wordy ? "wordy" : "", ...(c ? {} : { scope: "row" }) });
+        if (cell instanceof Node) made.append(cell);
+        row.append(made);
+      });
       body.append(row);
     });
     node.replaceChildren(top, body);
@@ -163,15 +242,34 @@
     at("figures").textContent = told.join(" ");
     const added = subset.filter((p) => !before.includes(p)), gone = before.filter((p) => !subset.includes(p));
     at("changes").textContent = k === 0 ? "" : `From the size before: ${added.length ? (added.length === 1 ? "in comes " : "in come ") + names(added) : "nothing comes in"}${gone.length ? (gone.length === 1 ? "; out goes " : "; out go ") + names(gone) : ""}.`;
+    const stable = data.stability && data.stability.index[size];
+    at("chance").textContent = [
+      stable === null || stable === undefined ? "" : `Over ${data.stability.halves} halves of the rows the choice of ${size} has a stability of ${stable.toFixed(2)} (1: the same every time, 0: by chance).`,
+      data.null && byNull.has(size) && size ? `With the target shuffled the same search reaches ${brief(byNull.get(size))} at this size; p = ${Number(data.null.p_value.toPrecision(3))} for the path as a whole.` : "",
+    ].join(" ").trim();
     const coef = data.coef[k], often = data.frequencies && data.frequencies[size];
+    const weights = data.weights && data.weights[k], rises = size === data.chosen ? data.rises : null;
     const groups = (data.stand_ins && data.stand_ins[size]) || [];
+    const largest = weights ? Math.max(...weights.map(Math.abs), 0) : 0;
+    const inUnits = (c, p) => {
+      const per = data.units && data.units[p] ? ` per ${data.units[p]}` : "";
+      return typeof c === "string" ? c.replace(/^value [^,]+/, (value) => value + per) : brief(c) + per;
+    };
     const head = [["feature", false]];
     if (coef) head.push(["coefficient", coef.every((c) => typeof c !== "string")]);
-    if (often) head.push(["chosen over halves", true], ["could be replaced by", false]);
+    if (weights) head.push(["weight", false]);
+    if (rises) head.push(["rise without it", true]);
+    if (data.sketches) head.push(["against the target", false]);
+    if (data.alike) head.push(["most alike", false]);
+    if (often) head.push(["over halves", true], ["stands in over halves", false]);
     head.push(["first at size", true]);
     table(at("features"), head, subset.map((p, i) => {
       const name = data.features[p], cells = [name];
-      if (coef) cells.push(typeof coef[i] === "string" ? coef[i] : brief(coef[i]));
+      if (coef) cells.push(inUnits(coef[i], p));
+      if (weights) cells.push(weighed(weights[i], largest));
+      if (rises) cells.push(rises.values[i] === null ? "" : brief(rises.values[i]));
+      if (data.sketches) cells.push(sketch(p));
+      if (data.alike) cells.push(((data.alike[p]) || []).map(([other, r]) => `${other} (${r.toFixed(2)})`).join(", "));
       if (often) {
         const group = groups.find((g) => g.includes(name)) || [];
         cells.push(often[p] === null ? "" : `${Math.round(100 * often[p])} %`, group.filter((other) => other !== name).join(", "));
@@ -226,6 +324,15 @@
     });
   }
 
+  function aside() {
+    if (!data.columns || !data.columns.length) return;
+    at("set-aside").hidden = false;
+    table(at("aside"), [["why", false], ["what of it", false], ["columns", false]], data.columns.map((each) => {
+      const more = each.count - each.names.length;
+      return [each.why, each.out ? "left out" : "kept", each.names.join(", ") + (more > 0 ? ` and ${more.toLocaleString("en")} more` : "")];
+    }));
+  }
+
   function run() {
     const said = { "Command": data.run.command, "Method": data.method, "Seed": data.run.seed, "Fingerprint of the data": data.run.fingerprint,
       "Versions": Object.entries(data.run.versions).map(([n, v]) => `${n} ${v}`).join(", "),
@@ -277,6 +384,8 @@
   path();
   downloads();
   run();
+  aside();
+  explain();
   byHand();
   go(place);
 })();

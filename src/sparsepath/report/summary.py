@@ -14,8 +14,16 @@ features
 coef
     Per size a list of coefficients, or null: for linear models of one output, in units of the data.
     Of a category or a date a text, with one for each value or part.
-frequencies, stand_ins
-    Over halves of the data, where that was asked for.
+units
+    Of the features, empty where unknown.
+weights, rises, alike, sketches, classes, target
+    What ``features.py`` and ``sketches.py`` find in the data, where these are at hand: weights per
+    size like ``coef``, the rise of the error for the features of the chosen size, what is like a
+    feature and its picture for each of ``features``; the classes, or the range of the target.
+columns
+    Columns that take no part, or are to be looked at twice, by reason.
+frequencies, stand_ins, stability, null
+    Over halves of the data and for shuffled targets, where that was asked for.
 run
     Versions, parameters, seed, fingerprint, the command.
 programs
@@ -30,11 +38,15 @@ from typing import Any
 import numpy as np
 
 from sparsepath.data.table import TablePreparation
+from sparsepath.data.units import unit_of
 from sparsepath.errors import SparsepathError
 from sparsepath.path import SelectionPath
+from sparsepath.report.features import Seen, alike, made, rises, weights
+from sparsepath.report.sketches import classes_of, sketch
 
 SCHEMA = {"schema": "sparsepath/report", "schema_version": 1}
 LANGUAGES = ("c", "sql", "javascript", "python", "json", "onnx")
+MOST = 120  # features with a picture, and names of columns that are listed for a reason
 LARGEST = 150_000  # characters of a program that a page carries
 
 
@@ -48,9 +60,16 @@ def summary(
     chosen: int | None = None,
     model: Any = None,
     stability: Any = None,
+    null: Any = None,
+    seen: Seen | None = None,
+    columns: Sequence[Any] = (),
     command: str = "",
 ) -> dict[str, Any]:
-    """All that the page of a path shows; see the module for what is in it."""
+    """All that the page of a path shows; see the module for what is in it.
+
+    ``seen`` are the data that the model was fitted to; ``columns`` has remarks with ``columns``,
+    ``why`` and ``out``.
+    """
     chosen = path.choose("min") if chosen is None else chosen
     ever = list(dict.fromkeys(i for subset in path.subsets for i in subset))
     place = {feature: p for p, feature in enumerate(ever)}
@@ -78,7 +97,20 @@ def summary(
         "subsets": [[place[i] for i in subset] for subset in path.subsets],
         "coef": [_coefficients(path, size, model) for size in path.sizes],
         "intercept": [_intercept(path, size) for size in path.sizes],
+        "units": _units(names, ever, model),
+        **({} if seen is None or model is None else _in_the_data(path, chosen, ever, model, seen)),
+        "columns": [
+            {
+                "out": each.out,
+                "why": each.why,
+                "names": each.columns[:MOST],
+                "count": len(each.columns),
+            }
+            for each in columns
+            if each.columns
+        ],
         **_over_halves(stability, [str(names[i]) for i in ever]),
+        "null": None if null is None else _shuffled(null),
         "run": {
             "command": command,
             "seed": path.seed,
@@ -87,6 +119,45 @@ def summary(
             "parameters": {key: _said(value) for key, value in path.parameters.items()},
         },
         "programs": {} if model is None else _programs(model),
+    }
+
+
+def _in_the_data(
+    path: SelectionPath, chosen: int, ever: Sequence[int], model: Any, seen: Seen
+) -> dict[str, Any]:
+    """What the data say of the features."""
+    some = seen.some
+    numbers = some.y.dtype.kind in "iuf" and not hasattr(model, "classes_")
+    drawn = ever[:MOST]
+    columns = made(model, some.X, ever)
+    classes = None if numbers else classes_of(some.y)
+    weighed = [weights(path, size, columns, some.y) for size in path.sizes]
+    near, far = np.quantile(some.y, (0.02, 0.98)).tolist() if numbers else (0.0, 1.0)
+    return {
+        "weights": [None if each is None else _numbers(each) for each in weighed],
+        "rises": rises(model, path, chosen, seen),
+        "alike": alike(some.X, path.feature_names, drawn),
+        "sketches": [sketch(some.X, i, some.y, classes) for i in drawn],
+        "classes": classes,
+        "target": [near, far],
+        "rows_seen": len(some.y),
+    }
+
+
+def _units(names: Sequence[str], ever: Sequence[int], model: Any) -> list[str]:
+    preparation = getattr(model, "preparation_", None)
+    known = (
+        [""] * len(ever) if preparation is None else [preparation.features_[i].unit for i in ever]
+    )
+    return [unit or unit_of(str(names[i])) for unit, i in zip(known, ever, strict=True)]
+
+
+def _shuffled(null: Any) -> dict[str, Any]:
+    return {
+        "sizes": list(null.sizes),
+        "median": _numbers(np.median(null.null_errors, axis=0)),
+        "p_value": float(null.p_value),
+        "shuffles": len(null.null_errors),
     }
 
 
@@ -152,7 +223,7 @@ def _intercept(path: SelectionPath, size: int) -> float | None:
 
 def _over_halves(stability: Any, names: Sequence[str]) -> dict[str, Any]:
     if stability is None:
-        return {"frequencies": None, "stand_ins": None}
+        return {"frequencies": None, "stand_ins": None, "stability": None}
     frequencies = {}
     for size in stability.sizes:
         often = stability.frequency(size)
@@ -161,7 +232,9 @@ def _over_halves(stability: Any, names: Sequence[str]) -> dict[str, Any]:
         str(size): [[str(name) for name in group] for group in stability.stand_ins(size)]
         for size in stability.sizes
     }
-    return {"frequencies": frequencies, "stand_ins": stand_ins}
+    index = dict(zip(map(str, stability.sizes), _numbers(stability.indices), strict=True))
+    halves = {"halves": stability.n_runs, "index": index}
+    return {"frequencies": frequencies, "stand_ins": stand_ins, "stability": halves}
 
 
 def _programs(model: Any) -> dict[str, str]:

@@ -1,6 +1,7 @@
 """A file that lets a long search go on where it stopped."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,8 @@ class Checkpoint:
 
     Going on means making the same moves again, which needs no search, and everything computed from
     there on is the same to the last bit. Rules that are asked after a move are asked again; what
-    a test had let in is not tested again.
+    a test had let in is not tested again. Of data that are read in passes it also holds what the
+    passes told: they judge models in company that depends on what is known already.
 
     Parameters
     ----------
@@ -37,6 +39,8 @@ class Checkpoint:
         self._written = 0.0
         self._known = 0
         self._failed = False
+        self._told: Any = None
+        self._known_to: Callable[[], Any] = lambda: None
 
     def read(self) -> list[Move]:
         """The moves that an earlier run on the same problem has written; none if there is none."""
@@ -46,6 +50,7 @@ class Checkpoint:
         try:
             record = json.loads(self.path.read_text("utf-8"))
             moves = [Move(*move) for move in record.pop("moves")]
+            self._told = record.pop("told", None)
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise self._unreadable() from error
         if record != self._problem:
@@ -54,6 +59,17 @@ class Checkpoint:
             )
         self._known = len(moves)
         return moves
+
+    def remind(self, model: Any) -> None:
+        """Give a model that knows things of its own what it knew; keep what it gets to know."""
+        if not hasattr(model, "recall"):
+            return
+        if self._told is not None:
+            try:
+                model.recall(self._told)
+            except (KeyError, TypeError, ValueError, AttributeError) as error:
+                raise self._unreadable() from error
+        self._known_to = model.known
 
     def write(self, trail: SearchTrail, now: bool = False) -> None:
         """Write the moves so far, unless that was done a moment ago or the file has more.
@@ -75,7 +91,7 @@ class Checkpoint:
 
     def _save(self, moves: list[list[Any]]) -> None:
         with replacing(self.path) as stream:
-            json.dump({**self._problem, "moves": moves}, stream)
+            json.dump({**self._problem, "moves": moves, "told": self._known_to()}, stream)
 
     def check(self, moves: list[Move], start: tuple[int, ...]) -> None:
         """Refuse moves in which columns do not come in before they go out, from a start set."""

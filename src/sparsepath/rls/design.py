@@ -13,10 +13,9 @@ from sparsepath.data.blocks import RowBlock
 from sparsepath.data.columns import is_constant
 from sparsepath.data.crew import Crew, added
 from sparsepath.data.fingerprint import column_marks, name_of
+from sparsepath.tuning import TUNING
 
 OFFSET = 100.0  # mean over standard deviation from which the mean is not exact enough
-GRAM_BATCH = 48  # columns of the Gram matrix computed at once
-FIRST_GRAM_BATCH = 32  # and at first: few may be chosen at all
 
 
 class WeightedBlock(NamedTuple):
@@ -130,7 +129,7 @@ class Design:
         with np.errstate(over="ignore"):
             large = self.means**2 * self.total > OFFSET**2 * spread
         far = np.flatnonzero(large & np.isfinite(spread))
-        for some in np.split(far, range(GRAM_BATCH, len(far), GRAM_BATCH)):
+        for some in np.split(far, range(TUNING.gram_batch, len(far), TUNING.gram_batch)):
             ask = self.threads.ask
             for sums in ask(self._parts, None, WeightedBlock.centred_sums, some, self.means[some]):
                 left[some] += sums
@@ -195,6 +194,12 @@ class Design:
         total = sum(self.threads.map(lambda b: b[0].spread(self.means, chosen[b[1]]), parts))
         return total * self.scales**2
 
+    def dot(self, V: Floats) -> Floats:
+        """X'V of the columns as they stand. V is as long as the samples: for data held here."""
+        parts = zip(self.blocks, self.slices, strict=True)
+        products = added(self.threads.map(lambda b: b[0].dot(V[b[1]]), parts))
+        return np.asarray(self.scales[:, None] * (products - np.outer(self.means, V.sum(0))))
+
     @property
     def sparse(self) -> bool:
         """Whether zeros are implicit."""
@@ -235,7 +240,7 @@ class Design:
         """
         if i not in self._gram:
             batch = [i, *(int(j) for j in hopeful if j != i and j not in self._gram)]
-            most = GRAM_BATCH if self._gram else FIRST_GRAM_BATCH
+            most = TUNING.gram_batch if self._gram else TUNING.first_gram_batch
             which = np.array(batch[:most], dtype=np.intp)
             given = which, self.means[which], self.left[which]
             parts = self.threads.ask(self._parts, None, WeightedBlock.products, *given)

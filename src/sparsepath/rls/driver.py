@@ -74,6 +74,8 @@ def run(
         if _at_once(design, Y, alpha, task, trail, earlier):
             return trail
         model = make_model(design, Y, alpha, task, sums)
+        if keeper is not None:
+            keeper.remind(model)
         model = _begin_below(model, sets, task, lambda: make_model(design, Y, alpha, plain, sums))
         trail.form = getattr(model, "form", "")
         ended = _begin(model, trail, sets, design, task)

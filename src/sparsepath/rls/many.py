@@ -27,10 +27,10 @@ from sparsepath.rls.design import Design
 from sparsepath.rls.driver import run
 from sparsepath.rls.forms import Shape, default_memory, form_for
 from sparsepath.rls.leave_one_out.carried import columns_of
-from sparsepath.rls.leave_one_out.following import COLUMNS_PER_STEP
 from sparsepath.rls.leave_one_out.whole import Whole, whole_search
 from sparsepath.rls.models import make_design
 from sparsepath.rls.task import Task
+from sparsepath.tuning import TUNING
 
 WHOLE_NUMBERS = 1 << 22  # numbers in X up to which a problem is searched as a whole, by one thread
 PAYS = 8  # products of all columns that pay, over those that single searches would take
@@ -299,7 +299,7 @@ class _Parts:
             return False
         m, n = X.shape
         fewer = sum(min(len(part), max(m - len(part), 0)) for part in rows)
-        needed = PAYS * COLUMNS_PER_STEP * problems.size * sum(map(len, rows))
+        needed = PAYS * TUNING.gram_columns * problems.size * sum(map(len, rows))
         return n * fewer <= needed and 8 * n * (n * (len(rows) + 2) + m) <= default_memory()
 
     def _products(self, rows: NDArray[np.intp]) -> Floats:

@@ -26,6 +26,7 @@ from sparsepath.rls.splits.losses import FoldLossModel
 from sparsepath.rls.splits.model import FoldModel
 from sparsepath.rls.splits.sums import SplitSums
 from sparsepath.rls.streamed.design import StreamDesign
+from sparsepath.rls.streamed.groups import GroupedPasses, StreamedGroups
 from sparsepath.rls.streamed.leave_one_out import Streamed
 from sparsepath.rls.task import Task
 from sparsepath.rls.trail import Model
@@ -122,11 +123,8 @@ def make_model(
     model.costs = task.costs
     if not task.groups:
         return model
-    if design.streamed and not isinstance(model, FoldModel):
-        raise InputError(
-            "feature_groups with leave-one-out need data in memory; use cv=10 for data that are "
-            "read in passes."
-        )
+    if isinstance(model, StreamedGroups):
+        return GroupedPasses(model, [list(group) for group in task.groups])
     if not isinstance(model, State | FoldModel):
         raise InputError("leaving out pairs goes with single columns, not with feature_groups.")
     return Grouped(model, [list(group) for group in task.groups])
@@ -137,7 +135,8 @@ def _left_out_singly(
 ) -> State | Fused | Elimination | LeavePairOut | Streamed:
     """The models without splits: samples, or pairs of samples, are left out one at a time."""
     if isinstance(design, StreamDesign):
-        return Streamed(design, alpha, _loss(task), task.size)
+        given = design, alpha, _loss(task), task.size
+        return StreamedGroups(*given, task.groups) if task.groups else Streamed(*given)
     if task.loss.pairs:  # of classes, or of queries
         coded = task.loss.coded
         return PairModel(design, Y, alpha) if coded else RankModel(design, Y, alpha, task.loss)

@@ -16,8 +16,8 @@ from sparsepath.data.door import check_weights, column_indices
 from sparsepath.data.threads import Threads
 from sparsepath.judging.repeating import Repetition, Searched
 from sparsepath.path import LONGEST_PATH
-from sparsepath.rls.forms import COMPILED_FROM
 from sparsepath.rls.many import Searches, searches_in_turns
+from sparsepath.tuning import TUNING
 
 LARGE = 1e100
 SMALL = (
@@ -39,7 +39,7 @@ def search_many(
     if not _is_plain(estimator) or set(given) - {"sample_weight"} or not _is_moderate(X):
         return None
     weights = check_weights(given.get("sample_weight"), X.shape[0])
-    if max(X.size, X.size * len(repetitions) / SMALL) < COMPILED_FROM:
+    if max(X.size, X.size * len(repetitions) / SMALL) < TUNING.compiled_search_from:
         return None
     if not all(_varies(Y, weights, repetition) for repetition in repetitions):
         return None

@@ -95,10 +95,7 @@ def p_value(
         return V - Z @ (Z.T @ V)
 
     def products(V: Floats) -> Floats:
-        V = g * V
-        pairs = zip(design.blocks, design.slices, strict=True)
-        dots = np.sum(design.threads.map(lambda pair: pair[0].dot(V[pair[1]]), pairs), axis=0)
-        return np.asarray(design.scales[:, None] * (dots - np.outer(design.means, V.sum(0))))
+        return design.dot(g * V)
 
     s = np.maximum(design.squares - np.square(products(Z)).sum(1), 0.0)
     allowed = ~design.constant & (s + alpha > COLLINEAR * design.squares)

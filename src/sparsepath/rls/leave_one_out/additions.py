@@ -30,13 +30,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.arrays import Floats
-from sparsepath.rls.design import GRAM_BATCH
 from sparsepath.rls.leave_one_out.block import Rows, Weighed
 from sparsepath.rls.leave_one_out.bounds import ROUNDING, least_errors
 from sparsepath.rls.leave_one_out.exchanges import may_exchange
 from sparsepath.rls.leave_one_out.following import STEEP_CACHE, Follower, centred
 from sparsepath.rls.leave_one_out.neighbours import Neighbours
 from sparsepath.rls.update import Second, Update, limit, pick
+from sparsepath.tuning import TUNING
 
 BATCH = 8  # candidates evaluated at once
 EVERY_NUMBERS = 1 << 18  # numbers in the columns evaluated at once, when everybody is
@@ -170,7 +170,7 @@ class BoundFinder(Follower):
                 line.refine(part, bounds)
                 continue
             if first:
-                self.hopeful = line.features[: 2 * GRAM_BATCH]
+                self.hopeful = line.features[: 2 * TUNING.gram_batch]
             batch = line.take(head)
             values = fitted.errors_with(batch, None if first else self._overlaps(fitted, batch))
             self.collinear[batch] |= fitted.is_collinear
@@ -327,7 +327,7 @@ class CacheFinder(Follower):
             self.collinear[batch] |= fitted.is_collinear
         features = np.flatnonzero(allowed & ~self.collinear)
         order = np.argsort(errors[features], kind="stable")
-        self.hopeful = features[order[: 2 * GRAM_BATCH]]
+        self.hopeful = features[order[: 2 * TUNING.gram_batch]]
 
         def hopeless(tied: NDArray[np.intp]) -> NDArray[np.bool_]:
             """Those of many equal counts that P X shows to be far from the least square."""

@@ -128,13 +128,16 @@ class Rows:
         self._mixed, self._losses = np.zeros((2, len(g) if self.is_compiled else 0))
         self.u = np.empty((len(g) if self._squared else 0, 1))
 
-    def extend(self, Z: Floats, a: Floats) -> None:
-        """More columns of Z, and what they do to r and p; for rows that keep nothing else."""
-        self.reserve(self.size + Z.shape[1])
-        self._Z[:, self.size : self.size + Z.shape[1]] = Z
-        self.size += Z.shape[1]
-        self.r -= Z @ a
+    def lend(self, Z: Floats) -> None:
+        """Columns of Z in memory of the caller's, none of them in use yet."""
+        self._Z, self.size = Z, 0
+
+    def extend(self, size: int, a: Floats) -> None:
+        """Use this many of the columns lent, and do to r and p what they do."""
+        Z = self._Z[:, self.size : size]
+        self.r -= Z @ a[self.size : size]
         self.p -= np.einsum("ij,ij->i", Z, Z)
+        self.size = size
 
     def reserve(self, size: int) -> None:
         """Make room for this many columns of Z; what is not used takes no memory."""
@@ -167,9 +170,16 @@ class Rows:
 
     # Candidates ---------------------------------------------------------------------------------
 
-    def load(self, features: NDArray[np.intp], means: Floats, scales: Floats) -> None:
-        """Take the columns of some candidates into W."""
-        self.W = self._taken(features, means, scales, self._room(len(features)))
+    def load(
+        self,
+        features: NDArray[np.intp],
+        means: Floats,
+        scales: Floats,
+        out: Floats | None = None,
+    ) -> None:
+        """Take the columns of some candidates into W, or into memory of the caller's."""
+        room = self._room(len(features)) if out is None else out
+        self.W = self._taken(features, means, scales, room)
 
     def load_overlaps(self, features: NDArray[np.intp], means: Floats, scales: Floats) -> Floats:
         """Z'W for the columns of some candidates, taken into W."""

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from sparsepath.arrays import Floats
 from sparsepath.rls.criteria.losses import ROOM
 from sparsepath.rls.design import Design
+from sparsepath.tuning import TUNING
 
-PART_NUMBERS = 1 << 16  # numbers in the rows that a thread takes at once, at least
 PARTS = 4  # parts that every thread takes in turn
 NO_CHANGE = -2
 ADDITION = -1
@@ -57,7 +57,7 @@ class CarriedColumns:
         self.design, self.compiled = design, compiled
         m, n = design.n_samples, design.n_features
         self.rows = np.zeros((n, m + room))
-        step = max(1, PART_NUMBERS // m)
+        step = max(1, TUNING.thread_numbers // m)
 
         def fill(low: int) -> None:
             high = min(n, low + step)
@@ -179,7 +179,7 @@ class CarriedColumns:
     def share_out(self, work: Callable[[int, int], None], n: int) -> None:
         """Share out the rows among the threads; each row is computed in the same way anywhere."""
         threads, width = self.design.threads, self.rows.shape[1]
-        step = max(1, PART_NUMBERS // width, -(-n // (PARTS * threads.n_threads)))
+        step = max(1, TUNING.thread_numbers // width, -(-n // (PARTS * threads.n_threads)))
         parts = [(i, min(n, i + step)) for i in range(0, n, step)]
         threads.map(lambda part: work(*part), parts, n * width)
 

@@ -12,7 +12,7 @@ from numba import njit
 FAST = {"reassoc", "contract", "nsz"}
 
 
-@njit(nogil=True, cache=True, fastmath=FAST)
+@njit(nogil=True, cache=True, fastmath=FAST, inline="always")
 def _dot(a, b):  # type: ignore[no-untyped-def]
     total = 0.0
     for j in range(a.size):
@@ -20,14 +20,14 @@ def _dot(a, b):  # type: ignore[no-untyped-def]
     return total
 
 
-@njit(nogil=True, cache=True, fastmath=FAST)
+@njit(nogil=True, cache=True, fastmath=FAST, inline="always")
 def _take_off(row, f, D):  # type: ignore[no-untyped-def]
     """Take f D off a row, in place."""
     for j in range(row.size):
         row[j] -= f * D[j]
 
 
-@njit(nogil=True, cache=True, fastmath=FAST)
+@njit(nogil=True, cache=True, fastmath=FAST, inline="always")
 def _afresh(row, x, Q, metric, k):  # type: ignore[no-untyped-def]
     """The row of column x, orthogonal to the rows of Q to the last digit, in place."""
     m = x.size
@@ -44,7 +44,7 @@ def _afresh(row, x, Q, metric, k):  # type: ignore[no-untyped-def]
             _take_off(row[:width], t, Q[i, :width])
 
 
-@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy", inline="always")
 def _judged(z, inverse, tau, V, p, left, room):  # type: ignore[no-untyped-def]
     """Sum of ((r - z tau) / (p - z^2 inverse))^2; infinite without room."""
     tight = total = 0.0
@@ -59,7 +59,7 @@ def _judged(z, inverse, tau, V, p, left, room):  # type: ignore[no-untyped-def]
     return total if tight == 0.0 else np.inf
 
 
-@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy", inline="always")
 def _measure(V, p, weights, room, u, inverses, losses):  # type: ignore[no-untyped-def]
     """Fill u = r/p^2, 1/p^2 and the losses; sum of losses, its deviation, tight samples, r'r."""
     m = p.size

@@ -19,7 +19,7 @@ from sparsepath.rls.leave_one_out.compiled_many import (
 )
 
 
-@njit(nogil=True, cache=True, fastmath=FAST)
+@njit(nogil=True, cache=True, fastmath=FAST, inline="always")
 def _column(x, g, mean, left, scale, out):  # type: ignore[no-untyped-def]
     """A column as it stands."""
     for j in range(g.size):
@@ -34,7 +34,7 @@ def picked(X, rows, means, g, out):  # type: ignore[no-untyped-def]
             out[i, j] = g[rows[j]] * (X[i, rows[j]] - means[i])
 
 
-@njit(nogil=True, cache=True, fastmath=FAST)
+@njit(nogil=True, cache=True, fastmath=FAST, inline="always")
 def _take_off_all(row, t, Q, low, k):  # type: ignore[no-untyped-def]
     """Take t Q, from ``low`` to k, off a row, four at a time, in place."""
     i, width = low, row.size
@@ -250,7 +250,7 @@ def _bounded(X, g, columns, gram, y, p, weights, alpha, floor, guards, path, wor
     return k, not rr > vanished * vanished * everything
 
 
-@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy", inline="always")
 def _bound(c, h, norm, off, uu, norms, given):  # type: ignore[no-untyped-def]
     """A lower bound of the criterion, less its rounding; h is known up to ``norm`` times off."""
     s, q, square, size, alpha, bound, rounding, trusted = given

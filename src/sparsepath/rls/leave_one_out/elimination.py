@@ -35,15 +35,14 @@ from sparsepath.arrays import Floats
 from sparsepath.errors import InputError
 from sparsepath.rls.criteria.losses import ROOM, Loss
 from sparsepath.rls.design import Design
-from sparsepath.rls.leave_one_out.carried import PART_NUMBERS, columns_of
+from sparsepath.rls.leave_one_out.carried import columns_of
 from sparsepath.rls.leave_one_out.fitted import COLLINEAR, OFF_CENTRE, VANISHED
 from sparsepath.rls.leave_one_out.projection import SECOND_GO
 from sparsepath.rls.update import Costs, Update, pick
+from sparsepath.tuning import TUNING
 
 WIDE = 1.5  # features over samples from which the wide form is used,
-WIDE_FROM = 64  # and at least this many features
 KNOWN = 1e-5  # 1 - x'N that is known well enough
-COMPILED_FROM = 1 << 17  # numbers in X from which loops are compiled
 
 
 class Elimination:
@@ -195,12 +194,12 @@ class Elimination:
         self._place = np.zeros(self.design.n_features, dtype=np.intp)
         self._place[self._features] = np.arange(k)
         self._first = self._place.copy()
-        self._compiled = self.loss.bounded and k * m >= COMPILED_FROM
+        self._compiled = self.loss.bounded and k * m >= TUNING.compiled_removals_from
         self._pending = None
         self._gone: list[Floats] = []
         X = columns_of(self.design, self._features)
         self._computed = np.ones(k)
-        self._wide = k > max(WIDE_FROM, WIDE * m) and self.alpha > self._floor().max()
+        self._wide = k > max(TUNING.wide_from, WIDE * m) and self.alpha > self._floor().max()
         if not (self._wide and self._set_up_wide(X)):
             self._wide = False
             self._set_up_tall(X)
@@ -319,7 +318,7 @@ class Elimination:
     def _each(self, work: Callable[[int, int], None]) -> None:
         """Share out the rows; each is computed in the same way whoever does it."""
         k, width = len(self._features), self._rows.shape[1]
-        step = max(1, PART_NUMBERS // width)
+        step = max(1, TUNING.thread_numbers // width)
         parts = [(i, min(k, i + step)) for i in range(0, k, step)]
         self.design.threads.map(lambda part: work(*part), parts, k * width)
 

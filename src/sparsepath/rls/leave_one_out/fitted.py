@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack
 
 from sparsepath.arrays import Floats
-from sparsepath.data.blocks import COMPILED_FROM
 from sparsepath.data.crew import added
 from sparsepath.errors import InputError
 from sparsepath.rls.criteria.losses import Loss, reach_of
 from sparsepath.rls.design import Design
 from sparsepath.rls.leave_one_out.block import Measured, Rows, Weighed
+from sparsepath.tuning import TUNING
 
 COLLINEAR = 1e-10  # norm left of a column, over its norm, that counts as nothing
 OFF_CENTRE = 1e-11  # the same over its norm before centring
@@ -75,7 +75,8 @@ class Fitted:
         v = loss.sample_weights(Y, w)
         self.n_targets = Y.shape[1]
         self.y_mean = (w @ Y) / design.total if design.fit_intercept else np.zeros(self.n_targets)
-        compiled = not design.sparse and design.n_samples * design.n_features >= COMPILED_FROM
+        numbers = design.n_samples * design.n_features
+        compiled = not design.sparse and numbers >= TUNING.compiled_pass_from
         self.is_compiled = compiled and self.n_targets == 1
         live = np.flatnonzero(~design.constant)
         self.rows = [

@@ -7,7 +7,7 @@ needed, for a batch of the most hopeful features at once. A batch takes the time
 ``BATCH_PASSES`` passes, however wide X is, and saves a pass for each of its features that is chosen
 later. ``form="auto"`` begins that way and goes over to passes when more was spent on batches than
 passes would have cost by now. If so many steps are to come that batches would come to half of the
-columns, ``COLUMNS_PER_STEP`` for each, it takes all columns at once: by symmetry they take the time
+columns, ``gram_columns`` for each, it takes all columns at once: by symmetry they take the time
 of half of them. With sparse data a batch saves nothing, so it takes passes.
 """
 
@@ -19,12 +19,10 @@ from sparsepath.data.crew import added
 from sparsepath.rls.design import Design
 from sparsepath.rls.leave_one_out.block import Rows
 from sparsepath.rls.leave_one_out.fitted import Change, Fitted, triangular
+from sparsepath.tuning import TUNING
 
 BATCH_PASSES = 6  # passes over X that take as long as a batch of columns of the Gram matrix
-COLUMNS_PER_STEP = 5  # columns that batches would compute for every one that is needed
 GRAM_SHARE = 0.1  # size of all columns of the Gram matrix, over that of the data, at most
-GRAM_ALWAYS = 1 << 22  # and numbers in them that need no such limit
-CREDIT = 12  # passes that may be spent on batches ahead of the steps they save
 STEEP = 1e4  # |x| / sqrt(pivot) above which the Gram matrix is not exact enough for x
 STEEP_CACHE = 1e2  # the same where P X is kept and has to stay as good as new
 
@@ -68,7 +66,7 @@ class Follower:
             return True
         spent = BATCH_PASSES * self._batches
         return self.form == "gram" or (
-            self.form == "auto" and spent <= len(fitted.history) + CREDIT
+            self.form == "auto" and spent <= len(fitted.history) + TUNING.gram_credit
         )
 
     def prepare(self, design: Design) -> None:
@@ -79,8 +77,8 @@ class Follower:
     def takes_all(self, design: Design) -> bool:
         """Whether all columns of the Gram matrix are worth while, and fit beside the data."""
         numbers = design.n_features**2 * (len(design.blocks) + 1)
-        most = max(GRAM_ALWAYS, GRAM_SHARE * design.n_samples * design.n_features)
-        return design.n_features <= 2 * COLUMNS_PER_STEP * self.steps and numbers <= most
+        most = max(TUNING.gram_always, GRAM_SHARE * design.n_samples * design.n_features)
+        return design.n_features <= 2 * TUNING.gram_columns * self.steps and numbers <= most
 
     def _follow(self, fitted: Fitted, gu: Floats, with_u: bool) -> Floats | None:
         """Bring s, c, t and b2 up to date; return X'u, in the same pass if there is one."""

@@ -37,7 +37,6 @@ from sparsepath.errors import InputError
 from sparsepath.rls.criteria.losses import ROOM
 from sparsepath.rls.design import Design
 from sparsepath.rls.leave_one_out.carried import (
-    PART_NUMBERS,
     CarriedChange,
     CarriedColumns,
     columns_of,
@@ -46,9 +45,9 @@ from sparsepath.rls.leave_one_out.fitted import COLLINEAR, OFF_CENTRE, VANISHED
 from sparsepath.rls.leave_one_out.fused_exchanges import NEAR, STEEP, Exchanges, Removed
 from sparsepath.rls.leave_one_out.projection import SECOND_GO
 from sparsepath.rls.update import Costs, Second, Update, limit, pick
+from sparsepath.tuning import TUNING
 
 ROUNDING = 1e-11  # part of the sums in a bound that may be rounding
-EVERYONE = 1 << 14  # numbers in all rows up to which bounds take longer than judging everyone
 BATCH = 8  # candidates judged at once after the first; then four times as many, and so on
 MOST = np.finfo(float).max  # bounds above are infinite: the row is out of the question
 MOST_EXCHANGES = 1 << 24  # removals, columns and targets, multiplied, that are looked at at once
@@ -302,7 +301,7 @@ class Fused:
             return False
         which = np.fromiter(others(), np.intp)
         which = which[found.bounds[which, place] <= most]
-        step = max(1, PART_NUMBERS // self.design.n_samples)
+        step = max(1, TUNING.thread_numbers // self.design.n_samples)
         parts = (which[i : i + step] for i in range(0, len(which), step))
         errors = (found.errors(place, part, self._columns.some(part)) for part in parts)
         return any((of <= most).any() for of in errors)
@@ -338,7 +337,7 @@ class Fused:
         pivots[closed] = np.inf
         inverse = 1.0 / pivots
         tau = c * inverse[:, None]
-        if len(tau) * self.design.n_samples <= EVERYONE and not self._columns.compiled:
+        if len(tau) * self.design.n_samples <= TUNING.everyone_up_to and not self._columns.compiled:
             errors = self._errors(slice(None), inverse, tau)
             errors[closed] = np.inf
             return pick("add", self._features, errors, self.empty_error, self._values(errors))
@@ -419,7 +418,7 @@ class Fused:
     def _renew(self, features: NDArray[np.intp]) -> None:
         """Compute some rows afresh from the data."""
         width = self._width
-        step = max(1, PART_NUMBERS // width)
+        step = max(1, TUNING.thread_numbers // width)
         for i in range(0, len(features), step):
             some = features[i : i + step]
             rows = self._afresh(some)

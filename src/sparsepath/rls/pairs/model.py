@@ -39,9 +39,8 @@ from sparsepath.errors import InputError
 from sparsepath.rls.criteria.losses import NO_DECISION, ROOM, Criterion, reach_of
 from sparsepath.rls.design import Design
 from sparsepath.rls.leave_one_out.fitted import COLLINEAR, OFF_CENTRE, VANISHED
-from sparsepath.rls.splits.losses import KEPT_OF_SPARSE
-from sparsepath.rls.splits.rows import STRIP
 from sparsepath.rls.update import Costs, Second, Update, pick
+from sparsepath.tuning import TUNING
 
 MOST_SAMPLES = 10000
 FEWEST_RANKED = 4  # with a pair left out there must be another
@@ -81,7 +80,7 @@ class LeavePairOut(ABC):
         self._counted = counted
         # Kept: the columns and P X. Or, to save memory, neither: they are made from the data.
         numbers = len(counted) * design.n_features
-        self._keeps = not design.sparse or numbers <= KEPT_OF_SPARSE
+        self._keeps = not design.sparse or numbers <= TUNING.kept_of_sparse
         self._X = design.rows(counted) * self._g[:, None] if self._keeps else None
         self._share = 1.0 / design.total if design.fit_intercept else 0.0
         self._reach = reach_of(design.squares, self.alpha)
@@ -175,7 +174,7 @@ class LeavePairOut(ABC):
 
         ``squared`` asks for the squared criterion, whatever the loss.
         """
-        width = len(features) if self._keeps else max(1, STRIP // len(self._g))
+        width = len(features) if self._keeps else max(1, TUNING.strip_numbers // len(self._g))
         strips = np.split(features, range(width, len(features), width)) if len(features) else []
         return np.concatenate([np.zeros(0), *(self._errors_with(s, squared) for s in strips)])
 

@@ -21,11 +21,10 @@ from sparsepath.rls.criteria.losses import Loss, reach_of
 from sparsepath.rls.design import Design
 from sparsepath.rls.splits.asked import standard_error
 from sparsepath.rls.splits.model import FoldModel
-from sparsepath.rls.splits.rows import STRIP
 from sparsepath.rls.splits.sums import SplitSums
+from sparsepath.tuning import TUNING
 
 NUMBERS = 1 << 18  # candidates' residuals judged at once
-KEPT_OF_SPARSE = 1 << 22  # numbers of d that are kept if the zeros of the data are implicit
 
 
 class FoldLossModel(FoldModel):
@@ -76,7 +75,7 @@ class FoldLossModel(FoldModel):
         self._x: list[list[Floats]] = [[] for _ in tests]
         self._V = [np.zeros((len(test), 0)) for test in tests]  # d of the chosen features
         numbers = sum(map(len, tests)) * design.n_features
-        most = min(sums.memory / 8, KEPT_OF_SPARSE if design.sparse else np.inf)
+        most = min(sums.memory / 8, TUNING.kept_of_sparse if design.sparse else np.inf)
         self._d: list[Floats] | None = None
         if numbers <= most:
             self._d = [
@@ -156,7 +155,7 @@ class FoldLossModel(FoldModel):
         if self._d is not None:
             yield slice(0, n), self._d
             return
-        width = max(1, STRIP // self.design.n_samples)
+        width = max(1, TUNING.strip_numbers // self.design.n_samples)
         for first in range(0, n, width):
             part = slice(first, min(n, first + width))
             X = self.design.columns(np.arange(part.start, part.stop))

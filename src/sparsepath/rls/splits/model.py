@@ -38,13 +38,13 @@ from sparsepath.data.splitting import Split
 from sparsepath.errors import InputError
 from sparsepath.rls.design import Design
 from sparsepath.rls.splits.asked import standard_error
-from sparsepath.rls.splits.rows import STRIP, RowFits, coefficients
+from sparsepath.rls.splits.rows import RowFits, coefficients
 from sparsepath.rls.splits.sums import SplitSums
 from sparsepath.rls.update import Costs, Second, Update, pick
+from sparsepath.tuning import TUNING
 
 COLLINEAR = 1e-12  # part of a column's square that is left, from which it counts as nothing
 FINE = 1e-6  # the same, from which sums of products tell too little
-ROWS_WORK = 1 << 27  # samples * features * splits up to which candidates are judged from the rows
 VANISHED = 1e-13  # part of the target's squares that is no more than rounding in such sums
 
 
@@ -84,7 +84,7 @@ class FoldModel:
         self.sums = SplitSums(design, Y, splits) if sums is None else sums
         self._Y = Y
         work = design.n_samples * design.n_features * self.sums.n_splits
-        self._by_rows = self.sums.plain and work <= ROWS_WORK
+        self._by_rows = self.sums.plain and work <= TUNING.judged_by_rows
         self._reset()
         self.empty_error, self.empty_squared = self.error, self.squared_error
 
@@ -289,7 +289,7 @@ class FoldModel:
         fits, F = self.fits, self.sums.n_splits
         joined = self._joined_squares if squared else self._joined
         out = np.empty(len(which))
-        width = max(1, STRIP // self.design.n_samples)
+        width = max(1, TUNING.strip_numbers // self.design.n_samples)
         for i in range(0, len(which), width):
             some = which[i : i + width]
             X = self.design.columns(some)

@@ -27,8 +27,6 @@ from sparsepath.data.splitting import Split
 from sparsepath.rls.design import Design
 from sparsepath.rls.leave_one_out.fitted import COLLINEAR, OFF_CENTRE
 
-STRIP = 1 << 20  # numbers of candidates' columns looked at at once
-
 
 class TrainingPart(NamedTuple):
     """The fit to one training part."""

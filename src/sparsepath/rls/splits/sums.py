@@ -11,9 +11,8 @@ from sparsepath.errors import InputError
 from sparsepath.rls.design import Design
 from sparsepath.rls.leave_one_out.fitted import OFF_CENTRE
 from sparsepath.rls.splits.asked import overlap
+from sparsepath.tuning import TUNING
 
-GRAM_NUMBERS = 1 << 25  # numbers in the Gram matrices of all parts that are always affordable
-MANY_PARTS = 48  # from which each part is read by itself rather than all of them from one product
 ROWS_AT_ONCE = 4096
 STILL = 1e-15  # part of a column's squares in a training part that is rounding alone
 
@@ -56,7 +55,7 @@ class SplitSums:
         self.y_mean = (w @ Y) / design.total if design.fit_intercept else np.zeros(Y.shape[1])
         self._right = np.hstack([Y - self.y_mean, np.ones((m, 1))])
         self._gram: Floats | None = None
-        if n * n * len(self._parts) <= max(GRAM_NUMBERS, m * n // 2):
+        if n * n * len(self._parts) <= max(TUNING.split_gram_numbers, m * n // 2):
             products = np.stack(design.threads.map(self._products, self._parts))
             self._gram = products[:, :n, :n]
             right = self._all_parts(products[:, n:])
@@ -134,7 +133,7 @@ class SplitSums:
 
     def _spreads(self) -> Floats:
         """The squares of all columns over every part that is summed."""
-        if len(self._parts) < MANY_PARTS:
+        if len(self._parts) < TUNING.many_parts:
             return np.stack([self._spread(part) for part in self._parts])
         out = np.zeros((len(self._parts), self._design.n_features))
         for f, part in enumerate(self._parts):
@@ -149,7 +148,7 @@ class SplitSums:
         A few parts are read at once, from one product with V on each of them in turn and zero
         elsewhere; of many, whose number times the samples would be large, each by itself.
         """
-        if len(self._parts) < MANY_PARTS:
+        if len(self._parts) < TUNING.many_parts:
             return self._dot_at_once(V)
         design = self._design
         out = np.zeros((len(self._parts), V.shape[1], design.n_features))
@@ -171,10 +170,7 @@ class SplitSums:
         masked = np.zeros((len(self._parts), *V.shape))
         for there, part in zip(masked, self._parts, strict=True):
             np.add.at(there, part, self._ready(V, part))
-        V = np.concatenate(list(masked), axis=1)
-        pairs = list(zip(design.blocks, design.slices, strict=True))
-        products = sum(design.threads.map(lambda pair: pair[0].dot(V[pair[1]]), pairs))
-        products = design.scales[:, None] * (products - np.outer(design.means, V.sum(0)))
+        products = design.dot(np.concatenate(list(masked), axis=1))
         return products.T.reshape(len(self._parts), -1, design.n_features)
 
 

@@ -1,6 +1,8 @@
 """The data of a stream as regularised least squares sees them, from sums over the rows alone."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,7 @@ from sparsepath.data.moments import Cells, Coding, Moments, first_shift, read_su
 from sparsepath.data.sources import Answer, Columns, Slab, Source
 from sparsepath.rls.design import Design
 
+BATCH = 32  # columns whose products are computed together
 FAR = 30.0  # mean over standard deviation, after the shift, from which a second pass is taken
 
 
@@ -110,13 +113,25 @@ class StreamDesign(Design):
         """The same data without the rows of a cell."""
         return replace(self, apart=cell)
 
+    @cached_property
+    def _company(self) -> list[Columns]:
+        """Columns whose products are computed together, those of the largest gain first."""
+        gain = np.square(self.xy).sum(1) / np.maximum(self.squares, 1e-300)
+        gain[self.constant] = -1.0
+        order = np.argsort(-gain, kind="stable")
+        return [order[i : i + BATCH] for i in range(0, len(order), BATCH)]
+
     @property
     def knows_all(self) -> bool:
         """Whether all products of columns are known, and no pass is needed for them."""
         return self.moments.products is not None
 
-    def gram(self, columns: Columns, hopeful: Columns | None = None) -> Floats:
-        """Products of all columns with some, as they stand: n x len(columns)."""
+    def gram(self, columns: Columns) -> Floats:
+        """Products of all columns with some, as they stand: n x len(columns).
+
+        Where not all are known, columns have their products computed in fixed company, the most
+        hopeful first, so that they are the same to the bit whenever they are asked for.
+        """
         if self.moments.products is not None and not self._gram:
             inside = [c for c in range(len(self.moments.squares)) if c != self.apart]
             m = self.moments
@@ -129,26 +144,29 @@ class StreamDesign(Design):
             self._gram = dict(enumerate(G))
         lacking = [int(i) for i in columns if int(i) not in self._gram]
         if lacking:
-            more = [] if hopeful is None else [int(i) for i in hopeful]
-            wanted = list(dict.fromkeys([*lacking, *(i for i in more if i not in self._gram)]))
-            which = np.array(wanted, dtype=np.intp)
-            given = (which, self.means[which], self.cells, self.apart)
-            dots, totals = self.source.total(self.crew, None, products_with, *given)
-            G = (dots - np.outer(self.means, totals)) * self.scales[:, None] * self.scales[which]
-            self._gram.update(zip(wanted, G.T, strict=True))
+            batches = [batch for batch in self._company if np.isin(lacking, batch).any()]
+            given = (batches, self.means, self.cells, self.apart)
+            told = self.source.total(self.crew, None, products_with, *given)
+            for which, dots, totals in zip(batches, told[::2], told[1::2], strict=True):
+                G = dots - np.outer(self.means, totals)
+                G *= self.scales[:, None] * self.scales[which]
+                self._gram.update(zip(which.tolist(), G.T, strict=True))
         return np.array([self._gram[int(i)] for i in columns]).reshape(-1, self.n_features).T
 
 
 def products_with(
-    slab: Slab, which: Columns, means: Floats, cells: Cells, apart: int | None
+    slab: Slab, batches: Sequence[Columns], means: Floats, cells: Cells, apart: int | None
 ) -> Answer:
-    """X'V and the sums of V, for some columns V less their means, weighted."""
-    V = slab.block.columns(which)
-    V -= means
+    """X'V and the sums of V, for batches of columns V less their means, weighted."""
     w = weights_in(slab, cells, apart)
-    if w is not None:
-        V *= w[:, None]
-    return [slab.block.dot(V), V.sum(0)]
+    out: Answer = []
+    for which in batches:
+        V = slab.block.columns(which)
+        V -= means[which]
+        if w is not None:
+            V *= w[:, None]
+        out += [slab.block.dot(V), V.sum(0)]
+    return out
 
 
 def weights_in(slab: Slab, cells: Cells, apart: int | None) -> Floats | None:

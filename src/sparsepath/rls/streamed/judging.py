@@ -6,22 +6,40 @@ asks the same ``Rows`` as data in memory do. One pass judges several models at o
 of the same columns than the one before, so that a search can look some steps ahead.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import astuple, dataclass
 from typing import Any
 
 import numpy as np
+from scipy.linalg.blas import dtrsm
 
 from sparsepath.arrays import Floats
-from sparsepath.data.blocks import COMPILED_FROM
 from sparsepath.data.moments import Cells, Coding
-from sparsepath.data.sources import Answer, Columns, Slab
+from sparsepath.data.sources import Answer, Columns, Slab, plus
 from sparsepath.rls.criteria.losses import Loss
 from sparsepath.rls.leave_one_out.block import Rows
-from sparsepath.rls.leave_one_out.fitted import triangular
 from sparsepath.rls.streamed.design import StreamDesign, weights_in
+from sparsepath.tuning import TUNING
 
-LARGE = COMPILED_FROM
+STRIP = 8192  # rows judged at once: what is made of them stays in cache
 Key = frozenset[int]
+
+
+class Buffers:
+    """Arrays that are used again: fresh memory is slow, above all on workers of Dask.
+
+    These give it back to the system at every chance, by a setting of Dask's.
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[str, Floats] = {}
+
+    def __call__(self, name: str, m: int, n: int) -> Floats:
+        """An array m x n in Fortran order, with anything in it."""
+        kept = self._kept.get(name)
+        if kept is None or kept.size < m * n:
+            kept = self._kept[name] = np.empty(m * n)
+        return kept[: m * n].reshape((m, n), order="F")
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,10 +75,11 @@ class View:
         cls, design: StreamDesign, columns: Columns, loss: Loss, shares: Floats | None
     ) -> "View":
         """The view of some columns, given ascending."""
+        compiled = design.n_samples * design.n_features >= TUNING.compiled_pass_from
         return cls(
             columns, design.shift[columns], design.left[columns], design.scales[columns],
             design.y_mean, design.total, shares, design.fit_intercept, loss, design.coding,
-            design.cells, design.apart, design.n_samples * design.n_features >= LARGE,
+            design.cells, design.apart, compiled,
         )  # fmt: skip
 
     def rows(self, slab: Slab) -> Rows:
@@ -77,11 +96,11 @@ class View:
         rows.begin(self.y_mean, np.zeros_like(self.y_mean), self.total, self.fit_intercept)
         return rows
 
-    def taken(self, rows: Rows, features: Columns) -> Floats:
+    def taken(self, rows: Rows, features: Columns, out: Floats) -> Floats:
         """Some columns as the model sees them."""
         at = np.searchsorted(self.columns, features)
-        rows.load(at, self.shift[at], self.scales[at])
-        return np.asfortranarray(rows.W.copy(order="F"))
+        rows.load(at, self.shift[at], self.scales[at], out)
+        return out
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,6 +125,27 @@ class Level:
 
 
 @dataclass(frozen=True, eq=False)
+class GroupChange:
+    """A group of columns, named by the first, that comes to the largest model or goes.
+
+    ``G`` and ``tau`` are those of ``wrappers/groups.py``; of a group that goes, its directions.
+    """
+
+    action: str
+    first: int
+    columns: Columns
+    t: Floats
+    G: Floats
+    tau: Floats
+    blur: float
+
+    def score(self, rows: Rows, squared: bool) -> float:
+        """The share of the criterion after it; the columns that come are in W."""
+        how = rows.score_all if self.action == "add" else rows.score_without_all
+        return how(self.G, self.tau, self.blur, squared)
+
+
+@dataclass(frozen=True, eq=False)
 class Plan:
     """The columns S of the largest model with R and a, and the models on the way to it."""
 
@@ -113,6 +153,7 @@ class Plan:
     R: Floats
     a: Floats
     levels: tuple[Level, ...]
+    groups: tuple[GroupChange, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -138,6 +179,36 @@ class KnownModels:
         self.steps_ahead = 1
         self.drops = False  # whether removals are asked for in this search
         self.foreseen: dict[Key, int] = {}
+        self.groups: dict[tuple[Key, str, int], tuple[float, float]] = {}
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain values."""
+        return {
+            "models": [[sorted(key), *map(_plain, astuple(m))] for key, m in self.models.items()],
+            "errors": [[sorted(key), *pair] for key, pair in self.errors.items()],
+            "foreseen": [[sorted(key), i] for key, i in self.foreseen.items()],
+            "groups": [[sorted(key), *how, *pair] for (key, *how), pair in self.groups.items()],
+            "steps_ahead": self.steps_ahead,
+            "drops": self.drops,
+        }
+
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any]) -> "KnownModels":
+        """Make of ``to_dict``'s answer the same again, to the bit."""
+        made = cls()
+        for key, *told in record["models"]:
+            numbers = [np.array(v) if isinstance(v, list) else float(v) for v in told]
+            made.models[frozenset(key)] = JudgedLevel(*numbers)  # type: ignore[arg-type]
+        made.errors = {frozenset(key): (float(a), float(b)) for key, a, b in record["errors"]}
+        made.foreseen = {frozenset(key): int(i) for key, i in record["foreseen"]}
+        for key, action, first, *pair in record["groups"]:
+            made.groups[frozenset(key), str(action), int(first)] = (float(pair[0]), float(pair[1]))
+        made.steps_ahead, made.drops = int(record["steps_ahead"]), bool(record["drops"])
+        return made
+
+
+def _plain(value: Any) -> Any:
+    return value.tolist() if isinstance(value, np.ndarray) else value
 
 
 def judge(slab: Slab, view: View, plan: Plan) -> Answer:
@@ -145,17 +216,27 @@ def judge(slab: Slab, view: View, plan: Plan) -> Answer:
 
     For each level: [loss, rows without room, |around|^2, slope, v'v, squared loss], squares of r,
     [g'u, u'u, u'r] per target, losses and squared losses with each candidate, and without each
-    chosen one.
+    chosen one. If there are groups, last of all loss and squared loss after each of them.
     """
+    space, total = Buffers(), None
+    for strip in slab.strips(STRIP):
+        total = plus(total, _judged(strip, view, plan, space))
+    assert total is not None
+    return total
+
+
+def _judged(slab: Slab, view: View, plan: Plan, space: Buffers) -> Answer:
     rows = view.rows(slab)
-    X = view.taken(rows, plan.chosen)
-    wanted = np.unique(np.concatenate([level.candidates for level in plan.levels]))
-    others = view.taken(rows, wanted)
-    Z = triangular(plan.R, X.T, transposed=True).T if len(plan.R) else X
+    m, k = slab.block.shape[0], len(plan.chosen)
+    asked = [level.candidates for level in plan.levels]
+    wanted = np.unique(np.concatenate([*asked, *(change.columns for change in plan.groups)]))
+    both = space("columns", m, k + len(wanted))
+    view.taken(rows, np.concatenate([plan.chosen, wanted]), both)
+    Z, others = orthonormal(both[:, :k], plan.R), both[:, k:]
+    rows.lend(Z)
     out: Answer = []
-    rows.reserve(len(plan.R))
     for level in plan.levels:
-        rows.extend(Z[:, rows.size : level.size], plan.a[rows.size : level.size])
+        rows.extend(level.size, plan.a)
         measured = rows.criterion(level.about, level.blur)
         own = rows.score_squared() if rows.loss.counts else measured.total
         seen = (measured.total, measured.tight, measured.around, measured.slope)
@@ -164,15 +245,24 @@ def judge(slab: Slab, view: View, plan: Plan) -> Answer:
         T = len(measured.squares)
         squared = rows.loss.bounded
         out.append(np.stack(rows.weighed) if squared else np.zeros((3, T)))
-        W = others[:, np.searchsorted(wanted, level.candidates)]
-        if level.size and len(level.candidates):
-            W = W - Z[:, : level.size] @ level.t
-        rows.W = np.asfortranarray(W)
+        places = np.searchsorted(wanted, level.candidates)
+        W, off = (space(name, m, len(places)) for name in ("W", "off"))
+        np.take(others.T, places, axis=0, out=W.T, mode="clip")
+        if level.size and len(places):
+            W -= np.matmul(level.t.T, Z[:, : level.size].T, out=off.T).T
+        rows.W = W
         given = level.pivots, level.tau, level.blurs
         out += _both(rows, rows.score, squared, *given)
         out += _both(
             rows, rows.score_without, squared, level.directions, level.steps, level.drop_blurs
         )
+    if plan.groups:
+        scores = np.empty((len(plan.groups), 2))
+        for change, pair in zip(plan.groups, scores, strict=True):
+            rows.W = others[:, np.searchsorted(wanted, change.columns)] - Z @ change.t
+            pair[0] = change.score(rows, False)
+            pair[1] = change.score(rows, True) if rows.loss.counts else pair[0]
+        out.append(scores)
     return out
 
 
@@ -189,8 +279,17 @@ def project(
 ) -> Answer:
     """With w = x - Z t for some columns: Z'w, w'w and w'r."""
     rows = view.rows(slab)
-    X = view.taken(rows, chosen)
-    Z = triangular(R, X.T, transposed=True).T if len(R) else X
-    rows.extend(Z, a)
-    W = view.taken(rows, which) - Z @ t
+    m, k = slab.block.shape[0], len(chosen)
+    both = view.taken(
+        rows, np.concatenate([chosen, which]), np.empty((m, k + len(which)), order="F")
+    )
+    Z = orthonormal(both[:, :k], R)
+    rows.lend(Z)
+    rows.extend(k, a)
+    W = both[:, k:] - Z @ t
     return [Z.T @ W, np.einsum("ij,ij->j", W, W), W.T @ rows.r]
+
+
+def orthonormal(X: Floats, R: Floats) -> Floats:
+    """Z = X R^-1, in the place of X."""
+    return dtrsm(1.0, R, X, side=1, overwrite_b=True) if len(R) else X

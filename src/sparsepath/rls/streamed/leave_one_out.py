@@ -19,7 +19,8 @@ candidate of which too little is left to be judged by them is projected by a pas
 """
 
 import copy
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,7 +84,6 @@ class Streamed:
         self._reach = reach_of(design.squares, self.alpha)
         self._shares = class_shares(design) if loss.balanced else None
         self._known = KnownModels()
-        self._ahead: list[int] = []
         self.empty_error = self.error
         self.empty_squared = self.squared_error if self.counts else self.error
         self.target_squares = float(self._sums.squares.sum())
@@ -201,9 +201,13 @@ class Streamed:
         self.R, self.a = np.asfortranarray(R[: k - 1]), (Q.T @ self.a)[: k - 1]
         del self.chosen[place]
 
-    def expect(self, features: Sequence[int]) -> None:
-        """These features will be added next, one by one: one pass may judge them all."""
-        self._ahead = [int(i) for i in features]
+    def known(self) -> dict[str, Any]:
+        """What passes have told so far, as plain values: with it a search goes on to the bit."""
+        return self._known.to_dict()
+
+    def recall(self, record: Mapping[str, Any]) -> None:
+        """Know what an earlier search on the same data had been told."""
+        self._known = KnownModels.from_dict(record)
 
     # Additions ----------------------------------------------------------------------------------
 
@@ -229,17 +233,9 @@ class Streamed:
         design = self.design
         t = np.zeros((0, len(which)))
         if chosen:
-            hopeful = None if design.knows_all else self._hopeful
-            t = triangular(R, design.gram(np.array(chosen), hopeful)[which].T, transposed=True)
+            t = triangular(R, design.gram(np.array(chosen))[which].T, transposed=True)
         s = design.squares[which] - np.einsum("ij,ij->j", t, t)
         return t, s, design.xy[which] - t.T @ a
-
-    @property
-    def _hopeful(self) -> Columns:
-        """Columns whose products are computed along with those that are needed."""
-        gain = np.square(self.design.xy).sum(1) / np.maximum(self.design.squares, 1e-300)
-        gain[self.design.constant] = -1.0
-        return np.argsort(-gain, kind="stable")[:32]
 
     def _projected(self, which: Columns) -> tuple[Floats, Floats, Floats, NDArray[np.bool_]]:
         """T, pivots, c and usability of candidates; by a pass where products do not tell."""
@@ -322,11 +318,10 @@ class Streamed:
         chosen, R, a = list(self.chosen), self.R, self.a
         levels: list[Level] = []
         names: list[tuple[list[int], Columns, NDArray[np.bool_]]] = []
-        ahead = list(self._ahead)
         for depth in range(1 + min(self._known.steps_ahead, max(0, self.steps - len(chosen)))):
             trial = copy.copy(self)
             trial.chosen, trial.R, trial.a = list(chosen), R, a
-            which = candidates if not depth and len(candidates) else trial._likely(ahead)
+            which = candidates if not depth and len(candidates) else trial._likely()
             if depth:
                 which = trial._plain(which)
                 if not len(which):
@@ -335,12 +330,8 @@ class Streamed:
             levels.append(trial._level(which, t, pivots, c, usable, about if not depth else 0.0))
             names.append((list(chosen), which, usable))
             gains = np.where(usable, np.square(c).sum(1) / pivots, -1.0)
-            following = ahead.pop(0) if ahead else None
             place = int(gains.argmax()) if len(which) else -1
-            if following is not None and following in which.tolist():
-                place = which.tolist().index(following)
-            blind = not self.loss.bounded and following is None
-            if place < 0 or not usable[place] or blind:
+            if place < 0 or not usable[place] or not self.loss.bounded:
                 break
             R, a = _grown(R, a, t[:, place], pivots[place], c[place])
             chosen.append(int(which[place]))
@@ -384,13 +375,11 @@ class Streamed:
         for i, value, square in zip(base if len(less) else [], less, less2, strict=True):
             errors.setdefault(key - {i}, (float(value), float(square)))
 
-    def _likely(self, ahead: list[int]) -> Columns:
+    def _likely(self) -> Columns:
         """The candidates that lower the training error most."""
         allowed = ~self.design.constant
         allowed[self.chosen] = False
         which = np.flatnonzero(allowed)
-        if ahead:
-            return np.array(ahead[:1], dtype=np.intp)
         if not self.loss.bounded:
             return which if len(self.chosen) < self.steps else NOTHING
         if len(self.chosen) >= self.steps or not (self.design.knows_all or not self.chosen):

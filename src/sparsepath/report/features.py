@@ -1,0 +1,193 @@
+"""What a page tells of each feature: how much it weighs, what it is worth, what is like it.
+
+All of it comes from the data and the models at the time of writing:
+
+weight
+    The standard deviation of what the feature adds to the prediction of a linear model, with the
+    sign of its coefficient; for regression as a part of the standard deviation of the target.
+rise
+    How much larger the error is without the feature. Methods whose searches can be told which
+    features to take are asked for their own criterion of the set without it, refitted. Of other
+    models the feature is held at its mean, and the error on the data themselves is taken.
+alike
+    Other columns of numbers that are strongly correlated with it.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import is_classifier
+
+from sparsepath.arrays import Floats
+from sparsepath.data.cells import RawTable
+from sparsepath.data.columns import is_constant
+from sparsepath.errors import InputError
+from sparsepath.path import SelectionPath
+
+ROWS = 20_000  # that are looked at for weights and pictures
+NUMBERS = 20_000_000  # the same times columns, for what is like a feature
+WORK = 2e8  # rows x columns^2 from which on sets are not refitted
+PAIRS = 300  # the same in rows, where pairs of rows are compared
+ALIKE = 0.7  # correlation from which on a column is named
+NAMED = 3  # of these at most
+AS_ASKED = ("alpha", "loss", "cv", "fit_intercept", "standardize", "pooled", "n_threads")
+
+
+@dataclass(frozen=True)
+class Seen:
+    """The data that a model was fitted to."""
+
+    X: Any
+    y: NDArray[Any]
+    extras: Mapping[str, Any] = field(default_factory=dict)  # weights, groups
+
+    @property
+    def some(self) -> "Seen":
+        """The data, or of many rows some in even distances."""
+        m = len(self.y)
+        rows = np.arange(m) if m <= ROWS else np.linspace(0, m - 1, ROWS).astype(np.intp)
+        return Seen(self.X[rows], self.y[rows])
+
+
+@dataclass(frozen=True)
+class Made:
+    """Columns of numbers as models see them.
+
+    ``of`` says which feature each column of ``Z`` was made of, ``places`` which column of all that
+    models see it is, ``parted`` which features are several things at once: categories and dates.
+    """
+
+    Z: Floats
+    of: NDArray[np.intp]
+    places: NDArray[np.intp]
+    parted: frozenset[int] = frozenset()
+
+
+def made(model: Any, X: Any, features: Sequence[int]) -> Made:
+    """The columns that a model sees of some features."""
+    preparation = getattr(model, "preparation_", None)
+    wanted = np.asarray(features, dtype=np.intp)
+    if preparation is None:
+        part = X[:, wanted]
+        part = part if isinstance(part, np.ndarray) else part.toarray()
+        return Made(np.asarray(part, dtype=np.float64), wanted, wanted)
+    every = preparation.groups_
+    places = np.concatenate([np.flatnonzero(every == i) for i in wanted] or [wanted])
+    Z = preparation.some(X, list(features)) if len(features) else np.zeros((len(X), 0))
+    kinds = {i: preparation.features_[i].kind for i in features}
+    parted = frozenset(i for i, kind in kinds.items() if kind in ("category", "date"))
+    return Made(Z[:, places], every[places], places, parted)
+
+
+def weights(path: SelectionPath, size: int, columns: Made, y: NDArray[Any]) -> list[float] | None:
+    """The weight of each feature of a size; None of models that are not linear in one output."""
+    formula = path.model(size).formula() if path.models else None
+    if formula is None or formula.units is not None or formula.n_outputs != 1:
+        return None
+    slope = dict(zip(formula.columns.tolist(), formula.slopes[:, 0] / formula.scale, strict=True))
+    b = np.array([slope.get(int(place), 0.0) for place in columns.places])
+    scale = float(y.std()) if y.dtype.kind in "iuf" else 1.0
+    found = []
+    for i in path.subset(size):
+        mine = columns.of == i
+        sign = 1.0 if i in columns.parted else np.sign(b[mine][0])
+        found.append(float(sign * (columns.Z[:, mine] @ b[mine]).std() / (scale or 1.0)))
+    return found
+
+
+def rises(model: Any, path: SelectionPath, size: int, seen: Seen) -> dict[str, Any] | None:
+    """What the error rises by without each feature of a size, and what error that is."""
+    features = path.subset(size)
+    if not features or not path.models or seen.y.ndim != 1:
+        return None
+    selector = getattr(model, "selector_", model)
+    rows = len(seen.y)
+    if "forced" in selector.get_params(deep=False) and hasattr(selector, "alpha_"):
+        ranks = not hasattr(selector, "coef_") or "fit_intercept" not in selector.get_params()
+        columns = made(model, seen.X, features)
+        if rows * len(columns.of) ** 2 > WORK or (ranks and rows > PAIRS):
+            return None
+        refitted = [_refitted(selector, path, seen, columns, i) for i in features]
+        now = path.error(size)
+        values = [None if error is None else error - now for error in refitted]
+        return {"kind": path.criterion, "refitted": True, "values": values}
+    some = seen.some
+    columns = made(model, some.X, features)
+    held = _held(model, path, size, some.y, columns)
+    return {"kind": held[0], "refitted": False, "values": held[1]}
+
+
+def _refitted(
+    selector: Any, path: SelectionPath, seen: Seen, columns: Made, without: int
+) -> float | None:
+    """The criterion of the set without a feature."""
+    rest = columns.Z[:, columns.of != without]
+    rest = rest[:, rest.max(0) > rest.min(0)]
+    n = rest.shape[1]
+    if not n:
+        return path.error(0) if 0 in path.sizes else None
+    asked = {name: value for name, value in selector.get_params().items() if name in AS_ASKED}
+    asked |= {"alpha": selector.alpha_, "validation": None, "choose": "min"}
+    small = type(selector)(max_features=n, forced=list(range(n)), **asked)
+    try:
+        found: SelectionPath = small.fit(rest, seen.y, **seen.extras).path_
+    except InputError:  # such as columns that depend on each other, and no penalty
+        return None
+    return found.error(n)
+
+
+def _held(
+    model: Any, path: SelectionPath, size: int, y: NDArray[Any], columns: Made
+) -> tuple[str, list[float | None]]:
+    """The error on the data, with each feature held at its mean."""
+    formula = path.model(size).formula()
+    place = {int(p): j for j, p in enumerate(columns.places)}
+    order = [place[int(p)] for p in formula.columns]
+    counts = is_classifier(getattr(model, "selector_", model))
+
+    def error(Z: Floats) -> float:
+        whole = np.zeros((len(y), int(formula.columns.max(initial=-1)) + 1))
+        whole[:, formula.columns] = Z[:, order]
+        out = formula.outputs(whole)
+        if not counts:
+            return float(np.mean((y - out[:, 0]) ** 2))
+        chosen = (out[:, 0] > 0).astype(int) if out.shape[1] == 1 else out.argmax(1)
+        return float(np.mean(np.asarray(model.classes_)[chosen] != y))
+
+    now = error(columns.Z)
+    values: list[float | None] = []
+    for i in path.subset(size):
+        mine = columns.of == i
+        values.append(error(np.where(mine, columns.Z.mean(0), columns.Z)) - now)
+    return ("error rate" if counts else "squared error") + " on the data", values
+
+
+def alike(X: Any, names: Sequence[str], features: Sequence[int]) -> list[list[tuple[str, float]]]:
+    """Of each feature the columns of numbers that are most correlated with it, and how much."""
+    rows, n = X.shape
+    X = X[:: max(rows * n // NUMBERS, 1)]
+    if isinstance(X, RawTable):
+        cells = {j: c.values for j, c in enumerate(X.cells) if c.kind in ("number", "flag")}
+        cells = {j: values for j, values in cells.items() if not np.isnan(values).all()}
+        which = list(cells)
+        filled = [np.where(np.isnan(v), np.nanmean(v), v) for v in cells.values()]
+        Z = np.column_stack(filled) if filled else np.zeros((len(X), 0))
+    elif isinstance(X, np.ndarray):
+        which, Z = list(range(X.shape[1])), np.asarray(X, dtype=np.float64)
+    else:
+        return [[] for _ in features]
+    Z = Z - Z.mean(0)
+    squares = np.einsum("ij,ij->j", Z, Z)
+    Z = Z / np.sqrt(np.where(is_constant(squares, squares), 1.0, squares))
+    found: list[list[tuple[str, float]]] = []
+    for i in features:
+        if i not in which:
+            found.append([])
+            continue
+        r = Z[:, which.index(i)] @ Z
+        best = [j for j in np.argsort(-np.abs(r))[: NAMED + 1].tolist() if which[j] != i]
+        found.append([(str(names[which[j]]), float(r[j])) for j in best if abs(r[j]) >= ALIKE])
+    return found

@@ -1,0 +1,95 @@
+"""Small pictures of a feature against the target, as numbers that a page can draw.
+
+A feature of numbers is cut into ``BINS`` parts of equal width between its first and last percent,
+which the end parts hold too; one of few values, or of text, goes by its values. Of each part there
+is the number of rows, and of the target the mean and the quartiles, or the share of each class.
+"""
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsepath.data.cells import RawTable
+
+BINS = 10
+VALUES = 8  # shown of a category; the others are one part
+CLASSES = 6  # shown of the target; the others are one class
+
+
+def classes_of(y: NDArray[Any]) -> list[str]:
+    """The classes of a target, the commonest if there are many."""
+    often = [label for label, _ in Counter(y.tolist()).most_common(CLASSES)]
+    return [str(label) for label in (sorted(often) if len(often) < CLASSES else often)]
+
+
+def sketch(X: Any, feature: int, y: NDArray[Any], classes: list[str] | None) -> dict[str, Any]:
+    """One feature against the target; ``classes`` are those of a target that is no number."""
+    labels, part = _parts(X, feature)
+    there = part >= 0
+    part, y = part[there], y[there]
+    count = len(labels)
+    rows = np.bincount(part, minlength=count)
+    found: dict[str, Any] = {"labels": labels, "counts": rows.tolist()}
+    if classes is not None:
+        texts = np.array([str(label) for label in y.tolist()], dtype=object)
+        shares = [np.bincount(part[texts == c], minlength=count) for c in classes]
+        found["shares"] = _short(np.array(shares) / np.maximum(rows, 1))
+        return found
+    spread = [np.quantile(y[part == i], (0.25, 0.75)) if n else (0, 0) for i, n in enumerate(rows)]
+    means = np.bincount(part, weights=y.astype(np.float64), minlength=count) / np.maximum(rows, 1)
+    found["means"], found["quartiles"] = _short(means), _short(np.array(spread).T)
+    return found
+
+
+def _short(values: Any) -> Any:
+    """Four digits are enough to draw, and keep the page small."""
+    if isinstance(values, np.ndarray):
+        values = values.tolist()
+    return [_short(v) for v in values] if isinstance(values, list) else float(f"{values:.4g}")
+
+
+def _parts(X: Any, feature: int) -> tuple[list[str], NDArray[np.intp]]:
+    """The labels of the parts, and the part of each row; -1 where there is no value."""
+    if isinstance(X, RawTable):
+        cell = X.cells[feature]
+        if cell.kind in ("text", "ordered"):
+            return _by_value(cell.texts(), cell.order)
+        if cell.kind == "date":
+            days = cell.values.astype("datetime64[D]")
+            gone = np.isnat(days)
+            labels, part = _by_width(np.where(gone, np.nan, days.astype(np.float64)))
+            dates = [str(np.datetime64(round(float(x)), "D")) for x in labels]
+            return dates, part
+        values = cell.values
+    else:
+        column = X[:, [feature]]
+        values = (column if isinstance(column, np.ndarray) else column.toarray())[:, 0]
+    labels, part = _by_width(np.asarray(values, dtype=np.float64))
+    return [f"{x:.4g}" for x in labels], part
+
+
+def _by_value(texts: list[Any], order: tuple[str, ...]) -> tuple[list[str], NDArray[np.intp]]:
+    often = [value for value, _ in Counter(t for t in texts if t is not None).most_common()]
+    shown = [value for value in order if value in often] or often
+    if len(shown) > VALUES + 1:
+        shown = [*shown[:VALUES], "others"]
+    place = {value: i for i, value in enumerate(shown)}
+    other = len(shown) - 1
+    part = [-1 if text is None else place.get(text, other) for text in texts]
+    return [value[:40] for value in shown], np.array(part, dtype=np.intp)
+
+
+def _by_width(values: NDArray[np.float64]) -> tuple[list[float], NDArray[np.intp]]:
+    there = ~np.isnan(values)
+    known = np.unique(values[there])
+    part = np.full(len(values), -1, dtype=np.intp)
+    if len(known) <= BINS:
+        part[there] = np.searchsorted(known, values[there])
+        return known.tolist(), part
+    low, high = np.quantile(values[there], (0.01, 0.99))
+    low, high = (low, high) if high > low else (known[0], known[-1])
+    width = (high - low) / BINS
+    part[there] = np.clip((values[there] - low) // width, 0, BINS - 1).astype(np.intp)
+    return [float(low + (i + 0.5) * width) for i in range(BINS)], part

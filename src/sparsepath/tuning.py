@@ -1,0 +1,58 @@
+"""What depends on the machine, in one record: how much of the data is taken at once, and from which
+size on a faster form pays for its start.
+
+None of it changes a choice. Tests set the fields of ``TUNING`` to send small problems through the
+forms of large ones. The costs that decide on the form of a search are in ``rls/forms.py``, with
+their formula.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(slots=True)
+class Tuning:
+    """Sizes in numbers of the data (not bytes) unless the name says otherwise."""
+
+    # Rows that are taken at once
+    block_numbers: int = 1 << 23  # a block smaller than this is not worth a thread
+    block_rows: int = 256  # nor one of fewer rows
+    tile_numbers: int = 1 << 16  # that are cast or squared: half a MiB of float64 stays in cache
+    turned_columns: int = 64  # columns, and rows at least, of a tile that is turned
+    part_bytes: int = 1 << 26  # that a part of a file of numbers or of text holds
+    strip_numbers: int = 1 << 20  # of candidates' columns that are looked at at once
+    weighted_numbers: int = 1 << 18  # of a strip of weighted columns
+
+    # Threads and workers
+    threaded_from: int = 1 << 20  # fewer are read sooner than another thread wakes up
+    thread_numbers: int = 1 << 16  # in the rows that a thread takes at once, at least
+    workers_from: float = 1e7  # fits times squared samples: some seconds, as workers take to start
+
+    # Compiled loops
+    compiled_pass_from: int = 1 << 22  # numbers from which a compiled pass pays for its start
+    compiled_search_from: int = 1 << 16  # and a compiled search in the fused form
+    compiled_removals_from: int = 1 << 17  # and compiled removals
+    cached_from: int = 1 << 22  # from which P X is read once a step, and written every other
+
+    # Gram matrices in place of the data
+    gram_batch: int = 48  # columns of the Gram matrix computed at once
+    first_gram_batch: int = 32  # and at first: few may be chosen at all
+    gram_credit: int = 12  # passes that may be spent on batches ahead of the steps they save
+    gram_columns: int = 5  # that batches would compute for every one that is needed
+    gram_always: int = 1 << 22  # numbers of a Gram matrix that is made whatever the data's size
+    split_gram_numbers: int = 1 << 25  # in the Gram matrices of all parts: always affordable
+    many_parts: int = 48  # from which each part is read by itself, not all from one product
+
+    # Everybody, or those that bounds leave
+    everyone_up_to: int = 1 << 14  # in all rows: judging everyone is quicker than bounds
+    judged_by_rows: int = 1 << 27  # samples * features * splits: candidates judged from the rows
+    kept_of_sparse: int = 1 << 22  # that are kept if the zeros of the data are implicit
+    losses_at_once: int = 1 << 15  # in the rows that NumPy judges by a loss without bounds
+    wide_from: int = 64  # features from which removals are done in the space of the samples
+
+    # Grafting
+    single_from: int = 1 << 27  # products from which single precision pays
+    unread_from: int = 1 << 22  # in a dense matrix, from which it pays to leave columns unread
+    products_from: int = 300  # weights of a group from which the matrix is not made
+
+
+TUNING = Tuning()
