@@ -40,7 +40,7 @@ LAYERS = [
     ["formula"],
     ["choosing"],
     ["steps"],
-    ["plots"],
+    ["plots", "notebook"],
     ["evaluation"],
     ["data"],
     ["files"],

@@ -90,6 +90,37 @@ class Comparison:
     passed_over: Mapping[str, str]
     feature_names: Sequence[str]
 
+    def __repr__(self) -> str:
+        told = ", ".join(f"{one.name} {one.chosen.error:.4g}" for one in self.contestants)
+        return f"<Comparison by {self.best.chosen.measure} on new data: {told}>"
+
+    def _repr_html_(self) -> str:
+        from sparsepath import notebook
+
+        measure = self.best.chosen.measure
+        rows = [
+            [
+                one.name,
+                str(one.chosen.size),
+                f"{one.chosen.error:.4g}",
+                one.chosen.between(lambda value: f"{value:.4g}"),
+                f"{one.seconds:.2g}",
+                ", ".join(one.features),
+            ]
+            for one in self.contestants
+        ]
+        head = ["method", "size", measure, "90 % interval", "seconds", "features"]
+        lines = [(one.left_out.sizes, one.left_out.errors.tolist()) for one in self.contestants]
+        best = self.best
+        mark = (best.left_out.sizes[best.place], float(best.left_out.errors[best.place]))
+        label = f"{measure} on samples left out against size; {best.name} in colour"
+        parts = [
+            notebook.sentence(self.sentence()),
+            notebook.curves(lines, mark, label),
+            notebook.table(head, rows, 0),
+        ]
+        return notebook.piece(f"{len(rows)} methods on the same samples left out", parts)
+
     @property
     def best(self) -> Contestant:
         """The method of least honest error."""

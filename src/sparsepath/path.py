@@ -158,6 +158,33 @@ class SelectionPath:
             f"features, least {least} at size {best}{by}{stopped}>"
         )
 
+    def _repr_html_(self) -> str:
+        from sparsepath import notebook
+
+        sizes, errors, _, label, chosen, beside = self._curve()
+        size = [*chosen.values()][-1]
+        place = sizes.index(size)
+        rows, before = [], tuple[str, ...]()
+        for k, error in zip(sizes, errors.tolist(), strict=True):
+            names = self.names(k)
+            enters = ", ".join(name for name in names if name not in before)
+            leaves = ", ".join(name for name in before if name not in names)
+            rows.append([str(k), f"{error:.5g}", f"{enters}{f' (out: {leaves})' * bool(leaves)}"])
+            before = names
+        lines = [(sizes, errors.tolist())]
+        if beside is not None:
+            lines.append((sizes, beside[1].tolist()))
+            label = f"{label}; dashed: {beside[0]}"
+        best = self.choose("min")
+        said = f"Least error at size {best}; size {size} is within one standard error of it."
+        said = f"Least error at size {best}." if best == size else said
+        parts = [
+            notebook.sentence(f"{label[0].upper()}{label[1:]}. {said}"),
+            notebook.curves(lines, (size, float(errors[place])), f"{label} against size"),
+            notebook.table(["size", "error", "enters"], rows, place),
+        ]
+        return notebook.piece(f"{self.method or 'path'}: {self.n_features:,} features", parts)
+
     @property
     def sizes(self) -> tuple[int, ...]:
         """The sizes there are, ascending."""

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
@@ -20,6 +21,10 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from sparsepath.arrays import Floats
 from sparsepath.data.cells import names_of, table_of
 from sparsepath.data.door import column_indices
+from sparsepath.data.opening import taken
+from sparsepath.data.prepared import learnt
+from sparsepath.data.prepared import prepared as as_numbers
+from sparsepath.data.sources import Source, is_source
 from sparsepath.data.table import TablePreparation
 from sparsepath.errors import InputError, warn_user
 from sparsepath.judging.validation import validated
@@ -143,32 +148,31 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
         tags.input_tags.allow_nan = self.missing != "error"
         return tags
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> "TableSelector":
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None
+    ) -> "TableSelector":
         """Prepare the table and select.
 
         Parameters
         ----------
-        X : data frame (pandas, polars, pyarrow) or array
-            The table.
+        X : data frame (pandas, polars, pyarrow), array, or source
+            The table; or ``open``'s answer, a pyarrow dataset, a polars lazy frame or a Dask data
+            frame, which are read in passes.
         y : array
-            The target.
+            The target; of what is read in passes the name of its column too, or None.
         sample_weight : array, optional
             For selectors that take it.
         groups : array, optional
             Samples that must not be parted.
         """
+        if is_source(X):
+            return self._fit_source(taken(X, y, sample_weight), groups)
         table = table_of(X)
         names = names_of(X)
         prepared = TablePreparation(
             missing=self.missing, dates=self.dates, max_categories=self.max_categories
         ).fit(table)
-        of = prepared.groups_
-        if not len(of):
-            why = " ".join([*prepared.notes_.values()][:1])
-            raise InputError(f"no column of the table can be used. {why}")
-        for feature in prepared.features_:
-            if not feature.labels and feature.name in prepared.notes_:
-                warn_user(prepared.notes_[feature.name])
+        of = self._checked(prepared)
         given = {"sample_weight": sample_weight, "groups": groups}
         given = {name: value for name, value in given.items() if value is not None}
         inner = clone(self._selector)
@@ -178,20 +182,54 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
             y,
             **{name: v for name, v in given.items() if has_fit_parameter(inner, name)},
         )
-        self.preparation_, self.selector_ = prepared, inner
-        self.n_features_in_ = table.shape[1]
+        self._take_from(inner, prepared, table.columns)
         if names is not None:
             self.feature_names_in_ = np.array(names, dtype=object)
-        if hasattr(inner, "classes_"):
-            self.classes_ = inner.classes_
-        most = getattr(self._selector, "max_features", None)
-        self.path_, self._sizes = _in_features(inner.path_, of, table.columns, most)
         rule, self.honest_ = self._rule(of), None
         if self.path_.complete:
             self.path_, self.honest_ = validated(
                 self, self.path_, rule, table, y, given, self._told
             )
         self._take(self.path_.settle(rule) if self.honest_ is None else self.honest_.size)
+        return self
+
+    def _checked(self, prepared: TablePreparation) -> NDArray[np.intp]:
+        """Which column of the table each column of numbers is made of; a word on those of none."""
+        of = prepared.groups_
+        if not len(of):
+            why = " ".join([*prepared.notes_.values()][:1])
+            raise InputError(f"no column of the table can be used. {why}")
+        for feature in prepared.features_:
+            if not feature.labels and feature.name in prepared.notes_:
+                warn_user(prepared.notes_[feature.name])
+        return of
+
+    def _take_from(self, inner: Any, prepared: TablePreparation, columns: Sequence[str]) -> None:
+        """The path of the selector beneath, in columns of the table."""
+        self.preparation_, self.selector_ = prepared, inner
+        self.n_features_in_ = len(columns)
+        if hasattr(inner, "classes_"):
+            self.classes_ = inner.classes_
+        most = getattr(self._selector, "max_features", None)
+        self.path_, self._sizes = _in_features(inner.path_, prepared.groups_, columns, most)
+
+    def _fit_source(self, source: Source, groups: Any) -> "TableSelector":
+        """The same in passes; there is no honest error, and the criterion chooses the size."""
+        if groups is not None or source.names is None:
+            raise InputError("in passes give a table that has names, and no groups of samples.")
+        inner = clone(self._selector)
+        asked = TablePreparation(
+            missing=self.missing, dates=self.dates, max_categories=self.max_categories
+        )
+        with source.crew(getattr(inner, "n_threads", None)) as crew:
+            prepared = learnt(source, crew, asked)
+        of = self._checked(prepared)
+        inner.set_params(**self._asked(inner, of, prepared, source.names))
+        inner.fit(as_numbers(source, prepared))
+        self._take_from(inner, prepared, source.names)
+        self.feature_names_in_ = np.array(source.names, dtype=object)
+        self.honest_ = None
+        self._take(self.path_.settle(self._rule(of)))
         return self
 
     def _told(self, done: int, of: int) -> bool:

@@ -43,6 +43,24 @@ def test_a_pattern_is_searched_in_passes(tmp_path, capsys):
     assert found["chosen"]["error"] == pytest.approx(whole["chosen"]["error"], rel=1e-9)
 
 
+def test_categories_in_passes_are_those_of_the_table(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    town = rng.choice(["Oulu", "Turku", "Espoo"], 200)
+    columns = {f"c{i}": rng.standard_normal(200) for i in range(5)}
+    y = columns["c1"] + 2 * (town == "Oulu") + 0.1 * rng.standard_normal(200)
+    file = tmp_path / "towns.parquet"
+    pq.write_table(pa.table({"town": town, **columns, "y": y}), file, row_group_size=60)
+    given = [str(file), "--target", "y", "--max-features", "3", "--choose", "2", "--no-validation"]
+    whole = document(capsys, "select", *given)
+    found = document(capsys, "select", *given, "--memory", "1GB", "--out", str(tmp_path / "out"))
+    assert sorted(found["chosen"]["features"]) == sorted(whole["chosen"]["features"])
+    assert set(found["chosen"]["features"]) == {"town", "c1"}
+    assert found["chosen"]["error"] == pytest.approx(whole["chosen"]["error"], rel=1e-9)
+    assert main(["predict", str(tmp_path / "out" / "model.json"), str(file)]) == 0
+    assert main(["plan", str(file), "--target", "y", "--memory", "1GB"]) == 0
+    assert "200 rows x 6 columns" in capsys.readouterr().out
+
+
 def test_a_plan_tells_passes_before_anything_runs(tmp_path, capsys):
     folder = written(tmp_path, 300, 8)
     assert main(["plan", str(folder), "--target", "y", "--max-features", "5"]) == 0
@@ -78,9 +96,10 @@ def test_to_resume_there_must_be_a_checkpoint(tmp_path, capsys):
     ("more", "words"),
     [
         (["--memory", "much"], "--memory much must be a size such as 2GB"),
-        (["--memory", "1GB", "--null", "20"], "--null, --stability and --rows need data in memory"),
+        (["--memory", "1GB", "--null", "20"], "--sample and --names need data in memory"),
         (["--memory", "1GB", "--method", "lars"], "--method lars needs data in memory"),
         (["--memory", "1GB", "--drop", "zz"], "no column 'zz' to --drop"),
+        (["--memory", "1GB", "--missing", "median"], "--missing median needs data in memory"),
     ],
 )
 def test_what_cannot_be_had_in_passes_is_said(tmp_path, capsys, more, words):

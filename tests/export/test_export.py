@@ -11,7 +11,13 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from contract.every import NAMES, SELECTORS, X, make, target
-from sparsepath import InputError, LarsSelector, SparseRLSClassifier, SparseRLSRegressor
+from sparsepath import (
+    InputError,
+    LarsSelector,
+    SparseRLSClassifier,
+    SparseRLSRegressor,
+    TableSelector,
+)
 from sparsepath.export import FORMATS, register_skl2onnx
 from sparsepath.export.subject import Subject
 
@@ -279,3 +285,37 @@ def test_skl2onnx_at_the_end_of_a_pipeline(kind, dtype, fitted, many):
     np.testing.assert_allclose(found[-1], expected, **close)
     if len(found) == 2:
         assert found[0].tolist() == list(labels)
+
+
+def test_units_go_along():
+    pd = pytest.importorskip("pandas")
+    onnx, duckdb = pytest.importorskip("onnx"), pytest.importorskip("duckdb")
+    rng = np.random.default_rng(0)
+    mass = rng.normal(70, 9, 60)
+    cost = rng.normal(300, 20, 60)
+    cells = [f"{value:.1f} CHF" for value in cost]
+    frame = pd.DataFrame({"mass (kg)": mass, "cost */": cells, "plain": rng.normal(size=60)})
+    y = mass - cost + frame["plain"]
+    model = TableSelector(SparseRLSRegressor(choose=3, validation=None)).fit(frame, y)
+    expected = {"mass (kg)": "kg", "cost */": "CHF"}
+    assert json.loads(model.export("json"))["units"] == expected
+    said = "mass (kg) in kg"
+    for language, mark in (("c", "/* "), ("sql", "/* "), ("python", '"""'), ("javascript", "// ")):
+        text = model.export(language)
+        assert text.startswith(mark)
+        assert said in text.partition("predict")[0]
+        assert "in CHF" in text
+    (line,) = model.export("python").splitlines()[2:3]
+    assert line.startswith("Units: ")
+    found = onnx.load_model_from_string(model.export("onnx")).metadata_props
+    assert json.loads(found[0].value) == expected
+    row = {"mass (kg)": 60.0, "cost */": 310.0, "plain": 0.5}
+    answer = model.predict(pd.DataFrame({name: [value] for name, value in row.items()}))[0]
+    table = pd.DataFrame([row])
+    with duckdb.connect() as base:
+        base.register("t", table)
+        ((got,),) = base.execute(f"SELECT {model.export('sql')} FROM t").fetchall()
+    assert got == pytest.approx(answer, rel=1e-12)
+    space = {}
+    exec(model.export("python"), space)
+    assert space["predict"](row) == pytest.approx(answer, rel=1e-12)

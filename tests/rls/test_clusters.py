@@ -15,7 +15,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 import sparsepath
-from rls.test_sources import problem, same, to_the_bit
+from rls.test_sources import pieces, problem, same, same_table, to_the_bit, with_categories
 from sparsepath import (
     GraftingClassifier,
     GraftingClassifierCV,
@@ -25,8 +25,9 @@ from sparsepath import (
     MLPGraftingRegressorCV,
     SparseRLSClassifier,
     SparseRLSRegressor,
+    TableSelector,
 )
-from sparsepath.data.clusters import ClusterError
+from sparsepath.data.clusters import ClusterError, on_cluster
 from sparsepath.data.sources import from_array
 
 distributed = pytest.importorskip("distributed")
@@ -145,10 +146,27 @@ def test_frames_classes_and_sparse_partitions_on_a_cluster(client):
     same(whole, SparseRLSRegressor(**given).fit(rows, da.from_array(y, chunks=130)))
 
 
+def test_categories_of_a_frame_on_a_cluster(client, tmp_path):
+    """As from the frame in memory; from files that the workers read, and where there is none."""
+    frame, y, w = with_categories()
+    model = TableSelector(SparseRLSRegressor(5, choose=4, validation=None), validation=None)
+    whole = clone(model).fit(frame, y, w)
+    parts = dd.from_pandas(frame.assign(y=y, w=w), npartitions=3)
+    data = sparsepath.open(parts, target="y", weights="w")
+    same_table(whole, clone(model).fit(data))
+    pieces(frame.assign(y=y, w=w), tmp_path, "parquet")
+    files = sparsepath.open(tmp_path, target="y", weights="w")
+    same_table(whole, clone(model).fit(on_cluster(files, client)))
+
+
 def test_without_a_client_partitions_are_computed_here():
     X, y, _ = problem()
     whole = SparseRLSRegressor(5, choose="min").fit(X, y)
     same(whole, SparseRLSRegressor(5, choose="min").fit(da.from_array(X, chunks=(90, 4)), y))
+    frame, y, _ = with_categories()
+    model = TableSelector(SparseRLSRegressor(5, choose=4, validation=None), validation=None)
+    whole = clone(model).fit(frame, y)
+    same_table(whole, clone(model).fit(dd.from_pandas(frame.assign(y=y), npartitions=3), "y"))
 
 
 def test_bytes_that_travel_do_not_grow_with_the_rows(client):

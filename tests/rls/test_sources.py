@@ -9,7 +9,7 @@ from sklearn.model_selection import KFold, RepeatedKFold, TimeSeriesSplit
 
 import sparsepath
 from problems import make
-from sparsepath import SparseRLSClassifier, SparseRLSRegressor
+from sparsepath import SparseRLSClassifier, SparseRLSRegressor, TableSelector
 from sparsepath.data.moments import Cells
 from sparsepath.data.sources import from_array
 from sparsepath.errors import FileError, InputError
@@ -192,6 +192,48 @@ def test_tables_give_the_path_of_the_frame(table, kind):
         assert caches[0].stat().st_mtime_ns == before
         frame.head(50).to_csv(folder / "0.csv", index=False)
         assert len(sparsepath.open(folder / "0.csv", target="y")) == 50
+
+
+def with_categories(m=300):
+    """Numbers, text, categories, a flag, numbers written as text, and a target that needs them."""
+    X, y, w = problem(m=m, n=6, weighted=True)
+    rng = np.random.default_rng(2)
+    town = rng.choice(["Turku", "Oulu", "Espoo", "Vaasa"], m, p=[0.4, 0.3, 0.2, 0.1])
+    size = rng.choice(["small", "large"], m)
+    frame = pd.DataFrame(X, columns=[f"c{i}" for i in range(6)])
+    frame = frame.assign(
+        town=town, noise=rng.choice(list("abc"), m), size=pd.Categorical(size), old=X[:, 1] > 3
+    )
+    frame["mass"] = [f"{v:.3f} kg" for v in rng.random(m)]
+    frame.loc[7, "town"] = "Lahti"  # occurs once, and counts as none
+    y = y + 3 * (town == "Oulu") - 2 * (town == "Espoo") + 2 * (size == "large")
+    return frame, y, w
+
+
+def same_table(a, b):
+    """Two fits to a table have the same path, in columns of the table, and the same models."""
+    assert a.preparation_.to_dict() == b.preparation_.to_dict()
+    assert a.path_.subsets == b.path_.subsets
+    assert_allclose(b.path_.errors, a.path_.errors, rtol=1e-9)
+    assert_allclose(b.selector_.coef_, a.selector_.coef_, rtol=1e-6, atol=1e-9)
+    assert list(b.get_feature_names_out()) == list(a.get_feature_names_out())
+
+
+@pytest.mark.parametrize("options", [{}, {"cv": 4, "search": "floating"}, {"alpha": 1e-3}], ids=str)
+@pytest.mark.parametrize("kind", ["parquet", "feather", "csv"])
+def test_categories_in_files_give_the_path_of_the_table(tmp_path, kind, options):
+    """Indicators of a column come and go as one, and count as one feature."""
+    frame, y, w = with_categories()
+    model = SparseRLSRegressor(5, choose=4, validation=None, **options)
+    whole = TableSelector(model, validation=None).fit(frame, y, w)
+    assert {"town", "size"} <= set(whole.get_feature_names_out())
+    pieces(frame.assign(y=y, w=w), tmp_path, kind)
+    data = sparsepath.open(tmp_path, target="y", weights="w")
+    found = TableSelector(model).fit(data)
+    same_table(whole, found)
+    assert_allclose(found.predict(frame), whole.predict(frame), rtol=1e-6)
+    with pytest.raises(InputError, match="TableSelector"):
+        model.fit(data)
 
 
 def test_tables_of_other_programs(table):

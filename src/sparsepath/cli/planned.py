@@ -64,7 +64,10 @@ def in_passes(
     steps = min(steps, n)
     part = source.parts[0]
     began = time.perf_counter()
-    rows = sum(slab.block.shape[0] for slab in _some(part.read(None)))
+    numbers = None
+    if source.text and source.names is not None:
+        numbers = np.flatnonzero(~np.isin(source.names, source.text))
+    rows = sum(slab.block.shape[0] for slab in _some(part.read(numbers)))
     reading = (time.perf_counter() - began) * m / max(1, rows)
     V = np.random.default_rng(0).standard_normal((4096, min(n, 512)))
     began = time.perf_counter()

@@ -97,6 +97,7 @@ def select(
                 asked=asked,
                 validation=folds,
                 memory=limit,
+                preparing=options.preparing(missing, dates),
                 client=client,
                 quiet=quiet or json,
             )

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from sparsepath.cli import figures
+from sparsepath.cli.preparing import Preparing
 from sparsepath.cli.progress import Watch
 from sparsepath.cli.say import say
 from sparsepath.cli.select import Outcome
@@ -78,15 +79,18 @@ def search(
     asked: str,
     validation: str | int | None,
     memory: float | None,
+    preparing: Preparing,
     client: Any = None,
     quiet: bool = False,
 ) -> Outcome:
     """Search in passes, and settle on a size."""
-    from sparsepath import SparseRLSClassifier, SparseRLSRegressor
+    from sparsepath import SparseRLSClassifier, SparseRLSRegressor, TableSelector
 
     for option in REFUSED:
         if option in given:
             raise InputError(f"--{option} needs data in memory; leave it out.")
+    if preparing.missing != "error":
+        raise InputError(f"--missing {preparing.missing} needs data in memory; leave it out.")
     entry = METHODS[method]
     y = _first_targets(source)
     task = find_task(y, asked, f"{source.where}: target {source.target!r}", labels=source.sparse)
@@ -105,6 +109,8 @@ def search(
     if not isinstance(model, SparseRLSRegressor | SparseRLSClassifier):
         raise InputError(f"--method {method} needs data in memory; greedy-rls does not.")
     model.set_params(memory_budget=memory)
+    if source.text:
+        model = TableSelector(model, dates=preparing.dates)
     if client is not None:
         from sparsepath.data.clusters import on_cluster
 

@@ -15,7 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.data.door import some_of
+from sparsepath.data.blocks import row_blocks
+from sparsepath.data.cells import cells_of
+from sparsepath.data.features import Feature, RawColumn
+from sparsepath.data.prepared import PreparedPart
 from sparsepath.data.sources import Answer, ArrayPart, Columns, Slab, Source, is_a, plus, register
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError, SparsepathError
@@ -40,6 +43,9 @@ class Partition:
         """Slabs, in the process that calls; used where there is no cluster."""
         return slabs(self.data.compute(scheduler="synchronous"), self.start, columns)
 
+    def cells(self, names: Sequence[str]) -> Iterator[tuple[list[RawColumn], Slab]]:
+        return self.data.compute(scheduler="synchronous").cells(names)
+
 
 def slabs(data: ArrayPart, start: int, columns: Columns | None) -> Iterator[Slab]:
     """Slabs of a partition whose first row has the number ``start``."""
@@ -59,25 +65,63 @@ def held(X: Any, y: Any, weights: Any) -> ArrayPart:
     return ArrayPart(X, y, w, 0, X.shape[0])
 
 
-def n_rows(data: ArrayPart) -> int:
+@dataclass(frozen=True, eq=False)
+class FramePart:
+    """A partition of a data frame with text in it, as it came."""
+
+    frame: Any
+    y: NDArray[Any]
+    weights: NDArray[np.float64] | None
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.frame)
+
+    def cells(self, names: Sequence[str]) -> Iterator[tuple[list[RawColumn], Slab]]:
+        """Some columns as they came, and targets and weights beside them."""
+        (block,) = row_blocks(np.zeros((self.n_rows, 0)), 1)
+        yield cells_of(self.frame, names), Slab(block, self.y, self.weights, 0)
+
+
+def framed(X: Any, y: Any, weights: Any) -> FramePart:
+    """A partition of a data frame as it is."""
+    y = y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y)
+    return FramePart(X, y, None if weights is None else np.asarray(weights, dtype=np.float64))
+
+
+def numbered(data: Any, features: tuple[Feature, ...]) -> ArrayPart:
+    """A partition of a data frame, or of files, as numbers that are kept."""
+    cells = data.cells([feature.name for feature in features])
+    made = [
+        (np.hstack([f.columns(column) for f, column in zip(features, columns, strict=True)]), slab)
+        for columns, slab in cells
+    ]
+    X = np.asfortranarray(np.vstack([part for part, _ in made]))
+    y = np.concatenate([slab.y for _, slab in made])
+    weights = [slab.weights for _, slab in made if slab.weights is not None]
+    return ArrayPart(X, y, np.concatenate(weights) if weights else None, 0, len(X))
+
+
+def n_rows(data: Any) -> int:
     """Of a partition."""
-    return data.n_rows
+    return int(data.n_rows)
 
 
 @dataclass(frozen=True, eq=False)
 class _There:
     """A partition on the worker that holds it, as messages see it."""
 
-    data: ArrayPart
+    data: Any
     start: int
 
     def read(self, columns: Columns | None) -> Iterator[Slab]:
         return slabs(self.data, self.start, columns)
 
+    def cells(self, names: Sequence[str]) -> Iterator[tuple[list[RawColumn], Slab]]:
+        return self.data.cells(names)
 
-def answered(
-    data: ArrayPart, start: int, message: Callable[..., Any], args: tuple[Any, ...]
-) -> Any:
+
+def answered(data: Any, start: int, message: Callable[..., Any], args: tuple[Any, ...]) -> Any:
     """What a partition says to a message, on its worker; BLAS keeps to one thread."""
     with Threads(1):
         return message(_There(data, start), *args)
@@ -159,6 +203,17 @@ class ClusterSource(Source):
 
     client: Any = None
 
+    def prepared_part(self, part: Any, features: Any) -> Any:
+        """A partition as numbers, made where it is and kept there; parts of files are read."""
+        if self.client is None:
+            import dask
+
+            data = dask.delayed(numbered, pure=False)(part.data, features)
+            return replace(part, data=dask.persist(data, scheduler="threads")[0])
+        if hasattr(part.data, "read"):
+            return replace(part, data=PreparedPart(part.data, features))
+        return replace(part, data=self.client.submit(numbered, part.data, features, pure=False))
+
     def crew(self, n_threads: int | None) -> Any:
         """The cluster, or threads of this process if there is none."""
         return Threads(n_threads) if self.client is None else Cluster(self.client, n_threads)
@@ -177,6 +232,7 @@ def open_dask(
     import dask
 
     names: tuple[str, ...] | None = None
+    kinds: tuple[str, ...] = ()
     if hasattr(what, "columns"):
         if y is None:
             known = list(what.columns)
@@ -187,11 +243,8 @@ def open_dask(
             weights = what[weights] if isinstance(weights, str) else weights
             what = what[list(columns) if columns is not None else others]
         names = tuple(map(str, what.columns))
-        text = [name for name, kind in what.dtypes.items() if kind.kind not in "biuf"]
-        if text:
-            raise InputError(
-                f"X holds text, categories or dates in column {some_of(text)}; encode or drop them."
-            )
+        plain = {"b": "flag", "i": "number", "u": "number", "f": "number"}
+        kinds = tuple(plain.get(kind.kind, "text") for kind in what.dtypes)
         rows = what.to_delayed()
         n = len(names)
     else:
@@ -203,7 +256,7 @@ def open_dask(
     if y is None:
         raise InputError("a Dask array has no column to be the target: give y.")
     beside = [_aligned(vector, what, len(rows)) for vector in (y, weights)]
-    hold = dask.delayed(held, pure=False)
+    hold = dask.delayed(framed if "text" in kinds else held, pure=False)
     parts = [hold(X, *pair) for X, *pair in zip(rows, *beside, strict=True)]
     client = _client()
     if client is None:
@@ -219,7 +272,9 @@ def open_dask(
         if count
     ]
     size = 8 * int(starts[-1]) * n
-    return ClusterSource(found, n, names, "Dask", np.float64, size, client=client)
+    return ClusterSource(
+        found, n, names, "Dask", np.float64, size, kinds=kinds or None, client=client
+    )
 
 
 def on_cluster(source: Source, client: Any) -> Source:

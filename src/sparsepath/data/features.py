@@ -155,7 +155,8 @@ class RawColumn:
 
     ``kind`` is "number", "flag", "text", "ordered" (``order`` has its values) or "date"; values are
     float64 with NaN, texts with None, or datetime64 with NaT. Numbers that were text have a
-    ``style`` and perhaps a ``unit``.
+    ``style`` and perhaps a ``unit``. Of a column that is read in passes ``counts`` says how often
+    each value occurs, None where it is missing, and ``values`` has each of them once.
     """
 
     name: str
@@ -164,10 +165,21 @@ class RawColumn:
     order: tuple[str, ...] = ()
     unit: str = ""
     style: str = ""
+    counts: Counter[Any] | None = None
+
+    def counted(self) -> Counter[Any]:
+        """How often each value occurs, missing ones as None."""
+        return Counter(self.values.tolist()) if self.counts is None else self.counts
+
+    def counted_texts(self) -> Counter[str]:
+        """How often each text occurs."""
+        return Counter({text: n for text, n in self.counted().items() if text is not None})
 
     @property
     def n_missing(self) -> int:
         """How many values are missing."""
+        if self.counts is not None:
+            return self.counts[None]
         if self.kind in ("text", "ordered"):
             return sum(text is None for text in self.values.tolist())
         return int((np.isnat if self.kind == "date" else np.isnan)(self.values).sum())
@@ -211,7 +223,7 @@ def typed(cells: RawColumn) -> RawColumn:
     name = cells.name
     if cells.kind != "text":
         return cells
-    counts = Counter(text for text in cells.values.tolist() if text is not None)
+    counts = cells.counted_texts()
     if counts and all(ISO.fullmatch(text) for text in counts):
         return replace(cells, kind="date", values=_moments(cells))
     if counts and all(LIKE_DATE.fullmatch(text) for text in counts):
@@ -219,7 +231,8 @@ def typed(cells: RawColumn) -> RawColumn:
             f"column {name!r} holds dates written as {next(iter(counts))!r}; write them as "
             "2024-12-31, or leave the column out."
         )
-    quantity = _quantity(name, cells.values.tolist(), counts) if counts else None
+    texts = cells.values.tolist() if cells.counts is None else []
+    quantity = _quantity(name, texts, counts) if counts else None
     if quantity is None:
         return cells
     unit, style = quantity
@@ -235,7 +248,7 @@ def learn(cells: RawColumn, *, missing: str, dates: str, max_categories: int) ->
             raise InputError(f"{dates_said([cells.name])}.")
         values = PARTS if _has_hours(cells) else PARTS[:-1]
     elif cells.kind == "text":
-        counts = Counter(text for text in cells.values.tolist() if text is not None)
+        counts = cells.counted_texts()
         often = [value for value, count in counts.items() if count >= TWICE]
         often.sort(key=lambda value: (-counts[value], value))
         values = tuple(often[:max_categories])
@@ -342,10 +355,10 @@ def _quantity(
     rows = sum(counts[text] or 1 for text in odd)
     few = rows <= (1 - NEARLY) * sum(count or 1 for count in counts.values())
     if few or (len(odd) == 1 and len(counts) > 2):
-        row = list(texts).index(odd[0]) + 1
+        where = f" in row {list(texts).index(odd[0]) + 1}" if texts else ""
         raise InputError(
-            f"column {name!r} is numbers but for {odd[0][:40]!r} in row {row}; mend it, or leave "
-            "it empty for a missing value."
+            f"column {name!r} is numbers but for {odd[0][:40]!r}{where}; mend it, or leave it "
+            "empty for a missing value."
         )
     return None
 

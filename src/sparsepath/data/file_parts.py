@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.data.blocks import row_blocks
+from sparsepath.data.cells import cells_of
+from sparsepath.data.features import RawColumn
 from sparsepath.data.sources import FEWEST_ROWS, SLAB_NUMBERS, Columns, Slab
 from sparsepath.errors import FileError, InputError
 
@@ -83,6 +85,23 @@ class TablePart:
         if low != self.start + self.n_rows:
             raise self.file.broken(ValueError(f"{low - self.start} rows of {self.n_rows}"))
 
+    def cells(self, names: Sequence[str]) -> Iterator[tuple[list[RawColumn], Slab]]:
+        """Some columns as they came, and targets and weights beside them, a slab at a time."""
+        import pyarrow as pa
+
+        more = [name for name in (self.target, self.weights) if name is not None]
+        self.file.check()
+        low = self.start
+        try:
+            for batch in self._batches([*names, *more]):
+                cells = cells_of(pa.Table.from_batches([batch]), names)
+                yield cells, self._slab(batch, (), low)
+                low += batch.num_rows
+        except (OSError, ValueError) as error:
+            if isinstance(error, InputError):
+                raise
+            raise self.file.broken(error) from error
+
     def _batches(self, names: Sequence[str]) -> Iterator[Any]:
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -144,6 +163,13 @@ class Beside:
             rows = slice(low, low + slab.block.shape[0])
             w = slab.weights if self.weights is None else self.weights[rows]
             yield replace(slab, y=self.y[rows], weights=w)
+
+    def cells(self, names: Sequence[str]) -> Iterator[tuple[list[RawColumn], Slab]]:
+        for cells, slab in self.part.cells(names):
+            low = slab.start - self.part.start
+            rows = slice(low, low + slab.block.shape[0])
+            w = slab.weights if self.weights is None else self.weights[rows]
+            yield cells, replace(slab, y=self.y[rows], weights=w)
 
 
 def _numbers(column: Any, name: str, path: str) -> NDArray[Any]:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from sparsepath.data.blocks import DenseBlock, RowBlock, row_blocks
 from sparsepath.data.crew import Crew
+from sparsepath.data.door import some_of
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
 
@@ -100,6 +101,8 @@ class Source:
         That a pass over all columns reads.
     sparse : bool
         Whether zeros are implicit.
+    kinds : tuple of str or None
+        What the columns of a table are: number, flag, or text, which is all else; None: numbers.
     passes : float
         Readings of all columns in the last fit; one of half of them counts half.
     """
@@ -112,6 +115,7 @@ class Source:
     bytes: int = 0
     sparse: bool = False
     target: str | None = None
+    kinds: tuple[str, ...] | None = None
     passes: float = field(default=0.0, init=False)
     readings: int = field(default=0, init=False)
 
@@ -139,12 +143,23 @@ class Source:
 
     def name_columns(self, estimator: Any) -> NDArray[Any] | None:
         """Tell an estimator how many features there are and what they are called."""
+        if text := self.text:
+            raise InputError(
+                f"{self.where} holds text, categories or dates in column {some_of(text)}; drop "
+                "them (columns=...), or let TableSelector prepare them."
+            )
         estimator.n_features_in_ = self.n_features
         if self.names is None:
             vars(estimator).pop("feature_names_in_", None)
             return None
         names = estimator.feature_names_in_ = np.array(self.names, dtype=object)
         return names
+
+    @property
+    def text(self) -> list[str]:
+        """The names of the columns that are no numbers."""
+        named = zip(self.names or (), self.kinds or (), strict=False)
+        return [name for name, kind in named if kind == "text"]
 
     def crew(self, n_threads: int | None) -> Any:
         """Those who do the work, to be used in a ``with`` statement."""

@@ -105,7 +105,8 @@ def _joined(opened: list[Source], where: str) -> Source:
     parts: list[Any] = []
     start = 0
     for source in opened:
-        if (source.names, source.n_features) != (first.names, first.n_features):
+        mine, its = ((s.names, s.n_features, s.text) for s in (source, first))
+        if mine != its:
             raise InputError(
                 f"{source.where} has other columns than {first.where}: {source.n_features} against "
                 f"{first.n_features}, or other names."
@@ -212,12 +213,7 @@ def _table(
     others = [name for name in schema.names if name not in (target, weights)]
     if columns is not None:
         others = [_named(name, others, path, "columns") for name in columns]
-    text = [name for name in others if not _is_number(schema.field(name).type)]
-    if text:
-        raise InputError(
-            f"{path} holds text, categories or dates in column {some_of(text)}; encode or drop "
-            "them first (columns=...)."
-        )
+    kinds = tuple(_kind(schema.field(name).type) for name in others)
     height = _height(len(others), memory)
     parts, start = [], 0
     for i, rows in enumerate(counts):
@@ -226,7 +222,9 @@ def _table(
             parts.append(part)
             start += rows
     size = sum(_width(schema.field(name).type) for name in others) * start
-    return Source(parts, len(others), tuple(others), str(path), np.float64, size, target=target)
+    return Source(
+        parts, len(others), tuple(others), str(path), np.float64, size, target=target, kinds=kinds
+    )
 
 
 def _height(n: int, memory: float | None) -> int:
@@ -249,14 +247,16 @@ def _named(name: Any, known: Sequence[str], path: Path, what: str) -> str:
     return str(name)
 
 
-def _is_number(kind: Any) -> bool:
+def _kind(kind: Any) -> str:
     import pyarrow.types as types
 
-    return types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)
+    if types.is_boolean(kind):
+        return "flag"
+    return "number" if types.is_integer(kind) or types.is_floating(kind) else "text"
 
 
 def _width(kind: Any) -> int:
-    return max(1, kind.bit_width // 8)
+    return max(1, kind.bit_width // 8) if _kind(kind) != "text" else 8
 
 
 def _npy(path: Path, target: str | None) -> Source:

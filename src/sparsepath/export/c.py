@@ -45,6 +45,7 @@ def c(subject: Subject) -> str:
     return "\n".join(
         [
             f"/* {one_line(subject.about)}.",
+            *([f"   {one_line(subject.units_said)}."] if subject.units else []),
             "   C99; compile with -lm. Nothing is allocated, nothing is kept between calls. */",
             "#include <math.h>",
             *(["#include <string.h>"] if any("strcmp" in value for value in values) else []),

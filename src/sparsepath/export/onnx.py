@@ -8,6 +8,7 @@ no answer for makes it NaN. Outputs: ``variable``, samples x targets, of a regre
 ``scores`` of a classifier.
 """
 
+import json
 from typing import Any
 
 import numpy as np
@@ -58,6 +59,8 @@ def onnx(subject: Subject, dtype: str = "double") -> bytes:
         opset_imports=[helper.make_opsetid("", OPSET), helper.make_opsetid("ai.onnx.ml", 2)],
         producer_name="sparsepath",
     )
+    if subject.units:
+        helper.set_model_props(model, {"units": json.dumps(subject.units)})
     model.ir_version = 8  # of the opset's time, so that older runtimes take it
     checker.check_model(model)
     return bytes(model.SerializeToString())

@@ -11,7 +11,7 @@ from sparsepath.export.subject import Subject, number, one_line
 from sparsepath.running import Gaussian, Tanh
 
 _PYTHON = '''"""{about}.
-
+{in_units}
 ``predict(row)`` takes a mapping of column names to values and gives {gives}.
 """
 
@@ -35,7 +35,7 @@ def predict(row):
 '''
 
 _JAVASCRIPT = """// {about}.
-// predict(row) takes an object of column names and values and gives {gives}.
+{in_units}// predict(row) takes an object of column names and values and gives {gives}.
 const predict = (() => {{
 {arrays}
 {preparing}
@@ -165,19 +165,26 @@ _PARTS: dict[str, dict[str, str]] = {
 
 def python(subject: Subject) -> str:
     """A Python module without imports but ``math``."""
-    about = one_line(subject.about).replace("\\", "/").replace('"', "'")
-    return _filled(_PYTHON, "python", subject, about, lambda name, text: f"{name} = {text}")
+    about, said = (
+        one_line(text).replace("\\", "/").replace('"', "'")
+        for text in (subject.about, subject.units_said)
+    )
+    texts = {"about": about, "in_units": f"\n{said}.\n" if said else ""}
+    return _filled(_PYTHON, "python", subject, texts, lambda name, text: f"{name} = {text}")
 
 
 def javascript(subject: Subject) -> str:
     """One JavaScript function, for browsers and Node."""
-    about = one_line(subject.about)
+    said = one_line(subject.units_said)
+    texts = {"about": one_line(subject.about), "in_units": f"// {said}.\n" if said else ""}
     return _filled(
-        _JAVASCRIPT, "javascript", subject, about, lambda name, text: f"  const {name} = {text};"
+        _JAVASCRIPT, "javascript", subject, texts, lambda name, text: f"  const {name} = {text};"
     )
 
 
-def _filled(template: str, language: str, subject: Subject, about: str, assigned: Any) -> str:
+def _filled(
+    template: str, language: str, subject: Subject, texts: dict[str, str], assigned: Any
+) -> str:
     formula, parts = subject.formula, _PARTS[language]
     arrays: dict[str, str] = {
         "INPUTS": json.dumps(subject.columns),
@@ -222,7 +229,7 @@ def _filled(template: str, language: str, subject: Subject, about: str, assigned
         arrays["CLASSES"] = _labels(subject.classes, language)
         gives, answer = "the label of the class", parts["two" if single else "more"]
     return template.format(
-        about=about,
+        **texts,
         arrays="\n".join(assigned(name, text) for name, text in arrays.items()),
         imports="import math" if subject.terms is None else "import datetime\nimport math",
         preparing=preparing,
@@ -239,15 +246,17 @@ def _filled(template: str, language: str, subject: Subject, about: str, assigned
 
 def _kinds(subject: Subject) -> list[dict[str, Any]]:
     """For a form to fill in: of each column what may be typed."""
+    unit = {name: {"unit": unit} for name, unit in subject.units.items()}
     if subject.terms is None:
-        return [{"kind": "number"} for _ in subject.inputs]
+        return [{"kind": "number", **unit.get(name, {})} for name in subject.inputs]
     found = []
     for name in subject.columns:
         mine = [term for term in subject.terms if term.name == name]
         first = mine[0]
         kinds = {"equals": "choice", "place": "choice", "part": "date", "flag": "flag"}
         values = first.values or tuple(t.value for t in mine if t.kind == "equals")
-        found.append({"kind": kinds.get(first.kind, "number"), "values": list(values)})
+        kind = kinds.get(first.kind, "number")
+        found.append({"kind": kind, "values": list(values), **unit.get(name, {})})
     return found
 
 

@@ -13,12 +13,17 @@ from typing import Any
 import numpy as np
 
 from sparsepath.export.preparing import Term
-from sparsepath.export.subject import Subject, number
+from sparsepath.export.subject import Subject, number, one_line
 from sparsepath.running import Tanh
 
 
 def sql(subject: Subject) -> str:
-    """One expression: the prediction, or the label of the class."""
+    """One expression: the prediction, or the label of the class; a comment has the units."""
+    said = f"/* {one_line(subject.units_said)} */\n" if subject.units else ""
+    return said + _expression(subject)
+
+
+def _expression(subject: Subject) -> str:
     outputs = _outputs(subject)
     if subject.classes is None:
         return ",\n".join(outputs) + "\n"

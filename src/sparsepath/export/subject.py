@@ -1,13 +1,14 @@
 """What is to be written: a formula, and how the outside world calls its inputs and outputs."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
 
 from sparsepath.data.names import NumberedNames
+from sparsepath.data.units import unit_of
 from sparsepath.errors import InputError
 from sparsepath.export.preparing import Term, terms
 from sparsepath.running import Formula
@@ -32,6 +33,8 @@ class Subject:
         the second; with more the largest output decides, the first of equal ones.
     about : str
         One line on what this is.
+    units : dict of str to str
+        Of the columns in use, where they are known: by the values or by the name.
     """
 
     formula: Formula
@@ -40,6 +43,7 @@ class Subject:
     classes: list[Any] | None
     about: str
     terms: list[Term] | None = None
+    units: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, model: Any, size: int | None = None) -> "Subject":
@@ -58,22 +62,34 @@ class Subject:
         named = getattr(model, "feature_names_in_", None)
         names = NumberedNames(model.n_features_in_) if named is None else named
         n_columns, made = int(model.n_features_in_), None
+        told: dict[str, str] = {}
         preparation = getattr(model, "preparation_", None)
         if preparation is not None:
+            told = {f.name: f.unit for f in preparation.features_ if f.unit}
             names, every = preparation.get_feature_names_out(), terms(preparation)
             n_columns, made = len(names), [every[i] for i in formula.columns.tolist()]
         classes = getattr(model, "classes_", None)
         beneath = getattr(model, "selector_", model)
         kind = getattr(model, "estimator_", type(beneath).__name__)
         plural = "" if size == 1 else "s"
+        inputs = [str(names[i]) for i in formula.columns.tolist()]
+        columns = inputs if made is None else [term.name for term in made]
+        units = {name: told.get(name) or unit_of(name) for name in columns}
         return cls(
             formula,
-            [str(names[i]) for i in formula.columns.tolist()],
+            inputs,
             n_columns,
             None if classes is None else np.asarray(classes).tolist(),
             f"{kind} on {size} feature{plural}, written by sparsepath {written_by()}",
             made,
+            {name: unit for name, unit in units.items() if unit},
         )
+
+    @property
+    def units_said(self) -> str:
+        """One line on the units, for a comment; empty if none is known."""
+        told = "; ".join(f"{name} in {unit}" for name, unit in self.units.items())
+        return f"Units: {told}" if told else ""
 
     @property
     def columns(self) -> list[str]:

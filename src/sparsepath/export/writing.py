@@ -37,6 +37,7 @@ def as_json(subject: Subject) -> str:
         **SCHEMA,
         "about": subject.about,
         "inputs": subject.inputs,
+        "units": subject.units,
         "made_of": None if subject.terms is None else [t.to_dict() for t in subject.terms],
         "columns": formula.columns.tolist(),
         "n_columns": subject.n_columns,

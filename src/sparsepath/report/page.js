@@ -355,7 +355,8 @@
       } else {
         input = make("input", undefined, kind === "date" ? { id, type: "date" } : { id, type: "number", step: "any" });
       }
-      field.append(make("label", name, { for: id }), input);
+      const unit = predict.kinds[i].unit;
+      field.append(make("label", unit && !name.includes(unit) ? `${name}, in ${unit}` : name, { for: id }), input);
       at("inputs").append(field);
     });
     const typed = (i) => {

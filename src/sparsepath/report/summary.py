@@ -46,7 +46,7 @@ from sparsepath.report.sketches import classes_of, sketch
 
 SCHEMA = {"schema": "sparsepath/report", "schema_version": 1}
 LANGUAGES = ("c", "sql", "javascript", "python", "json", "onnx")
-MOST = 120  # features with a picture, and names of columns that are listed for a reason
+MOST_LISTED = 120  # features with a picture, and names of columns that are listed for a reason
 LARGEST = 150_000  # characters of a program that a page carries
 
 
@@ -103,7 +103,7 @@ def summary(
             {
                 "out": each.out,
                 "why": each.why,
-                "names": each.columns[:MOST],
+                "names": each.columns[:MOST_LISTED],
                 "count": len(each.columns),
             }
             for each in columns
@@ -128,7 +128,7 @@ def _in_the_data(
     """What the data say of the features."""
     some = seen.some
     numbers = some.y.dtype.kind in "iuf" and not hasattr(model, "classes_")
-    drawn = ever[:MOST]
+    drawn = ever[:MOST_LISTED]
     columns = made(model, some.X, ever)
     classes = None if numbers else classes_of(some.y)
     weighed = [weights(path, size, columns, some.y) for size in path.sizes]

@@ -28,12 +28,18 @@ def _take_off(row, f, D):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, inline="always")
+def _copy(a, row):  # type: ignore[no-untyped-def]
+    """In a loop: an assignment of slices is compiled for seconds, with all it might complain of."""
+    for j in range(a.size):
+        row[j] = a[j]
+
+
+@njit(nogil=True, cache=True, fastmath=FAST, inline="always")
 def _afresh(row, x, Q, metric, k):  # type: ignore[no-untyped-def]
     """The row of column x, orthogonal to the rows of Q to the last digit, in place."""
     m = x.size
     width = m + k
-    for j in range(m):
-        row[j] = x[j]
+    _copy(x, row)
     for j in range(m, row.size):
         row[j] = 0.0
     for _ in range(2):
@@ -48,10 +54,13 @@ def _afresh(row, x, Q, metric, k):  # type: ignore[no-untyped-def]
 def _judged(z, inverse, tau, V, p, left, room):  # type: ignore[no-untyped-def]
     """Sum of ((r - z tau) / (p - z^2 inverse))^2; infinite without room."""
     tight = total = 0.0
+    r, step = V[0], tau[0]
     for j in range(z.size):
         left[j] = p[j] - z[j] * z[j] * inverse
         tight += 1.0 if left[j] <= room else 0.0
-    for t in range(tau.size):
+        e = (r[j] - z[j] * step) / left[j]
+        total += e * e
+    for t in range(1, tau.size):
         r, step = V[t], tau[t]
         for j in range(z.size):
             e = (r[j] - z[j] * step) / left[j]
@@ -187,8 +196,7 @@ def _forward(X, p, weights, alpha, floor, squares, guards, path, rows, columns):
             pivot = alpha
             for j in range(used):
                 pivot += C[b, j] * C[b, j] * metric[j]
-        for j in range(used):
-            D[j] = C[b, j]
+        _copy(C[b], D)
         D[used] = -1.0
         used += 1
         root = np.sqrt(pivot)

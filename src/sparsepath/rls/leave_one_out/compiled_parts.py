@@ -4,14 +4,13 @@ The letters are those of ``additions.py`` and ``fused.py``. A candidate whose bo
 all is looked at: first x'u is taken, for a better bound, then it is judged from its column.
 """
 
-from typing import Any
-
 import numpy as np
 from numba import njit
 
 from sparsepath.rls.leave_one_out.compiled_many import (
     FAST,
     _afresh,
+    _copy,
     _dot,
     _judged,
     _measure,
@@ -49,60 +48,39 @@ def _take_off_all(row, t, Q, low, k):  # type: ignore[no-untyped-def]
         i += 1
 
 
-def bounded(
-    X: Any,
-    g: Any,
-    columns: Any,
-    gram: Any,
-    y: Any,
-    p: Any,
-    weights: Any,
-    alpha: float,
-    floor: Any,
-    allowed: Any,
-    guards: Any,
-    path: Any,
-) -> tuple[int, bool]:
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+def bounded(X, g, columns, gram, y, p, weights, alpha, floor, allowed, guards, path):  # type: ignore[no-untyped-def]  # fmt: skip
     """Search forward from the columns X, features by samples; the size reached, and if all is fit.
 
     ``p`` is changed. Products of columns, centred and not scaled, are G - H + ef' + fe', where
-    ``gram`` holds G, H (empty if there is none), e and f. ``columns`` are means,
+    ``gram`` holds G, H (empty if there is none), e, f, and for every feature its row in G and H; -1
+    if there is none, and its products are taken when it is chosen. ``columns`` are means,
     left, scales, squares and sizes; ``guards`` room, tie, tie floor, vanished, rounding, what is
-    known well, what is trusted, and how many rows are kept. ``path`` is that of ``forward``.
+    known well, what is known to the last, what is trusted, and how many rows are kept. ``path`` is
+    that of ``forward``.
     """
-    (n, m), T, size, places = X.shape, len(y), len(path[0]), guards[-1]
-    width = m + size
-    kept, V, Q, (D, dual) = (np.zeros((rows, width)) for rows in (places, T, size, 2))
-    V[:, :m] = y
-    metric = np.ones(width)
-    metric[m:] = alpha
-    owner, place, done = np.full(places, -1), np.full(n, -1), np.zeros(n, dtype=np.int64)
-    rows = kept, V, Q, D, dual, metric, *np.zeros((2, T, m)), *np.zeros((4, m))
-    by_feature = *np.zeros((2, size, n)), *np.zeros((2, T, n)), columns[3].copy(), *np.zeros((3, n))
-    masks = owner, place, done, np.zeros(n, dtype=np.bool_), allowed.copy()
-    targets = np.zeros((T, size)), *np.zeros((5, T))
-    work = rows, by_feature, masks, targets
-    found: tuple[int, bool] = _bounded(
-        X, g, columns, gram, y, p, weights, alpha, floor, guards, path, work
-    )
-    return found
-
-
-@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
-def _bounded(X, g, columns, gram, y, p, weights, alpha, floor, guards, path, work):  # type: ignore[no-untyped-def]
-    """The loop of ``bounded``; ``work`` has room for all that it keeps."""
-    room, tie, tie_floor, vanished, rounding, known_well, trusted, places = guards
+    room, tie, tie_floor, vanished, rounding, known_well, surely, trusted, places = guards
     subset, errors, around, coef = path
     means, lefts, scales, squares, sizes = columns
-    G, H, e, f = gram
-    rows, by_feature, masks, targets = work
-    kept, V, Q, D, dual, metric, u, gu, x, inverses, losses, left = rows
-    t, b, c, h, s, b2, values, bounds = by_feature
-    # Of columns that were judged: who has which place, what is left of them up to which step.
-    owner, place, done, fine, live = masks
-    zu, su, off, uu, norms, tau = targets
+    G, H, e, f, row_of = gram
     n, m = X.shape
-    T, size, follows = y.shape[0], subset.size, 0
+    T, size = y.shape[0], subset.size
+    width = m + size
+    V, Q = np.zeros((T, width)), np.zeros((size, width))
+    for o in range(T):
+        _copy(y[o], V[o])
+    x, D, dual, metric = np.zeros(m), np.zeros(width), np.zeros(width), np.ones(width)
+    metric[m:] = alpha
+    # What is left of columns that were judged, up to which step, and who has which place.
+    kept, owner, place, follows = np.zeros((places, width)), np.full(places, -1), np.full(n, -1), 0
+    done = np.zeros(n, dtype=np.int64)
+    u, gu, zu = np.zeros((T, m)), np.zeros((T, m)), np.zeros((T, size))
+    inverses, losses, left = np.zeros(m), np.zeros(m), np.zeros(m)
+    t, b, b2 = np.zeros((size, n)), np.zeros((size, n)), np.zeros(n)
+    c, h, s = np.zeros((T, n)), np.zeros((T, n)), squares.copy()
+    values, bounds, tau = np.zeros(n), np.zeros(n), np.zeros(T)
+    fine, live = np.zeros(n, dtype=np.bool_), allowed.copy()
+    su, off, uu, norms = np.zeros(T), np.zeros(T), np.zeros(T), np.zeros(T)
     for o in range(T):
         norms[o] = np.sqrt(_dot(y[o], y[o]))
         for j in range(m):
@@ -141,10 +119,7 @@ def _bounded(X, g, columns, gram, y, p, weights, alpha, floor, guards, path, wor
                 bounds[i] = _bound(c[:, i], h[:, i], np.sqrt(q), off, uu, norms, given)
         least, most = np.inf, np.inf
         while True:
-            i = 0
-            for j in range(n):
-                if bounds[j] < bounds[i]:
-                    i = j
+            i = int(np.argmin(bounds))
             if not bounds[i] <= most or bounds[i] == np.inf:
                 break
             if not fine[i] and bounds[i] > -np.inf:
@@ -164,8 +139,7 @@ def _bounded(X, g, columns, gram, y, p, weights, alpha, floor, guards, path, wor
                 place[i], owner[follows] = follows, i
                 row = kept[follows]
                 _column(X[i], g, means[i], lefts[i], scales[i], row[:m])
-                for j in range(m, row.size):
-                    row[j] = 0.0
+                row[m:] = 0.0
                 done[i] = 0
                 follows = (follows + 1) % places
             row = kept[place[i]]
@@ -176,16 +150,23 @@ def _bounded(X, g, columns, gram, y, p, weights, alpha, floor, guards, path, wor
                 _column(X[i], g, means[i], lefts[i], scales[i], x)
                 _afresh(row, x, Q, metric, k)
             done[i] = k
-            pivot = alpha
-            for j in range(used):
-                pivot += row[j] * row[j] * metric[j]
+            pivot = alpha + s[i]
+            followed = doubt <= surely * pivot  # s and c are as exact as sums over the row
+            for o in range(T):
+                followed &= rounding * sizes[i] * norms[o] <= surely * abs(c[o, i])
+                tau[o] = c[o, i] / pivot
+            if not followed:
+                pivot = alpha
+                for j in range(used):
+                    pivot += row[j] * row[j] * metric[j]
             if pivot <= floor[i]:
                 continue
-            for o in range(T):
-                along = 0.0
-                for j in range(used):
-                    along += row[j] * V[o, j] * metric[j]
-                tau[o] = along / pivot
+            if not followed:
+                for o in range(T):
+                    along = 0.0
+                    for j in range(used):
+                        along += row[j] * V[o, j] * metric[j]
+                    tau[o] = along / pivot
             values[i] = _judged(row[:m], 1.0 / pivot, tau, V, p, left, room)
             if values[i] < least:
                 least = values[i]
@@ -196,8 +177,7 @@ def _bounded(X, g, columns, gram, y, p, weights, alpha, floor, guards, path, wor
         while not values[chosen] <= most:
             chosen += 1
         if place[chosen] >= 0:
-            for j in range(D.size):
-                D[j] = kept[place[chosen], j]
+            _copy(kept[place[chosen]], D)
         else:  # more were judged since than are kept
             _column(X[chosen], g, means[chosen], lefts[chosen], scales[chosen], x)
             _afresh(D, x, Q, metric, k)
@@ -215,13 +195,23 @@ def _bounded(X, g, columns, gram, y, p, weights, alpha, floor, guards, path, wor
         for j in range(used):
             dual[j] = D[j] * metric[j] / pivot
             Q[k, j] = D[j] / root
-        new = t[k]
-        for i in range(n):
-            new[i] = G[chosen, i]
-        if H.size:
-            _take_off(new, 1.0, H[chosen])
-        for i in range(n):
-            new[i] = scales[chosen] * scales[i] * (new[i] + e[chosen] * f[i] + f[chosen] * e[i])
+        new, at = t[k], row_of[chosen]
+        if at >= 0:
+            _copy(G[at], new)
+            if H.size:
+                _take_off(new, 1.0, H[at])
+            for i in range(n):
+                new[i] += e[chosen] * f[i] + f[chosen] * e[i]
+                new[i] *= scales[chosen] * scales[i]
+        else:
+            _column(X[chosen], g, means[chosen], lefts[chosen], scales[chosen], x)
+            along = 0.0
+            for j in range(m):
+                x[j] *= g[j]
+                along += x[j]
+            for i in range(n):
+                if live[i]:
+                    new[i] = scales[i] * (_dot(X[i], x) - means[i] * along)
         for i in range(k):
             _take_off(new, t[i, chosen], t[i])
         for i in range(n):

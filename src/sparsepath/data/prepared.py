@@ -1,0 +1,153 @@
+"""Tables with text, categories and dates that are read in passes, as columns of numbers.
+
+One pass over the columns that are no numbers counts their values, and from the counts
+``TablePreparation`` learns what it learns from a table in memory. From then on a part makes the
+numbers of a slab when it is read, and only those that are asked for.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsepath.data.blocks import row_blocks
+from sparsepath.data.cells import RawTable
+from sparsepath.data.crew import Crew
+from sparsepath.data.features import Feature, RawColumn, typed
+from sparsepath.data.sources import FEWEST_ROWS, Answer, Columns, Slab, Source
+from sparsepath.data.table import TablePreparation
+from sparsepath.errors import InputError
+
+MOST_VALUES = 1 << 20  # different values of a column that are counted
+
+
+class Tally:
+    """How often which values occur in some columns; added up, they are counted together."""
+
+    def __init__(self, columns: dict[str, RawColumn]) -> None:
+        self.columns = columns
+
+    def __add__(self, other: "Tally") -> "Tally":
+        return Tally({name: _joined(a, other.columns[name]) for name, a in self.columns.items()})
+
+
+def _joined(a: RawColumn, b: RawColumn) -> RawColumn:
+    if (a.kind, a.order) != (b.kind, b.order):
+        raise InputError(
+            f"column {a.name!r} holds {a.kind} in some rows and {b.kind} in others, or another "
+            "order; leave it out."
+        )
+    counts = a.counted() + b.counted()
+    if len(counts) > MOST_VALUES:
+        raise InputError(
+            f"column {a.name!r} is text with more than {MOST_VALUES:,} different values; is it an "
+            "id? Leave it out."
+        )
+    return replace(a, values=_values(a.kind, counts), counts=counts)
+
+
+def _values(kind: str, counts: Counter[Any]) -> NDArray[Any]:
+    """Each of the values that occur once."""
+    known = [value for value in counts if value is not None]
+    if kind in ("text", "ordered"):
+        return np.array([*known, None], dtype=object)[:-1]
+    return np.array(known, dtype="datetime64[us]" if kind == "date" else np.float64)
+
+
+def tallied(part: Any, names: tuple[str, ...]) -> Answer:
+    """The values of some columns of a part, counted; of dates, days and moments alone."""
+    total: Tally | None = None
+    for cells, _ in part.cells(names):
+        found = Tally({column.name: _counted(column) for column in cells})
+        total = found if total is None else total + found
+    return [total]  # type: ignore[list-item]
+
+
+def _counted(column: RawColumn) -> RawColumn:
+    if column.kind == "date":  # all that is to be known is whether there are times of day
+        there = column.values[~np.isnat(column.values)]
+        timed = there[there != there.astype("datetime64[D]")]
+        some = np.concatenate([there[:1], timed[:1]]).astype("datetime64[us]")
+        counts: Counter[Any] = Counter(dict.fromkeys(some, 1))
+    elif column.kind in ("text", "ordered"):
+        counts = Counter(column.values.tolist())
+    else:
+        counts = Counter()
+    if column.n_missing:
+        counts[None] = column.n_missing
+    return replace(column, values=_values(column.kind, counts), counts=counts)
+
+
+def learnt(source: Source, crew: Crew, preparation: TablePreparation) -> TablePreparation:
+    """The preparation, fitted to all rows of a source by one pass over its text."""
+    if preparation.missing != "error":
+        raise InputError(
+            f"missing={preparation.missing!r} needs data in memory; impute missing values first."
+        )
+    assert source.names is not None
+    kinds = source.kinds or ("number",) * source.n_features
+    text = tuple(name for name, kind in zip(source.names, kinds, strict=True) if kind == "text")
+    known: dict[str, RawColumn] = {}
+    if text:
+        source.passes += len(text) / source.n_features
+        source.readings += 1
+        (tally,) = crew.total(source.parts, tallied, text)
+        known = {name: typed(column) for name, column in tally.columns.items()}  # type: ignore[attr-defined]
+    return preparation.fit(
+        RawTable(
+            known[name] if name in known else RawColumn(name, kind, np.zeros(0))
+            for name, kind in zip(source.names, kinds, strict=True)
+        )
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedPart:
+    """Rows of a table as columns of numbers."""
+
+    part: Any
+    features: tuple[Feature, ...]
+
+    @property
+    def start(self) -> int:
+        return self.part.start
+
+    @property
+    def n_rows(self) -> int:
+        return self.part.n_rows
+
+    def read(self, columns: Columns | None) -> Iterator[Slab]:
+        of = np.repeat(np.arange(len(self.features)), [len(f.labels) for f in self.features])
+        first = np.searchsorted(of, of)
+        which = np.arange(len(of)) if columns is None else columns
+        used = np.unique(of[which])
+        for cells, slab in self.part.cells([self.features[i].name for i in used]):
+            made = {
+                i: self.features[i].columns(column) for i, column in zip(used, cells, strict=True)
+            }
+            X = np.empty((len(slab.y), len(which)), order="F")
+            for j, place in enumerate(which):
+                X[:, j] = made[of[place]][:, place - first[place]]
+            (block,) = row_blocks(X, 1)
+            yield replace(slab, block=block)
+
+
+def prepared(source: Source, preparation: TablePreparation) -> Source:
+    """The source as columns of numbers, which have no names of their own."""
+    features, n = preparation.features_, len(preparation.groups_)
+    share = source.n_features / max(1, n)
+    make = getattr(source, "prepared_part", PreparedPart)  # a cluster keeps its own
+    parts = [make(_lower(part, share), features) for part in source.parts]
+    made = replace(source, parts=parts, n_features=n, names=None, kinds=None)
+    made.passes, made.readings = source.passes, source.readings
+    return made
+
+
+def _lower(part: Any, share: float) -> Any:
+    """A part whose slabs are lower, for what is made of them is wider."""
+    if hasattr(part, "height"):
+        return replace(part, height=max(FEWEST_ROWS, int(min(1.0, share) * part.height)))
+    return replace(part, part=_lower(part.part, share)) if hasattr(part, "part") else part
