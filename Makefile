@@ -49,18 +49,16 @@ check: $(READY)
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/mypy
 
-# What takes one core each goes side by side. The scripts of the gallery are run by `make docs`, not
-# here: that would take a minute more. Tests that are left go to whoever has none (worksteal).
+# What takes one core each goes side by side; tests that are left go to whoever has none (worksteal).
 test: $(READY)
-	@$(MAKE) --no-print-directory -j 2 check package docs GALLERY=0
+	@$(MAKE) --no-print-directory -j 2 check package docs
 	@$(BIN)/python -m pytest -q -n auto --dist worksteal
 
 package: $(READY)
 	@$(BIN)/python tools/package.py
 
-GALLERY ?= 1
 docs: $(READY)
-	@$(BIN)/python -m sphinx -W --keep-going -q -j auto -D plot_gallery=$(GALLERY) -d build/doctrees docs build/site
+	@$(BIN)/python -m sphinx -W --keep-going -q -j auto -d build/doctrees docs build/site
 	@echo "build/site/index.html"
 
 linkcheck: $(READY)

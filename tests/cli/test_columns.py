@@ -141,6 +141,7 @@ def test_copies_gaps_and_units_are_told(run: Run, tmp_path: Path) -> None:
     assert "column 'died' is all but the target" in done.err, "it says so by where it is missing"
     assert "column 'cost' is text that was read as numbers in CHF" in done.err
     assert "column 'same' has one value only" in done.err
+    assert run("plan", table(tmp_path, columns), *options).code == 0
     again = run("compare", table(tmp_path, columns), *options[:-1], "--methods", "greedy-rls")
     assert "column 'died' is all but the target" in again.err
 

@@ -6,8 +6,12 @@ import re
 import numpy as np
 import pytest
 
-from sparsepath import GraftingRegressor, LarsSelector, SparseRLSRegressor
-from sparsepath.report import page, summary, told
+from sparsepath import GraftingRegressor, LarsSelector, SparseRLSRegressor, compare
+from sparsepath.cli.compare import show as show_comparison
+from sparsepath.cli.predict import Predicted
+from sparsepath.cli.predict import write as write_predictions
+from sparsepath.judging.left_out import left_out
+from sparsepath.report import contest_page, page, summary, told
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((60, 30))
@@ -87,3 +91,40 @@ def test_with_validation_the_honest_error_leads_and_the_criterion_is_named(name)
     made = json.loads(json.dumps(summary(path, title="t", answer=[], chosen=1)))
     assert made["honest"] == pytest.approx(path.honest_errors.tolist())
     assert made["validation"] == "5-fold"
+
+
+def test_a_comparison_tells_errors_on_samples_left_out_and_nothing_else(capsys):
+    """Its sentence, table, picture and page name one kind; no criterion stands among them."""
+    found = compare({"a": SparseRLSRegressor(3), "b": LarsSelector(3)}, X, y, validation=4)
+    for one in found.contestants:
+        model = SparseRLSRegressor(3) if one.name == "a" else LarsSelector(3)
+        np.testing.assert_allclose(one.left_out.errors, left_out(model, X, y, 4).errors)
+        assert one.chosen.validation == "4-fold"
+    show_comparison(found)
+    printed = capsys.readouterr().out
+    page_of = contest_page(found, title="t", about=[], command="")
+    texts = {
+        "sentence": found.sentence(),
+        "table": " ".join(printed.split()),
+        "picture": drawn(found.plot()),
+        "page": re.sub(r"<[^>]*>", " ", page_of.split("</style>", 1)[1]),
+        "frame": " ".join(found.to_frame().columns),
+    }
+    assert "Least squared error on new data" in texts["sentence"]
+    assert "on rows that the whole procedure never saw (4-fold, the same for all)" in texts["table"]
+    assert "left out" in texts["picture"]
+    for where, text in texts.items():
+        assert not re.search(r"leave-one-out|criterion|selection error|training error", text), where
+
+
+def test_predictions_are_judged_on_the_rows_given_and_it_is_said_what_that_is_worth(capsys):
+    """``predict`` knows the error on rows of a file, which may be those of the search."""
+    model = SparseRLSRegressor(3, validation=None).fit(X, y)
+    error = float(np.sqrt(np.mean((y - model.predict(X)) ** 2)))
+    write_predictions(
+        Predicted({"predicted": model.predict(X)}, {"rmse": error}), None, False, False
+    )
+    told = capsys.readouterr().err
+    expected = f"On 60 rows: RMSE {error:.4g} (honest if the search has not seen these rows)."
+    assert told.strip() == expected
+    assert "new data" not in told

@@ -72,18 +72,24 @@ def test_several_targets_weights_and_candidates(monkeypatch, bounds):
 
 
 @pytest.mark.parametrize("bounds", [False, True])
-@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize(("order", "kind"), [("C", "offset"), ("F", "tall")])
+@pytest.mark.parametrize("others", [False, True], ids=["folds", "and others"])
+@pytest.mark.parametrize("likely", [(), (1,)], ids=str)
 @pytest.mark.parametrize("options", [{}, {"standardize": True}, {"fit_intercept": False}], ids=str)
-def test_parts_of_the_rows(monkeypatch, bounds, order, options):
-    """Left-out folds and half-samples; by bounds the Gram matrices come from that of all rows."""
+def test_parts_of_the_rows(monkeypatch, bounds, order, kind, others, likely, options):
+    """Left-out folds and half-samples; by bounds products come from those of all rows.
+
+    If some columns are likely, only products with these and a few more are there from the start.
+    """
     if bounds:
         by_bounds(monkeypatch)
-    case = make("offset", m=60, n=12, seed=2)
-    X = np.asarray(case.X, order=order)
+    case = make(kind, m=60, n=12, seed=2)
+    X = np.asarray(case.X if kind == "offset" else case.X + 3 * case.X[:, :1], order=order)
     rows = [np.delete(np.arange(60), np.arange(i, 60, 5)) for i in range(5)]
-    rng = np.random.default_rng(1)
-    rows += [np.sort(rng.choice(60, 30, replace=False)), rng.choice(60, 60)]
-    found = forward_searches(X, case.Y, size=6, rows=rows, **options)
+    if others:
+        rng = np.random.default_rng(1)
+        rows += [np.sort(rng.choice(60, 30, replace=False)), rng.choice(60, 60)]
+    found = forward_searches(X, case.Y, size=6, rows=rows, likely=likely, **options)
     for i, part in enumerate(rows):
         check(found, i, X[part], case.Y[part], 6, **options)
 
@@ -170,7 +176,8 @@ def products_of(design):
     around = X - mu[:, None]
     off = design.means - mu
     shift = -0.5 * design.total * off
-    return (around * w) @ around.T, np.zeros((0, 0)), shift, off
+    every = np.arange(len(X))
+    return (around * w) @ around.T, np.zeros((0, 0)), shift, off, every
 
 
 def test_a_fit_that_is_not_watched_is_searched_as_a_whole():

@@ -95,7 +95,7 @@ def path_p_value(errors, null):
 
 
 def stability_variance(subsets, d):
-    """Nogueira, Sechidis and Brown (2018), Theorem 7: the variance of the index, term by term."""
+    """Nogueira, Sechidis and Brown (2018): the variance of the index, term by term."""
     M = len(subsets)
     index = stability_index(subsets, d)
     p = [sum(f in s for s in subsets) / M for f in range(d)]
@@ -110,7 +110,7 @@ def stability_variance(subsets, d):
 
 
 def false_features(subsets, d, threshold):
-    """Meinshausen and Buehlmann (2010), Theorem 1: q^2 / ((2 pi - 1) p), q the mean size."""
+    """The bound of Meinshausen and Buehlmann (2010): q^2 / ((2 pi - 1) p), q the mean size."""
     q = sum(map(len, subsets)) / len(subsets)
     return q**2 / (2 * threshold - 1) / d
 

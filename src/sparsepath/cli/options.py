@@ -367,6 +367,7 @@ def value(name: str, given: Any) -> Any:
 
 _TYPED = {option.parameter: f"--{name} " for name, option in OPTIONS.items()} | {"size": "--size "}
 _PARAMETER = re.compile(rf"\b({'|'.join(_TYPED)})=")
+_BESIDE = re.compile(r"\b\w+='[\w-]+' \((--[\w -]+)\)")  # the words of both, side by side
 _DROPPED = re.compile(r"\bdrop=(\[.*?\])(?=\.$)")
 
 
@@ -377,7 +378,10 @@ def typed(message: str) -> str:
     '--cv 3 is more than the 2 samples; give 2 or less.'
     >>> typed("leave them out by drop=['a', 'b'].")
     'leave them out by --drop a,b.'
+    >>> typed("dates='parts' (--dates parts) makes parts of them.")
+    '--dates parts makes parts of them.'
     """
+    message = _BESIDE.sub(r"\1", message)
     message = _PARAMETER.sub(lambda found: _TYPED[found[1]], message)
     return _DROPPED.sub(lambda found: f"--drop {listing(literal_eval(found[1]))}", message)
 

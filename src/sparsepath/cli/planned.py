@@ -2,14 +2,15 @@
 
 import time
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from sparsepath.cli import reading
+from sparsepath.cli.preparing import wrapped
 from sparsepath.cli.streamed import in_bytes, told
 from sparsepath.cli.tasks import find_task
+from sparsepath.data.cells import RawTable
 from sparsepath.data.sources import Source
 from sparsepath.judging import plan
 from sparsepath.judging.planning import duration
@@ -17,8 +18,7 @@ from sparsepath.methods import METHODS, OPTIONS, check
 
 
 def in_memory(
-    data: Path,
-    target: str | None,
+    source: reading.TableSource,
     method: str,
     given: Mapping[str, Any],
     validation: Any,
@@ -26,12 +26,14 @@ def in_memory(
     halves: int,
 ) -> dict[str, Any]:
     """What the search of a file and its repetitions take: one search and some trials are made."""
-    problem = reading.read(reading.TableSource(data, target))
-    table, entry = problem.table, METHODS[method]
+    problem = reading.read(source)
+    data, table, entry = source.path, problem.table, METHODS[method]
     task = find_task(problem.y, "auto", f"{data}: target {table.target!r}")
     check(entry, task.name, given, len(np.unique(problem.y)))
     parameters = {OPTIONS[name].parameter: value for name, value in given.items()}
     model = entry.make(task.name, **parameters, validation=None)
+    if isinstance(table.X, RawTable):
+        model = wrapped(model, problem.preparing)
     if validation == "auto":
         validation = model._n_folds
     found = plan(model, table.X, problem.y, validation=validation, null=null, stability=halves)

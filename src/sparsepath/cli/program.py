@@ -46,8 +46,8 @@ def _run(arguments: Sequence[str] | None) -> int:
         code = app(args=arguments, prog_name="sparsepath", standalone_mode=False)
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
-    except BrokenPipeError:  # whoever read our output has seen enough
-        _forget_output()
+    except (BrokenPipeError, SystemExit):  # typer makes the one of the other
+        _forget_output()  # whoever read our output has seen enough
         return 0
     except SparsepathError as error:
         return _refuse(typed(str(error)))

@@ -240,6 +240,11 @@ def plan(
     no_validation: ask.NoValidation = False,
     null: ask.Null = None,
     stability: ask.Stability = None,
+    drop: ask.Drop = None,
+    rows: ask.Rows = None,
+    missing: ask.Missing = "error",
+    dates: ask.Dates = "error",
+    sheet: ask.Sheet = None,
     memory: ask.Memory = None,
     json: ask.Json = False,
 ) -> None:
@@ -255,16 +260,27 @@ def plan(
     times = 0 if null is None else options.shuffles("--null", null)
     halves = 0 if stability is None else options.halves("--stability", stability)
     limit = None if memory is None else options.size("--memory", memory)
+    dropped = [] if drop is None else options.names("--drop", drop)
+    wanted = None if rows is None else options.rows("--rows", rows)
     from sparsepath.cli import planned, streamed
+    from sparsepath.cli.reading import TableSource
 
     if not streamed.is_asked(data, limit, None):
+        of = TableSource(
+            data,
+            target,
+            dropped,
+            wanted,
+            preparing=options.preparing(missing, dates),
+            writing=options.writing(None, None, None, sheet),
+        )
         given = {"max-features": steps, "cv": None if splits == "loo" else splits}
         given = {name: value for name, value in given.items() if value is not None}
-        found = planned.in_memory(data, target, method, given, folds, times, halves)
+        found = planned.in_memory(of, method, given, folds, times, halves)
     else:
-        if times or halves:
-            raise InputError("--null and --stability need data in memory; leave them out.")
-        source = streamed.opened(data, target, [], None, limit)
+        if times or halves or wanted is not None:
+            raise InputError("--null, --stability and --rows need data in memory; leave them out.")
+        source = streamed.opened(data, target, dropped, None, limit)
         inner = splits if isinstance(splits, int) else None
         repeats = {"auto": 10, None: 0, "loo": source.shape[0]}
         outer = repeats[folds] if folds in repeats else int(folds)  # type: ignore[arg-type]

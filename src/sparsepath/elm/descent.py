@@ -113,8 +113,8 @@ def orthogonalise(U, H, Q):  # type: ignore[no-untyped-def]
         for k in range(0, m, 2):
             o = min(k + 1, m - 1)  # of an odd number the last row comes twice
             q, r = Q[k, low:high], Q[o, low:high]
-            q[:] = H[k, low:high]
-            r[:] = H[o, low:high]
+            for i in range(q.size):
+                q[i], r[i] = H[k, low + i], H[o, low + i]
             if o == k:
                 r = np.empty_like(q)
             for p in range(0, k - 3, 4):
@@ -172,7 +172,8 @@ def fit(XT, weights, biases, rows, ridge, scaling, H, means, U, w, E):  # type: 
                 total -= U[j, k] * v[k]
             v[j] = total / U[j, j]
             size += v[j] * v[j]
-        e[:] = y
+        for i in range(n):
+            e[i] = y[i]
         for j in range(m):
             h, factor = H[j], v[j]
             for i in range(n):
@@ -284,27 +285,38 @@ def breakpoints(g, grid, k, rule):  # type: ignore[no-untyped-def]
     """
     if rule == SIGN:
         return -g
-    down, up = g[grid > 0], g[grid < k]
-    top = down.max()
-    points = np.full(1, -top)
-    if up.size:
-        points = np.append(points, -(top + up.min()) / 2)
+    top, bottom = -np.inf, np.inf
+    for i in range(g.size):
+        if grid[i] > 0:
+            top = max(top, g[i])
+        if grid[i] < k:
+            bottom = min(bottom, g[i])
+    points = np.empty(2 + 4 * g.size)
+    points[0], count = -top, 1
+    if bottom < np.inf:
+        points[1], count = -(top + bottom) / 2, 2
     if rule == HALF:
-        points = np.append(points, top - 2 * down)
-        if up.size:
-            bottom = up.min()
-            points = np.append(points, -(2 * down + bottom) / 3)
-            points = np.append(points, bottom - 2 * up)
-            points = np.append(points, -(2 * up + top) / 3)
-    return points
+        for i in range(g.size):
+            if grid[i] > 0:
+                points[count], points[count + 1] = top - 2 * g[i], -(2 * g[i] + bottom) / 3
+                count += 2 if bottom < np.inf else 1
+            if grid[i] < k:
+                points[count], points[count + 1] = bottom - 2 * g[i], -(2 * g[i] + top) / 3
+                count += 2
+    return points[:count]
 
 
 @njit(nogil=True, cache=True)
 def increase(g, C1, grid, k, rule):  # type: ignore[no-untyped-def]
     """The least C1 not below the given one from which the neighbour is sparser; and its steps."""
-    points = breakpoints(g, grid, k, rule)
-    points = np.append(np.full(1, C1), np.unique(points[points > C1]))
-    low, high = 0, points.size - 1  # beyond the last point everything goes down
+    found = np.sort(breakpoints(g, grid, k, rule))
+    points, count = np.empty(found.size + 1), 1
+    points[0] = C1
+    for point in found:
+        if point > points[count - 1]:
+            points[count] = point
+            count += 1
+    low, high = 0, count - 1  # beyond the last point everything goes down
     while low < high:
         middle = (low + high) // 2
         steps = neighbour(g + (points[middle] + points[middle + 1]) / 2, grid, k, rule)
@@ -313,7 +325,7 @@ def increase(g, C1, grid, k, rule):  # type: ignore[no-untyped-def]
         else:
             low = middle + 1
     at = points[low]
-    inside = (at + points[low + 1]) / 2 if low + 1 < points.size else at + 1.0 + abs(at)
+    inside = (at + points[low + 1]) / 2 if low + 1 < count else at + 1.0 + abs(at)
     return at, neighbour(g + inside, grid, k, rule)
 
 
@@ -365,7 +377,8 @@ def descend(  # type: ignore[no-untyped-def]
             squares, first = squares / n, (wrong if own.size else squares) / n
             if first < keys[size, 0] or (first == keys[size, 0] and squares < keys[size, 1]):
                 keys[size, 0], keys[size, 1] = first, squares
-                grids[size] = grid
+                for i in range(grid.size):
+                    grids[size, i] = grid[i]
         g = gradient(XT, weights, H, means, w, E)
         new = grid + neighbour(g + C1, grid, k, rule)
         old = J + C1 * grid.sum() / k

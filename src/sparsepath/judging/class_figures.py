@@ -4,7 +4,7 @@ A squared error of +-1 says little to most readers; these say what it comes to. 
 over samples, the area under the curve one over parts, each as large as its samples weigh.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ def class_figures(
     truth: Truth,
     sizes: Sequence[int],
     sample_weight: Any,
-    at_most: Callable[[int, Iterable[int]], int],
+    at_sizes: Callable[[Mapping[int, Floats], Sequence[int]], Floats],
 ) -> dict[str, Floats]:
     """By size: ``error_rate``, and for two classes ``auc``; nothing if the targets are numbers."""
     if truth.classes is None:
@@ -33,7 +33,7 @@ def class_figures(
         totals, weight = np.zeros(len(sizes)), 0.0
         for test, outputs in parts:
             losses = {k: YARDSTICKS[name].losses(truth[test], out) for k, out in outputs.items()}
-            chosen = np.column_stack([losses[at_most(size, losses)] for size in sizes])
+            chosen = at_sizes(losses, sizes)
             w = np.where(np.isnan(chosen[:, 0]), 0.0, weights[test])
             totals += w @ np.nan_to_num(chosen)
             weight += w.sum()

@@ -26,6 +26,7 @@ from sklearn.model_selection import GroupKFold, LeaveOneGroupOut, LeaveOneOut
 
 from sparsepath.data.cells import table_of
 from sparsepath.errors import InputError
+from sparsepath.tuning import TUNING
 
 Rows = NDArray[np.intp]
 SEED = 0
@@ -172,6 +173,12 @@ def _hashes(A: Any) -> NDArray[np.uint64]:
         sums = np.concatenate([[np.uint64(0)], np.cumsum(terms, dtype=np.uint64)])
         return sums[A.indptr[1:]] - sums[A.indptr[:-1]]
     total = np.zeros(A.shape[0], dtype=np.uint64)
+    if not A.flags.f_contiguous:  # a few rows at a time
+        height = max(1, TUNING.tile_numbers // max(1, A.shape[1]))
+        for i in range(0, len(A), height):
+            bits = (A[i : i + height] + 0.0).view(np.uint64)
+            total[i : i + height] = np.einsum("ij,j->i", bits, odd)
+        return total
     for j in range(A.shape[1]):
         total += (A[:, j] + 0.0).view(np.uint64) * odd[j]
     return total

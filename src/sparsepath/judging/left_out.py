@@ -11,6 +11,7 @@ Samples are left out once or, by repeated splits, several times (then the mean c
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -22,7 +23,7 @@ from sparsepath.judging.class_figures import class_figures
 from sparsepath.judging.folds import Rows, parts_of
 from sparsepath.judging.repeating import (
     Repetition,
-    at_most,
+    at_sizes,
     by_rows,
     check_predicts,
     has_path,
@@ -112,11 +113,16 @@ class LeftOut:
 
     def totals(self, losses: Floats) -> Floats:
         """Sums of weight times loss over each cluster; they sum to the mean."""
-        known = self.known
-        _, of = np.unique(self.clusters[known], return_inverse=True)
-        totals = np.zeros((of.max(initial=-1) + 1, losses.shape[1]))
-        np.add.at(totals, of, self.weights[known, None] * losses[known])
-        return totals
+        order, first = self._by_cluster
+        weighed = self.weights[order, None] * losses[order]
+        return np.add.reduceat(weighed, first) if len(first) < len(order) else weighed
+
+    @cached_property
+    def _by_cluster(self) -> tuple[Rows, Rows]:
+        """The samples that count, cluster after cluster, and where each begins."""
+        known = np.flatnonzero(self.known)
+        order = known[np.argsort(self.clusters[known], kind="stable")]
+        return order, np.flatnonzero(np.diff(self.clusters[order], prepend=-1))
 
 
 def left_out(
@@ -131,6 +137,7 @@ def left_out(
     yardstick: str | None = None,
     told: Callable[[int, int], object] | None = None,
     keep: bool = False,
+    likely: Sequence[int] = (),
 ) -> LeftOut:
     """Repeat the procedure with each part of the data left out.
 
@@ -157,6 +164,8 @@ def left_out(
     keep : bool
         Whether the parts that are done when the work is ended, so or by Ctrl-C, are told, if there
         are two of them or more; else the end goes on to the caller.
+    likely : sequence of int
+        Columns that the search of all rows has chosen, if that is known.
     """
     check_predicts(estimator)
     X, y = by_rows(X), by_rows(y)
@@ -167,7 +176,7 @@ def left_out(
     truth = Truth.of(y, is_class=classes, query=query)
     found = parts_of(validation, X, y, groups, given.get("sample_weight"), classes=classes)
     splits, clusters = found.splits, found.clusters.copy()
-    again = [Repetition(rows=train) for train, _ in splits]
+    again = [Repetition(rows=train, likely=tuple(likely)) for train, _ in splits]
     done = searches(estimator, X, y, given, again, truth.classes)
     parts: Parts = []
     with Interruptible(keep=lambda: keep and _tell(parts)):
@@ -185,7 +194,7 @@ def left_out(
     losses, counts, by_part = np.zeros((n, len(sizes))), np.zeros(n), []
     for part, (test, outputs) in enumerate(parts):
         columns = {size: stick.losses(truth[test], out) for size, out in outputs.items()}
-        chosen = np.column_stack([columns[at_most(size, columns)] for size in sizes])
+        chosen = at_sizes(columns, sizes)
         seen = ~np.isnan(chosen[:, 0])
         losses[test[seen]] += chosen[seen]
         counts[test[seen]] += 1
@@ -195,7 +204,7 @@ def left_out(
     losses = np.where(counts[:, None] > 0, losses / np.maximum(counts, 1)[:, None], np.nan)
     weights = _weights(given.get("sample_weight"), truth, stick, counts > 0)
     between = np.zeros(len(sizes)) if stick.by_part else _between(by_part, weights, clusters)
-    figures = class_figures(parts, truth, sizes, given.get("sample_weight"), at_most)
+    figures = class_figures(parts, truth, sizes, given.get("sample_weight"), at_sizes)
     name = stick.name
     return LeftOut(tuple(sizes), losses, weights, clusters, label, name, between, figures, whole)
 

@@ -122,6 +122,8 @@ def plot_contest(
     _size_axis(ax)
     for place, (name, (sizes, matrix)) in enumerate(maps.items()):
         below = figure.add_subplot(grid[1 + place // across, place % across])
-        plot_path(sizes, matrix[:, ever], [names[i] for i in ever], ax=below)
+        size = curves[name][2]
+        marked = size if size in sizes else None
+        plot_path(sizes, matrix[:, ever], [names[i] for i in ever], ax=below, chosen=marked)
         below.set_title(name, loc="left", fontsize="medium")
     return figure

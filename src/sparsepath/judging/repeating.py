@@ -34,10 +34,15 @@ Given = Mapping[str, Any]
 
 @dataclass(frozen=True, eq=False)
 class Repetition:
-    """Which rows to use, and y in which order before they are taken; None: as they are."""
+    """Which rows to use, and y in which order before they are taken; None: as they are.
+
+    ``likely`` are columns that a search of all rows has chosen, if that is known: what is prepared
+    for them will be needed here too.
+    """
 
     rows: Rows | None = None
     order: Rows | None = None
+    likely: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -311,3 +316,8 @@ def at_most(size: int, found: Iterable[int]) -> int:
     """The largest size there is up to this; the smallest if all are larger."""
     known = sorted(found)
     return max((k for k in known if k <= size), default=known[0])
+
+
+def at_sizes(found: Mapping[int, Floats], sizes: Sequence[int]) -> Floats:
+    """Columns of what there is at each size; the largest below stands in for one that is not."""
+    return np.column_stack([found[k if k in found else at_most(k, found)] for k in sizes])

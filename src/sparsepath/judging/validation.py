@@ -79,6 +79,7 @@ def validated(
                 groups=more.get("groups"),
                 told=told_of,
                 keep=True,
+                likely=path.subset(path.sizes[-1]),
             )
     except InputError as error:
         if not auto:

@@ -58,6 +58,9 @@ class WeightedBlock(NamedTuple):
 class Design:
     """Row blocks with everything about the columns that does not depend on the target.
 
+    ``measured`` are averages and squares of the centred columns, where both are known and no column
+    ``is_far`` from zero.
+
     Column i stands for ``g * (x_i - mean_i) * scale_i`` with g the roots of the sample weights;
     nothing is copied or filled in.
 
@@ -83,6 +86,7 @@ class Design:
         *,
         fit_intercept: bool = True,
         standardize: bool = False,
+        measured: tuple[Floats, Floats] | None = None,
     ) -> None:
         self.blocks = list(blocks)
         self.threads = threads
@@ -99,10 +103,13 @@ class Design:
             WeightedBlock(block, None if self.uniform else weights[part])
             for block, part in zip(self.blocks, self.slices, strict=True)
         ]
-        averages = added(threads.ask(self._parts, None, WeightedBlock.sums))[:, 0]
-        averages /= self.total
+        averages, spread = (None, None) if measured is None else measured
+        if averages is None:
+            averages = added(threads.ask(self._parts, None, WeightedBlock.sums))[:, 0]
+            averages /= self.total
         self.means = averages if fit_intercept else np.zeros(self.n_features)
-        spread = added(threads.ask(self._parts, None, WeightedBlock.spread, self.means))
+        if spread is None:
+            spread = added(threads.ask(self._parts, None, WeightedBlock.spread, self.means))
         self.left = self._second_means(spread)
         spread -= self.total * self.left**2
         np.maximum(spread, 0.0, out=spread)
@@ -126,9 +133,7 @@ class Design:
     def _second_means(self, spread: Floats) -> Floats:
         """The means of the centred columns, where the first ones were too large to be exact."""
         left = np.zeros(self.n_features)
-        with np.errstate(over="ignore"):
-            large = self.means**2 * self.total > OFFSET**2 * spread
-        far = np.flatnonzero(large & np.isfinite(spread))
+        far = np.flatnonzero(is_far(self.means, spread, self.total))
         for some in np.split(far, range(TUNING.gram_batch, len(far), TUNING.gram_batch)):
             ask = self.threads.ask
             for sums in ask(self._parts, None, WeightedBlock.centred_sums, some, self.means[some]):
@@ -250,3 +255,10 @@ class Design:
             total = self.scales[:, None] * (total - np.outer(self.means, sums)) * scales
             self._gram.update(zip(which.tolist(), total.T, strict=True))
         return self._gram[i]
+
+
+def is_far(means: Floats, spread: Floats, total: float) -> NDArray[np.bool_]:
+    """Columns so far from zero that the rounding of a mean is much of what is left of them."""
+    with np.errstate(over="ignore"):
+        large = means**2 * total > OFFSET**2 * spread
+    return np.asarray(large & np.isfinite(spread))

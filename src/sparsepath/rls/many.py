@@ -15,26 +15,22 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from sparsepath.arrays import Floats
-from sparsepath.data.blocks import GRAM_ROWS, turned
-from sparsepath.data.crew import added
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
 from sparsepath.rls.criteria.residuals import SQUARED
 from sparsepath.rls.design import Design
 from sparsepath.rls.driver import run
-from sparsepath.rls.forms import Shape, default_memory, form_for
+from sparsepath.rls.forms import Shape, form_for
 from sparsepath.rls.leave_one_out.carried import columns_of
 from sparsepath.rls.leave_one_out.whole import Whole, whole_search
 from sparsepath.rls.models import make_design
+from sparsepath.rls.parts import Problems, SharedParts
 from sparsepath.rls.task import Task
-from sparsepath.tuning import TUNING
 
 WHOLE_NUMBERS = 1 << 22  # numbers in X up to which a problem is searched as a whole, by one thread
-PAYS = 8  # products of all columns that pay, over those that single searches would take
-COPIED = 0.7  # part of the rows below which a part of them is copied
 TURN = 2  # problems for each thread between which Ctrl-C is heard and progress is told
 MANY_NUMBERS = 1 << 25  # numbers times steps, in all, from which the loops are compiled if need be
 
@@ -74,13 +70,16 @@ class Searches:
         self.coef[problem, : k + 1, :k] = found.coef
         self.intercept[problem, : k + 1] = found.intercept
 
-    def predict(self, problem: int, X: ArrayLike) -> Floats:
+    def predict(self, problem: int, X: Any, rows: NDArray[np.intp] | None = None) -> Floats:
         """Predictions of every size of one problem: (size + 1) x rows x T; NaN beyond."""
         k = int(self.sizes[problem])
-        chosen = np.asarray(X[:, self.subsets[problem, :k]], dtype=np.float64)  # type: ignore[call-overload, index]
-        out = chosen @ self.coef[problem, :, :k] + self.intercept[problem][:, None]
-        out[k + 1 :] = np.nan
-        return np.asarray(out)
+        rows = np.arange(len(X)) if rows is None else rows
+        chosen = np.asarray(X[np.ix_(rows, self.subsets[problem, :k])], dtype=np.float64)
+        coef = self.coef[problem, :, :k]  # all of them in one product
+        out = chosen @ coef.transpose(1, 0, 2).reshape(k, -1)
+        out = out.reshape(len(rows), *self.intercept[problem].shape) + self.intercept[problem]
+        out[:, k + 1 :] = np.nan
+        return np.asarray(out.transpose(1, 0, 2))
 
 
 def forward_searches(
@@ -94,6 +93,7 @@ def forward_searches(
     fit_intercept: bool = True,
     standardize: bool = False,
     candidates: Sequence[int] | None = None,
+    likely: Sequence[int] = (),
     threads: Threads | None = None,
 ) -> Searches:
     """Search forward, by exact leave-one-out and the squared loss, in many problems.
@@ -116,6 +116,8 @@ def forward_searches(
         The rows of each problem; default all.
     candidates : sequence of int, optional
         Columns that may be chosen; default all.
+    likely : sequence of int
+        Columns that most of the problems will choose, as far as is known: for the speed only.
     threads : Threads, optional
         The crew; default one of its own, with a thread per core.
 
@@ -126,7 +128,7 @@ def forward_searches(
     """
     given = (X, Y, weights, rows, candidates)
     options = {"fit_intercept": fit_intercept, "standardize": standardize}
-    problems, count = _problems(*given, size=size, alpha=alpha, options=options)
+    problems, count = _problems(*given, size=size, alpha=alpha, options=options, likely=likely)
     with nullcontext(threads) if threads is not None else Threads() as crew:
         *_, (found, _) = problems.search(count, crew)
     return found
@@ -141,12 +143,13 @@ def searches_in_turns(
     weights: Floats,
     rows: Sequence[NDArray[np.intp]] | None,
     candidates: Sequence[int],
+    likely: Sequence[int],
     threads: Threads,
-    **options: bool,
+    **options: Any,
 ) -> Iterator[tuple[Searches, range]]:
     """As ``forward_searches``, a few problems at a time: the record, and which are new in it."""
     problems, count = _problems(
-        X, Y, weights, rows, candidates, size=size, alpha=alpha, options=options
+        X, Y, weights, rows, candidates, size=size, alpha=alpha, options=options, likely=likely
     )
     return problems.search(count, threads)
 
@@ -160,8 +163,9 @@ def _problems(
     *,
     size: int,
     alpha: float,
-    options: dict[str, bool],
-) -> "tuple[_Problems, int]":
+    options: dict[str, Any],
+    likely: Sequence[int],
+) -> "tuple[ProblemSearch, int]":
     m, n = X.shape
     Y = np.asarray(Y, dtype=np.float64)
     weights = np.ones(m) if weights is None else np.asarray(weights, dtype=np.float64)
@@ -171,22 +175,12 @@ def _problems(
         raise InputError(f"targets, weights and rows are given for {sorted(counts)} problems.")
     allowed = np.zeros(n, dtype=bool)
     allowed[np.arange(n) if candidates is None else list(candidates)] = True
-    problems = _Problems(X, Y, weights, rows, alpha, min(size, n), allowed, options)
+    problems = ProblemSearch(X, Y, weights, rows, alpha, min(size, n), allowed, options, likely)
     return problems, counts.pop() if counts else 1
 
 
-@dataclass
-class _Problems:
-    """What the problems have in common, and what differs."""
-
-    X: Any
-    Y: Floats
-    weights: Floats
-    rows: Sequence[NDArray[np.intp]] | None
-    alpha: float
-    size: int
-    allowed: NDArray[np.bool_]
-    options: dict[str, bool]
+class ProblemSearch(Problems):
+    """The searches in these problems."""
 
     def search(self, count: int, threads: Threads) -> Iterator[tuple[Searches, range]]:
         """The record, and which problems are new in it, after every few of them."""
@@ -221,8 +215,8 @@ class _Problems:
                 yield out, some
             return
         parts = None
-        if form.name == "bounds" and _Parts.serve(self):
-            parts = _Parts(self, threads)
+        if form.name == "bounds" and SharedParts.serve(self):
+            parts = SharedParts(self, threads)
 
         def search(i: int) -> None:
             if parts is not None and (found := parts.search(i, alone)) is not None:
@@ -264,96 +258,3 @@ class _Problems:
 def _turns(count: int, at_once: int) -> Iterator[range]:
     for begin in range(0, count, at_once):
         yield range(begin, min(begin + at_once, count))
-
-
-class _Parts:
-    """Parts of the rows as weights of all rows, and their Gram matrices from those of all rows.
-
-    A row that is not in a part has no weight there, so that nothing is copied, unless that leaves
-    out so many that a copy pays. Products over the
-    rows left out are taken once for all parts that leave out the same, or nothing else than those;
-    if every row is left out once, they sum to the products over all rows.
-    """
-
-    def __init__(self, problems: _Problems, threads: Threads) -> None:
-        assert problems.rows is not None
-        self._problems, self._roots = problems, np.sqrt(problems.weights)
-        self._X = turned(problems.X, threads)
-        m = len(self._X)
-        self._means = make_design(self._X, problems.weights, threads).means
-        self._inside = [np.bincount(rows, minlength=m) for rows in problems.rows]
-        left_out = [np.flatnonzero(inside == 0) for inside in self._inside]
-        self._less: dict[bytes, Floats] = {}
-        if np.array_equal(np.sort(np.concatenate(left_out)), np.arange(m)):
-            grams = threads.map(self._products, left_out)
-            self._less = {rows.tobytes(): gram for rows, gram in zip(left_out, grams, strict=True)}
-            self._total = added(grams)
-        else:
-            self._total = self._products(np.arange(m))
-
-    @staticmethod
-    def serve(problems: _Problems) -> bool:
-        """Whether products of all columns cost less than what the searches would take of them."""
-        X, rows = problems.X, problems.rows
-        if rows is None or problems.weights.ndim > 1 or not isinstance(X, np.ndarray):
-            return False
-        m, n = X.shape
-        fewer = sum(min(len(part), max(m - len(part), 0)) for part in rows)
-        needed = PAYS * TUNING.gram_columns * problems.size * sum(map(len, rows))
-        return n * fewer <= needed and 8 * n * (n * (len(rows) + 2) + m) <= default_memory()
-
-    def _products(self, rows: NDArray[np.intp]) -> Floats:
-        """Sums of products over some rows, of columns less their means over all."""
-        from sparsepath.rls.leave_one_out.compiled_parts import picked
-
-        X, n = self._X.T, self._X.shape[1]
-        out = np.zeros((n, n))
-        for part in np.split(rows, range(GRAM_ROWS, len(rows), GRAM_ROWS)):
-            V = np.empty((n, len(part)))
-            picked(X, part, self._means, self._roots, V)
-            out += V @ V.T
-        return out
-
-    def search(self, i: int, alone: Threads) -> Whole | None:
-        """The path of part i; None if rows come twice in it."""
-        if self._inside[i].max() > 1:
-            return None
-        of, inside = self._problems, self._inside[i].astype(bool)
-        X, weights, Y = self._X, of.weights * inside, of.Y[i] if of.Y.ndim == 3 else of.Y
-        if np.count_nonzero(inside) < COPIED * len(inside):
-            rows = np.flatnonzero(inside)
-            X, weights, Y = self._picked(rows).T, weights[rows], Y[rows]
-        design = make_design(X, weights, alone, **of.options)
-        products = (*self._gram(inside), *self._shifts(design))
-        return whole_search(design, Y, of.alpha, of.size, of.allowed, data=(X.T, products))
-
-    def _picked(self, rows: NDArray[np.intp]) -> Floats:
-        """Some rows of the data as they are, features by samples."""
-        from sparsepath.rls.leave_one_out.compiled_parts import picked
-
-        n, m = self._X.shape[1], len(self._X)
-        out = np.empty((n, len(rows)))
-        picked(self._X.T, rows, np.zeros(n), np.ones(m), out)
-        return out
-
-    def _gram(self, inside: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-        """Two matrices of products whose difference is that over the rows inside."""
-        left_out, rows, none = np.flatnonzero(~inside), np.flatnonzero(inside), np.zeros((0, 0))
-        if (less := self._less.get(left_out.tobytes())) is not None:
-            return self._total, less
-        if (half := self._less.pop(rows.tobytes(), None)) is not None:  # left out by another part
-            return half, none
-        if len(left_out) > len(rows):
-            return self._products(rows), none
-        less = self._less[left_out.tobytes()] = self._products(left_out)
-        return self._total, less
-
-    def _shifts(self, design: Design) -> tuple[Floats, Floats]:
-        """What other means than those of all rows add to products: ef' + fe'."""
-        mu, total = self._means, design.total
-        if design.fit_intercept:
-            off = design.means - mu
-            return -0.5 * total * off, off
-        parts = zip(design.blocks, design.slices, strict=True)
-        along = added([block.dot(design.weights[part, None]) for block, part in parts])[:, 0]
-        return along - 0.5 * total * mu, mu

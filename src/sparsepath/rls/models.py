@@ -44,6 +44,7 @@ def make_design(
     standardize: bool = False,
     n_blocks: int | None = None,
     memory: float | None = None,
+    measured: tuple[Floats, Floats] | None = None,
 ) -> Design:
     """The data of a problem, ready for any target, penalty and search.
 
@@ -59,6 +60,7 @@ def make_design(
         threads,
         fit_intercept=fit_intercept,
         standardize=standardize,
+        measured=measured,
     )
 
 

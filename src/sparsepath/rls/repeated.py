@@ -69,9 +69,15 @@ def _is_moderate(X: Any) -> bool:
     """
     if not isinstance(X, np.ndarray):
         return False
-    sizes = np.abs(X)
-    least = float(np.min(sizes, initial=1, where=sizes > 0))
-    return least > 1 / LARGE and float(sizes.max(initial=0)) < LARGE
+    whole = X if X.flags.c_contiguous else X.T
+    height = max(1, TUNING.tile_numbers // max(1, whole.shape[1]))
+    for i in range(0, len(whole), height):
+        sizes = np.abs(whole[i : i + height])
+        if float(sizes.max(initial=0)) >= LARGE:
+            return False
+        if np.count_nonzero(sizes < 1 / LARGE) > np.count_nonzero(sizes == 0):
+            return False
+    return True
 
 
 def _varies(Y: Floats, weights: Floats, repetition: Repetition) -> bool:
@@ -92,6 +98,7 @@ def _searched(
         "fit_intercept": estimator.fit_intercept,
         "standardize": estimator.standardize,
         "candidates": [i for i in range(n) if i not in set(forbidden)],
+        "likely": repetitions[0].likely if repetitions else (),
     }
     with Threads(estimator.n_threads) as threads:
         for begin in range(0, len(repetitions), AT_ONCE):
@@ -138,6 +145,6 @@ def _one(found: Searches, i: int, X: Any, size: int) -> Searched:
     errors = dict(enumerate(found.errors[i, : k + 1].tolist()))
 
     def outputs(rows: NDArray[np.intp]) -> dict[int, Floats]:
-        return dict(enumerate(found.predict(i, X[rows])[: k + 1]))
+        return dict(enumerate(found.predict(i, X, rows)[: k + 1]))
 
     return Searched(subsets, errors, outputs, CRITERION)

@@ -53,14 +53,16 @@ def bounded(X, g, columns, gram, y, p, weights, alpha, floor, allowed, guards, p
     """Search forward from the columns X, features by samples; the size reached, and if all is fit.
 
     ``p`` is changed. Products of columns, centred and not scaled, are G - H + ef' + fe', where
-    ``gram`` holds G, H (empty if there is none), e and f. ``columns`` are means,
+    ``gram`` holds G, H (empty if there is none), e, f, and for every feature its row in G and H; -1
+    if there is none, and its products are taken when it is chosen. ``columns`` are means,
     left, scales, squares and sizes; ``guards`` room, tie, tie floor, vanished, rounding, what is
-    known well, what is trusted, and how many rows are kept. ``path`` is that of ``forward``.
+    known well, what is known to the last, what is trusted, and how many rows are kept. ``path`` is
+    that of ``forward``.
     """
-    room, tie, tie_floor, vanished, rounding, known_well, trusted, places = guards
+    room, tie, tie_floor, vanished, rounding, known_well, surely, trusted, places = guards
     subset, errors, around, coef = path
     means, lefts, scales, squares, sizes = columns
-    G, H, e, f = gram
+    G, H, e, f, row_of = gram
     n, m = X.shape
     T, size = y.shape[0], subset.size
     width = m + size
@@ -148,16 +150,23 @@ def bounded(X, g, columns, gram, y, p, weights, alpha, floor, allowed, guards, p
                 _column(X[i], g, means[i], lefts[i], scales[i], x)
                 _afresh(row, x, Q, metric, k)
             done[i] = k
-            pivot = alpha
-            for j in range(used):
-                pivot += row[j] * row[j] * metric[j]
+            pivot = alpha + s[i]
+            followed = doubt <= surely * pivot  # s and c are as exact as sums over the row
+            for o in range(T):
+                followed &= rounding * sizes[i] * norms[o] <= surely * abs(c[o, i])
+                tau[o] = c[o, i] / pivot
+            if not followed:
+                pivot = alpha
+                for j in range(used):
+                    pivot += row[j] * row[j] * metric[j]
             if pivot <= floor[i]:
                 continue
-            for o in range(T):
-                along = 0.0
-                for j in range(used):
-                    along += row[j] * V[o, j] * metric[j]
-                tau[o] = along / pivot
+            if not followed:
+                for o in range(T):
+                    along = 0.0
+                    for j in range(used):
+                        along += row[j] * V[o, j] * metric[j]
+                    tau[o] = along / pivot
             values[i] = _judged(row[:m], 1.0 / pivot, tau, V, p, left, room)
             if values[i] < least:
                 least = values[i]
@@ -186,12 +195,23 @@ def bounded(X, g, columns, gram, y, p, weights, alpha, floor, allowed, guards, p
         for j in range(used):
             dual[j] = D[j] * metric[j] / pivot
             Q[k, j] = D[j] / root
-        new = t[k]
-        _copy(G[chosen], new)
-        if H.size:
-            _take_off(new, 1.0, H[chosen])
-        for i in range(n):
-            new[i] = scales[chosen] * scales[i] * (new[i] + e[chosen] * f[i] + f[chosen] * e[i])
+        new, at = t[k], row_of[chosen]
+        if at >= 0:
+            _copy(G[at], new)
+            if H.size:
+                _take_off(new, 1.0, H[at])
+            for i in range(n):
+                new[i] += e[chosen] * f[i] + f[chosen] * e[i]
+                new[i] *= scales[chosen] * scales[i]
+        else:
+            _column(X[chosen], g, means[chosen], lefts[chosen], scales[chosen], x)
+            along = 0.0
+            for j in range(m):
+                x[j] *= g[j]
+                along += x[j]
+            for i in range(n):
+                if live[i]:
+                    new[i] = scales[i] * (_dot(X[i], x) - means[i] * along)
         for i in range(k):
             _take_off(new, t[i, chosen], t[i])
         for i in range(n):

@@ -23,13 +23,14 @@ from sparsepath.rls.leave_one_out.projection import SECOND_GO
 from sparsepath.rls.update import TIE, TIE_FLOOR
 
 KNOWN_WELL = 1e-6  # rounding of a product over the pivot up to which the Gram matrix may serve
+SURELY = 1e-8  # and up to which what is followed may judge a candidate; the margin is wide
 TRUSTED = 0.1  # and up to which it may bound the criterion
 KEPT = 64  # rows kept of candidates that were judged
 GUARDS = (ROOM, TIE, TIE_FLOOR, SECOND_GO, VANISHED, ROUNDING)
-BOUND_GUARDS = (ROOM, TIE, TIE_FLOOR, VANISHED, ROUNDING, KNOWN_WELL, TRUSTED, KEPT)
+BOUND_GUARDS = (ROOM, TIE, TIE_FLOOR, VANISHED, ROUNDING, KNOWN_WELL, SURELY, TRUSTED, KEPT)
 
 
-Products = tuple[Floats, Floats, Floats, Floats]
+Products = tuple[Floats, Floats, Floats, Floats, NDArray[np.intp]]
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,8 @@ def whole_search(
         if by_bounds:
             none, one = np.zeros(len(columns)), np.ones(len(columns))
             stand, g = (none, none, one, *stand[3:]), np.ones(len(w))
-            data = columns, (columns @ columns.T, np.zeros((0, 0)), none, none)
+            every = np.arange(len(columns))
+            data = columns, (columns @ columns.T, np.zeros((0, 0)), none, none, every)
     if data is not None:
         from sparsepath.rls.leave_one_out.compiled_parts import bounded
 
