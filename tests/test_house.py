@@ -19,6 +19,7 @@ SOURCE = Path(sparsepath.__file__).parent
 
 # Imports point down this list only (a line may hold rooms that do not know each other).
 LAYERS = [
+    ["__main__"],
     ["cli"],
     ["report"],
     ["comparison", "path_comparison"],

@@ -76,7 +76,7 @@ def main() -> None:
     methods()
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run(
-            [sys.executable, "-m", "sparsepath.cli", "demo", "--out", folder],
+            [sys.executable, "-m", "sparsepath", "demo", "--out", folder],
             check=True,
             capture_output=True,
         )

@@ -31,6 +31,7 @@ class Tuning:
     compiled_pass_from: int = 1 << 22  # numbers from which a compiled pass pays for its start
     compiled_search_from: int = 1 << 16  # and a compiled search in the fused form
     compiled_removals_from: int = 1 << 17  # and compiled removals
+    cached_from: int = 1 << 22  # from which P X is read once a step, and written every other
 
     # Gram matrices in place of the data
     gram_batch: int = 48  # columns of the Gram matrix computed at once
@@ -45,6 +46,7 @@ class Tuning:
     everyone_up_to: int = 1 << 14  # in all rows: judging everyone is quicker than bounds
     judged_by_rows: int = 1 << 27  # samples * features * splits: candidates judged from the rows
     kept_of_sparse: int = 1 << 22  # that are kept if the zeros of the data are implicit
+    losses_at_once: int = 1 << 15  # in the rows that NumPy judges by a loss without bounds
     wide_from: int = 64  # features from which removals are done in the space of the samples
 
     # Grafting

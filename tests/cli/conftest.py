@@ -41,7 +41,7 @@ def run(capsysbinary: pytest.CaptureFixture[bytes]) -> Run:
 def program(*arguments: object, **options: object) -> Done:
     """The command line as a program of its own."""
     done = subprocess.run(
-        [sys.executable, "-m", "sparsepath.cli", *map(str, arguments)],
+        [sys.executable, "-m", "sparsepath", *map(str, arguments)],
         capture_output=True,
         text=True,
         encoding="utf-8",

@@ -89,7 +89,7 @@ FULL = Path("/dev/full")
 
 @pytest.mark.skipif(not FULL.exists(), reason="no device that is always full")
 def test_output_that_finds_no_room(files: dict[str, Path]) -> None:
-    command = [sys.executable, "-m", "sparsepath.cli", "select", str(files["csv"])]
+    command = [sys.executable, "-m", "sparsepath", "select", str(files["csv"])]
     with FULL.open("w") as stream:
         done = subprocess.run(
             [*command, "--target", "progression", "--json"],

@@ -61,7 +61,7 @@ def test_console_script(files: dict[str, Path], tmp_path: Path) -> None:
 def test_a_reader_that_leaves_is_no_error(files: dict[str, Path]) -> None:
     reading, writing = os.pipe()
     os.close(reading)
-    command = [sys.executable, "-m", "sparsepath.cli", "select", str(files["csv"])]
+    command = [sys.executable, "-m", "sparsepath", "select", str(files["csv"])]
     done = subprocess.run(
         [*command, "--target", "progression", "--json"],
         stdout=writing,
@@ -87,7 +87,7 @@ def test_interrupt_keeps_the_path_so_far(
     X = rng.normal(size=(3000, 500))
     np.savez(tmp_path / "long.npz", X=X, y=X @ rng.normal(size=500))
     keep, out = tmp_path / "keep.json", tmp_path / "out"
-    command = [sys.executable, "-m", "sparsepath.cli", "select", str(tmp_path / "long.npz")]
+    command = [sys.executable, "-m", "sparsepath", "select", str(tmp_path / "long.npz")]
     command += ["--target", "y", "--method", "swap-rls", "--max-features", "400"]
     command += ["--checkpoint", str(keep), "--out", str(out), told]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

@@ -42,7 +42,7 @@ def completed(words: str) -> list[str]:
     """What bash would be offered after these words."""
     typed = {"COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1)}
     environment = {**os.environ, **typed, "_SPARSEPATH_COMPLETE": "complete_bash"}
-    command = [sys.executable, "-m", "sparsepath.cli"]
+    command = [sys.executable, "-m", "sparsepath"]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
     return done.stdout.split()
 
@@ -58,6 +58,6 @@ def test_completion() -> None:
 
 def test_completion_can_be_shown() -> None:
     environment = {**os.environ, "_SPARSEPATH_COMPLETE": "source_bash"}
-    command = [sys.executable, "-m", "sparsepath.cli"]
+    command = [sys.executable, "-m", "sparsepath"]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
     assert "_SPARSEPATH_COMPLETE=complete_bash" in done.stdout

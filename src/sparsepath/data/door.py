@@ -74,7 +74,7 @@ def _refuse_dates(values: Any, name: str) -> None:
 
 
 def _refuse_text(X: Any) -> None:
-    if isinstance(X, np.ndarray) or not hasattr(X, "columns"):
+    if isinstance(X, np.ndarray) or not hasattr(X, "columns") or _plain_numbers(X):
         return
     import narwhals as nw
 
@@ -96,6 +96,13 @@ def _refuse_text(X: Any) -> None:
             f"X holds text, categories or dates in column {some_of(found)}; "
             "encode (OneHotEncoder, OrdinalEncoder) or drop them first."
         )
+
+
+def _plain_numbers(X: Any) -> bool:
+    """Whether a frame of pandas holds NumPy numbers alone, however many columns it has."""
+    if type(X).__module__.partition(".")[0] != "pandas" or not X.columns.is_unique:
+        return False
+    return all(isinstance(kind, np.dtype) and kind.kind in "buif" for kind in set(X.dtypes))
 
 
 def _refuse_missing(X: Any, names: NDArray[Any] | None) -> None:

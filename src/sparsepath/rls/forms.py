@@ -15,9 +15,9 @@ columns, of which only some are kept from step to step). Whether the bounds take
 their products from the Gram matrix (tall data) or from passes over the data (sparse data, or where
 batches of columns did not serve) is found out step by step; see ``leave_one_out/additions.py``.
 
-Other losses have no bounds: all candidates are judged, fused, from P X in memory. Beyond
-``CACHED_FROM`` numbers, where reading and writing P X is what takes time, losses with loops for it
-leave every other change to the next step and take products from the Gram matrix (``cache``).
+Other losses have no bounds: all candidates are judged, fused, from P X in memory. Where reading and
+writing P X is what takes time (``TUNING.cached_from``), losses with loops for it leave every other
+change to the next step and take products from the Gram matrix (``cache``).
 
 Threads are left out: both forms share out their work, and the choice must not depend on them. The
 fused form needs a copy of the data in memory. Its loops are compiled for all but small data, where
@@ -42,7 +42,6 @@ READ = 3.0  # nanoseconds per number: to copy or measure the data once
 FUSED_STEP, FUSED_NUMBER = 1.5e5, 1.5
 BOUNDS_STEP, BOUNDS_NUMBER, BOUNDS_LEVERAGE = 1.3e6, 0.4, 25.0
 ONCE_GRAM, ONCE_STEP, ONCE_NUMBER, ONCE_LEVERAGE = 0.04, 2e4, 0.2, 1.6
-CACHED_FROM = 1 << 22  # from which P X of losses without bounds is written every other step only
 TURNED_FROM = 1 << 22  # numbers in X from which it is worth while to have the columns one by one
 WHOLE_UP_TO = 1 << 24  # numbers in X times steps up to which a search is run as a whole
 WHOLE_SECONDS = 0.1  # and what one by bounds may take
@@ -106,7 +105,11 @@ def form_for(
     if not loss.bounded:
         why = f"loss {loss.name!r} has no bounds, and P X fits in memory"
         cached = n_targets == 1 and loss.cached is not None
-        if cached and fits and (asked == "cache" or (asked == "auto" and numbers >= CACHED_FROM)):
+        if (
+            cached
+            and fits
+            and (asked == "cache" or (asked == "auto" and numbers >= TUNING.cached_from))
+        ):
             return Form("cache", why)
         if asked in ("auto", "fused") and fits and not grouped:
             return Form("fused", why, large)

@@ -1,4 +1,9 @@
-"""A whole forward search in one compiled loop; see ``whole.py``, whose ``forward`` it is."""
+"""A whole forward search in one compiled loop; see ``whole.py``, whose ``forward`` it is.
+
+What is made with NumPy stays outside of the loops: a compiler takes seconds for it.
+"""
+
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -35,7 +40,8 @@ def _afresh(row, x, Q, metric, k):  # type: ignore[no-untyped-def]
     m = x.size
     width = m + k
     _copy(x, row)
-    row[m:] = 0.0
+    for j in range(m, row.size):
+        row[j] = 0.0
     for _ in range(2):
         for i in range(k):
             t = 0.0
@@ -67,8 +73,8 @@ def _measure(V, p, weights, room, u, inverses, losses):  # type: ignore[no-untyp
     """Fill u = r/p^2, 1/p^2 and the losses; sum of losses, its deviation, tight samples, r'r."""
     m = p.size
     total = tight = squares = 0.0
-    losses[:] = 0.0
     for j in range(m):
+        losses[j] = 0.0
         inverses[j] = 1.0 / max(p[j], room)
         tight += 1.0 if p[j] <= room else 0.0
     for t in range(V.shape[0]):
@@ -90,29 +96,46 @@ def _measure(V, p, weights, room, u, inverses, losses):  # type: ignore[no-untyp
     return total, around, tight, squares
 
 
-@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
-def forward(X, y, p, weights, alpha, floor, squares, allowed, guards, subset, errors, around, coef):  # type: ignore[no-untyped-def]  # fmt: skip
+def forward(
+    X: Any,
+    y: Any,
+    p: Any,
+    weights: Any,
+    alpha: float,
+    floor: Any,
+    squares: Any,
+    allowed: Any,
+    guards: Any,
+    *path: Any,
+) -> tuple[int, bool]:
     """Search forward from the columns X, features by samples; the size reached, and if all is fit.
 
-    ``p`` is changed. ``subset``, ``errors`` (sums), ``around`` (sums of squares) and ``coef``
-    get the path; ``guards`` are room, tie, tie floor, second go, vanished and rounding.
+    ``p`` is changed. ``path``, that is subset, errors (sums), around (sums of squares) and coef, is
+    filled; ``guards`` are room, tie, tie floor, second go, vanished and rounding.
     """
-    room, tie, tie_floor, second_go, vanished, rounding = guards
-    n, m = X.shape
-    T, size = y.shape[0], subset.size
+    (n, m), T, size = X.shape, len(y), len(path[0])
     width = m + size
-    C = np.zeros((n, width))
-    V = np.zeros((T, width))
-    for i in range(n):
-        _copy(X[i], C[i])
-    for t in range(T):
-        _copy(y[t], V[t])
-    Q, D, dual = np.zeros((size, width)), np.zeros(width), np.zeros(width)
+    C, V, Q, (D, dual) = (np.zeros((rows, width)) for rows in (n, T, size, 2))
+    C[:, :m], V[:, :m] = X, y
     metric = np.ones(width)
     metric[m:] = alpha
-    live, computed = allowed.copy(), squares + alpha
-    u, inverses, losses, left = np.zeros((T, m)), np.zeros(m), np.zeros(m), np.zeros(m)
-    values, pivots, tau = np.zeros(n), np.zeros(n), np.zeros((n, T))
+    rows = C, V, Q, D, dual, metric, np.zeros((T, m)), *np.zeros((3, m))
+    columns = allowed.copy(), squares + alpha, *np.zeros((2, n)), np.zeros((n, T))
+    found: tuple[int, bool] = _forward(
+        X, p, weights, alpha, floor, squares, guards, path, rows, columns
+    )
+    return found
+
+
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+def _forward(X, p, weights, alpha, floor, squares, guards, path, rows, columns):  # type: ignore[no-untyped-def]
+    """The loop of ``forward``; ``rows`` and ``columns`` are of their lengths."""
+    room, tie, tie_floor, second_go, vanished, rounding = guards
+    subset, errors, around, coef = path
+    C, V, Q, D, dual, metric, u, inverses, losses, left = rows
+    live, computed, values, pivots, tau = columns
+    n, m = X.shape
+    T, size = V.shape[0], subset.size
     total, off, tight, rr = _measure(V[:, :m], p, weights, room, u, inverses, losses)
     errors[0] = total if tight == 0.0 else np.inf
     around[0] = off

@@ -171,7 +171,8 @@ class Fused:
         chosen = np.array(self.chosen, dtype=np.intp)
         errors = self.errors_without()
         if features is not None:
-            some = np.isin(chosen, np.fromiter(features, np.intp))
+            wanted = set(features)
+            some = np.array([i in wanted for i in self.chosen], dtype=bool)
             chosen, errors = chosen[some], errors[some]
         tell = self._squared_without if self.counts else None
         return pick("drop", chosen, errors, self.empty_error, second=tell)

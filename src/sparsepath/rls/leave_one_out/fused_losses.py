@@ -17,8 +17,7 @@ from sparsepath.rls.criteria.losses import ROOM, Loss, reach_of
 from sparsepath.rls.design import Design
 from sparsepath.rls.leave_one_out.fused import Fused
 from sparsepath.rls.update import Second, Update, pick
-
-AT_ONCE = 1 << 15  # numbers in the rows that NumPy judges at once
+from sparsepath.tuning import TUNING
 
 
 class FusedLoss(Fused):
@@ -112,7 +111,7 @@ class FusedLoss(Fused):
 
             self._columns.share_out(work, len(which))
             return out
-        step = max(1, AT_ONCE // m)
+        step = max(1, TUNING.losses_at_once // m)
         for i in range(0, len(which), step):
             part = slice(i, i + step)
             z = self._columns.some(which[part])

@@ -161,6 +161,8 @@ class Order(NamedTuple):
         Of these rows.
     total : float
         The weight of all pairs with different targets.
+    plain : bool
+        Whether there are two targets in one query, and all rows weigh the same.
     """
 
     rows: Codes
@@ -168,6 +170,7 @@ class Order(NamedTuple):
     depth: Codes
     weights: Floats
     total: float
+    plain: bool
 
     @classmethod
     def of(cls, y: Floats, weights: Floats, queries: Codes) -> "Order":
@@ -186,7 +189,8 @@ class Order(NamedTuple):
         for some in np.split(sums, first[1:]):
             total += float(some[1:] @ np.cumsum(some)[:-1])
         ends = np.append(begins[1:], len(rows))[: len(begins)]
-        return cls(rows, ends, depth.astype(np.intp), w, total)
+        plain = len(ends) == 1 and depth[-1] == 1 and bool(np.all(w == w[0]))
+        return cls(rows, ends, depth.astype(np.intp), w, total, plain)
 
     def wrong(self, scores: Floats, blur: Floats) -> Floats:
         """The weight of pairs in the wrong order, half of those that are not told apart.
@@ -205,12 +209,6 @@ class Order(NamedTuple):
             sum_disorder(some, self.ends, self.depth, self.weights, blur[left], wrong)
             out[left] = wrong
         return out
-
-    @property
-    def plain(self) -> bool:
-        """Whether there are two targets in one query, and all rows weigh the same."""
-        w = self.weights
-        return len(self.ends) == 1 and self.depth[-1] == 1 and bool(np.all(w == w[0]))
 
     def _by_places(self, scores: Floats, blur: Floats) -> tuple[Floats, NDArray[np.bool_]]:
         """The same where the order is plain, and for which models it is not said: there are ties.

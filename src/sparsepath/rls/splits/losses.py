@@ -71,6 +71,7 @@ class FoldLossModel(FoldModel):
         self._reach = reach_of(sums.squares[-1], self.alpha)
         self._e0 = self._empty_residuals()
         self._e = list(self._e0)
+        self._judged: tuple[list[int], Floats] | None = None  # the folds, and the list they are for
         self._x: list[list[Floats]] = [[] for _ in tests]
         self._V = [np.zeros((len(test), 0)) for test in tests]  # d of the chosen features
         numbers = sum(map(len, tests)) * design.n_features
@@ -90,6 +91,11 @@ class FoldLossModel(FoldModel):
     @property
     def fold_errors(self) -> Floats:
         """The mean loss on each test part (if pooled: its share of the criterion)."""
+        if self._judged is None or self._judged[0] is not self.chosen:
+            self._judged = self.chosen, self._judged_folds()
+        return self._judged[1]
+
+    def _judged_folds(self) -> Floats:
         reach = self._reach[self.chosen].sum(keepdims=True)
         if self._rough:
             left = enumerate(part.e[:, :, None] for part in self.fits.parts)

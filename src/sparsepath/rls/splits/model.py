@@ -117,6 +117,7 @@ class FoldModel:
         self._G = np.zeros((F, 0, 0))  # d_l = sum_j G_lj x_j
         self._inverse = np.zeros((F, 0))  # the diagonal of A^-1
         self.chosen: list[int] = []
+        self._coef: tuple[list[int], Floats] | None = None  # and the list they are for
         self._U = np.zeros((F, n, 0))
         self._H = np.zeros((F, n, 0))
         self._rho2 = np.zeros((F, 0))
@@ -407,6 +408,11 @@ class FoldModel:
 
     def coef(self) -> Floats:
         """Coefficients of the chosen features in the units of the data, |S| x T."""
+        if self._coef is None or self._coef[0] is not self.chosen:
+            self._coef = self.chosen, self._coefficients()
+        return self._coef[1]
+
+    def _coefficients(self) -> Floats:
         S = self.chosen
         if not S:
             return np.zeros((0, self.sums.y.shape[1]))

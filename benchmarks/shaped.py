@@ -1,0 +1,67 @@
+"""What the benchmarks by shape share: problems, searches, times in turn, bars."""
+
+import time
+import warnings
+from collections.abc import Callable
+
+import numpy as np
+
+from sparsepath import SparseRLSRegressor
+from sparsepath.data.threads import Threads
+from sparsepath.rls.driver import run
+from sparsepath.rls.models import make_design
+from sparsepath.rls.task import Task
+
+
+def problem(m: int, n: int, relevant: int = 20) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    X = np.asfortranarray(rng.standard_normal((m, n)))
+    k = min(n, relevant)
+    return X, X[:, :k] @ rng.standard_normal(k) + np.sqrt(k) * rng.standard_normal(m)
+
+
+def greedy(X, y, k, form="auto", **options):
+    with Threads(1) as crew:
+        design = make_design(X, np.ones(X.shape[0]), crew)
+        task = Task(size=k, candidates=tuple(range(X.shape[1])), form=form, **options)
+        return run(design, y[:, None] if y.ndim == 1 else y, 1.0, task)
+
+
+def bars(*reached: tuple[str, float, float]) -> str:
+    """Lines that say which bars are reached: what is measured, the figure, the most it may be."""
+    lines = [
+        f"- {what}: {figure:.3g}, at most {most:g}: {'yes' if figure <= most else 'no'}"
+        for what, figure, most in reached
+    ]
+    print("\n".join(lines), flush=True)
+    return "\n\n" + "\n".join(lines)
+
+
+def products(X, k) -> Callable[[], object]:
+    """F, the time of k products X'v."""
+    v = np.random.default_rng(1).standard_normal(X.shape[0])
+    return lambda: [X.T @ v for _ in range(k)]
+
+
+def in_turn(works: dict[str, Callable[[], object]], rounds: int) -> dict[str, np.ndarray]:
+    """CPU times of each, in rounds after a warm-up; what takes no millisecond is done again."""
+    times: dict[str, list[float]] = {name: [] for name in works}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for turn in range(rounds + 1):
+            for name, work in works.items():
+                start, count = time.process_time(), 0
+                while not count or (turn and time.process_time() - start < 0.005 and count < 50):
+                    work()
+                    count += 1
+                if turn:
+                    times[name].append((time.process_time() - start) / count)
+    return {name: np.array(of) for name, of in times.items()}
+
+
+def ratio(times: dict[str, np.ndarray], a: str, b: str) -> float:
+    return float(np.median(times[a] / times[b]))
+
+
+def fitted(X, y, k):
+    return SparseRLSRegressor(k, validation=None, n_threads=1).fit(X, y)
