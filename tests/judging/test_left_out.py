@@ -161,7 +161,7 @@ def test_a_part_with_nothing_to_learn():
         make_pipeline(StandardScaler(), SelectKBest(f_regression, k=2), Ridge()),
         make_pipeline(RFE(LinearRegression(), n_features_to_select=2), LinearRegression()),
         make_pipeline(
-            SequentialFeatureSelector(LinearRegression(), n_features_to_select=2), Ridge()
+            SequentialFeatureSelector(LinearRegression(), n_features_to_select=2, cv=2), Ridge()
         ),
         LinearRegression(),
         GridSearchCV(Lasso(), {"alpha": [0.5, 2.0]}),

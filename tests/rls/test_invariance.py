@@ -235,9 +235,9 @@ def need(name):
 @pytest.mark.parametrize(
     ("name", "rows", "size"),
     [
-        ("australian", 690, 2),
+        ("australian", 230, 2),
         ("german_numer", 200, 3),
-        ("boston_housing", 506, 2),
+        ("boston_housing", 253, 2),
         ("colon_cancer", 62, 2),
     ],
 )

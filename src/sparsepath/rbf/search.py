@@ -277,7 +277,8 @@ class SparseRBFRegressorCV(_Regression, _GridSearch):
     --------
     >>> from sparsepath.data.synthetic import bump
     >>> data = bump(60, 3, random_state=0)
-    >>> model = SparseRBFRegressorCV(rs=[4, 8], ts=[2, 5], cv=3).fit(data.X, data.y)
+    >>> search = SparseRBFRegressorCV(rs=[4, 8], ts=[2, 5], cv=3, validation=None)
+    >>> model = search.fit(data.X, data.y)
     >>> model.path_.subset(1), model.cv_results_["mean_test_score"].shape
     ((0,), (4,))
     """
@@ -315,7 +316,8 @@ class SparseRBFClassifierCV(_TwoClasses, _GridSearch):
     >>> import numpy as np
     >>> X = np.random.default_rng(0).uniform(-1, 1, (120, 5))
     >>> y = np.where(X[:, 0] * X[:, 1] > 0, "same", "other")     # no linear method sees this
-    >>> model = SparseRBFClassifierCV(rs=[20, 60], ts=[0.5, 2], cv=3).fit(X, y)
+    >>> search = SparseRBFClassifierCV(rs=[20, 60], ts=[0.5, 2], cv=3, validation=None)
+    >>> model = search.fit(X, y)
     >>> sorted(model.selected_[:2].tolist())                     # the two of largest weight
     [0, 1]
     """
