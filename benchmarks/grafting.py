@@ -354,7 +354,12 @@ def with_last_slope(rows, varied):
 
 
 PARTS = {
-    "points": ("Single penalties", "", points),
+    "points": (
+        "Single penalties",
+        """Below the table stand the rows on which a rival is ahead. On small data the reason is the fixed cost of a step: a fit to
+1000 x 100 is five Newton steps of some hundred calls of NumPy, three milliseconds in all, where skglm runs compiled loops.""",
+        points,
+    ),
     "paths": (
         "Paths",
         """A path of 30 values of l1 down to a hundredth of the largest, every point to 1e-8, warm starts in both.""",

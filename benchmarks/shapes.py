@@ -363,8 +363,8 @@ which for small data is a search as a whole.""",
         """Searches (the data made ready included; what a whole fit adds is under "Small data") in multiples of F,
 after 0.1 ms a step. What cannot be reached, and why: the exact AUC of a candidate is a matter of order and takes a
 sort, so the column of sorts is its floor; leaving out pairs visits m^2/4 pairs of samples a candidate where F visits m
-numbers, m/4 times F with one operation a pair; losses without bounds read P X, write it and judge it, three passes of which the judging
-has a division or a comparison per number, about 4 F each where X lies in the cache; ten folds update 30 numbers a column
+numbers, m/4 times F with one operation a pair; losses without bounds follow the change of P X (two reads and a write, about
+4 F where X lies in the cache) and judge every number of it (a division or a comparison, about 2 F more); ten folds update 30 numbers a column
 and step for each chosen feature, 30 k/m F. At 300 x 30 and 500 x 100 everything is NumPy (no wait for a compiler), whose
 calls take more than the 0.1 ms a step for all but the squared loss.""",
         criteria,
