@@ -130,6 +130,36 @@ def on_dask(path: Path, steps: int, rows: int) -> None:
             print(f"bytes sent by the workers per step, {m:,} rows: {moved / steps:,.0f}")
 
 
+def growth(path: Path, steps: int, rows: int) -> None:
+    """How time grows with columns, with partitions and with workers."""
+    import dask.array as da
+    from distributed import Client, LocalCluster, wait
+
+    X, y = arrays(path, rows)
+    few = min(10, steps)
+    for n in (X.shape[1] // 4, X.shape[1] // 2, X.shape[1]):
+        source, told = sparsepath.open(np.asfortranarray(X[:, :n]), y), []
+        for _ in range(3):
+            own = time.process_time()
+            SparseRLSRegressor(few, validation=None).fit(source)
+            told.append(time.process_time() - own)
+        print(f"{len(X):,} rows, {few} steps, {n} columns: {min(told):.2f} s of processors")
+    for workers, count in ((1, 4), (2, 4), (4, 4), (2, 16), (2, 64)):
+        with (
+            LocalCluster(workers, threads_per_worker=1, dashboard_address=None) as cluster,
+            Client(cluster) as client,
+        ):
+            cut = -(-len(X) // count)
+            parts = client.persist([da.from_array(a, chunks=(cut, *a.shape[1:])) for a in (X, y)])
+            wait(parts)
+            SparseRLSRegressor(2, validation=None).fit(*parts)  # loads what is compiled
+            seconds, processors, _ = min(_timed(client, few, *parts) for _ in range(2))
+            print(
+                f"{len(X):,} rows, {few} steps, {workers} workers, {count} partitions: "
+                f"{seconds:.2f} s, {processors:.2f} s of processors"
+            )
+
+
 def _timed(client, steps: int, *data) -> tuple[float, float, tuple[int, ...]]:
     """Seconds of the clock, and of all processors that work on it, and what was chosen."""
     distant = not isinstance(data[0], np.ndarray)
@@ -176,6 +206,7 @@ def beside(path: Path, steps: int, pythons: list[str]) -> None:
     began = time.perf_counter()
     X, y = arrays(path, 10**9)
     read = time.perf_counter() - began
+    SparseRLSRegressor(2, validation=None).fit(X, y)  # loads what is compiled
     began = time.perf_counter()
     model = SparseRLSRegressor(steps, validation=None).fit(X, y)
     ours = time.perf_counter() - began
@@ -243,6 +274,7 @@ def main() -> None:
             f"{given.memory / 1e9:.2f} GB"
         )
     on_dask(path, k, min(given.rows, 1_000_000))
+    growth(path, k, min(given.rows, 200_000))
     if given.rows > 2_000_000:
         path = given.folder / f"scale-1000000x{given.columns}.parquet"
         if not path.exists():

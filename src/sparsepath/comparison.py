@@ -312,18 +312,18 @@ def compare(
 
     def run(name: str, estimator: Any) -> None:
         if time.perf_counter() + known.get(name, 0.0) > deadline:
-            passed[name] = f"not to be done within the {budget:g} s given"
+            passed[name] = "not to be done in the time given"
             return
         model, seconds = _searched(
             estimator, X, y, with_groups(estimator, fit_params, groups), deadline
         )
         if model is None or time.perf_counter() + seconds * len(parts.splits) > deadline:
-            passed[name] = f"not to be done within the {budget:g} s given"
+            passed[name] = "not to be done in the time given"
             return
 
         def asked(done: int, of: int) -> bool:
             if time.perf_counter() > deadline:
-                passed[name] = f"not done within the {budget:g} s given"
+                passed[name] = "not done in the time given"
                 return True
             return callback is not None and bool(callback(name, done, of))
 

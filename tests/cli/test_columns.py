@@ -315,6 +315,24 @@ def test_the_example_is_what_is_wrong(run: Run, tmp_path: Path) -> None:
     assert len(done.err) < 500 + 2 * len(str(file))
 
 
+def test_nothing_to_use_in_a_table(run: Run, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    columns = {"a": rng.choice(["x", "z"], N), "b": rng.normal(size=N), "y": rng.normal(size=N)}
+    done = run(
+        "select",
+        table(tmp_path, columns),
+        "--target",
+        "y",
+        "--choose",
+        "0",
+        "--out",
+        tmp_path / "out",
+    )
+    assert (done.code, "Use none of the 2 features." in done.out) == (0, True)
+    assert (tmp_path / "out" / "index.html").is_file()
+    refused(run("export", tmp_path / "out" / "model.json", "--to", "onnx"), "uses no column")
+
+
 # Names, and a draw of rows
 
 

@@ -82,7 +82,7 @@ def test_the_same_as_fits(name, seed, monkeypatch):
     X, y = problem(seed)
     estimator = METHODS[name]
     assert estimator._search_many(X, y, {}, again(y)) is not None, "the shorter way is taken"
-    monkeypatch.setattr("sparsepath.judging.repeating._one", None)  # and no other
+    monkeypatch.setattr("sparsepath.judging.repeating._model", None)  # and no other
     for found, one in zip(searches(estimator, X, y, {}, again(y)), again(y), strict=True):
         check(found, estimator, X, y, one)
 

@@ -13,6 +13,8 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import sparsepath
 from rls.test_sources import pieces, problem, same, same_table, to_the_bit, with_categories
@@ -23,12 +25,18 @@ from sparsepath import (
     GraftingRegressorCV,
     MLPGraftingClassifierCV,
     MLPGraftingRegressorCV,
+    SparseRBFClassifierCV,
+    SparseRBFRegressorCV,
     SparseRLSClassifier,
     SparseRLSRegressor,
     TableSelector,
+    honest_error,
+    permutation_null,
+    stability,
 )
 from sparsepath.data.clusters import ClusterError, on_cluster
 from sparsepath.data.sources import from_array
+from sparsepath.tuning import TUNING
 
 distributed = pytest.importorskip("distributed")
 da = pytest.importorskip("dask.array")
@@ -108,8 +116,9 @@ def test_grafting_on_a_cluster_gives_the_model_of_the_array(client):
     assert distant.path_.subsets == whole.path_.subsets
 
 
-def test_folds_and_grids_go_to_the_workers_of_joblib_s_backend(client, cluster):
+def test_folds_and_grids_go_to_the_workers_of_joblib_s_backend(client, cluster, monkeypatch):
     """Every estimator that takes n_jobs: the same result, and tasks on the cluster."""
+    monkeypatch.setattr(TUNING, "workers_from", 0.0)
     X, y, _ = problem(m=60, n=6)
     labels = y > np.median(y)
     few = {"validation": None, "n_jobs": 2}
@@ -118,6 +127,8 @@ def test_folds_and_grids_go_to_the_workers_of_joblib_s_backend(client, cluster):
         (GraftingClassifierCV(n_l1s=4, cv=3, **few), labels),
         (MLPGraftingRegressorCV(cv=2, max_hidden=1, **few), y),
         (MLPGraftingClassifierCV(cv=2, max_hidden=1, **few), labels),
+        (SparseRBFRegressorCV(rs=2, ts=2, cv=2, **few), y),
+        (SparseRBFClassifierCV(rs=2, ts=2, cv=2, **few), labels),
     ]
     for model, target in models:
         alone = clone(model).fit(X, target)
@@ -127,6 +138,24 @@ def test_folds_and_grids_go_to_the_workers_of_joblib_s_backend(client, cluster):
         assert cluster.scheduler.transition_counter > before, type(model).__name__
         assert model.path_.subsets == alone.path_.subsets
         assert model.path_.errors.tolist() == alone.path_.errors.tolist()
+
+
+def test_folds_shuffles_and_halves_go_to_the_workers_of_joblib_s_backend(client, cluster):
+    """Of a method without a shorter way: the same figures, and tasks on the cluster."""
+    X, y, _ = problem(m=40, n=4)
+    model = make_pipeline(StandardScaler(), SparseRLSRegressor(2, choose="min"))
+
+    def judged():
+        told = honest_error(model, X, y, validation=2)
+        null = permutation_null(model, X, y, n_permutations=2)
+        halves = stability(model, X, y, n_halves=2)
+        return [told.chosen.error, *np.ravel(null.null_errors), *np.ravel(halves.frequencies)]
+
+    alone, before = judged(), cluster.scheduler.transition_counter
+    with joblib.parallel_config("dask"):
+        distant = judged()
+    assert cluster.scheduler.transition_counter >= before + 6
+    assert distant == alone
 
 
 def test_frames_classes_and_sparse_partitions_on_a_cluster(client):

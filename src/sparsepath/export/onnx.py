@@ -95,6 +95,11 @@ class Graph:
         if self.subject.terms is None:
             X = self.given("X", [None, self.subject.n_columns])
             z = self.node("Gather", X, self.constant(formula.columns, np.int64), axis=1)
+        elif not self.subject.terms:
+            raise InputError(
+                "the model uses no column of the table, and ONNX could not tell how many rows to "
+                "predict for; export another size."
+            )
         else:
             z = self.node("Concat", *map(self._term, self.subject.terms), axis=1)
         if self.subject.scaled:

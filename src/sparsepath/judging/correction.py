@@ -27,9 +27,11 @@ Samples that hang together (a group) are drawn together. Beyond ``MOST_BUNDLES``
 bundles of them are drawn instead.
 """
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sparsepath.choosing import places
 from sparsepath.judging.left_out import LeftOut
@@ -46,9 +48,8 @@ def corrected(
 ) -> tuple[float, tuple[float, float]]:
     """The error of the size that ``rule`` chooses, and an interval that holds it."""
     shares, totals = bundles(found)
-    rng = np.random.default_rng(SEED)
     n, all_rows = len(shares), np.ones((1, len(shares)))
-    drawn = rng.multinomial(n, np.full(n, 1.0 / n), n_draws).astype(np.float64)
+    drawn = _draws(n, n_draws).astype(np.float64)
     away = (drawn == 0).astype(np.float64)
     usable = (away @ shares > 0) & (drawn @ shares > 0)
     drawn, away = drawn[usable], away[usable]
@@ -80,6 +81,14 @@ def corrected(
     spread = np.sqrt(se**2 + BETWEEN * found.between[size] + choice) / error
     with np.errstate(over="ignore"):  # an interval without an end
         return told, (told * float(np.exp(-spread * high)), told * float(np.exp(-spread * low)))
+
+
+@lru_cache(maxsize=2)
+def _draws(n: int, times: int) -> NDArray[np.uint16]:
+    """How often each of n rows is drawn, in so many draws: the same every time."""
+    rng = np.random.default_rng(SEED)
+    drawn: NDArray[np.uint16] = rng.multinomial(n, np.full(n, 1.0 / n), times).astype(np.uint16)
+    return drawn
 
 
 def spreads(found: LeftOut) -> Floats:

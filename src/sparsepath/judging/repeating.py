@@ -3,7 +3,9 @@
 Any estimator is cloned and fitted to each repetition. One that knows a shorter way to the same
 paths (greedy RLS searches many problems at once, least angle regression and grafting go by products
 of columns) has a method ``_search_many``, which takes the repetitions and gives what each of them
-left, or None where the shorter way does not lead, for all of them or for one.
+left, or None where the shorter way does not lead, for all of them or for one. Repetitions without
+a shorter way are tasks of joblib's, if it was told to work in parallel
+(``with joblib.parallel_config("dask")``).
 """
 
 import warnings
@@ -13,6 +15,7 @@ from itertools import repeat
 from typing import Any
 
 import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
@@ -89,27 +92,35 @@ def searches(
     quiet = quiet_copy(estimator)
     shorter = getattr(quiet, "_search_many", None)
     found = None if shorter is None else shorter(X, y, given, repetitions)
+    if found is None and effective_n_jobs(None) > 1:
+        tasks = (delayed(_model)(quiet, X, y, given, each) for each in repetitions)
+        for model in Parallel(return_as="generator")(tasks):
+            yield _found(model, X, classes)
+        return
     if found is None:
         found = repeat(None)
     for one, repetition in zip(found, repetitions, strict=False):
-        yield _one(quiet, X, y, given, repetition, classes) if one is None else one
+        yield _found(_model(quiet, X, y, given, repetition), X, classes) if one is None else one
 
 
-def _one(
-    quiet: Any, X: Any, y: Any, given: Given, repetition: Repetition, classes: NDArray[Any] | None
-) -> Searched:
+def _model(quiet: Any, X: Any, y: Any, given: Given, repetition: Repetition) -> Any:
+    """The model of a repetition; where all targets are equal, that of them."""
     target = y if repetition.order is None else rows_of(y, repetition.order)
     part, inside = X, target
     if repetition.rows is not None:
         part, inside = rows_of(X, repetition.rows), rows_of(target, repetition.rows)
     values = np.asarray(inside).reshape(len(inside), -1)
     if (values == values[0]).all():  # nothing to learn: the constant itself
+        return values[:1]
+    return fitted(quiet, part, inside, given, repetition.rows, len(y))
+
+
+def _found(model: Any, X: Any, classes: NDArray[Any] | None) -> Searched:
+    """What a model tells; ``X`` are all rows."""
+    if isinstance(model, np.ndarray):
         return Searched(
-            {0: ()},
-            {0: 0.0},
-            lambda rows: {0: np.repeat(_constant(values[:1], classes), len(rows), 0)},
+            {0: ()}, {0: 0.0}, lambda rows: {0: np.repeat(_constant(model, classes), len(rows), 0)}
         )
-    model = fitted(quiet, part, inside, given, repetition.rows, len(y))
     last, transform = _last(model)
     path = getattr(last, "path_", None)
     if path is None:
