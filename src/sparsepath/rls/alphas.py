@@ -20,8 +20,8 @@ from sparsepath.errors import InputError
 from sparsepath.rls.criteria.losses import ROOM, Loss, reach_of
 from sparsepath.rls.design import Design
 
-LARGEST = 20000  # the smaller side of X up to which an eigendecomposition is reasonable
-ROWS_AT_ONCE = 2048
+LARGEST_SIDE = 20000  # the smaller side of X up to which an eigendecomposition is reasonable
+ROWS_OF_A_BATCH = 2048
 
 
 def alpha_grid(design: Design, candidates: Sequence[int]) -> Floats:
@@ -37,10 +37,10 @@ def loo_errors(
     """The leave-one-out criterion with all candidates, for every penalty."""
     which = _live(design, candidates)
     m, n = design.n_samples, len(which)
-    if min(m, n) > LARGEST:
+    if min(m, n) > LARGEST_SIDE:
         raise InputError(
             f"alpha='loo' fits all {n} features to {m} samples, and the smaller of the two must "
-            f"be at most {LARGEST}; give a number or a list of numbers for alpha instead."
+            f"be at most {LARGEST_SIDE}; give a number or a list of numbers for alpha instead."
         )
     w = design.weights
     g = np.sqrt(w)[:, None]
@@ -79,8 +79,8 @@ def _spectrum(design: Design, which: NDArray[np.intp]):  # type: ignore[no-untyp
     wide = m < n
     A = np.zeros((m, m) if wide else (n, n))
     if wide:
-        for first in range(0, n, ROWS_AT_ONCE):
-            W = design.columns(which[first : first + ROWS_AT_ONCE])
+        for first in range(0, n, ROWS_OF_A_BATCH):
+            W = design.columns(which[first : first + ROWS_OF_A_BATCH])
             W *= np.sqrt(design.weights)[:, None]
             A += W @ W.T
     else:
@@ -103,8 +103,8 @@ def _spectrum(design: Design, which: NDArray[np.intp]):  # type: ignore[no-untyp
 
 def _rows(design: Design, which: NDArray[np.intp]) -> Iterator[tuple[slice, Floats]]:
     """Some columns as they stand, weighted, centred and scaled, a few rows at a time."""
-    for first in range(0, design.n_samples, ROWS_AT_ONCE):
-        rows = slice(first, min(design.n_samples, first + ROWS_AT_ONCE))
+    for first in range(0, design.n_samples, ROWS_OF_A_BATCH):
+        rows = slice(first, min(design.n_samples, first + ROWS_OF_A_BATCH))
         X = design.rows(np.arange(rows.start, rows.stop))
         if len(which) < design.n_features:
             X = X[:, which]

@@ -13,7 +13,7 @@ from sparsepath.path import LONGEST_PATH, SelectionPath
 from sparsepath.rls.design import Design
 
 LARGEST = np.finfo(np.float64).max
-SMALL = 1e-290  # a sum of squares below which floating point has few digits left
+FEW_DIGITS = 1e-290  # a sum of squares below which floating point has few digits left
 
 
 def stop_rules(stop: Any) -> tuple[Callable[..., Any], ...]:
@@ -76,14 +76,14 @@ def refuse_extremes(design: Design, Y: Floats, names: NDArray[Any] | None) -> No
     with np.errstate(over="ignore", under="ignore"):
         fourth = np.square(np.square(Y - Y.mean(0)).sum())
         varies = np.ptp(Y) > 0
-    if not np.isfinite(fourth) or (varies and fourth < SMALL):
+    if not np.isfinite(fourth) or (varies and fourth < FEW_DIGITS):
         largest = np.abs(Y).max()
         raise InputError(
             f"y has numbers of the size of {largest:.0e}: floating point cannot hold their squared "
             f"errors and the standard errors of these; divide it by {largest:.0e}."
         )
     refuse_wide(design, names)
-    faint = np.flatnonzero(design.sizes**2 < SMALL * design.scales**2)
+    faint = np.flatnonzero(design.sizes**2 < FEW_DIGITS * design.scales**2)
     tiny = np.zeros(design.n_features, dtype=bool)
     counted = design.weights > 0
     for i in faint.tolist():

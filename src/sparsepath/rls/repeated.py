@@ -23,7 +23,7 @@ LARGE = 1e100
 SMALL = (
     128  # small problems are worth loading a compiler if there are so many times as many numbers
 )
-AT_ONCE = 20  # problems that share what is prepared for them
+PROBLEMS_AT_ONCE = 20  # problems that share what is prepared for them
 BINDING = ("forced", "start", "parents", "feature_groups", "feature_costs", "budget", "epsilon")
 CRITERION = "leave-one-out squared error (selection error)"
 
@@ -101,8 +101,8 @@ def _searched(
         "likely": repetitions[0].likely if repetitions else (),
     }
     with Threads(estimator.n_threads) as threads:
-        for begin in range(0, len(repetitions), AT_ONCE):
-            some = repetitions[begin : begin + AT_ONCE]
+        for begin in range(0, len(repetitions), PROBLEMS_AT_ONCE):
+            some = repetitions[begin : begin + PROBLEMS_AT_ONCE]
             sizes = [_longest(estimator, weights, one.rows) for one in some]
             turns = searches_in_turns(
                 X,

@@ -48,10 +48,10 @@ from numpy.typing import NDArray
 from sparsepath.arrays import Floats
 from sparsepath.rls.design import Design
 
-AT_ONCE = 64  # permutations in one product
+PERMUTATIONS_AT_ONCE = 64  # permutations in one product
 LEAST_SD = 1e-6  # of a residual, over that of the noise: below it nothing is known of the noise
 SAME = 1e-10  # gains closer than this (relative) are equal
-COLLINEAR = 1e-10  # part of a column's square that is left, from which it counts as nothing
+EXPLAINED = 1e-10  # part of a column's square that is left, from which it counts as nothing
 
 
 def permutations(seed: int, step: int, count: int, m: int) -> Iterator[NDArray[np.intp]]:
@@ -98,7 +98,7 @@ def p_value(
         return design.dot(g * V)
 
     s = np.maximum(design.squares - np.square(products(Z)).sum(1), 0.0)
-    allowed = ~design.constant & (s + alpha > COLLINEAR * design.squares)
+    allowed = ~design.constant & (s + alpha > EXPLAINED * design.squares)
     allowed &= np.isin(np.arange(len(s)), list(candidates))
     allowed[chosen] = False
     pivots = np.where(allowed, s + alpha, 1.0)[:, None]
@@ -148,7 +148,7 @@ def _batches(dealt: Iterable[NDArray[np.intp]]) -> Iterator[list[NDArray[np.intp
     batch = []
     for order in dealt:
         batch.append(order)
-        if len(batch) == AT_ONCE:
+        if len(batch) == PERMUTATIONS_AT_ONCE:
             yield batch
             batch = []
     if batch:

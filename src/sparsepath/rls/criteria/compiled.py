@@ -13,7 +13,7 @@ from numba import njit
 # Sums may be reordered, so that they run in vector registers; NaN and infinity keep their meaning.
 FAST = {"reassoc", "contract", "nsz"}
 STRIP = 2048  # samples of a strip: the vectors stay in cache while the features stream by
-AT_ONCE = 3  # features counted at once
+FEATURES_AT_ONCE = 3  # features counted at once
 
 
 def _counting(write: bool) -> Callable[..., None]:
@@ -23,9 +23,9 @@ def _counting(write: bool) -> Callable[..., None]:
     def count(cache, q0, new0, q, new, r, p, g, v, tau, inverse, blur, room, out):  # type: ignore[no-untyped-def]
         """Weight v of the samples with r - z tau >= g (p - z^2 inverse - blur); see the module.
 
-        The signs of the target are in z, q and r already. ``AT_ONCE`` features at a time, so that
-        the vectors are loaded once for all; their number is a multiple of it. Two changes are made
-        at once: new0 q0', left from the step before, and new q'.
+        The signs of the target are in z, q and r already. ``FEATURES_AT_ONCE`` are taken at a time,
+        so that the vectors are loaded once for all; their number is a multiple of it. Two changes
+        are made at once: new0 q0', left from the step before, and new q'.
         """
         n, m = cache.shape
         full = np.zeros(n)
@@ -35,7 +35,7 @@ def _counting(write: bool) -> Callable[..., None]:
             part = slice(low, min(m, low + STRIP))
             qs0, qs = q0[part], q[part]
             ps, gs, vs, most = p[part], g[part], v[part], a[part]
-            for i in range(0, n, AT_ONCE):
+            for i in range(0, n, FEATURES_AT_ONCE):
                 z1, z2, z3 = cache[i, part], cache[i + 1, part], cache[i + 2, part]
                 c1, c2, c3 = new0[i], new0[i + 1], new0[i + 2]
                 b1, b2, b3 = new[i], new[i + 1], new[i + 2]

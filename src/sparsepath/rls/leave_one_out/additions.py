@@ -31,21 +31,21 @@ from numpy.typing import NDArray
 
 from sparsepath.arrays import Floats
 from sparsepath.rls.leave_one_out.block import Rows, Weighed
-from sparsepath.rls.leave_one_out.bounds import ROUNDING, least_errors
+from sparsepath.rls.leave_one_out.bounds import ROUNDED_PRODUCTS, least_errors
 from sparsepath.rls.leave_one_out.exchanges import may_exchange
-from sparsepath.rls.leave_one_out.following import STEEP_CACHE, Follower, centred
+from sparsepath.rls.leave_one_out.following import STEEP_CACHED, Follower, centred
 from sparsepath.rls.leave_one_out.neighbours import Neighbours
 from sparsepath.rls.update import Second, Update, limit, pick
 from sparsepath.tuning import TUNING
 
-BATCH = 8  # candidates evaluated at once
+CANDIDATES_AT_ONCE = 8  # candidates evaluated at once
 EVERY_NUMBERS = 1 << 18  # numbers in the columns evaluated at once, when everybody is
-MOST = 16  # and at most, of a great number that are still open,
+CANDIDATES_AT_MOST = 16  # and at most, of a great number that are still open,
 MOST_WIDE = 64  # or up to this many, if there are so many columns that these are few
-FIRST_BATCH = 1  # and at first: often the most hopeful settles the matter
+CANDIDATES_AT_FIRST = 1  # and at first: often the most hopeful settles the matter
 PASS_FROM = 0.3  # share of candidates whose products with u are better had from one pass over X
 KNOWN_WELL = 1e-6  # that error over the pivot up to which t may stand in for Z'x
-NEAR = 1e-6  # squares in P X, relative, that are near enough to be worth an evaluation
+NEAR_SQUARES = 1e-6  # squares in P X, relative, that are near enough to be worth an evaluation
 
 
 class EveryFinder:
@@ -136,7 +136,7 @@ class BoundFinder(Follower):
     def __init__(self, form: str, steps: int = 0) -> None:
         super().__init__(form, steps)
         self.evaluated = 0
-        self._usual = 2 * BATCH  # candidates that the first bounds left open in the step before
+        self._usual = 2 * CANDIDATES_AT_ONCE  # that the first bounds left open in the step before
         self._wide = False  # whether that were so many that X'u should come with the next pass
         self._overlap_u: Floats | None = None
 
@@ -183,10 +183,10 @@ class BoundFinder(Follower):
         """How many to evaluate at once: one at first, and of many that are open a part."""
         design = fitted.design
         if first:
-            return min(n_open, FIRST_BATCH)
-        few = min(MOST_WIDE, design.n_features // MOST)
-        many = min(n_open // 2, max(MOST, few, EVERY_NUMBERS // design.n_samples))
-        return min(n_open, max(BATCH, many))
+            return min(n_open, CANDIDATES_AT_FIRST)
+        few = min(MOST_WIDE, design.n_features // CANDIDATES_AT_MOST)
+        many = min(n_open // 2, max(CANDIDATES_AT_MOST, few, EVERY_NUMBERS // design.n_samples))
+        return min(n_open, max(CANDIDATES_AT_ONCE, many))
 
     def _sharper(
         self,
@@ -208,7 +208,7 @@ class BoundFinder(Follower):
 
     def _learn(self, n_open: int, allowed: NDArray[np.bool_]) -> None:
         """From how many the first bounds left open: what the next step should expect."""
-        self._usual = min(max(2 * BATCH, n_open), 8 * BATCH)
+        self._usual = min(max(2 * CANDIDATES_AT_ONCE, n_open), 8 * CANDIDATES_AT_ONCE)
         self._wide = n_open > PASS_FROM * int(np.count_nonzero(allowed))
 
     def catch_up(self, fitted: Neighbours) -> None:
@@ -265,7 +265,7 @@ class BoundFinder(Follower):
     def _overlaps(self, fitted: Neighbours, features: NDArray[np.intp]) -> Floats | None:
         """Z'x of these features, if it is known well enough to evaluate them with it."""
         design = fitted.design
-        error = 2 * ROUNDING * design.sizes[features] * np.sqrt(design.squares[features])
+        error = 2 * ROUNDED_PRODUCTS * design.sizes[features] * np.sqrt(design.squares[features])
         if np.any(error > KNOWN_WELL * (fitted.alpha + self.s[features])):
             return None
         return self.t[features].T
@@ -299,7 +299,7 @@ class BoundFinder(Follower):
 class CacheFinder(Follower):
     """Evaluates every candidate in one pass over P X, kept in memory; for a single target."""
 
-    steep = STEEP_CACHE
+    steep = STEEP_CACHED
 
     def __init__(self, steps: int = 0) -> None:
         super().__init__("auto", steps)
@@ -313,7 +313,7 @@ class CacheFinder(Follower):
             return EveryFinder().best(fitted, allowed)
         design = fitted.design
         change, new = self._bring_up(fitted)
-        s_error = 2 * ROUNDING * design.sizes * np.sqrt(design.squares)
+        s_error = 2 * ROUNDED_PRODUCTS * design.sizes * np.sqrt(design.squares)
         pivot = self.s + fitted.alpha
         known = (s_error <= KNOWN_WELL * pivot) & ~design.constant
         inverse = np.divide(1.0, pivot, where=known, out=np.zeros(len(pivot)))
@@ -321,8 +321,8 @@ class CacheFinder(Follower):
         blur = fitted.blur_with(np.arange(design.n_features))
         errors = fitted.sum(Rows.score_cached, change, new, tau, inverse, blur)
         doubtful = np.flatnonzero(allowed & ~known & ~self.collinear)
-        for i in range(0, len(doubtful), BATCH):
-            batch = doubtful[i : i + BATCH]
+        for i in range(0, len(doubtful), CANDIDATES_AT_ONCE):
+            batch = doubtful[i : i + CANDIDATES_AT_ONCE]
             errors[batch] = fitted.errors_with(batch)
             self.collinear[batch] |= fitted.is_collinear
         features = np.flatnonzero(allowed & ~self.collinear)
@@ -331,11 +331,11 @@ class CacheFinder(Follower):
 
         def hopeless(tied: NDArray[np.intp]) -> NDArray[np.bool_]:
             """Those of many equal counts that P X shows to be far from the least square."""
-            if len(tied) <= BATCH or fitted.costs is not None:
+            if len(tied) <= CANDIDATES_AT_ONCE or fitted.costs is not None:
                 return np.zeros(len(tied), dtype=bool)
             squares = fitted.sum(Rows.squares_cached, tied, tau[tied], inverse[tied])
             squares[~known[tied]] = 0.0
-            return squares > (1 + NEAR) * squares.min(initial=np.inf, where=known[tied])
+            return squares > (1 + NEAR_SQUARES) * squares.min(initial=np.inf, where=known[tied])
 
         return _pick(fitted, features, errors[features], hopeless)
 
@@ -369,7 +369,7 @@ class CacheFinder(Follower):
 
 def _evaluated(fitted: Neighbours, features: NDArray[np.intp], squared: bool = False) -> Floats:
     """The criterion with each of some features added, a few columns at a time."""
-    batch = max(BATCH, EVERY_NUMBERS // fitted.design.n_samples)
+    batch = max(CANDIDATES_AT_ONCE, EVERY_NUMBERS // fitted.design.n_samples)
     parts = (features[i : i + batch] for i in range(0, len(features), batch))
     errors = (fitted.errors_with(part, squared=squared) for part in parts)
     return np.concatenate([np.zeros(0), *errors])

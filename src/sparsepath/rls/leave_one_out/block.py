@@ -18,10 +18,10 @@ from sparsepath.data.blocks import RowBlock, products
 from sparsepath.rls.criteria.loops import Vectors
 from sparsepath.rls.criteria.losses import ROOM, Loss, per_weight
 from sparsepath.rls.criteria.residuals import SQUARED
-from sparsepath.rls.leave_one_out.cache import BATCH, Cache
+from sparsepath.rls.leave_one_out.cache import COLUMNS_AT_ONCE, Cache
 
-STRIP = 4096  # rows scored at once: a few candidates' worth stays in cache
-MANY = 8  # candidates from which a product of matrices is faster than the compiled loop
+SCORED_ROWS = 4096  # rows scored at once: a few candidates' worth stays in cache
+MANY_CANDIDATES = 8  # candidates from which a product of matrices is faster than the compiled loop
 
 
 @cache
@@ -274,14 +274,14 @@ class Rows:
         return self._project(self.held[:, None], t[:, None])
 
     def _project(self, W: Floats, t: Floats) -> tuple[Floats, Floats]:
-        if self._large and W.shape[1] < MANY:
+        if self._large and W.shape[1] < MANY_CANDIDATES:
             from sparsepath.rls.leave_one_out.compiled import take_off
 
             squares, across = np.empty(W.shape[1]), np.empty((W.shape[1], self.r.shape[1]))
             take_off(self.Z.T, t, W.T, self.r.T, squares, across)
             return squares, across
-        for i in range(0, len(W) if self.size else 0, STRIP):
-            part = slice(i, i + STRIP)
+        for i in range(0, len(W) if self.size else 0, SCORED_ROWS):
+            part = slice(i, i + SCORED_ROWS)
             W[part].T[...] -= t.T @ self.Z[part].T  # so that the product is in the order of W
         return np.einsum("ij,ij->j", W, W), W.T @ self.r
 
@@ -309,8 +309,8 @@ class Rows:
             sum_squares(W.T, self.r[:, 0], self.p, self.share, steps, inverse, ROOM, out)
             return out
         full = np.zeros(len(pivots), dtype=bool)
-        for i in range(0, len(self.g), STRIP):
-            part = slice(i, i + STRIP)
+        for i in range(0, len(self.g), SCORED_ROWS):
+            part = slice(i, i + SCORED_ROWS)
             z = W[part]
             p = z * z
             p *= -1.0 / pivots
@@ -406,8 +406,8 @@ class Rows:
         Q leaves the columns before ``place`` as they are.
         """
         turn = Q[place:, place:]
-        for i in range(0, len(self.g), STRIP):
-            part = self.Z[i : i + STRIP, place:]
+        for i in range(0, len(self.g), SCORED_ROWS):
+            part = self.Z[i : i + SCORED_ROWS, place:]
             part[...] = part @ turn
         q = self.Z[:, -1].copy()
         self.size -= 1
@@ -488,8 +488,8 @@ class Rows:
         """Z' diag(kappa) Z."""
         root = np.sqrt(self.sharpness(step))[:, None]
         out = np.zeros((self.size, self.size))
-        for i in range(0, len(root), STRIP):
-            strip = self.Z[i : i + STRIP] * root[i : i + STRIP]
+        for i in range(0, len(root), SCORED_ROWS):
+            strip = self.Z[i : i + SCORED_ROWS] * root[i : i + SCORED_ROWS]
             out += strip.T @ strip
         return out
 
@@ -518,8 +518,8 @@ class Rows:
         """Compute P X, with t = X'Z; for a loss that has loops over it."""
         assert self.loss.cached is not None
         self.cache = Cache(self.loss.cached, self.live, self.Y[:, 0])
-        for i in range(0, len(self.live), BATCH):
-            part = self.live[i : i + BATCH]
+        for i in range(0, len(self.live), COLUMNS_AT_ONCE):
+            part = self.live[i : i + COLUMNS_AT_ONCE]
             self.load(part, means[part], scales[part])
             self.project(np.asfortranarray(t[part].T))
             self.cache.put(i, self.W)

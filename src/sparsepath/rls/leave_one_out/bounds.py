@@ -7,7 +7,7 @@ from sparsepath.arrays import Floats
 from sparsepath.rls.design import Design
 from sparsepath.rls.leave_one_out.block import Weighed
 
-ROUNDING = 1e-11  # error of a product of two columns of norm one, with a wide margin
+ROUNDED_PRODUCTS = 1e-11  # error of a product of two columns of norm one, with a wide margin
 TRUSTED = 0.1  # that error over the pivot up to which there is a bound
 
 
@@ -27,7 +27,7 @@ def least_errors(
 
     ``h_error`` is how far h may be off, before rounding; minus infinity where s is not known.
     """
-    unit = ROUNDING * design.sizes[features]
+    unit = ROUNDED_PRODUCTS * design.sizes[features]
     s_error = 2 * unit * np.sqrt(design.squares[features])
     trusted = s_error <= TRUSTED * (s + alpha)
     pivot = np.where(trusted, s + alpha, 1.0)

@@ -11,7 +11,7 @@ from sparsepath.arrays import Floats
 from sparsepath.rls.criteria.loops import Loops, Pending, Trials, Vectors
 from sparsepath.rls.criteria.losses import ROOM
 
-BATCH = 32  # columns of P X computed at once
+COLUMNS_AT_ONCE = 32  # columns of P X computed at once
 
 
 class Cache:
@@ -31,12 +31,12 @@ class Cache:
     """
 
     def __init__(self, loops: Loops, live: NDArray[np.intp], y: Floats) -> None:
-        from sparsepath.rls.criteria.compiled import AT_ONCE
+        from sparsepath.rls.criteria.compiled import FEATURES_AT_ONCE
 
         n = len(live)
         self._loops, self._live = loops, live
         self._signs = y if loops.signed else 1.0
-        self._columns = np.zeros((n + -n % AT_ONCE, len(y)))
+        self._columns = np.zeros((n + -n % FEATURES_AT_ONCE, len(y)))
         self._pending: Pending = None
 
     def put(self, first: int, W: Floats) -> None:
@@ -83,8 +83,8 @@ class Cache:
 
         out, r = np.empty(len(features)), self._signs * rows.r
         places = np.searchsorted(self._live, features)
-        for i in range(0, len(places), BATCH):
-            part = slice(i, i + BATCH)
+        for i in range(0, len(places), COLUMNS_AT_ONCE):
+            part = slice(i, i + COLUMNS_AT_ONCE)
             Z = self._columns[places[part]]
             if self._pending is not None:
                 q, new = self._pending

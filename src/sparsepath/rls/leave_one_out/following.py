@@ -22,9 +22,9 @@ from sparsepath.rls.leave_one_out.fitted import Change, Fitted, triangular
 from sparsepath.tuning import TUNING
 
 BATCH_PASSES = 6  # passes over X that take as long as a batch of columns of the Gram matrix
-GRAM_SHARE = 0.1  # size of all columns of the Gram matrix, over that of the data, at most
-STEEP = 1e4  # |x| / sqrt(pivot) above which the Gram matrix is not exact enough for x
-STEEP_CACHE = 1e2  # the same where P X is kept and has to stay as good as new
+GRAM_OVER_DATA = 0.1  # size of all columns of the Gram matrix, over that of the data, at most
+STEEP_GRAM = 1e4  # |x| / sqrt(pivot) above which the Gram matrix is not exact enough for x
+STEEP_CACHED = 1e2  # the same where P X is kept and has to stay as good as new
 
 
 class Follower:
@@ -44,7 +44,7 @@ class Follower:
     collinear: NDArray[np.bool_]
     turned: Floats
     hopeful: NDArray[np.intp] = np.zeros(0, dtype=np.intp)
-    steep = STEEP
+    steep = STEEP_GRAM
     _t: Floats
     _size: int
 
@@ -77,7 +77,7 @@ class Follower:
     def takes_all(self, design: Design) -> bool:
         """Whether all columns of the Gram matrix are worth while, and fit beside the data."""
         numbers = design.n_features**2 * (len(design.blocks) + 1)
-        most = max(TUNING.gram_always, GRAM_SHARE * design.n_samples * design.n_features)
+        most = max(TUNING.gram_always, GRAM_OVER_DATA * design.n_samples * design.n_features)
         return design.n_features <= 2 * TUNING.gram_columns * self.steps and numbers <= most
 
     def _follow(self, fitted: Fitted, gu: Floats, with_u: bool) -> Floats | None:

@@ -42,14 +42,14 @@ from sparsepath.rls.leave_one_out.carried import (
     columns_of,
 )
 from sparsepath.rls.leave_one_out.fitted import COLLINEAR, OFF_CENTRE, VANISHED
-from sparsepath.rls.leave_one_out.fused_exchanges import NEAR, STEEP, Exchanges, Removed
+from sparsepath.rls.leave_one_out.fused_exchanges import NEAR_LIMIT, STEEP, Exchanges, Removed
 from sparsepath.rls.leave_one_out.projection import SECOND_GO
 from sparsepath.rls.update import Costs, Second, Update, limit, pick
 from sparsepath.tuning import TUNING
 
 ROUNDING = 1e-11  # part of the sums in a bound that may be rounding
-BATCH = 8  # candidates judged at once after the first; then four times as many, and so on
-MOST = np.finfo(float).max  # bounds above are infinite: the row is out of the question
+JUDGED_AT_ONCE = 8  # candidates judged at once after the first; then four times as many, and so on
+LARGEST_BOUND = np.finfo(float).max  # bounds above are infinite: the row is out of the question
 MOST_EXCHANGES = 1 << 24  # removals, columns and targets, multiplied, that are looked at at once
 ROOM_AT_FIRST = 128  # features for which there is room from the start, at most
 
@@ -296,7 +296,7 @@ class Fused:
         found, place = self._exchanges, self.chosen.index(feature)
         if isinstance(found, str):
             return True
-        most = limit(below, self.empty_error) * self.design.total * (1.0 + NEAR)
+        most = limit(below, self.empty_error) * self.design.total * (1.0 + NEAR_LIMIT)
         if found.least[place] > most:
             return False
         which = np.fromiter(others(), np.intp)
@@ -349,7 +349,7 @@ class Fused:
         bounds += (1.0 - 2.0 * ROUNDING) * self._ur
         bounds = self._values(bounds / self.design.total)
         bounds[closed] = np.inf
-        some, batch, least = np.array([bounds.argmin()], dtype=np.intp), BATCH, np.inf
+        some, batch, least = np.array([bounds.argmin()], dtype=np.intp), JUDGED_AT_ONCE, np.inf
         if closed[some[0]]:
             return None
         judged: list[tuple[NDArray[np.intp], Floats, Floats]] = []
@@ -358,7 +358,7 @@ class Fused:
             judged.append((some, errors, self._values(errors, some)))
             least = min(least, float(judged[-1][2].min()))
             bounds[some] = np.inf
-            some = (bounds <= min(limit(least, self.empty_error), MOST)).nonzero()[0]
+            some = (bounds <= min(limit(least, self.empty_error), LARGEST_BOUND)).nonzero()[0]
             if len(some) > batch:
                 some = some[np.argsort(bounds[some], kind="stable")[:batch]]
                 batch *= 4

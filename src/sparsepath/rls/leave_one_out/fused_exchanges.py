@@ -25,7 +25,7 @@ from sparsepath.arrays import Floats
 from sparsepath.rls.criteria.losses import ROOM
 
 STEEP = 1e6  # |x|^2 over the pivot of a chosen feature up to which removals are known well
-NEAR = 1e-8  # part of the limit that is near it
+NEAR_LIMIT = 1e-8  # part of the limit that is near it
 ROUNDING = 1e-11  # part of the sums in a bound that may be rounding
 
 

@@ -23,11 +23,11 @@ from sparsepath.rls.leave_one_out.block import Rows
 from sparsepath.rls.leave_one_out.fitted import Fitted
 from sparsepath.rls.update import Second, Update, limit, pick
 
-BATCH = 8  # removals evaluated at once
-FIRST_BATCH = 2  # and at first
+REMOVALS_AT_ONCE = 8  # removals evaluated at once
+REMOVALS_AT_FIRST = 2  # and at first
 EVERY_BATCH = 32  # and when all are
 CLOSER_FROM = 0.5  # share of the chosen left open that makes the closer bound worth its product
-ROUNDING = 1e-10  # part of the sums in the bound that may be rounding
+ROUNDED_SUMS = 1e-10  # part of the sums in the bound that may be rounding
 
 
 def best_removal(state: Fitted, allowed: NDArray[np.bool_], below: float = np.inf) -> Update | None:
@@ -38,7 +38,7 @@ def best_removal(state: Fitted, allowed: NDArray[np.bool_], below: float = np.in
     chosen = np.array(state.chosen, dtype=np.intp)
     directions, tau = state.removals()
     places = np.flatnonzero(allowed)
-    if not state.loss.bounded or len(places) <= BATCH:
+    if not state.loss.bounded or len(places) <= REMOVALS_AT_ONCE:
 
         def second(tied: NDArray[np.intp]) -> Second:
             where = np.array([state.chosen.index(i) for i in tied], dtype=np.intp)
@@ -67,7 +67,7 @@ def best_removal(state: Fitted, allowed: NDArray[np.bool_], below: float = np.in
             closer = True
             continue
         places = places[np.argsort(bounds[places], kind="stable")]
-        batch, places = np.split(places, [BATCH if len(errors) else FIRST_BATCH])
+        batch, places = np.split(places, [REMOVALS_AT_ONCE if len(errors) else REMOVALS_AT_FIRST])
         values = removal_errors(state, directions, tau, batch)
         found, errors = np.append(found, batch), np.append(errors, values)
     # Above the limit, one that was not evaluated may be better still.
@@ -101,5 +101,5 @@ def _lower(state: Fitted, directions: Floats, tau: Floats) -> tuple[Floats, Floa
     b = state.solve(directions)
     squares = np.clip(1.0 - state.alpha * np.einsum("ij,ij->j", b, b), 0.0, 1.0)
     low = ur - 2 * tau * qu + tau**2 * squares[:, None]
-    rounding = ROUNDING * (ur + 2 * np.abs(tau) * np.sqrt(uu) + tau**2)
+    rounding = ROUNDED_SUMS * (ur + 2 * np.abs(tau) * np.sqrt(uu) + tau**2)
     return (low - rounding).sum(1) / state.design.total, squares

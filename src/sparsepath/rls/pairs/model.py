@@ -45,7 +45,7 @@ from sparsepath.tuning import TUNING
 MOST_SAMPLES = 10000
 FEWEST_RANKED = 4  # with a pair left out there must be another
 FEWEST_CLASSED = 3  # or a sample
-ROUNDING = 1e-14  # what a removal may leave of scores, over the reach of the model before it
+LEFT_OF_SCORES = 1e-14  # what a removal may leave of scores, over the reach of the model before it
 
 
 class LeavePairOut(ABC):
@@ -295,7 +295,7 @@ class LeavePairOut(ABC):
         from sparsepath.rls.pairs.compiled import sum_pairs
 
         before = self._reach[self.chosen].sum()
-        blur = self._spread * (NO_DECISION * min(reach, 1.0) + ROUNDING * min(before, 1.0))
+        blur = self._spread * (NO_DECISION * min(reach, 1.0) + LEFT_OF_SCORES * min(before, 1.0))
         h = np.diag(self._H) + z * z * inverse
         given = (h, self._F + z * tau, self._y, self._g, self._share, *self._span, blur, ROOM)
         loop = sum_pairs[squared, own is not None]

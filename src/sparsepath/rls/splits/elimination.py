@@ -24,7 +24,7 @@ from scipy.linalg import lapack
 
 from sparsepath.arrays import Floats
 from sparsepath.errors import InputError
-from sparsepath.rls.splits.model import COLLINEAR, FINE, FoldModel
+from sparsepath.rls.splits.model import COLLINEAR_IN_PART, FINE, FoldModel
 
 LEFT = 1e-3  # part of a diagonal element of A^-1 that is left, below which all is set up again
 
@@ -46,7 +46,7 @@ class FoldElimination(FoldModel):
         K, D, everywhere = (np.stack(of, axis=-2) for of in zip(*columns, strict=True))
         pivots = _pivots(K + self.alpha * np.eye(len(S)))
         # What sums of products tell too little of is for ``FoldModel``, which asks the rows.
-        low = (pivots <= (FINE if self._by_rows else COLLINEAR) * self._size[:, S]).any(0)
+        low = (pivots <= (FINE if self._by_rows else COLLINEAR_IN_PART) * self._size[:, S]).any(0)
         if low.any():
             raise InputError(f"feature {S[int(low.argmax())]} is collinear with the chosen ones.")
         c = sums.xy[-1][S]

@@ -24,7 +24,7 @@ from sparsepath.rls.splits.model import FoldModel
 from sparsepath.rls.splits.sums import SplitSums
 from sparsepath.tuning import TUNING
 
-NUMBERS = 1 << 18  # candidates' residuals judged at once
+RESIDUALS_AT_ONCE = 1 << 18  # candidates' residuals judged at once
 
 
 class FoldLossModel(FoldModel):
@@ -132,7 +132,7 @@ class FoldLossModel(FoldModel):
         reach = self._reach_with(np.arange(self.design.n_features))
         for part, left in self._left_of_columns():
             for f, d in enumerate(left):
-                step = max(1, NUMBERS // max(1, len(d)))
+                step = max(1, RESIDUALS_AT_ONCE // max(1, len(d)))
                 for i in range(0, d.shape[1], step):
                     some = slice(part.start + i, min(part.start + i + step, part.stop))
                     after = self._e[f][:, :, None] - d[:, None, i : i + step] * omega[f, some].T

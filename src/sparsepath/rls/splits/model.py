@@ -43,7 +43,7 @@ from sparsepath.rls.splits.sums import SplitSums
 from sparsepath.rls.update import Costs, Second, Update, pick
 from sparsepath.tuning import TUNING
 
-COLLINEAR = 1e-12  # part of a column's square that is left, from which it counts as nothing
+COLLINEAR_IN_PART = 1e-12  # part of a column's square that is left, from which it counts as nothing
 FINE = 1e-6  # the same, from which sums of products tell too little
 VANISHED = 1e-13  # part of the target's squares that is no more than rounding in such sums
 
@@ -281,7 +281,7 @@ class FoldModel:
     def _pivots(self) -> tuple[Floats, NDArray[np.bool_]]:
         """The pivots of all candidates, one where they are of no use, and where they are of use."""
         pivots = self.s + self.alpha
-        fine = pivots > COLLINEAR * self._size
+        fine = pivots > COLLINEAR_IN_PART * self._size
         return np.where(fine, pivots, 1.0), fine.all(0) & ~self.design.constant
 
     def _errors_by_rows(self, which: NDArray[np.intp], squared: bool) -> Floats:
@@ -319,7 +319,7 @@ class FoldModel:
         K, D, everywhere = self._columns(b)
         U, H = self._U, self._H
         pivot = self.s[:, b] + self.alpha
-        if np.any(pivot <= COLLINEAR * self._size[:, b]):
+        if np.any(pivot <= COLLINEAR_IN_PART * self._size[:, b]):
             raise InputError(f"feature {b} is collinear with the chosen ones.")
         u_b = U[:, b]
         self._u = u = (K - _times(U, u_b * self._rho2)) / pivot[:, None]

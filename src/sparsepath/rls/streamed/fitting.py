@@ -20,7 +20,7 @@ from sparsepath.rls.streamed.design import StreamDesign, read_design
 from sparsepath.rls.streamed.folds import CellSums, left_out_by_fold, nested
 from sparsepath.rls.trail import SearchTrail
 
-GRAM_SHARE = 0.25  # part of the memory that products of all columns may take
+GRAM_OF_MEMORY = 0.25  # part of the memory that products of all columns may take
 DEFAULT_MEMORY = 2.0**31
 MOST_CELLS = 256
 NONE = np.zeros(0, dtype=np.intp)
@@ -132,7 +132,7 @@ def read(
     standardize: bool,
 ) -> StreamDesign:
     """The sums over the rows; products of all columns if they fit into memory."""
-    limit = GRAM_SHARE * (DEFAULT_MEMORY if memory is None else memory)
+    limit = GRAM_OF_MEMORY * (DEFAULT_MEMORY if memory is None else memory)
     n, cells = source.n_features, parting.cells
     numbers = 8.0 * n * n * (3 * cells.count + 4)
     if numbers > limit and parting.tests is None and cells.count > 1:

@@ -21,7 +21,7 @@ from sparsepath.rls.leave_one_out.block import Rows
 from sparsepath.rls.streamed.design import StreamDesign, weights_in
 from sparsepath.tuning import TUNING
 
-STRIP = 8192  # rows judged at once: what is made of them stays in cache
+ROWS_OF_A_STRIP = 8192  # rows judged at once: what is made of them stays in cache
 Key = frozenset[int]
 
 
@@ -219,7 +219,7 @@ def judge(slab: Slab, view: View, plan: Plan) -> Answer:
     chosen one. If there are groups, last of all loss and squared loss after each of them.
     """
     space, total = Buffers(), None
-    for strip in slab.strips(STRIP):
+    for strip in slab.strips(ROWS_OF_A_STRIP):
         total = plus(total, _judged(strip, view, plan, space))
     assert total is not None
     return total

@@ -31,7 +31,7 @@ from sparsepath.data.sources import Columns
 from sparsepath.errors import InputError
 from sparsepath.rls.criteria.losses import Loss, reach_of
 from sparsepath.rls.leave_one_out.additions import KNOWN_WELL
-from sparsepath.rls.leave_one_out.bounds import ROUNDING
+from sparsepath.rls.leave_one_out.bounds import ROUNDED_PRODUCTS
 from sparsepath.rls.leave_one_out.fitted import (
     CANCELLED,
     COLLINEAR,
@@ -52,8 +52,8 @@ from sparsepath.rls.streamed.judging import (
 )
 from sparsepath.rls.update import Costs, Second, Update, limit, pick
 
-FEW = 6  # candidates judged at a step that is foreseen
-MANY = 96  # and at most at a time
+FORESEEN = 6  # candidates judged at a step that is foreseen
+FORESEEN_AT_MOST = 96  # and at most at a time
 FARTHEST = 12  # steps foreseen at most
 NOTHING = np.zeros(0, dtype=np.intp)
 
@@ -163,7 +163,7 @@ class Streamed:
             if not len(open_):
                 break
             order = np.argsort(bounds[np.searchsorted(which, open_)], kind="stable")
-            self._look(open_[order[: MANY if self.loss.bounded else None]])
+            self._look(open_[order[: FORESEEN_AT_MOST if self.loss.bounded else None]])
         best = pick(
             "add", which[seen], errors[seen], self.empty_error, values,
             self._second if self.counts else None,
@@ -265,7 +265,7 @@ class Streamed:
         t, s, c = self._products(which, self.chosen, self.R, self.a)
         b = self._solve(t)
         q = np.maximum(np.maximum(s, 0.0) - alpha * np.einsum("ij,ij->j", b, b), 0.0)
-        unit = ROUNDING * design.sizes[which]
+        unit = ROUNDED_PRODUCTS * design.sizes[which]
         s_error = 2 * unit * np.sqrt(design.squares[which])
         trusted = s_error <= 0.1 * (s + alpha)
         pivot = np.where(trusted, s + alpha, 1.0)[:, None]
@@ -388,7 +388,7 @@ class Streamed:
         gain = np.square(c).sum(1) / (np.maximum(s, 0.0) + self.alpha + 1e-300)
         if self.costs is not None:
             gain = gain / self.costs.of[which]
-        return np.sort(which[np.argsort(-gain, kind="stable")[:FEW]])
+        return np.sort(which[np.argsort(-gain, kind="stable")[:FORESEEN]])
 
     def _plain(self, which: Columns) -> Columns:
         """Those candidates that products tell enough of; the others are left for later."""
@@ -396,7 +396,8 @@ class Streamed:
         return which[~self._doubtful(which, s)]
 
     def _doubtful(self, which: Columns, s: Floats) -> NDArray[np.bool_]:
-        error = 2 * ROUNDING * self.design.sizes[which] * np.sqrt(self.design.squares[which])
+        size = self.design.sizes[which] * np.sqrt(self.design.squares[which])
+        error = 2 * ROUNDED_PRODUCTS * size
         return (error > KNOWN_WELL * (s + self.alpha)) & ~self.design.constant[which]
 
     def _level(
