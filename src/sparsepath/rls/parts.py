@@ -23,7 +23,7 @@ from sparsepath.tuning import TUNING
 PAYS = 8  # products of all columns that pay, over those that single searches would take
 COPIED = 0.7  # part of the rows below which a part of them is copied
 AHEAD = 2  # columns that products are taken with, beyond each that is likely to be chosen
-KNOWN_BY_DIFFERENCE = (
+LEAST_PART = (
     0.01  # part of a column's squares that must be in a part for them to be known by difference
 )
 
@@ -168,9 +168,7 @@ class SharedParts:
         weight = self._total.weight - less.weight
         off = (self._total.sums - less.sums) / weight
         means, spread = self._means + off, self._total.squares - less.squares - weight * off**2
-        exact = (spread >= KNOWN_BY_DIFFERENCE * self._total.squares) & ~is_far(
-            means, spread, weight
-        )
+        exact = (spread >= LEAST_PART * self._total.squares) & ~is_far(means, spread, weight)
         return (means, spread) if exact.all() else None
 
     def _shifts(self, design: Design) -> tuple[Floats, Floats]:
