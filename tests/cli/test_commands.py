@@ -1,11 +1,11 @@
-"""Every command as a program of its own, one result after another; and one clear refusal each."""
+"""Every command as a program of its own: one result after another, and one clear refusal each."""
 
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from cli.conftest import Run, program, refused
+from cli.conftest import program, refused
 from sparsepath.cli.app import app
 
 GOOD: dict[str, tuple[list[str], str]] = {
@@ -47,11 +47,10 @@ def test_none_is_left_out() -> None:
     assert known - {"demo"} == set(GOOD)  # the demo runs whenever the package is built
 
 
-def test_good_and_bad_input(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_good_and_bad_input(folder: Path) -> None:
     for command, (arguments, words) in GOOD.items():
         done = program(command, *arguments, cwd=folder)
         assert done.code == 0, (command, done)
         assert words in done.out, (command, done)
-    monkeypatch.chdir(folder)
     for command, (arguments, words) in BAD.items():
-        refused(run(command, *arguments), words)
+        refused(program(command, *arguments, cwd=folder), words)
