@@ -35,6 +35,7 @@ extensions = [
 exclude_patterns = ["gallery/**/*.ipynb", "gallery/**/*.py", "gallery/**/*.md5"]
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 4
+smartquotes_action = "q"  # an option is --groups, not a dash
 suppress_warnings = ["config.cache"]
 templates_path = ["_templates"]
 
@@ -53,6 +54,7 @@ sphinx_gallery_conf = {
     "abort_on_example_error": True,
     "min_reported_time": 1000,
     "show_memory": False,
+    "capture_repr": ("_repr_html_",),  # what is printed and what is a table, not what a call returns
     "write_computation_times": False,
     "remove_config_comments": True,
     "download_all_examples": False,
@@ -62,7 +64,8 @@ sphinx_gallery_conf = {
 html_theme = "pydata_sphinx_theme"
 html_title = "sparsepath"
 html_show_sourcelink = False
-html_static_path = []
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 html_theme_options = {
     "navbar_align": "left",
     "header_links_before_dropdown": 7,
