@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.model_selection import KFold
 
 from sparsepath import (
     FileError,
@@ -322,6 +323,24 @@ def test_backward_from_more_columns_than_samples_says_what_to_do():
     SparseRLSRegressor(search="backward", alpha=0.1).fit(X, y)
     some = {"search": "backward", "alpha": 0.0, "start": range(5)}
     assert SparseRLSRegressor(**some).fit(X, y).path_.sizes == tuple(range(6))
+
+
+def test_backward_begins_without_what_does_not_vary_in_a_training_part():
+    for seed in range(12):
+        X, rng = noise(40, 4, seed)
+        rare = np.where(np.arange(40) < 2, rng.normal(), rng.normal())  # only in the first fold
+        y = X[:, 0] + rng.standard_normal(40)
+        options = {"search": "backward", "alpha": 0.0, "cv": KFold(5), "choose": "min"}
+        with pytest.warns(PathWarning, match="begins without '4': collinear"):
+            path = SparseRLSRegressor(**options).fit(np.c_[X, rare], y).path_
+        assert plain(path)[1] == plain(SparseRLSRegressor(**options).fit(X, y).path_)[1]
+
+
+def test_backward_that_cannot_begin_says_so_without_warnings_of_numpy():
+    for seed in range(20):
+        X, rng = noise(9, 12, seed)
+        with pytest.raises(InputError, match="12 are more than the samples"):
+            SparseRLSRegressor(search="backward", alpha=0.0).fit(X, rng.standard_normal(9))
 
 
 # --- which size is taken --------------------------------------------------------------------------

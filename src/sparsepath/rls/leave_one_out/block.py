@@ -451,7 +451,7 @@ class Rows:
         return Measured(whole, full, squares, float(off @ off), float(off @ self.v))
 
     def _weigh(self) -> None:
-        self.u = self.r / np.square(self.p)[:, None]
+        self.u = self.r / np.square(np.maximum(self.p, ROOM))[:, None]
         self.weighed = Weighed(
             self.g @ self.u,
             np.einsum("ij,ij->j", self.u, self.u),

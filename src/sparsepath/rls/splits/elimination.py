@@ -129,7 +129,7 @@ class FoldElimination(FoldModel):
 
 def _pivots(A: Floats) -> Floats:
     """What is left of each diagonal element when those before are eliminated, zero if nothing."""
-    root = np.sqrt(np.einsum("fii->fi", A))
+    root = np.sqrt(np.maximum(np.einsum("fii->fi", A), 0.0))  # rounding: nothing can be below it
     root[root == 0] = 1.0
     out = np.zeros(root.shape)
     for pivots, scale, matrix in zip(out, root, A, strict=True):
