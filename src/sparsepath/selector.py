@@ -12,8 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 from sparsepath.arrays import Floats
 from sparsepath.data.door import check_features
 from sparsepath.export import export
+from sparsepath.judging.folds import check_validation
 from sparsepath.judging.honest import Honest
-from sparsepath.judging.validation import validated
+from sparsepath.judging.validation import AUTO, validated
 from sparsepath.path import SelectionPath
 from sparsepath.predictors import Predictor
 from sparsepath.running import Given
@@ -67,6 +68,12 @@ class PathSelector(SelectorMixin):
         ``given`` holds the arguments of the fit, for a choice that looks at the data again.
         """
         return path.settle(getattr(self, "choose", "min"))
+
+    def _check_validation(self, n_samples: int) -> None:
+        """Refuse a ``validation`` that stands for no parts of these samples."""
+        validation = getattr(self, "validation", None)
+        if validation is not None and not (isinstance(validation, str) and validation == AUTO):
+            check_validation(validation, n_samples)
 
     def _validated(
         self, path: SelectionPath, rule: Any, given: Given

@@ -6,6 +6,7 @@ import scipy.sparse as sp
 from sklearn.utils import get_tags
 
 from contract.every import LABELS, NAMES, NEW, X, answers, fit_takes, make, plain, takes, target
+from sparsepath import InputError
 
 every = pytest.mark.parametrize("name", NAMES)
 
@@ -113,3 +114,21 @@ def test_results_do_not_depend_on_the_workers(name, workers):
     assert plain(one.path_, 17) == plain(two.path_, 17)
     assert (answers(one) == answers(two)).all()
     assert one.path_.parameters == two.path_.parameters
+
+
+@every
+@pytest.mark.parametrize("parameter", ["cv", "validation"])
+def test_splits_with_rows_on_both_sides_are_refused(name, parameter):
+    """What would be told of them are training errors."""
+    if not takes(name, parameter) or name == "TableSelector":
+        pytest.skip(f"it has no {parameter}")
+    rows = np.arange(len(X))
+    for splits, why in (
+        ([(rows, rows)], "training part too"),
+        ([(rows[:20], rows[20:]), (rows[10:], rows[:20])], "training part too"),
+        ([(rows[:20], rows + 1)], "names row"),
+        ([rows, rows], "(not a pair|split these data)"),
+        ([], "no splits"),
+    ):
+        with pytest.raises(InputError, match=f"(?s){parameter}.* {why}"):
+            make(name, **{parameter: splits}).fit(X, target(name))

@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 
 from sparsepath import InputError, SparseRankRLS, SparseRLSClassifier, SparseRLSRegressor
 from sparsepath.errors import PathWarning
-from sparsepath.rls import Patience, TimeLimit
+from sparsepath.rls import MaxT, Patience, TimeLimit, Tolerance
 
 rng = np.random.default_rng(0)
 X, y = rng.standard_normal((20, 4)), rng.standard_normal(20)
@@ -64,6 +64,21 @@ DATES = np.array(["2024-01-01"], dtype="datetime64[D]") + np.arange(20)
         {"cv": [("ab", "cd")]},
         {"cv": [(np.arange(12), np.arange(10, 20))]},
         {"cv": [(np.arange(20), np.arange(20))]},
+        {"parents": [1]},
+        {"parents": {0: 1}},
+        {"n_threads": "two"},
+        {"n_threads": 1.5},
+        {"n_threads": True},
+        {"validation": "ten"},
+        {"validation": 1},
+        {"validation": True},
+        {"validation": 2.0},
+        {"validation": []},
+        {"validation": [1, 2]},
+        {"validation": [(np.arange(20), np.arange(20))]},
+        {"validation": [(np.arange(12), np.arange(10, 20))]},
+        {"validation": [(np.arange(10), np.arange(10, 30))]},
+        {"validation": [(np.arange(10.0), np.arange(10, 20.0))]},
     ],
     ids=lambda options: re.sub(r"\s+", " ", str(options))[:50],
 )
@@ -74,9 +89,21 @@ def test_parameters(options):
 
 
 def test_rules_that_make_no_sense():
-    for make in (lambda: Patience(2.5), lambda: Patience("x"), lambda: TimeLimit(-1)):
-        with pytest.raises(InputError, match=r"Patience|TimeLimit"):
-            make()
+    for rule, given in (
+        (Patience, 2.5),
+        (Patience, "x"),
+        (TimeLimit, -1),
+        (Tolerance, "x"),
+        (Tolerance, 1.0),
+        (Tolerance, -0.1),
+        (MaxT, "x"),
+        (MaxT, 1.0),
+    ):
+        with pytest.raises(InputError, match=rule.__name__):
+            rule(given)
+    for wrong in ({"n_permutations": 9.5}, {"n_permutations": 3}, {"seed": -1}, {"seed": "x"}):
+        with pytest.raises(InputError, match=f"MaxT.*{next(iter(wrong))}"):
+            MaxT(**wrong)
     assert Patience(np.int64(2)).moves == 2
     assert TimeLimit(float("inf")).seconds == float("inf")
 
@@ -85,7 +112,17 @@ def test_nothing_is_searched_before_the_parameters_are_found_wrong():
     seen = []
     with pytest.raises(InputError):
         SparseRLSRegressor(stop=[seen.append, 3]).fit(X, y)
+    with pytest.raises(InputError, match="validation"):
+        SparseRLSRegressor(stop=seen.append, validation="ten").fit(X, y)
     assert seen == []
+
+
+@pytest.mark.parametrize("labels", [[None] * 20, [1, "a"] * 10, [None, "a"] * 10])
+def test_groups_that_cannot_be_put_in_order(labels):
+    labels = np.array(labels, dtype=object)
+    for estimator in (SparseRLSRegressor(), SparseRLSRegressor(cv=4)):
+        with pytest.raises(InputError, match="groups holds labels that cannot be put in order"):
+            estimator.fit(X, y, groups=labels)
 
 
 @pytest.mark.parametrize("dates", [DATES, DATES - DATES[0]])

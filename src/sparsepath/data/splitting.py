@@ -35,9 +35,16 @@ def splits_of(
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The least populated class")  # said by splitter_of
         try:
-            return list(splitter.split(X, y, groups))
+            everyone = np.arange(len(np.asarray(y)))
+            given = enumerate(splitter.split(X, y, groups))
+            found = [checked_split("cv", pair, i, everyone) for i, pair in given]
+        except InputError:
+            raise
         except (TypeError, ValueError) as error:
             raise InputError(f"cv={cv!r} cannot split these data: {error}") from error
+    if not found:
+        raise InputError(f"cv={cv!r} yields no splits; give at least one.")
+    return found
 
 
 def splitter_of(cv: Any, y: ArrayLike, groups: Any = None, *, classifier: bool = False) -> Any:
@@ -70,7 +77,13 @@ def _count_groups(groups: ArrayLike, m: int) -> int:
         raise InputError(
             f"groups has shape {given.shape}; give the group of each of the {m} samples."
         )
-    count = len(np.unique(given))
+    try:
+        count = len(np.unique(given))
+    except TypeError as error:
+        raise InputError(
+            "groups holds labels that cannot be put in order, such as None, or numbers beside "
+            "text; give numbers or text for every sample."
+        ) from error
     if count < 2:
         raise InputError("groups holds one group only; give two or more, or no groups.")
     return count
@@ -93,3 +106,45 @@ def _check_folds(folds: int, y: NDArray[Any], classifier: bool) -> None:
             f"cv={folds} is more folds than class {labels[counts.argmin()]} has samples "
             f"({counts.min()}): it is missing from some of them."
         )
+
+
+def checked_split(what: str, pair: Any, number: int, everyone: NDArray[np.intp]) -> Split:
+    """Row numbers of a split, from row numbers or masks; no row may be on both sides.
+
+    >>> checked_split("cv", ([True, True, False], [-1]), 0, np.arange(3))
+    (array([0, 1]), array([2]))
+    """
+    try:
+        train, test = pair
+    except (TypeError, ValueError):
+        raise InputError(
+            f"{what}: split {number} is not a pair; each must be the row numbers of a training "
+            "part and those of a test part."
+        ) from None
+    m = len(everyone)
+    parts = []
+    for name, part in (("training", train), ("test", test)):
+        rows = np.asarray(part)
+        if rows.ndim != 1 or (rows.dtype.kind not in "biu" and len(rows)):
+            raise InputError(
+                f"{what}: the {name} part of split {number} has shape {rows.shape} and type "
+                f"{rows.dtype}; give whole row numbers, or True and False for every row."
+            )
+        if rows.dtype == np.bool_ and len(rows) != m:
+            raise InputError(
+                f"{what}: the {name} part of split {number} has {len(rows)} marks for {m} samples."
+            )
+        if rows.dtype != np.bool_ and len(rows) and not -m <= rows.min() <= rows.max() < m:
+            raise InputError(
+                f"{what}: the {name} part of split {number} names row "
+                f"{rows.max() if rows.max() >= m else rows.min()}; there are rows 0 to {m - 1}."
+            )
+        parts.append(everyone[rows if len(rows) else rows.astype(np.intp)])
+    inside = np.zeros(m, dtype=bool)
+    inside[parts[0]] = True
+    if both := np.count_nonzero(inside[parts[1]]):
+        raise InputError(
+            f"{what}: {both} rows of the test part of split {number} are in its training part too, "
+            "so that their errors would be training errors; keep the parts apart."
+        )
+    return parts[0], parts[1]

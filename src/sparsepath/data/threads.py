@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from functools import cache
+from numbers import Integral
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
@@ -39,7 +40,8 @@ class Threads:
     """
 
     def __init__(self, n_threads: int | None = None) -> None:
-        if n_threads is not None and (n_threads != int(n_threads) or n_threads < 1):
+        whole = isinstance(n_threads, Integral) and not isinstance(n_threads, bool)
+        if n_threads is not None and not (whole and n_threads >= 1):
             raise InputError(f"n_threads={n_threads!r}; give a whole number from 1 up, or None.")
         self.n_threads = joblib.effective_n_jobs(-1) if n_threads is None else int(n_threads)
         self._pool: ThreadPoolExecutor | None = None

@@ -16,6 +16,7 @@ times the variance where the truth is (1 + 1/n), four per cent too little with 5
 
 import warnings
 import zlib
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
@@ -25,6 +26,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import GroupKFold, LeaveOneGroupOut, LeaveOneOut
 
 from sparsepath.data.cells import table_of
+from sparsepath.data.splitting import checked_split
 from sparsepath.errors import InputError
 from sparsepath.tuning import TUNING
 
@@ -69,9 +71,8 @@ def parts_of(
     clusters: Rows = np.arange(n)
     if groups is not None:
         clusters = np.unique(np.asarray(groups), return_inverse=True)[1]
-    if isinstance(validation, Integral) and validation is not True and validation is not False:
-        if validation < 2:
-            raise InputError(f"validation={validation!r}; give two folds or more, or None.")
+    check_validation(validation)
+    if isinstance(validation, Integral):
         return _folds(int(validation), X, y, groups, weights, clusters, classes)
     if isinstance(validation, str) and validation == "loo":
         singly: Any = LeaveOneOut() if groups is None else LeaveOneGroupOut()
@@ -79,15 +80,45 @@ def parts_of(
     if hasattr(validation, "get_n_splits"):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # a class with fewer members than folds
-            splits = list(validation.split(X, y, groups))
+            splits = _checked(validation.split(X, y, groups), n)
         return Parts(splits, _label(validation, len(splits)), clusters)
-    if isinstance(validation, str) or not hasattr(validation, "__iter__"):
-        raise InputError(
-            f"validation={validation!r}; give a number of folds, 'loo', a scikit-learn splitter, "
-            "a list of (train, test) rows, or None."
-        )
-    splits = [(np.asarray(train), np.asarray(test)) for train, test in validation]
+    splits = _checked(validation, n)
     return Parts(splits, f"{len(splits)} given splits", clusters)
+
+
+def check_validation(validation: Any, n: int | None = None) -> None:
+    """Refuse what stands for no parts; with the number of rows, splits that are no parts of them.
+
+    >>> check_validation(10)
+    """
+    if hasattr(validation, "get_n_splits"):
+        return
+    if isinstance(validation, Integral) and not isinstance(validation, bool):
+        if validation < 2:
+            raise InputError(f"validation={validation!r}; give two folds or more, or None.")
+    elif isinstance(validation, str):
+        if validation != "loo":
+            raise _nothing_like(validation)
+    elif not hasattr(validation, "__iter__"):
+        raise _nothing_like(validation)
+    elif n is not None and isinstance(validation, Sequence):
+        _checked(validation, n)
+
+
+def _nothing_like(validation: Any) -> InputError:
+    return InputError(
+        f"validation={validation!r}; give a number of folds, 'loo', a scikit-learn splitter, a "
+        "list of (train, test) rows, or None."
+    )
+
+
+def _checked(splits: Iterable[Any], n: int) -> list[tuple[Rows, Rows]]:
+    """Row numbers of pairs that have no row on both sides, so that no training error is honest."""
+    everyone = np.arange(n)
+    found = [checked_split("validation", pair, i, everyone) for i, pair in enumerate(splits)]
+    if not found:
+        raise InputError("validation yields no splits; give at least one.")
+    return found
 
 
 def _folds(

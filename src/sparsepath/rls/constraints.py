@@ -35,11 +35,13 @@ def parents_of(
     """
     if given is None:
         return {}
+    if not isinstance(given, Mapping):
+        raise InputError(f"parents={given!r}; give a dict of columns to lists of their parents.")
     names = None if names is None else list(names)
     children = column_indices(list(given), names, n, "parents")  # type: ignore[arg-type]
     found: dict[int, tuple[int, ...]] = {}
     for child, parents in zip(children, given.values(), strict=True):
-        if isinstance(parents, str):
+        if isinstance(parents, str) or not isinstance(parents, Iterable):
             raise InputError(f"parents: give a list of columns for each child, not {parents!r}.")
         found[child] = tuple(column_indices(list(parents), names, n, "parents"))  # type: ignore[arg-type]
     for child in found:

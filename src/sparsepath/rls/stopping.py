@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from sparsepath.arrays import Floats
 from sparsepath.errors import InputError
-from sparsepath.faces.parameters import count, number
+from sparsepath.faces.parameters import count, number, share
 from sparsepath.rls.design import Design
 from sparsepath.rls.significance import p_value, permutations
 from sparsepath.rls.trail import Model, Rule, SearchTrail
@@ -171,7 +171,7 @@ class Tolerance(StopRule):
     fraction: float
 
     def __post_init__(self) -> None:
-        if not 0 <= self.fraction < 1:
+        if not number("Tolerance: fraction", self.fraction) < 1:
             raise InputError(f"Tolerance({self.fraction!r}); give a fraction from 0 up to 1.")
 
     def __call__(self, trail: SearchTrail) -> str | None:
@@ -252,15 +252,14 @@ class MaxT(StopRule):
     judges_additions = True
 
     def __post_init__(self) -> None:
-        if not 0 < self.level < 1:
-            raise InputError(f"MaxT(level={self.level!r}); give a number between 0 and 1.")
+        share("MaxT: level", self.level)
+        count("MaxT: n_permutations", self.n_permutations)
         if self.level * (self.n_permutations + 1) < 1:
             raise InputError(
                 f"MaxT(level={self.level!r}, n_permutations={self.n_permutations!r}) would let "
                 "nothing in; give at least 1 / level - 1 permutations."
             )
-        if self.seed < 0:
-            raise InputError(f"MaxT(seed={self.seed!r}); give a whole number from 0 up.")
+        count("MaxT: seed", self.seed, 0)
 
     def begin(self, design: Design, Y: Floats, alpha: float) -> StopRule:
         """The test on the data of the search."""

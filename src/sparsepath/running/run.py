@@ -142,6 +142,8 @@ class Run:
         self._context: Any = None
 
     def __enter__(self) -> Self:
+        if hasattr(self.estimator, "_check_validation"):  # now, not when the search has ended
+            self.estimator._check_validation(self.X.shape[0])
         self._context = begin(self.estimator, self._subtasks, self.X, self.given.y)
         return self
 

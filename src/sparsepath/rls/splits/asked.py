@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn import model_selection as ms
 
 from sparsepath.arrays import Floats
-from sparsepath.data.splitting import Split, splitter_of
+from sparsepath.data.splitting import Split, checked_split, splitter_of
 from sparsepath.errors import InputError
 from sparsepath.rls.criteria.losses import Criterion
 
@@ -138,7 +138,8 @@ def _gather(given: Iterable[Any], m: int, keep: bool) -> tuple[list[Split], bool
     single = True
     everyone = np.arange(m)
     for number, pair in enumerate(given):
-        train, test, distinct = _checked(pair, number, everyone)
+        train, test = checked_split("cv", pair, number, everyone)
+        distinct = len(np.unique(train))
         if single and len(test) == 1 and len(train) == m - 1 == distinct:
             alone.append(int(test[0]))
             if keep:
@@ -152,46 +153,6 @@ def _gather(given: Iterable[Any], m: int, keep: bool) -> tuple[list[Split], bool
     if not single and not pairs:
         pairs = [(np.delete(everyone, i), everyone[i : i + 1]) for i in alone]
     return pairs, single
-
-
-def _checked(
-    pair: Any, number: int, everyone: NDArray[np.intp]
-) -> tuple[NDArray[np.intp], NDArray[np.intp], int]:
-    """Row numbers of a split, from row numbers or masks; how many different rows are trained on."""
-    try:
-        train, test = pair
-    except (TypeError, ValueError):
-        raise InputError(
-            f"cv: split {number} is not a pair; each must be the row numbers of a training part "
-            "and those of a test part."
-        ) from None
-    m = len(everyone)
-    parts = []
-    for name, part in (("training", train), ("test", test)):
-        rows = np.asarray(part)
-        if rows.ndim != 1 or (rows.dtype.kind not in "biu" and len(rows)):
-            raise InputError(
-                f"cv: the {name} part of split {number} has shape {rows.shape} and type "
-                f"{rows.dtype}; give whole row numbers, or True and False for every row."
-            )
-        if rows.dtype == np.bool_ and len(rows) != m:
-            raise InputError(
-                f"cv: the {name} part of split {number} has {len(rows)} marks for {m} samples."
-            )
-        if rows.dtype != np.bool_ and len(rows) and not -m <= rows.min() <= rows.max() < m:
-            raise InputError(
-                f"cv: the {name} part of split {number} names row "
-                f"{rows.max() if rows.max() >= m else rows.min()}; there are rows 0 to {m - 1}."
-            )
-        parts.append(everyone[rows if len(rows) else rows.astype(np.intp)])
-    inside = np.zeros(m, dtype=bool)
-    inside[parts[0]] = True
-    if both := np.count_nonzero(inside[parts[1]]):
-        raise InputError(
-            f"cv: {both} rows of the test part of split {number} are in its training part too, so "
-            "that their errors would be training errors; keep the parts apart."
-        )
-    return parts[0], parts[1], int(np.count_nonzero(inside))
 
 
 # Names -------------------------------------------------------------------------------------------
