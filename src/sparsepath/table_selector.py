@@ -7,6 +7,7 @@ one of those made of it is. Either way the best set of each number of columns of
 criterion of the search, makes the path.
 """
 
+import copy
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -29,12 +30,14 @@ from sparsepath.data.table import TablePreparation
 from sparsepath.errors import InputError, warn_user
 from sparsepath.judging.validation import validated
 from sparsepath.path import SelectionPath
+from sparsepath.path_record import plain
 from sparsepath.rls import SparseRLSRegressor
 from sparsepath.selector import PathSelector
 from sparsepath.steps import Move, Step
 
 QUIET = {"validation": None, "choose": "min"}
 COLUMNS = ("forced", "forbidden", "start")
+OF_COLUMNS = (*COLUMNS, "feature_costs", "feature_groups", "max_features")  # not of numbers
 
 
 def _beneath(name: str) -> Any:
@@ -65,8 +68,7 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
         How samples are left out for the honest error: a number of
         folds ("auto": as many as ``selector`` takes), a splitter of scikit-learn's, or rows.
     callback : callable, optional
-        Called with the path so far, whose columns are the numbers made of the table; a true value
-        ends the search.
+        Called with the path so far; a true value ends the search.
 
     Attributes
     ----------
@@ -165,8 +167,18 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
         groups : array, optional
             Samples that must not be parted.
         """
+        fitted = copy.copy(self)
+        for name in [name for name in vars(fitted) if name.endswith("_")]:
+            delattr(fitted, name)
         if is_source(X):
-            return self._fit_source(taken(X, y, sample_weight), groups)
+            fitted._fit_source(taken(X, y, sample_weight), groups)
+        else:
+            fitted._fit(X, y, sample_weight, groups)
+        self.__dict__ = fitted.__dict__  # all at once: an error or Ctrl-C leaves what was there
+        return self
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
+        """To a table in memory."""
         table = table_of(X)
         names = names_of(X)
         prepared = TablePreparation(
@@ -185,13 +197,12 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
         self._take_from(inner, prepared, table.columns)
         if names is not None:
             self.feature_names_in_ = np.array(names, dtype=object)
-        rule, self.honest_ = self._rule(of), None
+        rule, self.honest_ = self._rule(), None
         if self.path_.complete:
             self.path_, self.honest_ = validated(
                 self, self.path_, rule, table, y, given, self._told
             )
         self._take(self.path_.settle(rule) if self.honest_ is None else self.honest_.size)
-        return self
 
     def _checked(self, prepared: TablePreparation) -> NDArray[np.intp]:
         """Which column of the table each column of numbers is made of; a word on those of none."""
@@ -206,14 +217,29 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
 
     def _take_from(self, inner: Any, prepared: TablePreparation, columns: Sequence[str]) -> None:
         """The path of the selector beneath, in columns of the table."""
+        inner.callback = None  # it is no part of the model
         self.preparation_, self.selector_ = prepared, inner
         self.n_features_in_ = len(columns)
         if hasattr(inner, "classes_"):
             self.classes_ = inner.classes_
-        most = getattr(self._selector, "max_features", None)
-        self.path_, self._sizes = _in_features(inner.path_, prepared.groups_, columns, most)
+        self.path_, self._sizes = self._in_table(inner.path_, prepared.groups_, columns)
 
-    def _fit_source(self, source: Source, groups: Any) -> "TableSelector":
+    def _in_table(
+        self, path: SelectionPath, of: NDArray[np.intp], names: Sequence[str]
+    ) -> tuple[SelectionPath, dict[int, int]]:
+        """A path of the selector beneath in columns of the table, parameters too."""
+        given = self._selector.get_params(deep=False)
+        said = {name: given[name] for name in OF_COLUMNS if name in path.parameters}
+        for name in COLUMNS:
+            if said.get(name) is not None:
+                said[name] = column_indices(said[name], names, len(names), name)
+        said.update(self.get_params(deep=False), choose=self._asked_size)
+        said["selector"] = type(self._selector).__name__
+        del said["callback"]
+        made, sizes = _in_features(path, of, names, given.get("max_features"))
+        return made.replaced(parameters={**path.parameters, **plain(said)}), sizes
+
+    def _fit_source(self, source: Source, groups: Any) -> None:
         """The same in passes; there is no honest error, and the criterion chooses the size."""
         if groups is not None or source.names is None:
             raise InputError("in passes give a table that has names, and no groups of samples.")
@@ -229,8 +255,7 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
         self._take_from(inner, prepared, source.names)
         self.feature_names_in_ = np.array(source.names, dtype=object)
         self.honest_ = None
-        self._take(self.path_.settle(self._rule(of)))
-        return self
+        self._take(self.path_.settle(self._rule()))
 
     def _told(self, done: int, of: int) -> bool:
         return self.callback is not None and bool(self.callback(self.path_))
@@ -242,7 +267,7 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
         takes = inner.get_params(deep=False)
         asked: dict[str, Any] = {name: value for name, value in QUIET.items() if name in takes}
         if self.callback is not None:
-            asked["callback"] = self.callback
+            asked["callback"] = lambda path: self.callback(self._in_table(path, of, names)[0])
         n = len(prepared.features_)
         for name in COLUMNS:
             if takes.get(name) is not None:
@@ -262,13 +287,14 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
                 asked["max_features"] = int(widths[: takes["max_features"]].sum())
         return asked
 
-    def _rule(self, of: Any) -> Any:
+    @property
+    def _asked_size(self) -> Any:
+        return getattr(self._selector, "choose", None) if self.choose is None else self.choose
+
+    def _rule(self) -> Any:
         """How the size is chosen; a selector without a rule has settled on one."""
-        if self.choose is not None:
-            return self.choose
-        if "choose" in self._selector.get_params(deep=False):
-            return self._selector.choose
-        return len(np.unique(of[self.selector_.selected_]))
+        settled = np.unique(self.preparation_.groups_[self.selector_.selected_])
+        return len(settled) if self._asked_size is None else self._asked_size
 
     def _used(self) -> Any:
         """The selector beneath with the model in use."""

@@ -1,4 +1,6 @@
-"""Every selector of the table of methods, with data that suits it; tests know none by name.
+"""Every public selector, with data that suits it; tests know none by name.
+
+They are those of the table of methods, and ``TableSelector``, which is any of them on a table.
 
 ``QUICK`` makes the fits short and nothing else; a selector without an entry runs by its defaults.
 """
@@ -8,9 +10,15 @@ import inspect
 import numpy as np
 from sklearn.base import is_classifier
 
-from sparsepath.methods import selectors
+import sparsepath
+from sparsepath.selector import PathSelector
 
-SELECTORS = selectors()
+PUBLIC = {name: getattr(sparsepath, name) for name in sparsepath.__all__}
+SELECTORS = {
+    name: kind
+    for name, kind in PUBLIC.items()
+    if isinstance(kind, type) and issubclass(kind, PathSelector)
+}
 NAMES = sorted(SELECTORS)
 
 _ELM = {"n_restarts": 4, "n_neurons": 12}

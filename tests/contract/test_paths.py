@@ -10,12 +10,12 @@ import pytest
 from sklearn.base import clone, is_classifier
 from sklearn.exceptions import NotFittedError
 
-import sparsepath
 from contract.every import (
     LABELS,
     NAMES,
     NEW,
     NUMBERS,
+    PUBLIC,
     SELECTORS,
     X,
     answers,
@@ -27,7 +27,6 @@ from contract.every import (
 from docstrings import documented
 from sparsepath import InputError, LarsSelector, SelectionPath
 from sparsepath.running import Predictor
-from sparsepath.selector import PathSelector
 
 every = pytest.mark.parametrize("name", NAMES)
 
@@ -260,7 +259,6 @@ def test_attributes_are_documented(name, fitted):
     explains(fitted(name))
 
 
-PUBLIC = {name: getattr(sparsepath, name) for name in sparsepath.__all__}
 OTHERS = {n: c for n, c in PUBLIC.items() if hasattr(c, "fit") and n not in SELECTORS}
 
 
@@ -268,11 +266,6 @@ OTHERS = {n: c for n, c in PUBLIC.items() if hasattr(c, "fit") and n not in SELE
 def test_attributes_of_plain_estimators_are_documented(name):
     model = OTHERS[name]()
     explains(model.fit(X, LABELS if is_classifier(model) else NUMBERS))
-
-
-def test_every_selector_is_in_the_table():
-    found = {n for n, c in PUBLIC.items() if isinstance(c, type) and issubclass(c, PathSelector)}
-    assert found - {"TableSelector"} == set(NAMES)  # which is any of them on another kind of data
 
 
 def test_a_selector_without_an_entry_runs_by_its_defaults(monkeypatch):

@@ -75,7 +75,7 @@ def test_without_validation_there_is_no_honest_error(name):
 @pytest.mark.parametrize("name", PREDICTORS)
 def test_by_default(name):
     model = make(name).fit(X, target(name))
-    folds = SELECTORS[name]._n_folds
+    folds = model._n_folds
     assert model.path_.validation == f"{folds}-fold"
     assert model.honest_.size == len(model.selected_)
 

@@ -14,6 +14,7 @@ from sparsepath import (
     GraftingClassifier,
     InputError,
     LarsSelector,
+    SelectionPath,
     SparseRLSClassifier,
     SparseRLSRegressor,
     TablePreparation,
@@ -235,3 +236,41 @@ def test_what_is_refused_and_what_is_said():
     assert "'?'" in made.unseen(pd.DataFrame({"c": ["a", "?"], "flag": [1, 0]}), [1])[0]
     with pytest.raises(InputError, match="lacks the column 'c'"):
         made.transform(pd.DataFrame({"flag": [True]}))
+
+
+def test_a_path_speaks_of_columns_of_the_table():
+    frame, y = table()
+    frame = frame.drop(columns="age")
+    asked = {"forced": ["noise"], "forbidden": [1], "max_features": 2}
+    seen = []
+    model = TableSelector(
+        SparseRLSRegressor(**asked), missing="median", validation=None, callback=seen.append
+    ).fit(frame, y)
+    said = {**asked, "forced": [3], "missing": "median", "selector": "SparseRLSRegressor"}
+    for path in (seen[0], model.path_):
+        assert {name: path.parameters[name] for name in said} == said
+        assert path.feature_names == tuple(frame.columns)
+    assert all(3 in subset and 1 not in subset for subset in model.path_.subsets)
+    assert model.selector_.callback is None
+
+
+def test_a_fit_to_arrays_forgets_the_names_of_an_earlier_one():
+    frame, y = table()
+    model = TableSelector(missing="median", validation=None).fit(frame, y)
+    assert hasattr(model, "feature_names_in_")
+    model.fit(frame[["income", "noise"]].to_numpy(), y)
+    assert not hasattr(model, "feature_names_in_")
+
+
+def test_forced_columns_of_a_table_on_the_command_line(tmp_path, capsys):
+    from sparsepath.cli import main
+
+    frame, y = table()
+    frame.assign(y=y).to_csv(tmp_path / "table.csv", index=False)
+    call = ["select", str(tmp_path / "table.csv"), "--target", "y", "--missing", "median"]
+    more = ["--force", "noise", "--forbid", "colour", "--no-validation"]
+    assert main([*call, *more, "--out", str(tmp_path / "out")]) == 0
+    path = SelectionPath.load(tmp_path / "out" / "path.json")
+    assert path.parameters["forced"] == ["noise"]
+    assert path.parameters["forbidden"] == ["colour"]
+    assert all("noise" in path.names(size) for size in path.sizes)
