@@ -25,6 +25,7 @@ class Tuning:
     # Threads and workers
     threaded_from: int = 1 << 20  # fewer are read sooner than another thread wakes up
     thread_numbers: int = 1 << 16  # in the rows that a thread takes at once, at least
+    distance_rows: int = 128  # rows between which and all others a thread takes distances at once
     workers_from: float = 1e7  # fits times squared samples: some seconds, as workers take to start
 
     # Compiled loops

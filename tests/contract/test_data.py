@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.utils import get_tags
+from threadpoolctl import threadpool_limits
 
 from contract.every import LABELS, NAMES, NEW, X, answers, fit_takes, make, plain, takes, target
 from sparsepath import InputError
+from sparsepath.tuning import TUNING
 
 every = pytest.mark.parametrize("name", NAMES)
 
@@ -104,16 +106,36 @@ def test_columns_that_are_equal_do_no_harm(name):
         assert np.isfinite(np.asarray(shown, dtype=float)).all()
 
 
+@pytest.fixture
+def shared_out(monkeypatch):
+    """Small data are cut and shared out among workers as large data are."""
+    few = {"block_numbers": 32, "block_rows": 8, "threaded_from": 0, "thread_numbers": 32}
+    for name, value in {**few, "distance_rows": 16, "workers_from": 0.0}.items():
+        monkeypatch.setattr(TUNING, name, value)
+
+
 @every
 @pytest.mark.parametrize("workers", ["n_threads", "n_jobs"])
-def test_results_do_not_depend_on_the_workers(name, workers):
+def test_results_do_not_depend_on_the_workers(name, workers, shared_out):
     if not takes(name, workers):
         pytest.skip("it has no such parameter")
     one = make(name, **{workers: 1}).fit(X, target(name))
-    two = make(name, **{workers: 2}).fit(X, target(name))
+    for several in (2, 3, None if workers == "n_threads" else -1):
+        others = make(name, **{workers: several}).fit(X, target(name))
+        assert plain(one.path_, 17) == plain(others.path_, 17)
+        assert (answers(one) == answers(others)).all()
+        assert one.path_.parameters == others.path_.parameters
+
+
+@every
+def test_results_do_not_depend_on_the_threads_of_blas(name):
+    both = []
+    for threads in (1, 2):
+        with threadpool_limits(threads):
+            both.append(make(name).fit(X, target(name)))
+    one, two = both
     assert plain(one.path_, 17) == plain(two.path_, 17)
     assert (answers(one) == answers(two)).all()
-    assert one.path_.parameters == two.path_.parameters
 
 
 @every

@@ -54,9 +54,9 @@ from sparsepath.data.columns import is_constant
 from sparsepath.data.door import check_labels, check_target
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
+from sparsepath.tuning import TUNING
 
 MATRIX_UP_TO = 5000  # samples: 200 MB of distances
-CHUNK = 128  # rows that a thread takes at a time
 VARIANTS = (1, 2)
 
 
@@ -107,8 +107,8 @@ class Estimator:
         self.known: dict[frozenset[int], Estimate] = {frozenset(): Estimate(0.0, 0.0)}
         self._kept: tuple[int, ...] = ()
         self._distances: Floats | None = None
-        lows = range(0, self.n, CHUNK)
-        self._parts = [(low, min(low + CHUNK, self.n)) for low in lows]
+        lows = range(0, self.n, TUNING.distance_rows)
+        self._parts = [(low, min(low + lows.step, self.n)) for low in lows]
 
     def of(self, subset: Sequence[int]) -> Estimate:
         """Mutual information of a subset."""
