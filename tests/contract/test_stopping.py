@@ -150,13 +150,24 @@ def test_an_interrupt_before_there_is_a_path_leaves_what_was_there(name, monkeyp
     assert (answers(model) == before).all()
 
 
+def stop(path):
+    return len(path.moves) == 2
+
+
+def interrupt(path):
+    if len(path.moves) == 2:
+        signal.raise_signal(signal.SIGINT)
+
+
 @every
-def test_a_search_goes_on_from_its_checkpoint(name, tmp_path):
+@pytest.mark.parametrize("end", [stop, interrupt])
+@pytest.mark.filterwarnings("ignore:the path ends at size 2")
+def test_a_search_goes_on_from_its_checkpoint(name, end, tmp_path, handled):
     if not takes(name, "checkpoint"):
         pytest.skip("it keeps no checkpoint")
     file = tmp_path / "search.json"
     whole = make(name).fit(X, target(name))
-    part = make(name, checkpoint=file, callback=lambda path: len(path.moves) == 2)
+    part = make(name, checkpoint=file, callback=end)
     part.fit(X, target(name))
     assert file.exists()
     assert len(part.path_.moves) == 2
