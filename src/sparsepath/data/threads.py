@@ -40,10 +40,11 @@ class Threads:
     """
 
     def __init__(self, n_threads: int | None = None) -> None:
-        whole = isinstance(n_threads, Integral) and not isinstance(n_threads, bool)
-        if n_threads is not None and not (whole and n_threads >= 1):
-            raise InputError(f"n_threads={n_threads!r}; give a whole number from 1 up, or None.")
-        self.n_threads = joblib.effective_n_jobs(-1) if n_threads is None else int(n_threads)
+        given: Any = n_threads
+        whole = isinstance(given, Integral) and given is not True
+        if given is not None and not (whole and given >= 1):
+            raise InputError(f"n_threads={given!r}; give a whole number from 1 up, or None.")
+        self.n_threads = joblib.effective_n_jobs(-1) if given is None else int(given)
         self._pool: ThreadPoolExecutor | None = None
         self._stack = ExitStack()
 

@@ -93,7 +93,7 @@ def check_validation(validation: Any, n: int | None = None) -> None:
     """
     if hasattr(validation, "get_n_splits"):
         return
-    if isinstance(validation, Integral) and not isinstance(validation, bool):
+    if isinstance(validation, Integral) and validation is not True and validation is not False:
         if validation < 2:
             raise InputError(f"validation={validation!r}; give two folds or more, or None.")
     elif isinstance(validation, str):
