@@ -57,7 +57,7 @@ def test_table_agreement_and_words(found):
         assert len(features.split(", ")) == size, name
     off = found["five"].loss - found.best.loss
     gap, se = found.gap("five")
-    assert gap == pytest.approx(off.mean())
+    assert gap == pytest.approx(found["five"].chosen.error - found.best.chosen.error)
     assert se == pytest.approx(off.std(ddof=1) / np.sqrt(len(off)))
     assert found.gap(found.best.name) == (0, 0)
     for feature, names in found.agreement.items():
@@ -124,6 +124,45 @@ def test_a_budget_is_kept():
         compare({"slow": Slow()}, X, Y, budget=0.3)
     with pytest.raises(InputError, match="budget=-1"):
         compare({"quick": Ridge()}, X, Y, budget=-1)
+
+
+def test_time_that_is_up_ends_a_fit_and_no_other():
+    import signal
+    import time
+
+    class Endless(Ridge):
+        def fit(self, X, y):
+            time.sleep(600)
+
+    before = signal.getsignal(signal.SIGALRM)
+    methods = {"quick": Ridge(), "endless": Endless(), "after": Ridge()}
+    found = compare(methods, X, Y, validation=3, budget=2)
+    assert [one.name for one in found.contestants][0] == "quick"
+    assert "in the time given" in found.passed_over["endless"]
+    assert signal.getsignal(signal.SIGALRM) is before
+    with pytest.raises(InputError, match="endless: not done in the time given"):
+        compare({"endless": Endless()}, X, Y, budget=0.5)
+
+
+def test_equal_errors_keep_the_order_of_the_methods():
+    same = [SparseRLSRegressor(3, choose=3, search=how) for how in ("floating", "forward", "swap")]
+    for order in (("a", "b", "c"), ("c", "a", "b")):
+        found = compare(dict(zip(order, same, strict=True)), X, Y, validation=3)
+        assert len({one.features for one in found.contestants}) == 1
+        assert [one.name for one in found.contestants] == list(order)
+
+
+def test_a_size_that_only_parts_reach_is_not_chosen():
+    class More(SparseRLSRegressor):
+        _search_many = None
+
+        def fit(self, X, y, **given):
+            self.max_features = 1 if len(X) == len(Y) else 6
+            return super().fit(X, y, **given)
+
+    found = compare({"more": More(choose="min")}, X, Y, validation=3, choose="min")
+    assert found["more"].left_out.sizes == (0, 1)
+    assert found["more"].chosen.size == len(found["more"].features) == 1
 
 
 def test_interrupted_and_asked_to_end():

@@ -47,7 +47,7 @@ LAYERS = [
     ["files"],
     ["frames", "classes"],
     ["arrays"],
-    ["errors", "texts", "tuning"],
+    ["errors", "texts", "tuning", "wording"],
 ]
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
 MODULES = sorted(SOURCE.rglob("*.py"))

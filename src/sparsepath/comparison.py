@@ -28,13 +28,16 @@ from sparsepath.judging.repeating import (
 )
 from sparsepath.methods import METHODS, OPTIONS, called_here, check
 from sparsepath.path import LONGEST_PATH, SelectionPath
-from sparsepath.running.interrupts import Interruptible
+from sparsepath.running.interrupts import Alarm, Interruptible
 from sparsepath.table_selector import TableSelector
+from sparsepath.wording import brief
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 NUMBER = 2e-9  # seconds for each number that the table of methods says is touched
+SAME = 1e-9  # part of an error below which a difference is rounding
+LATE = "not done in the time given"
 PATIENCE = 60.0  # seconds that a method may take, by that reckoning, to be tried unasked
 Told = Callable[[str, int, int], object]
 
@@ -91,7 +94,7 @@ class Comparison:
     feature_names: Sequence[str]
 
     def __repr__(self) -> str:
-        told = ", ".join(f"{one.name} {one.chosen.error:.4g}" for one in self.contestants)
+        told = ", ".join(f"{one.name} {brief(one.chosen.error)}" for one in self.contestants)
         return f"<Comparison by {self.best.chosen.measure} on new data: {told}>"
 
     def _repr_html_(self) -> str:
@@ -102,8 +105,8 @@ class Comparison:
             [
                 one.name,
                 str(one.chosen.size),
-                f"{one.chosen.error:.4g}",
-                one.chosen.between(lambda value: f"{value:.4g}"),
+                brief(one.chosen.error),
+                one.chosen.between(),
                 f"{one.seconds:.2g}",
                 ", ".join(one.features),
             ]
@@ -127,12 +130,12 @@ class Comparison:
         return self.contestants[0]
 
     def gap(self, name: str) -> tuple[float, float]:
-        """How much more a method errs than the best, sample by sample, and the standard error."""
+        """How much more a method errs than the best, and the standard error, sample by sample."""
         one, best = self[name], self.best
         found = best.left_out
         off = np.where(found.known, one.loss - best.loss, 0.0)[:, None]
-        mean = found.weights @ off
-        return float(mean[0]), float(found._spread(off - mean)[0])
+        spread = found._spread(off - found.weights @ off)
+        return one.chosen.error - best.chosen.error, float(spread[0])
 
     def __getitem__(self, name: str) -> Contestant:
         for one in self.contestants:
@@ -181,8 +184,8 @@ class Comparison:
         best, measure = self.best, self.best.chosen.measure
         n = best.chosen.size
         said = [
-            f"Least {measure} on new data: {best.chosen.error:.4g} with {best.name} "
-            f"({n} feature{'' if n == 1 else 's'}; the empty model: {best.chosen.empty_error:.4g})."
+            f"Least {measure} on new data: {brief(best.chosen.error)} with {best.name} "
+            f"({n} feature{'' if n == 1 else 's'}; the empty model: {brief(best.chosen.empty_error)})."
         ]
         alike = []
         for one in self.contestants[1:]:
@@ -314,16 +317,15 @@ def compare(
         if time.perf_counter() + known.get(name, 0.0) > deadline:
             passed[name] = "not to be done in the time given"
             return
-        model, seconds = _searched(
-            estimator, X, y, with_groups(estimator, fit_params, groups), deadline
-        )
+        given = with_groups(estimator, fit_params, groups)
+        model, seconds = _searched(estimator, X, y, given, deadline)
         if model is None or time.perf_counter() + seconds * len(parts.splits) > deadline:
             passed[name] = "not to be done in the time given"
             return
 
         def asked(done: int, of: int) -> bool:
             if time.perf_counter() > deadline:
-                passed[name] = "not done in the time given"
+                passed[name] = LATE
                 return True
             return callback is not None and bool(callback(name, done, of))
 
@@ -333,6 +335,7 @@ def compare(
                 X,
                 y,
                 parts,
+                sizes=_sizes(model),
                 fit_params=fit_params,
                 groups=groups,
                 yardstick="zero_one" if classes else "squared",
@@ -344,19 +347,42 @@ def compare(
         found.append(_contestant(name, model, losses, choose, seconds, names))
 
     for name, estimator in estimators.items():
-        with Interruptible(keep=lambda: bool(found)) as work:
-            try:
-                run(name, estimator)
-            except InputError as error:  # the others may do
-                passed[name] = str(error).rstrip(".")
-        if work.interrupted:
+        with Alarm(deadline) as alarm:
+            with Interruptible(keep=lambda: bool(found) or alarm.rang) as work:
+                try:
+                    run(name, estimator)
+                except InputError as error:  # the others may do
+                    passed[name] = str(error).rstrip(".")
+        if alarm.rang and name not in {one.name for one in found}:
+            passed.setdefault(name, LATE)
+        elif work.interrupted:
             passed[name] = "interrupted"
             break
     if not found:
         why = "; ".join(f"{name}: {reason}" for name, reason in passed.items())
         raise InputError(f"no method came to its end ({why}); give others, or more time.")
-    found.sort(key=lambda one: one.chosen.error)
-    return Comparison(tuple(found), passed, names)
+    return Comparison(_ranked(found), passed, names)
+
+
+def _ranked(found: Sequence[Contestant]) -> tuple[Contestant, ...]:
+    """The least error first; errors that differ by rounding only keep the order of the methods.
+
+    Searches that come to the same sets err the same, summed in another order.
+    """
+    ranked: list[list[Contestant]] = []
+    for one in sorted(found, key=lambda one: one.chosen.error):
+        above = ranked[-1][0].chosen.error if ranked else np.nan
+        if one.chosen.error - above <= SAME * abs(above):
+            ranked[-1].append(one)
+        else:
+            ranked.append([one])
+    return tuple(one for alike in ranked for one in sorted(alike, key=found.index))
+
+
+def _sizes(model: Any) -> tuple[int, ...] | None:
+    """The sizes there are to choose from: those of the path on all data, if there is one."""
+    last = model.steps[-1][1] if isinstance(model, Pipeline) else model
+    return tuple(last.path_.sizes) if has_path(model) else None
 
 
 def costs(

@@ -20,12 +20,13 @@ from sparsepath.cli.rerun import ABOUT, RUN, written
 from sparsepath.cli.results import command, picture
 from sparsepath.cli.say import say
 from sparsepath.cli.screening import look
-from sparsepath.cli.show import WIDE, brief
+from sparsepath.cli.show import WIDE
 from sparsepath.cli.tasks import find_task
 from sparsepath.comparison import PATIENCE, Comparison, compare, costs
 from sparsepath.data.cells import RawTable
 from sparsepath.data.readers import write_table
 from sparsepath.files import replacing_together
+from sparsepath.wording import brief
 
 SCHEMA = {"schema": "sparsepath/comparison", "schema_version": 1}
 FILES = {

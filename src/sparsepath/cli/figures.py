@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sparsepath.errors import InputError
 from sparsepath.judging import Honest
 from sparsepath.path import SelectionPath
+from sparsepath.wording import brief
 
 PAIRS = 5e7  # pairs of rows times features up to which the area under the curve takes a second
 
@@ -98,7 +99,7 @@ def said(found: Mapping[str, float]) -> str:
     ('RMSE 56.03, R2 0.473', 'error rate 29.2 %, AUC 0.781')
     """
     forms = {
-        "rmse": lambda v: f"RMSE {v:.4g}",
+        "rmse": lambda v: f"RMSE {brief(v)}",
         "r2": lambda v: f"R2 {v:.3f}",
         "error_rate": lambda v: f"error rate {100 * v:.3g} %",
         "auc": lambda v: f"AUC {v:.3f}",

@@ -21,6 +21,7 @@ from sparsepath.judging import Honest
 from sparsepath.judging.repeating import at_most
 from sparsepath.methods import METHODS
 from sparsepath.path import SelectionPath
+from sparsepath.wording import brief
 
 MEANT_BY = {
     "selection": "the search's own criterion: optimistic for the chosen set, not an estimate of "
@@ -173,18 +174,6 @@ def number_format(values: Any) -> Callable[[float], str]:
         return lambda value: "" if math.isnan(value) else f"{value:.4g}"
     decimals = max(4 - math.floor(math.log10(max(finite))), 0)
     return lambda value: "" if math.isnan(value) else f"{value:.{decimals}f}"
-
-
-def brief(value: float, of: float | None = None) -> str:
-    """A number in a sentence: four digits, or as many decimals as ``of`` has with four.
-
-    >>> brief(2996.71), brief(187.43, of=2996.71), brief(0.0123456), brief(1234567.8)
-    ('2997', '187', '0.01235', '1234568')
-    """
-    size = abs(value if of is None else of)
-    if not 1e-4 < size < 1e9:
-        return f"{value:.4g}"
-    return f"{value:.{max(3 - math.floor(math.log10(size)), 0)}f}"
 
 
 def in_table(path: SelectionPath, size: int) -> list[int | None]:

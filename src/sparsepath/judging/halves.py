@@ -125,13 +125,18 @@ class Stability:
         if np.isnan(self.index(size)):
             return f"{where} is {'all' if told else 'none'} of the features every time."
         low, high = self.interval(size)
-        firm = sum(p >= FIRM for p in chosen.values()) or "none"
+        firm = sum(p >= FIRM for p in chosen.values())
+        by_chance = self.expected_false(size)
+        told_of_them = f"{firm or 'none'}"
+        if (
+            firm and by_chance < firm
+        ):  # else the bound says nothing: too few features to choose from
+            told_of_them += f", of which at most {by_chance:.2g} are expected to be there by chance"
         return (
             f"{where} has a stability of "
             f"{self.index(size):.2f} ({low:.2f} to {high:.2f}; 1 is the same every time); "
             f"chosen most often: {told or 'nothing'}. In three quarters of the halves or more: "
-            f"{firm}, of which at most {self.expected_false(size):.2g} are expected to be there by "
-            "chance."
+            f"{told_of_them}."
         )
 
     def to_frame(self, backend: Make = None) -> Any:

@@ -17,6 +17,7 @@ from sparsepath.judging.null import Null, permutation_null
 from sparsepath.judging.repeating import at_most, has_path
 from sparsepath.path import SelectionPath
 from sparsepath.running.interrupts import Interruptible
+from sparsepath.wording import brief
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -79,8 +80,8 @@ class Honest:
     def sentence(self) -> str:
         """What is told of the error, in one sentence."""
         told = (
-            f"{self.measure} {self.error:.4g} on new data (90 % interval {self.between()}; "
-            f"the empty model: {self.empty_error:.4g})"
+            f"{self.measure} {brief(self.error)} on new data (90 % interval {self.between()}; "
+            f"the empty model: {brief(self.empty_error)})"
         )
         if not self.whole:
             told += f" by what was done of the validation, {self.validation}"
@@ -88,7 +89,7 @@ class Honest:
             told += f"; shuffled targets do as well (p = {self.p_value:.2g}): nothing is here"
         return told[0].upper() + told[1:] + "."
 
-    def between(self, written: Callable[[float], str] = "{:.4g}".format) -> str:
+    def between(self, written: Callable[[float], str] = brief) -> str:
         """The interval in words; few samples may leave it open."""
         low, high = map(written, self.interval)
         return f"{low} to {high}" if math.isfinite(self.interval[1]) else f"from {low} up"

@@ -35,6 +35,7 @@ from sparsepath.judging.repeating import (
 )
 from sparsepath.judging.yardsticks import Floats
 from sparsepath.running.interrupts import Interruptible
+from sparsepath.wording import brief
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -109,8 +110,8 @@ class Null:
         found = self.errors[self.sizes.index(size)]
         typical = float(np.median(self.null_errors[:, self.sizes.index(size)]))
         told = (
-            f"with y shuffled {n} times the same search reaches {typical:.4g} at size {size} "
-            f"(median) where it reached {found:.4g}: p = {self.p_value:.3g}"
+            f"with y shuffled {n} times the same search reaches {brief(typical)} at size {size} "
+            f"(median) where it reached {brief(found)}: p = {self.p_value:.3g}"
         )
         if self.anything:
             return f"There is something: {told}."

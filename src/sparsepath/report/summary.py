@@ -43,6 +43,7 @@ from sparsepath.errors import SparsepathError
 from sparsepath.path import SelectionPath
 from sparsepath.report.features import Seen, alike, made, rises, weights
 from sparsepath.report.sketches import classes_of, sketch
+from sparsepath.wording import brief
 
 SCHEMA = {"schema": "sparsepath/report", "schema_version": 1}
 LANGUAGES = ("c", "sql", "javascript", "python", "json", "onnx")
@@ -168,12 +169,12 @@ def told(path: SelectionPath, size: int) -> list[str]:
     use = f"Use {use}: {', '.join(path.names(size))}." if size else f"Use none of the {n} features."
     if path.is_validated and math.isfinite(path.honest_error(size)):
         return [
-            f"{use} Error on new data {path.honest_error(size):.4g} (standard error "
-            f"{path.honest_error_se(size):.4g}; {path.validation}). The {path.criterion}, which "
-            f"the search itself saw, is {path.error(size):.4g}: optimistic."
+            f"{use} Error on new data {brief(path.honest_error(size))} (standard error "
+            f"{brief(path.honest_error_se(size))}; {path.validation}). The {path.criterion}, which "
+            f"the search itself saw, is {brief(path.error(size))}: optimistic."
         ]
     return [
-        f"{use} The {path.criterion} is {path.error(size):.4g}. No sample was kept from the "
+        f"{use} The {path.criterion} is {brief(path.error(size))}. No sample was kept from the "
         "search: expect a larger error on new data."
     ]
 
@@ -209,7 +210,7 @@ def _of_table(
         else:
             found.append(
                 ", ".join(
-                    f"{label.removeprefix(name).strip(' =') or 'value'} {b:.4g}"
+                    f"{label.removeprefix(name).strip(' =') or 'value'} {brief(b)}"
                     for label, b in told.items()
                 )
             )

@@ -10,11 +10,19 @@ The interrupt ends the block, and goes on to the caller only if there is nothing
 else in the package catches one but the command line.
 """
 
+import _thread
+import math
+import signal
+import threading
+import time
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Self
 
 from sparsepath.running.trail import Stop
+
+
+ALARM = getattr(signal, "SIGALRM", None)  # Windows has none
 
 
 class Interruptible:
@@ -45,6 +53,69 @@ class Interruptible:
     ) -> bool:
         self.interrupted = is_interrupt(error)
         return self.interrupted and self._keep()
+
+
+class Alarm:
+    """A ``with`` block that is interrupted, as by Ctrl-C, when the time is up.
+
+    Whoever cares catches the interrupt and asks ``rang``; one that nobody caught within the block
+    ends there. It needs Python's main thread, to which interrupts go, and does nothing in another.
+
+    Parameters
+    ----------
+    deadline : float
+        When, by ``time.perf_counter()``; infinity: never.
+
+    Attributes
+    ----------
+    rang : bool
+    """
+
+    def __init__(self, deadline: float) -> None:
+        self.rang = False
+        self._before: Any = None
+        self._timer: threading.Timer | None = None
+        if math.isfinite(deadline) and threading.current_thread() is threading.main_thread():
+            wait = max(deadline - time.perf_counter(), 0.0)
+            self._timer = threading.Timer(wait, self._ring)
+            self._timer.daemon = True
+
+    def _ring(self) -> None:
+        self.rang = True
+        if ALARM is None:
+            _thread.interrupt_main()
+        else:  # wakes who waits, and is heard where Ctrl-C is not, as in the background of a script
+            signal.pthread_kill(threading.main_thread().ident or 0, ALARM)
+
+    def __enter__(self) -> Self:
+        if self._timer is not None:
+            if ALARM is not None:
+                self._before = signal.signal(ALARM, signal.default_int_handler)
+            try:
+                self._timer.start()
+            except KeyboardInterrupt:  # the time was up already: the block will see that itself
+                if not self.rang:
+                    raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool:
+        if self._timer is not None:
+            try:
+                self._timer.cancel()
+                self._timer.join()
+                time.sleep(0)  # an interrupt under way arrives here
+            except KeyboardInterrupt:
+                if not self.rang:
+                    raise
+            finally:
+                if ALARM is not None:
+                    signal.signal(ALARM, self._before)
+        return self.rang and is_interrupt(error)
 
 
 def is_interrupt(error: BaseException | None) -> bool:
