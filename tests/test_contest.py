@@ -137,7 +137,7 @@ def test_time_that_is_up_ends_a_fit_and_no_other():
     before = signal.getsignal(signal.SIGALRM)
     methods = {"quick": Ridge(), "endless": Endless(), "after": Ridge()}
     found = compare(methods, X, Y, validation=3, budget=2)
-    assert [one.name for one in found.contestants][0] == "quick"
+    assert found.best.name == "quick"
     assert "in the time given" in found.passed_over["endless"]
     assert signal.getsignal(signal.SIGALRM) is before
     with pytest.raises(InputError, match="endless: not done in the time given"):

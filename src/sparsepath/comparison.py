@@ -182,10 +182,10 @@ class Comparison:
     def sentence(self) -> str:
         """What came out, in a few sentences."""
         best, measure = self.best, self.best.chosen.measure
-        n = best.chosen.size
+        n, none = best.chosen.size, brief(best.chosen.empty_error)
         said = [
             f"Least {measure} on new data: {brief(best.chosen.error)} with {best.name} "
-            f"({n} feature{'' if n == 1 else 's'}; the empty model: {brief(best.chosen.empty_error)})."
+            f"({n} feature{'' if n == 1 else 's'}; the empty model: {none})."
         ]
         alike = []
         for one in self.contestants[1:]:
@@ -347,12 +347,11 @@ def compare(
         found.append(_contestant(name, model, losses, choose, seconds, names))
 
     for name, estimator in estimators.items():
-        with Alarm(deadline) as alarm:
-            with Interruptible(keep=lambda: bool(found) or alarm.rang) as work:
-                try:
-                    run(name, estimator)
-                except InputError as error:  # the others may do
-                    passed[name] = str(error).rstrip(".")
+        with Interruptible(keep=lambda: bool(found)) as work, Alarm(deadline) as alarm:
+            try:
+                run(name, estimator)
+            except InputError as error:  # the others may do
+                passed[name] = str(error).rstrip(".")
         if alarm.rang and name not in {one.name for one in found}:
             passed.setdefault(name, LATE)
         elif work.interrupted:

@@ -21,7 +21,6 @@ from typing import Any, Self
 
 from sparsepath.running.trail import Stop
 
-
 ALARM = getattr(signal, "SIGALRM", None)  # Windows has none
 
 
