@@ -15,7 +15,7 @@ from sparsepath.data.paper_sets import available, load
 from sparsepath.data.synthetic import friedman
 from sparsepath.rbf.grid import Scale
 from sparsepath.rbf.lasso import budget_lasso
-from sparsepath.rbf.model import RBFOptions, train
+from sparsepath.rbf.model import RBFOptions, Trainer, train
 
 
 @st.composite
@@ -31,17 +31,24 @@ def bases(draw):
 
 
 @settings(max_examples=60, deadline=None)
-@given(bases())
-def test_coefficients_are_the_best_within_the_budget(case):
-    """By the conditions of an optimum, which no other solver is needed for."""
+@given(bases(), st.sampled_from(["nothing", "anything", "too much", "all alike"]))
+def test_coefficients_are_the_best_within_the_budget(case, begun):
+    """By the conditions of an optimum, which no other solver is needed for; from any start."""
     B, y, r = case
-    a = budget_lasso(B, y, r)
+    drawn = np.random.default_rng(0).standard_normal(len(B)) * r
+    start = {
+        "nothing": None,
+        "anything": drawn / (2 * np.abs(drawn).sum()),
+        "too much": drawn,
+        "all alike": np.full(len(B), r / len(B)),
+    }[begun]
+    a = budget_lasso(B, y, r, start)
     assert np.abs(a).sum() <= r * (1 + 1e-9)
     e = a @ B - y
     g = 2 / len(y) * B @ e
     scale = np.mean(y**2)
     gap = a @ g + r * np.abs(g).max()  # no other a within r gains more than this
-    assert gap <= 2e-6 * np.mean(e**2) + 1e-9 * scale
+    assert gap <= 2e-6 * np.mean(e**2) + 1e-9 * scale + 1e-15 * r**2  # the last by rounding
     assert np.count_nonzero(a) <= len(y) + 1
 
 
@@ -51,6 +58,19 @@ def test_coefficients_against_a_slow_solver():
     for r in (0.1, 0.5, 10.0):
         a = budget_lasso(B, y, r)
         assert_allclose(a, twin.budget_lasso(B, y, r), atol=1e-5)
+        assert_allclose(budget_lasso(B, y, r, rng.standard_normal(8)), a, atol=1e-5)
+
+
+@pytest.mark.parametrize("t", [0.05, 0.5])
+def test_coefficients_from_those_of_the_barrier_are_those_from_zero(t):
+    """The very few that a network keeps do not depend on where their solver begins."""
+    data = friedman(60, 6, random_state=0)
+    trainer = Trainer(data.X, data.y, data.X, 50.0, t, RBFOptions())
+    solution = trainer.run().solution
+    B = trainer.network.place(solution.w)
+    few = budget_lasso(B, trainer.target, 50.0)
+    assert_allclose(budget_lasso(B, trainer.target, 50.0, solution.alpha), few, atol=1e-4)
+    assert np.count_nonzero(few) < 40
 
 
 @pytest.mark.parametrize(

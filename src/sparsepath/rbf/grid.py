@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from sparsepath.arrays import Floats
 from sparsepath.data.threads import Threads
@@ -144,7 +143,7 @@ def fold(data: GridData, split: Split, rs: Sequence[float], t: float) -> list[Fo
     if not X.shape[1]:
         error = float(np.average((y_test - np.average(y, weights=weights)) ** 2, weights=of_test))
         return [Fold(error, np.zeros(0, dtype=np.intp), 0, True)] * len(rs)
-    with threadpool_limits(1, user_api="blas"):
+    with Threads(1):
         places, _ = place_centres(X, data.centres, data.placing, options.seed, weights)
         out = []
         for r in rs:

@@ -19,15 +19,18 @@ which says when to end. There are finitely many sets of corners and the error fa
 """
 
 import numpy as np
-from scipy.linalg import lstsq
+from scipy.linalg import lstsq, qr
 
 from sparsepath.arrays import Floats
 
 GAP = 1e-6  # of the error: what could still be gained at the end
 SLACK = 0  # the corner at zero: what is not used of the budget
+MOST_IDLE = 5  # corners in a row by which the error does not fall
+DEPENDENT = 1e-10  # of the largest: what is left of a corner by the others
+USED = 1e-3  # of the largest coefficient of a start: what is less is left out of it
 
 
-def budget_lasso(B: Floats, y: Floats, r: float) -> Floats:
+def budget_lasso(B: Floats, y: Floats, r: float, start: Floats | None = None) -> Floats:
     """The coefficients a of the least |B'a - y|^2 with sum |a| <= r; most of them are zero.
 
     Parameters
@@ -38,26 +41,16 @@ def budget_lasso(B: Floats, y: Floats, r: float) -> Floats:
         The target.
     r : float
         The budget.
+    start : array of shape (M,), optional
+        Coefficients to begin with, not far from the best: it takes a few steps from there, and
+        about one for every coefficient in use from zero. The end is the same.
     """
     n = len(y)
     enough = 1e-12 * float(y @ y) / n
-    corners = [SLACK]  # m + 1 for b_m, -(m + 1) for -b_m
-    shares = np.array([r])
-    points = np.zeros((1, n))  # a share of one
+    corners, shares, points = _corners(B, start, r)
+    least, idle = np.inf, 0
     for _ in range(10 * len(B) + 10):
-        off = shares @ points - y
-        g = (2.0 / n) * (B @ off)
-        m = int(np.argmax(np.abs(g)))
-        gap = float((2.0 / n) * (shares @ points) @ off) + r * float(abs(g[m]))
-        if gap <= GAP * float(off @ off) / n + enough:
-            break
-        corner = -(m + 1) if g[m] > 0 else m + 1
-        if corner in corners:
-            break  # rounding: its plane has been searched
-        corners.append(corner)
-        shares = np.append(shares, 0.0)
-        points = np.vstack([points, np.sign(corner) * B[m]])
-        while True:
+        while len(corners) > 1:
             found = _nearest(points, y, r)
             falling = found <= 0.0
             if not falling.any():
@@ -70,14 +63,49 @@ def budget_lasso(B: Floats, y: Floats, r: float) -> Floats:
             kept = shares > 0.0
             corners = [c for c, keep in zip(corners, kept, strict=True) if keep]
             shares, points = shares[kept], points[kept]
-            if len(corners) == 1:
-                shares = np.array([r])
-                break
+        if len(corners) == 1:
+            shares = np.array([r])
+        off = shares @ points - y
+        error = float(off @ off) / n
+        g = (2.0 / n) * (B @ off)
+        m = int(np.argmax(np.abs(g)))
+        gap = float((2.0 / n) * (shares @ points) @ off) + r * float(abs(g[m]))
+        corner = -(m + 1) if g[m] > 0 else m + 1
+        idle = 0 if error < least else idle + 1
+        least = min(error, least)
+        # A corner whose plane has been searched, or errors that do not fall: rounding.
+        if gap <= GAP * error + enough or corner in corners or idle > MOST_IDLE:
+            break
+        corners.append(corner)
+        shares = np.append(shares, 0.0)
+        points = np.vstack([points, np.sign(corner) * B[m]])
     a = np.zeros(len(B))
     for corner, share in zip(corners, shares, strict=True):
         if corner != SLACK:
             a[abs(corner) - 1] += np.sign(corner) * share
     return a
+
+
+def _corners(B: Floats, start: Floats | None, r: float) -> tuple[list[int], Floats, Floats]:
+    """The corners that coefficients use (m + 1 for b_m, -(m + 1) for -b_m), the share of each, and
+    the points that they are.
+
+    Of corners that depend on each other only some stay, those of large shares before others.
+    """
+    alone = [SLACK], np.array([r]), np.zeros((1, B.shape[1]))
+    if start is None or not start.any():
+        return alone
+    used = np.flatnonzero(np.abs(start) > USED * np.abs(start).max())
+    weighted, order = qr(start[used] * B[used].T, mode="r", pivoting=True, check_finite=False)
+    sizes = np.abs(np.diag(weighted))
+    used = np.sort(used[order[: np.count_nonzero(sizes > DEPENDENT * sizes[0])]])
+    if not len(used):
+        return alone
+    shares, signs = np.abs(start[used]), np.sign(start[used])
+    shares *= min(1.0, 0.999 * r / shares.sum())
+    corners = [SLACK, *(signs.astype(int) * (used + 1)).tolist()]
+    points = np.vstack([np.zeros(B.shape[1]), signs[:, None] * B[used]])
+    return corners, np.append(r - shares.sum(), shares), points
 
 
 def _nearest(points: Floats, y: Floats, r: float) -> Floats:

@@ -229,20 +229,20 @@ class Trainer:
         order = np.argsort(-w, kind="stable")
         limit = PRUNED * solution.error + solution.mu
         used = int(np.count_nonzero(nonzero_weights(w, self.t)))
-        alpha, error = self._exact(w, order[:used])
+        alpha, error = self._exact(solution, order[:used])
         if error > limit:
             # With all inputs it is within: the solution's own coefficients keep to the budget too.
             few, used = used, len(w)
             while used - few > 1:
                 middle = (few + used) // 2
-                if self._exact(w, order[:middle])[1] > limit:
+                if self._exact(solution, order[:middle])[1] > limit:
                     few = middle
                 else:
                     used = middle
-            alpha, error = self._exact(w, order[:used])
+            alpha, error = self._exact(solution, order[:used])
         size = int(np.count_nonzero(w[order[:used]] >= self.options.relevance * w.max()))
         if size < used:
-            alpha, error = self._exact(w, order[:size])
+            alpha, error = self._exact(solution, order[:size])
         by_chance = (1.0 + BY_CHANCE * (used - size) / len(self.Z)) * solution.error
         rows, columns = np.flatnonzero(alpha[1:]), self.inputs[order[:size]]
         model = RBFModel(
@@ -257,10 +257,10 @@ class Trainer:
         missed = error > max(limit, by_chance)
         return Training(model, solution, self.inputs[order[size:used]], missed, error)
 
-    def _exact(self, w: Floats, inputs: NDArray[np.intp]) -> tuple[Floats, float]:
+    def _exact(self, solution: RBFSolution, inputs: NDArray[np.intp]) -> tuple[Floats, float]:
         """The best coefficients with these inputs at their weights, and the training error."""
         part = RBFNetwork(self.Z[:, inputs], self.target, self.C[:, inputs], self.weights)
-        alpha = budget_lasso(part.place(w[inputs]), part.y, self.r)
+        alpha = budget_lasso(part.place(solution.w[inputs]), part.y, self.r, solution.alpha)
         return alpha, part.error(alpha)
 
 
