@@ -23,7 +23,11 @@ from sparsepath.rbf.primal_dual import solve
 from sparsepath.rbf.printed import solve_printed
 
 R, T = 380.0, 0.13
-PLAIN = {"relaxed": False, "validation": None}  # the grid itself, each of its fits once
+PLAIN = {
+    "relaxed": False,
+    "centres": "all",
+    "validation": None,
+}  # the grid itself, each of its fits once
 
 
 def problem(n, d, seed=0):

@@ -77,6 +77,7 @@ CLASS_SETS = {  # of two classes
     "sign of a product": lambda: product_of_two(),
 }
 N_CLASS_SPLITS, N_CLASS_TRAIN = 3, 150
+PLAIN = {"centres": "all", "validation": None}  # one fit each, as the paper has it
 PRINTED_UP_TO = 250  # samples, for the running time of the printed schedule
 
 
@@ -113,7 +114,7 @@ def one_draw(number, way, seed):
     useful = 1 if number == 15 else 5
     data, fresh = make(random_state=seed), make(1000, random_state=1000 + seed)
     began = time.process_time()
-    model = SparseRBFRegressor(r, t, relevance=0, random_state=seed, **WAYS[way])
+    model = SparseRBFRegressor(r, t, relevance=0, random_state=seed, **PLAIN, **WAYS[way])
     model.fit(data.X, data.y)
     seconds = time.process_time() - began
     e = fresh.y - model.predict(fresh.X)
@@ -183,7 +184,7 @@ def rounds(parts):
 def first_draw(number):
     make, r, t = PROBLEMS[number]
     data = make(random_state=0)
-    return SparseRBFRegressor(r, t, relevance=0).fit(data.X, data.y), data
+    return SparseRBFRegressor(r, t, relevance=0, **PLAIN).fit(data.X, data.y), data
 
 
 def figure_2(model, data):
@@ -220,7 +221,8 @@ def figure_3(model, fresh):
 def time_of(n, d, way):
     data = friedman(n, d, random_state=0)
     began = time.process_time()
-    model = SparseRBFRegressor(380.0, 0.13, relevance=0, **WAYS[way]).fit(data.X, data.y)
+    model = SparseRBFRegressor(380.0, 0.13, relevance=0, **PLAIN, **WAYS[way])
+    model.fit(data.X, data.y)
     return f"{time.process_time() - began:.2f} ({model.n_iter_})"
 
 
@@ -254,8 +256,9 @@ def compare(name, seed):
     a, b = split_of(data, n_train, seed)
     X, y = data.X.astype(float), data.y.astype(float)
     rs, ts = np.geomspace(*r_range, N_GRID), np.geomspace(*t_range, N_GRID)
-    network = SparseRBFRegressorCV(rs, ts, cv=N_FOLDS, validation=None).fit(X[a], y[a])
-    turns = SparseRBFRegressor(network.r_, network.t_, solver="alternating").fit(X[a], y[a])
+    network = SparseRBFRegressorCV(rs, ts, cv=N_FOLDS, **PLAIN).fit(X[a], y[a])
+    turns = SparseRBFRegressor(network.r_, network.t_, solver="alternating", **PLAIN)
+    turns.fit(X[a], y[a])
     machine = LSSVMRegressor().fit(X[a], y[a])
     forward = LSSVMForwardRegressor(MOST_INPUTS[name], sigma2=[10.0, 100.0], validation=None).fit(
         X[a], y[a]
@@ -302,7 +305,7 @@ def classify(name, seed):
     order = np.random.default_rng(seed).permutation(len(y))
     n = min(N_CLASS_TRAIN, 2 * len(y) // 3)
     a, b = order[:n], order[n:]
-    network = SparseRBFClassifierCV(4, 4, cv=3, validation=None).fit(X[a], y[a])
+    network = SparseRBFClassifierCV(4, 4, cv=3, **PLAIN).fit(X[a], y[a])
     machine = LSSVMClassifier().fit(X[a], y[a])
     lasso = LogisticRegressionCV(Cs=10, cv=3, l1_ratios=(1.0,), solver="liblinear", random_state=0,
                                  scoring="neg_log_loss", use_legacy_attributes=False)  # fmt: skip

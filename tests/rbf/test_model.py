@@ -12,10 +12,12 @@ from sklearn.model_selection import KFold
 from slow_twins import rbf as twin
 from sparsepath import PathWarning, SparseRBFRegressor, SparseRBFRegressorCV
 from sparsepath.data.paper_sets import available, load
-from sparsepath.data.synthetic import friedman
+from sparsepath.data.synthetic import friedman, sparse_linear
+from sparsepath.rbf.centres import place_centres
 from sparsepath.rbf.grid import Scale
 from sparsepath.rbf.lasso import budget_lasso
 from sparsepath.rbf.model import RBFOptions, Trainer, train
+from sparsepath.rbf.primal_dual import solve
 
 
 @st.composite
@@ -191,3 +193,42 @@ def test_a_budget_at_the_end_of_what_was_tried_is_told():
         SparseRBFRegressorCV(rs=2, ts=2, cv=3, relaxed=False).fit(X, y)
     model = SparseRBFRegressorCV(rs=2, ts=2, cv=3).fit(X, y)
     assert model.at_size(3).t_ < 0.01  # beyond the end, where it is better
+
+
+@pytest.mark.parametrize(("r", "t"), [(20.0, 0.06), (20.0, 0.5)])
+def test_many_inputs_end_where_all_at_once_do(r, t):
+    """On more inputs than are offered at a time: a stationary point of the whole problem."""
+    data = sparse_linear(80, 310, 5, random_state=1)
+    trainer = Trainer(data.X, data.y, data.X, r, t, RBFOptions())
+    fit = trainer.run()
+    whole = solve(trainer.network, r, t)
+    assert fit.solution.error <= 1.01 * whole.error
+    network, found = trainer.network, fit.solution
+    network.place(found.w)
+    slopes = network.gradient(found.alpha)[len(found.alpha) :]
+    assert np.count_nonzero(found.w) <= 150
+    assert slopes[found.w == 0].min() > -1.2 * found.eta
+    assert found.gap < 1e-3
+    assert set(fit.model.columns[:4]) <= set(data.relevant)
+
+
+def test_many_inputs_may_be_interrupted():
+    data = sparse_linear(60, 310, 5, random_state=0)
+    trainer = Trainer(data.X, data.y, data.X, 20.0, 0.06, RBFOptions())
+
+    def interrupt(solution):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        trainer.run(interrupt)
+    fit = trainer.so_far()
+    assert not fit.solution.converged
+    assert len(fit.solution.w) == 310
+    assert fit.model.predict(data.X).shape == (60,)
+
+
+def test_samples_are_centres_up_to_a_number_of_them():
+    X = np.random.default_rng(0).standard_normal((320, 2))
+    assert len(place_centres(X[:300], "auto", "kmeans", 0)[0]) == 300
+    assert len(place_centres(X, "auto", "kmeans", 0)[0]) == 300
+    assert_array_equal(place_centres(X, "all", "kmeans", 0)[1], np.arange(320))

@@ -12,6 +12,7 @@ from sparsepath.orders.reconstruction import reconstruct
 from sparsepath.rbf.network import gaussians
 
 PLACINGS = ("kmeans", "reconstruction")
+AUTO = 300  # samples up to which all of them are centres, and centres beyond
 
 
 def place_centres(
@@ -19,16 +20,20 @@ def place_centres(
 ) -> tuple[Floats, NDArray[np.intp] | None]:
     """The centres in the units of X, and which samples they are, if they are samples.
 
-    ``centres`` is "all", a number or an array; a number of them is placed by k-means of the
+    ``centres`` is "auto", "all", a number or an array; a number of them is placed by k-means of the
     standardised samples, or taken from the samples by least mean reconstruction error, for
     Gaussians with the mean squared distance of two samples for their width. Equal samples are one
     place.
     """
     if placing not in PLACINGS:
         raise InputError(f"placing={placing!r}; use one of {', '.join(PLACINGS)}.")
+    if isinstance(centres, str) and centres == "auto":
+        centres = AUTO
     if isinstance(centres, str):
         if centres != "all":
-            raise InputError(f"centres={centres!r}; use 'all', a number, or an array of centres.")
+            raise InputError(
+                f"centres={centres!r}; use 'auto', 'all', a number, or an array of centres."
+            )
         return _distinct(X)
     if np.ndim(centres) == 0:
         number = int(centres)

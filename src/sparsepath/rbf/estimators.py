@@ -36,7 +36,7 @@ class _OneFit(_SparseRBF):
         *,
         solver: str = "direct",
         schedule: str = "robust",
-        centres: Any = "all",
+        centres: Any = "auto",
         placing: str = "kmeans",
         n_init: int = 1,
         relevance: float = 0.01,
@@ -173,8 +173,10 @@ class SparseRBFRegressor(_Regression, _OneFit):
         short of the optimum where the two are coupled strongly.
     schedule : {"robust", "paper"}, default="robust"
         A primal-dual path, or the printed Algorithms 1 to 3, which often end unconverged.
-    centres : "all", int or array of shape (M, n_features), default="all"
-        Where basis functions may sit: on the samples, on so many places, or as given.
+    centres : "auto", "all", int or array of shape (M, n_features), default="auto"
+        Where basis functions may sit: on the samples, on so many places, or as given; "auto": on
+        the samples up to 300 of them, beyond that on 300 places. A fit costs the cube of their
+        number.
     placing : {"kmeans", "reconstruction"}, default="kmeans"
         How a number of centres is placed: k-means, or the samples of least mean reconstruction
         error.

@@ -29,6 +29,7 @@ from sparsepath.data.columns import moments
 from sparsepath.rbf.alternating import solve_alternating
 from sparsepath.rbf.barrier import Budget, InteriorPoint, start
 from sparsepath.rbf.lasso import budget_lasso
+from sparsepath.rbf.narrowing import MANY, solve_narrowed
 from sparsepath.rbf.network import RBFNetwork, gaussians
 from sparsepath.rbf.primal_dual import RBFSolution, Told, solve
 from sparsepath.rbf.printed import solve_printed
@@ -179,45 +180,56 @@ class Trainer:
 
     def run(self, told: Told = None) -> Training:
         """The best J of ``n_init`` starts; ``told`` is called after every stage but the last."""
-        network, options = self.network, self.options
-        budget = Budget(self.r, self.t, 1.0 / network.n_centres, 1.0 / network.n_inputs)
-        n, d = network.n_centres + 1, network.n_inputs
-        rng = np.random.default_rng(options.seed)
+        rng = np.random.default_rng(self.options.seed)
 
         def staged(solution: RBFSolution) -> None:
             self._last = solution
             if told is not None:
                 told(solution)
 
-        for i in range(options.n_init):
-            if options.schedule == "paper":
-                x = random_start(budget, n, d, rng)
-                found = solve_printed(
-                    network,
+        for i in range(self.options.n_init):
+            # The first start, alpha = 0, is not drawn; its J was the best or nearly so.
+            drawn = rng if i or self.options.schedule == "paper" else None
+            if self.network.n_inputs > MANY:
+                found = solve_narrowed(
+                    self.network,
                     self.r,
                     self.t,
-                    x,
-                    solver=options.solver,
-                    mu_min=options.mu_min,
-                    told=staged,
+                    lambda inputs, told, drawn=drawn: self._solved(self._on(inputs), drawn, told),
+                    staged,
                 )
             else:
-                # The first start, alpha = 0, is not drawn; its J was the best or nearly so.
-                x = start(budget, n, d) if i == 0 else random_start(budget, n, d, rng)
-                method = solve if options.solver == "direct" else solve_alternating
-                found = method(
-                    network,
-                    self.r,
-                    self.t,
-                    x=x,
-                    mu_min=options.mu_min,
-                    most=options.max_iter,
-                    told=staged,
-                )
+                found = self._solved(self.network, drawn, staged)
             if self._best is None or found.J < self._best.J:
                 self._best = found
         assert self._best is not None
         return self.pruned(self._best)
+
+    def _solved(
+        self, network: RBFNetwork, drawn: np.random.Generator | None, told: Told
+    ) -> RBFSolution:
+        """The solution on a network, from alpha = 0 or from a start that is drawn."""
+        options, n, d = self.options, network.n_centres + 1, network.n_inputs
+        budget = Budget(self.r, self.t, 1.0 / network.n_centres, 1.0 / network.n_inputs)
+        x = start(budget, n, d) if drawn is None else random_start(budget, n, d, drawn)
+        if options.schedule == "paper":
+            return solve_printed(
+                network,
+                self.r,
+                self.t,
+                x,
+                solver=options.solver,
+                mu_min=options.mu_min,
+                told=told,
+            )
+        method = solve if options.solver == "direct" else solve_alternating
+        return method(
+            network, self.r, self.t, x=x, mu_min=options.mu_min, most=options.max_iter, told=told
+        )
+
+    def _on(self, inputs: NDArray[np.intp]) -> RBFNetwork:
+        """The problem on some of the inputs."""
+        return RBFNetwork(self.Z[:, inputs], self.target, self.C[:, inputs], self.weights)
 
     def pruned(self, solution: RBFSolution) -> Training:
         """The network of what a solution needs."""
@@ -259,7 +271,7 @@ class Trainer:
 
     def _exact(self, solution: RBFSolution, inputs: NDArray[np.intp]) -> tuple[Floats, float]:
         """The best coefficients with these inputs at their weights, and the training error."""
-        part = RBFNetwork(self.Z[:, inputs], self.target, self.C[:, inputs], self.weights)
+        part = self._on(inputs)
         alpha = budget_lasso(part.place(solution.w[inputs]), part.y, self.r, solution.alpha)
         return alpha, part.error(alpha)
 

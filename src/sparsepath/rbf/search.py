@@ -52,7 +52,7 @@ class _GridSearch(_SparseRBF):
         n_jobs: int | None = None,
         solver: str = "direct",
         schedule: str = "robust",
-        centres: Any = "all",
+        centres: Any = "auto",
         placing: str = "kmeans",
         n_init: int = 1,
         relevance: float = 0.01,

@@ -1,0 +1,107 @@
+"""Many inputs: a network on those that earn their place, found from the slopes of all.
+
+A step of the solver costs the cube of the number of inputs, and of thousands of them nearly all
+have no weight at the end. An input without weight stays without if the error, at the solution on
+the others, does not fall faster by its weight than by those that share the budget t: with the
+gradient h of E by the weights and the multiplier eta of the budget, if h_i >= -eta. So the network
+is solved on some inputs, the slopes of all the others are taken there, and those that would fall
+faster take the places of inputs without weight, until there is none: what was solved is then a
+stationary point of the whole problem too. Slopes say what the next step gains, and lead to poor
+minima alone; so half of the first inputs are those by which a parabola explains most of the target,
+and half those of steepest slope where all have the same weight. A solution that is no better than
+the one before by a thousandth is the last.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsepath.arrays import Floats
+from sparsepath.rbf.lasso import budget_lasso
+from sparsepath.rbf.network import RBFNetwork
+from sparsepath.rbf.primal_dual import RBFSolution, Told, stationarity_gap
+
+MANY = 300  # inputs: more are not solved for at once
+OFFERED = 100  # inputs that are, if there are more than that many
+ROUNDS = 10  # at most
+IN_USE = 1e-3  # of the largest weight: smaller ones make room for others
+STEEPER = 1.05  # times the multiplier of the budget: a slope that earns a place
+BETTER = 0.999  # of the error: less makes another round worth while
+
+Inputs = NDArray[np.intp]
+
+
+def solve_narrowed(
+    network: RBFNetwork,
+    r: float,
+    t: float,
+    solve_on: Callable[[Inputs, Told], RBFSolution],
+    told: Told = None,
+) -> RBFSolution:
+    """The solution on the inputs that earn their place, as one on all of them.
+
+    Parameters
+    ----------
+    network : RBFNetwork
+        The problem with all inputs.
+    r, t : float
+        The budgets.
+    solve_on : callable
+        From inputs, and whom to tell, to the solution on these alone.
+    told : callable, optional
+        Called with solutions on all inputs.
+    """
+    d = network.n_inputs
+    alpha = budget_lasso(network.place(np.full(d, 0.9 * t / d)), network.y, r)
+    first = np.argsort(-explained(network.X, network.y), kind="stable")
+    steepest = np.argsort(network.gradient(alpha)[len(alpha) :], kind="stable")
+    offered = first[: OFFERED // 2]
+    offered = np.append(offered, steepest[~np.isin(steepest, offered)][: OFFERED - len(offered)])
+    best: RBFSolution | None = None
+    for _ in range(ROUNDS):
+        inputs = np.sort(offered)
+
+        def whole(part: RBFSolution, inputs: Inputs = inputs) -> RBFSolution:
+            w = np.zeros(d)
+            w[inputs] = part.w
+            return replace(part, w=w)
+
+        found = whole(solve_on(inputs, None if told is None else lambda part: told(whole(part))))
+        network.place(found.w)
+        gradient = network.gradient(found.alpha)
+        slopes = gradient[len(found.alpha) :]
+        found = replace(found, gap=stationarity_gap(gradient, found.alpha, found.w, r, t))
+        if best is not None and not found.error < BETTER * best.error:
+            return found if found.error < best.error else best
+        best = found
+        in_use = inputs[found.w[inputs] > IN_USE * found.w.max()]
+        outside = np.setdiff1d(np.arange(d), inputs)
+        steeper = outside[slopes[outside] < -STEEPER * found.eta]
+        if not len(steeper):
+            return found
+        steeper = steeper[np.argsort(slopes[steeper], kind="stable")]
+        room = max(OFFERED - len(in_use), OFFERED // 2)
+        offered = np.concatenate([in_use, steeper[:room]])
+    assert best is not None
+    return best
+
+
+def explained(X: Floats, y: Floats) -> Floats:
+    """The sum of squares of y that a parabola in each column of X explains.
+
+    >>> X = np.array([[-1.0, 0.0], [0.0, 1.0], [1.0, 2.0], [2.0, 0.0]])
+    >>> explained(X, X[:, 0] ** 2).round(6)
+    array([9. , 4.5])
+    """
+    y = y - y.mean()
+    line = X - X.mean(axis=0)
+    bend = line**2
+    bend -= bend.mean(axis=0)
+    size = np.einsum("ni,ni->i", line, line)
+    size[size == 0.0] = 1.0
+    bend -= line * (np.einsum("ni,ni->i", line, bend) / size)
+    rest = np.einsum("ni,ni->i", bend, bend)
+    rest[rest <= 1e-12 * size**2] = np.inf  # two values: no parabola
+    return np.asarray((y @ line) ** 2 / size + (y @ bend) ** 2 / rest)
