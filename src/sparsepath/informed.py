@@ -68,7 +68,7 @@ class MutualInfoRegressor(RegressorFace, MutualInfoSearch):
     """
 
     @fitting
-    def fit(self, X: Any, y: ArrayLike) -> Self:
+    def fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
         """Search for the path, fit a machine to every subset, and settle on a size.
 
         Parameters
@@ -77,8 +77,10 @@ class MutualInfoRegressor(RegressorFace, MutualInfoSearch):
             The features.
         y : array of shape (n_samples,)
             The target.
+        groups : array of shape (n_samples,), optional
+            Samples that belong together: the validation leaves them out together.
         """
-        given = Given.of(X, y)
+        given = Given.of(X, y, groups=groups)
         X = check_features(self, X, reset=True)
         Y = self._numbers(y, X.shape[0])
         seed = seed_of(self.random_state)

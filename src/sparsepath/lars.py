@@ -99,7 +99,7 @@ class LarsSelector(RegressorFace, LinearFace, CallbackSupportMixin, BaseEstimato
         return tags
 
     @fitting
-    def fit(self, X: Any, y: ArrayLike) -> Self:
+    def fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
         """Follow least angle regression and settle on a size.
 
         Parameters
@@ -108,8 +108,10 @@ class LarsSelector(RegressorFace, LinearFace, CallbackSupportMixin, BaseEstimato
             The features.
         y : array of shape (n_samples,)
             The target.
+        groups : array of shape (n_samples,), optional
+            Samples that belong together: the validation leaves them out together.
         """
-        given = Given.of(X, y)
+        given = Given.of(X, y, groups=groups)
         X = check_features(self, X, reset=True)
         Y = self._numbers(y, X.shape[0])
         XT, centre, scale = standardise(X)
@@ -139,7 +141,8 @@ class LarsSelector(RegressorFace, LinearFace, CallbackSupportMixin, BaseEstimato
         X = check_features(self, X, reset=True)
         m, n = X.shape
         longest = n if self.max_features is None else count("max_features", self.max_features, 0)
-        if given or not isinstance(X, np.ndarray) or m < MANY * n or LONG * longest < n:
+        more = set(given) - {"groups"}  # which matter to whoever leaves rows out
+        if more or not isinstance(X, np.ndarray) or m < MANY * n or LONG * longest < n:
             return None
         t, products = self._numbers(y, m)[:, 0], Products(X)
         columns = standardise(X) if any(one.rows is None for one in repetitions) else None

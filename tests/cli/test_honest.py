@@ -16,6 +16,7 @@ import pytest
 from sparsepath import SelectionPath, SparseRLSClassifier, SparseRLSRegressor, load_model
 from sparsepath.cli import progress, settling
 from sparsepath.data.readers import read_table, write_table
+from sparsepath.methods import METHODS
 
 from .conftest import Run, refused
 
@@ -158,7 +159,27 @@ def test_as_many_folds_as_groups(run: Run, tmp_path: Path) -> None:
     done = run(*asked)
     assert json.loads(done.out)["honest"]["validation"] == "5-fold by groups"
     write_table(tmp_path / "few.csv", {**columns, "y": np.arange(60) % 5 / 7})
-    refused(run(*asked, "--null", 19), "--null", "--groups")
+    null = json.loads(run(*asked, "--null", 19).out)["null"]
+    assert null["p_value"] < 1, "a target that belongs to the groups is shuffled between them"
+
+
+QUICK = {
+    "elm-fs": ("--restarts", 2),
+    "grafting": ("--l1", 0.1),
+    "mlp-grafting": ("--l0", 0.1),
+    "rbf": ("--r", 1, "--t", 1),
+}
+
+
+@pytest.mark.parametrize("method", [name for name in METHODS if name != "rank-rls"])
+def test_every_method_leaves_out_whole_groups(run: Run, tmp_path: Path, method: str) -> None:
+    X = np.random.default_rng(0).standard_normal((30, 2))
+    columns = {"a": X[:, 0], "b": X[:, 1], "y": X[:, 0] + X[:, 1], "of": np.arange(30) % 6}
+    write_table(tmp_path / "few.csv", columns)
+    given = ("--groups", "of", "--validation", 3, *QUICK.get(method, ()))
+    asked = ("select", tmp_path / "few.csv", "--target", "y", "--method", method)
+    record = json.loads(run(*asked, *given, "--json").out)
+    assert record["honest"]["validation"] == "3-fold by groups"
 
 
 def test_methods_without_a_rule_are_judged_too(run: Run, files) -> None:

@@ -4,13 +4,22 @@ import warnings
 
 import numpy as np
 import pytest
-from sklearn.base import is_classifier
-from sklearn.model_selection import KFold
+from sklearn.base import clone, is_classifier
+from sklearn.model_selection import GroupKFold, KFold
 
 from contract.every import LABELS, NAMES, NUMBERS, SELECTORS, X, make, takes
-from sparsepath import InputError, MutualInfoSelector, PathWarning, SelectionPath
+from sparsepath import (
+    InputError,
+    MutualInfoSelector,
+    PathWarning,
+    SelectionPath,
+    SparseKernelRLSClassifier,
+    SparseKernelRLSRegressor,
+    stability,
+)
 
 FOLDS = KFold(3, shuffle=True, random_state=1)
+GROUPS = np.arange(48) * 7 % 12  # of four
 PREDICTORS = [name for name in NAMES if hasattr(SELECTORS[name], "predict")]
 
 
@@ -29,14 +38,8 @@ def quiet():
 def test_honest_errors_are_those_of_an_outer_loop(name):
     y = target(name)
     model = make(name, validation=FOLDS).fit(X, y)
-    path, losses = model.path_, {}
-    for train, test in FOLDS.split(X):
-        part = make(name, validation=None).fit(X[train], y[train])
-        for size in path.sizes:
-            known = max((k for k in part.path_.sizes if k <= size), default=part.path_.sizes[0])
-            judged = part.at_size(known)
-            losses.setdefault(size, []).append(_losses(judged, name, X[test], y[test]))
-    expected = [np.concatenate(losses[size]).mean() for size in path.sizes]
+    path = model.path_
+    expected = outer_loop(make(name, validation=None), path.sizes, y, FOLDS.split(X))
     np.testing.assert_allclose(path.honest_errors, expected, rtol=1e-7)
     assert path.validation == "3-fold"
     assert model.honest_.size == len(model.selected_)
@@ -46,7 +49,49 @@ def test_honest_errors_are_those_of_an_outer_loop(name):
     assert other.honest_.error == pytest.approx(path.honest_error(path.sizes[0]))
 
 
-def _losses(model, name, X, y):
+def outer_loop(model, sizes, y, splits, groups=None):
+    """Mean losses of what was left out, by size: fits to the other samples, one after another."""
+    losses = {size: [] for size in sizes}
+    for train, test in splits:
+        given = {} if groups is None else {"groups": groups[train]}
+        part = clone(model).fit(X[train], y[train], **given)
+        for size in sizes:
+            known = max((k for k in part.path_.sizes if k <= size), default=part.path_.sizes[0])
+            losses[size].append(_losses(part.at_size(known), X[test], y[test]))
+    return [np.concatenate(losses[size]).mean() for size in sizes]
+
+
+@pytest.mark.parametrize("name", PREDICTORS)
+def test_groups_are_left_out_whole(name):
+    """Those of ``fit`` are for the validation, and for the search's own splits if it has any."""
+    if name == "SparseRankRLS":
+        pytest.skip("its groups are queries, within which samples are compared")
+    y = target(name)
+    model = make(name, validation=3).fit(X, y, groups=GROUPS)
+    assert model.path_.validation == "3-fold by groups"
+    splits = GroupKFold(3).split(X, y, GROUPS)
+    expected = outer_loop(make(name, validation=None), model.path_.sizes, y, splits, GROUPS)
+    np.testing.assert_allclose(model.path_.honest_errors, expected, rtol=1e-6)
+    assert make(name, validation=GroupKFold(3)).fit(X, y, groups=GROUPS).honest_.size >= 0
+
+
+@pytest.mark.parametrize("maker", [SparseKernelRLSRegressor, SparseKernelRLSClassifier])
+@pytest.mark.parametrize("alpha", [0.01, [0.01, 1.0]])
+def test_kernel_models_choose_centres_and_width_without_what_is_left_out(maker, alpha):
+    y = LABELS if is_classifier(maker()) else NUMBERS
+    plain = maker(6, alpha=alpha, validation=None, choose="min")
+    model = maker(6, alpha=alpha, validation=FOLDS).fit(X, y)
+    path = model.path_
+    expected = outer_loop(plain, path.sizes, y, FOLDS.split(X))
+    np.testing.assert_allclose(path.honest_errors, expected, rtol=1e-9)
+    assert model.honest_.size == len(model.centres_)
+    assert model.at_size(2).honest_.error == pytest.approx(path.honest_error(2))
+    assert plain.fit(X, y).honest_ is None
+    with pytest.raises(InputError, match="chooses among the samples"):
+        stability(model, X, y, 4)
+
+
+def _losses(model, X, y):
     """By what the path is judged, written out."""
     usual = "zero_one" if is_classifier(model) else "squared"
     stick = getattr(model, "_yardstick", usual)

@@ -9,7 +9,13 @@ from scipy.stats import binom
 from sklearn.linear_model import LinearRegression
 
 from slow_twins import judging as twin
-from sparsepath import InputError, LarsSelector, PathWarning, SparseRLSRegressor
+from sparsepath import (
+    InputError,
+    LarsSelector,
+    PathWarning,
+    SparseRLSClassifier,
+    SparseRLSRegressor,
+)
 from sparsepath.choosing import places
 from sparsepath.judging import correction, permutation_null, stability
 from sparsepath.judging.halves import nogueira, split_in_two
@@ -192,10 +198,33 @@ def test_p_values_are_uniform_on_noise():
 
 def test_shuffled_within_groups():
     groups = np.repeat([0, 1, 2], 4)
-    order = shuffled(np.random.default_rng(0), 12, groups)
+    order = shuffled(np.random.default_rng(0), np.arange(12), groups)
     np.testing.assert_array_equal(groups[order], groups)
     assert sorted(order) == list(range(12))
     assert (order != np.arange(12)).any()
+
+
+@pytest.mark.parametrize("labels", [False, True])
+def test_targets_that_belong_to_groups_are_shuffled_between_them(labels):
+    """Within groups every order of such a target is the target itself, and p would be one."""
+    rng = np.random.default_rng(0)
+    groups = np.repeat(["p", "q", "r", "s", "t", "u", "v", "w"], [3, 5, 4, 4, 4, 3, 6, 5])
+    of = np.unique(groups, return_inverse=True)[1]
+    values = rng.permutation(8) * 1.0
+    y = (np.where(values > 3, "ill", "well") if labels else values)[of]
+    orders = [shuffled(rng, y, groups) for _ in range(200)]
+    for order in orders:
+        got = [set(y[order][of == group]) for group in range(8)]
+        assert all(len(one) == 1 for one in got)
+        if not labels:
+            assert sorted(min(one) for one in got) == sorted(values)
+    firsts = [y[order][0] for order in orders]
+    shares = [firsts.count(value) / 200 for value in dict.fromkeys(y)]
+    assert np.allclose(shares, 1 / len(shares), atol=0.12)
+    X = rng.standard_normal((34, 5)) + 2.0 * values[of, None] * [1, 0, 0, 0, 0]
+    model = (SparseRLSClassifier if labels else SparseRLSRegressor)(2)
+    assert permutation_null(model, X, y, 39, groups=groups).p_value <= 0.05
+    assert not permutation_null(model, X[:, 1:], y, 39, groups=groups).anything
 
 
 @given(st.integers(0, 500))

@@ -19,7 +19,6 @@ from sparsepath.cli.settling import (
     SearchData,
     SelectionAsked,
     caught,
-    check_null,
     rewrite,
     settle,
 )
@@ -127,8 +126,6 @@ def search(
     options = dict(given)
     rule = options.pop("choose", None)
     judging = replace(judging or SelectionAsked(), rule=rule)
-    if judging.null and problem.groups is not None:
-        check_null(problem.y, problem.groups)
     steps = _steps(table, entry, options)
     largest = min(steps, options.get("max-features", steps))
     if isinstance(rule, int) and rule > largest:
@@ -281,6 +278,8 @@ def _complete(options: dict[str, Any], table: Table, problem: Problem, entry: Me
         count = len(np.unique(np.asarray(problem.groups)))
         if count < 2:
             raise InputError(f"{table.source}: --groups has one group only; two are needed.")
+        if "cv" not in entry.options or entry.is_fixed(options):
+            return  # the validation keeps them whole, and there are no other folds
         folds = options.get("cv", min(GROUP_FOLDS, count))
         if folds != "loo" and folds > count:
             raise InputError(f"--cv {folds} is more than the {count} groups.")

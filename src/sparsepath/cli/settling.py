@@ -123,16 +123,6 @@ def rewrite(
         model._paths = {alpha: paths[id(path)] for alpha, path in every.items()}
 
 
-def check_null(y: Any, groups: Any) -> None:
-    """Refuse to shuffle a target within groups where that changes nothing."""
-    pairs = {(str(group), str(value)) for group, value in zip(groups, y, strict=True)}
-    if len(pairs) == len({group for group, _ in pairs}):
-        raise InputError(
-            "--null shuffles the target within the groups of --groups, and it is the same "
-            "throughout each of them; leave --null out."
-        )
-
-
 def _validate(
     model: Any, data: SearchData, asked: SelectionAsked, quiet: bool
 ) -> tuple[list[str], bool]:

@@ -237,7 +237,7 @@ class ELMFSRegressor(RegressorFace, _ELMFS):
     _several = True
 
     @fitting
-    def fit(self, X: Any, y: ArrayLike) -> Self:
+    def fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
         """Search for the path and settle on a size.
 
         Parameters
@@ -246,8 +246,10 @@ class ELMFSRegressor(RegressorFace, _ELMFS):
             The features.
         y : array of shape (n_samples,) or (n_samples, n_targets)
             The target.
+        groups : array of shape (n_samples,), optional
+            Samples that belong together: the validation leaves them out together.
         """
-        given = Given.of(X, y)
+        given = Given.of(X, y, groups=groups)
         X = check_features(self, X, reset=True)
         Y, reach = self._numbers(y, X.shape[0]), number("reach", self.reach, finite=False)
         return self._fit(given, X, Target(Y, unit=unit_of(Y), reach=reach))
@@ -320,7 +322,7 @@ class ELMFSClassifier(ClassifierFace, _ELMFS):
         self.loss = loss
 
     @fitting
-    def fit(self, X: Any, y: ArrayLike) -> Self:
+    def fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
         """Search for the path and settle on a size.
 
         Parameters
@@ -329,9 +331,11 @@ class ELMFSClassifier(ClassifierFace, _ELMFS):
             The features.
         y : array of shape (n_samples,)
             Class labels of any kind.
+        groups : array of shape (n_samples,), optional
+            Samples that belong together: the validation leaves them out together.
         """
         one_of("loss", self.loss, ("zero_one", "squared"))
-        given = Given.of(X, y)
+        given = Given.of(X, y, groups=groups)
         X = check_features(self, X, reset=True)
         codes = self._codes(y, X.shape[0])
         Y = coded(codes, len(self.classes_))

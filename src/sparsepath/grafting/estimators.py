@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from sparsepath.data.door import check_features
 from sparsepath.data.sources import is_source
 from sparsepath.data.threads import Threads
+from sparsepath.errors import InputError
 from sparsepath.grafting.faces import Factors, GraftingClasses, GraftingNumbers, LinearGrafting
 from sparsepath.grafting.fitting import GraftingFit, GraftingProblem
 from sparsepath.grafting.procedure import Record
@@ -25,11 +26,13 @@ class _Grafting(LinearGrafting):
     n_threads: int | None
     callback: Callback
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
+    def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Self:
         if is_source(X):
+            if groups is not None:
+                raise InputError("groups of samples need data in memory; leave them out.")
             with StreamProblem.opened(self, X, y, sample_weight) as read:
                 return self._minimise(read, Given(read.source, None), read.source)
-        given = Given.of(X, y, sample_weight=sample_weight)
+        given = Given.of(X, y, sample_weight=sample_weight, groups=groups)
         X = check_features(self, X, reset=True)
         Y, weights, loss = self._targets(y, sample_weight, X.shape[0])
         ways = {"fit_intercept": self.fit_intercept, "standardize": self.standardize}
@@ -203,7 +206,11 @@ class GraftingRegressor(GraftingNumbers, _Grafting):
 
     @fitting
     def fit(
-        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
     ) -> Self:
         """Minimise the criterion.
 
@@ -216,8 +223,10 @@ class GraftingRegressor(GraftingNumbers, _Grafting):
             The target.
         sample_weight : array of shape (n_samples,), optional
             The loss term becomes the weighted mean.
+        groups : array of shape (n_samples,), optional
+            Samples that belong together: the validation leaves them out together.
         """
-        return self._fit(X, y, sample_weight)
+        return self._fit(X, y, sample_weight, groups)
 
     def _search_many(
         self, X: Any, y: Any, given: Any, repetitions: Sequence[Repetition]
@@ -313,7 +322,11 @@ class GraftingClassifier(GraftingClasses, _Grafting):
 
     @fitting
     def fit(
-        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
     ) -> Self:
         """Minimise the criterion.
 
@@ -326,5 +339,7 @@ class GraftingClassifier(GraftingClasses, _Grafting):
             Class labels of any kind.
         sample_weight : array of shape (n_samples,), optional
             The loss term becomes the weighted mean.
+        groups : array of shape (n_samples,), optional
+            Samples that belong together: the validation leaves them out together.
         """
-        return self._fit(X, y, sample_weight)
+        return self._fit(X, y, sample_weight, groups)

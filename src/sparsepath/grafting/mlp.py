@@ -102,7 +102,13 @@ class MLPGraftingRegressor(GraftingNumbers, MLPGrafting):
         return (Y - self._y_mean) / self._y_scale
 
     @fitting
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
         """Grow the network.
 
         Parameters
@@ -113,8 +119,10 @@ class MLPGraftingRegressor(GraftingNumbers, MLPGrafting):
             The target.
         sample_weight : array of shape (n_samples,), optional
             The loss term becomes the weighted mean.
+        groups : array of shape (n_samples,), optional
+            Samples that belong together: the validation leaves them out together.
         """
-        return self._fit(X, y, sample_weight)
+        return self._fit(X, y, sample_weight, groups)
 
 
 class MLPGraftingClassifier(GraftingClasses, MLPGrafting):
@@ -209,7 +217,13 @@ class MLPGraftingClassifier(GraftingClasses, MLPGrafting):
         self.class_weight = class_weight
 
     @fitting
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
         """Grow the network.
 
         Parameters
@@ -220,5 +234,7 @@ class MLPGraftingClassifier(GraftingClasses, MLPGrafting):
             Class labels of any kind.
         sample_weight : array of shape (n_samples,), optional
             The loss term becomes the weighted mean.
+        groups : array of shape (n_samples,), optional
+            Samples that belong together: the validation leaves them out together.
         """
-        return self._fit(X, y, sample_weight)
+        return self._fit(X, y, sample_weight, groups)

@@ -172,8 +172,8 @@ class MLPGrafting(GrownNetworks):
         self.validation = validation
         self.callback = callback
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
-        given = Given.of(X, y, sample_weight=sample_weight)
+    def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Self:
+        given = Given.of(X, y, sample_weight=sample_weight, groups=groups)
         X = whole = check_features(self, X, reset=True)
         Y, weights, loss = self._targets(y, sample_weight, X.shape[0])
         growths, penalty = self._growths(), self._penalty(Y.shape[1], self.l1, self.l0)

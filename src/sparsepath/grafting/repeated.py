@@ -30,19 +30,20 @@ def search_many(
     """What each repetition leaves; None where the rows themselves are needed."""
     few = isinstance(X, np.ndarray) and X.shape[0] >= MANY * X.shape[1]
     plain = estimator.loss == "squared" and estimator.fit_intercept
-    if given or not few or not plain:
+    if set(given) - {"groups"} or not few or not plain:
         return None
-    return _searched(estimator, X, Y, repetitions)
+    return _searched(estimator, X, Y, given.get("groups"), repetitions)
 
 
 def _searched(
-    estimator: Any, X: Any, Y: Floats, repetitions: Sequence[Repetition]
+    estimator: Any, X: Any, Y: Floats, groups: Any, repetitions: Sequence[Repetition]
 ) -> Iterator[Searched | None]:
+    groups = None if groups is None else np.asarray(groups)
     products = Products(X, standardize=estimator.standardize)
     with Threads(1) as threads:
         for one in repetitions:
             y = Y if one.order is None else Y[one.order]
-            search = _SharedSearch(estimator, X, y, products, threads)
+            search = _SharedSearch(estimator, X, y, groups, products, threads)
             rows = np.arange(len(y)) if one.rows is None else one.rows
             yield search.found(rows) if is_plain(y, one) else None
 
@@ -51,9 +52,9 @@ class _SharedSearch:
     """The search of an estimator in some rows."""
 
     def __init__(
-        self, estimator: Any, X: Any, Y: Floats, products: Products, threads: Threads
+        self, estimator: Any, X: Any, Y: Floats, groups: Any, products: Products, threads: Threads
     ) -> None:
-        self.estimator, self.X, self.Y = estimator, X, Y
+        self.estimator, self.X, self.Y, self.groups = estimator, X, Y, groups
         self.products, self.threads = products, threads
         self.options = estimator._options()
 
@@ -92,7 +93,8 @@ class _SharedSearch:
         l1s = grid(problem, penalty, of.l1s, of.n_l1s, of.least)
         fits = problem.path(l1s.tolist(), penalty, self.options)
         y, errors = self.Y[rows, 0], []
-        for train, test in splits_of(of.cv, self.X[rows], y):
+        groups = None if self.groups is None else self.groups[rows]
+        for train, test in splits_of(of.cv, self.X[rows], y, groups):
             part = self.problem(rows[train])
             if part is None:
                 return None

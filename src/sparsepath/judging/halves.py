@@ -38,6 +38,7 @@ from sparsepath.judging.repeating import (
     by_rows,
     has_path,
     searches,
+    selects_columns,
     with_groups,
 )
 from sparsepath.judging.yardsticks import Floats
@@ -204,6 +205,11 @@ def stability(
     >>> found.index(2) > 0.9, found.sizes
     (True, (1, 2, 3, 4))
     """
+    if not selects_columns(estimator):
+        raise InputError(
+            f"{type(estimator).__name__} chooses among the samples, and no half has those of "
+            "another: there is nothing that could be chosen again."
+        )
     X, y = by_rows(X), by_rows(y)
     given = with_groups(estimator, fit_params, groups)
     halves = halves_of(estimator, y, n_halves, groups, random_state)

@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sparsepath.errors import InputError
 from sparsepath.frames import Make, make_frame
@@ -164,7 +165,8 @@ def permutation_null(
     n_permutations : int
         How often y is shuffled.
     groups : array, optional
-        y is shuffled within these only; they are handed to ``fit`` if it takes groups.
+        y is shuffled within these only, or if it is the same throughout each of them, between whole
+        groups; they are handed to ``fit`` if it takes groups.
     random_state : int
         Seed of the shuffles.
     callback : callable, optional
@@ -183,7 +185,7 @@ def permutation_null(
     """
     X, y = by_rows(X), by_rows(y)
     given = with_groups(estimator, fit_params, groups)
-    orders = orders_of(len(y), n_permutations, groups, random_state)
+    orders = orders_of(y, n_permutations, groups, random_state)
     if has_path(estimator):
         again = [Repetition(), *(Repetition(order=order) for order in orders)]
         done = searches(estimator, X, y, given, again)
@@ -215,21 +217,30 @@ def _left_out(
         yield Searched({size: ()}, error, dict, f"{found.label} {found.yardstick} (honest error)")
 
 
-def orders_of(n: int, times: int, groups: Any = None, random_state: int = 0) -> list[Any]:
-    """So many random orders of n samples."""
+def orders_of(y: Any, times: int, groups: Any = None, random_state: int = 0) -> list[Any]:
+    """So many random orders of the samples."""
     if not isinstance(times, int) or times < 1:
         raise InputError(f"n_permutations={times!r}; give a whole number from 1 up.")
     rng = np.random.default_rng(random_state)
-    return [shuffled(rng, n, groups) for _ in range(times)]
+    values = np.asarray(y)
+    return [shuffled(rng, values, groups) for _ in range(times)]
 
 
-def shuffled(rng: np.random.Generator, n: int, groups: Any = None) -> Any:
-    """A random order of n samples; within groups if there are any."""
+def shuffled(rng: np.random.Generator, y: NDArray[Any], groups: Any = None) -> Any:
+    """The samples from which each gets its target: a random order, within groups if there are any.
+
+    Where y is the same throughout every group, as a diagnosis is that belongs to a patient, no
+    order within groups changes anything. Then the groups are what is drawn, and each gets the
+    target of another.
+    """
     if groups is None:
-        return rng.permutation(n)
-    order = np.arange(n)
-    for group in np.unique(groups):
-        rows = np.flatnonzero(np.asarray(groups) == group)
+        return rng.permutation(len(y))
+    first, of = np.unique(np.asarray(groups), return_index=True, return_inverse=True)[1:]
+    if np.all(y == y[first][of]):
+        return first[rng.permutation(len(first))][of]
+    order = np.arange(len(y))
+    for group in range(len(first)):
+        rows = np.flatnonzero(of == group)
         order[rows] = rng.permutation(rows)
     return order
 

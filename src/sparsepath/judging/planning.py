@@ -134,7 +134,7 @@ def plan(
         again = [Repetition(rows=train) for train, _ in parts.splits]
         kinds.append(("with rows left out", len(again), again))
     if null:
-        again = [Repetition(order=order) for order in orders_of(len(y), null, groups)]
+        again = [Repetition(order=order) for order in orders_of(y, null, groups)]
         times = null if has_path(estimator) else null * FOLDS
         kinds.append(("with y shuffled", times, again))
     if stability:

@@ -128,8 +128,10 @@ def _found(model: Any, X: Any, classes: NDArray[Any] | None) -> Searched:
         size = len(columns)
         subsets, errors, criterion = {size: tuple(columns)}, {size: np.nan}, ""
     else:
-        of = _kept(model, X.shape[1])
-        subsets = {len(s): tuple(of[list(s)].tolist()) for s in path.subsets}
+        subsets = dict(zip(path.sizes, path.subsets, strict=True))
+        if selects_columns(model):
+            of = _kept(model, X.shape[1])
+            subsets = {size: tuple(of[list(s)].tolist()) for size, s in subsets.items()}
         errors = dict(zip(path.sizes, path.errors.tolist(), strict=True))
         criterion = path.error_label
 
@@ -194,6 +196,12 @@ def has_path(estimator: Any) -> bool:
     """Whether an estimator, or the last step of a pipeline, leaves a path."""
     last = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
     return hasattr(last, "at_size")
+
+
+def selects_columns(estimator: Any) -> bool:
+    """Whether what is chosen are columns of X; others choose among samples."""
+    last = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
+    return bool(getattr(last, "_selects_columns", True))
 
 
 def check_predicts(estimator: Any) -> None:

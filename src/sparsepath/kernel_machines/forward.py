@@ -106,7 +106,7 @@ class LSSVMForwardRegressor(RegressorFace, PathSelector, CallbackSupportMixin, _
         self.callback = callback
 
     @fitting
-    def fit(self, X: Any, y: ArrayLike) -> Self:
+    def fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
         """Search for the path and settle on a size.
 
         Parameters
@@ -115,8 +115,11 @@ class LSSVMForwardRegressor(RegressorFace, PathSelector, CallbackSupportMixin, _
             The inputs.
         y : array of shape (n_samples,)
             The target.
+        groups : array of shape (n_samples,), optional
+            Samples that belong together: folds keep them whole, and "loo" leaves out a group at a
+            time.
         """
-        given = Given.of(X, y)
+        given = Given.of(X, y, groups=groups)
         X = dense(check_features(self, X, reset=True))
         y = self._numbers(y, len(X))[:, 0]
         size = self.n_features_in_
@@ -124,7 +127,7 @@ class LSSVMForwardRegressor(RegressorFace, PathSelector, CallbackSupportMixin, _
             size = count("max_features", self.max_features, 0)
         gammas = sorted(grid(self.gamma, "gamma", FEW_GAMMAS))
         sigma2s = sorted(grid(self.sigma2, "sigma2", SIGMA2S), reverse=True)
-        blocks = left_out(self.cv, X, y, classifier=False)
+        blocks = left_out(self.cv, X, y, groups, classifier=False)
         Z, target = self._scaled(X, None), y[:, None]
         usable = np.flatnonzero(self._varies).tolist()
         mean, scale = self._mean, self._scale

@@ -45,15 +45,18 @@ def warn_of_end(given: Any, gamma: float, default: Floats) -> None:
         )
 
 
-def left_out(cv: Any, X: Floats, y: Any, classifier: bool) -> list[Block] | None:
-    """The blocks to leave out: None for "loo"; they must cover every sample once."""
+def left_out(
+    cv: Any, X: Floats, y: Any, groups: Any = None, *, classifier: bool
+) -> list[Block] | None:
+    """The blocks to leave out: None for one sample at a time; they must cover every sample once."""
     if isinstance(cv, str):
         if cv != "loo":
             raise InputError(f"cv={cv!r}; use 'loo', a number of folds, or splits.")
-        return None
+        if groups is None:
+            return None
     n = len(X)
     blocks = []
-    for train, test in splits_of(cv, X, y, classifier=classifier):
+    for train, test in splits_of(cv, X, y, groups, classifier=classifier):
         if len(train) + len(test) != n:
             raise InputError("cv leaves samples out of both parts; each split must use them all.")
         blocks.append(np.asarray(test, dtype=np.intp))

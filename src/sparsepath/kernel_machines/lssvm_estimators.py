@@ -41,7 +41,7 @@ class _LSSVM(_KernelMachine):
     def _fit(self, X: Floats, Y: Floats, labels: Any, sample_weight: Any) -> None:
         self._columns = np.arange(X.shape[1])
         weights, counted = self._counted(sample_weight, len(X))
-        blocks = left_out(self.cv, X, labels, isinstance(self, ClassifierMixin))
+        blocks = left_out(self.cv, X, labels, classifier=isinstance(self, ClassifierMixin))
         self._residuals = np.full_like(Y, np.nan)
         if weights is not None:
             X, Y = X[counted], Y[counted]

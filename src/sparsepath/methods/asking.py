@@ -65,11 +65,10 @@ def check(method: Method, task: str, given: Mapping[str, Any], classes: int = 2)
             f"--loss {given['loss']} is not for {task} with {method.name}; use one of "
             f"{', '.join(losses)}."
         )
-    if method.given and given.keys() >= {*method.given} and {"cv", "groups"} & given.keys():
+    if method.is_fixed(given) and "cv" in given:
         fixed = " and ".join(f"--{option}" for option in method.given)
         raise InputError(
-            f"with {fixed} there is nothing for --cv or --groups to choose; leave one or the other "
-            "out."
+            f"with {fixed} there is nothing for --cv to choose; leave one or the other out."
         )
 
 

@@ -1,7 +1,7 @@
 """What an entry of the table of methods says, and how its estimator is made."""
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
@@ -136,6 +136,10 @@ class Method:
         every = (self.regressor, self.classifier, *self.single, *self.others)
         return tuple(estimator for estimator in every if estimator)
 
+    def is_fixed(self, asked: Collection[str]) -> bool:
+        """Whether all that is chosen by cross-validation otherwise is among what was asked for."""
+        return bool(self.given) and set(asked) >= {*self.given}
+
     def make(self, task: str = "regression", **parameters: Any) -> Any:
         """The estimator for a task.
 
@@ -148,8 +152,7 @@ class Method:
             passed over where there is nothing to choose; a value of what is chosen otherwise is
             taken as the only one.
         """
-        fixed = bool(self.given) and parameters.keys() >= {*self.given}
-        pair = self.single if fixed else (self.regressor, self.classifier)
+        pair = self.single if self.is_fixed(parameters) else (self.regressor, self.classifier)
         maker = load(pair[task == "classification"])
         takes = inspect.signature(maker).parameters
         asked = {**self.parameters, **parameters}

@@ -61,7 +61,13 @@ class _OneFit(_SparseRBF):
         self.callback = callback
 
     @fitting
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
         """Fit the network.
 
         Parameters
@@ -73,8 +79,10 @@ class _OneFit(_SparseRBF):
         sample_weight : array of shape (n_samples,), optional
             How much each squared error counts, and each sample in the standardisation; only ratios
             matter.
+        groups : array of shape (n_samples,), optional
+            Samples that belong together: the validation leaves them out together.
         """
-        given = Given.of(X, y, sample_weight=sample_weight)
+        given = Given.of(X, y, sample_weight=sample_weight, groups=groups)
         X = whole = dense(check_features(self, X, reset=True))
         weights = weights_of(sample_weight, len(X))
         y = self._target(y, len(X), weights)

@@ -26,10 +26,12 @@ from sparsepath.arrays import Floats
 from sparsepath.classes import winners
 from sparsepath.data.door import check_features, check_weights
 from sparsepath.errors import InputError
+from sparsepath.judging.validation import validated
 from sparsepath.path import SelectionPath
 from sparsepath.rls.criteria.losses import Loss
 from sparsepath.rls.estimators import SparseRLSClassifier, SparseRLSRegressor
 from sparsepath.rls.surface import Surface
+from sparsepath.running import Given
 
 Kernel = str | Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]
 KERNELS = {"gaussian": "rbf", "polynomial": "polynomial"}
@@ -39,6 +41,8 @@ class _SparseKernelRLS(BaseEstimator):
     """What the kernel regressor and classifier share."""
 
     _linear: type[SparseRLSRegressor] | type[SparseRLSClassifier]
+    _n_folds = 10  # of the default validation
+    _selects_columns = False
 
     def __init__(
         self,
@@ -59,6 +63,7 @@ class _SparseKernelRLS(BaseEstimator):
         callback: Callable[[SelectionPath], object] | None = None,
         checkpoint: str | Path | None = None,
         random_state: Any = None,
+        validation: Any = "auto",
     ) -> None:
         self.max_centres = max_centres
         self.kernel = kernel
@@ -76,6 +81,7 @@ class _SparseKernelRLS(BaseEstimator):
         self.callback = callback
         self.checkpoint = checkpoint
         self.random_state = random_state
+        self.validation = validation
 
     def fit(
         self,
@@ -98,11 +104,22 @@ class _SparseKernelRLS(BaseEstimator):
             Samples that belong together and are left out together: ``cv="loo"`` then leaves out a
             group at a time, a number means folds of whole groups, and a splitter gets them.
         """
+        given = Given.of(X, y, sample_weight=sample_weight, groups=groups)
         X = _dense(check_features(self, X, reset=True))
         weights = check_weights(sample_weight, X.shape[0])
         self.gamma_ = self._gamma(X, weights)
         candidates, samples = self._candidates(X, weights)
-        linear = self._linear(
+        linear = self._search()
+        columns = self._columns(X, candidates)
+        self.candidate_centres_, self.candidate_samples_ = candidates, samples
+        self._take(linear.fit(columns, y, sample_weight=weights, groups=groups))
+        if self.path_.complete:
+            self._validate(given)
+        return self
+
+    def _search(self) -> SparseRLSRegressor | SparseRLSClassifier:
+        """The search among columns; what it finds is judged with centres and width of each part."""
+        return self._linear(
             self.max_centres,
             choose=self.choose,
             alpha=self.alpha,
@@ -112,17 +129,37 @@ class _SparseKernelRLS(BaseEstimator):
             fit_intercept=self.fit_intercept,
             standardize=False,  # kernel values have one scale, and the penalty is on their weights
             n_threads=self.n_threads,
+            validation=None,
             callback=self.callback,
             checkpoint=self.checkpoint,
         )
-        columns = self._columns(X, candidates)
-        self.candidate_centres_, self.candidate_samples_ = candidates, samples
-        self._take(linear.fit(columns, y, sample_weight=weights, groups=groups))
-        return self
+
+    def _validate(self, given: Given) -> None:
+        """Honest errors for the path, and the number of centres by them."""
+
+        def told(done: int, of: int) -> bool:
+            return self.callback is not None and bool(self.callback(self.path_))
+
+        path, honest = validated(self, self.path_, self.choose, given.X, given.y, given.more, told)
+        if honest is None:
+            return
+        linear = copy.copy(self.linear_)
+        linear.path_, linear.honest_ = path, honest
+        linear._paths = {**linear.paths_, linear.alpha_: path}
+        linear._take(honest.size)
+        self._take(linear)
+
+    @property
+    def _yardstick(self) -> Any:
+        return self._search()._yardstick
+
+    def _at_sizes(self, X: Any) -> tuple[Any, dict[int, Self]]:
+        """Samples, and the model of every size."""
+        return X, {size: self.at_size(size) for size in self.path_.sizes}
 
     def _take(self, linear: SparseRLSRegressor | SparseRLSClassifier) -> None:
         """Use the model of a fit to the candidates' columns."""
-        self.linear_ = linear
+        self.linear_, self.honest_ = linear, linear.honest_
         self.paths_, self.path_, self.alpha_ = linear.paths_, linear.path_, linear.alpha_
         self.centres_ = self.candidate_centres_[linear.selected_]
         self.coef_ = np.atleast_2d(linear.coef_)[:, linear.selected_]
@@ -230,6 +267,9 @@ class SparseKernelRLSRegressor(RegressorMixin, _SparseKernelRLS):
         As for ``SparseRLSRegressor``; columns are the candidate centres.
     random_state : int, RandomState or None
         For drawing candidates.
+    validation : "auto", int, splitter, list of splits or None, default="auto"
+        As for ``SparseRLSRegressor``; centres and width are those of the samples that are not left
+        out.
 
     Attributes
     ----------
@@ -248,6 +288,8 @@ class SparseKernelRLSRegressor(RegressorMixin, _SparseKernelRLS):
         Penalty and kernel width in use.
     paths_, surface_
         As for ``SparseRLSRegressor``; ``at_size(size, alpha)`` is the model of any pair.
+    honest_ : Honest or None
+        The number of centres in use and its error on data that the whole procedure never saw.
     linear_ : SparseRLSRegressor
         The search among the columns of the kernel.
     n_features_in_, feature_names_in_
@@ -280,7 +322,7 @@ class SparseKernelRLSClassifier(ClassifierMixin, _SparseKernelRLS):
 
     Parameters
     ----------
-    max_centres, kernel, gamma, degree, coef0, candidates, random_state
+    max_centres, kernel, gamma, degree, coef0, candidates, random_state, validation
         As for ``SparseKernelRLSRegressor``.
     choose, alpha, search, cv, loss, fit_intercept, n_threads, callback, checkpoint
         As for ``SparseRLSClassifier``; columns are the candidate centres.
@@ -293,8 +335,8 @@ class SparseKernelRLSClassifier(ClassifierMixin, _SparseKernelRLS):
         As for ``SparseKernelRLSRegressor``.
     candidate_centres_, candidate_samples_
         As for ``SparseKernelRLSRegressor``.
-    linear_ : SparseRLSClassifier
-        The search among the columns of the kernel.
+    linear_, honest_
+        As for ``SparseKernelRLSRegressor``.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 
