@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from slow_twins import grafting as twin
-from sparsepath import GraftingClassifier, GraftingRegressor
+from sparsepath import GraftingClassifier, GraftingRegressor, grafting_path
 from sparsepath.tuning import TUNING
 
 
@@ -46,3 +46,29 @@ def test_products_and_the_matrix_lead_to_one_optimum(l2, monkeypatch):
         assert found[-1].dual_gap_ <= 1e-8
     assert found[0].criterion_ == pytest.approx(found[1].criterion_, rel=1e-10)
     assert found[0].predict_proba(X) == pytest.approx(found[1].predict_proba(X), abs=1e-6)
+
+
+@pytest.mark.parametrize("loss", ["squared", "huber"])
+@pytest.mark.parametrize("away", [1e4, 1e6, 1e8])
+def test_a_target_far_from_zero_keeps_its_certificates(loss, away):
+    """The gap was lost in the products of slopes and target: 7e-7, or a nought that was none."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((90, 12))
+    y = np.round(X[:, 0] - X[:, 1] + rng.standard_normal(90), 6)
+    near = GraftingRegressor(l1=0.01, loss=loss, validation=None).fit(X, y)
+    far = GraftingRegressor(l1=0.01, loss=loss, validation=None).fit(X, y + away)
+    assert 0.0 < far.dual_gap_ <= 1e-8
+    assert far.kkt_violation_ <= 1e-8
+    assert far.coef_ == pytest.approx(near.coef_, abs=1e-14 * away + 1e-8)
+    assert far.intercept_ - away == pytest.approx(near.intercept_, abs=1e-14 * away + 1e-8)
+
+
+def test_a_target_without_any_gradient_has_a_trivial_path():
+    """Gradients that are rounding alone gave a grid of l1 around 1e-17, and warnings."""
+    y = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
+    found = grafting_path(
+        np.ones((6, 1)), (y - y.mean()) / y.std() / 3, loss="squared",
+        fit_intercept=False, standardize=False, n_l1s=4,
+    )  # fmt: skip
+    assert found.l1s[0] == 1.0 or found.l1s[0] > 1e-12
+    assert found.dual_gaps.max() <= 1e-9

@@ -22,8 +22,9 @@ from sparsepath import (
     SelectionPath,
     grafting_path,
 )
+from sparsepath.grafting import compiled_path
 from sparsepath.grafting.engines import Engine
-from sparsepath.grafting.fitting import GraftingProblem
+from sparsepath.grafting.squares import SquaredProblem
 
 
 @pytest.fixture(scope="module")
@@ -184,8 +185,8 @@ def test_ctrl_c_within_a_split(monkeypatch, data):
             raise KeyboardInterrupt
         return plain_path(self, *arguments, **named)
 
-    plain_path = GraftingProblem.path
-    monkeypatch.setattr(GraftingProblem, "path", path)
+    plain_path = SquaredProblem.path
+    monkeypatch.setattr(SquaredProblem, "path", path)
     part = GraftingRegressorCV(n_l1s=6, cv=5)
     with pytest.warns(PathWarning, match="interrupted"):
         part.fit(X, y)
@@ -275,11 +276,11 @@ def interrupted_optimise(monkeypatch, at):
 
 def test_ctrl_c_within_an_optimisation(monkeypatch, data):
     X, y, _ = data
-    whole = grafting_path(X, y, n_l1s=6)
+    whole = grafting_path(X, y, n_l1s=6, loss="huber")
     with monkeypatch.context() as patch:
         interrupted_optimise(patch, 3)
         with pytest.warns(PathWarning, match="interrupted"):
-            part = grafting_path(X, y, n_l1s=6)
+            part = grafting_path(X, y, n_l1s=6, loss="huber")
     kept = len(part.fits)
     assert 0 < kept < 6
     assert (part.coefs == whole.coefs[:kept]).all()
@@ -344,3 +345,26 @@ def test_stopping_ends_the_other_tolerances():
     assert model.tol_ == 1e-3
     assert len(seen) == 2
     assert model.network_.n_connections == 2
+
+
+def test_ctrl_c_between_points_of_a_path_by_products(monkeypatch, data):
+    from sparsepath.grafting import squares
+
+    X, y, _ = data
+    whole = grafting_path(X, y, n_l1s=6)
+    monkeypatch.setattr(squares, "BUDGET", 1.0)  # one point at a time
+    calls = []
+
+    def path(*arguments):
+        calls.append(1)
+        if len(calls) == 4:
+            raise KeyboardInterrupt
+        return plain_path(*arguments)
+
+    plain_path = compiled_path.path_by_products
+    monkeypatch.setattr(compiled_path, "path_by_products", path)
+    with pytest.warns(PathWarning, match="interrupted"):
+        part = grafting_path(X, y, n_l1s=6)
+    assert len(part.fits) == 3
+    assert (part.coefs == whole.coefs[:3]).all()
+    assert part.path.stopped == "interrupted"

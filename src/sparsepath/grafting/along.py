@@ -37,7 +37,8 @@ def path_moves(problem: GraftingProblem, fits: Sequence[GraftingFit], seconds: f
     held: list[int] = []
     for fit in fits:
         error = problem.error(fit.solution.loss)
-        for j in [j for j in held if j not in set(fit.selected)]:
+        selected = set(fit.selected)
+        for j in [j for j in held if j not in selected]:
             held.remove(j)
             moves.append(Move("drop", j, float(error), seconds))
         for j in fit.selected:
@@ -55,9 +56,11 @@ def in_order_of_entry(steps: Sequence[Step]) -> list[Step]:
     out: list[Step] = []
     held: list[int] = []
     for step in steps:
-        kept = [j for j in held if j in set(step.subset)]
-        held = kept + [j for j in step.subset if j not in set(kept)]
-        rows = [step.subset.index(j) for j in held]
+        place = {j: i for i, j in enumerate(step.subset)}
+        kept = [j for j in held if j in place]
+        known = set(kept)
+        held = kept + [j for j in step.subset if j not in known]
+        rows = [place[j] for j in held]
         coef = None if step.coef is None else step.coef[rows]
         out.append(replace(step, subset=tuple(held), coef=coef))
     return out

@@ -47,6 +47,10 @@ class ConvexLoss(Protocol):
     @property
     def error_factor(self) -> float: ...
 
+    @property
+    def of_differences(self) -> bool:
+        """Whether it depends on F - Y alone."""
+
     def value(self, F: Floats, Y: Floats) -> Floats:
         """L, of shape (m,)."""
 
@@ -80,6 +84,7 @@ class Logistic:
 
     error_name: str = "log loss"
     error_factor: float = 1.0
+    of_differences: bool = False
 
     def value(self, F: Floats, Y: Floats) -> Floats:
         rho = (Y * F)[:, 0]
@@ -125,6 +130,7 @@ class SquaredLoss:
 
     error_name: str = "squared error"
     error_factor: float = 2.0
+    of_differences: bool = True
 
     def value(self, F: Floats, Y: Floats) -> Floats:
         return 0.5 * ((F - Y) ** 2)[:, 0]
@@ -151,6 +157,7 @@ class HuberLoss:
 
     delta: float = 1.35
     error_factor: float = 1.0
+    of_differences: bool = True
 
     @property
     def error_name(self) -> str:
@@ -185,6 +192,7 @@ class Softmax:
 
     error_name: str = "log loss"
     error_factor: float = 1.0
+    of_differences: bool = False
 
     def value(self, F: Floats, Y: Floats) -> Floats:
         # From the sample's own class, so that a loss far below 1 keeps its digits.

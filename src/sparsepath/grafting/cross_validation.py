@@ -55,9 +55,10 @@ class _GraftingCV(LinearGrafting):
             problem = GraftingProblem(X, Y, weights, loss, threads, **scale)
             l1s = grid(problem, penalty, self.l1s, self.n_l1s, self.least)
             with Run(self, given, X, method="grafting-cv", found=found) as run:
-                problem.path(l1s.tolist(), penalty, options, watch=run.tell, fits=fits)
+                sums = problem.shared_sums(penalty, options, len(l1s))
+                problem.path(l1s.tolist(), penalty, options, watch=run.tell, fits=fits, sums=sums)
                 if not run.stopped:
-                    task = PathTask(X, Y, weights, loss, l1s, penalty, options, error, scale)
+                    task = PathTask(X, Y, weights, loss, l1s, penalty, options, error, scale, sums)
                     judge(partial(path_errors, task), splits, self.n_jobs, errors, run.tell)
             return run.settle()
 

@@ -65,6 +65,7 @@ class GraftingDesign:
         self.s = s
         self.threads = threads
         self.fit_intercept = fit_intercept
+        self.standardize = standardize
         edges = np.cumsum([0] + [block.shape[0] for block in self.blocks])
         self._slices = [slice(a, b) for a, b in pairwise(edges.tolist())]
         self.means = np.zeros(self.n)

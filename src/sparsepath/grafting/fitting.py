@@ -15,10 +15,11 @@ from sparsepath.errors import InputError, warn_user
 from sparsepath.faces import parameters
 from sparsepath.grafting.criterion import ConvexLoss, Penalty
 from sparsepath.grafting.design import GraftingDesign
-from sparsepath.grafting.engine_choice import make_engine
+from sparsepath.grafting.engine_choice import by_squares, make_engine
 from sparsepath.grafting.engines import Engine
 from sparsepath.grafting.procedure import Graft, Record, WorkingModel, graft
-from sparsepath.grafting.solver import Round, Solution, gradient_scale, solve
+from sparsepath.grafting.solver import ROUNDING, Round, Solution, gradient_scale, solve
+from sparsepath.grafting.squares import SharedSums, SquaredProblem
 from sparsepath.grafting.steps import Indices
 from sparsepath.running import Found, Stop
 from sparsepath.steps import Step
@@ -63,13 +64,15 @@ class GraftingFit:
         """The features in use, in order of entry."""
         return list(self.final.features)
 
-    @property
+    @cached_property
     def final(self) -> WorkingModel:
         return self.record.best
 
 
 class GraftingProblem:
     """Standardised data, targets and loss, with an engine that keeps its point between fits."""
+
+    _rows: tuple[Any, Floats, Floats] | None = None  # features, targets, weights as they were given
 
     def __init__(
         self,
@@ -82,6 +85,7 @@ class GraftingProblem:
         fit_intercept: bool = True,
         standardize: bool = True,
     ) -> None:
+        self._rows = X, Y, weights
         counted = weights > 0
         if not counted.all():
             X, Y, weights = X[counted], Y[counted], weights[counted]
@@ -89,9 +93,11 @@ class GraftingProblem:
         self.design = GraftingDesign(
             X, s, threads, fit_intercept=fit_intercept, standardize=standardize
         )
-        self.Y, self.loss = Y, loss
-        self.units = self.design.means, self.design.scales, 0.0
-        self._begin(make_engine(self.design, Y, loss))
+        # A target far from zero would cost the digits of its slopes and of the dual point.
+        mean = float(s @ Y[:, 0]) if fit_intercept and loss.of_differences else 0.0
+        self.Y, self.loss = Y - mean, loss
+        self.units = self.design.means, self.design.scales, mean
+        self._begin(make_engine(self.design, self.Y, loss))
 
     def _begin(self, engine: Engine) -> None:
         """What there is to know of the empty model, at which the engine stands."""
@@ -139,8 +145,10 @@ class GraftingProblem:
         penalised = (penalty.l1 > 0) & self.design.usable
         if not penalised.any():
             return self.scale
-        top = float((_sizes(gradient)[penalised] / penalty.l1[penalised]).max())
-        return top if top > 0 else self.scale
+        sizes = _sizes(gradient)
+        if sizes.max() <= ROUNDING * self.engine.slope_sums()[1]:
+            return self.scale
+        return float((sizes[penalised] / penalty.l1[penalised]).max()) or self.scale
 
     def fit(
         self,
@@ -220,6 +228,7 @@ class GraftingProblem:
         *,
         watch: Callable[[], bool] | None = None,
         fits: list[GraftingFit] | None = None,
+        sums: SharedSums | None = None,
     ) -> list[GraftingFit]:
         """Fits for descending l1; ``penalty.l1`` holds the factors.
 
@@ -228,10 +237,15 @@ class GraftingProblem:
         over all features checks the prediction and mends it where it was wrong.
 
         ``watch`` is called after each, and a true value ends the path. ``fits`` is an empty list to
-        write to, so that the fits are known if an exception ends the path.
+        write to, so that the fits are known if an exception ends the path. ``sums`` are those of
+        ``shared_sums``, if they are at hand.
         """
         self.restart()
         fits = [] if fits is None else fits
+        sums = self.shared_sums(penalty, options, len(l1s)) if sums is None else sums
+        problem = None if sums is None else sums.problem()
+        if problem is not None:
+            return self._path_by_squares(problem, l1s, penalty, options, watch, fits)
         gradient: Floats | None = None
         before = l1s[0]
         for l1 in l1s:
@@ -246,6 +260,51 @@ class GraftingProblem:
                 break
             gradient = None if options.single(now) else fits[-1].solution.gradient
             before = l1
+        return fits
+
+    def shared_sums(
+        self, penalty: Penalty, options: GraftingOptions, n_l1s: int
+    ) -> SharedSums | None:
+        """The sums by which paths over so many values of l1 go, on all rows and on parts of them.
+
+        None if they go by the rows.
+        """
+        if self._rows is None or options.single(penalty):
+            return None
+        if not by_squares(self.design, self.loss, penalty, n_l1s):
+            return None
+        X, Y, weights = self._rows
+        return SharedSums(X, Y[:, 0], weights, self.design)
+
+    def _path_by_squares(
+        self,
+        problem: SquaredProblem,
+        l1s: Sequence[float],
+        penalty: Penalty,
+        options: GraftingOptions,
+        watch: Callable[[], bool] | None,
+        fits: list[GraftingFit],
+    ) -> list[GraftingFit]:
+        """The same from products of columns; the rows are asked where these lack digits."""
+        before, b = self.null_gradient[:, 0], self.null[1]
+        optima = problem.path(np.asarray(l1s), penalty, options.tol)
+        for l1, found in zip(l1s, optima, strict=True):
+            W = found.w[:, None]
+            if found.certified:
+                S = np.flatnonzero(found.w)
+                criterion, loss = found.criterion, found.loss
+                step = Round(tuple(S.tolist()), criterion, loss, W[S], b, np.abs(before[S]))
+                solution = Solution(
+                    W, b, None, criterion, loss, found.violation, found.gap, True,
+                    found.gradient[:, None], [step],
+                )  # fmt: skip
+                fits.append(GraftingFit(solution, criterion, self.null_model))
+            else:
+                self.engine.move_to(W, b)
+                fits.append(self.fit(replace(penalty, l1=l1 * penalty.l1), options))
+            if watch is not None and watch():
+                break
+            before = found.gradient
         return fits
 
     def error(self, mean_loss: float) -> float:

@@ -58,12 +58,11 @@ def collect(
     problem: GraftingProblem, l1s: Floats, fits: list[GraftingFit], path: SelectionPath
 ) -> GraftingPath:
     """Put the fits and their selection path into one record."""
-    design = problem.design
     K = problem.Y.shape[1]
-    coefs = np.zeros((len(l1s), K, design.n))
+    coefs = np.zeros((len(l1s), K, problem.design.n))
     intercepts = np.zeros((len(l1s), K))
     for i, fit in enumerate(fits):
-        V, b = design.original(fit.solution.W, fit.solution.b)
+        V, b = problem.original(fit.solution.W, fit.solution.b)
         coefs[i], intercepts[i] = V.T, b
     return GraftingPath(
         l1s,

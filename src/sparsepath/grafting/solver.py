@@ -21,6 +21,7 @@ FIRST = 10  # fewest features that enter together, or
 SHARE = 50  # this part of all features if that is more
 PART = 0.1  # part of the present violation to which the working set is optimised
 MOST_ROUNDS = 200
+ROUNDING = 1e-13  # part of the sizes of the slopes below which a gradient is zero
 ZERO_LOSS = 1e-12  # part of the empty model's loss below which C is zero to rounding
 
 
@@ -43,7 +44,7 @@ class Solution:
     Attributes
     ----------
     W, b, F : arrays of shape (n, K), (K,), (m, K)
-        Weights of the standardised columns, intercepts, outputs.
+        Weights of the standardised columns, intercepts, outputs (None if no row was read).
     criterion, loss : float
         C without L0, and its loss term.
     violation : float
@@ -62,7 +63,7 @@ class Solution:
 
     W: Floats
     b: Floats
-    F: Floats
+    F: Floats | None
     criterion: float
     loss: float
     violation: float
@@ -76,7 +77,7 @@ class Solution:
 def gradient_scale(engine: Engine, gradient: Floats) -> float:
     """The largest gradient of the empty model, or 1 if all of them are zero to rounding."""
     top = float(np.sqrt(np.einsum("jk,jk->j", gradient, gradient)).max(initial=0.0))
-    return top if top > 1e-13 * engine.slope_sums()[1] else 1.0
+    return top if top > ROUNDING * engine.slope_sums()[1] else 1.0
 
 
 def solve(

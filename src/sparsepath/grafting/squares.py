@@ -1,0 +1,175 @@
+r"""Squared errors along a path over l1, from products of columns alone.
+
+The criterion knows the rows only by A = sum_i s_i [z_i, y_i][z_i, y_i]', about the means where
+there is an intercept. A is taken once over all rows; that over a training part is A less what the
+rows left out give, so that the paths of all parts cost about two readings of the data, and then
+nothing that grows with the rows.
+
+Digits. Products are taken about the means of all rows, so that a part's own means are small
+corrections. What is lost is lost by cancelling: a column that hardly varies within a part
+(``SAFE``), or a loss that is next to nothing beside the target's square (``LEAST_LOSS``). There
+the rows are asked again: no answer is given here.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg.blas import dsyrk
+
+from sparsepath.arrays import Flags, Floats
+from sparsepath.grafting.criterion import Penalty
+from sparsepath.grafting.design import GraftingDesign
+from sparsepath.grafting.solver import ROUNDING
+from sparsepath.tuning import TUNING
+
+SAFE = 1e-6  # least part of a column's square that a part of the rows must leave of it
+LEAST_LOSS = 1e-5  # part of the empty model's loss from which certificates keep their digits
+BUDGET = 1e8  # operations, about a tenth of a second, after which the caller is heard
+
+
+@dataclass(frozen=True, eq=False)
+class RowSums:
+    """Sums over rows, weighted: of 1, of [x, y] less a shift, of the products of these."""
+
+    total: float
+    sums: Floats
+    products: Floats
+
+    @classmethod
+    def of(cls, X: NDArray[np.number], y: Floats, weights: Floats, shift: Floats) -> "RowSums":
+        m, n = X.shape
+        out = np.zeros((n + 1, n + 1), order="F")
+        sums = np.zeros(n + 1)
+        step = max(256, TUNING.weighted_numbers // (n + 1))
+        space = np.empty((min(m, step), n + 1), order="F")
+        for i in range(0, m, step):
+            rows = slice(i, min(i + step, m))
+            A = space[: rows.stop - i]
+            np.subtract(X[rows], shift[:n], out=A[:, :n])
+            np.subtract(y[rows], shift[n], out=A[:, n])
+            w = weights[rows]
+            sums += w @ A
+            A *= np.sqrt(w)[:, None]
+            out = dsyrk(1.0, A, 1.0, out, trans=1, lower=0, overwrite_c=1)
+        return cls(float(weights.sum()), sums, np.triu(out) + np.triu(out, 1).T)
+
+    def less(self, other: "RowSums") -> "RowSums":
+        """Without the rows of another."""
+        return RowSums(
+            self.total - other.total, self.sums - other.sums, self.products - other.products
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class SquaredProblem:
+    """G = Z'sZ, c = Z's y and y's y of standardised columns, and the units of the data."""
+
+    G: Floats
+    c: Floats
+    yy: float
+    usable: Flags
+    means: Floats
+    scales: Floats
+    mean: float
+
+    @property
+    def scale(self) -> float:
+        """The largest gradient of the empty model, or 1 if all are zero to rounding."""
+        top = float(np.abs(self.c[self.usable]).max(initial=0.0))
+        return top if top > ROUNDING * np.sqrt(self.yy) else 1.0
+
+    def path(self, l1s: Floats, penalty: Penalty, tol: float) -> Iterator["SquaredOptimum"]:
+        """The optima for descending l1, as they are found; ``penalty.l1`` holds the factors."""
+        from sparsepath.grafting.compiled_path import path_by_products
+
+        L, n = len(l1s), len(self.c)
+        W, R, figures = np.empty((L, n)), np.empty((L, n)), np.empty((L, 4))
+        least = LEAST_LOSS * 0.5 * self.yy
+        given = (
+            self.G, self.c, self.yy, max(least, 1e-300), l1s, penalty.l1, penalty.l2, self.usable,
+            tol, self.scale,
+        )  # fmt: skip
+        done = 0
+        while done < L:
+            first = done
+            done = path_by_products(
+                *given, first, BUDGET, W, R, figures, np.empty(n), np.empty(n, dtype=np.intp)
+            )
+            for t in range(first, done):
+                loss, criterion, violation, gap = figures[t].tolist()
+                good = violation <= tol and gap <= tol and criterion >= least
+                yield SquaredOptimum(W[t], R[t], loss, criterion, violation, gap, good)
+
+
+class SquaredOptimum(NamedTuple):
+    """Weights of the standardised columns, and as ``solver.Solution`` has them."""
+
+    w: Floats
+    gradient: Floats
+    loss: float
+    criterion: float
+    violation: float
+    gap: float
+    certified: bool
+
+
+class SharedSums:
+    """All rows, and the problems that parts of them pose.
+
+    Parameters
+    ----------
+    X, y, weights : arrays of shape (m, n), (m,), (m,)
+    design : GraftingDesign
+        Of all rows: the means about which products are taken, and which columns vary.
+    """
+
+    def __init__(
+        self,
+        X: NDArray[np.number],
+        y: Floats,
+        weights: Floats,
+        design: GraftingDesign,
+    ) -> None:
+        self.X, self.y, self.weights = X, y, weights
+        self.fit_intercept, self.standardize = design.fit_intercept, design.standardize
+        mean = float(weights @ y / weights.sum()) if design.fit_intercept else 0.0
+        self.shift = np.append(design.means, mean)
+        self.usable = design.usable
+        self.all = RowSums.of(X, y, weights, self.shift)
+
+    def problem(self, rows: NDArray[np.intp] | None = None) -> SquaredProblem | None:
+        """Of these rows, or of all; None where products would not keep their digits."""
+        of = self.all if rows is None else self._part(rows)
+        n = len(self.usable)
+        A = of.products / of.total
+        centre = of.sums / of.total if self.fit_intercept else np.zeros(n + 1)
+        A -= np.outer(centre, centre)
+        squares = A.diagonal()[:n]
+        lost = A.diagonal() < SAFE * self.all.products.diagonal() / self.all.total
+        if lost[:n][self.usable].any() or lost[n]:
+            return None
+        scales = np.ones(n)
+        if self.standardize:
+            scales[self.usable] = np.sqrt(squares[self.usable])
+        G = np.ascontiguousarray(A[:n, :n])
+        if self.standardize:
+            G /= np.outer(scales, scales)
+        return SquaredProblem(
+            G, A[:n, n] / scales, float(A[n, n]), self.usable,
+            self.shift[:n] + centre[:n], scales, float(self.shift[n] + centre[n]),
+        )  # fmt: skip
+
+    def _part(self, rows: NDArray[np.intp]) -> RowSums:
+        inside = np.bincount(rows, minlength=len(self.y))
+        away = np.flatnonzero(inside == 0)
+        if inside.max() == 1 and len(away) < len(rows):
+            return self.all.less(self._over(away)) if len(away) else self.all
+        return self._over(rows)
+
+    def _over(self, rows: NDArray[np.intp]) -> RowSums:
+        low, high = int(rows[0]), int(rows[-1]) + 1
+        some = slice(low, high) if np.array_equal(rows, np.arange(low, high)) else rows
+        return RowSums.of(self.X[some], self.y[some], self.weights[some], self.shift)
