@@ -109,7 +109,7 @@ def test_no_mistake_among_few_samples_is_no_error_rate_of_zero(rule):
         made = told(found, chosen_size(found, rule), rule)
         path = attach(path_of(found), found)
         path.data["n_samples"] = n
-        assert made.at(path, 1).interval == made.interval
+        assert made.at(path, 1).interval == pytest.approx(made.interval)
         return made
 
     rate, exact = record("error rate"), record("squared error")
@@ -117,6 +117,21 @@ def test_no_mistake_among_few_samples_is_no_error_rate_of_zero(rule):
     assert 0.07 < rate.interval[1] < 0.08
     assert tuple(binomial) == (0, 1)
     assert exact.interval == (0, 0)
+
+
+@pytest.mark.parametrize("mistakes", [1, 2, 4, 20])
+@pytest.mark.parametrize("rule", ["min", "one_se"])
+def test_few_mistakes_leave_room_for_more(mistakes, rule):
+    """The upper end is where so few would be a surprise, or above; never the rate itself."""
+    n = 200
+    losses = np.column_stack([np.arange(n) < 90, np.arange(n) % (n // mistakes) == 0]) * 1.0
+    found = LeftOut((0, 1), losses, np.full(n, 1 / n), np.arange(n), "10-fold", "error rate")
+    record = told(found, 1, rule)
+    assert record.error == pytest.approx(mistakes / n, rel=0.1)
+    low, high = record.interval
+    assert low < record.error < high
+    assert binom.cdf(mistakes, n, high) < 0.06
+    assert binom.cdf(mistakes, n, 0.7 * high) > 0.06  # nor far above that
 
 
 def test_choosing_is_paid_for():

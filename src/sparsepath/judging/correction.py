@@ -23,6 +23,11 @@ like it is known:
 
 ``experiments/honest.py`` measures how often such intervals hold the true risk.
 
+Mistakes are counted, and of a few many draws have none at all, which no quantile on a logarithmic
+scale can hold. So the upper end of a rate is at least the one of which so few mistakes, or fewer,
+are seen in one case of twenty (Clopper and Pearson 1934, *The use of confidence or fiducial limits
+illustrated in the case of the binomial*).
+
 Samples that hang together (a group) are drawn together. Beyond ``MOST_BUNDLES`` samples, random
 bundles of them are drawn instead.
 """
@@ -32,6 +37,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import betaincinv
 
 from sparsepath.choosing import places
 from sparsepath.judging.left_out import LeftOut
@@ -69,8 +75,7 @@ def corrected(
         else errors[size]
     )
     if not (told > 0 and errors[size] > 0):
-        highest = unseen(found.yardstick, 1.0 / np.square(found.weights[found.known]).sum())
-        return float(told), (float(errors[size]), max(float(told), highest))
+        return float(told), (float(errors[size]), max(float(told), highest_rate(found, 0.0)))
     e, s = _mean_and_se(drawn, shares, totals[:, size])
     [error], [se] = _mean_and_se(all_rows, shares, totals[:, size])
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -80,7 +85,8 @@ def corrected(
     choice = np.square(errors[sizes] - errors[size]).mean()
     spread = np.sqrt(se**2 + BETWEEN * found.between[size] + choice) / error
     with np.errstate(over="ignore"):  # an interval without an end
-        return told, (told * float(np.exp(-spread * high)), told * float(np.exp(-spread * low)))
+        ends = told * float(np.exp(-spread * high)), told * float(np.exp(-spread * low))
+    return told, (ends[0], max(ends[1], highest_rate(found, told)))
 
 
 @lru_cache(maxsize=2)
@@ -96,12 +102,23 @@ def spreads(found: LeftOut) -> Floats:
     return np.sqrt(found.errors_se**2 + BETWEEN * found.between)
 
 
-def unseen(yardstick: str, n: float) -> float:
-    """The rate of mistakes of which n samples show none in one case of twenty.
+def highest_rate(found: LeftOut, rate: float) -> float:
+    """The rate of mistakes of which these samples show ``rate`` or less in one case of twenty."""
+    counted = float(1.0 / np.square(found.weights[found.known]).sum())
+    return unseen(found.yardstick, counted, rate * counted)
+
+
+def unseen(yardstick: str, n: float, mistakes: float = 0.0) -> float:
+    """The rate of which n samples show so few mistakes, or fewer, in one case of twenty.
 
     Zero for losses that do not count mistakes: there none at all is an exact fit.
+
+    >>> round(unseen("error rate", 40), 4), round(1 - 0.05 ** (1 / 40), 4)
+    (0.0722, 0.0722)
     """
-    return 1.0 - 0.05 ** (1.0 / n) if yardstick in RATES else 0.0
+    if yardstick not in RATES or n == np.inf:
+        return 0.0
+    return float(betaincinv(mistakes + 1, n - mistakes, 0.95)) if mistakes < n else 1.0
 
 
 def _means(rows: Floats, shares: Floats, totals: Floats) -> Floats:
