@@ -68,7 +68,7 @@ def path_by_products(  # type: ignore[no-untyped-def]
     return t
 
 
-@njit(nogil=True, cache=True, fastmath=FAST)
+@njit(nogil=True, cache=True, fastmath=FAST, inline="always")
 def _gradient(G, c, w, r):  # type: ignore[no-untyped-def]
     """Fill r = G w - c afresh."""
     n = c.size
@@ -81,7 +81,7 @@ def _gradient(G, c, w, r):  # type: ignore[no-untyped-def]
                 r[i] += w[j] * row[i]
 
 
-@njit(nogil=True, cache=True, fastmath=FAST)
+@njit(nogil=True, cache=True, fastmath=FAST, inline="always")
 def _working_set(r, w, l1, usable, level, some):  # type: ignore[no-untyped-def]
     """Fill in the weights in use and those of a gradient beyond ``level`` of l1; their number."""
     k = 0
@@ -92,7 +92,7 @@ def _working_set(r, w, l1, usable, level, some):  # type: ignore[no-untyped-def]
     return k
 
 
-@njit(nogil=True, cache=True, fastmath=FAST)
+@njit(nogil=True, cache=True, fastmath=FAST, inline="always")
 def _violation(r, w, l1, l2, usable):  # type: ignore[no-untyped-def]
     largest = 0.0
     for j in range(w.size):
@@ -107,7 +107,7 @@ def _violation(r, w, l1, l2, usable):  # type: ignore[no-untyped-def]
     return largest
 
 
-@njit(nogil=True, cache=True, fastmath=FAST)
+@njit(nogil=True, cache=True, fastmath=FAST, inline="always")
 def _certificates(c, yy, r, w, l1, l2, usable):  # type: ignore[no-untyped-def]
     """The mean loss, the criterion and the duality gap (see ``criterion.py``).
 
@@ -135,7 +135,7 @@ def _certificates(c, yy, r, w, l1, l2, usable):  # type: ignore[no-untyped-def]
     return loss, loss + penalties, loss + penalties - dual
 
 
-@njit(nogil=True, cache=True, fastmath=FAST)
+@njit(nogil=True, cache=True, fastmath=FAST, inline="always")
 def _on_working_set(G, r, w, l1, l2, some, k, tol):  # type: ignore[no-untyped-def]
     """Descend in place over ``k`` columns until no move is above tol; returns the work."""
     H = np.empty((k, k))
@@ -191,7 +191,7 @@ def _on_working_set(G, r, w, l1, l2, some, k, tol):  # type: ignore[no-untyped-d
     return spent
 
 
-@njit(nogil=True, cache=True, fastmath=FAST)
+@njit(nogil=True, cache=True, fastmath=FAST, inline="always")
 def _solve_for_signs(H, q, u, lam, ridge):  # type: ignore[no-untyped-def]
     """Go to the minimum for the present signs, or to where the first weight comes to zero.
 
