@@ -13,7 +13,7 @@ from numba import njit
 
 from sparsepath.grafting.compiled import FAST
 
-MOST_TURNS = 50  # working sets of one value of l1
+MOST_SETS = 50  # working sets of one value of l1
 MOST_HELPED = 30  # times that one of them is helped
 PASSES = 10  # passes before help, at least, and a third of the weights: that is its price
 ZERO_PIVOT = 1e-12  # part of a column's square that others must leave of it
@@ -43,7 +43,7 @@ def path_by_products(  # type: ignore[no-untyped-def]
             l1[j] = l1s[t] * factors[j]
             w[j] = W[t - 1, j] if t > 0 else 0.0
         goal = tol * scale
-        for turn in range(MOST_TURNS):
+        for turn in range(MOST_SETS):
             _gradient(G, c, w, r)
             spent += 10.0 * n
             violation = _violation(r, w, l1, l2, usable)

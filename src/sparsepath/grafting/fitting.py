@@ -18,7 +18,7 @@ from sparsepath.grafting.design import GraftingDesign
 from sparsepath.grafting.engine_choice import by_squares, make_engine
 from sparsepath.grafting.engines import Engine
 from sparsepath.grafting.procedure import Graft, Record, WorkingModel, graft
-from sparsepath.grafting.solver import ROUNDING, Round, Solution, gradient_scale, solve
+from sparsepath.grafting.solver import NO_GRADIENT, Round, Solution, gradient_scale, solve
 from sparsepath.grafting.squares import SharedSums, SquaredProblem
 from sparsepath.grafting.steps import Indices
 from sparsepath.running import Found, Stop
@@ -146,7 +146,7 @@ class GraftingProblem:
         if not penalised.any():
             return self.scale
         sizes = _sizes(gradient)
-        if sizes.max() <= ROUNDING * self.engine.slope_sums()[1]:
+        if sizes.max() <= NO_GRADIENT * self.engine.slope_sums()[1]:
             return self.scale
         return float((sizes[penalised] / penalty.l1[penalised]).max()) or self.scale
 

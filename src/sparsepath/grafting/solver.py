@@ -21,7 +21,7 @@ FIRST = 10  # fewest features that enter together, or
 SHARE = 50  # this part of all features if that is more
 PART = 0.1  # part of the present violation to which the working set is optimised
 MOST_ROUNDS = 200
-ROUNDING = 1e-13  # part of the sizes of the slopes below which a gradient is zero
+NO_GRADIENT = 1e-13  # part of the sizes of the slopes below which a gradient is zero
 ZERO_LOSS = 1e-12  # part of the empty model's loss below which C is zero to rounding
 
 
@@ -77,7 +77,7 @@ class Solution:
 def gradient_scale(engine: Engine, gradient: Floats) -> float:
     """The largest gradient of the empty model, or 1 if all of them are zero to rounding."""
     top = float(np.sqrt(np.einsum("jk,jk->j", gradient, gradient)).max(initial=0.0))
-    return top if top > ROUNDING * engine.slope_sums()[1] else 1.0
+    return top if top > NO_GRADIENT * engine.slope_sums()[1] else 1.0
 
 
 def solve(

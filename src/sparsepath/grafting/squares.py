@@ -22,7 +22,7 @@ from scipy.linalg.blas import dsyrk
 from sparsepath.arrays import Flags, Floats
 from sparsepath.grafting.criterion import Penalty
 from sparsepath.grafting.design import GraftingDesign
-from sparsepath.grafting.solver import ROUNDING
+from sparsepath.grafting.solver import NO_GRADIENT
 from sparsepath.tuning import TUNING
 
 SAFE = 1e-6  # least part of a column's square that a part of the rows must leave of it
@@ -79,7 +79,7 @@ class SquaredProblem:
     def scale(self) -> float:
         """The largest gradient of the empty model, or 1 if all are zero to rounding."""
         top = float(np.abs(self.c[self.usable]).max(initial=0.0))
-        return top if top > ROUNDING * np.sqrt(self.yy) else 1.0
+        return top if top > NO_GRADIENT * np.sqrt(self.yy) else 1.0
 
     def path(self, l1s: Floats, penalty: Penalty, tol: float) -> Iterator["SquaredOptimum"]:
         """The optima for descending l1, as they are found; ``penalty.l1`` holds the factors."""
