@@ -54,7 +54,9 @@ sphinx_gallery_conf = {
     "abort_on_example_error": True,
     "min_reported_time": 1000,
     "show_memory": False,
-    "capture_repr": ("_repr_html_",),  # what is printed and what is a table, not what a call returns
+    "capture_repr": (
+        "_repr_html_",
+    ),  # what is printed and what is a table, not what a call returns
     "write_computation_times": False,
     "remove_config_comments": True,
     "download_all_examples": False,

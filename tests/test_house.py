@@ -39,6 +39,7 @@ LAYERS = [
     ["path_record"],
     ["predictors"],
     ["formula"],
+    ["steps_by_size"],
     ["choosing"],
     ["steps"],
     ["plots", "notebook"],
@@ -129,7 +130,7 @@ def test_there_is_no_attic():
 # What is done in one place only: the modules that may write it.
 ONCE = {
     r"except \(?[^:]*KeyboardInterrupt|raise KeyboardInterrupt": ("running.", "cli."),
-    r"(?m)^(?!\s*(>>>|\.\.\.)).*\bSelectionPath\(": ("running.run",),
+    r"(?m)^(?!\s*(>>>|\.\.\.|class )).*\bSelectionPath\(": ("running.run",),
     r"sklearn\.callback import": ("running.callbacks",),
     r"warnings\.warn\(": ("errors",),  # at the user's line
 }
