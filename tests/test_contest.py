@@ -18,7 +18,7 @@ from sparsepath import (
     compare,
     honest_error,
 )
-from sparsepath.comparison import costs
+from sparsepath.entrants import costs
 
 X, Y = load_diabetes(return_X_y=True, as_frame=True)
 X, Y = X[:150], Y[:150]

@@ -23,6 +23,7 @@ LAYERS = [
     ["cli"],
     ["report"],
     ["comparison", "path_comparison"],
+    ["entrants"],
     ["table_selector"],
     ["methods"],
     [

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from cli.conftest import Run
-from sparsepath.comparison import _estimators, compare
+from sparsepath.comparison import compare
+from sparsepath.entrants import entrants
 
 
 def on(files, *more):
@@ -43,7 +44,7 @@ def test_a_seed_and_jobs_for_those_that_have_them(run: Run, files, monkeypatch) 
 
     def watched(methods, X, y, **more):
         found = compare(methods, X, y, **more)
-        seen.update(_estimators(methods, X, y, None, 4, None, more["options"])[0])
+        seen.update(entrants(methods, X, y, None, 4, None, more["options"])[0])
         return found
 
     monkeypatch.setattr("sparsepath.cli.compare.compare", watched)

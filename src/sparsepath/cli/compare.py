@@ -22,9 +22,10 @@ from sparsepath.cli.say import say
 from sparsepath.cli.screening import look
 from sparsepath.cli.show import WIDE
 from sparsepath.cli.tasks import find_task
-from sparsepath.comparison import PATIENCE, Comparison, compare, costs
+from sparsepath.comparison import Comparison, compare
 from sparsepath.data.cells import RawTable
 from sparsepath.data.readers import write_table
+from sparsepath.entrants import PATIENCE, costs
 from sparsepath.files import replacing_together
 from sparsepath.wording import brief
 
