@@ -275,7 +275,7 @@ def test_what_cannot_be_ranked_is_refused(monkeypatch):
         SparseRankRLS(feature_groups=[0, 0, 1]).fit(X, y)
     with pytest.raises(InputError, match="alpha='loo'"):
         SparseRankRLS(alpha="loo").fit(X, y)
-    with pytest.raises(InputError, match="single one"):
+    with pytest.raises(InputError, match="takes one"):
         SparseRankRLS().fit(X, np.column_stack([y, y]))
     monkeypatch.setattr(pairs, "MOST_SAMPLES", 10)
     with pytest.raises(InputError, match="at most 10; there are 20"):

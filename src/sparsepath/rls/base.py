@@ -14,9 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from sparsepath.arrays import Floats
 from sparsepath.choosing import check_rule
-from sparsepath.data.door import check_features
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
+from sparsepath.faces.linear import LinearFace
 from sparsepath.judging.yardsticks import Yardstick
 from sparsepath.path import SelectionPath
 from sparsepath.rls.alphas import alpha_grid, loo_errors
@@ -41,10 +41,9 @@ from sparsepath.rls.surface import Surface
 from sparsepath.rls.task import Task
 from sparsepath.rls.trail import Rule, SearchTrail
 from sparsepath.running import CallbackSupportMixin, Found, Given, Run, Stop, Validate
-from sparsepath.selector import PathSelector
 
 
-class SparseRLS(PathSelector, CallbackSupportMixin, BaseEstimator):
+class SparseRLS(LinearFace, CallbackSupportMixin, BaseEstimator):
     """A linear model on chosen features; the regressor and the classifier say of what kind."""
 
     _known: Mapping[str, Criterion]
@@ -104,8 +103,6 @@ class SparseRLS(PathSelector, CallbackSupportMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-    # Fitting ------------------------------------------------------------------------------------
 
     @property
     def _criterion(self) -> Criterion:
@@ -224,18 +221,6 @@ class SparseRLS(PathSelector, CallbackSupportMixin, BaseEstimator):
         """The errors over penalties and sizes."""
         return Surface(self.paths_)
 
-    def _take(self, size: int) -> None:
-        step = self.path_.step(size)
-        assert step.coef is not None
-        assert step.intercept is not None
-        self.selected_ = np.array(step.subset, dtype=np.intp)
-        coef = np.zeros((step.coef.shape[1], self.n_features_in_))
-        coef[:, self.selected_] = step.coef.T
-        self._set_model(coef, step.intercept.copy())
-
-    def _set_model(self, coef: Floats, intercept: Floats) -> None:
-        raise NotImplementedError
-
     def at_size(self, size: int, alpha: float | None = None) -> Self:
         """A copy of this fitted estimator that uses the best model of another size.
 
@@ -254,7 +239,7 @@ class SparseRLS(PathSelector, CallbackSupportMixin, BaseEstimator):
                 raise InputError(f"no path for alpha={alpha!r}; there is one for {known}.")
             other._paths = self.paths_
             other.alpha_, other.path_ = alpha, other._paths[alpha]
-        return PathSelector.at_size(other, size)
+        return LinearFace.at_size(other, size)
 
     def _task(
         self,
@@ -306,13 +291,3 @@ class SparseRLS(PathSelector, CallbackSupportMixin, BaseEstimator):
             return None
         path = Path(self.checkpoint)
         return path if n_alphas == 1 else path.with_name(f"{path.stem}-{alpha!r}{path.suffix}")
-
-    # Using --------------------------------------------------------------------------------------
-
-    def _scores(self, X: Any) -> Floats:
-        """X w + b from the selected columns alone."""
-        check_is_fitted(self)
-        X = check_features(self, X, reset=False)
-        coef = np.atleast_2d(self.coef_)[:, self.selected_]
-        part = X[:, self.selected_]
-        return np.asarray(part @ coef.T) + self.intercept_

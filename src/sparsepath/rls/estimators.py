@@ -5,7 +5,6 @@ from typing import Any, Self
 
 from numpy.typing import ArrayLike
 
-from sparsepath.arrays import Floats
 from sparsepath.classes import coded, encode
 from sparsepath.data.door import (
     check_features,
@@ -177,10 +176,6 @@ class SparseRLSRegressor(RegressorFace, SparseRLS):
         X = check_features(self, X, reset=True)
         return search_many(self, X, check_target(y, X.shape[0])[0], given, repetitions)
 
-    def _set_model(self, coef: Floats, intercept: Floats) -> None:
-        self.coef_ = coef[0] if self._one_target else coef
-        self.intercept_ = float(intercept[0]) if self._one_target else intercept
-
 
 class SparseRLSClassifier(ClassifierFace, SparseRLS):
     """Regularised least-squares classification on a few features, chosen by exact cross-validation.
@@ -277,6 +272,3 @@ class SparseRLSClassifier(ClassifierFace, SparseRLS):
         X = check_features(self, X, reset=True)
         classes, codes = encode(check_labels(y, X.shape[0]))
         return search_many(self, X, coded(codes, len(classes)), given, repetitions)
-
-    def _set_model(self, coef: Floats, intercept: Floats) -> None:
-        self.coef_, self.intercept_ = coef, intercept

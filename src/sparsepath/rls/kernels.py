@@ -17,15 +17,15 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import BaseEstimator
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from sparsepath.arrays import Floats
-from sparsepath.classes import winners
 from sparsepath.data.door import check_features, check_weights
 from sparsepath.errors import InputError
+from sparsepath.faces.targets import ClassifierFace, RegressorFace
 from sparsepath.judging.validation import validated
 from sparsepath.path import SelectionPath
 from sparsepath.rls.criteria.losses import Loss
@@ -159,7 +159,7 @@ class _SparseKernelRLS(BaseEstimator):
 
     def _take(self, linear: SparseRLSRegressor | SparseRLSClassifier) -> None:
         """Use the model of a fit to the candidates' columns."""
-        self.linear_, self.honest_ = linear, linear.honest_
+        self.linear_, self.honest_, self._one_target = linear, linear.honest_, linear._one_target
         self.paths_, self.path_, self.alpha_ = linear.paths_, linear.path_, linear.alpha_
         self.centres_ = self.candidate_centres_[linear.selected_]
         self.coef_ = np.atleast_2d(linear.coef_)[:, linear.selected_]
@@ -248,7 +248,7 @@ class _SparseKernelRLS(BaseEstimator):
         return self._columns(X, self.centres_) @ self.coef_.T + self.intercept_
 
 
-class SparseKernelRLSRegressor(RegressorMixin, _SparseKernelRLS):
+class SparseKernelRLSRegressor(RegressorFace, _SparseKernelRLS):
     """Kernel ridge regression on a few centres, chosen by exact cross-validation.
 
     Parameters
@@ -305,19 +305,10 @@ class SparseKernelRLSRegressor(RegressorMixin, _SparseKernelRLS):
     """
 
     _linear = SparseRLSRegressor
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
-
-    def predict(self, X: Any) -> Floats:
-        """Predicted targets, of the shape that y had."""
-        scores = self._scores(X)
-        return scores[:, 0] if np.ndim(self.intercept_) == 0 else scores
+    _several = True
 
 
-class SparseKernelRLSClassifier(ClassifierMixin, _SparseKernelRLS):
+class SparseKernelRLSClassifier(ClassifierFace, _SparseKernelRLS):
     """Kernel least-squares classification on a few centres, chosen by exact cross-validation.
 
     Parameters
@@ -352,19 +343,9 @@ class SparseKernelRLSClassifier(ClassifierMixin, _SparseKernelRLS):
     _linear = SparseRLSClassifier
 
     @property
-    def classes_(self) -> NDArray[Any]:
+    def classes_(self) -> NDArray[Any]:  # type: ignore[override]
         """The class labels."""
         return self.linear_.classes_
-
-    def decision_function(self, X: Any) -> Floats:
-        """Scores: one column per class, or for two classes one number, positive for the second."""
-        scores = self._scores(X)
-        return scores[:, 0] if len(self.classes_) == 2 else scores
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The class with the largest score."""
-        scores = self.decision_function(X)
-        return self.classes_[winners(scores)]
 
 
 def _dense(X: Any) -> Floats:

@@ -1,6 +1,5 @@
 """Ranking on a few features: least squares on pairs of samples, as a scikit-learn estimator."""
 
-import copy
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -9,10 +8,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
+from sklearn.utils.validation import check_is_fitted
 
 from sparsepath.arrays import Floats
-from sparsepath.data.door import check_features, check_target, check_weights, refuse_constant
-from sparsepath.errors import InputError, warn_user
+from sparsepath.data.door import check_features, check_target, check_weights
+from sparsepath.errors import InputError
+from sparsepath.faces.targets import one_target
 from sparsepath.path import SelectionPath
 from sparsepath.rls.asking import Asked
 from sparsepath.rls.base import SparseRLS
@@ -22,7 +23,7 @@ from sparsepath.rls.design import Design
 from sparsepath.rls.pairs.queries import Order, constant_within, standardize_within
 from sparsepath.rls.task import Task
 from sparsepath.rls.trail import Rule
-from sparsepath.running import Given, fitting
+from sparsepath.running import Given, Linear, fitting
 
 
 class SparseRankRLS(RegressorMixin, SparseRLS):
@@ -82,6 +83,7 @@ class SparseRankRLS(RegressorMixin, SparseRLS):
     """
 
     _known = QUERIES
+    _one_target = True
     fit_intercept = True  # it cancels within pairs
     memory_budget = None
 
@@ -152,22 +154,8 @@ class SparseRankRLS(RegressorMixin, SparseRLS):
         """
         given = Given.of(X, y, groups=groups)
         X = check_features(self, X, reset=True)
-        Y, plain = check_target(y, X.shape[0])
-        if Y.shape[1] > 1:
-            raise InputError(f"y has {Y.shape[1]} columns; samples are ranked by a single one.")
-        if not plain:
-            self._warn_column()
-        weights = np.ones(X.shape[0])
-        refuse_constant(Y, weights)
-        return self._fit(X, Y, weights, Y[:, 0], given)
-
-    def _warn_column(self) -> None:
-        from sklearn.exceptions import DataConversionWarning
-
-        warn_user(
-            "A column-vector y was passed when a 1d array was expected; it is taken as one.",
-            DataConversionWarning,
-        )
+        Y = one_target(y, X.shape[0])
+        return self._fit(X, Y, np.ones(X.shape[0]), Y[:, 0], given)
 
     def _task(
         self,
@@ -199,9 +187,6 @@ class SparseRankRLS(RegressorMixin, SparseRLS):
     def _method(self) -> str:
         return "rank-rls"
 
-    def _set_model(self, coef: Floats, intercept: Floats) -> None:
-        self.coef_, self.intercept_ = coef[0], float(intercept[0])
-
     def predict(self, X: Any) -> Floats:
         """Scores: the larger, the higher in the order."""
         return self._scores(X)[:, 0]
@@ -226,9 +211,10 @@ class SparseRankRLS(RegressorMixin, SparseRLS):
         groups : array of shape (n_samples,), optional
             The query of every sample; pairs of different queries do not count.
         """
-        centred = copy.copy(self)
-        centred.intercept_ = 0.0  # beside it small scores would be lost
-        scores = centred._scores(X)
+        check_is_fitted(self)
+        model = Linear(self.selected_, self.coef_[self.selected_, None], np.zeros(1))
+        # without the intercept, beside which small scores would be lost
+        scores = model.predict(check_features(self, X, reset=False))
         Y, _ = check_target(y, len(scores))
         weights = check_weights(sample_weight, len(scores))
         wanted = Order.of(Y[:, 0], weights, _codes(groups, len(scores)))
