@@ -6,10 +6,10 @@ and so is one that ends too soon.
 
 import io
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,8 @@ from sparsepath.data.cells import cells_of
 from sparsepath.data.features import RawColumn
 from sparsepath.data.sources import FEWEST_ROWS, SLAB_NUMBERS, Columns, Slab
 from sparsepath.errors import FileError, InputError
+
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True)
@@ -71,12 +73,25 @@ class TablePart:
 
     def read(self, columns: Columns | None) -> Iterator[Slab]:
         names = self.features if columns is None else tuple(self.features[i] for i in columns)
+        return self._whole(names, lambda batch, low: self._slab(batch, names, low))
+
+    def cells(self, names: Sequence[str]) -> Iterator[tuple[list[RawColumn], Slab]]:
+        """Some columns as they came, and targets and weights beside them, a slab at a time."""
+        import pyarrow as pa
+
+        def made(batch: Any, low: int) -> tuple[list[RawColumn], Slab]:
+            return cells_of(pa.Table.from_batches([batch]), names), self._slab(batch, (), low)
+
+        return self._whole(names, made)
+
+    def _whole(self, names: Sequence[str], made: Callable[[Any, int], Made]) -> Iterator[Made]:
+        """What is made of every batch of some columns, target and weights, and its first row."""
         more = [name for name in (self.target, self.weights) if name is not None]
         self.file.check()
         low = self.start
         try:
             for batch in self._batches([*names, *more]):
-                yield self._slab(batch, names, low)
+                yield made(batch, low)
                 low += batch.num_rows
         except (OSError, ValueError) as error:  # what pyarrow raises
             if isinstance(error, InputError):
@@ -84,23 +99,6 @@ class TablePart:
             raise self.file.broken(error) from error
         if low != self.start + self.n_rows:
             raise self.file.broken(ValueError(f"{low - self.start} rows of {self.n_rows}"))
-
-    def cells(self, names: Sequence[str]) -> Iterator[tuple[list[RawColumn], Slab]]:
-        """Some columns as they came, and targets and weights beside them, a slab at a time."""
-        import pyarrow as pa
-
-        more = [name for name in (self.target, self.weights) if name is not None]
-        self.file.check()
-        low = self.start
-        try:
-            for batch in self._batches([*names, *more]):
-                cells = cells_of(pa.Table.from_batches([batch]), names)
-                yield cells, self._slab(batch, (), low)
-                low += batch.num_rows
-        except (OSError, ValueError) as error:
-            if isinstance(error, InputError):
-                raise
-            raise self.file.broken(error) from error
 
     def _batches(self, names: Sequence[str]) -> Iterator[Any]:
         import pyarrow as pa
@@ -159,17 +157,17 @@ class Beside:
 
     def read(self, columns: Columns | None) -> Iterator[Slab]:
         for slab in self.part.read(columns):
-            low = slab.start - self.part.start
-            rows = slice(low, low + slab.block.shape[0])
-            w = slab.weights if self.weights is None else self.weights[rows]
-            yield replace(slab, y=self.y[rows], weights=w)
+            yield self._completed(slab)
 
     def cells(self, names: Sequence[str]) -> Iterator[tuple[list[RawColumn], Slab]]:
         for cells, slab in self.part.cells(names):
-            low = slab.start - self.part.start
-            rows = slice(low, low + slab.block.shape[0])
-            w = slab.weights if self.weights is None else self.weights[rows]
-            yield cells, replace(slab, y=self.y[rows], weights=w)
+            yield cells, self._completed(slab)
+
+    def _completed(self, slab: Slab) -> Slab:
+        low = slab.start - self.part.start
+        rows = slice(low, low + slab.block.shape[0])
+        w = slab.weights if self.weights is None else self.weights[rows]
+        return replace(slab, y=self.y[rows], weights=w)
 
 
 def _numbers(column: Any, name: str, path: str) -> NDArray[Any]:

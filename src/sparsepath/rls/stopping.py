@@ -71,8 +71,8 @@ def asked_before(
 
 
 @dataclass(frozen=True)
-class AnyOf(StopRule):
-    """Stop when one of two rules says so."""
+class _TwoRules(StopRule):
+    """Two rules as one."""
 
     one: Rule
     other: Rule
@@ -83,7 +83,13 @@ class AnyOf(StopRule):
 
     def begin(self, design: Design, Y: Floats, alpha: float) -> StopRule:
         """Both told of the problem."""
-        return AnyOf(begun(self.one, design, Y, alpha), begun(self.other, design, Y, alpha))
+        both = (begun(rule, design, Y, alpha) for rule in (self.one, self.other))
+        return type(self)(*both)
+
+
+@dataclass(frozen=True)
+class AnyOf(_TwoRules):
+    """Stop when one of two rules says so."""
 
     def __call__(self, trail: SearchTrail) -> str | None:
         return self.one(trail) or self.other(trail)
@@ -97,23 +103,12 @@ class AnyOf(StopRule):
 
 
 @dataclass(frozen=True)
-class AllOf(StopRule):
+class AllOf(_TwoRules):
     """Stop when two rules say so at the same time.
 
     If one of them judges additions, both are asked before each addition; one that does not has
     nothing to say before the first update.
     """
-
-    one: Rule
-    other: Rule
-
-    @property
-    def judges_additions(self) -> bool:  # type: ignore[override]
-        return _judges(self.one) or _judges(self.other)
-
-    def begin(self, design: Design, Y: Floats, alpha: float) -> StopRule:
-        """Both told of the problem."""
-        return AllOf(begun(self.one, design, Y, alpha), begun(self.other, design, Y, alpha))
 
     def __call__(self, trail: SearchTrail) -> str | None:
         return None if self.judges_additions else _both(self.one(trail), self.other(trail))
