@@ -8,7 +8,7 @@ import math
 import re
 import shlex
 from ast import literal_eval
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -47,16 +47,21 @@ def one_of(
     raise InputError(f"{option} {given} is not known{hint}; use one of {', '.join(allowed)}.")
 
 
+def _whole(option: str, given: str, words: str, fine: Callable[[int], bool]) -> int:
+    """A whole number that is fine, or an error that says in words what it must be."""
+    plain = given.strip()
+    if not plain.isdecimal() or not fine(int(plain)):
+        raise InputError(f"{option} {given} must be {words}.")
+    return int(plain)
+
+
 def count(option: str, given: str) -> int:
     """A whole number from 1 up.
 
     >>> count("--threads", "4")
     4
     """
-    plain = given.strip()
-    if not plain.isdecimal() or int(plain) < 1:
-        raise InputError(f"{option} {given} must be a whole number from 1 up.")
-    return int(plain)
+    return _whole(option, given, "a whole number from 1 up", lambda n: n >= 1)
 
 
 def size(option: str, given: str) -> float:
@@ -81,15 +86,15 @@ def size(option: str, given: str) -> float:
 def folds(option: str, given: str) -> int | str:
     """A number of parts to leave out, or "loo".
 
-    >>> folds("--validation", "5"), folds("--validation", "loo")
+    >>> folds("--validation", "5"), folds("--cv", "LOO")
     (5, 'loo')
     """
-    plain = given.strip()
-    if plain == "loo":
-        return plain
-    if not plain.isdecimal() or int(plain) < 2:
-        raise InputError(f"{option} {given} must be a number of folds from 2 up, or loo.")
-    return int(plain)
+    if given.strip().lower() == "loo":
+        return "loo"
+    return _whole(option, given, "a number of folds from 2 up, or loo", lambda n: n >= 2)
+
+
+cv = folds
 
 
 def duration(option: str, given: str) -> float:
@@ -113,13 +118,8 @@ def shuffles(option: str, given: str) -> int:
     >>> shuffles("--null", "99")
     99
     """
-    plain = given.strip()
-    if not plain.isdecimal() or int(plain) < 19:
-        raise InputError(
-            f"{option} {given} must be a whole number from 19 up: of N shuffles the least p-value "
-            "is 1/(N+1)."
-        )
-    return int(plain)
+    words = "a whole number from 19 up: of N shuffles the least p-value is 1/(N+1)"
+    return _whole(option, given, words, lambda n: n >= 19)
 
 
 def halves(option: str, given: str) -> int:
@@ -128,10 +128,8 @@ def halves(option: str, given: str) -> int:
     >>> halves("--stability", "50")
     50
     """
-    plain = given.strip()
-    if not plain.isdecimal() or int(plain) < 2 or int(plain) % 2:
-        raise InputError(f"{option} {given} must be an even number from 2 up, such as 50.")
-    return int(plain)
+    words = "an even number from 2 up, such as 50"
+    return _whole(option, given, words, lambda n: n >= 2 and n % 2 == 0)
 
 
 def whole(option: str, given: str) -> int:
@@ -140,10 +138,7 @@ def whole(option: str, given: str) -> int:
     >>> whole("--size", "0")
     0
     """
-    plain = given.strip()
-    if not plain.isdecimal():
-        raise InputError(f"{option} {given} must be a whole number from 0 up.")
-    return int(plain)
+    return _whole(option, given, "a whole number from 0 up", lambda n: True)
 
 
 def seed(option: str, given: str) -> int:
@@ -152,10 +147,7 @@ def seed(option: str, given: str) -> int:
     >>> seed("--seed", "0")
     0
     """
-    plain = given.strip()
-    if not plain.isdecimal() or int(plain) >= 2**32:
-        raise InputError(f"{option} {given} must be a whole number from 0 up, below 2**32.")
-    return int(plain)
+    return _whole(option, given, "a whole number from 0 up, below 2**32", lambda n: n < 2**32)
 
 
 def penalty(option: str, given: str) -> float:
@@ -307,20 +299,6 @@ def choose(option: str, given: str) -> str | int | float:
             "of the least error such as 0.05."
         )
     return fraction
-
-
-def cv(option: str, given: str) -> str | int:
-    """The number of folds, or "loo".
-
-    >>> cv("--cv", "loo"), cv("--cv", "10")
-    ('loo', 10)
-    """
-    plain = given.strip().lower()
-    if plain == "loo":
-        return plain
-    if not plain.isdecimal() or int(plain) < 2:
-        raise InputError(f"{option} {given} must be loo or a number of folds from 2 up.")
-    return int(plain)
 
 
 def loss(option: str, given: str) -> str:
