@@ -83,108 +83,78 @@ class Searches:
 
 
 def forward_searches(
-    X: Any,
-    Y: Floats,
-    *,
-    size: int,
-    alpha: float = 1.0,
-    weights: Floats | None = None,
-    rows: Sequence[NDArray[np.intp]] | None = None,
-    fit_intercept: bool = True,
-    standardize: bool = False,
-    candidates: Sequence[int] | None = None,
-    likely: Sequence[int] = (),
-    threads: Threads | None = None,
+    X: Any, Y: Floats, *, threads: Threads | None = None, **asked: Any
 ) -> Searches:
-    """Search forward, by exact leave-one-out and the squared loss, in many problems.
+    """The paths of all problems; see ``ProblemSearch.of``, whose parameters it takes.
 
-    ``searches_in_turns`` does the same and can be left in between.
-
-    Parameters
-    ----------
-    X : array or sparse matrix of shape (m, n)
-        Features, checked.
-    Y : array of shape (m, T) or (count, m, T)
-        Targets; one for all problems or one for each.
-    size : int
-        How many features to choose.
-    alpha, fit_intercept, standardize
-        As for ``SparseRLSRegressor``.
-    weights : array of shape (m,) or (count, m), optional
-        Sample weights; for all problems or for each.
-    rows : sequence of index arrays, optional
-        The rows of each problem; default all.
-    candidates : sequence of int, optional
-        Columns that may be chosen; default all.
-    likely : sequence of int
-        Columns that most of the problems will choose, as far as is known: for the speed only.
-    threads : Threads, optional
-        The crew; default one of its own, with a thread per core.
-
-    Returns
-    -------
-    Searches
-        The same for any number of threads.
+    The crew is by default one of its own, with a thread per core; results are the same for any.
     """
-    given = (X, Y, weights, rows, candidates)
-    options = {"fit_intercept": fit_intercept, "standardize": standardize}
-    problems, count = _problems(*given, size=size, alpha=alpha, options=options, likely=likely)
+    problems = ProblemSearch.of(X, Y, **asked)
     with nullcontext(threads) if threads is not None else Threads() as crew:
-        *_, (found, _) = problems.search(count, crew)
+        *_, (found, _) = problems.search(crew)
     return found
-
-
-def searches_in_turns(
-    X: Any,
-    Y: Floats,
-    *,
-    size: int,
-    alpha: float,
-    weights: Floats,
-    rows: Sequence[NDArray[np.intp]] | None,
-    candidates: Sequence[int],
-    likely: Sequence[int],
-    threads: Threads,
-    **options: Any,
-) -> Iterator[tuple[Searches, range]]:
-    """As ``forward_searches``, a few problems at a time: the record, and which are new in it."""
-    problems, count = _problems(
-        X, Y, weights, rows, candidates, size=size, alpha=alpha, options=options, likely=likely
-    )
-    return problems.search(count, threads)
-
-
-def _problems(
-    X: Any,
-    Y: Floats,
-    weights: Floats | None,
-    rows: Sequence[NDArray[np.intp]] | None,
-    candidates: Sequence[int] | None,
-    *,
-    size: int,
-    alpha: float,
-    options: dict[str, Any],
-    likely: Sequence[int],
-) -> "tuple[ProblemSearch, int]":
-    m, n = X.shape
-    Y = np.asarray(Y, dtype=np.float64)
-    weights = np.ones(m) if weights is None else np.asarray(weights, dtype=np.float64)
-    counts = {len(of) for of, many in ((Y, Y.ndim == 3), (weights, weights.ndim == 2)) if many}
-    counts |= set() if rows is None else {len(rows)}
-    if len(counts) > 1:
-        raise InputError(f"targets, weights and rows are given for {sorted(counts)} problems.")
-    allowed = np.zeros(n, dtype=bool)
-    allowed[np.arange(n) if candidates is None else list(candidates)] = True
-    problems = ProblemSearch(X, Y, weights, rows, alpha, min(size, n), allowed, options, likely)
-    return problems, counts.pop() if counts else 1
 
 
 class ProblemSearch(Problems):
     """The searches in these problems."""
 
-    def search(self, count: int, threads: Threads) -> Iterator[tuple[Searches, range]]:
+    @classmethod
+    def of(
+        cls,
+        X: Any,
+        Y: Floats,
+        *,
+        size: int,
+        alpha: float = 1.0,
+        weights: Floats | None = None,
+        rows: Sequence[NDArray[np.intp]] | None = None,
+        candidates: Sequence[int] | None = None,
+        likely: Sequence[int] = (),
+        **options: Any,
+    ) -> "ProblemSearch":
+        """Forward search, by exact leave-one-out and the squared loss, in many problems.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (m, n)
+            Features, checked.
+        Y : array of shape (m, T) or (count, m, T)
+            Targets; one for all problems or one for each.
+        size : int
+            How many features to choose.
+        alpha : float
+            As for ``SparseRLSRegressor``.
+        weights : array of shape (m,) or (count, m), optional
+            Sample weights; for all problems or for each.
+        rows : sequence of index arrays, optional
+            The rows of each problem; default all.
+        candidates : sequence of int, optional
+            Columns that may be chosen; default all.
+        likely : sequence of int
+            Columns that most of the problems will choose, as far as is known: for the speed only.
+        **options
+            ``fit_intercept`` and ``standardize`` of ``make_design``.
+        """
+        m, n = X.shape
+        Y = np.asarray(Y, dtype=np.float64)
+        weights = np.ones(m) if weights is None else np.asarray(weights, dtype=np.float64)
+        allowed = np.zeros(n, dtype=bool)
+        allowed[np.arange(n) if candidates is None else list(candidates)] = True
+        return cls(X, Y, weights, rows, alpha, min(size, n), allowed, options, likely)
+
+    @property
+    def count(self) -> int:
+        """How many problems there are."""
+        several = [(self.Y, self.Y.ndim == 3), (self.weights, self.weights.ndim == 2)]
+        counts = {len(of) for of, many in several if many}
+        counts |= set() if self.rows is None else {len(self.rows)}
+        if len(counts) > 1:
+            raise InputError(f"targets, weights and rows are given for {sorted(counts)} problems.")
+        return counts.pop() if counts else 1
+
+    def search(self, threads: Threads) -> Iterator[tuple[Searches, range]]:
         """The record, and which problems are new in it, after every few of them."""
-        T, k = self.Y.shape[-1], self.size
+        T, k, count = self.Y.shape[-1], self.size, self.count
         out = Searches(
             np.zeros(count, dtype=np.intp),
             np.full((count, k), -1, dtype=np.intp),

@@ -2,7 +2,7 @@
 
 Judging repeats a search with parts of the data left out, with y shuffled, on halves. Where the
 search is the plain one (forward, exact leave-one-out, squared loss, one penalty, nothing that
-binds features together) all of these are the problems of ``many.searches_in_turns``.
+binds features together) all of these are the problems of a ``many.ProblemSearch``.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,7 +16,7 @@ from sparsepath.data.door import check_weights, column_indices
 from sparsepath.data.threads import Threads
 from sparsepath.judging.repeating import Repetition, Searched
 from sparsepath.path import LONGEST_PATH
-from sparsepath.rls.many import Searches, searches_in_turns
+from sparsepath.rls.many import ProblemSearch, Searches
 from sparsepath.tuning import TUNING
 
 LARGE = 1e100
@@ -104,16 +104,15 @@ def _searched(
         for begin in range(0, len(repetitions), PROBLEMS_AT_ONCE):
             some = repetitions[begin : begin + PROBLEMS_AT_ONCE]
             sizes = [_longest(estimator, weights, one.rows) for one in some]
-            turns = searches_in_turns(
+            problems = ProblemSearch.of(
                 X,
                 _targets(Y, some),
                 size=min(n, max(sizes)),
                 weights=weights,
                 rows=_rows(some, X.shape[0]),
-                threads=threads,
                 **options,
             )
-            for found, new in turns:
+            for found, new in problems.search(threads):
                 for i in new:
                     yield _one(found, i, X, sizes[i])
 
