@@ -6,6 +6,8 @@ forms of large ones. The costs that decide on the form of a search are in ``rls/
 their formula.
 """
 
+import math
+import os
 from dataclasses import dataclass
 
 
@@ -57,3 +59,17 @@ class Tuning:
 
 
 TUNING = Tuning()
+
+
+def memory() -> float:
+    """The bytes of memory that this process may use; infinite where nothing tells."""
+    known = [math.inf]
+    try:
+        known.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+        import resource  # not on Windows
+
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        known += [limit] if limit != resource.RLIM_INFINITY else []
+    except (ImportError, AttributeError, ValueError, OSError):
+        pass
+    return min(known)

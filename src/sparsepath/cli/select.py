@@ -25,13 +25,13 @@ from sparsepath.cli.settling import (
 from sparsepath.cli.tasks import TargetTask, find_task
 from sparsepath.data.cells import RawTable, placed
 from sparsepath.data.door import column_indices
-from sparsepath.data.formats import memory
 from sparsepath.data.readers import Table
 from sparsepath.errors import InputError
 from sparsepath.judging import Honest, Null, Stability
 from sparsepath.judging.planning import duration
 from sparsepath.methods import METHODS, OPTIONS, Method, check
 from sparsepath.path import LONGEST_PATH, SelectionPath
+from sparsepath.tuning import memory
 
 GROUP_FOLDS = 10
 BIG = 3e9  # numbers read in a whole search, from which a note says so: some seconds

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from sparsepath.data.layout import NAMES, PLACES, Layout
 from sparsepath.data.workbooks import WORKBOOKS, read_sheet
 from sparsepath.errors import FileError, InputError, SparsepathError
+from sparsepath.tuning import memory
 
 Array = NDArray[Any]
 
@@ -176,20 +177,6 @@ def reason_of(error: Exception) -> str:
     text = (isinstance(error, OSError) and error.strerror) or str(error) or type(error).__name__
     line = text.strip().splitlines()[0].rstrip(".")
     return line if len(line) <= 5 * CELL else f"{line[: 5 * CELL]}..."
-
-
-def memory() -> int:
-    """The bytes of memory that this process may use; a large number where nothing tells."""
-    known = [1 << 62]
-    try:
-        known.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-        import resource  # not on Windows
-
-        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-        known += [limit] if limit != resource.RLIM_INFINITY else []
-    except (ImportError, AttributeError, ValueError, OSError):
-        pass
-    return min(known)
 
 
 def _read_csv(

@@ -29,13 +29,14 @@ A forward search of some milliseconds, of which nobody wants to hear step by ste
 (``leave_one_out/whole.py``), fused or by bounds.
 """
 
-import os
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from sparsepath.rls.criteria.losses import Criterion
 from sparsepath.rls.design import Design
 from sparsepath.tuning import TUNING
+from sparsepath.tuning import memory as memory_there
 
 FORMS = ("auto", "fused", "bounds", "gram", "pass", "cache", "blocks")
 READ = 3.0  # nanoseconds per number: to copy or measure the data once
@@ -162,8 +163,6 @@ def seconds_at_once(m: int, n: int, steps: int) -> float:
 
 
 def default_memory() -> float:
-    """A quarter of the machine's memory, in bytes; 2 GiB where that cannot be told."""
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 4
-    except (AttributeError, ValueError, OSError):
-        return 2.0**31
+    """A quarter of the memory there is, in bytes; 2 GiB where that cannot be told."""
+    there = memory_there()
+    return there / 4 if math.isfinite(there) else 2.0**31
