@@ -178,6 +178,10 @@ class Comparison:
 
     def sentence(self) -> str:
         """What came out, in a few sentences."""
+        return " ".join(self.sentences())
+
+    def sentences(self) -> list[str]:
+        """The same one by one: the least error comes first."""
         best, measure = self.best, self.best.chosen.measure
         n, none = best.chosen.size, brief(best.chosen.empty_error)
         said = [
@@ -194,7 +198,7 @@ class Comparison:
         if len(self.contestants) > 1:
             some = ", ".join(self.common[:12]) or "none"
             said.append(f"Features that all of them take: {some}.")
-        return " ".join([*said, *self.notes()])
+        return [*said, *self.notes()]
 
     def notes(self) -> list[str]:
         """A sentence on the methods that were passed over, for every reason that there is."""

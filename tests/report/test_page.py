@@ -5,6 +5,7 @@ import json
 import re
 import shutil
 from contextlib import contextmanager
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -161,7 +162,9 @@ def test_clicks_and_keys(n, tmp_path):
         assert features() == list(model.path_.names(3))
         assert len(at("features").find_elements(By.CSS_SELECTOR, "svg.sketch")) == 3
         head = [cell.text for cell in at("features").find_elements(By.CSS_SELECTOR, "thead th")]
-        assert {"coefficient", "weight", "rise without it", "most alike"} < set(head)
+        assert {"coefficient", "weight", "rise without it"} < set(head)
+        alike = any(told["alike"][p] for p in told["subsets"][told["sizes"].index(3)])
+        assert ("most alike" in head) == alike
         assert "stability" in at("chance").text
         at("size").send_keys(Keys.ARROW_RIGHT)
         assert "rise without it" not in at("features").text, "that is of the recommended size"
@@ -186,6 +189,45 @@ def test_clicks_and_keys(n, tmp_path):
 
         expected = model.predict(pd.DataFrame(X[:1], columns=model.feature_names_in_))[0]
         assert found == pytest.approx(expected, rel=1e-4)
+
+
+@browsing
+@pytest.mark.parametrize("width", [500, 1200])
+def test_nothing_of_the_features_is_out_of_sight(width, tmp_path):
+    names = [f"a rather long name of column {i}" for i in range(20)]
+    halves = stability(SparseRLSRegressor(8), *problem(80, 20), n_halves=10)
+    _, _, told = made(20, names, stability=replace(halves, feature_names=tuple(names)))
+    told["alike"][0] = [[names[9], 0.95], [names[11], -0.9]]
+    with opened(tmp_path, page(told), width=width) as driver:
+        cut = """const right = (node) => node.getBoundingClientRect().right;
+          return [...document.querySelectorAll("#features td, #features th")].filter(
+            (cell) => right(cell) > right(cell.closest(".card"))).map((cell) => cell.textContent)"""
+        assert driver.execute_script(cut) == []
+        heads = driver.execute_script(
+            "return [...document.querySelectorAll('#features thead th')].map(c => c.textContent)"
+        )
+        cells = "return [...document.querySelectorAll('#features tbody tr')].map(r => r.cells[%d])"
+        for column in range(len(heads)):
+            found = driver.execute_script(
+                cells % column + ".some(c => c.textContent || c.children.length)"
+            )
+            assert found, f"{heads[column]} has nothing to say"
+
+
+@browsing
+def test_paper_is_white_and_has_every_row(tmp_path):
+    _, _, told = made(60, k=40)
+    dark = [{"name": "prefers-color-scheme", "value": "dark"}]
+    with opened(tmp_path, page(told)) as driver:
+        driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print", "features": dark})
+        ink, paper, hidden = driver.execute_script(
+            "const body = getComputedStyle(document.body);"
+            "const cut = [...document.querySelectorAll('.scroll')].filter("
+            "  (each) => each.scrollHeight > each.clientHeight + 1);"
+            "return [body.color, body.backgroundColor, cut.length]"
+        )
+        assert (paper, hidden) == ("rgb(255, 255, 255)", 0)
+        assert max(map(int, re.findall(r"\d+", ink)[:3])) < 100, "dark letters"
 
 
 @browsing
@@ -238,6 +280,18 @@ def from_table():
         columns=[Remark(("id", "no"), "left out by --drop", True)],
     )
     return model, table, page(told)
+
+
+def test_curves_that_hide_each_other_are_told():
+    X, y = problem(60, 6)
+    models = [SparseRLSRegressor(4, choose=3, search=how) for how in ("forward", "floating")]
+    found = compare({"a": models[0], "b": models[1], "c": SparseRLSRegressor(2)}, X, y)
+    text = contest_page(found, title="T")
+    assert "b, the same line as a<" in text
+    assert text.count("the same line") == 1
+    assert 'class="band"' in text
+    logarithmic = max(found.best.left_out.errors) > 10 * min(found.best.left_out.errors)
+    assert ("The scale is logarithmic" in text) == logarithmic
 
 
 @browsing

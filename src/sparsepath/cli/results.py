@@ -120,7 +120,7 @@ def picture(draw: Callable[[], Any], dpi: int = 150) -> bytes:
 
 def page_of(outcome: Outcome, **more: str) -> str:
     """The result as a page to explore."""
-    from sparsepath.cli.show import heading, sentences
+    from sparsepath.cli.show import heading, paragraphs
     from sparsepath.report import Seen, page, summary
 
     table = outcome.table
@@ -132,7 +132,7 @@ def page_of(outcome: Outcome, **more: str) -> str:
         summary(
             outcome.path,
             title=f"Which few features of {Path(outcome.table.source).name}",
-            answer=sentences(outcome),
+            answer=paragraphs(outcome),
             about=[*about, error],
             notes=[*outcome.said, *outcome.notes],
             chosen=outcome.size,

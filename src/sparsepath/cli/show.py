@@ -237,7 +237,13 @@ def sentence(outcome: Outcome) -> str:
 
 def sentences(outcome: Outcome) -> list[str]:
     """The recommendation, the search on shuffled targets, and the one on halves."""
-    told = [" ".join([_use(outcome), *_error(outcome), *_why(outcome), *_further(outcome)])]
+    use, error, *more = paragraphs(outcome)
+    return [f"{use} {error}", *more]
+
+
+def paragraphs(outcome: Outcome) -> list[str]:
+    """The same, with the sentence that names the features apart."""
+    told = [_use(outcome), " ".join([*_error(outcome), *_why(outcome), *_further(outcome)])]
     if outcome.null is not None:
         useless = outcome.null.anything and _none_better(outcome)
         told.append(TOO_LITTLE.format(outcome.null) if useless else outcome.null.sentence())

@@ -1,13 +1,19 @@
 """The page of a comparison: one table, curves on one axis, who takes which feature."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from html import escape
 from importlib.resources import files
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sparsepath.comparison import Comparison, Contestant
 from sparsepath.report.page import MARK
+from sparsepath.wording import brief
+
+Place: TypeAlias = Callable[[float], float]
 
 W, H, LEFT, RIGHT, TOP, BOTTOM = 720, 380, 64, 14, 14, 42
 COLOURS = ("--accent", "--other", "--third", "--fourth", "--fifth", "--sixth")
@@ -22,7 +28,9 @@ def contest_page(
     style = (files("sparsepath.report") / "page.css").read_text("utf-8")
     best = found.best.chosen
     notes = found.notes()
+    answer = "".join(f"<p>{escape(text)}</p>" for text in found.sentences())
     run = f"<dl><dt>Command</dt><dd>{escape(command)}</dd></dl>" if command else ""
+    log = " The scale is logarithmic." if _is_logarithmic(found) else ""
     label = f"{best.measure} on samples left out ({best.validation}, the same for all)"
     return f"""<!doctype html>
 <html lang="en">
@@ -36,17 +44,19 @@ def contest_page(
 <body>
 <main>
 <h1>{escape(title)}</h1>
-<section class="card answer" aria-label="The answer"><p>{escape(found.sentence())}</p></section>
+<section class="card answer" aria-label="The answer">{answer}</section>
 
 <section class="card" aria-labelledby="h-table">
 <h2 id="h-table">The methods, the best first</h2>
-<div class="scroll" role="group" tabindex="0" aria-labelledby="h-table">{_table(found)}</div>
+<div class="scroll tall" role="group" tabindex="0" aria-labelledby="h-table">{_table(found)}</div>
 </section>
 
 <section class="card" aria-labelledby="h-curves">
 <h2 id="h-curves">Error against number of features</h2>
-<figure>{_curves(found)}
-<figcaption>{escape(label[0].upper() + label[1:])}. Dots mark the sizes chosen.</figcaption>
+<figure><div class="scroll drawn" role="group" tabindex="0" aria-labelledby="h-curves">
+{_curves(found)}</div>
+<figcaption>{escape(label[0].upper() + label[1:])}. Dots mark the sizes chosen, the band is the
+standard error of {escape(found.best.name)}.{log}</figcaption>
 </figure>
 <ul class="keys">{_keys(found)}</ul>
 </section>
@@ -68,31 +78,39 @@ def contest_page(
 """
 
 
-def _row(cells: Sequence[str], numbers: Sequence[int], head: bool = False) -> str:
-    made = []
-    for i, cell in enumerate(cells):
-        kind = ' class="number"' if i in numbers else ""
-        if head:
-            made.append(f'<th scope="col"{kind}>{escape(cell)}</th>')
-        elif i == 0:
-            made.append(f'<th scope="row"{kind}>{escape(cell)}</th>')
-        else:
-            made.append(f"<td{kind}>{escape(cell)}</td>")
-    return f"<tr>{''.join(made)}</tr>"
+def _rows(head: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[int] = ()) -> str:
+    """Head and body of a table; roles, since a phone shows rows as blocks."""
+
+    def cell(tag: str, column: int, text: str, role: str, scope: str = "") -> str:
+        kind = ' class="number"' if column in numbers else ""
+        return (
+            f'<{tag}{kind}{scope} role="{role}" data-head="{escape(head[column])}">'
+            f"{escape(text)}</{tag}>"
+        )
+
+    titles = [cell("th", c, t, "columnheader", ' scope="col"') for c, t in enumerate(head)]
+    body = []
+    for first, *others in rows:
+        cells = [cell("th", 0, first, "rowheader", ' scope="row"')]
+        cells += [cell("td", c, text, "cell") for c, text in enumerate(others, 1)]
+        body.append(f'<tr role="row">{"".join(cells)}</tr>')
+    return (
+        f'<thead role="rowgroup"><tr role="row">{"".join(titles)}</tr></thead>'
+        f'<tbody role="rowgroup">{"".join(body)}</tbody>'
+    )
 
 
 def _table(found: Comparison) -> str:
-    numbers = (1, 2, 3, 4, 5)
     head = ["method", "size", found.best.chosen.measure, "90 % interval", "more than the best"]
-    rows = [_row([*head, "seconds", "features"], numbers, head=True)]
+    rows = []
     for one in found.contestants:
-        low, high = one.chosen.interval
-        gap, se = found.gap(one.name)
-        cells = [one.name, str(one.chosen.size), f"{one.chosen.error:.4g}"]
-        cells += [f"{low:.4g} to {high:.4g}"]
-        cells += ["" if one is found.best else f"{gap:.3g} ± {se:.2g}", f"{one.seconds:.2g}"]
-        rows.append(_row([*cells, ", ".join(one.features)], numbers))
-    return f"<table><thead>{rows[0]}</thead><tbody>{''.join(rows[1:])}</tbody></table>"
+        written = partial(brief, of=one.chosen.error)
+        gap, se = map(written, found.gap(one.name))
+        cells = [one.name, str(one.chosen.size), brief(one.chosen.error)]
+        cells += [one.chosen.between(written), "" if one is found.best else f"{gap} ± {se}"]
+        rows.append([*cells, f"{one.seconds:.2g}", ", ".join(one.features)])
+    told = _rows([*head, "seconds", "features"], rows, (1, 2, 3, 4, 5))
+    return f'<table class="stacked" role="table" aria-labelledby="h-table">{told}</table>'
 
 
 def _stroke(place: int) -> str:
@@ -115,10 +133,33 @@ def _marks(low: float, high: float) -> list[float]:
     return [float(f"{count * step:.6g}") for count in range(first, last + 1)]
 
 
-def _curves(found: Comparison) -> str:
+def _decades(low: float, high: float) -> list[float]:
+    """Some round numbers for a logarithmic axis.
+
+    >>> _decades(0.04, 0.9), _decades(1, 1e6)
+    ([0.05, 0.1, 0.2, 0.5], [1.0, 10.0, 100.0, 1000.0, 10000.0, 100000.0, 1000000.0])
+    """
+    powers = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
+    times = (1,) if high > 1e3 * low else (1, 2, 5)
+    every = [float(f"{m}e{power}") for power in powers for m in times]
+    return [value for value in every if low <= value <= high]
+
+
+def _is_logarithmic(found: Comparison) -> bool:
+    """Whether one error, as that of the empty model, would press all others to the floor."""
+    errors = _errors(found)
+    return bool(errors.min() > 0 and errors.max() > 10 * errors.min())
+
+
+def _errors(found: Comparison) -> NDArray[np.float64]:
     errors = np.concatenate([one.left_out.errors for one in found.contestants])
-    errors = errors[np.isfinite(errors)]
-    low, high = float(errors.min()), float(errors.max())
+    return errors[np.isfinite(errors)]
+
+
+def _curves(found: Comparison) -> str:
+    errors, logarithmic = _errors(found), _is_logarithmic(found)
+    least, most = float(errors.min()), float(errors.max())
+    low, high = (np.log10(least), np.log10(most)) if logarithmic else (least, most)
     room = 0.05 * (high - low or abs(high) or 1.0)
     last = max(max(one.left_out.sizes) for one in found.contestants) or 1
 
@@ -126,14 +167,16 @@ def _curves(found: Comparison) -> str:
         return LEFT + size / last * (W - LEFT - RIGHT)
 
     def y(error: float) -> float:
-        return TOP + (high + room - error) / (high - low + 2 * room) * (H - TOP - BOTTOM)
+        at = np.log10(max(error, least / 3)) if logarithmic else error
+        at = min(max(at, low - room), high + room)
+        return float(TOP + (high + room - at) / (high - low + 2 * room) * (H - TOP - BOTTOM))
 
-    parts = []
-    for value in _marks(low, high):
+    parts = [_band(found.best, x, y)]
+    for value in _decades(least, most) if logarithmic else _marks(least, most):
         at = f"{y(value):.1f}"
         parts.append(f'<line x1="{LEFT}" x2="{W - RIGHT}" y1="{at}" y2="{at}" class="grid"/>')
         parts.append(f'<text x="{LEFT - 8}" y="{at}" dy="4" text-anchor="end">{value:.4g}</text>')
-    for size in range(0, last + 1, -(-last // 10)):
+    for size in sorted({round(mark) for mark in _marks(0, last)}):
         parts.append(f'<text x="{x(size):.1f}" y="{H - 22}" text-anchor="middle">{size}</text>')
     parts.append(f'<text x="{W / 2}" y="{H - 4}" text-anchor="middle">number of features</text>')
     for place, one in enumerate(found.contestants):
@@ -154,13 +197,33 @@ def _curves(found: Comparison) -> str:
     )
 
 
+def _band(one: Contestant, x: Place, y: Place) -> str:
+    """The standard error about a curve."""
+    left_out = one.left_out
+    each = list(zip(left_out.sizes, left_out.errors, left_out.errors_se, strict=True))
+    each = [(s, e, se) for s, e, se in each if np.isfinite(e) and np.isfinite(se)]
+    above = [f"{x(s):.1f},{y(e + se):.1f}" for s, e, se in each]
+    below = [f"{x(s):.1f},{y(e - se):.1f}" for s, e, se in reversed(each)]
+    return f'<polygon points="{" ".join(above + below)}" class="band"/>'
+
+
 def _keys(found: Comparison) -> str:
+    """What each line is; one that lies under another is said to."""
     return "".join(
         '<li><svg viewBox="0 0 30 8" width="30" height="8" aria-hidden="true"><line x1="0" '
         f'x2="30" y1="4" y2="4" style="stroke-width:2;{_stroke(place)}"/></svg> '
-        f"{escape(one.name)}</li>"
+        f"{escape(one.name)}{escape(_under(found, place))}</li>"
         for place, one in enumerate(found.contestants)
     )
+
+
+def _under(found: Comparison, place: int) -> str:
+    one = found.contestants[place].left_out
+    for other in found.contestants[:place]:
+        drawn = other.left_out
+        if one.sizes == drawn.sizes and np.allclose(one.errors, drawn.errors, rtol=1e-6, atol=0):
+            return f", the same line as {other.name}"
+    return ""
 
 
 def _agreed(found: Comparison) -> str:
@@ -171,14 +234,14 @@ def _agreed(found: Comparison) -> str:
 def _map(found: Comparison) -> str:
     names = [one.name for one in found.contestants]
     features = list(found.agreement)
-    rows = [_row(["feature", *names, "taken by"], (), head=True)]
+    rows = []
     for feature in features[:MOST_IN_MAP]:
         cells = [_entry(found, one, feature) for one in found.contestants]
-        taken = f"{len(found.agreement[feature])} of {len(names)}"
-        rows.append(_row([feature, *cells, taken], ()))
+        rows.append([feature, *cells, f"{len(found.agreement[feature])} of {len(names)}"])
     more = len(features) - MOST_IN_MAP
     foot = f"<caption>and {more} more features that some method takes</caption>" if more > 0 else ""
-    return f"<table>{foot}<thead>{rows[0]}</thead><tbody>{''.join(rows[1:])}</tbody></table>"
+    told = _rows(["feature", *names, "taken by"], rows)
+    return f'<table class="whole" role="table" aria-labelledby="h-map">{foot}{told}</table>'
 
 
 def _entry(found: Comparison, one: Contestant, feature: str) -> str:

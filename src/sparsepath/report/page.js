@@ -29,7 +29,9 @@
   const names = (places) => places.map((p) => data.features[p]).join(", ");
 
   // The curve ----------------------------------------------------------------------------------
-  const W = 640, H = 360, LEFT = 76, RIGHT = 14, TOP = 14, BOTTOM = 42;
+  // As wide as its place, so that letters have their size on a phone too.
+  const W = Math.min(Math.max(at("curve").clientWidth || 640, 300), 720), H = Math.max(260, Math.round(0.56 * W));
+  const LEFT = 62, RIGHT = 14, TOP = 14, BOTTOM = 42;
   const first = sizes[0], last = Math.max(sizes[sizes.length - 1], first + 1);
   const x = (size) => LEFT + ((size - first) / (last - first)) * (W - LEFT - RIGHT);
   const shown = [];
@@ -74,7 +76,7 @@
       svg.append(draw("line", { x1: LEFT, x2: W - RIGHT, y1: y(v), y2: y(v), class: "grid" }));
       svg.append(draw("text", { x: LEFT - 8, y: y(v) + 4, "text-anchor": "end", class: "faint" }, brief(v)));
     });
-    steps(first, last, 8).filter((v) => Number.isInteger(v)).forEach((v) => {
+    steps(first, last, W / 70).filter((v) => Number.isInteger(v)).forEach((v) => {
       svg.append(draw("text", { x: x(v), y: H - 22, "text-anchor": "middle", class: "faint" }, v));
     });
     svg.append(draw("text", { x: (LEFT + W - RIGHT) / 2, y: H - 4, "text-anchor": "middle" }, "number of features"));
@@ -111,7 +113,9 @@
   }
 
   // The map ------------------------------------------------------------------------------------
-  const ROW = 20, NAME = 210, CELL = Math.max(5, Math.min(26, 720 / sizes.length));
+  const longest = Math.max(...data.features.map((name) => name.length), 4);
+  const NAME = Math.min(7.2 * longest + 14, 230, 0.45 * at("map").clientWidth || 230), LETTERS = Math.floor((NAME - 14) / 6.4);
+  const ROW = 20, CELL = Math.max(5, Math.min(26, (at("map").clientWidth - NAME - 10) / sizes.length || 26));
   function map() {
     const wanted = at("find").value.trim().toLowerCase();
     const rows = data.features.map((name, p) => [name, p])
@@ -124,7 +128,7 @@
       style: `width:${width}px`, "aria-label": "which of the features are in the set of each size" });
     rows.forEach(([name, p], r) => {
       const text = draw("text", { x: NAME - 8, y: r * ROW + 14, "text-anchor": "end" },
-        name.length > 28 ? name.slice(0, 27) + "…" : name);
+        name.length > LETTERS ? name.slice(0, LETTERS - 1) + "…" : name);
       text.append(draw("title", {}, name));
       svg.append(text);
       let from = null;
@@ -210,15 +214,21 @@
   }
 
   // One size -----------------------------------------------------------------------------------
+  // Columns that have nothing to say are left out. Roles, since a phone shows rows as blocks.
   function table(node, head, rows) {
-    const top = make("thead"), body = make("tbody"), titles = make("tr");
-    head.forEach(([text, number]) => titles.append(make("th", text, { scope: "col", class: number ? "number" : "" })));
+    const says = (cell) => cell !== "" && cell !== null && cell !== undefined;
+    const told = head.map((_, c) => c === 0 || rows.some((cells) => says(cells[c])));
+    head = head.filter((_, c) => told[c]);
+    rows = rows.map((cells) => cells.filter((_, c) => told[c]));
+    const top = make("thead", undefined, { role: "rowgroup" }), body = make("tbody", undefined, { role: "rowgroup" });
+    const titles = make("tr", undefined, { role: "row" });
+    head.forEach(([text, number]) => titles.append(make("th", text, { scope: "col", role: "columnheader", class: number ? "number" : "" })));
     top.append(titles);
     rows.forEach((cells) => {
-      const row = make("tr");
+      const row = make("tr", undefined, { role: "row" });
       cells.forEach((cell, c) => {
-        const wordy = typeof cell === "string" && cell.length > 24;
-        const made = make(c ? "td" : "th", cell instanceof Node ? undefined : cell, { class: head[c][1] ? "number" : wordy ? "wordy" : "", ...(c ? {} : { scope: "row" }) });
+        const made = make(c ? "td" : "th", cell instanceof Node ? undefined : cell, { class: head[c][1] ? "number" : "", "data-head": head[c][0],
+          role: c ? "cell" : "rowheader", ...(c ? {} : { scope: "row" }) });
         if (cell instanceof Node) made.append(cell);
         row.append(made);
       });
@@ -239,6 +249,7 @@
     const told = [];
     if (data.honest && data.honest[k] !== null) told.push(`Error on new data ${brief(data.honest[k])} (standard error ${brief(data.honest_se[k])}).`);
     told.push(`${data.criterion[0].toUpperCase()}${data.criterion.slice(1)} ${brief(data.errors[k])}${data.honest ? ", which the search itself saw" : ""}.`);
+    if (data.honest && size === data.chosen && data.answer.length > 1) told.push("The answer above also allows for the choice of this size among all.");
     at("figures").textContent = told.join(" ");
     const added = subset.filter((p) => !before.includes(p)), gone = before.filter((p) => !subset.includes(p));
     at("changes").textContent = k === 0 ? "" : `From the size before: ${added.length ? (added.length === 1 ? "in comes " : "in come ") + names(added) : "nothing comes in"}${gone.length ? (gone.length === 1 ? "; out goes " : "; out go ") + names(gone) : ""}.`;
@@ -253,10 +264,14 @@
     const largest = weights ? Math.max(...weights.map(Math.abs), 0) : 0;
     const inUnits = (c, p) => {
       const per = data.units && data.units[p] ? ` per ${data.units[p]}` : "";
-      return typeof c === "string" ? c.replace(/^value [^,]+/, (value) => value + per) : brief(c) + per;
+      if (!Array.isArray(c)) return brief(c) + per;
+      const list = make("ul", undefined, { class: "parts" });
+      c.forEach(([label, b]) => list.append(make("li", `${label} ${brief(b)}${label === "value" ? per : ""}`)));
+      return list;
     };
+    at("features").style.setProperty("--name", `${Math.min(longest + 2, 28)}ch`);
     const head = [["feature", false]];
-    if (coef) head.push(["coefficient", coef.every((c) => typeof c !== "string")]);
+    if (coef) head.push(["coefficient", coef.every((c) => !Array.isArray(c))]);
     if (weights) head.push(["weight", false]);
     if (rises) head.push(["rise without it", true]);
     if (data.sketches) head.push(["against the target", false]);

@@ -13,7 +13,7 @@ features
     are places among them. ``n_features`` counts all.
 coef
     Per size a list of coefficients, or null: for linear models of one output, in units of the data.
-    Of a category or a date a text, with one for each value or part.
+    Of a category or a date a list of pairs, one for each value or part, and its coefficient.
 units
     Of the features, empty where unknown.
 weights, rises, alike, sketches, classes, target
@@ -169,19 +169,19 @@ def told(path: SelectionPath, size: int) -> list[str]:
     use = f"Use {use}: {', '.join(path.names(size))}." if size else f"Use none of the {n} features."
     if path.is_validated and math.isfinite(path.honest_error(size)):
         return [
-            f"{use} Error on new data {brief(path.honest_error(size))} (standard error "
+            use,
+            f"Error on new data {brief(path.honest_error(size))} (standard error "
             f"{brief(path.honest_error_se(size))}; {path.validation}). The {path.criterion}, which "
-            f"the search itself saw, is {brief(path.error(size))}: optimistic."
+            f"the search itself saw, is {brief(path.error(size))}: optimistic.",
         ]
     return [
-        f"{use} The {path.criterion} is {brief(path.error(size))}. No sample was kept from the "
-        "search: expect a larger error on new data."
+        use,
+        f"The {path.criterion} is {brief(path.error(size))}. No sample was kept from the search: "
+        "expect a larger error on new data.",
     ]
 
 
-def _coefficients(
-    path: SelectionPath, size: int, model: Any = None
-) -> list[float | str | None] | None:
+def _coefficients(path: SelectionPath, size: int, model: Any = None) -> list[Any] | None:
     preparation = getattr(model, "preparation_", None)
     if preparation is not None:
         return _of_table(path, size, preparation)
@@ -191,16 +191,14 @@ def _coefficients(
     return [*_numbers(np.asarray(coef)[:, 0])]
 
 
-def _of_table(
-    path: SelectionPath, size: int, preparation: TablePreparation
-) -> list[float | str | None] | None:
+def _of_table(path: SelectionPath, size: int, preparation: TablePreparation) -> list[Any] | None:
     """The same of a model that takes a table as it comes."""
     formula = path.model(size).formula() if path.models else None
     if formula is None or formula.units is not None or formula.n_outputs != 1:
         return None
     slopes = formula.slopes[:, 0] / formula.scale
     labels = preparation.get_feature_names_out()
-    found: list[float | str | None] = []
+    found: list[Any] = []
     for i in path.subset(size):
         name = preparation.features_[i].name
         mine = np.flatnonzero(preparation.groups_[formula.columns] == i)
@@ -209,10 +207,7 @@ def _of_table(
             found.append(told[name])
         else:
             found.append(
-                ", ".join(
-                    f"{label.removeprefix(name).strip(' =') or 'value'} {brief(b)}"
-                    for label, b in told.items()
-                )
+                [[label.removeprefix(name).strip(" =") or "value", b] for label, b in told.items()]
             )
     return found
 
