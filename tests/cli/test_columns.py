@@ -315,6 +315,18 @@ def test_the_example_is_what_is_wrong(run: Run, tmp_path: Path) -> None:
     assert len(done.err) < 500 + 2 * len(str(file))
 
 
+def test_text_that_is_not_utf8(run: Run, tmp_path: Path) -> None:
+    towns = np.array(["Köln", "Bonn"])[np.arange(N) % 2]
+    rows = [f"{a},{town},{y}" for a, town, y in zip(A, towns, Y, strict=True)]
+    file = tmp_path / "towns.csv"
+    file.write_bytes("\n".join(["a,town,y", *rows]).encode("latin-1"))
+    done = run("select", file, "--target", "y")
+    refused(done, "column 'town' is no text in UTF-8", "--encoding latin-1")
+    assert run("select", file, "--target", "y", "--drop", "town", "--quiet").code == 0
+    done = run("select", file, "--target", "y", "--encoding", "latin-1", "--json")
+    assert json.loads(done.out)["n_features"] == 2
+
+
 def test_nothing_to_use_in_a_table(run: Run, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     columns = {"a": rng.choice(["x", "z"], N), "b": rng.normal(size=N), "y": rng.normal(size=N)}

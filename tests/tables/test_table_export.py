@@ -178,6 +178,19 @@ def test_sqlite_and_duckdb(case):
         agree(model, new, [row[0] for row in found])
 
 
+def test_sqlite_takes_a_csv_as_it_imports_it(case):
+    """Every value is a text then, and an empty one where nothing was."""
+    model, new = case
+    spelt = new.astype(object).where(new.notna(), "").map(str)
+    lite = sqlite3.connect(":memory:")
+    spelt.to_sql("data", lite, index=False, dtype="TEXT")
+    found = lite.execute(f"SELECT {model.export('sql')} FROM data").fetchall()
+    agree(model, new, [row[0] for row in found])
+    if model.missing == "error":
+        lite.execute("UPDATE data SET colour = ''")
+        assert lite.execute(f"SELECT {model.export('sql')} FROM data").fetchone() == (None,)
+
+
 @pytest.mark.parametrize("dtype", ["double", "float"])
 def test_onnx_takes_the_columns_of_the_table(case, dtype):
     """Numbers, texts, and dates as seconds since 1970; NaN and "" for what is missing."""

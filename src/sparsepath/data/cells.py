@@ -192,6 +192,11 @@ def _text(name: str, value: Any) -> Any:
         return None
     if isinstance(value, str | bool | int | float | np.generic):
         return value
+    if isinstance(value, bytes):
+        raise InputError(
+            f"column {name!r} is no text in UTF-8, as in {value[:20]!r}; say what the file is "
+            "written in, as --encoding latin-1, or leave the column out."
+        )
     raise InputError(
         f"column {name!r} holds {type(value).__name__}, which is no text; leave it out."
     )

@@ -3,9 +3,11 @@
 Numbers have an exponent, which makes them doubles in every dialect (DuckDB takes 0.1 for a
 decimal). tanh(v) is written 1 - 2 / (exp(2 v) + 1), the exponent held below 700, since not every
 SQLite has tanh; exp is one of SQLite's mathematical functions. A row with a missing value gives
-NULL, unless something stands for it. Dates must be DATE or TIMESTAMP in DuckDB, and texts such as
-2024-12-31 in SQLite. For three classes and more the scores are made once, in a subquery within the
-expression.
+NULL, unless something stands for it. SQLite's import of CSV makes every value a text, and an empty
+one of what is missing, so that in expressions on a table the empty text is no value, and flags may
+be spelt; DuckDB compares numbers with texts of numbers only, hence the casts. Dates must be DATE or
+TIMESTAMP in DuckDB, and texts such as 2024-12-31 in SQLite. For three classes and more the scores
+are made once, in a subquery within the expression.
 """
 
 from typing import Any
@@ -75,28 +77,30 @@ def _outputs(subject: Subject) -> list[str]:
 
 
 # Of the day of the week SQLite and DuckDB count Sunday as 0.
+_TRUE = "'true', 't', '1', '1.0'"
 _PARTS = {"year": "%Y", "month": "%m", "day": "%d", "weekday": "%w", "hour": "%H"}
 
 
 def _term(term: Term) -> str:
     """A column of numbers that is made of one of the table; NULL if a value must not be missing."""
     name = _column(term.name)
+    text = f"NULLIF(CAST({name} AS VARCHAR), '')"
     if term.kind == "missing":
-        return f"CASE WHEN {name} IS NULL THEN 1e0 ELSE 0e0 END"
+        return f"CASE WHEN {text} IS NULL THEN 1e0 ELSE 0e0 END"
     if term.kind == "equals":
-        here = name if term.fill is None else f"COALESCE({name}, {_literal(term.fill)})"
-        null = "" if term.may_lack else f"WHEN {name} IS NULL THEN NULL "
+        here = text if term.fill is None else f"COALESCE({text}, {_literal(term.fill)})"
+        null = "" if term.may_lack else f"WHEN {text} IS NULL THEN NULL "
         return f"(CASE {null}WHEN {here} = {_literal(term.value)} THEN 1e0 ELSE 0e0 END)"
     if term.kind == "flag":
-        made = f"CASE WHEN {name} IS NULL THEN NULL WHEN {name} THEN 1e0 ELSE 0e0 END"
+        made = f"CASE WHEN LOWER({text}) IN ({_TRUE}) THEN 1e0 WHEN {text} <> '' THEN 0e0 END"
     elif term.kind == "place":
         places = (f"WHEN {_literal(v)} THEN {_number(i)}" for i, v in enumerate(term.values))
-        made = f"CASE {name} {' '.join(places)} END"
+        made = f"CASE {text} {' '.join(places)} END"
     elif term.kind == "part":
         made = f"CAST(strftime('{_PARTS[term.value]}', {name}) AS INTEGER)"
         made = f"(({made} + 6) % 7 + 1)" if term.value == "weekday" else made
     else:
-        made = name
+        made = f"CASE WHEN {text} <> '' THEN {name} END"
     return f"({made})" if term.fill is None else f"COALESCE({made}, {_number(term.fill)})"
 
 
