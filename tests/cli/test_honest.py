@@ -196,7 +196,9 @@ def test_methods_without_a_rule_are_judged_too(run: Run, files) -> None:
 def test_stability_in_words_and_files(run: Run, files, tmp_path: Path) -> None:
     done = run(*on(files, "--stability", 10, "--choose", 1, "--out", tmp_path))
     assert "Over 10 halves of the data the choice of 1 has a stability of" in done.out
-    assert "of which at most 0.2 are expected to be there by chance" in done.out
+    assert "In three quarters of the halves or more: none." in done.out
+    two = run(*on(files, "--stability", 10, "--choose", 2, "--quiet")).out
+    assert "2, of which at most 0.8 are expected to be there by chance." in two
     found = json.loads((tmp_path / "honest.json").read_text())["stability"]
     assert found["n_halves"] == 10
     assert found["expected_false"]["3"] == pytest.approx(9 / (0.5 * 10))
