@@ -341,6 +341,7 @@ def compare(
                 groups=groups,
                 yardstick="zero_one" if classes else "squared",
                 told=asked,
+                own=_own_size(model),
             )
         except AskedToEndError:
             passed.setdefault(name, "asked to end")
@@ -385,6 +386,11 @@ def _sizes(model: Any) -> tuple[int, ...] | None:
     return tuple(last.path_.sizes) if has_path(model) else None
 
 
+def _own_size(model: Any) -> int | None:
+    """The size with which a method ended that chooses it itself."""
+    return getattr(model.steps[-1][1] if isinstance(model, Pipeline) else model, "_own_size", None)
+
+
 def _seconds(budget: Any) -> float:
     if isinstance(budget, bool) or not isinstance(budget, int | float) or not budget > 0:
         raise InputError(f"budget={budget!r}; give seconds, a number above zero.")
@@ -412,8 +418,8 @@ def _contestant(
     if has_path(model):
         kept = np.arange(len(names)) if last is model else selected_by(model[:-1], len(names))
         subsets = {len(s): tuple(kept[list(s)].tolist()) for s in last.path_.subsets}
-        if "choose" not in getattr(last, "selector", last).get_params(deep=False):
-            choose = at_most(len(last.selected_), losses.sizes)  # it settles on a size itself
+        if losses.own is not None:
+            choose = losses.own  # it settles on a size itself
     else:
         own = tuple(selected_by(model, len(names)).tolist())
         subsets, choose = {len(own): own}, losses.sizes[-1]

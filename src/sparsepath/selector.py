@@ -75,6 +75,11 @@ class PathSelector(SelectorMixin):
         if validation is not None and not (isinstance(validation, str) and validation == AUTO):
             check_validation(validation, n_samples)
 
+    @property
+    def _own_size(self) -> int | None:
+        """The size with which the method ended, now that it is fitted; None if a rule chose it."""
+        return None if "choose" in self.get_params(deep=False) else len(self.selected_)
+
     def _validated(
         self, path: SelectionPath, rule: Any, given: Given
     ) -> tuple[SelectionPath, Honest | None]:

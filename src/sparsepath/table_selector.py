@@ -20,6 +20,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from sparsepath.arrays import Floats
+from sparsepath.choosing import is_size
 from sparsepath.data.cells import names_of, table_of
 from sparsepath.data.door import column_indices
 from sparsepath.data.opening import taken
@@ -28,6 +29,7 @@ from sparsepath.data.prepared import prepared as as_numbers
 from sparsepath.data.sources import Source, is_source
 from sparsepath.data.table import TablePreparation
 from sparsepath.errors import InputError, warn_user
+from sparsepath.judging.honest import Honest
 from sparsepath.judging.validation import validated
 from sparsepath.path import SelectionPath
 from sparsepath.path_record import plain
@@ -240,7 +242,10 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
         return made.replaced(parameters={**path.parameters, **plain(said)}), sizes
 
     def _fit_source(self, source: Source, groups: Any) -> None:
-        """The same in passes; there is no honest error, and the criterion chooses the size."""
+        """The same in passes; parts are left out by the selector beneath, of columns of numbers.
+
+        Which values of a column have an indicator is learnt from all rows.
+        """
         if groups is not None or source.names is None:
             raise InputError("in passes give a table that has names, and no groups of samples.")
         inner = clone(self._selector)
@@ -251,11 +256,24 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
             prepared = learnt(source, crew, asked)
         of = self._checked(prepared)
         inner.set_params(**self._asked(inner, of, prepared, source.names))
+        inner.set_params(validation=self.validation)
+        if self._asked_size is not None and not is_size(self._asked_size):
+            inner.set_params(choose=self._asked_size)
         inner.fit(as_numbers(source, prepared))
         self._take_from(inner, prepared, source.names)
         self.feature_names_in_ = np.array(source.names, dtype=object)
-        self.honest_ = None
-        self._take(self.path_.settle(self._rule()))
+        rule = self._rule()
+        size = self.path_.settle(rule)
+        self.honest_ = self._told_beneath(size, rule)
+        self._take(size)
+
+    def _told_beneath(self, size: int, rule: Any) -> Honest | None:
+        """What the selector beneath has told of its model of this size."""
+        honest: Honest | None = self.selector_.honest_
+        columns = self._sizes[size]
+        if honest is not None and (is_size(rule) or honest.size != columns):
+            honest = honest.at(self.selector_.path_, columns)
+        return None if honest is None else replace(honest, size=size)
 
     def _told(self, done: int, of: int) -> bool:
         return self.callback is not None and bool(self.callback(self.path_))
@@ -291,10 +309,15 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
     def _asked_size(self) -> Any:
         return getattr(self._selector, "choose", None) if self.choose is None else self.choose
 
+    @property
+    def _own_size(self) -> int | None:
+        if self.selector_._own_size is None:
+            return None
+        return len(np.unique(self.preparation_.groups_[self.selector_.selected_]))
+
     def _rule(self) -> Any:
         """How the size is chosen; a selector without a rule has settled on one."""
-        settled = np.unique(self.preparation_.groups_[self.selector_.selected_])
-        return len(settled) if self._asked_size is None else self._asked_size
+        return self._own_size if self._asked_size is None else self._asked_size
 
     def _used(self) -> Any:
         """The selector beneath with the model in use."""

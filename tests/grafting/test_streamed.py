@@ -6,8 +6,10 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 
 from sparsepath import GraftingClassifier, GraftingRegressor
+from sparsepath.data.moments import Cells
 from sparsepath.data.sources import from_array
-from sparsepath.errors import InputError
+from sparsepath.errors import InputError, PathWarning
+from sparsepath.grafting.streamed import StreamedGrafting
 
 
 def problem(m=300, n=12, seed=0):
@@ -76,5 +78,60 @@ def test_what_needs_data_in_memory_is_refused():
         GraftingClassifier().fit(from_array(X, three))
     with pytest.raises(InputError, match="class_weight needs data in memory"):
         GraftingClassifier(class_weight="balanced").fit(from_array(X, three > 0))
-    with pytest.raises(InputError, match="validation=5"):
-        GraftingRegressor(validation=5).fit(from_array(X, y))
+    for wrong in ("loo", 1, 1000, [(np.arange(5), np.arange(5, 9))]):
+        with pytest.raises(InputError, match="give a number of folds, 'auto' or None"):
+            GraftingRegressor(validation=wrong).fit(from_array(X, y))
+    with pytest.raises(InputError, match="groups of samples need data in memory"):
+        GraftingRegressor().fit(from_array(X, y), groups=np.arange(300))
+
+
+@pytest.mark.parametrize("options", [*NUMBERS, {"l1": 0.02, "labels": True}], ids=str)
+@pytest.mark.parametrize("thin", [False, True])
+def test_honest_errors_are_those_of_the_same_folds_in_memory(options, thin):
+    X, y, w = problem(200, 9)
+    if thin:
+        X = sparse.csr_array(np.where(X > 4, X, 0.0))
+    given = {"tol": 1e-11, **options}
+    maker = GraftingRegressor
+    if given.pop("labels", False):
+        maker, y = GraftingClassifier, np.where(y > np.median(y), "up", "down")
+    fold = Cells(dealt=True, count=4)(0, len(y))
+    folds = [(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in range(4)]
+    whole = maker(**given, validation=folds).fit(X, y, w)
+    parts = maker(**given, validation=4).fit(from_array(X, y, w, rows=70))
+    assert parts.path_.validation == "4-fold"
+    assert_allclose(parts.path_.honest_errors, whole.path_.honest_errors, rtol=1e-6)
+    assert parts.honest_.measure == whole.honest_.measure
+    assert parts.honest_.size == whole.honest_.size == len(parts.selected_)
+    assert parts.honest_.error == pytest.approx(whole.honest_.error)
+    if maker is GraftingRegressor and options.get("loss") != "huber":
+        assert parts.path_.data["readings"] == 1
+
+
+@pytest.mark.validated
+def test_by_default_ten_folds_are_left_out():
+    X, y, _ = problem()
+    assert GraftingRegressor().fit(from_array(X, y)).path_.validation == "10-fold"
+    assert GraftingRegressor().fit(from_array(X[:7], y[:7])).honest_ is None
+    wide = np.random.default_rng(0).standard_normal((60, 1300))
+    with pytest.warns(PathWarning, match="no honest error"):
+        assert GraftingRegressor(l1=3.0).fit(from_array(wide, y[:60])).honest_ is None
+
+
+def test_an_interrupted_validation_keeps_the_folds_that_are_done(monkeypatch):
+    X, y, _ = problem()
+    without = StreamedGrafting.without
+
+    def impatient(self, fold):
+        if fold == last:
+            raise KeyboardInterrupt
+        return without(self, fold)
+
+    monkeypatch.setattr(StreamedGrafting, "without", impatient)
+    last = 3
+    with pytest.warns(PathWarning, match="6-fold, 3 of 6 parts"):
+        model = GraftingRegressor(validation=6).fit(from_array(X, y))
+    assert not model.honest_.whole
+    last = 1
+    with pytest.warns(PathWarning, match="there is no honest error"):
+        assert GraftingRegressor(validation=6).fit(from_array(X, y)).honest_ is None

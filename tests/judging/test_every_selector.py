@@ -15,6 +15,9 @@ from sparsepath import (
     SelectionPath,
     SparseKernelRLSClassifier,
     SparseKernelRLSRegressor,
+    TableSelector,
+    compare,
+    honest_error,
     stability,
 )
 
@@ -39,7 +42,7 @@ def test_honest_errors_are_those_of_an_outer_loop(name):
     y = target(name)
     model = make(name, validation=FOLDS).fit(X, y)
     path = model.path_
-    expected = outer_loop(make(name, validation=None), path.sizes, y, FOLDS.split(X))
+    expected = outer_loop(make(name, validation=None), model, y, FOLDS.split(X))
     np.testing.assert_allclose(path.honest_errors, expected, rtol=1e-7)
     assert path.validation == "3-fold"
     assert model.honest_.size == len(model.selected_)
@@ -49,15 +52,20 @@ def test_honest_errors_are_those_of_an_outer_loop(name):
     assert other.honest_.error == pytest.approx(path.honest_error(path.sizes[0]))
 
 
-def outer_loop(model, sizes, y, splits, groups=None):
-    """Mean losses of what was left out, by size: fits to the other samples, one after another."""
+def outer_loop(model, whole, y, splits, groups=None):
+    """Mean losses of what was left out, by size: fits to the other samples, one after another.
+
+    Where the method itself says with which size it ends, it is judged there by what it ends with.
+    """
+    sizes, own = whole.path_.sizes, None if hasattr(model, "choose") else len(whole.selected_)
     losses = {size: [] for size in sizes}
     for train, test in splits:
         given = {} if groups is None else {"groups": groups[train]}
         part = clone(model).fit(X[train], y[train], **given)
         for size in sizes:
             known = max((k for k in part.path_.sizes if k <= size), default=part.path_.sizes[0])
-            losses[size].append(_losses(part.at_size(known), X[test], y[test]))
+            judged = part if size == own else part.at_size(known)
+            losses[size].append(_losses(judged, X[test], y[test]))
     return [np.concatenate(losses[size]).mean() for size in sizes]
 
 
@@ -70,9 +78,35 @@ def test_groups_are_left_out_whole(name):
     model = make(name, validation=3).fit(X, y, groups=GROUPS)
     assert model.path_.validation == "3-fold by groups"
     splits = GroupKFold(3).split(X, y, GROUPS)
-    expected = outer_loop(make(name, validation=None), model.path_.sizes, y, splits, GROUPS)
+    expected = outer_loop(make(name, validation=None), model, y, splits, GROUPS)
     np.testing.assert_allclose(model.path_.honest_errors, expected, rtol=1e-6)
     assert make(name, validation=GroupKFold(3)).fit(X, y, groups=GROUPS).honest_.size >= 0
+
+
+OWN = [name for name in PREDICTORS if not takes(name, "choose")]
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_a_method_that_settles_on_a_size_is_judged_by_what_it_ends_with(name):
+    """scikit-learn's cross-validation of the estimator itself, whatever sizes its parts end with.
+
+    Their models of the same size, on the way to larger ones, are no answers of the method.
+    """
+    y = target(name)
+    told, scores = honest_error(make(name), X, y, validation=FOLDS), []
+    assert told.left_out.own == told.chosen.size
+    for train, test in FOLDS.split(X):
+        scores.append(
+            _losses(make(name, validation=None).fit(X[train], y[train]), X[test], y[test])
+        )
+    expected = np.concatenate(scores).mean()
+    assert told.chosen.error == pytest.approx(expected, rel=1e-7)
+    assert make(name, validation=FOLDS).fit(X, y).honest_.error == pytest.approx(expected, rel=1e-7)
+    table = TableSelector(make(name), validation=FOLDS).fit(X, y)
+    assert table.honest_.error == pytest.approx(expected, rel=1e-6)
+    [one] = compare({"it": make(name)}, X, y, validation=FOLDS).contestants
+    if not is_classifier(make(name)):  # which are compared by their error rates
+        assert one.chosen.error == pytest.approx(expected, rel=1e-7)
 
 
 @pytest.mark.parametrize("maker", [SparseKernelRLSRegressor, SparseKernelRLSClassifier])
@@ -82,7 +116,7 @@ def test_kernel_models_choose_centres_and_width_without_what_is_left_out(maker, 
     plain = maker(6, alpha=alpha, validation=None, choose="min")
     model = maker(6, alpha=alpha, validation=FOLDS).fit(X, y)
     path = model.path_
-    expected = outer_loop(plain, path.sizes, y, FOLDS.split(X))
+    expected = outer_loop(plain, model, y, FOLDS.split(X))
     np.testing.assert_allclose(path.honest_errors, expected, rtol=1e-9)
     assert model.honest_.size == len(model.centres_)
     assert model.at_size(2).honest_.error == pytest.approx(path.honest_error(2))

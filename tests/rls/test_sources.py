@@ -236,6 +236,28 @@ def test_categories_in_files_give_the_path_of_the_table(tmp_path, kind, options)
         model.fit(data)
 
 
+@pytest.mark.parametrize("options", [{}, {"choose": 2}, {"choose": "min"}], ids=str)
+def test_tables_in_passes_have_the_honest_errors_of_the_same_folds(tmp_path, options):
+    frame, y, w = with_categories()
+    pieces(frame.assign(y=y, w=w), tmp_path, "parquet")
+    model = SparseRLSRegressor(5, **options)
+    found = TableSelector(model, validation=4)
+    found.fit(sparsepath.open(tmp_path, target="y", weights="w"))
+    fold = Cells(dealt=True, count=4)(0, len(y))
+    folds = [(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in range(4)]
+    whole = TableSelector(model, validation=folds).fit(frame, y, w)
+    assert found.path_.sizes == whole.path_.sizes
+    assert_allclose(found.path_.honest_errors, whole.path_.honest_errors, rtol=1e-6)
+    assert found.honest_.size == len(found.selected_)
+    assert found.honest_.empty_error == pytest.approx(whole.honest_.empty_error)
+    assert found.at_size(1).honest_.error == pytest.approx(whole.at_size(1).honest_.error)
+    if options == {"choose": 2}:
+        assert found.honest_.size == 2
+        assert found.honest_.error == pytest.approx(found.path_.honest_error(2))
+    without = TableSelector(model, validation=None)
+    assert without.fit(sparsepath.open(tmp_path, target="y", weights="w")).honest_ is None
+
+
 def test_tables_of_other_programs(table):
     import polars as pl
     import pyarrow.dataset as ds

@@ -351,6 +351,8 @@ def _why(outcome: Outcome) -> list[str]:
     if isinstance(rule, str):
         paired = rule == "one_se" and outcome.honest is not None
         why = RULES["paired" if paired else rule]
+        if paired and "passes" in path.data:  # of which folds are known, not rows
+            why = why.replace("row by row", "fold by fold")
     elif isinstance(rule, int):
         way = "smaller" if size < rule else "larger"
         why = f"the next {way} size to the {rule} asked for"

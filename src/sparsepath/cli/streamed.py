@@ -110,7 +110,7 @@ def search(
         raise InputError(f"--method {method} needs data in memory; greedy-rls does not.")
     model.set_params(memory_budget=memory)
     if source.text:
-        model = TableSelector(model, dates=preparing.dates)
+        model = TableSelector(model, dates=preparing.dates, validation=validation)
     if client is not None:
         from sparsepath.data.clusters import on_cluster
 

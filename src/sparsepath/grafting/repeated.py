@@ -85,6 +85,7 @@ class _SharedSearch:
             {len(step.subset): float(step.error) for step in steps},
             lambda rows: linear_outputs(self.X[rows], steps),
             label,
+            found.size,
         )
 
     def _over_l1(self, problem: GraftingProblem, rows: Rows) -> Any:

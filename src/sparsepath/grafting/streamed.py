@@ -17,6 +17,7 @@ over all columns; the duality gap is one over the columns in use. The steps are 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ from sparsepath.data.moments import Cells, Coding, Sums, coding_of, first_shift,
 from sparsepath.data.opening import taken
 from sparsepath.data.sources import Answer, Columns, Slab, Source
 from sparsepath.data.threads import Threads
-from sparsepath.errors import InputError, warn_user
+from sparsepath.errors import InputError
 from sparsepath.grafting.criterion import ConvexLoss, Penalty, SquaredLoss
 from sparsepath.grafting.design import GraftingDesign
 from sparsepath.grafting.engines import INNER_GRAM, Engine
@@ -39,7 +40,14 @@ from sparsepath.grafting.gram import GramEngine
 from sparsepath.grafting.procedure import Record
 from sparsepath.grafting.screening import KnownGradient
 from sparsepath.grafting.steps import Indices, minimise
-from sparsepath.judging import validation as validating
+from sparsepath.grafting.streamed_folds import folds_asked, losses_by_passes
+from sparsepath.judging.by_fold import (
+    Models,
+    judged,
+    left_out_by_fold,
+    linear_models,
+    squared_losses,
+)
 from sparsepath.running import Found
 
 MOST_PRODUCTS = 4096  # columns whose products are all kept
@@ -58,6 +66,8 @@ class StreamedGrafting(GraftingDesign):
         The sum of the sample weights; s are these over it.
     left : array of shape (n,)
         The means less the shift about which the sums were taken.
+    cells, apart : Cells, int or None
+        The folds of the rows, and the one that is left out: its rows weigh nothing.
     """
 
     def __init__(
@@ -66,11 +76,17 @@ class StreamedGrafting(GraftingDesign):
         crew: Crew,
         coding: Coding,
         sums: Sums,
+        cells: Cells,
+        apart: int | None = None,
         *,
         fit_intercept: bool,
         standardize: bool,
     ) -> None:
-        self.source, self.crew, self.coding, self.sums = source, crew, coding, sums
+        self.source, self.crew, self.coding = source, crew, coding
+        self.cells, self.apart, self.by_cell = cells, apart, sums
+        self.standardize = standardize
+        inside = np.arange(cells.count) != apart
+        self.sums = sums = replace(sums, moments=sums.moments.over(inside[None]))
         self.fit_intercept = fit_intercept
         m = sums.moments
         self.m, self.n = int(sums.counts[0]), m.n
@@ -91,6 +107,19 @@ class StreamedGrafting(GraftingDesign):
             self.scales = np.where(self.usable, np.sqrt(self.spread), 1.0)
         self.norms = None
         self.worth_choosing = 0
+
+    def without(self, fold: int) -> "StreamedGrafting":
+        """The same without the rows of a fold."""
+        return StreamedGrafting(
+            self.source,
+            self.crew,
+            self.coding,
+            self.by_cell,
+            self.cells,
+            fold,
+            fit_intercept=self.fit_intercept,
+            standardize=self.standardize,
+        )
 
     @property
     def off_centre(self) -> bool:
@@ -140,11 +169,15 @@ class SentModel:
     total: float
     coding: Coding
     loss: ConvexLoss
+    cells: Cells
+    apart: int | None
 
     def outputs(self, slab: Slab) -> tuple[Floats, Floats, Floats]:
         """Outputs, targets and s of a slab's rows."""
         Y = self.coding(slab.y)
         w = np.ones(len(Y)) if slab.weights is None else slab.weights
+        if self.apart is not None:
+            w = np.where(self.cells(slab.start, len(Y)) == self.apart, 0.0, w)
         Z = self.standardised(slab, self.used)
         return Z @ self.w[self.used][:, None] + self.b, Y, w / self.total
 
@@ -218,7 +251,7 @@ class StreamEngine(Engine):
         w = F[which, 0]
         return SentModel(
             columns, np.flatnonzero(w), design.means[which], design.scales[which], w,
-            float(F[-1, 0]), design.total, design.coding, self.loss,
+            float(F[-1, 0]), design.total, design.coding, self.loss, design.cells, design.apart,
         )  # fmt: skip
 
     def _look(self, F: Floats, features: Indices | None) -> Look:
@@ -366,11 +399,12 @@ class StreamProblem(GraftingProblem):
             loss = estimator._stream_loss(coding.classes)
             whole = isinstance(loss, SquaredLoss) and source.n_features <= MOST_PRODUCTS
             shift = first_shift(source, crew)
+            cells = folds_asked(estimator, source, products=whole)
             for _ in range(2):
-                sums = read_sums(source, crew, shift, coding, Cells(), whole=whole)
+                sums = read_sums(source, crew, shift, coding, cells, whole=whole)
                 if sums.moments.right.shape[2] > 2:
                     raise InputError("y has several targets; this estimator takes one.")
-                data = StreamedGrafting(source, crew, coding, sums, **ways)
+                data = StreamedGrafting(source, crew, coding, sums, cells, **ways)
                 if source.sparse or not data.off_centre:
                     break
                 shift = data.means
@@ -381,24 +415,31 @@ class StreamProblem(GraftingProblem):
         return self.data.source
 
     def ways(self, estimator: Any) -> dict[str, Any]:
-        """Marks are those of the first pass; no rows are left out."""
-        asked = estimator.validation
-        auto = isinstance(asked, str) and asked == "auto"
-        if asked is not None and not auto:
-            raise InputError(
-                f"validation={asked!r}: grafting leaves out no part of data that are read in "
-                "passes; use validation=None, or data in memory."
-            )
+        """Marks are those of the first pass; folds are left out by passes, or by its sums."""
+        data, loss = self.data, self.loss
+        penalty, options = estimator._penalty(estimator.l1), estimator._options()
+        stick = getattr(estimator, "_yardstick", "squared")
 
-        def validate(path: Any) -> tuple[Any, None]:
-            if auto and validating.BY_DEFAULT:
-                warn_user(
-                    "grafting has no honest error for data that are read in passes; say "
-                    "validation=None if that is meant."
-                )
-            return path, None
+        def without(fold: int) -> tuple[Models, int]:
+            part = StreamProblem(data.without(fold), loss)
+            models = part.fit(penalty, options).record
+            steps = {len(model.features): part.step(model) for model in models.models.values()}
+            return linear_models(steps), len(models.best.features)
 
-        data = self.data
+        def validate(path: Any, rule: Any) -> tuple[Any, Any]:
+            moments, count = data.by_cell.moments, data.cells.count
+            if count < 2:
+                return path, None
+            losses = squared_losses(moments)
+            if moments.products is None or stick != "squared":
+                total = partial(data.source.total, data.crew)
+                losses = losses_by_passes(stick, data.cells, data.coding, total)
+            weights, label = moments.right[:, -1, -1], f"{count}-fold"
+            given = losses, weights, path.sizes, label, stick, rule
+            found = judged(path, left_out_by_fold(without, *given), rule)
+            found[0].data.update(data.source.record())  # with the passes of all folds
+            return found
+
         known = {"n_samples": data.m, "n_features": data.n, "fingerprint": data.name()}
         return {"data": lambda: known, "validate": validate}
 

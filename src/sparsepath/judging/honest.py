@@ -217,6 +217,8 @@ def honest_error(
     found = left_out(estimator, X, y, validation, **given, told=callback, keep=True)
     if not has_path(estimator):
         choose = found.sizes[-1]  # its own
+    elif found.own is not None:
+        choose = found.own
     nothing = None
     if not found.whole:
         warn_user(f"interrupted: the honest error is of what was done ({found.label}).")

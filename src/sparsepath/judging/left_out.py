@@ -3,7 +3,10 @@
 The search, its penalty, centring, encoding, everything that looks at X or y is done again with
 each part of the data left out, and every model on the path that comes of it predicts that part.
 The result is a matrix of losses, one row per sample and one column per size. Size k means *at most
-k features*: where the path of a part has no model of size k, its largest below k stands in.
+k features*: where the path of a part has no model of size k, its largest below k stands in. A
+method that ends with a size of its own (grafting at a given l1, one network) is judged at that size
+by the models with which it ended in the parts, whatever their sizes are: those are its answers
+there, and models of its size on the way to them are not.
 
 Samples are left out once or, by repeated splits, several times (then the mean counts), or never
 (the first part of a series, or what Ctrl-C came before); those play no part.
@@ -68,6 +71,8 @@ class LeftOut:
         For classes also ``error_rate`` and ``auc`` of the same predictions, by size.
     whole : bool
         Whether every part was left out; else Ctrl-C came before, and the label says how many were.
+    own : int or None
+        The size with which the method ends, or usually does, if it chooses it itself.
     """
 
     sizes: tuple[int, ...]
@@ -79,6 +84,7 @@ class LeftOut:
     between: Floats = field(default_factory=lambda: np.zeros(0))
     figures: dict[str, Floats] = field(default_factory=dict)
     whole: bool = True
+    own: int | None = None
 
     def __post_init__(self) -> None:
         if not len(self.between):
@@ -138,6 +144,7 @@ def left_out(
     told: Callable[[int, int], object] | None = None,
     keep: bool = False,
     likely: Sequence[int] = (),
+    own: int | None = None,
 ) -> LeftOut:
     """Repeat the procedure with each part of the data left out.
 
@@ -166,6 +173,9 @@ def left_out(
         are two of them or more; else the end goes on to the caller.
     likely : sequence of int
         Columns that the search of all rows has chosen, if that is known.
+    own : int, optional
+        The size with which the method ended on all data, if it chooses it itself; default: as it
+        usually does in the parts.
     """
     check_predicts(estimator)
     X, y = by_rows(X), by_rows(y)
@@ -178,17 +188,23 @@ def left_out(
     splits, clusters = found.splits, found.clusters.copy()
     again = [Repetition(rows=train, likely=tuple(likely)) for train, _ in splits]
     done = searches(estimator, X, y, given, again, truth.classes)
-    parts: Parts = []
+    parts, ends = Parts(), list[int | None]()
     with Interruptible(keep=lambda: keep and _tell(parts)):
         for _, test in splits:
             if told is not None and told(len(parts), len(splits)):
                 raise AskedToEndError
-            parts.append((test, next(done).outputs(test)))
+            one = next(done)
+            outputs = one.outputs(test)
+            ends.append(one.own)
+            parts.append((test, outputs))
     whole, label = len(parts) == len(splits), found.label
     if not whole:
         label += f", {len(parts)} of {len(splits)} parts"
     if not has_path(estimator):
         parts = _against_none(parts, truth, [train for train, _ in splits[: len(parts)]], given)
+    own = _usual(ends) if own is None or _usual(ends) is None else own
+    if own is not None:
+        parts = _at_own_size(parts, ends, own)
     if sizes is None:
         sizes = sorted({size for _, outputs in parts for size in outputs})
     losses, counts, by_part = np.zeros((n, len(sizes))), np.zeros(n), []
@@ -206,7 +222,24 @@ def left_out(
     between = np.zeros(len(sizes)) if stick.by_part else _between(by_part, weights, clusters)
     figures = class_figures(parts, truth, sizes, given.get("sample_weight"), at_sizes)
     name = stick.name
-    return LeftOut(tuple(sizes), losses, weights, clusters, label, name, between, figures, whole)
+    return LeftOut(
+        tuple(sizes), losses, weights, clusters, label, name, between, figures, whole, own
+    )
+
+
+def _usual(ends: Sequence[int | None]) -> int | None:
+    """The size with which a method mostly ends, if it chooses it itself."""
+    known = [end for end in ends if end is not None]
+    return int(np.median(known)) if known else None
+
+
+def _at_own_size(parts: Parts, ends: Sequence[int | None], own: int) -> Parts:
+    """What was put out where the method's own size is this one: by whatever it ended with."""
+    made: Parts = []
+    for (test, outputs), end in zip(parts, ends, strict=False):
+        others = {size: out for size, out in outputs.items() if size != own}
+        made.append((test, {**others, own: outputs[max(outputs) if end is None else end]}))
+    return made
 
 
 def _tell(parts: Parts) -> bool:

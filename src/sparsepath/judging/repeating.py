@@ -60,12 +60,15 @@ class Searched:
         What the models put out for some rows of the data, by size: numbers, or scores of classes.
     criterion : str
         What the errors are.
+    own : int, optional
+        The size with which the method ended, if it is not for a rule to choose one.
     """
 
     subsets: Mapping[int, tuple[int, ...]]
     errors: Mapping[int, float]
     outputs: Callable[[Rows], Mapping[int, Floats]]
     criterion: str = ""
+    own: int | None = None
 
     def subset(self, size: int) -> tuple[int, ...]:
         """The columns of the largest model up to this size."""
@@ -140,7 +143,8 @@ def _found(model: Any, X: Any, classes: NDArray[Any] | None) -> Searched:
             return {len(columns): _columns(model, rows_of(X, rows), classes)}
         return _outputs_of(last, transform(rows_of(X, rows)), classes)
 
-    return Searched(subsets, errors, outputs, criterion)
+    own = getattr(last, "_own_size", None)
+    return Searched(subsets, errors, outputs, criterion, own)
 
 
 def is_plain(y: Floats, repetition: Repetition) -> bool:

@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from sparsepath.choosing import is_size
 from sparsepath.errors import InputError, warn_user
 from sparsepath.judging.honest import Honest, attach, told
-from sparsepath.judging.left_out import FEWEST, left_out
+from sparsepath.judging.left_out import FEWEST, LeftOut, left_out
 from sparsepath.path import SelectionPath
 from sparsepath.running.interrupts import Interruptible
 
@@ -80,6 +81,7 @@ def validated(
                 told=told_of,
                 keep=True,
                 likely=path.subset(path.sizes[-1]),
+                own=int(rule) if is_size(rule) else None,
             )
     except InputError as error:
         if not auto:
@@ -89,19 +91,25 @@ def validated(
             f"with a part of the data left out, {error}"
         )
         return path, None
+    warn_if_cut(found)
+    if found is None:
+        return path, None
+    judged = attach(path, found)
+    return judged, told(found, judged.settle(rule), rule)
+
+
+def warn_if_cut(found: LeftOut | None) -> None:
+    """Say that Ctrl-C came, if it did: nothing was found, or not the whole."""
     if found is None:
         warn_user(
             "the validation was interrupted: there is no honest error, and the size is chosen by "
             "the criterion of the search."
         )
-        return path, None
-    if not found.whole:
+    elif not found.whole:
         warn_user(
             "the validation was interrupted: the honest error, and the size that is chosen by it, "
             f"are of what was done ({found.label})."
         )
-    judged = attach(path, found)
-    return judged, told(found, judged.settle(rule), rule)
 
 
 def has_fixed_splits(estimator: Any) -> bool:

@@ -32,7 +32,7 @@ from sparsepath.running.record import Given, data_of, parameters_of
 from sparsepath.running.trail import Stop, Trail
 from sparsepath.steps import Move, Step
 
-Validate = Callable[[SelectionPath], tuple[SelectionPath, Any]]
+Validate = Callable[[SelectionPath, Any], tuple[SelectionPath, Any]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,8 +110,9 @@ class Run:
     data : callable, optional
         What a path says of the data, if the method has marked them already; see ``data_of``.
     validate : callable, optional
-        From a whole path to the same with honest errors, and the size to use by them, for data of
-        which no parts can be given to ``fit``; default: the estimator's ``_validated``.
+        From a whole path and the rule to choose by to the same with honest errors, and the size to
+        use by them, for data of which no parts can be given to ``fit``; default: the estimator's
+        ``_validated``.
 
     Attributes
     ----------
@@ -251,9 +252,9 @@ class Run:
         """The path with honest errors, if it is whole and they are wanted."""
         if not path.complete or self.stopped or not hasattr(self.estimator, "_validated"):
             return path, None
-        if self._validate is not None:
-            return self._validate(path)
         rule = getattr(self.estimator, "choose", "min") if found.size is None else found.size
+        if self._validate is not None:
+            return self._validate(path, rule)
         validated: tuple[SelectionPath, Any] = self.estimator._validated(path, rule, self.given)
         return validated
 

@@ -10,7 +10,8 @@ from sparsepath.data.moments import coding_of
 from sparsepath.data.opening import taken
 from sparsepath.errors import InputError
 from sparsepath.judging import validation
-from sparsepath.judging.honest import Honest, attach, told
+from sparsepath.judging.by_fold import judged
+from sparsepath.judging.honest import Honest
 from sparsepath.path import SelectionPath
 from sparsepath.rls.asking import Asked
 from sparsepath.rls.driver import run as search_for
@@ -74,15 +75,12 @@ def fit_source(
         def search(without: StreamDesign, sums: CellSums | None) -> SearchTrail:
             return _best(without, alphas, task, sums)
 
-        def validate(path: SelectionPath) -> tuple[SelectionPath, Honest | None]:
-            if asked is None:
+        def validate(path: SelectionPath, rule: Any) -> tuple[SelectionPath, Honest | None]:
+            if asked is None or not fitting.has_honest(design, parting, loss):
                 return path, None
-            found = fitting.honest(design, parting, loss, search, path.sizes)
-            if found is None:
-                return path, None
-            judged = attach(path, found)
-            judged.data.update(design.record())  # with the passes of the searches without a fold
-            return judged, told(found, judged.settle(estimator.choose), estimator.choose)
+            found = judged(path, fitting.honest(design, parting, search, path.sizes), rule)
+            found[0].data.update(design.record())  # with the passes of the searches without a fold
+            return found
 
         given = Given(source, None)
         run = estimator._searched(

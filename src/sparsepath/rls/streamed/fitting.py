@@ -8,16 +8,21 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import KFold
 
-from sparsepath.arrays import Floats
 from sparsepath.data.crew import Crew
 from sparsepath.data.moments import Cells, Coding
 from sparsepath.data.sources import Answer, Slab, Source
 from sparsepath.errors import InputError, warn_user
+from sparsepath.judging.by_fold import (
+    Models,
+    left_out_by_fold,
+    linear_models,
+    squared_losses,
+)
 from sparsepath.judging.left_out import LeftOut
 from sparsepath.rls.criteria.losses import Loss
 from sparsepath.rls.splits.asked import Splits, read_splits
 from sparsepath.rls.streamed.design import StreamDesign, read_design
-from sparsepath.rls.streamed.folds import CellSums, left_out_by_fold, nested
+from sparsepath.rls.streamed.folds import CellSums, nested
 from sparsepath.rls.trail import SearchTrail
 
 GRAM_OF_MEMORY = 0.25  # part of the memory that products of all columns may take
@@ -156,34 +161,33 @@ def sums_for(design: StreamDesign, parting: Parting) -> CellSums | None:
     return CellSums(design, parting.trains, parting.tests)
 
 
-def honest(
-    design: StreamDesign,
-    parting: Parting,
-    loss: Loss,
-    search: Callable[[StreamDesign, CellSums | None], SearchTrail],
-    sizes: Sequence[int],
-) -> LeftOut | None:
-    """The search repeated without every fold, and its errors there; None if that cannot be had."""
+def has_honest(design: StreamDesign, parting: Parting, loss: Loss) -> bool:
+    """Whether honest errors can be had without the rows."""
     if not parting.folds or design.cells.count < 2:
-        return None
+        return False
     if not loss.by_sums:
         warn_user(
             f"loss={loss.name!r} has no honest error for data that are read in passes, and the "
             "size is chosen by the criterion; loss='squared' has one."
         )
-        return None
-    paths: list[dict[int, tuple[NDArray[np.intp], Floats, Floats]]] = []
-    for fold in range(design.cells.count):
-        without = design.without(fold)
+    return loss.by_sums
+
+
+def honest(
+    design: StreamDesign,
+    parting: Parting,
+    search: Callable[[StreamDesign, CellSums | None], SearchTrail],
+    sizes: Sequence[int],
+) -> LeftOut | None:
+    """The search repeated without every fold, and its errors there."""
+
+    def without(fold: int) -> tuple[Models, None]:
+        part = design.without(fold)
         sums = None
         if parting.tests is not None:
-            sums = CellSums(without, *nested(design.cells.count, fold))
-        trail = search(without, sums)
-        paths.append(
-            {
-                size: (np.array(step.subset, dtype=np.intp), step.coef, step.intercept)
-                for size, step in trail.steps.items()
-                if step.coef is not None and step.intercept is not None
-            }
-        )
-    return left_out_by_fold(design, paths, sizes, parting.label)
+            sums = CellSums(part, *nested(design.cells.count, fold))
+        return linear_models(search(part, sums).steps), None
+
+    moments = design.moments
+    weights = moments.right[:, -1, -1]
+    return left_out_by_fold(without, squared_losses(moments), weights, sizes, parting.label)

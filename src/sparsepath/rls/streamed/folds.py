@@ -1,14 +1,10 @@
 """Cross-validation over splits from the sums of cells: no pass but the first."""
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.arrays import Floats
 from sparsepath.errors import InputError
-from sparsepath.judging.left_out import LeftOut
-from sparsepath.judging.yardsticks import YARDSTICKS
 from sparsepath.rls.leave_one_out.fitted import OFF_CENTRE
 from sparsepath.rls.splits.sums import STILL, SplitSums
 from sparsepath.rls.streamed.design import StreamDesign
@@ -86,26 +82,3 @@ def nested(count: int, apart: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]
     trains = ~tests
     trains[:, apart] = False
     return trains, tests
-
-
-def left_out_by_fold(
-    design: StreamDesign,
-    paths: Sequence[dict[int, tuple[NDArray[np.intp], Floats, Floats]]],
-    sizes: Sequence[int],
-    label: str,
-) -> LeftOut:
-    """The mean squared errors of the paths without a fold on that fold, each fold one sample.
-
-    ``paths`` hold, per fold, columns, coefficients and intercepts of every size.
-    """
-    weights = design.moments.right[:, -1, -1]
-    losses = np.zeros((len(paths), len(sizes)))
-    for f, models in enumerate(paths):
-        cell = design.moments.only([f])
-        known = sorted(models)
-        for j, size in enumerate(sizes):
-            at = max((k for k in known if k <= size), default=known[0])
-            losses[f, j] = cell.squared_errors(*models[at]).sum() / weights[f]
-    shares = weights / weights.sum()
-    kind = YARDSTICKS["squared"].name
-    return LeftOut(tuple(sizes), losses, shares, np.arange(len(paths)), label, kind)
