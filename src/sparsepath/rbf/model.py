@@ -19,6 +19,7 @@ than one per cent and, for each input left out, by more than four standard error
 """
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -191,13 +192,8 @@ class Trainer:
             # The first start, alpha = 0, is not drawn; its J was the best or nearly so.
             drawn = rng if i or self.options.schedule == "paper" else None
             if self.network.n_inputs > MANY:
-                found = solve_narrowed(
-                    self.network,
-                    self.r,
-                    self.t,
-                    lambda inputs, told, drawn=drawn: self._solved(self._on(inputs), drawn, told),
-                    staged,
-                )
+                on_some = partial(self._solved_on, drawn)
+                found = solve_narrowed(self.network, self.r, self.t, on_some, staged)
             else:
                 found = self._solved(self.network, drawn, staged)
             if self._best is None or found.J < self._best.J:
@@ -226,6 +222,11 @@ class Trainer:
         return method(
             network, self.r, self.t, x=x, mu_min=options.mu_min, most=options.max_iter, told=told
         )
+
+    def _solved_on(
+        self, drawn: np.random.Generator | None, inputs: NDArray[np.intp], told: Told
+    ) -> RBFSolution:
+        return self._solved(self._on(inputs), drawn, told)
 
     def _on(self, inputs: NDArray[np.intp]) -> RBFNetwork:
         """The problem on some of the inputs."""
