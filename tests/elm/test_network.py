@@ -65,6 +65,11 @@ def test_press_equals_refitting(case, ridge, m):
     scale = np.abs(case.Y).max()
     np.testing.assert_allclose(loo.residuals.T, expected, rtol=1e-6, atol=1e-7 * scale)
     assert loo.squares == pytest.approx(np.square(expected).sum() / len(expected), rel=1e-6)
+    for other, several in zip(
+        RIDGES, pool.fit(scaling, slice(None)).leave_one_out_for(RIDGES), strict=True
+    ):
+        expected = twin.loo_residuals(H, case.Y, other)
+        np.testing.assert_allclose(several.residuals.T, expected, rtol=1e-5, atol=1e-7 * scale)
 
 
 @settings(max_examples=40, deadline=None)

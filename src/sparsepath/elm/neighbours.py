@@ -36,10 +36,15 @@ def neighbours(machine: Candidate, features: Sequence[int], most: int) -> Iterat
         yield Candidate((np.inf, np.inf), scaling, machine.which, machine.ridge)
 
 
-def judged(pool: Pool, machine: Candidate) -> Candidate:
-    """The machine with its leave-one-out error."""
-    key = pool.fit(machine.scaling, machine.which, machine.ridge).key()
-    return Candidate(key, machine.scaling, machine.which, machine.ridge)
+def judged(pool: Pool, machine: Candidate, enough: float = np.inf) -> Candidate:
+    """The machine with its leave-one-out error, or as it is if that is not below ``enough``.
+
+    The leave-one-out error is not below the training error, which comes first.
+    """
+    fit = pool.fit(machine.scaling, machine.which, machine.ridge)
+    if not pool.target.own.size and fit.mse >= enough:
+        return machine
+    return Candidate(fit.key(), machine.scaling, machine.which, machine.ridge)
 
 
 def improved(pool: Pool, machine: Candidate, least: float) -> Candidate:
@@ -65,7 +70,6 @@ def settle(
     while True:
         donors = {s: c for s, c in machines.at.items() if tried.get(s) is not c}
         tried |= donors
-        smaller, larger = Best(), Best()
         used = {i for machine in machines.at.values() for i in machine.subset}
         around = [
             (size, each)
@@ -74,14 +78,16 @@ def settle(
                 donors[size], sorted(used.union(listed.get(size + 1, ()))), max(found.at)
             )
         ]
-        known = threads.map(lambda task: judged(pool, task[1]), around)
-        for (size, _), candidate in zip(around, known, strict=True):
-            (smaller if len(candidate.subset) < size else larger).offer(candidate)
+
+        def enough(size: int, candidate: Candidate) -> float:
+            beaten = BEATEN if len(candidate.subset) < size else BEATEN_BY_MORE
+            return beaten * machines.criterion(len(candidate.subset))
+
+        known = threads.map(lambda task: judged(pool, task[1], enough(*task)), around)
         better = Best()
-        for offers, enough in ((smaller, BEATEN), (larger, BEATEN_BY_MORE)):
-            for size, candidate in offers.at.items():
-                if candidate.key[0] < enough * machines.criterion(size):
-                    better.offer(candidate)
+        for (size, _), candidate in zip(around, known, strict=True):
+            if candidate.key[0] < enough(size, candidate):
+                better.offer(candidate)
         if not better.at:
             return machines
         chosen = [better.at[size] for size in sorted(better.at)]

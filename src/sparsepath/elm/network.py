@@ -27,7 +27,9 @@ theorem the gradient of equation 13, with w held fixed:
 """
 
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -35,7 +37,7 @@ from numpy.typing import NDArray
 from scipy.linalg import blas, lapack
 
 from sparsepath.arrays import Floats
-from sparsepath.elm.limits import held, limits, others_limits
+from sparsepath.elm.limits import Limits, held, limits, others_limits
 from sparsepath.errors import InputError
 from sparsepath.running import Formula, Frozen, Gaussian, Predictor, Tanh
 
@@ -148,6 +150,10 @@ class Target:
         self.n = len(Y)
         self.own = np.zeros(0, dtype=np.intp) if own is None else own
 
+    @cached_property
+    def _others_limits(self) -> Limits:
+        return others_limits(self.Y, self.reach)
+
     def take(self, which: Indices) -> "Target":
         """Some of the samples."""
         own = self.own[which] if self.own.size else None
@@ -167,7 +173,7 @@ class Target:
         """Leave-one-out of the residuals E, T x n, with 1 - leverage p."""
         residuals = E / np.maximum(p, ROOM)
         if np.isfinite(self.reach):
-            residuals = held(self.Y.T, residuals, others_limits(self.Y, self.reach))
+            residuals = held(self.Y.T, residuals, self._others_limits)
         losses, squares = self._losses(residuals)
         if p.min() <= ROOM:
             return LeaveOneOut(residuals, np.inf, np.inf, losses)
@@ -229,11 +235,7 @@ class Fit:
         neurons.outputs(XT, self.H, self.means)
         self._gram = blas.dsyrk(1.0, self.H.T, trans=1, lower=1)
         self._moments = self.H @ target.centred
-        self.penalise(ridge)
-
-    def penalise(self, ridge: float) -> "Fit":
-        """Solve for this ridge; neurons and their products stay as they are."""
-        n = self.target.n
+        n = target.n
         self.ridge = ridge
         A = self._gram.copy(order="F")
         A.T.reshape(-1)[:: len(A) + 1] += ridge * n
@@ -242,10 +244,9 @@ class Fit:
             raise dependent(ridge)
         self.z = lapack.dtrtrs(self.L, self._moments, lower=1)[0]
         self.w = lapack.dtrtrs(self.L, self.z, lower=1, trans=1)[0]
-        self.E = self.target.rows - np.matmul(self.w.T, self.H)
+        self.E = target.rows - np.matmul(self.w.T, self.H)
         self.mse = float(np.vdot(self.E, self.E)) / n
         self.objective = self.mse + ridge * float(np.vdot(self.w, self.w))
-        return self
 
     def orthogonal(self) -> Floats:
         """Q = L^-1 H."""
@@ -258,6 +259,21 @@ class Fit:
         """Exact leave-one-out of all neurons."""
         Q = self.orthogonal()
         return self.target.judge(self.E, 1.0 - 1.0 / self.target.n - np.einsum("ji,ji->i", Q, Q))
+
+    def leave_one_out_for(self, ridges: Sequence[float]) -> list[LeaveOneOut]:
+        r"""Exact leave-one-out of all neurons for several ridges.
+
+        With :math:`H H' = V \Lambda V'` and G = V'H, for every ridge
+        :math:`e = Y - G' D V' H Y` and :math:`p = 1 - 1/n - \sum_j D_{jj} G_{ji}^2`, where
+        :math:`D = (\Lambda + \rho n I)^{-1}`: one decomposition for all of them.
+        """
+        n = self.target.n
+        values, V = np.linalg.eigh(self._gram)
+        G, moments = V.T @ self.H, V.T @ self._moments
+        D = 1.0 / (np.maximum(values, 0.0) + n * np.array(ridges)[:, None])
+        residuals = [self.target.rows - (moments * each[:, None]).T @ G for each in D]
+        P = 1.0 - 1.0 / n - D @ np.square(G, out=G)
+        return [self.target.judge(E, p) for E, p in zip(residuals, P, strict=True)]
 
     def key(self) -> tuple[float, float]:
         """Criterion and squared leave-one-out error of all neurons, and nothing else."""
@@ -325,12 +341,18 @@ class Pool:
         other._lent = self._lent
         return other
 
-    def part(self, m: int, rows: Indices, ridge: float) -> "Pool":
-        """The first neurons, some of the samples: a quick judge."""
-        XT, target = self.XT, self.target
-        if len(rows) < target.n:
-            XT, target = np.ascontiguousarray(XT[:, rows]), target.take(rows)
-        return Pool(XT, target, self.neurons.take(slice(0, m)), ridge)
+    def sample(self, most: int) -> "Pool":
+        """The same on a sample of so many rows, if there are more: a quick judge."""
+        n = self.target.n
+        if n <= most:
+            return self
+        rows = np.sort(np.random.default_rng(n).permutation(n)[:most])
+        XT = np.ascontiguousarray(self.XT[:, rows])
+        return Pool(XT, self.target.take(rows), self.neurons, self.ridge, self.most)
+
+    def first(self, m: int, ridge: float) -> "Pool":
+        """The first neurons alone, with another ridge."""
+        return Pool(self.XT, self.target, self.neurons.take(slice(0, m)), ridge)
 
     def space(self) -> Space:
         """This thread's room."""

@@ -74,8 +74,7 @@ def tuned(pool: Pool, scaling: Floats, which: Indices | None = None) -> Candidat
     """
     which = np.arange(len(pool.neurons)) if which is None else which
     ridges = pool.ridges[::-1].tolist()
-    fit = pool.fit(scaling, which, ridges[0])
-    found = [fit.leave_one_out(), *(fit.penalise(r).leave_one_out() for r in ridges[1:])]
+    found = pool.fit(scaling, which, ridges[0]).leave_one_out_for(ridges)
     keys = [(each.criterion, each.squares) for each in found]
     best = min(range(len(keys)), key=lambda i: keys[i])
     for i in range(best):

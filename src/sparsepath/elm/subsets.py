@@ -123,9 +123,7 @@ class SwapSearch:
     ) -> None:
         ridge = max(pool.ridge, RIDGE)
         self.pool, *self.others = (each.drawn(each.neurons, ridge) for each in (pool, *others))
-        n = pool.target.n
-        rows = np.random.default_rng(n).permutation(n)[:FIRST_ROWS]
-        self.first = pool.part(FIRST_NEURONS, np.sort(rows), ridge)
+        self.first = pool.sample(FIRST_ROWS).first(FIRST_NEURONS, ridge)
         self.features, self.threads = tuple(features), threads
         self.most = min(most, len(self.features))
         self.patience = self.most if patience is None else patience
