@@ -13,7 +13,7 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import KFold, StratifiedKFold
 
 import sparsepath
-from sparsepath import InputError, SelectionPath, Step, grafting_path
+from sparsepath import InputError, PathWarning, SelectionPath, Step, grafting_path
 
 M, N = 60, 5
 UNIT = 4.0  # a power of two, so that what follows is the same to the last bit
@@ -231,3 +231,29 @@ def test_r2_and_rmse():
     for figure in (counted.r2, counted.rmse):
         with pytest.raises(InputError, match="zero-one error"):
             figure(1)
+
+
+@pytest.mark.parametrize("name", REGRESSORS)
+@pytest.mark.parametrize("size", [1e100, 1e-100, 1e160, 1e-160])
+def test_targets_whose_squares_no_number_can_hold_are_named(name, size):
+    if name in ("SparseRankRLS", "SparseKernelRLSRegressor"):
+        pytest.skip("judges by other errors")
+    X, y = np.random.default_rng(0).standard_normal((M, N)), np.arange(M) * size
+    with pytest.raises(InputError, match=r"^y has numbers of the size of .* divide it by"):
+        REGRESSORS[name](**OPTIONS.get(name, lambda c: {})(1.0)).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    "name", ["LarsSelector", "SparseRBFRegressor", "LSSVMForwardRegressor", "ELMFSRegressor",
+             "ELMRegressor", "MutualInfoRegressor"],
+)  # fmt: skip
+def test_columns_whose_squares_no_number_can_hold_are_named_or_constant(name):
+    X = np.random.default_rng(0).standard_normal((M, N))
+    y = X[:, 0] + X[:, 1] ** 2
+    model = REGRESSORS[name](**OPTIONS.get(name, lambda c: {})(1.0))
+    with pytest.raises(InputError, match="column '2' has numbers .* divide by their size"):
+        model.fit(X * [1, 1, 1e160, 1, 1], y)
+    with pytest.warns(PathWarning, match="column '2' has numbers .* counts as constant"):
+        model.fit(X * [1, 1, 1e-155, 1, 1], y)
+    if hasattr(model, "path_"):
+        assert all(2 not in subset for subset in model.path_.subsets)

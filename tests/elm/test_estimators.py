@@ -155,7 +155,7 @@ def test_the_unit_of_the_target_changes_nothing():
     problem = functional(80, 5, random_state=0)
     model = ELMFSRegressor(3, n_restarts=4, n_neurons=15, random_state=0, n_threads=1)
     plain = clone(model).fit(problem.X, problem.y)
-    for factor in (1e-150, 1e-9, -3.0, 1e150):
+    for factor in (1e-70, 1e-9, -3.0, 1e70):
         scaled = clone(model).fit(problem.X, factor * problem.y)
         assert scaled.path_.subsets == plain.path_.subsets
         np.testing.assert_allclose(
@@ -165,8 +165,8 @@ def test_the_unit_of_the_target_changes_nothing():
             scaled.predict(problem.X) / factor, plain.predict(problem.X), rtol=1e-6, atol=1e-7
         )
         assert scaled.ridges_ == pytest.approx(plain.ridges_, rel=1e-4)
-    for factor, what in ((1e160, "large"), (1e-160, "small")):
-        with pytest.raises(InputError, match=f"squares of so {what} differences"):
+    for factor in (1e160, 1e-160):
+        with pytest.raises(InputError, match="cannot hold their squared errors"):
             clone(model).fit(problem.X, factor * problem.y)
 
 

@@ -2,6 +2,8 @@
 
 A column is constant where its variance is at most ``CONSTANT`` times its mean square: what it
 varies by is then rounding alone. Means are weighted, so that a sample of weight zero has no say.
+Columns whose squares floating point cannot hold are refused if they are too large, and constant,
+which is told, if they are too small.
 """
 
 from typing import Any
@@ -9,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from sparsepath.arrays import Flags, Floats
+from sparsepath.data.door import FEW_DIGITS, some_of
+from sparsepath.errors import InputError, warn_user
 
 CONSTANT = 1e-26
 
@@ -22,11 +26,30 @@ def is_constant(variance: Floats, mean_square: Floats) -> Flags:
     return np.asarray(variance <= CONSTANT * mean_square)
 
 
+def _constant(variance: Floats, mean_square: Floats) -> Flags:
+    """The same of features that are to be divided by what they vary by."""
+    wide = ~np.isfinite(mean_square)
+    if wide.any():
+        raise InputError(
+            f"column {some_of(np.flatnonzero(wide).tolist())} has numbers whose squares floating "
+            "point cannot hold (1e150 and more); divide by their size."
+        )
+    constant = is_constant(variance, mean_square)
+    tiny = ~constant & (variance < FEW_DIGITS)
+    if tiny.any():
+        warn_user(
+            f"column {some_of(np.flatnonzero(tiny).tolist())} has numbers whose squares floating "
+            "point cannot hold (1e-150 and less) and counts as constant; divide by their size."
+        )
+    return np.asarray(constant | tiny)
+
+
 def moments(X: Floats, weights: Floats | None = None) -> tuple[Floats, Floats, Flags]:
     """Means and standard deviations of columns, 1 for constant ones, and which vary."""
-    means = np.average(X, axis=0, weights=weights)
-    variance = np.average((X - means) ** 2, axis=0, weights=weights)
-    varies = ~is_constant(variance, variance + means**2)
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        means = np.average(X, axis=0, weights=weights)
+        variance = np.average((X - means) ** 2, axis=0, weights=weights)
+        varies = ~_constant(variance, variance + means**2)
     return means, np.where(varies, np.sqrt(variance), 1.0), varies
 
 
@@ -34,10 +57,11 @@ def standardise(X: Any) -> tuple[Floats, Floats, Floats]:
     """Features as rows, standardised, with their centres and scales; a constant one is all zero."""
     dense = X if isinstance(X, np.ndarray) else X.toarray()
     XT = np.array(dense.T, dtype=np.float64, order="C")
-    centre = XT.mean(1)
-    XT -= centre[:, None]
-    variance = np.einsum("ki,ki->k", XT, XT) / XT.shape[1]
-    constant, scale = is_constant(variance, variance + centre**2), np.sqrt(variance)
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        centre = XT.mean(1)
+        XT -= centre[:, None]
+        variance = np.einsum("ki,ki->k", XT, XT) / XT.shape[1]
+        constant, scale = _constant(variance, variance + centre**2), np.sqrt(variance)
     scale[constant] = 1.0
     XT[constant] = 0.0
     XT /= scale[:, None]

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from sparsepath.errors import InputError
 
 LISTED = 5
+FEW_DIGITS = 1e-290  # a sum of squares below which floating point has few digits left
 
 
 def some_of(names: Iterable[object]) -> str:
@@ -194,6 +195,22 @@ def refuse_constant(Y: NDArray[np.float64], weights: NDArray[np.float64]) -> Non
     if (counted == counted[0]).all():
         raise InputError(
             f"y is constant ({counted[0, 0]:g} for all samples); there is nothing to select for."
+        )
+
+
+def refuse_extremes(Y: NDArray[np.float64]) -> None:
+    """Targets whose squared errors, or the squares of these, floating point cannot hold.
+
+    The squares of squares are needed for the standard error of a squared error.
+    """
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        fourth = np.square(np.square(Y - Y.mean(0)).sum())
+        varies = np.ptp(Y) > 0
+    if not np.isfinite(fourth) or (varies and fourth < FEW_DIGITS):
+        largest = np.abs(Y).max()
+        raise InputError(
+            f"y has numbers of the size of {largest:.0e}: floating point cannot hold their squared "
+            f"errors and the standard errors of these; divide it by {largest:.0e}."
         )
 
 

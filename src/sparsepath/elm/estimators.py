@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from sparsepath.arrays import Floats
 from sparsepath.classes import coded
 from sparsepath.data.columns import standardise
-from sparsepath.data.door import check_features, check_target
+from sparsepath.data.door import check_features, check_target, refuse_extremes
 from sparsepath.elm.network import (
     Fit,
     Indices,
@@ -129,6 +129,7 @@ class ELMRegressor(RegressorFace, _ELM):
         """
         X = check_features(self, X, reset=True)
         Y, self._one_target = check_target(y, X.shape[0])
+        refuse_extremes(Y)
         self._fit(X, Target(Y))
         self.loo_predictions_ = self._shaped(self._left_out)
         return self

@@ -14,27 +14,13 @@ machine is chosen because it is held back.
 import numpy as np
 
 from sparsepath.arrays import Floats
-from sparsepath.errors import InputError
 
-LARGEST_POWER = 506  # powers of two: their squares are numbers still, with room for large errors
 Limits = tuple[Floats, Floats]
 
 
 def unit_of(Y: Floats) -> float:
-    """A power of two near the spread of the targets, so that dividing by it rounds nothing.
-
-    Errors are reported in squares of the target's own unit, so its squares must be numbers.
-    """
-    largest = float(np.abs(Y).max())
-    spread = float(np.abs(Y - Y.mean(0)).max()) if largest < 1e200 else largest
-    exponent = int(np.frexp(spread)[1])
-    if abs(exponent) > LARGEST_POWER:
-        what = "large" if exponent > 0 else "small"
-        raise InputError(
-            f"y has values up to {largest:g}; squares of so {what} differences are out of the "
-            "range of floating point numbers. Give y in another unit."
-        )
-    return float(np.ldexp(1.0, exponent))
+    """A power of two near the spread of the targets, so that dividing by it rounds nothing."""
+    return float(np.ldexp(1.0, int(np.frexp(np.abs(Y - Y.mean(0)).max())[1])))
 
 
 def limits(Y: Floats, reach: float) -> Limits:

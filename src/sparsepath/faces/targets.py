@@ -12,7 +12,13 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 
 from sparsepath.arrays import Floats
 from sparsepath.classes import encode, winners
-from sparsepath.data.door import check_labels, check_target, check_weights, refuse_constant
+from sparsepath.data.door import (
+    check_labels,
+    check_target,
+    check_weights,
+    refuse_constant,
+    refuse_extremes,
+)
 from sparsepath.errors import InputError
 
 
@@ -31,6 +37,7 @@ def one_target(y: Any, n_samples: int, weights: Floats | None = None) -> Floats:
     if not plain:
         column_or_1d(y, warn=True)  # says that a vector was expected
     refuse_constant(Y, np.ones(n_samples) if weights is None else weights)
+    refuse_extremes(Y)
     return Y
 
 
@@ -60,6 +67,7 @@ class RegressorFace(RegressorMixin):
             return one_target(y, n_samples, weights)
         Y, self._one_target = check_target(y, n_samples)
         refuse_constant(Y, np.ones(n_samples) if weights is None else weights)
+        refuse_extremes(Y)
         return Y
 
     def _shaped(self, values: Floats) -> Floats:

@@ -50,8 +50,8 @@ from scipy.spatial import cKDTree
 from scipy.special import digamma
 
 from sparsepath.arrays import Floats
-from sparsepath.data.columns import is_constant
-from sparsepath.data.door import check_labels, check_target
+from sparsepath.data.columns import standardise
+from sparsepath.data.door import check_labels, check_target, refuse_extremes
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
 from sparsepath.tuning import TUNING
@@ -252,17 +252,13 @@ def target_rows(y: Any, n_samples: int, discrete: Any, standardize: bool = True)
                 "y holds text; if these are classes, say discrete_target=True."
             ) from error
         raise
+    refuse_extremes(Y)
     return standard_rows(Y) if standardize else np.ascontiguousarray(Y.T)
 
 
 def standard_rows(A: Floats) -> Floats:
     """Columns as rows, of mean zero and with unit variance; a constant one is all zero."""
-    rows = np.ascontiguousarray(A.T, dtype=np.float64)
-    mean, spread = rows.mean(axis=1), rows.std(axis=1)
-    constant = is_constant(spread**2, spread**2 + mean**2)
-    out = (rows - mean[:, None]) / np.where(constant, 1.0, spread)[:, None]
-    out[constant] = 0.0
-    return np.asarray(out)
+    return standardise(A)[0]
 
 
 def check_neighbors(value: Any, n_samples: int) -> int:

@@ -7,13 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.arrays import Floats
-from sparsepath.data.door import some_of
+from sparsepath.data.door import FEW_DIGITS, some_of
+from sparsepath.data.door import refuse_extremes as refuse_extreme_targets
 from sparsepath.errors import InputError, warn_user
 from sparsepath.path import LONGEST_PATH, SelectionPath
 from sparsepath.rls.design import Design
 
 LARGEST = np.finfo(np.float64).max
-FEW_DIGITS = 1e-290  # a sum of squares below which floating point has few digits left
 
 
 def stop_rules(stop: Any) -> tuple[Callable[..., Any], ...]:
@@ -69,19 +69,8 @@ def _has_se(paths: Iterable[SelectionPath]) -> bool:
 
 
 def refuse_extremes(design: Design, Y: Floats, names: NDArray[Any] | None) -> None:
-    """Columns whose squares are infinite are refused, those without squares told of.
-
-    Of targets the squares of squares are needed, for the standard error of a squared error.
-    """
-    with np.errstate(over="ignore", under="ignore"):
-        fourth = np.square(np.square(Y - Y.mean(0)).sum())
-        varies = np.ptp(Y) > 0
-    if not np.isfinite(fourth) or (varies and fourth < FEW_DIGITS):
-        largest = np.abs(Y).max()
-        raise InputError(
-            f"y has numbers of the size of {largest:.0e}: floating point cannot hold their squared "
-            f"errors and the standard errors of these; divide it by {largest:.0e}."
-        )
+    """Columns whose squares are infinite are refused, as targets are; others are told of."""
+    refuse_extreme_targets(Y)
     refuse_wide(design, names)
     faint = np.flatnonzero(design.sizes**2 < FEW_DIGITS * design.scales**2)
     tiny = np.zeros(design.n_features, dtype=bool)
