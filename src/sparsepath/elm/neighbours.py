@@ -36,7 +36,7 @@ def neighbours(machine: Candidate, features: Sequence[int], most: int) -> Iterat
         yield Candidate((np.inf, np.inf), scaling, machine.which, machine.ridge)
 
 
-def judged(pool: Pool, machine: Candidate, enough: float = np.inf) -> Candidate:
+def judged(pool: Pool, machine: Candidate, enough: float) -> Candidate:
     """The machine with its leave-one-out error, or as it is if that is not below ``enough``.
 
     The leave-one-out error is not below the training error, which comes first.

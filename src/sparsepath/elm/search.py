@@ -7,11 +7,11 @@ import numpy as np
 
 from sparsepath.arrays import Floats
 from sparsepath.data.threads import Threads
-from sparsepath.elm.neighbours import judged, settle
+from sparsepath.elm.neighbours import settle
 from sparsepath.elm.network import Machine, Pool
 from sparsepath.elm.polish import STANDARD_ERRORS, clearly_better, polish, tuned
 from sparsepath.elm.scaling import Best, Candidate, restart
-from sparsepath.elm.subsets import FIRST_ROWS, SwapSearch
+from sparsepath.elm.subsets import SwapSearch
 from sparsepath.steps import Step
 
 STRATEGIES = ("both", "scaling", "swap")
@@ -121,11 +121,10 @@ class Search:
     def polished(self, swaps: SwapSearch, best: Best) -> Best:
         """The machines of the best subsets, one of each size, polished where that serves."""
         pool, least = self.pool, 1.0 / self.plan.n_levels
-        few = pool.sample(FIRST_ROWS)
         sizes = sorted(swaps.best.at)
-        rivals = self.threads.map(lambda size: _rivals(few, swaps, best, size), sizes)
+        rivals = self.threads.map(lambda size: _rivals(pool, swaps, best, size), sizes)
         tasks = [rival for some in rivals for rival in some]
-        first = iter(self.threads.map(lambda c: polish(few, c, least, FIRST_ROUNDS), tasks))
+        first = iter(self.threads.map(lambda c: polish(pool, c, least, FIRST_ROUNDS), tasks))
         pairs = [(some, [next(first) for _ in some]) for some in rivals]
         machines = Best()
         other = self.others[0] if self.others else pool
@@ -142,8 +141,8 @@ def _winner(
     That subset stays unless another, polished, is better than it, polished, by a tenth, and by more
     than fitting so many scalings to noise would gain. It has scalings of its own if they are
     clearly better than the common one, with other neurons too: those of another pool, to which they
-    were not fitted. So far with half of the neurons and on a sample of the rows if there are many;
-    the winner has all of them, or the neurons of its restart.
+    were not fitted. So far with half of the neurons; the winner has all of them, or those of its
+    restart.
     """
     plain = rivals[0]
     own = min((c for c in polished if c.subset == plain.subset), key=lambda c: c.key)
@@ -154,7 +153,7 @@ def _winner(
     whole = tuned(pool, plain.scaling)
     if not clearly_better(pool, winner, plain, standard_errors):
         return whole
-    starts = [tuned(pool, winner.scaling), judged(pool, winner)]
+    starts = [tuned(pool, winner.scaling), winner]
     machine = polish(pool, min(starts, key=lambda c: c.key), least)
     if not clearly_better(pool, machine, whole, standard_errors):
         return whole
@@ -197,7 +196,7 @@ def _rivals(pool: Pool, swaps: SwapSearch, best: Best, size: int) -> list[Candid
     wants a scaling of its own, the second best can be the best by far once polished. The first
     machine is on the best subset by score. On the subset of the restarts there are two, theirs and
     that of the common scaling, since from one of them the polishing may end at a worse place.
-    Half of the neurons are enough to tell which subset it will be, and some hundred rows.
+    Half of the neurons are enough to tell which subset it will be.
     """
     leading, *others = swaps.ranked(size)[:RIVALS]
     limit = NEAR_TOP * swaps.known[leading].key[0]
