@@ -23,7 +23,7 @@ class PostedBlock(DenseBlock):
 
     def dot(self, V, some=None):
         self._read(self.shape[1] if some is None else len(some))
-        return DenseBlock(self._whole, self._start, self._start + self.shape[0]).dot(V, some)
+        return DenseBlock(self.whole, self._start, self._start + self.shape[0]).dot(V, some)
 
     def gram(self, means, weights, some):
         self._read(len(some))

@@ -1,5 +1,7 @@
 """Many searches at once are the single searches, to the last feature."""
 
+from dataclasses import fields
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -13,14 +15,16 @@ from sparsepath import SparseRLSRegressor
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
 from sparsepath.rls.leave_one_out import whole
-from sparsepath.rls.leave_one_out.whole import whole_search
+from sparsepath.rls.leave_one_out.forward import Centred, CompiledForward
+from sparsepath.rls.leave_one_out.whole import numbers_of, search_in_parts, whole_search
 from sparsepath.rls.many import forward_searches
+from sparsepath.rls.models import make_design
 from sparsepath.rls.trail import SearchTrail
 from sparsepath.tuning import TUNING
 
 
 def by_bounds(monkeypatch):
-    monkeypatch.setattr("sparsepath.rls.forms.FUSED_STEP", 1e15)
+    monkeypatch.setattr("sparsepath.rls.forms.ONCE_STEP", 1e15)
 
 
 def check(found, i, X, Y, size, weights=None, **options):
@@ -137,18 +141,116 @@ def test_problems_must_agree_in_number():
 @examples(25)
 @given(
     problems(max_m=20, max_n=9, alphas=[1.0, 0.01, 0.0]),
-    st.sampled_from(["plain", "compiled", "by bounds", "by products"]),
+    st.sampled_from(["plain", "compiled", "by products"]),
 )
 def test_whole_searches_against_refits(case, how):
     size = min(5, case.X.shape[1], int(np.count_nonzero(weights_of(case))) - 3)
     design = design_of(case.X, weights_of(case), "three" if how != "by products" else "one")
-    options = {"compiled": how == "compiled", "by_bounds": how == "by bounds"}
+    options = {"compiled": how == "compiled"}
     if how == "by products":
         options["data"] = raw_columns(design), products_of(design)
     found = whole_search(design, case.Y, case.alpha, size, ~design.constant, **options)
     trail = SearchTrail()
-    trail.take(found, "max_features")
+    trail.take(found)
     check_forward(trail, judge_of(case), size)
+
+
+def same_bits(one, other):
+    return all(np.array_equal(getattr(one, of.name), getattr(other, of.name)) for of in fields(one))
+
+
+@examples(40)
+@given(problems(max_m=24, max_n=14, alphas=[1.0, 0.01, 0.0, 1e-8]), st.integers(1, 14))
+def test_numpy_and_the_compiled_loop_give_the_same_bits(case, size):
+    """Which of the two searches small data is a matter of time alone."""
+    design = design_of(case.X, weights_of(case))
+    size = min(size, case.X.shape[1])
+    given = (design, case.Y, case.alpha, size, ~design.constant)
+    plain = whole_search(*given, compiled=False)
+    assert same_bits(plain, whole_search(*given, compiled=True))
+
+
+@pytest.mark.parametrize("alpha", [1.0, 1e-6, 0.0])
+@pytest.mark.parametrize("kind", [*KINDS, "targets", "long"])
+def test_long_searches_in_parts_and_on_threads(monkeypatch, kind, alpha):
+    """Rows are written several times; nothing depends on where a search is cut and who shares it.
+
+    The path through the same features, from the columns, has the same errors and coefficients.
+    """
+    monkeypatch.setattr(TUNING, "threaded_from", 0)
+    monkeypatch.setattr(TUNING, "thread_numbers", 1)
+    shape = {"wide": (40, 60), "long": (1100, 30)}.get(kind, (90, 30))
+    case = make("tall" if kind == "long" else kind, *shape, T=2 if kind == "targets" else 1, seed=3)
+    answers = []
+    for n_threads, numbers in ((1, 1 << 30), (1, 1), (3, 1)):
+        monkeypatch.setattr(whole, "PART_NUMBERS", numbers)
+        with Threads(n_threads) as crew:
+            design = make_design(case.X, weights_of(case), crew)
+            given = (design, case.Y, alpha, 18, ~design.constant)
+            answers.append(list(search_in_parts(*given, least=3)))
+    assert len(answers[0]) == 1
+    assert len(answers[1]) == len(answers[2]) > 10
+    found = answers[0][-1]
+    assert same_bits(found, answers[1][-1])
+    assert same_bits(found, answers[2][-1])
+    assert len(answers[1][0].subset) == 3
+    plain = whole_search(*given, compiled=False)
+    assert np.array_equal(found.subset, plain.subset)
+    assert_allclose(found.errors, plain.errors, rtol=1e-9)
+    assert_allclose(found.errors_se, plain.errors_se, rtol=1e-7)
+    scales = np.sqrt(design.squares[found.subset])[:, None]
+    assert_allclose(found.coef * scales, plain.coef * scales, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("alpha", [1.0, 0.0])
+@pytest.mark.parametrize("kind", ["tall", "wide", "collinear", "scaled", "targets", "long"])
+def test_bounds_and_values_of_all_candidates_in_every_step(kind, alpha):
+    """No bound exceeds its value, and the values are those of models that have the candidate."""
+    shape = {"wide": (30, 40), "long": (1100, 20)}.get(kind, (50, 20))
+    case = make("tall" if kind == "long" else kind, *shape, T=2 if kind == "targets" else 1, seed=5)
+    design, size = design_of(case.X), 14
+    of = Centred.of(design, case.Y)
+    search = CompiledForward(design, of, alpha, size, np.flatnonzero(~design.constant))
+    loops, state, found = search._loops, search._state, search._found
+    given, space = (search._problem, state, search._change), search._space()
+    values, bounds = found
+    near = 0
+    while search.size < size:
+        n, chosen = int(search._at[1]), search.subset[: search.size]
+        if search.size:
+            loops.follow(0, n, *given, space)
+            loops.wait(state)
+        loops.bound(0, n, *given[:2], found)
+        least = loops.judge(0, n, np.inf, np.inf, *given, space, found)
+        if not least < np.inf:
+            break
+        Z, F, D, w, pending = state[0][:n], state[1], state[4], state[8], int(search._at[2])
+        last = slice(search.size - pending, search.size)
+        z = Z - F[last, :n].T @ D[last]
+        assert_allclose(state[14][1, :n], (z * z) @ w, rtol=1e-9, atol=1e-12)
+        assert_allclose(state[13][:, :n], state[3] @ z.T, rtol=1e-9, atol=1e-9)
+        finite = bounds[:n] < np.inf
+        assert (bounds[:n][finite] <= values[:n][finite] * (1 + 1e-12)).all()
+        near += np.count_nonzero(bounds[:n][finite] > 0.5 * values[:n][finite])
+        for i in np.flatnonzero(values[:n] < np.inf):
+            subset = np.append(chosen, state[7][i])
+            exact = numbers_of(design, of, alpha, subset, False).errors[-1] * design.total
+            assert_allclose(values[i], exact, rtol=1e-7)
+        loops.choose(least, *given, space, found, search._path)
+    assert search.size > 8
+    assert near > 20
+
+
+def test_loading_the_loop_is_paid_for_by_time_without_it(monkeypatch):
+    price = whole.Price()
+    monkeypatch.setattr(whole, "LOOPS", "absent")
+    assert not price.is_paid()
+    assert price.is_paid(ahead=30.0)  # compiling it takes less
+    price.spent = 1.0
+    monkeypatch.setattr(whole, "_is_cached", lambda: False)
+    assert not price.is_paid()
+    monkeypatch.setattr(whole, "_is_cached", lambda: True)
+    assert price.is_paid()
 
 
 @pytest.mark.parametrize("kept", [1, 3])
@@ -159,9 +261,9 @@ def test_a_choice_whose_row_is_no_longer_kept_is_computed_afresh(monkeypatch, ke
     design = design_of(case.X)
     trail = SearchTrail()
     given = (design, np.random.default_rng(3).standard_normal((40, 1)), 1.0, 8, ~design.constant)
-    trail.take(whole_search(*given, by_bounds=True), "max_features")
+    trail.take(whole_search(*given, data=(raw_columns(design), products_of(design))))
     plain = SearchTrail()
-    plain.take(whole_search(*given, compiled=False), "max_features")
+    plain.take(whole_search(*given, compiled=False))
     assert trail.steps[8].subset == plain.steps[8].subset
     assert_allclose(trail.errors, plain.errors, rtol=1e-10)
 

@@ -72,7 +72,7 @@ class DenseBlock:
     zeros_implicit = False
 
     def __init__(self, X: NDArray[Any], start: int = 0, stop: int | None = None) -> None:
-        self._whole = X
+        self.whole = X  # the matrix that the rows are part of
         self._start = start
         self._rows = X[start:stop]
 
@@ -93,7 +93,7 @@ class DenseBlock:
 
     def _compiled(self) -> bool:
         """Whether the columns lie in memory one by one, and are worth a compiled loop."""
-        X = self._whole
+        X = self.whole
         by_column = X.flags.f_contiguous and not X.flags.c_contiguous
         return by_column and X.size >= TUNING.compiled_pass_from
 
@@ -102,7 +102,7 @@ class DenseBlock:
         n = X.shape[1]
         if V.shape[1] <= 2 and self._compiled():
             which = np.arange(n) if some is None else some
-            return products(self._whole, V, self._start, which)
+            return products(self.whole, V, self._start, which)
         if some is not None:
             if 2 * len(some) > n:
                 return self.dot(V)[some]
@@ -156,15 +156,15 @@ class DenseBlock:
     def strips(self, height: int) -> "Iterator[DenseBlock]":
         for low in range(0, self.shape[0], height):
             rows = slice(low, min(low + height, self.shape[0]))
-            yield DenseBlock(self._whole, self._start + rows.start, self._start + rows.stop)
+            yield DenseBlock(self.whole, self._start + rows.start, self._start + rows.stop)
 
     def marks(self, a: Marks) -> Marks:
         m, n = self.shape
         out = np.zeros(n, dtype=np.uint64)
-        if self._whole.dtype in (np.float64, np.float32) and self._compiled():
+        if self.whole.dtype in (np.float64, np.float32) and self._compiled():
             from sparsepath.data import compiled
 
-            compiled.marks(self._whole.T, self._start, a, out)
+            compiled.marks(self.whole.T, self._start, a, out)
             return out
         height = max(16, TUNING.tile_numbers // 4 // max(1, n))
         for i in range(0, m, height):
@@ -180,7 +180,7 @@ class DenseBlock:
             from sparsepath.data import compiled
 
             w = np.ones(m) if weights is None else weights
-            compiled.spread(self._whole.T, self._start, means, w, out)
+            compiled.spread(self.whole.T, self._start, means, w, out)
             return out
         by_column = X.flags.f_contiguous or X.strides[0] == X.itemsize
         width = max(1, TUNING.tile_numbers // max(1, m)) if by_column else n

@@ -87,11 +87,12 @@ class Asked:
         """What is asked, of these data."""
         n = design.n_features
         forced, start, forbidden = self._columns(names, design)
+        closed = set(forbidden)
         task = Task(
             search=self.search,
             most=self._most(),
             loss=self.criterion,
-            candidates=tuple(i for i in range(n) if i not in set(forbidden)),
+            candidates=tuple(i for i in range(n) if i not in closed) if closed else tuple(range(n)),
             forced=tuple(forced),
             start=tuple(i for i in start if i not in set(forced)),
             parents=parents_of(self.parents, names, n),

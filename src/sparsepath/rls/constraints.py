@@ -100,8 +100,10 @@ class Constraints:
         for group in groups:
             label[list(group)] = group[0]
         live = np.flatnonzero(~np.asarray(constant, dtype=bool))
-        names, places = np.unique(label[live], return_inverse=True)
-        count = len(names)
+        places = np.arange(len(live))
+        if groups:
+            _, places = np.unique(label[live], return_inverse=True)
+        count = int(places.max(initial=-1)) + 1
         self._unit = np.full(n, count, dtype=np.intp)  # of a constant column: no unit
         self._unit[live] = places
         self._columns_by_unit = live[np.argsort(places, kind="stable")]

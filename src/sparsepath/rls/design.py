@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.arrays import Floats
-from sparsepath.data.blocks import RowBlock
+from sparsepath.data.blocks import DenseBlock, RowBlock
 from sparsepath.data.columns import is_constant
 from sparsepath.data.crew import Crew, added
 from sparsepath.data.fingerprint import column_marks, name_of
@@ -170,6 +170,16 @@ class Design:
         out -= self.left
         out *= self.scales
         return out
+
+    def by_feature(self) -> Floats:
+        """All columns of dense data as they are, features by samples; not to be written to."""
+        first = self.blocks[0]
+        whole = first.whole if isinstance(first, DenseBlock) else np.empty((0, 0), order="C")
+        plain = whole.dtype == np.float64 and whole.flags.f_contiguous
+        if plain and len(whole) == self.n_samples:
+            return np.asarray(whole.T)
+        every = np.arange(self.n_features)
+        return np.concatenate([block.columns(every).T for block in self.blocks], axis=1)
 
     streamed = False  # whether rows are read in passes, and cannot be asked for
 

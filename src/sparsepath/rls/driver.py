@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from sparsepath.rls.constraints import Constraints
 from sparsepath.rls.design import Design
 from sparsepath.rls.forms import form_for
 from sparsepath.rls.leave_one_out.elimination import Elimination
-from sparsepath.rls.leave_one_out.whole import whole_search
+from sparsepath.rls.leave_one_out.whole import is_small, search_in_parts, whole_search
 from sparsepath.rls.models import make_model
 from sparsepath.rls.search import SEARCHES
 from sparsepath.rls.splits.elimination import FoldElimination
@@ -111,21 +112,25 @@ def _at_once(
         return False
     allowed = np.zeros(design.n_features, dtype=bool)
     allowed[list(task.candidates)] = True
-    found = whole_search(
-        design,
-        Y,
-        alpha,
-        task.size,
-        allowed,
-        compiled=form.compiled,
-        by_bounds=form.name == "bounds",
-    )
-    made = [("add", feature) for feature in found.subset[: len(earlier)].tolist()]
+    problem = (design, Y, alpha, task.size, allowed)
+    if is_small(design):
+        parts = iter([whole_search(*problem)])
+    else:
+        parts = search_in_parts(*problem, least=len(earlier))
+    first = found = next(parts)
+    made = [("add", feature) for feature in first.subset[: len(earlier)].tolist()]
     if [(move.action, move.feature) for move in earlier] != made:
         return False
     trail.form = str(form)
-    ended = len(found.subset) == task.size
-    trail.take(found, Stop.MAX_FEATURES if ended else Stop.NO_CANDIDATE, earlier)
+    for found in chain([first], parts):
+        if trail.take(found, earlier):
+            return True
+    if len(found.subset) == task.size:
+        trail.stopped = Stop.MAX_FEATURES
+    elif found.vanished:
+        trail.stopped = Stop.VANISHED if trail.first_error > 0 else "target vanished"
+    else:
+        trail.stopped = Stop.NO_CANDIDATE
     return True
 
 

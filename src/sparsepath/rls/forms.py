@@ -3,15 +3,15 @@ r"""In which form a search is run: one cost model, from the shape of the problem
 Exact leave-one-out search by the squared loss has forms with the same choices. With m samples, n
 features and k steps they take about, in nanoseconds,
 
-    fused     3 m n + k (1.5e5 + 1.5 m n)               P X in memory, read and written once a step
-    bounds    3 m n + k (1.3e6 + (0.4 + 25 k/m) m n)    columns of the Gram matrix, or a pass over X
+    at once   3 m n + k (1e4 + 0.7 m n)                 P X in memory, read once a step and written
+                                                        every fourth, in one compiled loop
+    fused     3 m n + k (1.5e5 + 1.5 m n)               the same step by step, for searches that
+                                                        turn back: read and written once a step
+    bounds    3 m n + k (1e6 + (0.2 + 25 k/m) m n)      columns of the Gram matrix, or a pass over X
                                                         a step, and exact values of a few candidates
-    at once   3 m n + 0.04 m n^2 + k (2e4 + (0.2 + 1.6 k^2/m) m n)      bounds in one compiled loop,
-                                                        all columns of the Gram matrix before it
 
 The numbers are those of ``benchmarks/shapes.py`` on one core. The term 25 k/m says how much looser
-bounds become as leverages grow: more candidates have to be judged exactly (and, at once, from their
-columns, of which only some are kept from step to step). Whether the bounds take
+bounds become as leverages grow: more candidates have to be judged exactly. Whether the bounds take
 their products from the Gram matrix (tall data) or from passes over the data (sparse data, or where
 batches of columns did not serve) is found out step by step; see ``leave_one_out/additions.py``.
 
@@ -19,18 +19,16 @@ Other losses have no bounds: all candidates are judged, fused, from P X in memor
 writing P X is what takes time (``TUNING.cached_from``), losses with loops for it leave every other
 change to the next step and take products from the Gram matrix (``cache``).
 
-Threads are left out: both forms share out their work, and the choice must not depend on them. The
+Threads are left out: all forms share out their work, and the choice must not depend on them. The
 fused form needs a copy of the data in memory. Its loops are compiled for all but small data, where
-everything is plain NumPy: a first fit need not wait for a compiler. (The compiled loop of a whole
-search would be about three times as fast there once it is loaded; but loading it takes longer than
-a hundred such searches, and the last digits of a result must not depend on what lies on disk.)
-
-A forward search of some milliseconds, of which nobody wants to hear step by step, is run as a whole
-(``leave_one_out/whole.py``), fused or by bounds.
+everything is plain NumPy at first: a first fit need not wait for a compiler. A search at once goes
+over to the compiled loop as soon as that has been paid for, with the same results to the last bit
+(``leave_one_out/whole.py``).
 """
 
 import math
 from dataclasses import dataclass
+from functools import cache
 from typing import NamedTuple
 
 from sparsepath.rls.criteria.losses import Criterion
@@ -41,11 +39,10 @@ from sparsepath.tuning import memory as memory_there
 FORMS = ("auto", "fused", "bounds", "gram", "pass", "cache", "blocks")
 READ = 3.0  # nanoseconds per number: to copy or measure the data once
 FUSED_STEP, FUSED_NUMBER = 1.5e5, 1.5
-BOUNDS_STEP, BOUNDS_NUMBER, BOUNDS_LEVERAGE = 1.3e6, 0.4, 25.0
-ONCE_GRAM, ONCE_STEP, ONCE_NUMBER, ONCE_LEVERAGE = 0.04, 2e4, 0.2, 1.6
+ONCE_STEP, ONCE_NUMBER = 1e4, 0.7
+BOUNDS_STEP, BOUNDS_NUMBER, BOUNDS_LEVERAGE = 1e6, 0.2, 25.0
+PLAIN_STEP, PLAIN_NUMBER = 5e4, 6.0
 TURNED_FROM = 1 << 22  # numbers in X from which it is worth while to have the columns one by one
-WHOLE_UP_TO = 1 << 24  # numbers in X times steps up to which a search is run as a whole
-WHOLE_SECONDS = 0.1  # and what one by bounds may take
 
 
 class Shape(NamedTuple):
@@ -58,7 +55,7 @@ class Shape(NamedTuple):
 
 @dataclass(frozen=True)
 class Form:
-    """A form and the reason for it; whether it is ``compiled``, and run as a ``whole``."""
+    """A form and the reason for it; whether it is ``compiled``, and run ``whole``, at once."""
 
     name: str
     why: str
@@ -126,12 +123,10 @@ def form_for(
     if not fits:
         return Form("bounds", "P X does not fit in memory")
     fused, bounds = seconds(m, n, steps)
-    at_once = seconds_at_once(m, n, steps)
-    if once and large and not design.sparse and at_once <= min(fused, bounds, WHOLE_SECONDS):
-        why = f"at once, about {at_once:.2g} s against {fused:.2g} s fused"
-        return Form("bounds", why, compiled=True, whole=True)
+    whole = once and not design.sparse
+    if whole:
+        fused = seconds_at_once(m, n, steps)
     if fused <= bounds:
-        whole = once and numbers * steps <= WHOLE_UP_TO and not design.sparse
         why = f"about {fused:.2g} s against {bounds:.2g} s by bounds"
         return Form("fused", why, large, whole)
     return Form("bounds", f"about {bounds:.2g} s against {fused:.2g} s fused")
@@ -152,16 +147,20 @@ def seconds(m: int, n: int, steps: int) -> tuple[float, float]:
 
 
 def seconds_at_once(m: int, n: int, steps: int) -> float:
-    """The same of bounds in one compiled loop.
+    """The same of the fused form at once.
 
-    >>> [seconds_at_once(m, 500, 20) < min(seconds(m, 500, 20)) for m in (100, 2000, 50000)]
-    [False, True, False]
+    >>> [seconds_at_once(m, 500, 20) < seconds(m, 500, 20)[1] for m in (100, 2000, 50000)]
+    [True, True, False]
     """
-    numbers = m * n
-    number = ONCE_NUMBER + ONCE_LEVERAGE * steps**2 / m
-    return 1e-9 * (numbers * (READ + ONCE_GRAM * n) + steps * (ONCE_STEP + number * numbers))
+    return 1e-9 * (READ * m * n + steps * (ONCE_STEP + ONCE_NUMBER * m * n))
 
 
+def plain_seconds(m: int, n: int, steps: int) -> float:
+    """What a whole search in NumPy takes."""
+    return 1e-9 * steps * (PLAIN_STEP + PLAIN_NUMBER * m * n)
+
+
+@cache
 def default_memory() -> float:
     """A quarter of the memory there is, in bytes; 2 GiB where that cannot be told."""
     there = memory_there()

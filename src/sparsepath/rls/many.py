@@ -23,16 +23,14 @@ from sparsepath.errors import InputError
 from sparsepath.rls.criteria.residuals import SQUARED
 from sparsepath.rls.design import Design
 from sparsepath.rls.driver import run
-from sparsepath.rls.forms import Shape, form_for
-from sparsepath.rls.leave_one_out.carried import columns_of
-from sparsepath.rls.leave_one_out.whole import Whole, whole_search
+from sparsepath.rls.forms import Shape, form_for, plain_seconds
+from sparsepath.rls.leave_one_out.whole import PRICE, Whole, whole_search
 from sparsepath.rls.models import make_design
 from sparsepath.rls.parts import Problems, SharedParts
 from sparsepath.rls.task import Task
 
 WHOLE_NUMBERS = 1 << 22  # numbers in X up to which a problem is searched as a whole, by one thread
 TURN = 2  # problems for each thread between which Ctrl-C is heard and progress is told
-MANY_NUMBERS = 1 << 25  # numbers times steps, in all, from which the loops are compiled if need be
 
 
 @dataclass(frozen=True)
@@ -169,16 +167,15 @@ class ProblemSearch(Problems):
         rows = self.X.shape[0] if self.rows is None else len(self.rows[0])
         shape = Shape(rows, self.X.shape[1], not isinstance(self.X, np.ndarray))
         m, n = shape.n_samples, shape.n_features
-        form = form_for(shape, loss=SQUARED, n_targets=T, steps=k)
+        form = form_for(shape, loss=SQUARED, n_targets=T, steps=k, once=True)
         small = m * n <= WHOLE_NUMBERS and not shape.sparse
         if form.name == "fused" and small:
-            columns = None if design is None else columns_of(design, np.arange(design.n_features))
-            compiled = form.compiled or count * k * m * n >= MANY_NUMBERS
+            compiled = PRICE.is_paid(count * plain_seconds(m, n, k)) or None
 
             def work(i: int) -> None:
                 mine = self._design(i, alone) if design is None else design
                 given = (mine, self._target(i), self.alpha, k, self.allowed)
-                out.put(i, whole_search(*given, compiled=compiled, columns=columns))
+                out.put(i, whole_search(*given, compiled=compiled))
 
             for some in _turns(count, TURN * threads.n_threads):
                 threads.map(work, some)

@@ -20,9 +20,6 @@ from sparsepath.rls.many import ProblemSearch, Searches
 from sparsepath.tuning import TUNING
 
 LARGE = 1e100
-SMALL = (
-    128  # small problems are worth loading a compiler if there are so many times as many numbers
-)
 PROBLEMS_AT_ONCE = 20  # problems that share what is prepared for them
 BINDING = ("forced", "start", "parents", "feature_groups", "feature_costs", "budget", "epsilon")
 CRITERION = "leave-one-out squared error (selection error)"
@@ -39,8 +36,6 @@ def search_many(
     if not _is_plain(estimator) or set(given) - {"sample_weight"} or not _is_moderate(X):
         return None
     weights = check_weights(given.get("sample_weight"), X.shape[0])
-    if max(X.size, X.size * len(repetitions) / SMALL) < TUNING.compiled_search_from:
-        return None
     if not all(_varies(Y, weights, repetition) for repetition in repetitions):
         return None
     return _searched(estimator, X, Y, weights, repetitions)

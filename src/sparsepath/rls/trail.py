@@ -171,31 +171,29 @@ class SearchTrail(Trail):
         self.enter(moves, step if may else None)
         self.passed = None if may else step
 
-    def take(self, found: Whole, ended: str, earlier: Sequence[Move] = ()) -> None:
-        """Record a path that was found all at once, and tell of it step by step.
+    def take(self, found: Whole, earlier: Sequence[Move] = ()) -> bool:
+        """Record what was found beyond what is known, and tell of it step by step.
 
-        ``ended`` is why it ended where it does; ``earlier`` are moves of a run before this one.
+        ``earlier`` are moves of a run before this one. Return whether the search should stop.
         """
-        subset, errors, errors_se = (
-            of.tolist() for of in (found.subset, found.errors, found.errors_se)
-        )
-        self.first_error = errors[0]
-        for k, error in enumerate(errors):
+        begin = len(self.errors)
+        subset = found.subset.tolist()
+        errors, errors_se = found.errors[begin:].tolist(), found.errors_se[begin:].tolist()
+        for k, (error, error_se) in enumerate(zip(errors, errors_se, strict=True), begin):
             coef, intercept = found.coef[k, :k], found.intercept[k]
-            step = Step(tuple(subset[:k]), error, errors_se[k], coef, intercept)
+            step = Step(tuple(subset[:k]), error, error_se, coef, intercept)
             self.errors.append(error)
             self.size, self._chosen = k, subset[:k]
             if not k:
+                self.first_error = error
                 self.enter((), step)
                 continue
             seconds = self._clock(earlier[k - 1].seconds if k <= len(earlier) else None)
             self.updates.append(Update("add", subset[k - 1], error, 1))
             self.enter([Move("add", subset[k - 1], error, seconds)], step)
             if self._ended(whole=True):
-                return
-        self.stopped = ended
-        if found.vanished and ended != Stop.MAX_FEATURES:
-            self.stopped = Stop.VANISHED if errors[0] > 0 else "target vanished"
+                return True
+        return False
 
     def refuses(self, model: Model, update: Update, candidates: Sequence[int]) -> bool:
         """Whether a rule ends the search before this addition."""

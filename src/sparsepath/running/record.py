@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from numbers import Integral
 from typing import Any
 
@@ -56,8 +57,16 @@ class Call(BaseEstimator):
 
 def parameters_of(estimator: Any) -> dict[str, Any]:
     """The parameters that matter for the result."""
+    if type(estimator).get_params is BaseEstimator.get_params:
+        return {name: getattr(estimator, name) for name in _said(type(estimator))}
     given = estimator.get_params(deep=False)
     return {name: value for name, value in given.items() if name not in UNSAID}
+
+
+@cache
+def _said(kind: type[BaseEstimator]) -> tuple[str, ...]:
+    """The names of those parameters; to look them up takes as long as a small search."""
+    return tuple(name for name in kind._get_param_names() if name not in UNSAID)
 
 
 def data_of(X: Any, given: Given) -> dict[str, Any]:

@@ -7,22 +7,37 @@ all is looked at: first x'u is taken, for a better bound, then it is judged from
 import numpy as np
 from numba import njit
 
-from sparsepath.rls.leave_one_out.compiled_many import (
+from sparsepath.rls.leave_one_out.compiled_rows import (
     FAST,
-    _afresh,
-    _copy,
-    _dot,
-    _judged,
-    _measure,
-    _take_off,
+    column,
+    dot,
+    judged,
+    measure,
+    take_off,
 )
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, inline="always")
-def _column(x, g, mean, left, scale, out):  # type: ignore[no-untyped-def]
-    """A column as it stands."""
-    for j in range(g.size):
-        out[j] = g[j] * ((x[j] - mean - left) * scale)
+def _copy(a, row):  # type: ignore[no-untyped-def]
+    """In a loop: an assignment of slices is compiled for seconds, with all it might complain of."""
+    for j in range(a.size):
+        row[j] = a[j]
+
+
+@njit(nogil=True, cache=True, fastmath=FAST, inline="always")
+def _afresh(row, x, Q, metric, k):  # type: ignore[no-untyped-def]
+    """The row of column x, orthogonal to the rows of Q to the last digit, in place."""
+    m = x.size
+    width = m + k
+    _copy(x, row)
+    for j in range(m, row.size):
+        row[j] = 0.0
+    for _ in range(2):
+        for i in range(k):
+            t = 0.0
+            for j in range(width):
+                t += row[j] * Q[i, j] * metric[j]
+            take_off(row[:width], t, Q[i, :width])
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)
@@ -44,7 +59,7 @@ def _take_off_all(row, t, Q, low, k):  # type: ignore[no-untyped-def]
             row[j] -= a * A[j] + b * B[j] + c * C[j] + d * D[j]
         i += 4
     while i < k:
-        _take_off(row, t[i], Q[i, :width])
+        take_off(row, t[i], Q[i, :width])
         i += 1
 
 
@@ -82,14 +97,14 @@ def bounded(X, g, columns, gram, y, p, weights, alpha, floor, allowed, guards, p
     fine, live = np.zeros(n, dtype=np.bool_), allowed.copy()
     su, off, uu, norms = np.zeros(T), np.zeros(T), np.zeros(T), np.zeros(T)
     for o in range(T):
-        norms[o] = np.sqrt(_dot(y[o], y[o]))
+        norms[o] = np.sqrt(dot(y[o], y[o]))
         for j in range(m):
             gu[o, j] = g[j] * y[o, j]
             su[o] += gu[o, j]
         for i in range(n):
             if live[i]:
-                c[o, i] = scales[i] * (_dot(X[i], gu[o]) - means[i] * su[o])
-    total, deviation, tight, rr = _measure(V[:, :m], p, weights, room, u, inverses, losses)
+                c[o, i] = scales[i] * (dot(X[i], gu[o]) - means[i] * su[o])
+    total, deviation, tight, rr = measure(V[:, :m], p, weights, room, u, inverses, losses)
     errors[0] = total if tight == 0.0 else np.inf
     around[0] = deviation
     empty, everything = errors[0], rr
@@ -98,9 +113,9 @@ def bounded(X, g, columns, gram, y, p, weights, alpha, floor, allowed, guards, p
         ur, used = 0.0, m + k
         for o in range(T):
             r = V[o, :m]
-            here, uu[o] = _dot(u[o], r), _dot(u[o], u[o])
+            here, uu[o] = dot(u[o], r), dot(u[o], u[o])
             ur += here
-            beta = here / max(_dot(r, r), 1e-300)
+            beta = here / max(dot(r, r), 1e-300)
             off[o] = np.sqrt(max(uu[o] - beta * here, 0.0) + 1e-14 * uu[o])
             su[o] = 0.0
             for j in range(m):
@@ -109,8 +124,8 @@ def bounded(X, g, columns, gram, y, p, weights, alpha, floor, allowed, guards, p
             for i in range(n):
                 h[o, i] = beta * c[o, i]
             for i in range(k):
-                zu[o, i] = _dot(Q[i, :m], u[o])
-                _take_off(h[o], -beta * alpha * _dot(Q[i, m:used], V[o, m:used]), t[i])
+                zu[o, i] = dot(Q[i, :m], u[o])
+                take_off(h[o], -beta * alpha * dot(Q[i, m:used], V[o, m:used]), t[i])
         for i in range(n):
             values[i], bounds[i], fine[i] = np.inf, np.inf, False
             if live[i]:
@@ -124,7 +139,7 @@ def bounded(X, g, columns, gram, y, p, weights, alpha, floor, allowed, guards, p
                 break
             if not fine[i] and bounds[i] > -np.inf:
                 for o in range(T):
-                    h[o, i] = scales[i] * (_dot(X[i], gu[o]) - means[i] * su[o])
+                    h[o, i] = scales[i] * (dot(X[i], gu[o]) - means[i] * su[o])
                     for j in range(k):
                         h[o, i] -= t[j, i] * zu[o, j]
                 q = max(max(s[i], 0.0) - alpha * b2[i], 0.0)
@@ -138,7 +153,7 @@ def bounded(X, g, columns, gram, y, p, weights, alpha, floor, allowed, guards, p
                     place[owner[follows]] = -1
                 place[i], owner[follows] = follows, i
                 row = kept[follows]
-                _column(X[i], g, means[i], lefts[i], scales[i], row[:m])
+                column(X[i], g, means[i], lefts[i], scales[i], row[:m])
                 row[m:] = 0.0
                 done[i] = 0
                 follows = (follows + 1) % places
@@ -147,7 +162,7 @@ def bounded(X, g, columns, gram, y, p, weights, alpha, floor, allowed, guards, p
             if doubt <= known_well * (alpha + s[i]):
                 _take_off_all(row[:used], t[:, i], Q, done[i], k)
             else:
-                _column(X[i], g, means[i], lefts[i], scales[i], x)
+                column(X[i], g, means[i], lefts[i], scales[i], x)
                 _afresh(row, x, Q, metric, k)
             done[i] = k
             pivot = alpha + s[i]
@@ -167,7 +182,7 @@ def bounded(X, g, columns, gram, y, p, weights, alpha, floor, allowed, guards, p
                     for j in range(used):
                         along += row[j] * V[o, j] * metric[j]
                     tau[o] = along / pivot
-            values[i] = _judged(row[:m], 1.0 / pivot, tau, V, p, left, room)
+            values[i] = judged(row[:m], 1.0 / pivot, tau, V, p, left, room)
             if values[i] < least:
                 least = values[i]
                 most = least + tie * least + tie_floor * empty
@@ -179,14 +194,14 @@ def bounded(X, g, columns, gram, y, p, weights, alpha, floor, allowed, guards, p
         if place[chosen] >= 0:
             _copy(kept[place[chosen]], D)
         else:  # more were judged since than are kept
-            _column(X[chosen], g, means[chosen], lefts[chosen], scales[chosen], x)
+            column(X[chosen], g, means[chosen], lefts[chosen], scales[chosen], x)
             _afresh(D, x, Q, metric, k)
         pivot = alpha
         for i in range(k):  # to the last digit
             along = 0.0
             for j in range(used):
                 along += D[j] * Q[i, j] * metric[j]
-            _take_off(D[:used], along, Q[i, :used])
+            take_off(D[:used], along, Q[i, :used])
         for j in range(used):
             pivot += D[j] * D[j] * metric[j]
         D[used] = -1.0
@@ -199,39 +214,39 @@ def bounded(X, g, columns, gram, y, p, weights, alpha, floor, allowed, guards, p
         if at >= 0:
             _copy(G[at], new)
             if H.size:
-                _take_off(new, 1.0, H[at])
+                take_off(new, 1.0, H[at])
             for i in range(n):
                 new[i] += e[chosen] * f[i] + f[chosen] * e[i]
                 new[i] *= scales[chosen] * scales[i]
         else:
-            _column(X[chosen], g, means[chosen], lefts[chosen], scales[chosen], x)
+            column(X[chosen], g, means[chosen], lefts[chosen], scales[chosen], x)
             along = 0.0
             for j in range(m):
                 x[j] *= g[j]
                 along += x[j]
             for i in range(n):
                 if live[i]:
-                    new[i] = scales[i] * (_dot(X[i], x) - means[i] * along)
+                    new[i] = scales[i] * (dot(X[i], x) - means[i] * along)
         for i in range(k):
-            _take_off(new, t[i, chosen], t[i])
+            take_off(new, t[i, chosen], t[i])
         for i in range(n):
             new[i] /= root
             s[i] -= new[i] * new[i]
             b2[i] = 0.0
         for i in range(k + 1):
-            _take_off(b[i], Q[k, m + i], new)
+            take_off(b[i], Q[k, m + i], new)
             for j in range(n):
                 b2[j] += b[i, j] * b[i, j]
         for o in range(T):
-            a = _dot(V[o, :used], dual[:used])
-            _take_off(V[o, :used], a, D[:used])
-            _take_off(c[o], a * root, new)
+            a = dot(V[o, :used], dual[:used])
+            take_off(V[o, :used], a, D[:used])
+            take_off(c[o], a * root, new)
         for j in range(m):
             p[j] -= Q[k, j] * Q[k, j]
         live[chosen] = False
         subset[k] = chosen
         k += 1
-        total, deviation, tight, rr = _measure(V[:, :m], p, weights, room, u, inverses, losses)
+        total, deviation, tight, rr = measure(V[:, :m], p, weights, room, u, inverses, losses)
         errors[k] = total if tight == 0.0 else np.inf
         around[k] = deviation
         for i in range(k):

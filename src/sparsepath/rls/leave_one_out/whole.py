@@ -1,33 +1,45 @@
 """A whole forward search at once, from the columns in memory: ``fused.py`` without the steps.
 
 Where data are small, a search that is asked step by step spends its time between the steps. Here
-all of it is one function, with the letters, guards and rules of ``fused.py``: in plain NumPy below,
-or as a compiled loop (``compiled_many.py``), where there is so much to do that it is worth while to
-have a compiler loaded. For many parts of the same tall data there is a third, by the products of
+all of it is one function: in plain NumPy below, with the letters, guards and rules of ``fused.py``;
+as a compiled loop (``forward.py``); or, for many parts of the same tall data, by the products of
 all columns and bounds (``compiled_parts.py``).
+
+Small data are searched in NumPy until loading the compiled loop pays: a first fit waits for no
+compiler. Which of the two it was must not be seen. They choose the same features, and of small data
+the numbers are computed afresh from what was chosen, by ``numbers_of``, whoever chose it.
 """
 
+import os
+import sys
+import time
+from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.blas import dger
+from scipy.linalg.lapack import dtrtri
 
 from sparsepath.arrays import Floats
 from sparsepath.rls.criteria.losses import ROOM
 from sparsepath.rls.design import Design
 from sparsepath.rls.leave_one_out.carried import columns_of
-from sparsepath.rls.leave_one_out.fitted import COLLINEAR, OFF_CENTRE, VANISHED
+from sparsepath.rls.leave_one_out.fitted import VANISHED
+from sparsepath.rls.leave_one_out.forward import GUARDS, Centred, CompiledForward
 from sparsepath.rls.leave_one_out.fused import ROUNDING
-from sparsepath.rls.leave_one_out.projection import SECOND_GO
 from sparsepath.rls.update import TIE, TIE_FLOOR
+from sparsepath.tuning import TUNING
 
 KNOWN_WELL = 1e-6  # rounding of a product over the pivot up to which the Gram matrix may serve
 SURELY = 1e-8  # and up to which what is followed may judge a candidate; the margin is wide
 TRUSTED = 0.1  # and up to which it may bound the criterion
 KEPT = 64  # rows kept of candidates that were judged
-GUARDS = (ROOM, TIE, TIE_FLOOR, SECOND_GO, VANISHED, ROUNDING)
 BOUND_GUARDS = (ROOM, TIE, TIE_FLOOR, VANISHED, ROUNDING, KNOWN_WELL, SURELY, TRUSTED, KEPT)
+LOOPS = "compiled_forward"
+LOADING, LOADING_NUMBA, COMPILING = 0.3, 0.7, 20.0  # seconds, Numba imported or not, or no code yet
+PART_NUMBERS = 1 << 26  # numbers read between which Ctrl-C is heard and progress is told
 
 
 Products = tuple[Floats, Floats, Floats, Floats, NDArray[np.intp]]
@@ -65,9 +77,7 @@ def whole_search(
     size: int,
     allowed: NDArray[np.bool_],
     *,
-    compiled: bool = True,
-    by_bounds: bool = False,
-    columns: Floats | None = None,
+    compiled: bool | None = None,
     data: tuple[Floats, Products] | None = None,
 ) -> Whole:
     """Search forward, by exact leave-one-out and the squared loss.
@@ -80,60 +90,116 @@ def whole_search(
         How many features to choose.
     allowed : array of bool
         The columns that may be chosen.
-    compiled : bool
-        Whether there is enough to do for a compiled loop.
-    by_bounds : bool
-        Whether that goes by the Gram matrix and bounds.
-    columns : array of shape (n, m), optional
-        All columns of the design, where they are known.
+    compiled : bool, optional
+        Whether by the compiled loop; default as soon as that pays.
     data : pair, optional
         The raw columns, features by samples, and what their products are made of: the search is
         then by bounds (``compiled_parts.py``) and copies no columns.
     """
-    w, total, T = design.weights, design.total, Y.shape[1]
-    y_mean = (w @ Y) / total if design.fit_intercept else np.zeros(T)
-    centred = Y - y_mean
-    if design.fit_intercept:
-        centred = centred - (w @ centred) / total
-    y = np.ascontiguousarray((np.sqrt(w)[:, None] * centred).T)
-    p = 1.0 - w / total if design.fit_intercept else np.ones(design.n_samples)
-    floor = COLLINEAR**2 * design.squares + (OFF_CENTRE * design.sizes) ** 2
+    of, allowed = Centred.of(design, Y), allowed & ~design.constant
+    if data is not None:
+        return _by_products(design, of, alpha, size, allowed, data)
+    small = is_small(design)
+    if not compiled and small and (compiled is not None or not PRICE.is_paid()):
+        start = time.perf_counter()
+        subset, vanished = forward(design, of, alpha, size, allowed)
+        PRICE.spent += time.perf_counter() - start
+        return numbers_of(design, of, alpha, subset, vanished)
+    search = CompiledForward(design, of, alpha, size, allowed.nonzero()[0])
+    search.advance(size)
+    if small:
+        return numbers_of(design, of, alpha, search.subset[: search.size], search.vanished)
+    return path_of(design, of, search)
+
+
+def search_in_parts(
+    design: Design,
+    Y: Floats,
+    alpha: float,
+    size: int,
+    allowed: NDArray[np.bool_],
+    least: int,
+) -> Iterator[Whole]:
+    """The path as far as it is known, every few steps; at first to size ``least`` at least.
+
+    On all threads of the design. The result does not depend on where it is cut.
+    """
+    of, features = Centred.of(design, Y), (allowed & ~design.constant).nonzero()[0]
+    search = CompiledForward(design, of, alpha, size, features, design.threads)
+    steps = max(1, PART_NUMBERS // (design.n_samples * max(1, len(features))))
+    more = True
+    while more:
+        until = min(size, max(search.size + steps, least))
+        more = search.advance(until) and search.size < size
+        yield path_of(design, of, search)
+
+
+def is_small(design: Design) -> bool:
+    """Whether a search takes too short a time to wait for a compiler."""
+    return design.n_samples * design.n_features < TUNING.compiled_search_from
+
+
+class Price:
+    """What loading the compiled loop costs, against what went by without it: to rent or to buy.
+
+    Attributes
+    ----------
+    spent : float
+        Seconds that this process has searched in NumPy.
+    """
+
+    def __init__(self) -> None:
+        self.spent = 0.0
+
+    def is_paid(self, ahead: float = 0.0) -> bool:
+        """Whether the loop is loaded, or would be for the time spent without it and ``ahead``."""
+        loops = sys.modules.get(f"{__package__}.{LOOPS}")
+        if loops is not None and loops.advance.signatures:
+            return True
+        price = LOADING if "numba" in sys.modules else LOADING_NUMBA
+        spent = self.spent + ahead
+        return spent > price and (spent > COMPILING or _is_cached())
+
+
+PRICE = Price()
+
+
+def _is_cached() -> bool:
+    """Whether the loop lies on disk, compiled."""
+    here = Path(__file__).with_name("__pycache__")
+    places = [Path(os.environ["NUMBA_CACHE_DIR"])] if "NUMBA_CACHE_DIR" in os.environ else [here]
+    return any(any(place.rglob(f"{LOOPS}.advance-*.nbi")) for place in places)
+
+
+def _by_products(
+    design: Design,
+    of: Centred,
+    alpha: float,
+    size: int,
+    allowed: NDArray[np.bool_],
+    data: tuple[Floats, Products],
+) -> Whole:
+    from sparsepath.rls.leave_one_out.compiled_parts import bounded
+
     subset = np.full(size, -1, dtype=np.intp)
     errors, around = np.zeros((2, size + 1))
-    coef = np.zeros((size + 1, size, T))
-    given = (w, alpha, floor, design.squares, allowed & ~design.constant, GUARDS)
-    path = (subset, errors, around, coef)
+    path = (subset, errors, around, np.zeros((size + 1, size, len(of.y))))
     stand = (design.means, design.left, design.scales, design.squares, design.sizes)
-    g = np.sqrt(w)
-    if data is None:
-        if columns is None:
-            columns = columns_of(design, np.arange(design.n_features))
-        columns = np.ascontiguousarray(columns)
-        if by_bounds:
-            none, one = np.zeros(len(columns)), np.ones(len(columns))
-            stand, g = (none, none, one, *stand[3:]), np.ones(len(w))
-            every = np.arange(len(columns))
-            data = columns, (columns @ columns.T, np.zeros((0, 0)), none, none, every)
-    if data is not None:
-        from sparsepath.rls.leave_one_out.compiled_parts import bounded
-
-        about = (w, alpha, floor, allowed & ~design.constant, BOUND_GUARDS, path)
-        X, products = data
-        k, vanished = bounded(X, g, stand, products, y, p, *about)
-        return _found(design, y_mean, k, vanished, *path)
-    assert columns is not None
-    if compiled:
-        from sparsepath.rls.leave_one_out.compiled_many import forward as compiled_forward
-
-        k, vanished = compiled_forward(columns, y, p, *given, *path)
-    else:
-        k, vanished = forward(columns, y, p, *given, *path)
-    return _found(design, y_mean, k, vanished, *path)
+    about = (design.weights, alpha, of.floor, allowed, BOUND_GUARDS, path)
+    X, products = data
+    k, vanished = bounded(X, np.sqrt(design.weights), stand, products, of.y, of.p, *about)
+    return _in_units(design, of, k, vanished, *path)
 
 
-def _found(
+def path_of(design: Design, of: Centred, search: CompiledForward) -> Whole:
+    """What a compiled search has found so far."""
+    path = search.subset, search.errors, search.around, search.coef
+    return _in_units(design, of, search.size, search.vanished, *path)
+
+
+def _in_units(
     design: Design,
-    y_mean: Floats,
+    of: Centred,
     k: int,
     vanished: bool,
     subset: NDArray[np.intp],
@@ -143,59 +209,71 @@ def _found(
 ) -> Whole:
     """The path of size k in the units of the data."""
     total, counted = design.total, np.count_nonzero(design.weights)
-    subset, coef = subset[:k], coef[: k + 1, :k]
-    coef *= design.scales[subset, None]
+    subset = subset[:k]
+    coef = coef[: k + 1, :k] * design.scales[subset, None]
     return Whole(
         subset,
         errors[: k + 1] / total,
         np.sqrt(around[: k + 1] * (counted / (counted - 1))) / total,
         coef,
-        y_mean - design.means[subset] @ coef,
+        of.y_mean - design.means[subset] @ coef,
         bool(vanished),
     )
 
 
-def forward(
-    X: Floats,
-    y: Floats,
-    p: Floats,
-    weights: Floats,
-    alpha: float,
-    floor: Floats,
-    squares: Floats,
-    allowed: NDArray[np.bool_],
-    guards: tuple[float, ...],
-    subset: NDArray[np.intp],
-    errors: Floats,
-    around: Floats,
-    coef: Floats,
-) -> tuple[int, bool]:
-    """Search forward from the columns X, features by samples; the size reached, and if all is fit.
+def numbers_of(
+    design: Design, of: Centred, alpha: float, subset: NDArray[np.intp], vanished: bool
+) -> Whole:
+    """The path through these features, from the columns: every size is a part of one QR."""
+    (T, m), k = of.y.shape, len(subset)
+    augmented = np.zeros((m + (k if alpha > 0 else 0), k))
+    augmented[:m] = columns_of(design, subset).T
+    if alpha > 0:
+        np.fill_diagonal(augmented[m:], np.sqrt(alpha))
+    Q, R = np.linalg.qr(augmented)
+    Z = np.ascontiguousarray(Q[:m].T)
+    a = Z @ of.y.T
+    p, r = np.empty((k + 1, 1, m)), np.empty((k + 1, T, m))
+    p[0], r[0] = of.p, of.y
+    np.multiply(Z, -Z, out=p[1:, 0])
+    np.multiply(-a[:, :, None], Z[:, None], out=r[1:])
+    for of_sizes in (p, r):
+        np.add.accumulate(of_sizes, 0, out=of_sizes)
+    tight = p.min((1, 2)) <= ROOM
+    r /= np.maximum(p, ROOM) if np.count_nonzero(tight) else p
+    r *= r
+    losses = r[:, 0] if T == 1 else r.sum(1)
+    errors = losses.sum(1)
+    losses -= (errors / design.total)[:, None] * design.weights
+    coef = np.zeros((k + 1, k, T))
+    if k:
+        np.add.accumulate(dtrtri(R)[0].T[:, :, None] * a[:, None], 0, out=coef[1:])
+    errors[tight] = np.inf
+    return _in_units(design, of, k, vanished, subset, errors, np.vecdot(losses, losses), coef)
 
-    ``p`` is changed. ``subset``, ``errors`` (sums), ``around`` (sums of squares) and ``coef``
-    get the path; ``guards`` are room, tie, tie floor, second go, vanished and rounding.
-    """
-    room, tie, tie_floor, second_go, vanished, _ = guards
-    m, T, size = X.shape[1], len(y), len(subset)
+
+def forward(
+    design: Design, of: Centred, alpha: float, size: int, allowed: NDArray[np.bool_]
+) -> tuple[NDArray[np.intp], bool]:
+    """The features in the order in which they are chosen, and if all is fit; in NumPy."""
+    room, tie, tie_floor, second_go, vanished, _ = GUARDS
+    (T, m), p = of.y.shape, of.p
     features = allowed.nonzero()[0]  # of the rows of C, the last of which takes the place of a gap
+    X = columns_of(design, np.arange(design.n_features))
     n, width = len(features), m + size
     C, V, Q = (np.zeros((rows, width)) for rows in (n, T, size))
-    C[:, :m], V[:, :m] = X[features], y
+    C[:, :m], V[:, :m] = X[features], of.y
     r, metric, S = V[:, :m], np.ones(width), np.empty_like(C)
     metric[m:] = alpha
-    low, E, left_out = np.empty((n, m)), np.empty((T, n, m)), np.empty((size + 1, T, m))
+    low, E = np.empty((n, m)), np.empty((T, n, m))
     D, dual = np.zeros((2, width))
-    second_go, everything, k = second_go**2, float(np.vdot(y, y)), 0
-    floor = floor[features]
-    doubted = np.maximum(second_go * (squares[features] + alpha), floor)
+    second_go, everything = second_go**2, float(np.vdot(of.y, of.y))
+    floor, subset = of.floor[features], np.zeros(size, dtype=np.intp)
+    doubted = np.maximum(second_go * (design.squares[features] + alpha), floor)
     e = r / np.maximum(p, room)
-    errors[0] = first = float(np.vdot(e, e)) if p.min() > room else np.inf
-    while True:
-        left_out[k] = e
-        coef[k] = V[:, m:].T
-        ended = not float(np.vdot(r, r)) > vanished**2 * everything
-        if ended or k == size or not n:
-            break
+    first = float(np.vdot(e, e)) if p.min() > room else np.inf
+    ended, k = not everything > 0, 0
+    while not (ended or k == size or not n):
         rows = C[:n]
         if k:
             dger(-1.0, D, rows @ dual, a=rows.T, overwrite_a=1)
@@ -237,33 +315,27 @@ def forward(
             tied = equal.nonzero()[0]
             best = int(tied[features[tied].argmin()])
         b, D, pivot = features[best], rows[best].copy(), float(pivots[best])
-        if pivot < second_go * squares[b]:
+        if pivot < second_go * design.squares[b]:
             D = _afresh(X[[b]], Q[:k], metric)[0]
             pivot = float((D * metric) @ D) + alpha
             dual = D * (metric / pivot)
             D[m + k] = -1.0
             V -= (V @ dual)[:, None] * D
             p = p - D[:m] ** 2 / pivot
-            e = r / p
-            values[best] = np.vdot(e, e)
         else:
             D[m + k] = -1.0
             V += tau[best][:, None] * D
             p = left[best].copy()
-            e = E[:, best]
         np.multiply(D, pivot**-0.5, out=Q[k])
         dual = D * metric
         dual *= 1.0 / pivot
         n -= 1
-        for of in (C, features, floor, doubted):
-            of[best] = of[n]
+        for places in (C, features, floor, doubted):
+            places[best] = places[n]
         subset[k] = b
         k += 1
-        errors[k] = values[best]
-    losses = np.square(left_out[: k + 1]).sum(1)
-    off = losses - (losses.sum(1) / weights.sum())[:, None] * weights
-    around[: k + 1] = np.vecdot(off, off)
-    return k, ended
+        ended = not float(np.vdot(r, r)) > vanished**2 * everything
+    return subset[:k], ended
 
 
 def _afresh(X: Floats, Q: Floats, metric: Floats) -> Floats:

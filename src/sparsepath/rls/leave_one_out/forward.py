@@ -1,0 +1,196 @@
+"""A forward search in compiled loops (``compiled_forward.py``), as far at a time as is wanted."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsepath.arrays import Floats
+from sparsepath.data.crew import Crew
+from sparsepath.rls.criteria.losses import ROOM
+from sparsepath.rls.design import Design
+from sparsepath.rls.leave_one_out.carried import PARTS
+from sparsepath.rls.leave_one_out.fitted import COLLINEAR, OFF_CENTRE, VANISHED
+from sparsepath.rls.leave_one_out.fused import ROUNDING
+from sparsepath.rls.leave_one_out.projection import SECOND_GO
+from sparsepath.rls.update import TIE, TIE_FLOOR
+from sparsepath.tuning import TUNING
+
+GUARDS = (ROOM, TIE, TIE_FLOOR, SECOND_GO, VANISHED, ROUNDING)
+
+Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True)
+class Centred:
+    """Targets as the columns stand, T x m; 1 - leverage of the empty model; least pivots."""
+
+    y: Floats
+    y_mean: Floats
+    p: Floats
+    floor: Floats
+
+    @classmethod
+    def of(cls, design: Design, Y: Floats) -> Self:
+        """For these targets, m x T."""
+        w, total = design.weights, design.total
+        y_mean, centred, p = np.zeros(Y.shape[1]), Y, np.ones(len(w))
+        if design.fit_intercept:
+            y_mean = (w @ Y) / total
+            centred = Y - y_mean
+            centred -= (w @ centred) / total
+            p -= w / total
+        y = np.ascontiguousarray((np.sqrt(w)[:, None] * centred).T)
+        floor = COLLINEAR**2 * design.squares + (OFF_CENTRE * design.sizes) ** 2
+        return cls(y, y_mean, p, floor)
+
+
+class CompiledForward:
+    """The search and what it has found.
+
+    Parameters
+    ----------
+    design : Design
+        The data, dense.
+    of : Centred
+        The targets.
+    alpha : float
+        The penalty.
+    size : int
+        How many features to choose at most.
+    features : array of int
+        The columns that may be chosen.
+    threads : Crew, optional
+        Who shares the work, if it is much; default the caller alone, in one loop.
+
+    Attributes
+    ----------
+    subset, errors, around, coef : arrays
+        The path: features; sums of the losses of every size, and of the squares of what they differ
+        from their mean; coefficients of the columns as they stand.
+    """
+
+    def __init__(
+        self,
+        design: Design,
+        of: Centred,
+        alpha: float,
+        size: int,
+        features: NDArray[np.intp],
+        threads: Crew | None = None,
+    ) -> None:
+        from sparsepath.rls.leave_one_out import compiled_forward as loops
+
+        self._loops, (T, m), n = loops, of.y.shape, len(features)
+        self.subset = np.full(size, -1, dtype=np.intp)
+        self.errors, self.around = np.zeros((2, size + 1))
+        self.coef = np.zeros((size + 1, size, T))
+        self._path = (self.subset, self.errors, self.around, self.coef)
+        raw = design.by_feature().view()
+        raw.flags.writeable = False  # one kind of array, so that loops are compiled once
+        stand = (design.means, design.left, design.scales)
+        g = np.sqrt(design.weights)
+        self._problem = (raw, stand, g, design.weights, float(alpha), GUARDS)
+        numbers = np.zeros((11, n))
+        numbers[6], numbers[7] = of.floor[features], design.squares[features]
+        self._at = np.array(
+            [0, n, 0, 0]
+        )  # features chosen, rows, changes pending, whether to write
+        self._about = np.zeros(3 + T)  # u'r, r'r, y'y, <y, y> of what is left of each target
+        self._state = (
+            np.empty((n, m)),
+            np.empty((size, n)),
+            of.y.copy(),
+            np.zeros((T, m)),
+            np.zeros((size, m)),
+            np.zeros((size, size)),
+            np.zeros(size),
+            features.copy(),
+            np.zeros(m),
+            of.p.copy(),
+            np.zeros((T, n)),
+            self._at,
+            self._about,
+            np.zeros((T, n)),
+            numbers,
+        )
+        self._change = (
+            np.zeros(m),
+            np.zeros((T, size)),
+            np.zeros(size),
+            np.zeros(size),
+            np.zeros((T, size)),
+            np.zeros(T),
+            np.zeros((T, size)),
+        )
+        self._found = np.zeros(n), np.zeros(n)
+        self._threads = threads if n * m >= TUNING.threaded_from else None
+        loops.begin(self._problem, self._state, self._change, self._path, self._space())
+        self._share_out(lambda i, j: loops.fill(i, j, self._problem, self._state))
+
+    @property
+    def size(self) -> int:
+        """How many features are chosen."""
+        return int(self._at[0])
+
+    @property
+    def vanished(self) -> bool:
+        """Whether nothing is left of the residuals but rounding."""
+        return not self._about[1] > VANISHED**2 * self._about[2]
+
+    def advance(self, until: int) -> bool:
+        """Choose features until there are so many; whether there may be more.
+
+        All in one loop where steps are short. (Whether they are does not depend on the number of
+        threads: one loop is compiled otherwise than its parts, and may round otherwise.)
+        """
+        if self._threads is None:
+            given = (self._problem, self._state, self._change, self._space())
+            found = self._loops.advance(until, *given, self._found, self._path)
+            return bool(found) and not self.vanished
+        while self.size < until and not self.vanished:
+            if not self._step():
+                return False
+        return not self.vanished
+
+    def _step(self) -> bool:
+        """A step of ``compiled_forward.advance``, with the rows shared out."""
+        loops, given, found = self._loops, (self._problem, self._state), self._found
+        if self.size:
+            self._share_out(lambda i, j: loops.follow(i, j, *given, self._change, self._space()))
+            loops.wait(self._state)
+        self._share_out(lambda i, j: loops.bound(i, j, *given, found))
+        if not self._at[1]:
+            return False
+        lead = int(found[1][: self._at[1]].argmin())
+
+        def judge(low: int, high: int) -> float:
+            more = (self.errors[0], *given, self._change, self._space(), found)
+            return float(loops.judge(low, high, least, *more))
+
+        least = np.inf
+        least = judge(lead, lead + 1)
+        least = min(self._share_out(judge))
+        if least < np.inf:
+            loops.choose(least, *given, self._change, self._space(), found, self._path)
+        return bool(least < np.inf)
+
+    def _share_out(self, work: Callable[[int, int], Answer]) -> list[Answer]:
+        """Share out the rows among the threads; each is computed in the same way anywhere.
+
+        Some are taken four at a time, so that a part begins with the fourth, the eighth, ...
+        """
+        n, width = int(self._at[1]), self._problem[0].shape[1]
+        if self._threads is None:
+            return [work(0, n)]
+        least = max(1, TUNING.thread_numbers // width)
+        step = -(-max(least, -(-n // (PARTS * self._threads.n_threads))) // 4) * 4
+        parts = [(i, min(n, i + step)) for i in range(0, n, step)]
+        return self._threads.map(lambda part: work(*part), parts, n * width)
+
+    def _space(self) -> tuple[Floats, ...]:
+        """Room for what is as long as the samples, twice, the targets, or the path, twice."""
+        (T, m), size = self._state[2].shape, len(self.subset)
+        return np.zeros(m), np.zeros(m), np.zeros(T), np.zeros(size), np.zeros(size)
