@@ -2,7 +2,8 @@
 
 from sparsepath.formula import Formula, Gaussian, Tanh
 from sparsepath.predictors import Frozen, Linear, Predictor
-from sparsepath.running.callbacks import Callback, CallbackSupportMixin, fitting
+from sparsepath.running.callbacks import Callback, CallbackSupportMixin
+from sparsepath.running.fitting import fitting
 from sparsepath.running.record import Call, Given, seed_of
 from sparsepath.running.run import Found, Run, Validate
 from sparsepath.running.trail import Stop, Trail
