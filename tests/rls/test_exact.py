@@ -23,7 +23,7 @@ from rls.comparing import (
     weights_of,
 )
 from slow_twins import rls
-from sparsepath.rls.leave_one_out import projection as candidates
+from sparsepath.rls.leave_one_out.projection import Projected
 from sparsepath.tuning import TUNING
 
 LOSSES = tuple(FORMS)
@@ -398,7 +398,7 @@ def test_a_search_and_its_replay_agree_to_the_last_bit(tmp_path, monkeypatch, ho
 @pytest.mark.parametrize("form", ["bounds", "pass"])
 def test_well_conditioned_candidates_are_projected_once(monkeypatch, form):
     monkeypatch.setattr(TUNING, "compiled_pass_from", 1)
-    monkeypatch.setattr(candidates, "_once_more", None)
+    monkeypatch.setattr(Projected, "_once_more", None)
     case = make("tall", m=300, n=20, seed=3)
     search(design_of(case.X), case.Y, 50.0, 12, form=form)
 
@@ -407,9 +407,9 @@ def test_what_the_gram_matrix_leaves_is_taken_off(monkeypatch):
     """Nearly collinear columns, no penalty: t from the Gram matrix alone would not do."""
     monkeypatch.setattr(TUNING, "compiled_pass_from", 1)
     again = []
-    once_more = candidates._once_more
+    once_more = Projected._once_more
     monkeypatch.setattr(
-        candidates, "_once_more", lambda *given: again.append(given) or once_more(*given)
+        Projected, "_once_more", lambda *given: again.append(given) or once_more(*given)
     )
     rng = np.random.default_rng(0)
     base = rng.standard_normal((300, 4))

@@ -172,8 +172,9 @@ class BoundFinder(Follower):
             if first:
                 self.hopeful = line.features[: 2 * TUNING.gram_batch]
             batch = line.take(head)
-            values = fitted.errors_with(batch, None if first else self._overlaps(fitted, batch))
-            self.collinear[batch] |= fitted.is_collinear
+            overlaps = None if first else self._overlaps(fitted, batch)
+            values, collinear = fitted.judged_with(batch, overlaps)
+            self.collinear[batch] |= collinear
             found, errors = np.append(found, batch), np.append(errors, values)
         self.evaluated += len(found)
         self._learn(int(np.count_nonzero(line.at_first <= most)), allowed)
@@ -250,7 +251,7 @@ class BoundFinder(Follower):
         """Z'u, which is kept, and X'(g u) for some of the columns; the favourite is held."""
         exact = self._by_passes and fitted.design.exchangeable
         t = self.t[self._favourite].copy() if exact else None
-        ahead = fitted.candidates.look_ahead(fitted, self._favourite, features, t)
+        ahead = fitted.look_ahead(self._favourite, features, t)
         self._overlap_u, products = ahead
         return products
 
@@ -323,8 +324,8 @@ class CacheFinder(Follower):
         doubtful = np.flatnonzero(allowed & ~known & ~self.collinear)
         for i in range(0, len(doubtful), CANDIDATES_AT_ONCE):
             batch = doubtful[i : i + CANDIDATES_AT_ONCE]
-            errors[batch] = fitted.errors_with(batch)
-            self.collinear[batch] |= fitted.is_collinear
+            errors[batch], collinear = fitted.judged_with(batch)
+            self.collinear[batch] |= collinear
         features = np.flatnonzero(allowed & ~self.collinear)
         order = np.argsort(errors[features], kind="stable")
         self.hopeful = features[order[: 2 * TUNING.gram_batch]]

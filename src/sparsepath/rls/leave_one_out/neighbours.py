@@ -5,7 +5,7 @@ The derivation is in ``model.py``.
 
 import copy
 from collections.abc import Sequence
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,13 +17,28 @@ from sparsepath.errors import InputError
 from sparsepath.rls.criteria.losses import Loss
 from sparsepath.rls.design import Design
 from sparsepath.rls.leave_one_out.block import Rows
-from sparsepath.rls.leave_one_out.fitted import Change, Fitted
-from sparsepath.rls.leave_one_out.projection import Candidates
+from sparsepath.rls.leave_one_out.fitted import Change
+from sparsepath.rls.leave_one_out.projection import Projected
 from sparsepath.rls.leave_one_out.removals import removal_errors
 from sparsepath.rls.update import Costs
 
 
-class Neighbours(Fitted):
+class Judged(NamedTuple):
+    """Additions, each on its own.
+
+    Attributes
+    ----------
+    errors : array
+        The criterion with the feature; infinite where that cannot be said: it is collinear with the
+        chosen ones, or a sample's prediction would rest on that sample alone.
+    collinear : boolean array
+    """
+
+    errors: Floats
+    collinear: NDArray[np.bool_]
+
+
+class Neighbours(Projected):
     """A fitted model that can say what each of its neighbours would be worth, and become it.
 
     The parameters are those of ``Fitted``. With ``costs``, additions are compared by what they
@@ -33,7 +48,6 @@ class Neighbours(Fitted):
     def __init__(self, design: Design, Y: Floats, alpha: float, loss: Loss) -> None:
         super().__init__(design, Y, alpha, loss)
         self.costs: Costs | None = None
-        self.candidates = Candidates()
 
     def values(self, features: NDArray[np.intp], errors: Floats, squared: bool = False) -> Floats:
         """What additions are compared by: the criterion, or what it gains per cost."""
@@ -48,47 +62,50 @@ class Neighbours(Fitted):
         other.rows = [rows.duplicate() for rows in self.rows]
         other.chosen = list(self.chosen)
         other.history = list(self.history)
-        other.candidates = Candidates()
+        other._held = None
         return other
 
     def errors_with(
+        self, features: Sequence[int] | NDArray[np.intp], squared: bool = False
+    ) -> Floats:
+        """The criterion after adding each of these features, one at a time."""
+        return self.judged_with(features, squared=squared).errors
+
+    def judged_with(
         self,
         features: Sequence[int] | NDArray[np.intp],
         overlaps: Floats | None = None,
         squared: bool = False,
-    ) -> Floats:
-        """The criterion after adding each of these features, one at a time.
+    ) -> Judged:
+        """The same, and which of them are collinear with the chosen ones.
 
-        Infinite where that cannot be said: the feature is collinear with the chosen ones, or a
-        sample's prediction would rest on that sample alone. ``overlaps`` is Z'x of the features,
-        where it is known; a single one without is held ready to be added. ``squared`` asks for
-        the squared criterion, whatever the loss.
+        ``overlaps`` is Z'x of the features, where it is known; a single one without is held ready
+        to be added. ``squared`` asks for the squared criterion, whatever the loss.
         """
         which = np.asarray(features, dtype=np.intp)
         hold = len(which) == 1 and overlaps is None
         if hold:
-            held = self.candidates.hold(self, int(which[0]))
+            held = self.hold(int(which[0]))
             t, squares, products = held.t[:, None], np.array([held.square]), held.products[None]
         else:
-            t, squares, products = self.candidates.project(self, which, overlaps)
+            t, squares, products = self.project(which, overlaps)
         b = self.solve(t)
         s = squares + self.alpha * np.einsum("ij,ij->j", b, b)
         c = products + self.alpha * (b.T @ self.solve(self.a))
         pivots = s + self.alpha
         usable = self.usable(which, pivots)
-        self.is_collinear = ~usable
         pivots = np.where(usable, pivots, 1.0)
         tau = np.where(usable[:, None], c / pivots[:, None], 0.0)
         score = Rows.score_held if hold else Rows.score
         blur = self.blur_with(which)
         parts = self.few(3 + len(which), score, pivots, tau, blur, squared)
-        return np.where(usable, added(parts), np.inf)
+        return Judged(np.where(usable, added(parts), np.inf), ~usable)
 
     def add(self, feature: int) -> None:
         """Add a feature."""
         if feature in self.chosen:
             raise InputError(f"feature {feature} is chosen already.")
-        held = self.candidates.hold(self, int(feature))
+        held = self.hold(int(feature))
         t, b = held.t, self.solve(held.t)
         pivot = float(held.square + self.alpha * (b @ b) + self.alpha)
         if not self.usable([feature], np.array([pivot]))[0]:

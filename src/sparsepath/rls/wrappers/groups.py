@@ -50,7 +50,7 @@ def members_of(groups: ArrayLike, n: int) -> list[list[int]]:
 def error_with_all(state: Neighbours, features: Sequence[int], squared: bool = False) -> float:
     """The criterion (or the squared one) after adding all of these features at once."""
     which = np.asarray(features, dtype=np.intp)
-    T, _, products = state.candidates.project(state, which)
+    T, _, products = state.project(which)
     B = state.solve(T)
     S = state.sum(Rows.loaded_squares) + state.alpha * (B.T @ B + np.eye(len(T.T)))
     C = products + state.alpha * (B.T @ state.solve(state.a))
