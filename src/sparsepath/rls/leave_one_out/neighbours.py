@@ -23,7 +23,7 @@ from sparsepath.rls.leave_one_out.removals import removal_errors
 from sparsepath.rls.update import Costs
 
 
-class Judged(NamedTuple):
+class Additions(NamedTuple):
     """Additions, each on its own.
 
     Attributes
@@ -76,7 +76,7 @@ class Neighbours(Projected):
         features: Sequence[int] | NDArray[np.intp],
         overlaps: Floats | None = None,
         squared: bool = False,
-    ) -> Judged:
+    ) -> Additions:
         """The same, and which of them are collinear with the chosen ones.
 
         ``overlaps`` is Z'x of the features, where it is known; a single one without is held ready
@@ -99,7 +99,7 @@ class Neighbours(Projected):
         score = Rows.score_held if hold else Rows.score
         blur = self.blur_with(which)
         parts = self.few(3 + len(which), score, pivots, tau, blur, squared)
-        return Judged(np.where(usable, added(parts), np.inf), ~usable)
+        return Additions(np.where(usable, added(parts), np.inf), ~usable)
 
     def add(self, feature: int) -> None:
         """Add a feature."""
