@@ -315,6 +315,28 @@ def test_the_example_is_what_is_wrong(run: Run, tmp_path: Path) -> None:
     assert len(done.err) < 500 + 2 * len(str(file))
 
 
+@pytest.mark.parametrize("text", [False, True])
+def test_rows_without_a_target(run: Run, tmp_path: Path, text: bool) -> None:
+    labels = np.where(Y > 0, "up", "down")
+    told = [str(v) for v in (labels if text else Y)]
+    told[3] = told[7] = ""
+    rows = [f"{a},{b},{y}" for a, b, y in zip(A, B, told, strict=True)]
+    file = tmp_path / "gaps.csv"
+    file.write_text("\n".join(["a,b,y", *rows]))
+    kept = [row for i, row in enumerate(rows) if i not in (3, 7)]
+    (tmp_path / "kept.csv").write_text("\n".join(["a,b,y", *kept]))
+    refused(run("select", file, "-t", "y"), "in 2 of 60 rows", "(--missing drop-rows)")
+    done = run("select", file, "-t", "y", "--missing", "drop-rows", "--quiet")
+    assert "Note: 2 rows without a value of 'y' left out." in done.err
+    assert done.out == run("select", tmp_path / "kept.csv", "--target", "y", "--quiet").out
+
+
+def test_every_column_with_gaps_is_named(run: Run, tmp_path: Path) -> None:
+    gaps = {f"gap{i}": np.where(np.arange(N) == i, np.nan, A) for i in range(12)}
+    done = run("select", table(tmp_path, {"a": A, **gaps, "y": Y}), "--target", "y")
+    refused(done, *(f"'gap{i}'" for i in range(12)))
+
+
 def test_text_that_is_not_utf8(run: Run, tmp_path: Path) -> None:
     towns = np.array(["Köln", "Bonn"])[np.arange(N) % 2]
     rows = [f"{a},{town},{y}" for a, town, y in zip(A, towns, Y, strict=True)]

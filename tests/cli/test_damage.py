@@ -269,6 +269,25 @@ def test_predict_says_the_error(run: Run, files, tmp_path: Path) -> None:
     refused(run("predict", model, data, "--target", "progres"), "did you mean 'progression'")
 
 
+def test_predictions_know_their_rows(run: Run, files, tmp_path: Path) -> None:
+    names = np.array([f"row {i}" for i in range(40)])
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    columns = {"name": names, "part": np.arange(40) % 2, "a": X[:, 0], "b": X[:, 1]}
+    write_table(tmp_path / "named.csv", {**columns, "y": X[:, 0]})
+    asked = ("select", tmp_path / "named.csv", "-t", "y", "--drop", "name,part", "-o", tmp_path)
+    assert run(*asked, "--quiet").code == 0
+    used = ("predict", tmp_path / "model.json", tmp_path / "named.csv")
+    head, *rows = run(*used, "--id", "name").out.splitlines()
+    assert head == "name,prediction"
+    assert [row.split(",")[0] for row in rows] == names.tolist()
+    plain = run(*used).out.splitlines()[1:]
+    assert [row.split(",")[1] for row in rows] == plain
+    found = json.loads(run(*used, "--id", "name", "--rows", "part=1", "--json").out)
+    assert found["name"] == names[1::2].tolist()
+    refused(run(*used, "--id", "nam"), "did you mean 'name'")
+    refused(run(*used, "--id", "name", "-o", tmp_path / "out.npy"), "text in column 'name'")
+
+
 def test_predict_says_the_error_rate(run: Run, files, tmp_path: Path) -> None:
     run("select", files["flower"], "--target", "kind", "--out", tmp_path)
     done = run("predict", tmp_path / "model.json", files["flower"], "--target", "kind", "--json")

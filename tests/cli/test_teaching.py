@@ -32,7 +32,7 @@ def test_options_stand_in_groups(run: Run) -> None:
     groups = ["Data:", "Search:", "Honest error:", "Output:", "Running:", "Help:"]
     places = [lines.index(group) for group in groups]
     assert places == sorted(places)
-    [target] = [i for i, line in enumerate(lines) if line.startswith("  --target")]
+    [target] = [i for i, line in enumerate(lines) if line.startswith("  -t, --target")]
     [threads] = [i for i, line in enumerate(lines) if line.startswith("  --threads, --jobs N")]
     assert places[0] < target < places[1]
     assert places[4] < threads < places[5]

@@ -41,6 +41,7 @@ class PredictionAsked:
     rows: Rows | None = None
     target: str | None = None
     writing: Mapping[str, str] = field(default_factory=dict)  # how a text file is written
+    ids: str | None = None  # a column that names the rows
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,7 @@ def predict(model: Any, asked: PredictionAsked) -> Predicted:
     layout = Layout.of_model(model)
     if layout.numbers:  # the names are for people; the file goes by numbers
         names = [f"x{number}" for number in layout.numbers]
-    y, blocks = read(asked, layout, names, used)
+    y, ids, blocks = read(asked, layout, names, used)
     if preparation is not None:
         (raw,) = blocks
         for note in preparation.unseen(raw, used.tolist()):
@@ -103,15 +104,17 @@ def predict(model: Any, asked: PredictionAsked) -> Predicted:
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
         parts.extend(_columns(model, X) for X in blocks)
     columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    if again := [name for name in ids if name in columns]:
+        raise InputError(f"{asked.path}: --id {again[0]}: predictions are called so themselves.")
     if y is None:
-        return Predicted(columns, {})
+        return Predicted(ids | columns, {})
     if y.dtype.kind in "biuf" and "label" in columns and columns["label"].dtype.kind not in "biuf":
         y = y.astype(str)
     if (y.dtype.kind in "biuf") != (next(iter(columns.values())).dtype.kind in "biuf"):
         raise InputError(
             f"{asked.path}: target {asked.target!r} is text, and the model predicts numbers."
         )
-    return Predicted(columns, figures.on_rows(model, columns, y))
+    return Predicted(ids | columns, figures.on_rows(model, columns, y))
 
 
 def _columns(model: Any, X: Any) -> dict[str, Array]:
@@ -131,10 +134,12 @@ def _columns(model: Any, X: Any) -> dict[str, Array]:
 
 def _sparse_blocks(
     asked: PredictionAsked, layout: Layout, names: Sequence[str], used: NDArray[np.intp]
-) -> tuple[Array | None, Iterator[Any]]:
+) -> tuple[Array | None, dict[str, Array], Iterator[Any]]:
     """The columns in use of an svmlight file, all else zero; what the file lacks is zero."""
     from scipy.sparse import csr_array
 
+    if asked.ids is not None:
+        raise InputError(f"{asked.path}: svmlight files have no column for --id.")
     table = read_table(asked.path, target=asked.target, rows=asked.rows)
     file = table.layout or Layout(NUMBERS, len(table.names))
     called = same_columns(asked.path, layout, [names[i] for i in used], file, table.names)
@@ -148,26 +153,26 @@ def _sparse_blocks(
         (entries.data[keep], (entries.row[keep], to[at[keep]])),
         shape=(entries.shape[0], len(names)),
     )
-    return (table.y if asked.target is not None else None), iter([X])
+    return (table.y if asked.target is not None else None), {}, iter([X])
 
 
 def _raw_blocks(
     asked: PredictionAsked, layout: Layout, names: Sequence[str], used: NDArray[np.intp]
-) -> tuple[Array | None, Iterator[Any]]:
+) -> tuple[Array | None, dict[str, Array], Iterator[Any]]:
     """The columns in use of a table, as they are."""
     if is_sparse(asked.path):
         raise InputError(f"{asked.path}: the model takes tables with text or missing values.")
-    y, chosen, n = _chosen(asked, layout, names, used)
+    y, ids, chosen, n = _chosen(asked, layout, names, used)
     with placed(asked.path):
         raw = raw_table({str(names[i]): values for i, values in chosen.items()})
-    return y, iter([raw if chosen else np.zeros((n, len(names)))])
+    return y, ids, iter([raw if chosen else np.zeros((n, len(names)))])
 
 
 def _dense_blocks(
     asked: PredictionAsked, layout: Layout, names: Sequence[str], used: NDArray[np.intp]
-) -> tuple[Array | None, Iterator[Any]]:
+) -> tuple[Array | None, dict[str, Array], Iterator[Any]]:
     """The columns in use of a table, all else zero, some rows at a time."""
-    y, chosen, n = _chosen(asked, layout, names, used)
+    y, ids, chosen, n = _chosen(asked, layout, names, used)
     _refuse_unusable(asked.path, {str(names[i]): values for i, values in chosen.items()})
     block = max(NUMBERS_AT_ONCE // len(names), 1)
 
@@ -178,13 +183,13 @@ def _dense_blocks(
                 X[:, i] = values[first : first + block]
             yield X
 
-    return y, blocks()
+    return y, ids, blocks()
 
 
 def _chosen(
     asked: PredictionAsked, layout: Layout, names: Sequence[str], used: NDArray[np.intp]
-) -> tuple[Array | None, dict[int, Array], int]:
-    """The target, the columns in use by their places, and the number of rows."""
+) -> tuple[Array | None, dict[str, Array], dict[int, Array], int]:
+    """The target, what names the rows, the columns in use by their places, the number of rows."""
     path = asked.path
     columns, beside, file, *_ = read_columns(path, **asked.writing)
     known = list(columns)
@@ -205,11 +210,13 @@ def _chosen(
     if asked.target is not None:
         name, values = column(asked.target)
         y = checked_target(path, name, values[keep])
+    ids = {} if asked.ids is None else dict([column(asked.ids)])
+    ids = {name: values[keep] for name, values in ids.items()}
     called = same_columns(path, layout, [names[i] for i in used], file, known)
     if missing := [name for name in called if name not in columns]:
         _refuse_missing(path, missing, known)
     chosen = {i: columns[name][keep] for i, name in zip(used.tolist(), called, strict=True)}
-    return y, chosen, int(np.arange(n_rows)[keep].size)
+    return y, ids, chosen, int(np.arange(n_rows)[keep].size)
 
 
 def _refuse_missing(path: Path, missing: Sequence[str], columns: Sequence[str]) -> None:

@@ -78,11 +78,17 @@ def read(source: TableSource) -> Problem:
         beside=beside,
         keep_index=source.keep_index,
         mixed=not sparse,
+        drop_unknown=source.preparing.missing == "drop-rows",
         **source.writing,  # type: ignore[arg-type]
     )
     drawn: list[Remark] = []
+    if table.unknown:
+        rows = f"{table.unknown:,} row{'s' * (table.unknown != 1)}"
+        told = f"Note: {rows} without a value of {table.target!r} left out."
+        drawn.append(Remark((), "", False, told))
     if source.sample is not None:
-        table, drawn = sampled(table, *source.sample)
+        table, said = sampled(table, *source.sample)
+        drawn += said
     table, remarks = ready(table, source.preparing)
     extra = list(table.beside.values())
     if table.target in table.beside:

@@ -98,6 +98,8 @@ Target = Annotated[
         DATA,
         "COL",
         "Column to predict, by name or position (-1: the last). Needed, but for svmlight.",
+        "--target",
+        "-t",
     ),
 ]
 Drop = Annotated[str | None, _option(DATA, "A,B", "Columns not to read as features.")]
@@ -221,16 +223,23 @@ Stability = Annotated[
     _option(HONEST, "N", "Repeat the search on N halves: which features are chosen again."),
 ]
 TrueValues = Annotated[
-    str | None, _option(DATA, "COL", "Column of the true values: print the error too.")
+    str | None,
+    _option(DATA, "COL", "Column of the true values: print the error too.", "--target", "-t"),
+]
+Ids = Annotated[
+    str | None, _option(DATA, "COL", "Column to put before the predictions, as the names of rows.")
 ]
 Size = Annotated[
     str | None,
     _option(SEARCH, "K", "Model of this many features, instead of the one recommended."),
 ]
 Folder = Annotated[
-    Path | None, _option(OUTPUT, "DIR", "Write all of it to this folder, and a page to explore.")
+    Path | None,
+    _option(OUTPUT, "DIR", "Write all of it to this folder, and a page to explore.", "--out", "-o"),
 ]
-ToFile = Annotated[Path | None, _option(OUTPUT, "FILE", "Write here instead of to stdout.")]
+ToFile = Annotated[
+    Path | None, _option(OUTPUT, "FILE", "Write here instead of to stdout.", "--out", "-o")
+]
 ModelFormat = Annotated[
     str,
     _option(

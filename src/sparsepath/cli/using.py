@@ -38,12 +38,15 @@ def predict(
     out: Annotated[
         Path | None,
         typer.Option(
+            "--out",
+            "-o",
             metavar="FILE",
             help="Write to this .csv, .parquet or .npy file.",
             rich_help_panel=OUTPUT,
         ),
     ] = None,
     target: ask.TrueValues = None,
+    id: ask.Ids = None,
     rows: ask.Rows = None,
     size: ask.Size = None,
     delimiter: ask.Delimiter = None,
@@ -68,7 +71,7 @@ def predict(
     data = taken(data)
     loaded = job.load_model(model, None if size is None else options.whole("--size", size))
     writing = options.writing(delimiter, decimal, encoding, sheet)
-    found = job.predict(loaded, job.PredictionAsked(data, wanted, target, writing))
+    found = job.predict(loaded, job.PredictionAsked(data, wanted, target, writing, id))
     job.write(found, out, json, quiet)
 
 

@@ -33,6 +33,7 @@ DATES = ("error", "parts")
 PARTS = ("year", "month", "day", "weekday", "hour")
 TWICE = 2  # rows in which a value must occur to have an indicator
 SHOWN = 3  # values quoted in a message
+NAMED = 50  # columns with missing values that a message names
 NEARLY = 0.8  # part of the values that are numbers, from which on the others are mistakes
 STYLES = {  # how numbers are written, the plainest first; what to take out, and the decimal mark
     "plain": (r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", "", "."),
@@ -382,7 +383,7 @@ def missing_said(counts: Mapping[str, int], rows: int) -> str:
     one = len(counts) == 1
     most = max(counts, key=lambda name: counts[name])
     return (
-        f"missing values in column{'' if one else 's'} {quoted(counts, 5)} ({counts[most]} of "
+        f"missing values in column{'' if one else 's'} {quoted(counts, NAMED)} ({counts[most]} of "
         f"{rows} rows{'' if one else f' in {most!r}'}): missing='median' (--missing median) puts "
         "the median or the commonest value in their place, 'indicator' also notes where they were; "
         "or leave out the rows (--missing drop-rows) or the columns (--missing drop-columns)"

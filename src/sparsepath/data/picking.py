@@ -84,8 +84,20 @@ def _as_text(value: object) -> str:
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 
-def checked_target(path: Path, name: str, values: Array) -> Array:
-    """A target of numbers, booleans or strings, with nothing missing, as an array of its own."""
+def is_known(values: Array) -> NDArray[np.bool_]:
+    """Where a target has a value."""
+    if values.dtype.kind == "f":
+        return np.isfinite(values)
+    if values.dtype.kind == "O":
+        return np.array([value is not None for value in values], dtype=bool)
+    return np.ones(len(values), dtype=bool)
+
+
+def checked_target(path: Path, name: str, values: Array, how: str = "") -> Array:
+    """A target of numbers, booleans or strings, with nothing missing, as an array of its own.
+
+    ``how`` says by what rows without a value are left out.
+    """
     kind = values.dtype.kind
     if kind in "biuf":
         bad = 0 if kind != "f" else np.count_nonzero(~np.isfinite(values))
@@ -103,6 +115,6 @@ def checked_target(path: Path, name: str, values: Array) -> Array:
     if bad:
         raise InputError(
             f"{path}: target {name!r} is missing or infinite in {bad} of {len(values)} rows; leave "
-            f"those rows out."
+            f"those rows out{how}."
         )
     return values

@@ -44,6 +44,7 @@ from sparsepath.data.picking import (
     Rows,
     checked_target,
     find_column,
+    is_known,
     refuse_rows_as_columns,
     rows_where,
     several,
@@ -54,6 +55,7 @@ from sparsepath.files import replacing
 MOST_NAMED = 1000  # characters of names of columns to leave out, in a message
 COUNTED = 10  # rows from which on a column that counts them is no accident
 _SVMLIGHT_TARGET = "y"
+HOW = " (--missing drop-rows)"  # rows without a target are left out
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +80,8 @@ class Table:
         Columns left out because they only number the rows.
     layout : Layout or None
         What the columns of the file are known by.
+    unknown : int
+        Rows left out because their target is missing.
     """
 
     X: Any
@@ -88,6 +92,7 @@ class Table:
     beside: dict[str, Array] = field(default_factory=dict)
     index: list[str] = field(default_factory=list)
     layout: Layout | None = None
+    unknown: int = 0
 
 
 def read_table(
@@ -104,6 +109,7 @@ def read_table(
     sheet: str | None = None,
     n_features: int | None = None,
     mixed: bool = False,
+    drop_unknown: bool = False,
 ) -> Table:
     """Read a file as features and target; its ending tells the format.
 
@@ -140,6 +146,8 @@ def read_table(
     mixed : bool
         Whether text, dates and missing values are welcome: ``X`` is then a ``RawTable`` where there
         are any.
+    drop_unknown : bool
+        Whether rows whose target is missing are left out: ``Table.unknown`` says how many were.
 
     Returns
     -------
@@ -188,11 +196,17 @@ def read_table(
     extra = dict(column(key) for key in several(beside))
     left_out.update(extra)
     y: Array | None = None
+    unknown = 0
     target_name: str | tuple[str, ...] | None = None
     if target is not None:
         found = [column(key) for key in several(target)]
         left_out.update(name for name, _ in found)
-        checked = [checked_target(path, name, values[keep]) for name, values in found]
+        if drop_unknown:
+            known = np.logical_and.reduce([is_known(values) for _, values in found])
+            wanted = np.zeros(n_rows, dtype=bool)
+            wanted[keep] = True
+            keep, unknown = wanted & known, int(np.count_nonzero(wanted & ~known))
+        checked = [checked_target(path, name, values[keep], HOW) for name, values in found]
         if isinstance(target, str | int | np.integer):
             y, target_name = checked[0], found[0][0]
             place = names.index(target_name) if target_name in features else None
@@ -217,7 +231,7 @@ def read_table(
         name: checked_target(path, name, values[keep]) for name, values in extra.items()
     }
     X = stack_columns(used) if raw is None else raw
-    return Table(X, y, list(used), target_name, str(path), beside_features, index, layout)
+    return Table(X, y, list(used), target_name, str(path), beside_features, index, layout, unknown)
 
 
 def _all_numbers(columns: Mapping[str, Array]) -> bool:
