@@ -34,7 +34,6 @@ class Tuning:
     compiled_pass_from: int = 1 << 22  # numbers from which a compiled pass pays for its start
     compiled_search_from: int = 1 << 16  # and a compiled search in the fused form
     compiled_removals_from: int = 1 << 17  # and compiled removals
-    cached_from: int = 1 << 22  # from which P X is read once a step, and written every other
 
     # Gram matrices in place of the data
     gram_batch: int = 48  # columns of the Gram matrix computed at once

@@ -29,11 +29,11 @@ ATOL = 1e-13  # of the empty model's error: what rounding leaves of an error tha
 TIE = 1e-8
 FORMS = {
     "squared": ("fused", "gram", "pass", "blocks"),
-    "absolute": ("fused", "cache", "blocks"),
-    "huber": ("fused", "blocks"),
+    "absolute": ("auto", "fused", "blocks"),
+    "huber": ("auto", "fused", "blocks"),
     "log_cosh": ("fused", "blocks"),
-    "zero_one": ("fused", "cache", "blocks"),
-    "balanced": ("fused", "cache", "blocks"),
+    "zero_one": ("auto", "fused", "blocks"),
+    "balanced": ("auto", "fused", "blocks"),
 }
 OTHERS = tuple(FORMS)[1:]
 LAYOUTS = ("one", "three", "uneven")

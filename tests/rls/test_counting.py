@@ -28,9 +28,6 @@ from sparsepath import InputError, SparseRankRLS, SparseRLSClassifier
 from sparsepath.data.threads import Threads
 from sparsepath.rls.criteria.table import CLASSES
 from sparsepath.rls.driver import run
-from sparsepath.rls.leave_one_out.additions import CacheFinder, EveryFinder
-from sparsepath.rls.leave_one_out.block import Rows
-from sparsepath.rls.leave_one_out.model import State
 from sparsepath.rls.models import make_design
 from sparsepath.rls.pairs.queries import Order
 from sparsepath.rls.task import Task
@@ -121,7 +118,7 @@ def test_ties_are_settled_alike_in_all_forms_and_on_any_number_of_threads():
     for loss in ("zero_one", "balanced"):
         for how in sorted(CHECKS):
             trails = []
-            for form in ("fused", "cache", "blocks"):
+            for form in ("fused", "auto", "blocks"):
                 for threads in (1, 3):
                     with Threads(threads) as crew:
                         design = make_design(X, np.ones(60), crew, n_blocks=3)
@@ -434,47 +431,16 @@ def test_pairs_are_not_written_out():
 # --- P X in memory --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("loss", [name for name in CLASSES if not CLASSES[name].pairs])
-@pytest.mark.parametrize("n_targets", [1, 3])
-def test_a_loss_without_a_loop_over_the_cache_is_evaluated_from_the_columns(loss, n_targets):
-    case = make("tall", m=30, n=6, T=n_targets, seed=3, classification=True)
-    design = design_of(case.X)
-    states = [
-        State(design, case.Y, 1.0, CLASSES[loss], finder)
-        for finder in (CacheFinder(), EveryFinder())
-    ]
-    for _ in range(3):
-        cached, plain = (state.find_best_update("add") for state in states)
-        assert cached == plain or cached.error == pytest.approx(plain.error, rel=1e-10)
-        assert cached.feature == plain.feature
-        for state in states:
-            state.apply_update(plain)
-
-
-def test_many_ties_in_the_cache_are_told_apart_as_from_the_columns():
+def test_many_ties_are_told_apart_as_from_the_columns():
     case = make("tall", m=25, n=18, seed=5)
     Y = np.where(np.arange(25)[:, None] < 3, 1.0, -1.0)  # all predict the larger class
     trails = [
         search(design_of(case.X), Y, 50.0, 4, loss="zero_one", form=form)
-        for form in ("cache", "blocks", "fused")
+        for form in ("auto", "blocks", "fused")
     ]
     assert subsets(trails[0]) == subsets(trails[1]) == subsets(trails[2])
     judge = Judge(case.X, Y, 50.0, "zero_one")
     check_forward(trails[0], judge, 4)
-
-
-def test_squares_in_the_cache_follow_additions_and_removals():
-    case = make("tall", m=30, n=14, seed=2, weighted=True, classification=True)
-    finder = CacheFinder()
-    state = State(design_of(case.X, case.sw, "three"), case.Y, 0.7, CLASSES["balanced"], finder)
-    for action in ("add", "add", "add", "drop", "add", "add"):
-        finder.best(state.model, ~np.isin(np.arange(14), state.chosen))
-        which = np.array([i for i in range(14) if i not in state.chosen])
-        inverse = 1 / (finder.s + state.model.alpha)
-        given = which, (finder.c[:, 0] * inverse)[which], inverse[which]
-        squares = state.model.sum(Rows.squares_cached, *given)
-        assert_allclose(squares, state.model.errors_with(which, squared=True), rtol=1e-10)
-        state.add(int(which[3])) if action == "add" else state.drop(state.chosen[0])
 
 
 def test_auc_needs_two_classes_in_some_test_part():

@@ -48,7 +48,7 @@ def refit(X, Y, alpha, subset, of):
 
 
 @pytest.mark.parametrize("n_targets", [1, 2])
-@pytest.mark.parametrize("form", ["auto", "cache", "blocks", "bounds", "fused", "gram", "pass"])
+@pytest.mark.parametrize("form", ["auto", "blocks", "bounds", "fused", "gram", "pass"])
 def test_a_loss_of_ones_own_is_never_scored_as_another(form, n_targets):
     case = make("tall", m=25, n=7, T=n_targets, alpha=0.3, seed=4)
     design = design_of(case.X, None, "three")
@@ -202,8 +202,8 @@ def test_classes_take_losses_of_residuals():
 
 def test_every_criterion_says_what_it_can():
     assert {name for name in CLASSES if CLASSES[name].bounded} == {"squared"}
-    assert {name for name in FORMS if "cache" in FORMS[name]} == {
-        name for name, loss in CLASSES.items() if loss.cached is not None
+    assert {name for name in FORMS if "auto" in FORMS[name]} == {
+        name for name, loss in CLASSES.items() if loss.carried is not None
     }
     assert set(FORMS) == {name for name, loss in CLASSES.items() if isinstance(loss, Loss)}
     for table in (NUMBERS, CLASSES, QUERIES):

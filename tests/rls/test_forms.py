@@ -73,8 +73,9 @@ def test_what_speaks_against_the_fused_form():
     assert form_for(design, **given, grouped=True).name == "blocks"
     assert form_for(design, **given, memory=100.0).name == "blocks"
     large = Shape(50_000, 1000)
-    assert form_for(large, **given, memory=1e12).name == "cache"
-    assert form_for(large, **given | {"loss": CLASSES["huber"]}, memory=1e12).name == "fused"
+    assert form_for(large, **given, memory=1e12).name == "fused"
+    assert not form_for(large, **given, memory=1e12, once=True).whole
+    assert form_for(Shape(5000, 100), **given, once=True).whole
     with pytest.raises(InputError, match="form='quick'"):
         search(design, make("tall", m=40, n=6).Y, 1.0, 3, form="quick")
 

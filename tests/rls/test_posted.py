@@ -10,7 +10,7 @@ from rls.comparing import design_of, search
 from rls.posted import Post, PostedBlock
 from sparsepath.rls.design import Design
 
-FORMS = [("squared", "pass"), ("squared", "gram"), ("absolute", "blocks"), ("zero_one", "cache")]
+FORMS = [("squared", "pass"), ("squared", "gram"), ("absolute", "blocks"), ("zero_one", "blocks")]
 
 
 def posted(X, weights, edges):

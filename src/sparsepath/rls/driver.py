@@ -11,15 +11,17 @@ from sparsepath.arrays import Floats
 from sparsepath.errors import InputError, warn_user
 from sparsepath.rls.checkpoint import Checkpoint
 from sparsepath.rls.constraints import Constraints
+from sparsepath.rls.criteria.losses import Loss
 from sparsepath.rls.design import Design
 from sparsepath.rls.forms import form_for
 from sparsepath.rls.leave_one_out.elimination import Elimination
 from sparsepath.rls.leave_one_out.whole import is_small, search_in_parts, whole_search
+from sparsepath.rls.leave_one_out.whole_losses import LossSearch
 from sparsepath.rls.models import make_model
 from sparsepath.rls.search import SEARCHES
 from sparsepath.rls.splits.elimination import FoldElimination
 from sparsepath.rls.splits.sums import SplitSums
-from sparsepath.rls.stopping import NoMistakes, StopRule, begun
+from sparsepath.rls.stopping import NO_MISTAKES, NoMistakes, StopRule, begun
 from sparsepath.rls.task import Task
 from sparsepath.rls.trail import Model, Rule, SearchTrail
 from sparsepath.rls.update import Update
@@ -97,12 +99,14 @@ def _at_once(
     """Search all at once, if that is a matter of milliseconds; return whether it was done."""
     judging = any(isinstance(rule, StopRule) and rule.judges_additions for rule in task.rules)
     bound = task.forced or task.start or task.parents or task.groups or task.costs or judging
-    plain = task.search == "forward" and task.loss.bounded and task.form == "auto"
+    loss = task.loss
+    known = loss.bounded or (isinstance(loss, Loss) and loss.carried is not None)
+    plain = task.search == "forward" and known and task.form == "auto"
     if bound or not plain or design.streamed or task.splits is not None or task.queries is not None:
         return False
     form = form_for(
         design,
-        loss=task.loss,
+        loss=loss,
         n_targets=Y.shape[1],
         steps=task.size,
         once=True,
@@ -112,8 +116,11 @@ def _at_once(
         return False
     allowed = np.zeros(design.n_features, dtype=bool)
     allowed[list(task.candidates)] = True
-    problem = (design, Y, alpha, task.size, allowed)
-    if is_small(design):
+    problem, clean = (design, Y, alpha, task.size, allowed), False
+    if isinstance(loss, Loss) and not loss.bounded:
+        found, clean = LossSearch(*problem, loss, form.compiled).run(task.wanted)
+        parts = iter([found])
+    elif is_small(design):
         parts = iter([whole_search(*problem)])
     else:
         parts = search_in_parts(*problem, least=len(earlier))
@@ -130,7 +137,7 @@ def _at_once(
     elif found.vanished:
         trail.stopped = Stop.VANISHED if trail.first_error > 0 else "target vanished"
     else:
-        trail.stopped = Stop.NO_CANDIDATE
+        trail.stopped = NO_MISTAKES if clean else Stop.NO_CANDIDATE
     return True
 
 

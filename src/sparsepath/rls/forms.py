@@ -15,9 +15,7 @@ bounds become as leverages grow: more candidates have to be judged exactly. Whet
 their products from the Gram matrix (tall data) or from passes over the data (sparse data, or where
 batches of columns did not serve) is found out step by step; see ``leave_one_out/additions.py``.
 
-Other losses have no bounds: all candidates are judged, fused, from P X in memory. Where reading and
-writing P X is what takes time (``TUNING.cached_from``), losses with loops for it leave every other
-change to the next step and take products from the Gram matrix (``cache``).
+Other losses have no bounds: all candidates are judged, fused, from P X in memory.
 
 Threads are left out: all forms share out their work, and the choice must not depend on them. The
 fused form needs a copy of the data in memory. Its loops are compiled for all but small data, where
@@ -36,13 +34,14 @@ from sparsepath.rls.design import Design
 from sparsepath.tuning import TUNING
 from sparsepath.tuning import memory as memory_there
 
-FORMS = ("auto", "fused", "bounds", "gram", "pass", "cache", "blocks")
+FORMS = ("auto", "fused", "bounds", "gram", "pass", "blocks")
 READ = 3.0  # nanoseconds per number: to copy or measure the data once
 FUSED_STEP, FUSED_NUMBER = 1.5e5, 1.5
 ONCE_STEP, ONCE_NUMBER = 1e4, 0.7
 BOUNDS_STEP, BOUNDS_NUMBER, BOUNDS_LEVERAGE = 1e6, 0.2, 25.0
 PLAIN_STEP, PLAIN_NUMBER = 5e4, 6.0
 TURNED_FROM = 1 << 22  # numbers in X from which it is worth while to have the columns one by one
+WHOLE_LOSS_UP_TO = 1 << 27  # numbers in X times steps up to which a loss is searched by at once
 
 
 class Shape(NamedTuple):
@@ -102,19 +101,13 @@ def form_for(
     large = numbers >= TUNING.compiled_search_from
     if not loss.bounded:
         why = f"loss {loss.name!r} has no bounds, and P X fits in memory"
-        cached = n_targets == 1 and loss.cached is not None
-        if (
-            cached
-            and fits
-            and (asked == "cache" or (asked == "auto" and numbers >= TUNING.cached_from))
-        ):
-            return Form("cache", why)
         if asked in ("auto", "fused") and fits and not grouped:
-            return Form("fused", why, large)
+            whole = once and numbers * steps <= WHOLE_LOSS_UP_TO and not design.sparse
+            return Form("fused", why, large, whole)
         return Form("blocks", f"loss {loss.name!r} has no bounds: every candidate from its column")
     if asked == "fused" and not grouped:
         return Form("fused", "asked for", large)
-    if asked in ("cache", "blocks"):
+    if asked == "blocks":
         return Form("blocks", "asked for")
     if asked != "auto":
         return Form(asked if asked != "fused" else "bounds", "asked for")

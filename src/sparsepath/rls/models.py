@@ -12,7 +12,7 @@ from sparsepath.errors import InputError, warn_user
 from sparsepath.rls.criteria.losses import Loss
 from sparsepath.rls.design import Design
 from sparsepath.rls.forms import FORMS, TURNED_FROM, Form, default_memory, form_for
-from sparsepath.rls.leave_one_out.additions import BoundFinder, CacheFinder, EveryFinder
+from sparsepath.rls.leave_one_out.additions import BoundFinder, EveryFinder
 from sparsepath.rls.leave_one_out.elimination import Elimination
 from sparsepath.rls.leave_one_out.following import Follower
 from sparsepath.rls.leave_one_out.fused import Fused
@@ -178,8 +178,6 @@ def _loss(task: Task) -> Loss:
 
 
 def _finder(form: Form, steps: int) -> Finder:
-    if form.name == "cache":
-        return CacheFinder(steps)
     if form.name == "blocks":
         return EveryFinder()
     return BoundFinder("auto" if form.name == "bounds" else form.name, steps)

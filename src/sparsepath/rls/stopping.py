@@ -21,6 +21,8 @@ from sparsepath.rls.significance import p_value, permutations
 from sparsepath.rls.trail import Model, Rule, SearchTrail
 from sparsepath.rls.update import Update
 
+NO_MISTAKES = "no mistakes left"
+
 
 class StopRule:
     """What the rules here share; a subclass says something in ``__call__`` or in ``before``."""
@@ -151,7 +153,7 @@ class NoMistakes(StopRule):
     ) -> str | None:
         """Whether the error is zero."""
         done = model.error == 0 and len(model.chosen) >= self.size
-        return "no mistakes left" if done else None
+        return NO_MISTAKES if done else None
 
 
 @dataclass(frozen=True)

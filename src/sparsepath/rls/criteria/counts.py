@@ -29,7 +29,7 @@ class ZeroOne(Loss):
     name = "zero_one"
     coded = True
     counts = True
-    cached = carried = Counting()
+    carried = Counting()
 
     def weighted(
         self, residuals: list[Floats], p: Floats, g: Floats, v: Floats, Y: Floats, blur: Any = 0.0

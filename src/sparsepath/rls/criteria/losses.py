@@ -7,7 +7,7 @@ directly, in a form in which a sample of weight zero does no harm. Over the test
 is one and the rest is the same.
 
 A finder knows no criterion by its name. It asks what the criterion can, and evaluates everybody
-where there is no short-cut; a short-cut that a criterion has comes with it (``cached``), so that
+where there is no short-cut; a short-cut that a criterion has comes with it (``carried``), so that
 none is ever scored as another. ``table.py`` has the names.
 """
 
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from sparsepath.arrays import Floats
 from sparsepath.judging.yardsticks import Truth, Yardstick
-from sparsepath.rls.criteria.loops import Judging, Loops
+from sparsepath.rls.criteria.loops import Judging
 
 NO_DECISION = 1e-10  # difference of two scores, over their reach, that decides nothing
 LABEL_ROUNDING = 4e-15  # and what rounding leaves of a difference of labels and residuals
@@ -50,11 +50,9 @@ class Criterion:
         which are then not all evaluated, and for the forms built on them.
     by_sums : bool
         Whether its errors over splits follow from sums of products.
-    cached : Loops or None
-        Compiled loops that judge all candidates in one pass over P X in memory, one target, and
-        take its products from elsewhere; None: there are none.
     carried : Judging or None
-        The same for candidates whose rows carry all that is needed; None: NumPy has to do.
+        Compiled loops that judge all candidates in one pass over P X in memory; None: there are
+        none, and NumPy has to do.
     needs : str
         What a test part must have to be judged.
     yardstick : str or Yardstick
@@ -68,16 +66,14 @@ class Criterion:
     pairs: ClassVar[bool] = False
     bounded: ClassVar[bool] = False
     by_sums: ClassVar[bool] = False
-    cached: ClassVar[Loops | None] = None
     carried: Judging | None = None
     needs: ClassVar[str] = "samples of positive weight"
 
     def __init_subclass__(cls) -> None:
         """Loops are those of a class with its own costs: a class that changes these has none."""
         super().__init_subclass__()
-        if {"of", "weighted"} & set(vars(cls)):
-            for loops in {"cached", "carried"} - set(vars(cls)):
-                setattr(cls, loops, None)
+        if {"of", "weighted"} & set(vars(cls)) and "carried" not in vars(cls):
+            cls.carried = None
 
     @property
     def label(self) -> str:

@@ -56,7 +56,7 @@ class Absolute(ResidualLoss):
     """The absolute residual."""
 
     name = "absolute"
-    cached = carried = Summing()
+    carried = Summing()
     yardstick = "absolute"
 
     def of(self, e: Floats) -> Floats:

@@ -1,8 +1,7 @@
-r"""Which feature to add next: three ways to the same answer.
+r"""Which feature to add next: two ways to the same answer.
 
-``EveryFinder`` evaluates every candidate, a few columns at a time. ``CacheFinder`` does so with
-P X kept in memory, one fused pass per step. ``BoundFinder``, for the squared loss, needs to
-evaluate only a few candidates:
+``EveryFinder`` evaluates every candidate, a few columns at a time. ``BoundFinder``, for the squared
+loss, needs to evaluate only a few candidates:
 
 Adding a feature only lowers p. With the letters of ``model.py``, u = r / p^2 before the step,
 tau = c/pivot, h = x'Pu and q = |z|^2,
@@ -33,7 +32,7 @@ from sparsepath.arrays import Floats
 from sparsepath.rls.leave_one_out.block import Rows, Weighed
 from sparsepath.rls.leave_one_out.bounds import ROUNDED_PRODUCTS, least_errors
 from sparsepath.rls.leave_one_out.exchanges import may_exchange
-from sparsepath.rls.leave_one_out.following import STEEP_CACHED, Follower, centred
+from sparsepath.rls.leave_one_out.following import Follower, centred
 from sparsepath.rls.leave_one_out.neighbours import Neighbours
 from sparsepath.rls.update import Second, Update, limit, pick
 from sparsepath.tuning import TUNING
@@ -295,77 +294,6 @@ class BoundFinder(Follower):
         given = (features, alpha, fitted.target_squares, weighed)
         bounds = least_errors(design, *given, s, c, q, h, h_error)
         return fitted.values(features, bounds)
-
-
-class CacheFinder(Follower):
-    """Evaluates every candidate in one pass over P X, kept in memory; for a single target."""
-
-    steep = STEEP_CACHED
-
-    def __init__(self, steps: int = 0) -> None:
-        super().__init__("auto", steps)
-
-    def best(self, fitted: Neighbours, allowed: NDArray[np.bool_]) -> Update | None:
-        """The best addition among the allowed features, or None.
-
-        For a loss without a loop over P X, and for several targets, from the columns.
-        """
-        if fitted.loss.cached is None or fitted.n_targets > 1:
-            return EveryFinder().best(fitted, allowed)
-        design = fitted.design
-        change, new = self._bring_up(fitted)
-        s_error = 2 * ROUNDED_PRODUCTS * design.sizes * np.sqrt(design.squares)
-        pivot = self.s + fitted.alpha
-        known = (s_error <= KNOWN_WELL * pivot) & ~design.constant
-        inverse = np.divide(1.0, pivot, where=known, out=np.zeros(len(pivot)))
-        tau = self.c[:, 0] * inverse
-        blur = fitted.blur_with(np.arange(design.n_features))
-        errors = fitted.sum(Rows.score_cached, change, new, tau, inverse, blur)
-        doubtful = np.flatnonzero(allowed & ~known & ~self.collinear)
-        for i in range(0, len(doubtful), CANDIDATES_AT_ONCE):
-            batch = doubtful[i : i + CANDIDATES_AT_ONCE]
-            errors[batch], collinear = fitted.judged_with(batch)
-            self.collinear[batch] |= collinear
-        features = np.flatnonzero(allowed & ~self.collinear)
-        order = np.argsort(errors[features], kind="stable")
-        self.hopeful = features[order[: 2 * TUNING.gram_batch]]
-
-        def hopeless(tied: NDArray[np.intp]) -> NDArray[np.bool_]:
-            """Those of many equal counts that P X shows to be far from the least square."""
-            if len(tied) <= CANDIDATES_AT_ONCE or fitted.costs is not None:
-                return np.zeros(len(tied), dtype=bool)
-            squares = fitted.sum(Rows.squares_cached, tied, tau[tied], inverse[tied])
-            squares[~known[tied]] = 0.0
-            return squares > (1 + NEAR_SQUARES) * squares.min(initial=np.inf, where=known[tied])
-
-        return _pick(fitted, features, errors[features], hopeless)
-
-    def catch_up(self, fitted: Neighbours) -> None:
-        """P X is brought up when it is needed."""
-
-    def may_exchange(
-        self, fitted: Neighbours, feature: int, others: NDArray[np.intp], below: float
-    ) -> bool:
-        """It does not know."""
-        return True
-
-    def duplicate(self) -> EveryFinder:
-        """Copies of P X would take longer than doing without it."""
-        return EveryFinder()
-
-    def _bring_up(self, fitted: Neighbours) -> tuple[str, Floats]:
-        """Follow the state; return what the cache still lacks: the last change, its products."""
-        design = fitted.design
-        seen, length = self._seen, len(fitted.history)
-        self._follow(fitted, np.zeros(fitted.n_targets), with_u=False)
-        if seen is None or length - seen > 1:
-            fitted.each(Rows.fill_cache, design.means, design.scales, self.t)
-            return "none", np.zeros(design.n_features)
-        if length == seen:
-            return "none", np.zeros(design.n_features)
-        if fitted.history[-1].action == "add":
-            return "add", self.t[:, -1]
-        return "drop", -self.turned
 
 
 def _evaluated(fitted: Neighbours, features: NDArray[np.intp], squared: bool = False) -> Floats:

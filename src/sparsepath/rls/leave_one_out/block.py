@@ -15,10 +15,8 @@ from numpy.typing import NDArray
 
 from sparsepath.arrays import Floats
 from sparsepath.data.blocks import RowBlock, products
-from sparsepath.rls.criteria.loops import Vectors
 from sparsepath.rls.criteria.losses import ROOM, Loss, per_weight
 from sparsepath.rls.criteria.residuals import SQUARED
-from sparsepath.rls.leave_one_out.cache import COLUMNS_AT_ONCE, Cache
 
 SCORED_ROWS = 4096  # rows scored at once: a few candidates' worth stays in cache
 MANY_CANDIDATES = 8  # candidates from which a product of matrices is faster than the compiled loop
@@ -86,11 +84,7 @@ class Rows:
         Whether there are compiled loops for all that happens to a candidate: for one target.
     share : array of shape (m,)
         What the square of r / p weighs in the squared criterion.
-    cache : Cache
-        P X in memory, for a search that keeps it.
     """
-
-    cache: Cache
 
     def __init__(
         self,
@@ -124,7 +118,6 @@ class Rows:
         self.totals = np.zeros(0)
         self._space = np.empty((len(g), 0), order="F")
         self.held = np.zeros(len(g))
-        self.released = np.zeros(len(g))
         self._mixed, self._losses = np.zeros((2, len(g) if self.is_compiled else 0))
         self.u = np.empty((len(g) if self._squared else 0, 1))
 
@@ -329,11 +322,6 @@ class Rows:
         out[full] = np.inf
         return out
 
-    @property
-    def vectors(self) -> Vectors:
-        """The model as it stands, for the loops of a loss; one target."""
-        return Vectors(self.Y[:, 0], self.r[:, 0], self.p, self.g, self.v)
-
     def _given(self, part: slice, squared: bool) -> tuple[Loss, tuple[Floats, Floats, Floats]]:
         loss, v = (SQUARED, self._plain) if squared else (self.loss, self.v)
         return loss, (self.g[part], v[part], self.Y[part])
@@ -413,7 +401,6 @@ class Rows:
         self.size -= 1
         self._move_residuals(q, a)
         self.p += q * q
-        self.released = q
         self.totals = self.g @ self.Z
         if self.is_compiled:
             self._mixed = self.Z @ mixture(self.block.shape[1])[: self.size]
@@ -426,7 +413,6 @@ class Rows:
 
     def criterion(self, about: float, blur: float = 0.0) -> "Measured":
         """Sums over the rows of the model as it stands; for the squared loss, also of u."""
-        sums: tuple[float, ...] | None = None
         if self._squared:
             from sparsepath.rls.leave_one_out.compiled import measure
 
@@ -434,9 +420,6 @@ class Rows:
             given = (r, self.p, self.share, self.g, self.v, about, ROOM)
             sums = measure(*given, self._losses, u)
             self.weighed = Weighed(*np.array(sums[5:])[:, None])
-        elif self.is_compiled and self.loss.cached is not None:
-            sums = self.loss.cached.measure(self.vectors, about, blur, ROOM, self._losses)
-        if sums is not None:
             total, tight, squared, around, slope = sums[:5]
             return Measured(total, tight, np.array([squared]), around, slope)
         residuals = list(self.r.T.copy())
@@ -511,29 +494,6 @@ class Rows:
         if not len(features):
             return np.zeros((0, self.r.shape[1]))
         return self.block.dot(self._weighted(self.u), features)
-
-    # P X in memory ------------------------------------------------------------------------------
-
-    def fill_cache(self, means: Floats, scales: Floats, t: Floats) -> None:
-        """Compute P X, with t = X'Z; for a loss that has loops over it."""
-        assert self.loss.cached is not None
-        self.cache = Cache(self.loss.cached, self.live, self.Y[:, 0])
-        for i in range(0, len(self.live), COLUMNS_AT_ONCE):
-            part = self.live[i : i + COLUMNS_AT_ONCE]
-            self.load(part, means[part], scales[part])
-            self.project(np.asfortranarray(t[part].T))
-            self.cache.put(i, self.W)
-
-    def score_cached(
-        self, change: str, new: Floats, tau: Floats, inverse: Floats, blur: Floats
-    ) -> Floats:
-        """This block's share with every feature added; see ``Cache.score``."""
-        q = self.Z[:, -1] if change == "add" else self.released
-        return self.cache.score(self.vectors, q, change != "none", new, tau, inverse, blur)
-
-    def squares_cached(self, features: NDArray[np.intp], tau: Floats, inverse: Floats) -> Floats:
-        """The same of the squared criterion for some; see ``Cache.squares``."""
-        return self.cache.squares(self.vectors, self.share, features, tau, inverse)
 
     def _dot(self, V: Floats) -> Floats:
         if len(self.live) == self.block.shape[1]:

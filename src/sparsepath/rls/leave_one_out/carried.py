@@ -8,6 +8,7 @@ import copy
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,11 +28,14 @@ class CarriedChange:
     """What the rows have to follow: row - f D.
 
     For an addition f is the product of the row with ``dual``; for a removal minus the row's
-    coefficient at ``place``.
+    coefficient at ``place``. The squares of a row and alpha lose f^2 ``pivot``, its products with
+    the targets f ``products``.
     """
 
     D: Floats
     dual: Floats
+    pivot: float
+    products: Floats
     place: int = ADDITION
 
 
@@ -57,13 +61,7 @@ class CarriedColumns:
         self.design, self.compiled = design, compiled
         m, n = design.n_samples, design.n_features
         self.rows = np.zeros((n, m + room))
-        step = max(1, TUNING.thread_numbers // m)
-
-        def fill(low: int) -> None:
-            high = min(n, low + step)
-            self.rows[low:high, :m] = columns_of(design, np.arange(low, high))
-
-        design.threads.map(fill, range(0, n, step), m * n)
+        fill(self.rows[:, :m], design, np.arange(n))
         self.pending: CarriedChange | None = None
         self._f = np.zeros(n)
         self._borrowed = False
@@ -102,28 +100,54 @@ class CarriedColumns:
     ) -> tuple[Floats, Floats]:
         from sparsepath.rls.leave_one_out.compiled_fused import follow
 
-        n, m, change = len(self.rows), self.design.n_samples, self.pending
-        if change is None:
-            nothing = np.zeros(V.shape[1])
-            change = CarriedChange(nothing, nothing, NO_CHANGE)
-        place = change.place if change.place < 0 else m + change.place
+        n = len(self.rows)
         products, squares = np.zeros((n, len(V))), np.zeros((n, 2))
-        given = (
-            live,
-            change.D,
-            change.dual,
-            place,
-            write,
-            np.ascontiguousarray(V),
-            W[0].copy(),
-            W[1].copy(),
-        )
+        given = (live, *self._change(V.shape[1]), write)
+        sums = (np.ascontiguousarray(V), W[0].copy(), W[1].copy())
 
         def work(low: int, high: int) -> None:
-            follow(self.rows, low, high, *given, self._f, products, squares)
+            follow(self.rows, low, high, *given, *sums, self._f, products, squares)
 
         self.share_out(work, n)
         return products, squares
+
+    def judged_by(
+        self, judging: tuple[Any, ...], S: Floats, C: Floats, blur: Floats, follow: bool
+    ) -> Floats:
+        """Follow the pending change as ``sums`` does, and judge all rows by a loss meanwhile.
+
+        S and C are the pivots and the products with the targets, T x n, and lose what the change
+        takes off them if they are to ``follow`` it.
+        """
+        from sparsepath.rls.leave_one_out.compiled_losses import sweep_rows
+
+        write, change = not self._borrowed, self.pending
+        if write and change is not None:
+            self.own()
+        m, n = self.design.n_samples, len(self.rows)
+        pivot, products = 0.0, np.zeros(len(C))
+        if change is not None and follow:
+            pivot, products = change.pivot, change.products
+        width = self.rows.shape[1] if change is None else len(change.D)
+        given = (m, *self._change(width), write, pivot, products, judging, S, C, blur)
+        errors = np.empty(n)
+
+        def work(low: int, high: int) -> None:
+            sweep_rows(self.rows, low, high, *given, self._f, errors)
+
+        self.share_out(work, n)
+        if write:
+            self.pending = None
+        return errors
+
+    def _change(self, width: int) -> tuple[Floats, Floats, int]:
+        """The pending change for compiled loops: D, dual, and the place in a row."""
+        change = self.pending
+        if change is None:
+            nothing = np.zeros(width)
+            return nothing, nothing, NO_CHANGE
+        place = change.place if change.place < 0 else self.design.n_samples + change.place
+        return change.D, change.dual, place
 
     def judged(
         self,
@@ -180,6 +204,7 @@ class CarriedColumns:
         """Share out the rows among the threads; each row is computed in the same way anywhere."""
         threads, width = self.design.threads, self.rows.shape[1]
         step = max(1, TUNING.thread_numbers // width, -(-n // (PARTS * threads.n_threads)))
+        step += step % 2  # some loops take two at a time
         parts = [(i, min(n, i + step)) for i in range(0, n, step)]
         threads.map(lambda part: work(*part), parts, n * width)
 
@@ -224,6 +249,17 @@ class CarriedColumns:
         """Make room for more coefficients."""
         self.own()
         self.rows = np.pad(self.rows, ((0, 0), (0, more)))
+
+
+def fill(rows: Floats, design: Design, features: NDArray[np.intp]) -> None:
+    """Some columns as they stand into rows, as many at once as stay in the cache."""
+    n, m = rows.shape
+    step = max(1, TUNING.thread_numbers // m)
+
+    def put(low: int) -> None:
+        rows[low : low + step] = columns_of(design, features[low : low + step])
+
+    design.threads.map(put, range(0, n, step), m * n)
 
 
 def columns_of(design: Design, features: Sequence[int] | NDArray[np.intp]) -> Floats:

@@ -24,7 +24,6 @@ from sparsepath.tuning import TUNING
 BATCH_PASSES = 6  # passes over X that take as long as a batch of columns of the Gram matrix
 GRAM_OVER_DATA = 0.1  # size of all columns of the Gram matrix, over that of the data, at most
 STEEP_GRAM = 1e4  # |x| / sqrt(pivot) above which the Gram matrix is not exact enough for x
-STEEP_CACHED = 1e2  # the same where P X is kept and has to stay as good as new
 
 
 class Follower:
@@ -44,7 +43,6 @@ class Follower:
     collinear: NDArray[np.bool_]
     turned: Floats
     hopeful: NDArray[np.intp] = np.zeros(0, dtype=np.intp)
-    steep = STEEP_GRAM
     _t: Floats
     _size: int
 
@@ -101,7 +99,7 @@ class Follower:
         design = fitted.design
         t_b, root = fitted.R[:-1, -1], fitted.R[-1, -1]
         Xu = None
-        if self._uses_gram(fitted) and design.sizes[feature] <= self.steep * root:
+        if self._uses_gram(fitted) and design.sizes[feature] <= STEEP_GRAM * root:
             self._batches += not design.knows_gram(feature)
             self._by_passes = False
             new = (design.gram_column(feature, self.hopeful) - self.t @ t_b) / root

@@ -28,6 +28,7 @@ orthogonal to the chosen columns to the last digit, and is then the new measure.
 
 import copy
 from collections.abc import Callable, Iterable, Sequence
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -184,7 +185,7 @@ class Fused:
         else:
             self.drop(update.feature)
 
-    def duplicate(self) -> "Fused":
+    def duplicate(self) -> Self:
         """A copy to try changes on; the rows are shared until one of the two changes them."""
         self._follow()
         other = copy.copy(self)
@@ -220,14 +221,15 @@ class Fused:
         dual = D * metric
         dual /= pivot
         targets = self._V[: self._T, :width]
-        targets -= (targets @ dual)[:, None] * D
+        steps = targets @ dual
+        targets -= steps[:, None] * D
         q = np.divide(D, np.sqrt(pivot), out=self._Q[len(self.chosen), :width])
         z = q[: self.design.n_samples]
         self.p -= z * z
         self.chosen.append(int(feature))
         self._places.append(place)
         self._live[feature] = False
-        self._columns.pending = CarriedChange(D, dual)
+        self._columns.pending = CarriedChange(D, dual, pivot, steps * pivot)
         self._measure()
 
     def drop(self, feature: int) -> None:
@@ -244,6 +246,7 @@ class Fused:
         D = q / norm
         D[place] = -1.0
         targets = self._V[: self._T, :width]
+        products = targets[:, place] / norm**2
         targets += targets[:, place, None] * D
         self.p += q[:m] * q[:m]
         # The reflection that takes the direction q to the last place of the basis, which then goes.
@@ -257,7 +260,7 @@ class Fused:
         self._live[feature] = True
         self._computed[feature] = norm**-2
         self._columns.put_back(feature, row)
-        self._columns.pending = CarriedChange(D, D, place - m)
+        self._columns.pending = CarriedChange(D, D, -(norm**-2), products, place - m)
         self._measure()
 
     def errors_without(self) -> Floats:
@@ -402,16 +405,20 @@ class Fused:
 
     def _pass(self) -> tuple[tuple[Floats, Floats, Floats, Floats], NDArray[np.intp]]:
         """One pass over the rows: a pending change, and the sums; which rows are in doubt."""
-        T, width = self._T, self._width
-        W = self._W[:, :width]
-        products, squares = self._columns.sums(self._live, self._V[:, :width] * W[0], W)
-        pivots = squares[:, 0] + self.alpha
+        T = self._T
+        pivots, products, squares = self._swept()
         doubtful = pivots < SECOND_GO**2 * self._computed
         if np.count_nonzero(doubtful):
             doubtful &= self._live & (pivots > self._floor)
         np.maximum(self._computed, pivots, out=self._computed)
         self._known = pivots.copy(), products[:, :T]
-        return (pivots, products[:, :T], products[:, T:], squares[:, 1]), doubtful.nonzero()[0]
+        return (pivots, products[:, :T], products[:, T:], squares), doubtful.nonzero()[0]
+
+    def _swept(self) -> tuple[Floats, Floats, Floats]:
+        """A pending change made; of every row the pivot, products with r and u, sum z^2/p^2."""
+        W = self._W[:, : self._width]
+        products, squares = self._columns.sums(self._live, self._V[:, : self._width] * W[0], W)
+        return squares[:, 0] + self.alpha, products, squares[:, 1]
 
     # Small parts --------------------------------------------------------------------------------
 

@@ -7,15 +7,17 @@ Equal counts of mistakes are told apart by the squared criterion of the same row
 """
 
 from collections.abc import Callable, Iterable
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.arrays import Floats
-from sparsepath.rls.criteria.loops import Carried
 from sparsepath.rls.criteria.losses import ROOM, Loss, reach_of
 from sparsepath.rls.design import Design
+from sparsepath.rls.leave_one_out.carried import CarriedChange
 from sparsepath.rls.leave_one_out.fused import Fused
+from sparsepath.rls.leave_one_out.whole_losses import NOBODY
 from sparsepath.rls.update import Second, Update, pick
 from sparsepath.tuning import TUNING
 
@@ -50,6 +52,14 @@ class FusedLoss(Fused):
         self._reach = reach_of(design.squares, float(alpha))
         super().__init__(design, Y, alpha, size, compiled)
         self.empty_squared = self.squared_error
+        # For loops that judge rows as they follow a change: pivots and products with the targets.
+        self._by_rows = loss.carried is not None and compiled
+        self._followed: CarriedChange | None = None
+        self._dropped: tuple[int, float, Floats] | None = None
+        if self._by_rows:
+            m, T = design.n_samples, self._T
+            self._S = design.squares + self.alpha
+            self._C = self._V[:T, :m] @ self._columns.rows[:, :m].T
 
     def _measure(self) -> None:
         """The criterion of the model as it stands."""
@@ -96,21 +106,63 @@ class FusedLoss(Fused):
         tell = second if self.counts else None
         return pick("add", which, errors, self.empty_error, self._values(errors, which), tell)
 
+    def _swept(self) -> tuple[Floats, Floats, Floats]:
+        """A pending change made and, if there are loops for it, all rows judged in the same pass.
+
+        Pivots and products follow the change too: see ``whole_losses.py``.
+        """
+        loop, columns = self.loss.carried, self._columns
+        self._judged: Floats | None = None
+        if loop is None or not self._by_rows:
+            return super()._swept()
+        T, m, change = self._T, self.design.n_samples, columns.pending
+        kind, given = loop.laid_out(self._Y, self._V[:T, :m], self.p, self._g, self._v)
+        blur = self.loss.blur(self._reach[self.chosen].sum() + self._reach)
+        judging = (kind, given, NOBODY, loop.delta, ROOM)
+        follow, self._followed = change is not self._followed, change
+        self._judged = columns.judged_by(judging, self._S, self._C, blur, follow)
+        if self._dropped is not None and columns.borrowed:  # the row is not among the others
+            self._put(*self._dropped)
+        return self._S.copy(), self._C.T, self._S
+
+    def _put(self, feature: int, pivot: float, products: Floats) -> None:
+        """What is known of a feature that is no longer chosen."""
+        self._S[feature], self._C[:, feature] = pivot, products
+
+    def add(self, feature: int) -> None:
+        """Add a feature."""
+        super().add(feature)
+        self._dropped = None
+
+    def drop(self, feature: int) -> None:
+        """Take a chosen feature out again."""
+        super().drop(feature)
+        change = self._columns.pending
+        if self._by_rows and change is not None:
+            self._dropped = feature, -change.pivot, change.products
+            self._put(*self._dropped)
+
+    def duplicate(self) -> Self:
+        """A copy to try changes on; the rows are shared until one of the two changes them."""
+        other = super().duplicate()
+        if self._by_rows:
+            other._S, other._C = self._S.copy(), self._C.copy()
+        return other
+
+    def _renew(self, features: NDArray[np.intp]) -> None:
+        super()._renew(features)
+        if self._by_rows:
+            rows, metric = self._columns.rows[features, : self._width], self._W[0, : self._width]
+            self._S[features] = self._computed[features]
+            self._C[:, features] = (self._V[: self._T, : self._width] * metric) @ rows.T
+
     def _loss_errors(self, which: NDArray[np.intp], inverse: Floats, tau: Floats) -> Floats:
         """The criterion with each of some features added."""
-        m, loop = self.design.n_samples, self.loss.carried
+        if self._judged is not None:
+            return self._judged[which]
+        m = self.design.n_samples
         reach = self._reach[self.chosen].sum() + self._reach[which]
         out = np.empty(len(which))
-        if self._columns.compiled and loop is not None:
-            rows, D, f = self._columns.as_they_lie()
-            samples = (self._Y, self._V[: self._T, :m].copy(), self.p, self._g, self._v)
-            given = Carried(rows, which, D, f, tau, inverse, self.loss.blur(reach), *samples)
-
-            def work(low: int, high: int) -> None:
-                loop.judge(low, high, given, ROOM, out)
-
-            self._columns.share_out(work, len(which))
-            return out
         step = max(1, TUNING.losses_at_once // m)
         for i in range(0, len(which), step):
             part = slice(i, i + step)
