@@ -189,6 +189,31 @@ def test_splits_against_refits(case):
     check_backward(trail, judge, 0, rtol=1e-5 if case.alpha < 1e-2 else 1e-8)
 
 
+def test_removals_over_splits_are_compiled_where_they_are_many(monkeypatch):
+    case = make("tall", m=60, n=17, T=2, weighted=True, seed=4)
+    splits = list(KFold(4).split(case.X))
+    plain = backward(case, splits=splits)
+    monkeypatch.setattr(TUNING, "compiled_removals_from", 0)
+    compiled = backward(case, splits=splits)
+    assert [m.feature for m in plain.moves] == [m.feature for m in compiled.moves]
+    for size, step in plain.steps.items():
+        assert_allclose(compiled.steps[size].error, step.error, rtol=1e-10)
+        assert_allclose(compiled.steps[size].coef, step.coef, rtol=1e-8)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_copy_over_splits_goes_its_own_way(monkeypatch, compiled):
+    monkeypatch.setattr(TUNING, "compiled_removals_from", 0 if compiled else 1 << 40)
+    case = correlated(1, m=30, n=8)
+    model = FoldElimination(design_of(case.X), case.Y, 1.0, list(KFold(3).split(case.X)))
+    model.begin(range(8))
+    model.drop(3)
+    other, before = model.duplicate(), model.errors_without()
+    other.drop(1)
+    assert model.chosen == [0, 1, 2, 4, 5, 6, 7]
+    assert_allclose(model.errors_without(), before, rtol=0)
+
+
 def test_inverses_are_set_up_again_where_little_is_left(monkeypatch):
     again = []
     monkeypatch.setattr(TUNING, "judged_by_rows", 0)  # else the rows would be asked

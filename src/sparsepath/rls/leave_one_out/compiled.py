@@ -6,7 +6,9 @@ r - z tau_i and p - z^2 inverse_i. Without room in p the share is infinite.
 
 from numba import njit
 
-from sparsepath.rls.criteria.compiled import FAST, STRIP
+# Sums may be reordered, so that they run in vector registers; NaN and infinity keep their meaning.
+FAST = {"reassoc", "contract", "nsz"}
+STRIP = 2048  # samples of a strip: the vectors stay in cache while the features stream by
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")

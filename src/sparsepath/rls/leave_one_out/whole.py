@@ -37,7 +37,6 @@ SURELY = 1e-8  # and up to which what is followed may judge a candidate; the mar
 TRUSTED = 0.1  # and up to which it may bound the criterion
 KEPT = 64  # rows kept of candidates that were judged
 BOUND_GUARDS = (ROOM, TIE, TIE_FLOOR, VANISHED, ROUNDING, KNOWN_WELL, SURELY, TRUSTED, KEPT)
-LOOPS = "compiled_forward"
 LOADING, LOADING_NUMBA, COMPILING = 0.3, 0.7, 20.0  # seconds, Numba imported or not, or no code yet
 PART_NUMBERS = 1 << 26  # numbers read between which Ctrl-C is heard and progress is told
 
@@ -140,7 +139,12 @@ def is_small(design: Design) -> bool:
 
 
 class Price:
-    """What loading the compiled loop costs, against what went by without it: to rent or to buy.
+    """What loading a compiled loop costs, against what went by without it: to rent or to buy.
+
+    Parameters
+    ----------
+    loops, name : str
+        The module of the loop, in this folder, and its name there.
 
     Attributes
     ----------
@@ -148,27 +152,26 @@ class Price:
         Seconds that this process has searched in NumPy.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, loops: str, name: str) -> None:
+        self._loops, self._name = loops, name
         self.spent = 0.0
 
     def is_paid(self, ahead: float = 0.0) -> bool:
         """Whether the loop is loaded, or would be for the time spent without it and ``ahead``."""
-        loops = sys.modules.get(f"{__package__}.{LOOPS}")
-        if loops is not None and loops.advance.signatures:
+        loops = sys.modules.get(f"{__package__}.{self._loops}")
+        if loops is not None and getattr(loops, self._name).signatures:
             return True
         price = LOADING if "numba" in sys.modules else LOADING_NUMBA
         spent = self.spent + ahead
-        return spent > price and (spent > COMPILING or _is_cached())
+        return spent > price and (spent > COMPILING or self._is_cached())
+
+    def _is_cached(self) -> bool:
+        """Whether the loop lies on disk, compiled."""
+        place = Path(os.environ.get("NUMBA_CACHE_DIR", Path(__file__).with_name("__pycache__")))
+        return any(place.rglob(f"{self._loops}.{self._name}-*.nbi"))
 
 
-PRICE = Price()
-
-
-def _is_cached() -> bool:
-    """Whether the loop lies on disk, compiled."""
-    here = Path(__file__).with_name("__pycache__")
-    places = [Path(os.environ["NUMBA_CACHE_DIR"])] if "NUMBA_CACHE_DIR" in os.environ else [here]
-    return any(any(place.rglob(f"{LOOPS}.advance-*.nbi")) for place in places)
+PRICE = Price("compiled_forward", "advance")
 
 
 def _by_products(

@@ -18,7 +18,6 @@ a column after the other in memory, which is followed and judged while it lies i
 cache, and are always compiled. What is done once a step is the same for all of them.
 """
 
-import sys
 import time
 from typing import Any
 
@@ -32,10 +31,10 @@ from sparsepath.rls.design import Design
 from sparsepath.rls.leave_one_out.carried import ADDITION, NO_CHANGE, columns_of, fill
 from sparsepath.rls.leave_one_out.fitted import COLLINEAR, OFF_CENTRE, VANISHED
 from sparsepath.rls.leave_one_out.projection import SECOND_GO
-from sparsepath.rls.leave_one_out.whole import Whole
+from sparsepath.rls.leave_one_out.whole import Price, Whole
 from sparsepath.rls.update import limit
 
-BOUGHT_AFTER = 5.0  # seconds in NumPy, after which a compiler, which takes as long, is waited for
+PRICE = Price("compiled_losses", "sweep")
 NOBODY = np.zeros(0, dtype=np.intp)
 
 
@@ -56,8 +55,6 @@ class LossSearch:
         Whether there is so much to do that a compiler may be waited for.
     """
 
-    _seconds = 0.0  # spent in NumPy by all searches of this process
-
     def __init__(
         self,
         design: Design,
@@ -75,8 +72,7 @@ class LossSearch:
         n, rows = len(self._features), m + -m % 4  # samples of weight zero make up fours
         self._rows, width = rows, rows + size + -size % 4
         self._by_rows = compiled
-        loaded = f"{__package__}.compiled_losses" in sys.modules
-        self._compiled = n > 1 and (loaded or LossSearch._seconds > BOUGHT_AFTER)
+        self._compiled = n > 1 and PRICE.is_paid()
         self._Z = np.zeros((n, width)) if self._by_rows else np.zeros((width, n)).T
         fill(self._Z[:, :m], design, self._features)
         self._Y, self._g, self._v = np.zeros((rows, T)), np.zeros(rows), np.zeros(rows)
@@ -136,7 +132,7 @@ class LossSearch:
                 best = best[ranks <= limit(float(ranks.min()), squared)]
             self._add(int(best[0]))
         if not (self._compiled or self._by_rows):
-            LossSearch._seconds += time.perf_counter() - began
+            PRICE.spent += time.perf_counter() - began
         return self._found(vanished), clean
 
     # One step -----------------------------------------------------------------------------------
@@ -288,42 +284,41 @@ def sweep(
     judge(Z[:m], judging, S, C, blur, out)
 
 
+@np.errstate(invalid="ignore", divide="ignore", over="ignore")
 def judge(
     x: Floats, judging: tuple[Any, ...], S: Floats, C: Floats, blur: Floats, out: Floats
 ) -> None:
     """The criterion with each column added; infinite where there is no room in p."""
     kind, given, own, delta, room = judging
-    w = 1.0 / S
+    w = 1.0 / S  # of columns that are out of the question, zero or infinite
     s = x * w
     v, p = given[0, :, None], given[1, :, None]
     left = p - x * s
-    full = left.min(0) <= room
-    with np.errstate(invalid="ignore", divide="ignore"):
-        if kind == WRONG:
-            s -= given[3, :, None] * (C[0] * w)
-            s *= x
-            s += given[2, :, None]
-            out[:] = np.add.reduce((s >= -blur) * v, axis=0)
-        elif kind == WRONG_CLASS:
-            tau = C * w
-            s *= 2.0
-            mine, hit = tau[own], np.zeros(x.shape, dtype=bool)
-            for a, t in zip(given[3 : 3 + len(C), :, None], tau, strict=True):
-                hit |= a + x * (s - given[2, :, None] * (mine - t)) >= -blur
-            out[:] = np.add.reduce(hit * v, axis=0)
-        else:
-            out[:] = 0.0
-            for r, c in zip(given[-len(C) :, :, None], C, strict=True):
-                e = np.abs(r - x * (c * w))
-                if kind == ABSOLUTE:
-                    e *= v
-                    e /= left
-                else:
-                    e *= given[2, :, None]
-                    e /= left
-                    near = np.minimum(e, delta)
-                    e -= 0.5 * near
-                    near *= v
-                    e *= near
-                out += np.add.reduce(e, axis=0)
-    out[full] = np.inf
+    if kind == WRONG:
+        s -= given[3, :, None] * (C[0] * w)
+        s *= x
+        s += given[2, :, None]
+        out[:] = np.add.reduce((s >= -blur) * v, axis=0)
+    elif kind == WRONG_CLASS:
+        tau, over = C * w, given[2, :, None]
+        s *= 2.0
+        mine, hit = tau[own], np.zeros(x.shape, dtype=bool)
+        for a, t in zip(given[3 : 3 + len(C), :, None], tau, strict=True):
+            hit |= a + x * (s - over * (mine - t)) >= -blur
+        out[:] = np.add.reduce(hit * v, axis=0)
+    else:
+        out[:] = 0.0
+        for r, c in zip(given[-len(C) :, :, None], C, strict=True):
+            e = np.abs(r - x * (c * w))
+            if kind == ABSOLUTE:
+                e *= v
+                e /= left
+            else:
+                e *= given[2, :, None]
+                e /= left
+                near = np.minimum(e, delta)
+                e -= 0.5 * near
+                near *= v
+                e *= near
+            out += np.add.reduce(e, axis=0)
+    out[left.min(0) <= room] = np.inf

@@ -17,14 +17,17 @@ The model on all rows is one more split, without test rows. Everything is set up
 when half of the features are gone, or when little is left of a diagonal element of A^-1.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import lapack
 
 from sparsepath.arrays import Floats
 from sparsepath.errors import InputError
 from sparsepath.rls.splits.model import COLLINEAR_IN_PART, FINE, FoldModel
+from sparsepath.tuning import TUNING
 
 LEFT = 1e-3  # part of a diagonal element of A^-1 that is left, below which all is set up again
 
@@ -59,6 +62,8 @@ class FoldElimination(FoldModel):
             np.concatenate([self._ed0[:, S], np.zeros_like(c)[None]]),
         )
         self.chosen, self._left, self._dropping = S, np.arange(len(S)), True
+        self._numbers, self._begun_with = {i: place for place, i in enumerate(S)}, len(S)
+        self._loops = K.size >= TUNING.compiled_removals_from
         self._set_up()
         W, ed = self._w[:-1], self._ed0[:, S]
         self._sse = np.maximum(self._sse0 + np.einsum("fit,fit->f", W, D @ W - 2 * ed), 0.0)
@@ -82,10 +87,19 @@ class FoldElimination(FoldModel):
         """The criterion with each chosen feature dropped, in the order of ``chosen``."""
         if not self._dropping:
             return super().errors_without(squared)
-        phi = self._w / np.einsum("fii->fi", self._inverse)[:, :, None]
-        change = phi * (phi * np.einsum("fii->fi", self._B)[:, :, None] - 2 * self._h)
+        phi = self._w / self._diagonal(self._inverse)[:, :, None]
+        change = phi * (phi * self._diagonal(self._B)[:, :, None] - 2 * self._h)
         sse = self._sse[:, None] + change[:-1].sum(2)
-        return (sse / self._share[:, None]).sum(0)
+        return (sse / self._share[:, None]).sum(0)[self._places()]
+
+    def _diagonal(self, A: Floats) -> Floats:
+        return np.einsum("fii->fi", A)[:, : len(self._left)]
+
+    def _places(self) -> NDArray[np.intp]:
+        """Where the chosen features stand: a free place was taken by the last of them."""
+        of = np.empty(self._begun_with, dtype=np.intp)
+        of[self._left] = np.arange(len(self._left))
+        return of[[self._numbers[i] for i in self.chosen]]
 
     def drop(self, b: int) -> None:
         """Drop a feature."""
@@ -94,37 +108,71 @@ class FoldElimination(FoldModel):
             return
         if b not in self.chosen:
             raise InputError(f"feature {b} is not chosen; these are: {self.chosen}.")
-        place = self.chosen.index(b)
-        a, beta = self._inverse[:, :, place], self._B[:, :, place]
-        s, last = a[:, place], beta[:, place]
+        place, size = int(self._places()[self.chosen.index(b)]), len(self._left)
+        a, beta = _column(self._inverse, place, size), _column(self._B, place, size)
+        s, last = a[:, place], beta[:, place].copy()
         phi = self._w[:, place] / s[:, None]
         h_b = self._h[:, place] - last[:, None] * phi
         self._sse = np.maximum(
             self._sse + (phi * (phi * last[:, None] - 2 * self._h[:, place]))[:-1].sum(1), 0.0
         )
-        rest = np.delete(np.arange(len(self.chosen)), place)
         share = a / s[:, None]
         # B - share beta' - beta share' + share share' B_bb, as two products of vectors.
         half = beta - 0.5 * last[:, None] * share
-        w = self._w - a[:, :, None] * phi[:, None]
-        h = self._h - beta[:, :, None] * phi[:, None] - share[:, :, None] * h_b[:, None]
-        both = np.ix_(np.arange(len(a)), rest, rest)
-        share, half, kept = share[:, rest], half[:, rest], a[:, rest]
-        self._inverse = self._inverse[both] - share[:, :, None] * kept[:, None]
-        cross = share[:, :, None] * half[:, None]
-        self._B = self._B[both] - cross - cross.transpose(0, 2, 1)
-        self._w, self._h, self._first = w[:, rest], h[:, rest], self._first[:, rest]
-        self._left = self._left[rest]
+        self._w = self._w - a[:, :, None] * phi[:, None]
+        self._h = self._h - beta[:, :, None] * phi[:, None] - share[:, :, None] * h_b[:, None]
+        (take_out_loops() if self._loops else take_out)(
+            self._inverse, self._B, a, share, half, place, size
+        )
+        for of in (self._w, self._h, self._first):
+            of[:, place] = of[:, size - 1]
+        self._left[place] = self._left[-1]
+        self._left = self._left[:-1]
+        self._w, self._h, self._first = (of[:, :-1] for of in (self._w, self._h, self._first))
         self.chosen = [i for i in self.chosen if i != b]
-        diagonal = np.einsum("fii->fi", self._inverse)
-        if 2 * len(rest) <= self._begun or (diagonal < LEFT * self._first).any():
+        few = 2 * len(self._left) <= self._begun
+        if few or (self._diagonal(self._inverse) < LEFT * self._first).any():
             self._set_up()
+
+    def duplicate(self) -> Self:
+        """A copy to try changes on."""
+        other = super().duplicate()
+        if self._dropping:
+            for name in ("_inverse", "_B", "_first", "_left"):
+                setattr(other, name, getattr(self, name).copy())
+        return other
 
     def coef(self) -> Floats:
         """Coefficients of the chosen features in the units of the data, |S| x T."""
         if not self._dropping:
             return super().coef()
-        return self.design.scales[self.chosen, None] * self._w[-1]
+        return self.design.scales[self.chosen, None] * self._w[-1][self._places()]
+
+
+def take_out(
+    A: Floats, B: Floats, a: Floats, share: Floats, half: Floats, place: int, size: int
+) -> None:
+    """Take a feature out of A^-1 and B, in place, as the compiled loop does."""
+    A, B = A[:, :size, :size], B[:, :size, :size]
+    A -= share[:, :, None] * a[:, None]
+    cross = share[:, :, None] * half[:, None]
+    B -= cross
+    B -= cross.transpose(0, 2, 1)
+    for M in (A, B):
+        M[:, place] = M[:, -1]
+        M[:, :, place] = M[:, :, -1]
+
+
+def take_out_loops() -> Callable[..., None]:
+    """The compiled loop."""
+    from sparsepath.rls.splits.compiled import take_out
+
+    return take_out
+
+
+def _column(A: Floats, place: int, size: int) -> Floats:
+    """A column of symmetric matrices, from their lower triangles."""
+    return np.concatenate([A[:, place, :place], A[:, place:size, place]], axis=1)
 
 
 def _pivots(A: Floats) -> Floats:

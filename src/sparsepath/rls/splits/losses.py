@@ -151,7 +151,7 @@ class FoldLossModel(FoldModel):
 
         If not, it is computed for some columns at a time: d_i = x_i - sum_l u_l,i d_l.
         """
-        n = self.design.n_features
+        n, k = self.design.n_features, len(self.chosen)
         if self._d is not None:
             yield slice(0, n), self._d
             return
@@ -162,7 +162,7 @@ class FoldLossModel(FoldModel):
             yield (
                 part,
                 [
-                    X[test] - self._mu[f, part] - self._V[f] @ self._U[f, part].T
+                    X[test] - self._mu[f, part] - self._V[f] @ self._UH[0, f, :k, part]
                     for f, (_, test) in enumerate(self.sums.pairs)
                 ],
             )
@@ -181,14 +181,15 @@ class FoldLossModel(FoldModel):
 
     def add(self, b: int) -> None:
         """Add a feature."""
-        U = self._U
+        k = len(self.chosen)
+        u_b = self._UH[0, :, :k, b].copy()
         super().add(b)
-        if self._U is U:  # the rows are asked from now on
+        if self._rough:  # the rows are asked from now on
             return
         column = self.design.column(b)
         for f, (_, test) in enumerate(self.sums.pairs):
             x = column[test] - self._mu[f, b]
-            d_b = x - self._V[f] @ U[f, b]
+            d_b = x - self._V[f] @ u_b[f]
             self._e[f] = self._e[f] - np.outer(d_b, self._omega[f])
             if self._d is not None:
                 self._d[f] -= np.outer(d_b, self._u[f])

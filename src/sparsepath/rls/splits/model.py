@@ -118,13 +118,13 @@ class FoldModel:
         self._inverse = np.zeros((F, 0))  # the diagonal of A^-1
         self.chosen: list[int] = []
         self._coef: tuple[list[int], Floats] | None = None  # and the list they are for
-        self._U = np.zeros((F, n, 0))
-        self._H = np.zeros((F, n, 0))
+        self._UH = np.zeros((2, F, 0, n))  # u and x'd of the chosen features, and room for more
+        self._lent = False  # whether a copy of this model has the same room
         self._rho2 = np.zeros((F, 0))
         self._DD = np.zeros((F, 0, 0))
         self._K = np.zeros((F, 0, 0))
         self._D = np.zeros((F, 0, 0))
-        self._all = np.zeros((n, 0))
+        self._all: tuple[Floats, ...] = ()
 
     # What a search asks -------------------------------------------------------------------------
 
@@ -240,6 +240,7 @@ class FoldModel:
 
     def duplicate(self) -> Self:
         """A copy to try changes on; arrays are shared until they change."""
+        self._lent = True
         return copy.copy(self)
 
     def errors_with(
@@ -317,15 +318,22 @@ class FoldModel:
             return
         self._fits = None
         K, D, everywhere = self._columns(b)
-        U, H = self._U, self._H
+        k = len(self.chosen)
+        if k == self._UH.shape[2] or self._lent:
+            room = min(max(8, 2 * k), K.shape[1])
+            wider = np.empty((*self._UH.shape[:2], room, K.shape[1]))
+            wider[:, :, :k] = self._UH[:, :, :k]
+            self._UH, self._lent = wider, False
+        U, H = self._UH[:, :, :k]
         pivot = self.s[:, b] + self.alpha
         if np.any(pivot <= COLLINEAR_IN_PART * self._size[:, b]):
             raise InputError(f"feature {b} is collinear with the chosen ones.")
-        u_b = U[:, b]
-        self._u = u = (K - _times(U, u_b * self._rho2)) / pivot[:, None]
-        x_d = D - _times(H, u_b)
-        d_l = H[:, b] - _times(self._DD, u_b)
-        g = x_d - _times(U, d_l)
+        u_b = U[:, :, b]
+        self._u = u = _less(K, u_b * self._rho2, U)
+        u /= pivot[:, None]
+        x_d = _less(D, u_b, H)
+        d_l = _less(H[:, :, b], u_b, self._DD)
+        g = _less(x_d, d_l, U)
         d_bb = self.dd[:, b].copy()
         self._omega = omega = self.c[:, b] / pivot[:, None]
         e_b = self.ed[:, b].copy()
@@ -340,15 +348,14 @@ class FoldModel:
         self.dd = self.dd + u * (u * d_bb[:, None] - 2 * g)
         self.s = self.s - u * u * pivot[:, None]
         self.c = self.c - u[:, :, None] * c_b[:, None]
-        self._U = np.concatenate([U, u[:, :, None]], axis=2)
-        self._H = np.concatenate([H, x_d[:, :, None]], axis=2)
+        self._UH[:, :, k] = u, x_d
         self._rho2 = np.concatenate([self._rho2, pivot[:, None]], axis=1)
-        self._all = np.concatenate([self._all, everywhere[:, None]], axis=1)
+        self._all = (*self._all, everywhere)
         self.chosen = [*self.chosen, int(b)]
         self._DD = _bordered(self._DD, np.concatenate([d_l, d_bb[:, None]], axis=1))
         self._K = _bordered(self._K, K[:, self.chosen])
         self._D = _bordered(self._D, D[:, self.chosen])
-        v = _times(self._G.transpose(0, 2, 1), u_b)  # x_b is regressed on the chosen ones by v
+        v = (u_b[:, None] @ self._G)[:, 0]  # x_b is regressed on the chosen ones by v
         self._inverse = np.concatenate(
             [self._inverse + v * v / pivot[:, None], 1.0 / pivot[:, None]], axis=1
         )
@@ -419,7 +426,7 @@ class FoldModel:
         if self._rough:
             fitted = coefficients(self.design, self._Y, self.alpha, S)
             return self.design.scales[S, None] * fitted
-        A = self._all[S] + self.alpha * np.eye(len(S))
+        A = np.array([column[S] for column in self._all]) + self.alpha * np.eye(len(S))
         c = self.sums.xy[-1][S]
         if self.design.fit_intercept:
             c = c - np.outer(self.sums.x[-1][S], self.sums.y[-1]) / self.sums.weight[-1]
@@ -431,9 +438,9 @@ class FoldModel:
         return self.sums.y_mean - self.design.means[self.chosen] @ self.coef()
 
 
-def _times(A: Floats, x: Floats) -> Floats:
-    """A x, split by split."""
-    return (A @ x[:, :, None])[:, :, 0]
+def _less(a: Floats, x: Floats, A: Floats) -> Floats:
+    """Rows a less x'A, split by split."""
+    return a - (x[:, None] @ A)[:, 0]
 
 
 def _below(A: Floats, last: Floats) -> Floats:
