@@ -242,14 +242,13 @@ def test_bounds_and_values_of_all_candidates_in_every_step(kind, alpha):
 
 
 def test_loading_the_loop_is_paid_for_by_time_without_it(monkeypatch):
-    price = whole.Price()
-    monkeypatch.setattr(whole, "LOOPS", "absent")
+    price = whole.Price("absent", "advance")
     assert not price.is_paid()
     assert price.is_paid(ahead=30.0)  # compiling it takes less
     price.spent = 1.0
-    monkeypatch.setattr(whole, "_is_cached", lambda: False)
+    monkeypatch.setattr(price, "_is_cached", lambda: False)
     assert not price.is_paid()
-    monkeypatch.setattr(whole, "_is_cached", lambda: True)
+    monkeypatch.setattr(price, "_is_cached", lambda: True)
     assert price.is_paid()
 
 
