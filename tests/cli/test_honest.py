@@ -77,6 +77,21 @@ def test_a_size_that_is_no_better_than_none_is_told_so(run: Run, noise: Path) ->
     assert ": optimistic." in done.out
 
 
+def test_a_criterion_that_is_no_lower_is_not_called_optimistic(run: Run, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 60))
+    y = X[:, :5] @ [5, 4, 3, 2, 1] + 1e-3 * rng.standard_normal(300)
+    np.save(tmp_path / "data.npy", np.c_[X, y])
+    line = f"select {tmp_path / 'data.npy'} --target -1 --max-features 3 --quiet"
+    seen = set()
+    for choice in ("min", "3"):
+        done = run(*line.split(), "--choose", choice)
+        honest, criterion = (float(x) for x in re.findall(r"(?:Squared error|is) (\d\S+)", done.out))
+        assert (": optimistic" in done.out) == (criterion < honest)
+        seen.add(criterion < honest)
+    assert seen == {True, False}
+
+
 def test_none_that_was_asked_for_is_no_finding(run: Run, files) -> None:
     words = run(*on(files, "--choose", 0, "--quiet")).out
     assert words.startswith("Use none of the 10 features. Squared error 5956 on new data")

@@ -279,11 +279,12 @@ def _error(outcome: Outcome) -> list[str]:
     if honest is not None:
         interval = honest.between(partial(brief, of=honest.error))
         measure = honest.measure[0].upper() + honest.measure[1:]
+        hope = ": optimistic" if error < honest.error else ""
         return [
             f"{measure} {brief(honest.error)} on new data (90 % interval {interval})"
             f"{_against_none(outcome, honest)}{also}.",
             _none_better(outcome)
-            or f"{_criterion(path, outcome.method)}, is {brief(error)}{within}: optimistic.",
+            or f"{_criterion(path, outcome.method)}, is {brief(error)}{within}{hope}.",
         ]
     fall, what = _gain(path, size)
     against = "" if math.isnan(fall) else f", {_percent(fall)} {what}"

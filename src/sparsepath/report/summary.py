@@ -168,11 +168,12 @@ def told(path: SelectionPath, size: int) -> list[str]:
     use = f"{size} of {n} feature{'s' * (n != 1)}"
     use = f"Use {use}: {', '.join(path.names(size))}." if size else f"Use none of the {n} features."
     if path.is_validated and math.isfinite(path.honest_error(size)):
+        hope = ": optimistic" if path.error(size) < path.honest_error(size) else ""
         return [
             use,
             f"Error on new data {brief(path.honest_error(size))} (standard error "
             f"{brief(path.honest_error_se(size))}; {path.validation}). The {path.criterion}, which "
-            f"the search itself saw, is {brief(path.error(size))}: optimistic.",
+            f"the search itself saw, is {brief(path.error(size))}{hope}.",
         ]
     return [
         use,
