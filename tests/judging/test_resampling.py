@@ -134,6 +134,17 @@ def test_few_mistakes_leave_room_for_more(mistakes, rule):
     assert binom.cdf(mistakes, n, 0.7 * high) > 0.06  # nor far above that
 
 
+def test_an_error_without_spread_that_was_chosen_is_not_known_exactly():
+    """The empty model of balanced classes errs alike on every sample; another might be better."""
+    rng = np.random.default_rng(0)
+    losses = np.column_stack([np.full(10, 1.2), rng.exponential(1.1, 10)])
+    found = LeftOut((0, 1), losses, np.full(10, 0.1), np.arange(10), "5-fold", "squared error")
+    record = told(found, 0, "one_se")
+    assert record.interval[0] < 0.95 * record.error < 1.05 * record.error < record.interval[1]
+    alone = LeftOut((0,), losses[:, :1], np.full(10, 0.1), np.arange(10), "5-fold", "squared error")
+    assert told(alone, 0, "one_se").interval == pytest.approx((1.2, 1.2))
+
+
 def test_choosing_is_paid_for():
     """Of many equal sizes the least is lucky; the correction takes the luck away."""
     rng = np.random.default_rng(0)

@@ -37,7 +37,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betaincinv
+from scipy.special import betaincinv, ndtri
 
 from sparsepath.choosing import places
 from sparsepath.judging.left_out import LeftOut
@@ -46,6 +46,7 @@ from sparsepath.judging.yardsticks import RATES, Floats
 N_DRAWS = 500
 MOST_BUNDLES = 2000  # bundles of samples that are drawn from
 SEED = 0
+SAME = 1e-7  # standard error over error that is rounding: of a difference, so its root
 BETWEEN = 0.5  # of the variance between parts; see above
 
 
@@ -81,12 +82,15 @@ def corrected(
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = np.log(e / error) / (s / e)
     ratios = ratios[np.isfinite(ratios)]
-    low, high = np.quantile(ratios, [(1 - level) / 2, (1 + level) / 2]) if len(ratios) else (0, 0)
+    ends = (1 - level) / 2, (1 + level) / 2
+    # Without spread in the losses there is that of the choice only.
+    spread_out = len(ratios) and se > SAME * error
+    low, high = np.quantile(ratios, ends) if spread_out else ndtri(ends)
     choice = np.square(errors[sizes] - errors[size]).mean()
     spread = np.sqrt(se**2 + BETWEEN * found.between[size] + choice) / error
     with np.errstate(over="ignore"):  # an interval without an end
-        ends = told * float(np.exp(-spread * high)), told * float(np.exp(-spread * low))
-    return told, (ends[0], max(ends[1], highest_rate(found, told)))
+        lower, upper = told * float(np.exp(-spread * high)), told * float(np.exp(-spread * low))
+    return told, (lower, max(upper, highest_rate(found, told)))
 
 
 @lru_cache(maxsize=2)
