@@ -86,7 +86,8 @@ def test_a_criterion_that_is_no_lower_is_not_called_optimistic(run: Run, tmp_pat
     seen = set()
     for choice in ("min", "3"):
         done = run(*line.split(), "--choose", choice)
-        honest, criterion = (float(x) for x in re.findall(r"(?:Squared error|is) (\d\S+)", done.out))
+        figures = re.findall(r"(?:Squared error|is) (\d\S+)", done.out)
+        honest, criterion = map(float, figures)
         assert (": optimistic" in done.out) == (criterion < honest)
         seen.add(criterion < honest)
     assert seen == {True, False}

@@ -1,5 +1,6 @@
 """The command line as a program: start, help, signals, pipes, the demo."""
 
+import ctypes
 import json
 import os
 import re
@@ -16,6 +17,7 @@ import pytest
 
 from sparsepath import SelectionPath, __version__
 from sparsepath.cli import demo
+from sparsepath.cli.program import Signals
 
 from .conftest import Run, program
 
@@ -111,6 +113,24 @@ def test_interrupt_keeps_the_path_so_far(
         assert told_path == {name: found[name] for name in told_path}
     else:
         assert f"interrupted when the path had the sizes 0-{path.sizes[-1]}." in stdout
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_is_not_lost_in_a_call_back_from_c(sent: signal.Signals, capsys) -> None:
+    heard = []
+
+    def interrupted() -> None:
+        signal.raise_signal(sent)
+        heard.append("too late")  # the exception comes before
+
+    from_c = ctypes.CFUNCTYPE(None)(interrupted)
+    with pytest.raises(KeyboardInterrupt), Signals() as signals:  # noqa: PT012
+        from_c()
+        time.sleep(10)
+        heard.append("not at all")
+    assert heard == []
+    assert signals.terminated == (sent == signal.SIGTERM)
+    assert capsys.readouterr().err == ""
 
 
 def test_names_that_a_narrow_encoding_lacks(tmp_path: Path) -> None:

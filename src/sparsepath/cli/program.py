@@ -1,5 +1,6 @@
 """The command line as a process: exit codes, signals, and output that nobody takes."""
 
+import _thread
 import errno
 import io
 import os
@@ -20,6 +21,7 @@ from sparsepath.cli.teaching import InterruptError
 from sparsepath.errors import SparsepathError
 
 TERMINATED = 143
+MOMENT = 0.01  # seconds until an interrupt that was dropped is sent again
 LONGEST = 2000  # characters of a message; what is quoted in it is cut before
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 # What typer raises for bad usage; newer versions of typer carry their own copy of click.
@@ -79,19 +81,33 @@ def _refuse(message: str) -> int:
 
 
 class Signals:
-    """SIGTERM, as batch systems and ``timeout`` send it, means the same as Ctrl-C."""
+    """SIGTERM, as batch systems and ``timeout`` send it, means the same as Ctrl-C.
+
+    Either may come while a library calls back from C, where Python can only drop the exception: it
+    is then sent once more, to arrive after that.
+    """
 
     terminated = False
 
     def __enter__(self) -> "Signals":
         self._before: Any = None
+        self._dropped = sys.unraisablehook
         if threading.current_thread() is threading.main_thread():
             self._before = signal.signal(signal.SIGTERM, self._stop)
+            sys.unraisablehook = self._drop
         return self
 
     def __exit__(self, *_: object) -> None:
         if self._before is not None:
             signal.signal(signal.SIGTERM, self._before)
+            sys.unraisablehook = self._dropped
+
+    def _drop(self, dropped: Any) -> None:
+        if issubclass(dropped.exc_type, KeyboardInterrupt):  # here it would be dropped again
+            sent = signal.SIGTERM if self.terminated else signal.SIGINT
+            threading.Timer(MOMENT, _thread.interrupt_main, [sent]).start()
+        else:
+            self._dropped(dropped)
 
     def _stop(self, *_: object) -> None:
         self.terminated = True
