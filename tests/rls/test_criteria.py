@@ -67,6 +67,23 @@ def test_a_loss_of_ones_own_is_never_scored_as_another(form, n_targets):
         assert_allclose((step.error, step.error_se), expected, rtol=1e-9)
 
 
+def test_a_line_of_the_table_makes_a_loss_known_by_its_name(monkeypatch):
+    for known in (NUMBERS, CLASSES):
+        monkeypatch.setitem(known, "quartic", Quartic())
+    case = make("tall", m=25, n=7, alpha=0.3, seed=4)
+    given = {"alpha": 0.3, "standardize": False, "validation": None}
+    for cv in ("loo", 5):
+        path = Regressor(3, loss="quartic", cv=cv, **given).fit(case.X, case.Y[:, 0]).path_
+        same = Regressor(3, loss=Quartic(), cv=cv, **given).fit(case.X, case.Y[:, 0]).path_
+        assert path.subsets == same.subsets
+        assert path.errors.tolist() == same.errors.tolist()
+        if cv == "loo":
+            expected = refit(case.X, case.Y, 0.3, list(path.subset(2)), Quartic().of)[0]
+            assert_allclose(path.error(2), expected, rtol=1e-9)
+    classes = SparseRLSClassifier(3, loss="quartic", validation=None)
+    assert "quartic" in classes.fit(case.X, case.Y[:, 0] > 0).path_.criterion
+
+
 @pytest.mark.parametrize("n_targets", [1, 3])
 @pytest.mark.parametrize("loss", OTHERS)
 def test_compiled_loops_do_not_mistake_a_loss_for_another(loss, n_targets, monkeypatch):

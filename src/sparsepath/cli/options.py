@@ -17,7 +17,6 @@ import typer
 from sparsepath.errors import InputError
 from sparsepath.methods import OPTIONS, Option, having
 
-SCALED = ("huber", "log-cosh")  # losses that may have a number behind a colon
 TASKS = ("auto", "regression", "classification")
 TYPES = {"flag": bool, "file": Path}
 DATA, SEARCH, HONEST, OUTPUT, RUNNING = "Data", "Search", "Honest error", "Output", "Running"
@@ -302,7 +301,7 @@ def choose(option: str, given: str) -> str | int | float:
 
 
 def loss(option: str, given: str) -> str:
-    """One of the losses there are, of ``SCALED`` with a number if you like.
+    """One of the losses there are, of those with a parameter with its value if you like.
 
     >>> loss("--loss", "zero_one"), loss("--loss", "Huber:20")
     ('zero-one', 'huber:20.0')
@@ -311,10 +310,13 @@ def loss(option: str, given: str) -> str:
     plain = one_of(option, name, OPTIONS["loss"].values)
     if not colon:
         return plain
-    if plain not in SCALED or not 0 < _number(number) < math.inf:
+    from sparsepath.rls.criteria.table import NUMBERS
+
+    scaled = [name.replace("_", "-") for name, criterion in NUMBERS.items() if vars(criterion)]
+    if plain not in scaled or not 0 < _number(number) < math.inf:
         raise InputError(
             f"{option} {given}: a number above 0, in the units of the target, may follow "
-            f"{' and '.join(SCALED)} only, as in huber:2.5."
+            f"{' and '.join(scaled)} only, as in huber:2.5."
         )
     return f"{plain}:{_number(number)}"
 

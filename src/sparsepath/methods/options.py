@@ -2,7 +2,10 @@
 
 from sparsepath.methods.method import Option
 
-LOSSES = ("squared", "absolute", "huber", "log-cosh", "zero-one", "balanced", "auc", "disagreement")
+OF_NUMBERS = ("squared", "absolute", "huber", "log-cosh")  # losses of residuals, for classes too
+OF_CLASSES = ("zero-one", "balanced", "auc")
+OF_ORDERS = ("disagreement",)
+LOSSES = (*OF_NUMBERS, *OF_CLASSES, *OF_ORDERS)
 SEARCHES = ("forward", "floating", "backward", "swap")
 STRATEGIES = ("both", "scaling", "swap")
 

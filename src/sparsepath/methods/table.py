@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from sparsepath.methods.method import Method
+from sparsepath.methods.options import OF_CLASSES, OF_NUMBERS, OF_ORDERS
 
 
 def _rbf_calls(options: Mapping[str, Any], size: int) -> int:
@@ -32,10 +33,7 @@ def _has(options: str) -> frozenset[str]:
 
 
 _RLS = ("rls.SparseRLSRegressor", "rls.SparseRLSClassifier")
-_RLS_LOSSES = {
-    "regression": ("squared", "absolute", "huber", "log-cosh"),
-    "classification": ("squared", "absolute", "huber", "log-cosh", "zero-one", "balanced", "auc"),
-}
+_RLS_LOSSES = {"regression": OF_NUMBERS, "classification": OF_NUMBERS + OF_CLASSES}
 _FORWARD = _has(
     "max-features alpha loss choose cv standardize force forbid start significance threads "
     "checkpoint weights groups"
@@ -116,7 +114,7 @@ def _entries() -> Iterator[Method]:
         "about one pass over the data, or without --groups one over all pairs of rows per feature",
         limits="without --groups some thousand rows",
         criterion="leave-query-out or leave-pair-out",
-        losses={"regression": ("squared", "disagreement")},
+        losses={"regression": ("squared", *OF_ORDERS)},
         ranks=True,
     )
     yield Method(
