@@ -1,5 +1,7 @@
 """The table of methods: every document says what it says, and one entry makes a method known."""
 
+import inspect
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +10,10 @@ from sklearn.base import BaseEstimator, RegressorMixin
 
 import sparsepath
 from contract import every, test_data, test_paths, test_stopping
+from contract.test_data import shared_out  # noqa: F401 (a fixture)
+from contract.test_stopping import handled  # noqa: F401 (a fixture)
 from sparsepath import InputError, compare
+from sparsepath.data.columns import moments
 from sparsepath.data.door import check_features, check_target
 from sparsepath.data.readers import write_table
 from sparsepath.methods import METHODS, OPTIONS, Method, called_here, load, selectors
@@ -116,7 +121,13 @@ def test_documents_show_the_table(page, shown):
 
 
 class ToySelector(RegressorMixin, PathSelector, CallbackSupportMixin, BaseEstimator):
-    """Columns by their correlation with the target; least squares on them."""
+    """Columns by their correlation with the target; least squares on them.
+
+    Attributes
+    ----------
+    path_, models_, selected_, n_features_in_, feature_names_in_, honest_
+        As for all selectors.
+    """
 
     def __init__(self, max_features=None, choose="min", validation=None, callback: Callback = None):
         self.max_features = max_features
@@ -128,11 +139,9 @@ class ToySelector(RegressorMixin, PathSelector, CallbackSupportMixin, BaseEstima
     def fit(self, X, y):
         given = Given.of(X, y)
         X = check_features(self, X, reset=True)
-        dense = X if isinstance(X, np.ndarray) else X.toarray()
-        Y, _ = check_target(y, len(dense))
-        off = dense - dense.mean(0)
-        spread = np.sqrt((off**2).sum(0))
-        worth = np.abs(off.T @ (Y[:, 0] - Y.mean())) / np.where(spread > 1e-9, spread, np.inf)
+        Y, _ = check_target(y, len(X))
+        means, scales, varies = moments(X)
+        worth = np.where(varies, np.abs((X - means).T @ (Y[:, 0] - Y.mean())) / scales, 0.0)
         order = [j for j in np.argsort(-worth, kind="stable").tolist() if worth[j] > 0]
         trail, kind = Trail(), {"criterion": "squared error", "error_kind": "training"}
 
@@ -142,7 +151,7 @@ class ToySelector(RegressorMixin, PathSelector, CallbackSupportMixin, BaseEstima
         with Run(self, given, X, method="toy", found=found) as run:
             for k in range(min(self.max_features or len(order), len(order)) + 1):
                 columns = order[:k]
-                A = np.column_stack([dense[:, columns], np.ones(len(dense))])
+                A = np.column_stack([X[:, columns], np.ones(len(X))])
                 w, *_ = np.linalg.lstsq(A, Y, rcond=None)
                 error = float(np.mean((Y - A @ w) ** 2))
                 step = Step(tuple(columns), error, coef=w[:-1], intercept=w[-1])
@@ -180,15 +189,30 @@ def toy(monkeypatch):
     return "ToySelector"
 
 
-def test_a_new_method_keeps_the_contract(toy):
-    def fit(name):
-        return every.make(name).fit(every.X, every.target(name))
+@pytest.fixture
+def fitted():
+    return lambda name: every.make(name).fit(every.X, every.target(name))
 
-    test_paths.test_every_size_can_be_used(toy, fit)
-    test_paths.test_every_size_has_a_model_that_can_be_written_down(toy, fit)
-    test_paths.test_it_came_to_its_end_and_says_what_it_was(toy, fit)
-    test_stopping.test_a_true_value_ends_the_work_and_the_path_is_kept(toy, 2, None)
-    test_data.test_a_constant_column_is_never_selected(toy, 0.1)
+
+def promises():
+    """Every test of the contract that is of every selector, with every case of it."""
+    found = []
+    for module in (test_data, test_paths, test_stopping):
+        for title, test in vars(module).items():
+            marks = [mark for mark in getattr(test, "pytestmark", []) if mark.name == "parametrize"]
+            given = {mark.args[0]: mark.args[1] for mark in marks}
+            if title.startswith("test_") and "LarsSelector" in given.pop("name", ()):
+                for values in product(*given.values()):
+                    case = dict(zip(given, values, strict=True))
+                    found.append(pytest.param(test, case, id=" ".join([title, *map(str, values)])))
+    return found
+
+
+@pytest.mark.filterwarnings("ignore:the path ends at size 2")
+@pytest.mark.parametrize(("test", "case"), promises())
+def test_a_new_method_keeps_the_contract(toy, test, case, request):
+    fixtures = set(inspect.signature(test).parameters) - {"name", *case}
+    test(toy, **case, **{fixture: request.getfixturevalue(fixture) for fixture in fixtures})
 
 
 def test_a_new_method_is_on_the_command_line(toy, tmp_path, capsys):

@@ -1,5 +1,6 @@
 """What every selector tells while it works, and what is kept when it is stopped."""
 
+import inspect
 import signal
 import threading
 import time
@@ -73,7 +74,9 @@ def test_ctrl_c_keeps_the_path_so_far(name, when, handled):
         pytest.skip("it was done sooner")
     told = [w for w in caught if issubclass(w.category, PathWarning)]
     assert any("interrupted" in str(w.message) for w in told)
-    assert all(w.filename == __file__ for w in told)
+    theirs = not type(model).__module__.startswith("sparsepath.")  # lines of a method of others
+    lines = {__file__, inspect.getfile(type(model))} if theirs else {__file__}
+    assert {w.filename for w in told} <= lines
     assert model.path_.stopped == "interrupted"
     assert not model.path_.complete
     assert plain(model.path_) == plain(seen[-1])
