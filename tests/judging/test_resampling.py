@@ -340,6 +340,93 @@ def test_stability_by_counting_over_complementary_halves():
     assert f"or more: {firm or 'none'}{bound}" in found.sentence()
 
 
+class Told(LinearRegression):
+    """Chooses what it is told to, one set after another."""
+
+    sets = []  # noqa: RUF012
+
+    def fit(self, X, y):
+        self.support_ = np.isin(np.arange(X.shape[1]), list(self.sets.pop(0)))
+        return super().fit(X, y)
+
+    def get_support(self):
+        return self.support_
+
+
+@given(st.integers(0, 2000))
+@settings(max_examples=30, deadline=None)
+def test_interchangeable_features_by_their_definition(seed):
+    """Whatever is chosen: exact copies, and correlated ones of which mostly one is taken."""
+    rng = np.random.default_rng(seed)
+    n, d, M = 14, 8, int(rng.choice([10, 20, 40]))
+    X = rng.standard_normal((n, d))
+    X[:, 3] = X[:, 2] + rng.choice([0.1, 1.0, 3.0]) * rng.standard_normal(n)
+    X[:, :2] += 2 * X[:, [2]]  # hardly ever chosen
+    X[:, 5] = 4 - 2 * X[:, 4]
+    X[:, 7] = X[:, 6] + X[:, 2] + rng.choice([0.1, 1.0]) * rng.standard_normal(n)
+    share = rng.random()
+    sets = []
+    for _ in range(M):
+        one = {f for f in range(2, d) if rng.random() < 0.5 * share}
+        one |= {2, 3} if rng.random() < 0.1 * share else {int(rng.choice([2, 3, 7]))}
+        sets.append(one)
+    Told.sets = [*sets]
+    found = stability(Told(), X, rng.standard_normal(n), M)
+    [size] = found.sizes
+    expected = {frozenset(f"x{f}" for f in s) for s in twin.interchangeable(sets, X.T)}
+    assert {frozenset(names) for names in found.stand_ins(size)} == expected
+    index = twin.stability_index(sets, d)
+    assert found.index(size) == pytest.approx(index)
+    half = 1.6448536269514722 * twin.stability_variance(sets, d) ** 0.5
+    assert found.interval(size) == pytest.approx((index - half, min(1.0, index + half)))
+    noise = twin.false_features(sets, d, 0.75)
+    assert found.expected_false(size) == pytest.approx(noise)
+
+
+def test_false_features_are_as_few_as_the_bound_says():
+    """Of exchangeable noise, complementary halves: firm features stay below q^2 / ((2 pi - 1) d).
+
+    A few true ones beside them, which use up places, change nothing of that.
+    """
+    rng = np.random.default_rng(0)
+    d, true, size = 30, 2, 6
+
+    class TopOfAll(LinearRegression):
+        def fit(self, X, y):
+            best = np.argsort(-np.abs((X - X.mean(0)).T @ (y - y.mean())))[:size]
+            self.support_ = np.isin(np.arange(d), best)
+            return self
+
+        def get_support(self):
+            return self.support_
+
+    for threshold in (0.6, 0.75, 0.9):
+        firm, bounds = [], []
+        for seed in range(40):
+            X = rng.standard_normal((60, d))
+            y = 3 * X[:, :true].sum(1) + rng.standard_normal(60)
+            found = stability(TopOfAll(), X, y, 20, random_state=seed)
+            often = found.frequencies[0] >= threshold
+            firm.append(often[true:].sum())
+            bounds.append(found.expected_false(found.sizes[0], threshold))
+        assert np.mean(firm) <= np.mean(bounds)
+        assert np.mean(firm) > 0 or threshold == 0.9, "the bound is put to a test"
+
+
+@pytest.mark.parametrize("spread", [0.5, 5.0])
+def test_intervals_of_the_index_hold_what_many_more_runs_come_to(spread):
+    """Features that are chosen with chances of their own: the index of infinitely many runs."""
+    rng = np.random.default_rng(1)
+    chances = rng.beta(spread, spread, 25)
+    share = chances.mean()
+    truth = 1 - (chances * (1 - chances)).mean() / (share * (1 - share))
+    inside = []
+    for _ in range(300):
+        index, se = nogueira(rng.random((40, 25)) < chances)
+        inside.append(abs(index - truth) <= 1.645 * se)
+    assert 0.85 <= np.mean(inside) <= 0.95
+
+
 @pytest.mark.parametrize("make", [np.asarray, csr_array])
 def test_copies_stand_in_for_each_other_and_near_copies_too(make):
     rng = np.random.default_rng(0)

@@ -115,6 +115,63 @@ def false_features(subsets, d, threshold):
     return q**2 / (2 * threshold - 1) / d
 
 
+def rarely_together(a, b, n_runs):
+    """The chance that two features meet so rarely if each is chosen as often, at random, singly.
+
+    By counting: of all ways to lay the runs of the second, those with as few in common or fewer.
+    """
+    common, first, second = len(a & b), len(a), len(b)
+    ways = [
+        math.comb(first, both) * math.comb(n_runs - first, second - both)
+        for both in range(common + 1)
+        if second - both >= 0
+    ]
+    return sum(ways) / math.comb(n_runs, second)
+
+
+def interchangeable(subsets, columns, often=0.1, alike=0.3, level=0.05):
+    """Sets of features that stand in for each other over runs (``subsets``), from definitions.
+
+    Two are linked if one is an exact copy of the other, but for its units, and either is chosen in
+    a tenth of the runs; or if both are, their correlation is 0.3 or more, and they meet so rarely
+    that it has a chance of at most 0.05 over the number of such pairs. Links are followed.
+    """
+    M, d = len(subsets), len(columns)
+    runs = [{i for i, s in enumerate(subsets) if f in s} for f in range(d)]
+    enough = [len(r) >= often * M for r in runs]
+
+    def correlation(f, g):
+        x, y = (np.asarray(columns[i]) - np.mean(columns[i]) for i in (f, g))
+        norm = math.sqrt((x @ x) * (y @ y))
+        return abs(x @ y) / norm if norm else 0.0
+
+    pairs = [(f, g) for f in range(d) for g in range(f + 1, d)]
+    candidates = [
+        (f, g) for f, g in pairs if enough[f] and enough[g] and correlation(f, g) >= alike
+    ]
+    links = {f: set() for f in range(d)}
+    for f, g in pairs:
+        copy = correlation(f, g) >= 1 - 1e-9 and (enough[f] or enough[g])
+        rare = (f, g) in candidates and (
+            rarely_together(runs[f], runs[g], M) <= level / len(candidates)
+        )
+        if copy or rare:
+            links[f].add(g)
+            links[g].add(f)
+    found, seen = set(), set()
+    for f in range(d):
+        todo, group = [f], set()
+        while todo:
+            here = todo.pop()
+            if here not in group:
+                group.add(here)
+                todo += links[here]
+        if len(group) > 1 and f not in seen:
+            found.add(frozenset(group))
+        seen |= group
+    return found
+
+
 def products_of_rows(X, y, rows, standardize):
     """Centre, scale and mean over some rows; products of columns and target there, one by one."""
     n, total = X.shape[1], len(rows)
