@@ -6,8 +6,11 @@ from sklearn.linear_model import Ridge
 from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 
+from slow_twins.judging import paired_choice
 from sparsepath import SparseRLSClassifier
 from sparsepath.data.paper_sets import available, load
+
+SIZE = 8
 
 
 def looks_like(n=102, p=12600):
@@ -53,7 +56,18 @@ def outer_loop(X, y, folds, size):
                 columns = list(subset)
                 predicted = Ridge(alpha=1.0).fit(A[:, columns], y[train]).predict(B[:, columns])
             losses[test, k] = (y[test] - predicted) ** 2
-    return losses.mean(0)
+    return losses
+
+
+def told_error(losses, n_draws=4000):
+    """The size chosen on rows that were drawn, judged on the others; draws of our own."""
+    rng = np.random.default_rng(7)
+    errors = []
+    for _ in range(n_draws):
+        rows = rng.integers(0, len(losses), len(losses))
+        away = np.setdiff1d(np.arange(len(losses)), rows)
+        errors.append(losses[away, paired_choice(losses[rows])].mean())
+    return np.mean(errors)
 
 
 @pytest.mark.parametrize("name", ["colon cancer", "102 x 12600"])
@@ -65,12 +79,37 @@ def test_told_errors_are_those_of_an_outer_loop(name):
         X, y = np.asarray(data.X, dtype=np.float64), np.where(data.y == np.unique(data.y)[1], 1, -1)
     else:
         X, y = looks_like()
-    folds = list(StratifiedKFold(3, shuffle=True, random_state=0).split(X, y))
-    model = SparseRLSClassifier(4, validation=folds).fit(X, y)
-    expected = outer_loop(X.astype(np.float64), y.astype(float), folds, 4)
+    folds = StratifiedKFold(10, shuffle=True, random_state=0)
+    model = SparseRLSClassifier(SIZE, validation=folds).fit(X, y)
+    losses = outer_loop(X.astype(np.float64), y.astype(float), list(folds.split(X, y)), SIZE)
+    expected, size = losses.mean(0), paired_choice(losses)
     np.testing.assert_allclose(model.path_.honest_errors, expected, rtol=1e-4)
+    se = losses.std(0, ddof=1) / np.sqrt(len(y))
+    np.testing.assert_allclose(model.path_.honest_errors_se, se, rtol=1e-4)
+    assert len(model.selected_) == model.honest_.size == size
+    assert model.honest_.empty_error == pytest.approx(expected[0], rel=1e-6)
+    assert model.honest_.error == pytest.approx(told_error(losses), rel=0.02)  # of 500 draws
     low, high = model.honest_.interval
-    assert low < expected[len(model.selected_)] < high
+    assert low < expected[size] < high
+    tops = {subset[0] for subset in model.path_.subsets[1:]}
+    assert tops == {greedy(X.astype(np.float64), y.astype(float), 1)[1][0]}
+    assert model.path_.error(SIZE) < 0.6 * expected[SIZE], "the criterion is not the error"
+
+
+@pytest.mark.validated
+def test_by_default_other_folds_of_scikit_learn_tell_the_same_within_the_interval():
+    """Nothing is given: neither folds nor size. Other deals of the folds by scikit-learn."""
+    X, y = looks_like(72, 3000)
+    model = SparseRLSClassifier(SIZE).fit(X, y)
+    assert model.path_.validation == "10-fold"
+    deals = [StratifiedKFold(10, shuffle=True, random_state=seed) for seed in range(3)]
+    told = [
+        told_error(outer_loop(X.astype(float), y.astype(float), list(deal.split(X, y)), SIZE), 300)
+        for deal in deals
+    ]
+    low, high = model.honest_.interval
+    assert low < np.mean(told) < high
+    assert model.honest_.error == pytest.approx(np.mean(told), rel=0.25)
 
 
 def test_shuffled_labels_are_no_success():
