@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.model_selection import KFold
 
-from sparsepath import InputError
+from sparsepath import InputError, PathWarning, SparseRLSClassifier
 from sparsepath.judging.folds import parts_of
 
 
@@ -60,6 +61,80 @@ def test_copies_stay_together():
     X, y = np.vstack([X, X[:10]]), np.r_[y, y[:10]]
     fold = folds_by_row(parts_of(5, X, y), len(y))
     np.testing.assert_array_equal(fold[:10], fold[37:])
+
+
+def different(X, y, validation=5):
+    return len(np.unique(parts_of(validation, X, y).clusters))
+
+
+def test_rows_that_are_equal_by_chance_are_no_copies():
+    """Where there are few values to have, many samples have the same: no kind is left out whole."""
+    rng = np.random.default_rng(0)
+    answers = rng.integers(0, 2, (300, 3)) * 1.0
+    y = (rng.random(300) < 0.2 + 0.6 * answers[:, 0]).astype(int)
+    assert different(answers, y) == 300
+    assert different(sparse.csr_array(answers), y) == 300
+    assert different(np.repeat(answers, 4, axis=1), y) == 300, "columns that say the same"
+    assert different(np.eye(5)[rng.integers(0, 5, 300)], y) == 300, "one of five"
+    assert different(rng.integers(20, 70, (900, 1)), rng.integers(0, 2, 900)) == 900
+    many = rng.integers(0, 2, (400, 10))
+    assert len(np.unique(many, axis=0)) < 400
+    assert different(many, rng.integers(0, 2, 400)) == 400
+
+
+@pytest.mark.parametrize("times", [2, 3, 12])
+def test_rows_that_are_written_several_times_are(times):
+    rng = np.random.default_rng(0)
+    for X in (rng.standard_normal((40, 1)), rng.standard_normal((40, 6)).round(1)):
+        for y in (rng.standard_normal(40), rng.integers(0, 2, 40)):
+            rows = np.repeat(np.arange(40), times)
+            assert different(X[rows], y[rows]) == 40
+            few = np.r_[np.arange(40), 3, 7]
+            assert different(X[few], y[few]) == 40
+    whole = rng.integers(0, 30, (60, 8))  # of whole numbers, which no column tells apart
+    y = rng.integers(0, 2, 60)
+    rows = np.r_[np.arange(60), np.arange(20)]
+    assert different(whole[rows], y[rows]) == 60
+    assert different(sparse.csr_array(whole[rows]), y[rows]) == 60
+
+
+def test_answers_of_yes_and_no_are_judged_as_samples():
+    """The error that is told is that on new samples; all of a kind left out, it was far off."""
+    rng = np.random.default_rng(0)
+
+    def drawn(n):
+        X = rng.integers(0, 2, (n, 3)) * 1.0
+        return X, (rng.random(n) < 0.15 + 0.7 * X[:, 0]).astype(int)
+
+    X, y = drawn(400)
+    model = SparseRLSClassifier(validation=10).fit(X, y)
+    new, truth = drawn(20000)
+    error = np.mean((2 * truth - 1 - model.decision_function(new)) ** 2)
+    assert model.selected_.tolist() == [0]
+    assert model.honest_.interval[0] < error < model.honest_.interval[1]
+    assert model.honest_.error == pytest.approx(error, rel=0.15)
+
+
+def test_copies_on_both_sides_are_told_of():
+    X, y = problem(0)
+    rows = np.r_[np.arange(37), 4, 5, 30]
+    with pytest.warns(PathWarning, match="6 rows that validation leaves out have copies"):
+        parts_of(KFold(10), X[rows], y[rows])
+    with pytest.warns(PathWarning, match="3 rows"):
+        parts_of([(np.arange(37), np.arange(37, 40))], X[rows], y[rows])
+    parts_of(KFold(10), X[rows], y[rows], groups=np.arange(40) % 10)
+    parts_of(KFold(10), X[rows], y[rows], weights=np.arange(40) < 37)
+
+
+def test_one_case_at_a_time():
+    X, y = problem(0)
+    rows = np.r_[np.arange(37), 4, 4, 30]
+    found = parts_of("loo", X[rows], y[rows], weights=np.arange(40) != 20)
+    tests = [test.tolist() for _, test in found.splits]
+    assert len(tests) == 36
+    assert tests[4] == [4, 37, 38]
+    for train, test in found.splits:
+        assert sorted([*train, *test]) == [i for i in range(40) if i != 20]
 
 
 @pytest.mark.parametrize("classes", [2, 3])

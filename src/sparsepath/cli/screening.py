@@ -15,6 +15,7 @@ from sparsepath.data.cells import RawTable
 from sparsepath.data.formats import named_columns
 from sparsepath.data.readers import Table
 from sparsepath.errors import InputError
+from sparsepath.judging.folds import cases
 
 SAME = 1e-6  # 1 - r^2 below which a column is the target but for rounding
 NEAR = 1e-3  # the same below which it may well be made of the target
@@ -23,6 +24,7 @@ HUGE = 1e150  # the square of anything larger is infinite
 SPREAD = 10  # an id lies in a range of so many times the number of rows, unless its name says it
 NAMED_ID = re.compile(r"(^|[^a-z])(id|uid|uuid|key|nr|no|number)([^a-z]|$)")
 BLOCK = 1 << 22  # numbers looked at together
+MANY = 1 << 26  # numbers in the rows that are compared with each other
 
 
 @dataclass
@@ -68,9 +70,27 @@ def look(table: Table, task: TargetTask) -> list[Remark]:
             seen.leaks += [name for name in _tell_all(table) if name not in seen.leaks]
     found += _remarks(table, seen)
     found += _alike([pair for pair in _copies(numeric) if pair[0] not in seen.constant])
+    found += _repeated(table)
     if task.doubt:
         found.append(Remark((), "", False, f"Note: {task.doubt}"))
     return found
+
+
+def _repeated(table: Table) -> list[Remark]:
+    """Rows that are there more than once, unless there are too many numbers to look at."""
+    m, n = table.X.shape
+    if m * n > MANY:
+        return []
+    case, _ = cases(table.X, table.y, np.ones(m, dtype=bool))
+    copies = m - len(np.unique(case))
+    if not copies:
+        return []
+    are = "row is a copy" if copies == 1 else "rows are copies"
+    said = (
+        f"Note: {copies} of {m:,} {are} of others, in all columns and the target. They "
+        "count as often as they are there, and the validation leaves them out together."
+    )
+    return [Remark((), "", False, said)]
 
 
 def _remarks(table: Table, seen: Looked) -> Iterable[Remark]:

@@ -1,7 +1,8 @@
 """Parts to leave out: default folds that do not depend on the order of the rows.
 
 Rows that are equal, in X and y, are one case: they are left out together, since a copy in the
-training part would give the answer away. Rows of weight zero are no cases. The cases are put in an
+training part would give the answer away (but for rows that are equal by chance: ``copies.py``).
+Rows of weight zero are no cases. The cases are put in an
 order of their own, by y, then by the first columns of X, then by a hash of the row, and are dealt
 to the folds at random from there; the seed is a hash of how the columns are ordered in it. So
 
@@ -23,11 +24,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import GroupKFold, LeaveOneGroupOut, LeaveOneOut
+from sklearn.model_selection import GroupKFold, LeaveOneGroupOut
 
 from sparsepath.data.cells import table_of
 from sparsepath.data.splitting import checked_split
-from sparsepath.errors import InputError
+from sparsepath.errors import InputError, warn_user
+from sparsepath.judging.copies import by_chance
 from sparsepath.tuning import TUNING
 
 Rows = NDArray[np.intp]
@@ -75,15 +77,20 @@ def parts_of(
     if isinstance(validation, Integral):
         return _folds(int(validation), X, y, groups, weights, clusters, classes)
     if isinstance(validation, str) and validation == "loo":
-        singly: Any = LeaveOneOut() if groups is None else LeaveOneGroupOut()
-        return parts_of(singly, X, y, groups, weights)
+        if groups is None:
+            return _singly(X, y, weights)
+        return parts_of(LeaveOneGroupOut(), X, y, groups, weights)
     if hasattr(validation, "get_n_splits"):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # a class with fewer members than folds
             splits = _checked(validation.split(X, y, groups), n)
-        return Parts(splits, _label(validation, len(splits)), clusters)
-    splits = _checked(validation, n)
-    return Parts(splits, f"{len(splits)} given splits", clusters)
+        label = _label(validation, len(splits))
+    else:
+        splits = _checked(validation, n)
+        label = f"{len(splits)} given splits"
+    if groups is None:
+        _warn_of_copies(splits, X, y, weights)
+    return Parts(splits, label, clusters)
 
 
 def check_validation(validation: Any, n: int | None = None) -> None:
@@ -121,6 +128,44 @@ def _checked(splits: Iterable[Any], n: int) -> list[tuple[Rows, Rows]]:
     return found
 
 
+def _singly(X: Any, y: Any, weights: Any) -> Parts:
+    """One case at a time, in the order in which they are first met."""
+    counted = _counted(y, weights)
+    case, _ = cases(X, y, counted)
+    rows = np.flatnonzero(counted)
+    order = rows[np.argsort(case[rows], kind="stable")]
+    ends = np.flatnonzero(np.diff(case[order])) + 1
+    tests = sorted(np.split(order, ends), key=lambda test: int(test[0]))
+    if len(tests) < 2:
+        raise InputError("all samples are the same: nothing can be left out.")
+    splits = [(np.setdiff1d(rows, test), test) for test in tests]
+    return Parts(splits, "leave-one-out", case)
+
+
+def _counted(y: Any, weights: Any) -> NDArray[np.bool_]:
+    """Which rows are samples."""
+    return np.ones(len(y), dtype=bool) if weights is None else np.asarray(weights) > 0
+
+
+def _warn_of_copies(splits: list[tuple[Rows, Rows]], X: Any, y: Any, weights: Any) -> None:
+    """Say that rows which are left out have copies among the others."""
+    counted = _counted(y, weights)
+    case, _ = cases(X, y, counted)
+    if len(np.unique(case[counted])) == counted.sum():
+        return
+    seen, known = np.zeros(len(case), dtype=bool), np.zeros(len(case), dtype=bool)
+    for train, test in splits:
+        known[:] = False
+        known[case[train[counted[train]]]] = True
+        seen[test] |= known[case[test]] & counted[test]
+    if seen.any():
+        warn_user(
+            f"{seen.sum()} rows that validation leaves out have copies, in X and y, among those "
+            "that are kept: their errors are no errors on new data. A number of folds leaves "
+            "copies out together, and so do groups."
+        )
+
+
 def _folds(
     k: int, X: Any, y: Any, groups: Any, weights: Any, clusters: Rows, classes: bool
 ) -> Parts:
@@ -129,7 +174,7 @@ def _folds(
         if k < 2:
             raise InputError("groups has one group only: nothing can be left out.")
         return Parts(list(GroupKFold(k).split(X, y, groups)), f"{k}-fold by groups", clusters)
-    counted = np.ones(len(y), dtype=bool) if weights is None else np.asarray(weights) > 0
+    counted = _counted(y, weights)
     case, mark = cases(X, y, counted)
     first = np.unique(case[counted], return_index=True)[1]  # a row of every case
     k = min(k, len(first))
@@ -175,6 +220,12 @@ def cases(X: Any, y: Any, counted: NDArray[np.bool_]) -> tuple[Rows, int]:
     new[1:] = 0
     for key in keys:
         new[1:] |= key[order][1:] != key[order][:-1]
+    C, n = int(new.sum()), len(rows)
+    if 1 < C < n:
+        times = np.bincount(np.cumsum(new) - 1)
+        pairs = float((times * (times - 1.0)).sum()) / 2
+        if by_chance(A, t, rows[order[new > 0]], n, pairs):
+            new[:] = 1
     place = np.zeros(len(t), dtype=np.intp)
     place[rows[order]] = np.cumsum(new) - 1
     in_order = first[rows[order[new > 0]]]
