@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
-from sklearn.model_selection import KFold
+from sklearn.model_selection import KFold, TimeSeriesSplit
 
 from sparsepath import InputError, PathWarning, SparseRLSClassifier
 from sparsepath.judging.folds import parts_of
@@ -167,6 +167,24 @@ def test_one_at_a_time():
     found = parts_of("loo", X, y, groups)
     assert found.label == "leave-one-group-out"
     assert len(found.splits) == 6
+
+
+def test_in_the_order_of_time():
+    X, y = problem(0)
+    found = parts_of("time", X, y)
+    assert found.label == "8 parts in time order"
+    for (train, test), (before, there) in zip(
+        found.splits, TimeSeriesSplit(8).split(X), strict=True
+    ):
+        assert train.tolist() == before.tolist()
+        assert test.tolist() == there.tolist()
+        assert train.max() < test.min()
+    assert len(parts_of("time", *problem(0, n=300)).splits) == 10
+    assert len(parts_of("time", X[:12], y[:12]).splits) == 2
+    with pytest.raises(InputError, match="needs 12 rows"):
+        parts_of("time", X[:11], y[:11])
+    with pytest.raises(InputError, match="leave groups out"):
+        parts_of("time", X, y, groups=np.arange(37) % 5)
 
 
 def test_labels_of_any_kind_and_several_targets():

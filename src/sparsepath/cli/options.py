@@ -83,17 +83,26 @@ def size(option: str, given: str) -> float:
 
 
 def folds(option: str, given: str) -> int | str:
-    """A number of parts to leave out, or "loo".
+    """A number of parts to leave out, "loo" or "time".
 
-    >>> folds("--validation", "5"), folds("--cv", "LOO")
+    >>> folds("--validation", "5"), folds("--validation", "Time")
+    (5, 'time')
+    """
+    word = given.strip().lower()
+    if word in ("loo", "time"):
+        return word
+    return _whole(option, given, "a number of folds from 2 up, loo or time", lambda n: n >= 2)
+
+
+def cv(option: str, given: str) -> int | str:
+    """A number of folds, or "loo".
+
+    >>> cv("--cv", "5"), cv("--cv", "LOO")
     (5, 'loo')
     """
     if given.strip().lower() == "loo":
         return "loo"
     return _whole(option, given, "a number of folds from 2 up, or loo", lambda n: n >= 2)
-
-
-cv = folds
 
 
 def duration(option: str, given: str) -> float:

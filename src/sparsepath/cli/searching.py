@@ -282,8 +282,9 @@ def plan(
             raise InputError("--null, --stability and --rows need data in memory; leave them out.")
         source = streamed.opened(data, target, dropped, None, limit)
         inner = splits if isinstance(splits, int) else None
-        repeats = {"auto": 10, None: 0, "loo": source.shape[0]}
-        outer = repeats[folds] if folds in repeats else int(folds)  # type: ignore[arg-type]
+        if isinstance(folds, str) and folds != "auto":
+            raise InputError(f"--validation {folds} needs data in memory; give a number of folds.")
+        outer = 10 if folds == "auto" else int(folds or 0)
         found = planned.in_passes(source, steps or 30, inner, outer, limit)
     if json:
         print_document("plan", **found)

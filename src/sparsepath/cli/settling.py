@@ -34,8 +34,9 @@ class SelectionAsked:
     ----------
     rule : str, int, float or None
         How to settle on a size; None: as the method usually does.
-    validation : "auto", "loo", int or None
-        Folds that are left out of the whole procedure; "loo": one row or group; None: none.
+    validation : "auto", "loo", "time", int or None
+        Folds that are left out of the whole procedure; "loo": one row or group; "time": rows in
+        their order, by those before them; None: none.
     null, halves : int
         How often the search is repeated with the target shuffled, and on halves of the data.
     """
@@ -47,7 +48,7 @@ class SelectionAsked:
 
     def repeats(self, model: Any, rows: int) -> float:
         """How often the work of one search is done, in all."""
-        named = {"auto": model._n_folds, "loo": rows, None: 0}
+        named = {"auto": model._n_folds, "loo": rows, "time": 5, None: 0}  # of half the rows
         folds = named.get(self.validation, self.validation)
         return 1 + folds + self.null + self.halves / 2
 

@@ -206,14 +206,16 @@ Validation = Annotated[
         HONEST,
         "N",
         "Folds that are left out of the whole procedure for the error on new data, by which the "
-        "size is chosen; loo: one row at a time.",
+        "size is chosen; loo: one row at a time; time: rows in their order, by those before them.",
         show_default="10; 5 for nonlinear methods",
     ),
 ]
 NoValidation = Annotated[
     bool, _flag(HONEST, "--no-validation", "Leave nothing out: quicker, and no honest error.")
 ]
-Folds = Annotated[str, _option(HONEST, "N", "Folds that are left out, the same for all; or loo.")]
+Folds = Annotated[
+    str, _option(HONEST, "N", "Folds that are left out, the same for all; loo or time.")
+]
 Null = Annotated[
     str | None,
     _option(HONEST, "N", "Repeat the search N times with the target shuffled: a p-value."),

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import GroupKFold, LeaveOneGroupOut
+from sklearn.model_selection import GroupKFold, LeaveOneGroupOut, TimeSeriesSplit
 
 from sparsepath.data.cells import table_of
 from sparsepath.data.splitting import checked_split
@@ -35,6 +35,7 @@ from sparsepath.tuning import TUNING
 Rows = NDArray[np.intp]
 SEED = 0
 FIRST = 4  # columns that are looked at one by one
+TIME_PARTS, TIME_FEWEST = 10, 4  # parts in time order, and rows in each of them at the least
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +64,7 @@ def parts_of(
     *,
     classes: bool = False,
 ) -> Parts:
-    """What ``validation`` asks for: a number of folds, a splitter, splits, or "loo".
+    """What ``validation`` asks for: a number of folds, a splitter, splits, "loo" or "time".
 
     Folds are stratified if y are ``classes``.
     """
@@ -80,6 +81,8 @@ def parts_of(
         if groups is None:
             return _singly(X, y, weights)
         return parts_of(LeaveOneGroupOut(), X, y, groups, weights)
+    if isinstance(validation, str):
+        return _in_time(n, groups, clusters)
     if hasattr(validation, "get_n_splits"):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # a class with fewer members than folds
@@ -104,7 +107,7 @@ def check_validation(validation: Any, n: int | None = None) -> None:
         if validation < 2:
             raise InputError(f"validation={validation!r}; give two folds or more, or None.")
     elif isinstance(validation, str):
-        if validation != "loo":
+        if validation not in ("loo", "time"):
             raise _nothing_like(validation)
     elif not hasattr(validation, "__iter__"):
         raise _nothing_like(validation)
@@ -114,8 +117,8 @@ def check_validation(validation: Any, n: int | None = None) -> None:
 
 def _nothing_like(validation: Any) -> InputError:
     return InputError(
-        f"validation={validation!r}; give a number of folds, 'loo', a scikit-learn splitter, a "
-        "list of (train, test) rows, or None."
+        f"validation={validation!r}; give a number of folds, 'loo', 'time', a scikit-learn "
+        "splitter, a list of (train, test) rows, or None."
     )
 
 
@@ -126,6 +129,16 @@ def _checked(splits: Iterable[Any], n: int) -> list[tuple[Rows, Rows]]:
     if not found:
         raise InputError("validation yields no splits; give at least one.")
     return found
+
+
+def _in_time(n: int, groups: Any, clusters: Rows) -> Parts:
+    """Each part is predicted from all rows before it, and the first one not at all."""
+    if groups is not None:
+        raise InputError("validation='time' goes by the order of the rows; leave groups out.")
+    if n < 3 * TIME_FEWEST:
+        raise InputError(f"validation='time' needs {3 * TIME_FEWEST} rows, and there are {n}.")
+    k = min(TIME_PARTS, n // TIME_FEWEST - 1)
+    return Parts(list(TimeSeriesSplit(k).split(clusters)), f"{k} parts in time order", clusters)
 
 
 def _singly(X: Any, y: Any, weights: Any) -> Parts:

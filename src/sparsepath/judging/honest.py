@@ -187,11 +187,13 @@ def honest_error(
         It is cloned, never fitted itself.
     X, y : array, sparse matrix or data frame; array
         As given to ``fit``.
-    validation : int, "loo", splitter or list of splits
+    validation : int, "loo", "time", splitter or list of splits
         How parts are left out. A number of folds: shuffled by a fixed seed, stratified for classes.
+        "time": ten parts in the order of the rows, each predicted from those before it.
         "auto": as many as the estimator has by itself, ten or five.
     choose : {"one_se", "min"}, int or float
-        How the size is chosen from the honest errors; see ``SelectionPath.choose``.
+        How the size is chosen from the honest errors; see ``SelectionPath.choose``. A method that
+        ends with a size of its own has that, unless a number is given.
     null : int
         How often to repeat the search with y shuffled, for a p-value; 0: not at all.
     groups : array, optional
@@ -217,7 +219,7 @@ def honest_error(
     found = left_out(estimator, X, y, validation, **given, told=callback, keep=True)
     if not has_path(estimator):
         choose = found.sizes[-1]  # its own
-    elif found.own is not None:
+    elif found.own is not None and not is_size(choose):
         choose = found.own
     nothing = None
     if not found.whole:

@@ -155,9 +155,10 @@ def left_out(
         selects, and the empty model beside it.
     X, y : array, sparse matrix or data frame; array
         As given to ``fit``.
-    validation : int, "loo", splitter or list of splits
+    validation : int, "loo", "time", splitter or list of splits
         A number of folds: dealt at random by a fixed seed, stratified for classes, with whole
-        ``groups``. "loo": one sample at a time, or one group.
+        ``groups``. "loo": one sample at a time, or one group. "time": ten parts in the order of the
+        rows, each by those before it.
     sizes : sequence of int, optional
         The sizes wanted; default: all that any part reaches.
     fit_params : mapping, optional

@@ -106,7 +106,7 @@ def plan(
         It is cloned. If it is fitted, its path says what a search takes; else one is made.
     X, y : array, sparse matrix or data frame; array
         As given to ``fit``.
-    validation : "auto", int, "loo", splitter, list of splits or None
+    validation : "auto", int, "loo", "time", splitter, list of splits or None
         How samples are left out for the honest error: a number of folds, a splitter of
         scikit-learn's, or rows. "auto": as the estimator has it, else ten folds.
     null, stability : int

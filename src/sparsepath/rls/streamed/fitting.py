@@ -58,7 +58,7 @@ def parting_of(
     if isinstance(cv, str) and cv == "loo":
         if validation is None:
             return Parting(Cells(), None, None, "", False)
-        count = n_folds if isinstance(validation, str) else validation
+        count = n_folds if validation == "auto" else validation
         if isinstance(count, bool) or not isinstance(count, int) or not 2 <= count <= m:
             raise InputError(
                 f"validation={validation!r}; with data that are read in passes give a number of "
