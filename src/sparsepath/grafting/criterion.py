@@ -265,8 +265,9 @@ class Penalty:
 
     def value(self, W: Floats) -> float:
         """The whole penalty, L0 included."""
-        norms = np.sqrt(np.einsum("jk,jk->j", W, W))
-        return float(self.l1 @ norms + self.l2 @ norms**2 + self.l0 @ (norms > 0))
+        norms = np.abs(W[:, 0]) if W.shape[1] == 1 else np.sqrt(np.einsum("jk,jk->j", W, W))
+        total = self.l1 @ norms + self.l2 @ (norms * norms)
+        return float(total + self.l0 @ (norms > 0) if self.l0.any() else total)
 
 
 def criterion(
@@ -283,8 +284,14 @@ def violations(gradient: Floats, W: Floats, penalty: Penalty) -> Floats:
     """
     if W.shape[1] == 1:
         g, w = gradient[:, 0], W[:, 0]
-        free = np.abs(g + 2.0 * penalty.l2 * w + penalty.l1 * np.sign(w))
-        return np.where(w != 0, free, np.maximum(np.abs(g) - penalty.l1, 0.0))
+        out = np.abs(g)
+        out -= penalty.l1
+        np.maximum(out, 0.0, out=out)
+        free = np.flatnonzero(w)
+        if len(free):
+            w, l1, l2 = w[free], penalty.l1[free], penalty.l2[free]
+            out[free] = np.abs(g[free] + 2.0 * l2 * w + l1 * np.sign(w))
+        return out
     norms = np.sqrt(np.einsum("jk,jk->j", W, W))
     safe = np.where(norms > 0, norms, 1.0)
     push = gradient + (2.0 * penalty.l2 + penalty.l1 / safe)[:, None] * W

@@ -53,6 +53,8 @@ class Engine:
         Newton steps made so far.
     greed : int
         How many features may enter for each one that is in use.
+    part : float
+        Of the present violation: to this a working set is optimised before others are looked at.
     null_loss : float
         The mean loss of the empty model.
     known_gradient : KnownGradient
@@ -60,6 +62,7 @@ class Engine:
     """
 
     greed = 1
+    part = 0.1
 
     def __init__(self, design: GraftingDesign, Y: Floats, loss: ConvexLoss) -> None:
         self.design = design
@@ -277,7 +280,8 @@ class ColumnCache(Engine):
 
     def _products(self, slopes: Floats) -> Floats:
         q = self.columns.T @ slopes
-        q[~self._free] = 0.0
+        if not self._free.all():
+            q[~self._free] = 0.0
         return q
 
     def _outputs(self, D: Floats) -> Floats:

@@ -27,6 +27,8 @@ WORTH = 1000  # the sooner a new matrix pays: from (number of columns) / WORTH o
 class GramEngine(ColumnCache):
     """One output, dense columns: coordinate descent on H = Z'hZ; see the module."""
 
+    part = 0.03  # with the matrix at hand a working set is cheaper than another look at all columns
+
     def __init__(self, design: GraftingDesign, Y: Floats, loss: ConvexLoss) -> None:
         super().__init__(design, Y, loss)
         self._H = np.empty((0, 0))
@@ -90,6 +92,9 @@ def _weighted_products(A: Floats, B: Floats | None, h: Floats, kind: type) -> Fl
     from scipy.linalg.blas import dsyrk, ssyrk
 
     m, k = A.shape
+    if m * k <= TUNING.tile_numbers and kind is np.float64:  # both halves sooner than two copies
+        weighted = A * h[:, None]
+        return weighted.T @ (A if B is None else B)
     out: NDArray[Any] = np.zeros((k, k if B is None else B.shape[1]), dtype=kind, order="F")
     symmetric = ssyrk if kind is np.float32 else dsyrk
     step = max(1024, TUNING.weighted_numbers // k)

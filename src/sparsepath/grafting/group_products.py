@@ -8,7 +8,9 @@ numbers instead: with T = Z D + 1 d' and class shares P,
 
 The model q'D + D'H D / 2 + l2 |D|^2 + sum_j l1_j |w_j + D_j| is minimised by accelerated proximal
 gradient steps, which settle what is zero, and Newton steps by conjugate gradients on what is not,
-where the norms are smooth (see :mod:`sparsepath.grafting.steps`).
+where the norms are smooth (see :mod:`sparsepath.grafting.steps`). Along a group's own direction its
+norm does not bend, across it does by l1 / |u|, often a hundred times more than the loss: without a
+preconditioner that knows it, conjugate gradients take a hundred steps for each of Newton's.
 """
 
 from collections.abc import Callable
@@ -26,6 +28,7 @@ PROXIMAL = 15  # gradient steps of a turn
 NEWTON_TURN = 4  # Newton steps of a turn
 MOST_CG = 300
 LOOSE = 0.1  # part of the gradient to which a Newton step is solved
+NEARLY = 0.999  # of the missing bend: what is left stays positive definite
 POWER = 12  # steps for the largest curvature
 
 
@@ -146,7 +149,14 @@ class GroupModel:
             return Hp + bend * p - curl * unit * (unit * p).sum(1, keepdims=True), Hb
 
         share = self.s @ (self.P * (1.0 - self.P))
-        p, b = _conjugate_gradients(times, -push, -g, 1.0 / (share + bend), 1.0 / share, tol)
+        inverse, m = 1.0 / (share + bend), 1.0 / share
+        goal = max(LOOSE * max(np.abs(push).max(), np.abs(g).max()), 0.1 * tol)
+        worth = len(S) ** 2 // (2 * len(self.s))  # steps that cost what a better inverse does
+        p, b, R, r = _conjugate_gradients(times, -push, -g, lambda A: inverse * A, m, goal, worth)
+        if max(np.abs(R).max(), np.abs(r).max()) > goal:
+            nearly = part.nearly_inverse(share, bend, curl, unit)
+            more, most, *_ = _conjugate_gradients(times, R, r, nearly, m, goal, MOST_CG)
+            p, b = p + more, b + most
         slope = float((smooth * p).sum() + g @ b)
         if not np.isfinite(slope) or slope + float(l1 @ (unit * p).sum(1)) >= 0.0:
             return D, d, HD, False
@@ -156,6 +166,36 @@ class GroupModel:
         D = D.copy()
         D[S] += t * p
         return D, d + t * b, (HD[0] + t * Hp, HD[1] + t * Hb), t == 1.0
+
+    def nearly_inverse(
+        self, share: Floats, bend: Floats, curl: Floats, unit: Floats
+    ) -> Callable[[Floats], Floats]:
+        """What conjugate gradients are preconditioned by: all samples with the same curvature.
+
+        With h_c = sum_i s_i p_ic (1 - p_ic) in place of each sample's curvature, G = Z'sZ, and D
+        the diagonal of ``bend``, class c has the block B_c = h_c G + D. One decomposition
+        D^-1/2 G D^-1/2 = Q E Q' inverts them all: D^-1/2 Q (h_c E + 1)^-1 Q' D^-1/2. Along u_j
+        itself the norm of a group does not bend: that is taken off, one direction for each group,
+        by the identity of Woodbury.
+        """
+        G = (self.Z * self.s[:, None]).T @ self.Z
+        least = 1e-6 * float(share.max()) * np.maximum(G.diagonal(), 1e-300)
+        root = 1.0 / np.sqrt(np.maximum(bend[:, 0], least))
+        E, Q = np.linalg.eigh(G * np.outer(root, root))
+        Q *= root[:, None]
+        within = 1.0 / (1.0 + np.maximum(E, 0.0)[:, None] * share)
+        along = unit * np.sqrt(NEARLY * curl)
+        inner: Floats = np.eye(len(G))
+        for c in range(len(share)):
+            inner -= np.outer(along[:, c], along[:, c]) * ((Q * within[:, c]) @ Q.T)
+        inner = np.asarray(np.linalg.inv(inner), dtype=np.float64)
+
+        def times(R: Floats) -> Floats:
+            Y = Q @ (within * (Q.T @ R))
+            more = along * (inner @ (along * Y).sum(1))[:, None]
+            return Y + Q @ (within * (Q.T @ more))
+
+        return times
 
     def times_of(self, S: NDArray[np.intp], p: Floats, b: Floats) -> tuple[Floats, Floats]:
         """H times a step of some groups."""
@@ -168,17 +208,20 @@ def _conjugate_gradients(
     times: Callable[[Floats, Floats], tuple[Floats, Floats]],
     R: Floats,
     r: Floats,
-    M: Floats,
+    nearly: Callable[[Floats], Floats],
     m: Floats,
-    tol: float,
-) -> tuple[Floats, Floats]:
-    """Solve times(X, x) = (R, r), preconditioned by M and m, to ``LOOSE`` of it, or nearly tol."""
+    goal: float,
+    most: int,
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Solve times(X, x) = (R, r) until no number of what is left of it is above ``goal``.
+
+    ``nearly`` and m precondition R and r. Returns X and x, and what is left.
+    """
     X, x = np.zeros_like(R), np.zeros_like(r)
-    goal = max(LOOSE * max(np.abs(R).max(), np.abs(r).max()), 0.1 * tol)
-    Y, y = M * R, m * r
+    Y, y = nearly(R), m * r
     V, v = Y, y
     rho = float((R * Y).sum() + r @ y)
-    for _ in range(MOST_CG):
+    for _ in range(most):
         A, a = times(V, v)
         bent = float((V * A).sum() + v @ a)
         if bent <= 0.0 or rho == 0.0:
@@ -187,7 +230,7 @@ def _conjugate_gradients(
         X, x, R, r = X + t * V, x + t * v, R - t * A, r - t * a
         if max(np.abs(R).max(), np.abs(r).max()) <= goal:
             break
-        Y, y = M * R, m * r
+        Y, y = nearly(R), m * r
         new = float((R * Y).sum() + r @ y)
         V, v, rho = Y + (new / rho) * V, y + (new / rho) * v, new
-    return X, x
+    return X, x, R, r

@@ -19,7 +19,6 @@ from sparsepath.grafting.steps import Indices
 
 FIRST = 10  # fewest features that enter together, or
 SHARE = 50  # this part of all features if that is more
-PART = 0.1  # part of the present violation to which the working set is optimised
 MOST_ROUNDS = 200
 NO_GRADIENT = 1e-13  # part of the sizes of the slopes below which a gradient is zero
 ZERO_LOSS = 1e-12  # part of the empty model's loss below which C is zero to rounding
@@ -146,7 +145,7 @@ def solve(
             start = None
         room = max(FIRST, engine.design.n // SHARE, engine.greed * int(support.sum()))
         working[_worst(np.where(working, 0.0, left), room)] = True
-        goal = PART * scale * max(violation, 1e-3 * tol)
+        goal = engine.part * scale * max(violation, 1e-3 * tol)
         engine.optimise(np.flatnonzero(working), penalty, goal)
         if rounds is not None:
             rounds.append(_round(engine, penalty, now))
@@ -187,12 +186,7 @@ def _gap(engine: Engine, penalty: Penalty, gradient: Floats, usable: NDArray[np.
 def _round(engine: Engine, penalty: Penalty, before: Floats) -> Round:
     support = np.flatnonzero(engine.W.any(1))
     loss = engine.loss_term()
-    sizes = np.sqrt(np.einsum("jk,jk->j", before, before))
-    return Round(
-        tuple(support.tolist()),
-        loss + penalty.value(engine.W),
-        loss,
-        engine.W[support],
-        engine.b.copy(),
-        sizes[support],
-    )
+    W, old = engine.W[support], before[support]
+    sizes = np.sqrt(np.einsum("jk,jk->j", old, old))
+    total = loss + penalty.value(engine.W)
+    return Round(tuple(support.tolist()), total, loss, W, engine.b.copy(), sizes)

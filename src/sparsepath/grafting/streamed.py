@@ -229,6 +229,8 @@ class StreamEngine(Engine):
 
     design: StreamedGrafting
 
+    part = GramEngine.part  # the same rounds as in memory
+
     def __init__(self, design: StreamedGrafting, loss: ConvexLoss) -> None:
         self.design, self.loss, self.steps = design, loss, 0
         self._free = slice(None)
