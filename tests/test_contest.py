@@ -15,9 +15,12 @@ from sparsepath import (
     LarsSelector,
     SparseRLSClassifier,
     SparseRLSRegressor,
+    TableSelector,
     compare,
     honest_error,
 )
+from sparsepath.cli import main
+from sparsepath.data.readers import write_table
 from sparsepath.entrants import costs
 
 X, Y = load_diabetes(return_X_y=True, as_frame=True)
@@ -183,3 +186,19 @@ def test_interrupted_and_asked_to_end():
 def test_nobody(nothing):
     with pytest.raises(InputError, match="methods is empty"):
         compare(nothing, X, Y)
+
+
+def test_methods_without_weights_are_passed_over_where_there_are_some(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    X, w = rng.standard_normal((60, 4)), rng.random(60) + 0.5
+    y = X[:, 0] + 0.1 * rng.standard_normal(60)
+    found = compare(["lars", "greedy-rls"], X, y, validation=3, sample_weight=w)
+    assert [one.name for one in found.contestants] == ["greedy-rls"]
+    assert found.passed_over == {"lars": "LarsSelector takes no sample weights"}
+    with pytest.raises(InputError, match="LarsSelector takes no sample weights"):
+        TableSelector(LarsSelector()).fit(X, y, sample_weight=w)
+    file = tmp_path / "data.csv"
+    write_table(file, {**{f"x{j}": X[:, j] for j in range(4)}, "y": y, "w": w})
+    call = ["compare", str(file), "--target", "y", "--weights", "w", "--validation", "3"]
+    assert main([*call, "--methods", "lars,greedy-rls", "--quiet"]) == 0
+    assert "lars was passed over: LarsSelector takes no sample weights" in capsys.readouterr().out

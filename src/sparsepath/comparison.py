@@ -29,6 +29,7 @@ from sparsepath.judging.repeating import (
 )
 from sparsepath.path import SelectionPath
 from sparsepath.running.interrupts import Alarm, Interruptible
+from sparsepath.selector import check_weights_taken
 from sparsepath.wording import brief
 
 if TYPE_CHECKING:
@@ -318,6 +319,7 @@ def compare(
         if time.perf_counter() + known.get(name, 0.0) > deadline:
             passed[name] = "not to be done in the time given"
             return
+        check_weights_taken(estimator, fit_params)
         given = with_groups(estimator, fit_params, groups)
         model, seconds = _searched(estimator, X, y, given, deadline)
         if model is None or time.perf_counter() + seconds * len(parts.splits) > deadline:

@@ -1,16 +1,18 @@
 """What fitted estimators with a path have in common."""
 
 import copy
+from collections.abc import Mapping
 from os import PathLike
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from sparsepath.arrays import Floats
 from sparsepath.data.door import check_features
+from sparsepath.errors import InputError
 from sparsepath.export import export
 from sparsepath.judging.folds import check_validation
 from sparsepath.judging.honest import Honest
@@ -165,3 +167,10 @@ class PathSelector(SelectorMixin):
         mask = np.zeros(self.n_features_in_, dtype=bool)
         mask[self.selected_] = True
         return mask
+
+
+def check_weights_taken(estimator: Any, given: Mapping[str, Any]) -> None:
+    """Refuse weights for a selector that takes none."""
+    weighted = given.get("sample_weight") is not None and isinstance(estimator, PathSelector)
+    if weighted and not has_fit_parameter(estimator, "sample_weight"):
+        raise InputError(f"{type(estimator).__name__} takes no sample weights.")

@@ -34,7 +34,7 @@ from sparsepath.judging.validation import validated
 from sparsepath.path import SelectionPath
 from sparsepath.path_record import plain
 from sparsepath.rls import SparseRLSRegressor
-from sparsepath.selector import PathSelector
+from sparsepath.selector import PathSelector, check_weights_taken
 from sparsepath.steps import Move, Step
 
 QUIET = {"validation": None, "choose": "min"}
@@ -191,11 +191,9 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
         given = {name: value for name, value in given.items() if value is not None}
         inner = clone(self._selector)
         inner.set_params(**self._asked(inner, of, prepared, table.columns))
-        inner.fit(
-            prepared.transform(table),
-            y,
-            **{name: v for name, v in given.items() if has_fit_parameter(inner, name)},
-        )
+        check_weights_taken(inner, given)
+        known = {name: v for name, v in given.items() if has_fit_parameter(inner, name)}
+        inner.fit(prepared.transform(table), y, **known)
         self._take_from(inner, prepared, table.columns)
         if names is not None:
             self.feature_names_in_ = np.array(names, dtype=object)
