@@ -42,6 +42,7 @@ class Tuning:
     gram_columns: int = 5  # that batches would compute for every one that is needed
     gram_always: int = 1 << 22  # numbers of a Gram matrix that is made whatever the data's size
     split_gram_numbers: int = 1 << 25  # in the Gram matrices of all parts: always affordable
+    read_from_cache: int = 1 << 21  # numbers that lie in a processor's cache when read again
     many_parts: int = 48  # from which each part is read by itself, not all from one product
 
     # Everybody, or those that bounds leave

@@ -442,3 +442,22 @@ def test_hard_columns(name, kind, alpha):
                 for step in trail.steps.values():
                     assert_allclose(step.error, judge.error_of(step.subset), rtol=rtol)
                 assert len(trail.steps) >= 7
+
+
+@pytest.mark.parametrize("how", ["forward", "floating", "swap"])
+@pytest.mark.parametrize("targets", [1, 3])
+def test_columns_follow_in_a_compiled_loop_as_in_numpy(monkeypatch, how, targets):
+    case = make("tall", m=60, n=23, T=targets, weighted=True, seed=6)
+    splits = list(KFold(4, shuffle=True, random_state=0).split(case.X))
+    asked = {"search": how, "splits": splits}
+    plain = search(design_of(case.X, case.sw), case.Y, 0.1, 9, **asked)
+    for field in ("compiled_search_from", "read_from_cache", "split_gram_numbers"):
+        monkeypatch.setattr(TUNING, field, 1)
+    monkeypatch.setattr(split_sums, "READ_ONCE", -np.inf)
+    for cached in (1, 1 << 40):  # products from all rows, or from those of each part in turn
+        monkeypatch.setattr(TUNING, "read_from_cache", cached)
+        compiled = search(design_of(case.X, case.sw), case.Y, 0.1, 9, **asked)
+        moves = [[(m.action, m.feature) for m in of.moves] for of in (plain, compiled)]
+        assert moves[0] == moves[1]
+        errors = [[m.error for m in of.moves] for of in (plain, compiled)]
+        assert_allclose(errors[0], errors[1], rtol=1e-10)

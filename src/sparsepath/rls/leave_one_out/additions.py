@@ -23,7 +23,6 @@ themselves.
 """
 
 import copy
-from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,7 +43,6 @@ MOST_WIDE = 64  # or up to this many, if there are so many columns that these ar
 CANDIDATES_AT_FIRST = 1  # and at first: often the most hopeful settles the matter
 PASS_FROM = 0.3  # share of candidates whose products with u are better had from one pass over X
 KNOWN_WELL = 1e-6  # that error over the pivot up to which t may stand in for Z'x
-NEAR_SQUARES = 1e-6  # squares in P X, relative, that are near enough to be worth an evaluation
 
 
 class EveryFinder:
@@ -304,18 +302,11 @@ def _evaluated(fitted: Neighbours, features: NDArray[np.intp], squared: bool = F
     return np.concatenate([np.zeros(0), *errors])
 
 
-def _pick(
-    fitted: Neighbours,
-    features: NDArray[np.intp],
-    errors: Floats,
-    hopeless: Callable[[NDArray[np.intp]], NDArray[np.bool_]] | None = None,
-) -> Update | None:
-    """The best addition; of equal counts those that are not hopeless are told apart."""
+def _pick(fitted: Neighbours, features: NDArray[np.intp], errors: Floats) -> Update | None:
+    """The best addition; equal counts are told apart by their squares."""
 
     def second(tied: NDArray[np.intp]) -> Second:
-        left = np.ones(len(tied), dtype=bool) if hopeless is None else ~hopeless(tied)
-        squared = np.full(len(tied), np.inf)
-        squared[left] = _evaluated(fitted, tied[left], squared=True)
+        squared = _evaluated(fitted, tied, squared=True)
         return Second(squared, fitted.values(tied, squared, squared=True), fitted.empty_squared)
 
     values = fitted.values(features, errors)

@@ -16,16 +16,16 @@ from sparsepath.rls.criteria.loops import ABSOLUTE, WRONG, WRONG_CLASS
 
 # Sums may be reordered, so that they run in vector registers; NaN and infinity keep their meaning.
 FAST = {"reassoc", "contract", "nsz"}
-STRIP = 512  # samples of a strip: what several classes ask for stays in the fastest cache
-TILE = 256  # features whose sums are taken together: they stay in the fastest cache
+CLASS_STRIP = 512  # samples of a strip: what several classes ask for stays in the fastest cache
+FEATURE_TILE = 256  # features whose sums are taken together: they stay in the fastest cache
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def sweep(Z, m, first, D, dual, pivot, products, judging, S, C, blur, out):  # type: ignore[no-untyped-def]
     """Take a change off the columns and judge all of them; see ``whole_losses.sweep``."""
-    space = np.empty((6, TILE))
-    for low in range(0, Z.shape[1], TILE):
-        high = min(Z.shape[1], low + TILE)
+    space = np.empty((6, FEATURE_TILE))
+    for low in range(0, Z.shape[1], FEATURE_TILE):
+        high = min(Z.shape[1], low + FEATURE_TILE)
         f = space[0, : high - low]
         f[:] = 0.0
         if not first:
@@ -213,7 +213,7 @@ def sweep_rows(rows, low, high, m, D, dual, place, write, pivot, products, judgi
     kind, given, _, delta, room = judging
     width, T = D.size, products.size
     scratch, taus = np.zeros((3, rows.shape[1])), np.empty((2, T))
-    space = np.empty((4, STRIP))
+    space = np.empty((4, CLASS_STRIP))
     for i in range(low, high, 2):
         other = i + 1 if i + 1 < high else i
         row1, row2 = rows[i], scratch[2]
@@ -276,7 +276,7 @@ def sweep_rows(rows, low, high, m, D, dual, place, write, pivot, products, judgi
         out[i] = e1
 
 
-@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy", inline="always")
 def _wrong_two(z1, z2, f1, f2, D, write, t1, t2, w1, w2, l1, l2, given, room):  # type: ignore[no-untyped-def]
     v, p, a, y = given[0], given[1], given[2], given[3]
     total1 = total2 = full1 = full2 = 0.0
@@ -293,12 +293,12 @@ def _wrong_two(z1, z2, f1, f2, D, write, t1, t2, w1, w2, l1, l2, given, room):  
     return total1 if full1 == 0.0 else np.inf, total2 if full2 == 0.0 else np.inf
 
 
-@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy", inline="always")
 def _wrong_class_two(z1, z2, taus, w1, w2, l1, l2, given, room, space):  # type: ignore[no-untyped-def]
     T, m = taus.shape[1], given.shape[1]
     total1 = total2 = full1 = full2 = 0.0
-    for low in range(0, m, STRIP):
-        some = slice(low, min(m, low + STRIP))
+    for low in range(0, m, CLASS_STRIP):
+        some = slice(low, min(m, low + CLASS_STRIP))
         v, p, over, y1, y2 = given[0, some], given[1, some], given[2, some], z1[some], z2[some]
         most1, most2, mine1, mine2 = space[0], space[1], space[2], space[3]
         for c in range(T):
@@ -324,7 +324,7 @@ def _wrong_class_two(z1, z2, taus, w1, w2, l1, l2, given, room, space):  # type:
     return total1 if full1 == 0.0 else np.inf, total2 if full2 == 0.0 else np.inf
 
 
-@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy", inline="always")
 def _absolute_two(z1, z2, f1, f2, D, write, t1, t2, w1, w2, given, r, room):  # type: ignore[no-untyped-def]
     v, p = given[0], given[1]
     total1 = total2 = full1 = full2 = 0.0
@@ -341,7 +341,7 @@ def _absolute_two(z1, z2, f1, f2, D, write, t1, t2, w1, w2, given, r, room):  # 
     return total1 if full1 == 0.0 else np.inf, total2 if full2 == 0.0 else np.inf
 
 
-@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy", inline="always")
 def _huber_two(z1, z2, f1, f2, D, write, t1, t2, w1, w2, given, r, delta, room):  # type: ignore[no-untyped-def]
     v, p, scale = given[0], given[1], given[2]
     total1 = total2 = full1 = full2 = 0.0

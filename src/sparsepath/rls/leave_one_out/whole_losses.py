@@ -34,7 +34,7 @@ from sparsepath.rls.leave_one_out.projection import SECOND_GO
 from sparsepath.rls.leave_one_out.whole import Price, Whole
 from sparsepath.rls.update import limit
 
-PRICE = Price("compiled_losses", "sweep")
+LOSS_PRICE = Price("compiled_losses", "sweep")
 NOBODY = np.zeros(0, dtype=np.intp)
 
 
@@ -72,7 +72,7 @@ class LossSearch:
         n, rows = len(self._features), m + -m % 4  # samples of weight zero make up fours
         self._rows, width = rows, rows + size + -size % 4
         self._by_rows = compiled
-        self._compiled = n > 1 and PRICE.is_paid()
+        self._compiled = n > 1 and LOSS_PRICE.is_paid()
         self._Z = np.zeros((n, width)) if self._by_rows else np.zeros((width, n)).T
         fill(self._Z[:, :m], design, self._features)
         self._Y, self._g, self._v = np.zeros((rows, T)), np.zeros(rows), np.zeros(rows)
@@ -132,7 +132,7 @@ class LossSearch:
                 best = best[ranks <= limit(float(ranks.min()), squared)]
             self._add(int(best[0]))
         if not (self._compiled or self._by_rows):
-            PRICE.spent += time.perf_counter() - began
+            LOSS_PRICE.spent += time.perf_counter() - began
         return self._found(vanished), clean
 
     # One step -----------------------------------------------------------------------------------

@@ -47,6 +47,9 @@ COLLINEAR_IN_PART = 1e-12  # part of a column's square that is left, from which 
 FINE = 1e-6  # the same, from which sums of products tell too little
 VANISHED = 1e-13  # part of the target's squares that is no more than rounding in such sums
 
+Two = tuple[Floats, Floats]
+Three = tuple[Floats, Floats, Floats]
+
 
 class FoldModel:
     """A model on a growing and shrinking set of features, judged by its error on test parts.
@@ -85,6 +88,8 @@ class FoldModel:
         self._Y = Y
         work = design.n_samples * design.n_features * self.sums.n_splits
         self._by_rows = self.sums.plain and work <= TUNING.judged_by_rows
+        numbers = design.n_samples * design.n_features
+        self._compiled = numbers >= TUNING.compiled_search_from
         self._reset()
         self.empty_error, self.empty_squared = self.error, self.squared_error
 
@@ -120,6 +125,7 @@ class FoldModel:
         self._coef: tuple[list[int], Floats] | None = None  # and the list they are for
         self._UH = np.zeros((2, F, 0, n))  # u and x'd of the chosen features, and room for more
         self._lent = False  # whether a copy of this model has the same room
+        self._after: tuple[Floats, NDArray[np.bool_], NDArray[np.bool_]] | None = None
         self._rho2 = np.zeros((F, 0))
         self._DD = np.zeros((F, 0, 0))
         self._K = np.zeros((F, 0, 0))
@@ -268,12 +274,17 @@ class FoldModel:
     @property
     def _doubtful(self) -> NDArray[np.bool_]:
         """The candidates of which sums of products tell too little."""
+        if self._after is not None:
+            return self._after[1]
         return np.asarray((self.s + self.alpha <= FINE * self._size).any(0))
 
     def _errors_by_sums(self) -> Floats:
         return self._squares_by_sums()
 
     def _squares_by_sums(self) -> Floats:
+        if self._after is not None:
+            errors, _, closed = self._after
+            return np.where(closed | self.design.constant, np.inf, errors)
         pivots, fine = self._pivots()
         omega = self.c / pivots[:, :, None]
         change = np.einsum("fit,fit->fi", omega, omega * self.dd[:, :, None] - 2 * self.ed)
@@ -329,26 +340,30 @@ class FoldModel:
         if np.any(pivot <= COLLINEAR_IN_PART * self._size[:, b]):
             raise InputError(f"feature {b} is collinear with the chosen ones.")
         u_b = U[:, :, b]
-        self._u = u = _less(K, u_b * self._rho2, U)
-        u /= pivot[:, None]
-        x_d = _less(D, u_b, H)
         d_l = _less(H[:, :, b], u_b, self._DD)
-        g = _less(x_d, d_l, U)
         d_bb = self.dd[:, b].copy()
         self._omega = omega = self.c[:, b] / pivot[:, None]
         e_b = self.ed[:, b].copy()
         c_b = self.c[:, b].copy()
 
         self._sse = np.maximum(self._sse + (omega * (omega * d_bb[:, None] - 2 * e_b)).sum(1), 0.0)
-        self.ed = (
-            self.ed
-            - u[:, :, None] * (e_b - omega * d_bb[:, None])[:, None]
-            - g[:, :, None] * omega[:, None]
-        )
-        self.dd = self.dd + u * (u * d_bb[:, None] - 2 * g)
-        self.s = self.s - u * u * pivot[:, None]
-        self.c = self.c - u[:, :, None] * c_b[:, None]
-        self._UH[:, :, k] = u, x_d
+        steps = (u_b * self._rho2, u_b, d_l)
+        if self._compiled:
+            self._follow(K, D, steps, (pivot, d_bb), (omega, e_b, c_b))
+        else:
+            self._u = u = _less(K, steps[0], U)
+            u /= pivot[:, None]
+            x_d = _less(D, u_b, H)
+            g = _less(x_d, d_l, U)
+            self.ed = (
+                self.ed
+                - u[:, :, None] * (e_b - omega * d_bb[:, None])[:, None]
+                - g[:, :, None] * omega[:, None]
+            )
+            self.dd = self.dd + u * (u * d_bb[:, None] - 2 * g)
+            self.s = self.s - u * u * pivot[:, None]
+            self.c = self.c - u[:, :, None] * c_b[:, None]
+            self._UH[:, :, k] = u, x_d
         self._rho2 = np.concatenate([self._rho2, pivot[:, None]], axis=1)
         self._all = (*self._all, everywhere)
         self.chosen = [*self.chosen, int(b)]
@@ -362,6 +377,20 @@ class FoldModel:
         self._G = _below(self._G, -v)
         blur = self._size[:, self.chosen] * self._inverse
         self._rough = self._by_rows and bool(FINE * blur.max() >= 1.0)
+
+    def _follow(self, K: Floats, D: Floats, steps: Three, of_b: Two, numbers: Three) -> None:
+        """The same in a compiled loop, which judges the columns too."""
+        from sparsepath.rls.splits.compiled import follow
+
+        k, n = len(self.chosen), K.shape[1]
+        sums = (self.s, self.dd, self.c, self.ed)
+        changed = tuple(np.empty_like(of) for of in sums)
+        self._after = errors, low, closed = np.empty(n), np.empty(n, bool), np.empty(n, bool)
+        given = (self._sse, self._share, self._size, self.alpha, (FINE, COLLINEAR_IN_PART))
+        new = (*changed, errors, low, closed)
+        follow(K, D, self._UH, k, steps, of_b, numbers, sums, *given, new)
+        self.s, self.dd, self.c, self.ed = changed
+        self._u = self._UH[0, :, k].copy()
 
     def _columns(self, b: int) -> tuple[Floats, Floats, Floats]:
         """K_b, D_b of every split, and the column over all rows."""

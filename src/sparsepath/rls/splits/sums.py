@@ -14,6 +14,9 @@ from sparsepath.rls.splits.asked import overlap
 from sparsepath.tuning import TUNING
 
 ROWS_AT_ONCE = 4096
+# Nanoseconds a number of the data: a product with it, to bring it into order, and per column of
+# the Gram matrices.
+READ_AGAIN, READ_ONCE, GRAM = 0.4, 3.0, 0.04
 STILL = 1e-15  # part of a column's squares in a training part that is rounding alone
 
 
@@ -21,6 +24,10 @@ class SplitSums:
     """Weighted sums of products over parts of the rows, of columns that are centred over all rows.
 
     Every array has one entry per part: the F test parts, the F training parts, all rows.
+
+    Products of columns come from Gram matrices per part. If few ``columns`` will be asked for, each
+    once, and the test parts make up all rows, they come from the rows in the order of the parts
+    instead: one reading for each.
 
     Attributes
     ----------
@@ -30,7 +37,9 @@ class SplitSums:
     xy : array of shape (2F + 1, n, T)
     """
 
-    def __init__(self, design: Design, Y: Floats, splits: Sequence[Split]) -> None:
+    def __init__(
+        self, design: Design, Y: Floats, splits: Sequence[Split], columns: int | None = None
+    ) -> None:
         self._design = design
         m, n = design.n_samples, design.n_features
         w = design.weights
@@ -55,7 +64,17 @@ class SplitSums:
         self.y_mean = (w @ Y) / design.total if design.fit_intercept else np.zeros(Y.shape[1])
         self._right = np.hstack([Y - self.y_mean, np.ones((m, 1))])
         self._gram: Floats | None = None
-        if n * n * len(self._parts) <= max(TUNING.split_gram_numbers, m * n // 2):
+        self._folds: list[tuple[Floats, Floats]] = []  # rows of every test part, and their weights
+        few = columns is not None and READ_AGAIN * columns + READ_ONCE < GRAM * n
+        few &= m * n <= TUNING.read_from_cache
+        if few and self._partition and all(self._complement) and self.plain and not design.sparse:
+            self._folds = [(design.rows(test), w[test]) for test in tests]
+            left = self._all_parts(self._dot(self._right))
+            spreads = [weights @ np.square(rows) for rows, weights in self._folds]
+            self.squares = self._all_parts(np.stack(spreads))
+            beside = [self._right[p].T @ self._ready(self._right, p) for p in self._parts]
+            right = self._all_parts(np.stack(beside))
+        elif n * n * len(self._parts) <= max(TUNING.split_gram_numbers, m * n // 2):
             products = np.stack(design.threads.map(self._products, self._parts))
             self._gram = products[:, :n, :n]
             right = self._all_parts(products[:, n:])
@@ -124,6 +143,8 @@ class SplitSums:
         """Sums over all 2F + 1 parts, from those over the parts that were summed."""
         F = self.n_splits
         everywhere = sums[:F].sum(0) if self._partition else sums[-1]
+        if all(self._complement):
+            return np.concatenate([sums[:F], everywhere - sums[:F], everywhere[None]])
         summed = iter(sums[F:])
         trains = [
             everywhere - test if known else next(summed)
@@ -148,6 +169,9 @@ class SplitSums:
         A few parts are read at once, from one product with V on each of them in turn and zero
         elsewhere; of many, whose number times the samples would be large, each by itself.
         """
+        if self._folds:
+            every = zip(self._folds, self._parts, strict=True)
+            return np.stack([(w[:, None] * V[part]).T @ rows for (rows, w), part in every])
         if len(self._parts) < TUNING.many_parts:
             return self._dot_at_once(V)
         design = self._design
