@@ -15,7 +15,7 @@ FAST = {"reassoc", "contract", "nsz"}
 def _over_pairs(squared: bool, each: bool) -> Callable[..., float]:
     """The loop over pairs, by squares or by order, with or without the sum of every sample."""
 
-    @njit(nogil=True, cache=True, fastmath=FAST)
+    @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
     def total(H, z, inverse, h, F, y, g, share, stop, begin, blur, room, own):  # type: ignore[no-untyped-def]
         """Sum of g_i^2 g_j^2 times the loss of the pairs i < stop, j >= begin, i < j.
 
@@ -35,30 +35,34 @@ def _over_pairs(squared: bool, each: bool) -> Callable[..., float]:
         for i in range(stop):
             zi, hi, pi, ri, fi = inverse * z[i], h[i], p[i], r[i], part[i]
             gi, gyi, yi, over_i, weight_i = g[i], gy[i], y[i], over[i], weight[i]
-            row = H[i]
+            # Vectors from the first partner on: places counted from zero are known to be there.
+            first = max(i + 1, begin)
+            row, zs, ps, rs = H[i, first:], z[first:], p[first:], r[first:]
+            hs, parts, gs, gys = h[first:], part[first:], g[first:], gy[first:]
+            ys, overs, weights, owns = y[first:], over[first:], weight[first:], own[first:]
             mine = 0.0
-            for j in range(max(i + 1, begin), m):
-                x = row[j] + zi * z[j]
-                cross = -share * gi * g[j] - x
-                det = pi * p[j] - cross * cross
+            for j in range(m - first):
+                x = row[j] + zi * zs[j]
+                cross = -share * gi * gs[j] - x
+                det = pi * ps[j] - cross * cross
                 if squared:
-                    e_i = (p[j] * ri - cross * r[j]) * over_i
-                    e_j = (pi * r[j] - cross * ri) * over[j]
+                    e_i = (ps[j] * ri - cross * rs[j]) * over_i
+                    e_j = (pi * rs[j] - cross * ri) * overs[j]
                     gap = (e_i - e_j) / det if det > room else 0.0
                     loss = gap * gap
                 else:
-                    a, b = fi - x * gy[j], part[j] - x * gyi
-                    rest = -share * (gi * gyi + g[j] * gy[j])
-                    gap = rest * (hi - h[j] + x * (g[j] * over_i - gi * over[j]))
-                    gap += (p[j] * a - cross * b) * over_i - (pi * b - cross * a) * over[j]
-                    gap = gap if yi > y[j] else -gap
+                    a, b = fi - x * gys[j], parts[j] - x * gyi
+                    rest = -share * (gi * gyi + gs[j] * gys[j])
+                    gap = rest * (hi - hs[j] + x * (gs[j] * over_i - gi * overs[j]))
+                    gap += (ps[j] * a - cross * b) * over_i - (pi * b - cross * a) * overs[j]
+                    gap = gap if yi > ys[j] else -gap
                     edge = blur * det
                     loss = 0.5 * ((1.0 if gap < -edge else 0.0) + (1.0 if gap <= edge else 0.0))
-                    loss = loss if yi != y[j] else 0.0
+                    loss = loss if yi != ys[j] else 0.0
                 tight += 1.0 if det <= room else 0.0
-                mine += weight[j] * loss
+                mine += weights[j] * loss
                 if each:
-                    own[j] += weight_i * loss
+                    owns[j] += weight_i * loss
             if each:
                 own[i] += mine
             all_pairs += weight_i * mine
