@@ -286,6 +286,26 @@ def test_a_checkpoint_that_cannot_be_written_does_not_lose_the_path(tmp_path, mo
         model.set_params(checkpoint=tmp_path / "other").fit(X, y)
 
 
+@pytest.mark.parametrize("cv", ["loo", 5])
+@pytest.mark.parametrize("search", SEARCHES)
+@pytest.mark.parametrize("loss", ["squared", "absolute"])
+def test_groups_of_copies_are_not_added_for_ever(search, cv, loss):
+    X, rng = noise(30, 4)
+    X, y = np.c_[X, X[:, :3]], X[:, 0] + rng.standard_normal(30)
+    calls = []
+
+    def limited(path):
+        calls.append(path)
+        assert len(calls) < 100, "no end in sight"
+
+    options = {"feature_groups": [0, 1, 1, 2, 3, 4, 4], "callback": limited, "loss": loss}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PathWarning)
+        path = SparseRLSRegressor(alpha=0.0, cv=cv, search=search, **options).fit(X, y).path_
+    assert path.sizes[-1] == 4
+    assert len(set(map(frozenset, path.subsets))) == len(path.subsets)
+
+
 # --- where a backward search begins ---------------------------------------------------------------
 
 

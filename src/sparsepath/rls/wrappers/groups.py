@@ -176,6 +176,8 @@ class Grouped(Wrapped[State | FoldModel]):
             return error_with_all(self.fitted, group, squared)
         trial = self.duplicate()
         trial.apply_update(Update("add", group[0], np.nan))
+        if len(trial.chosen) == len(self.chosen):  # all of it is collinear with what is there
+            return np.inf
         return trial.fitted.squared_error if squared else trial.error
 
     def _error_without(self, columns: list[int], squared: bool) -> float:
