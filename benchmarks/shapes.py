@@ -261,7 +261,8 @@ def backward(quick: bool, rounds: int) -> str:
     for m, n in ((1000, 30), (1000, 60), (72, 150), (72, 300)) if quick else shapes:
         X, y = problem(m, n)
         splits = list(KFold(10).split(X)) if m > n else None
-        greedy(X[:500, :150], y[:500], 0, search="backward")  # compiled loops are loaded
+        for given in ({}, {"splits": list(KFold(10).split(X[:500]))} if m > n else {}):
+            greedy(X[:500, :150], y[:500], 0, search="backward", **given)  # loops are loaded
         start = time.process_time()
         products(X, n)()
         floor = time.process_time() - start
@@ -365,7 +366,7 @@ after 0.1 ms a step, in a process that has loaded its compiled loops. Beside the
 of those that cannot be within 6 F; a star marks what takes no more than twice that. Sorts: all columns
 sorted k times, since the area under the curve of a candidate is a matter of order. Loop: k passes over P X that
 take a change off every column and judge it (two reads and a write, and ten operations on every number where F has one), without
-anything around them. Pairs: one comparison for every pair of a positive and a negative sample, candidate and step. Sums of folds:
+anything around them; what a loss takes beyond it is the copy of the columns, their means and squares, and what is done once a step. Pairs: one comparison for every pair of a positive and a negative sample, candidate and step; ours has thirty operations a pair, since both samples are left out. Sums of folds:
 products of every column with those chosen before, in each of ten folds, of which a step needs three. Data of fewer than 65536 numbers are
 searched in NumPy until the loops are paid for (losses, squared), and always over folds, floating and by exchanges, where
 NumPy's calls alone take more than 0.1 ms a step.""",

@@ -30,7 +30,7 @@ from sparsepath.tuning import TUNING
 
 
 def form(design, steps=5, **options):
-    return form_for(design, loss=CLASSES["squared"], n_targets=1, steps=steps, **options)
+    return form_for(design, loss=CLASSES["squared"], steps=steps, **options)
 
 
 def fused_of(case, compiled, layout="one", threads=1, size=8):
@@ -52,7 +52,7 @@ def test_small_and_wide_data_are_fused_and_tall_ones_bounded():
 
 def test_what_is_searched_at_once():
     def form_of(m, n, k):
-        return form_for(Shape(m, n), loss=CLASSES["squared"], n_targets=1, steps=k, once=True)
+        return form_for(Shape(m, n), loss=CLASSES["squared"], steps=k, once=True)
 
     for m, n, k in ((300, 30, 20), (2000, 500, 20), (10_000, 100, 20), (3000, 300, 150)):
         assert (form_of(m, n, k).name, form_of(m, n, k).whole) == ("fused", True)
@@ -68,7 +68,7 @@ def test_what_speaks_against_the_fused_form():
     assert "memory" in form(design, memory=100.0).why
     assert form(design, grouped=True).name == "bounds"
     assert form(design, asked="pass").name == "pass"
-    given = {"loss": CLASSES["absolute"], "n_targets": 1, "steps": 5}
+    given = {"loss": CLASSES["absolute"], "steps": 5}
     assert form_for(design, **given).name == "fused"
     assert form_for(design, **given, grouped=True).name == "blocks"
     assert form_for(design, **given, memory=100.0).name == "blocks"

@@ -107,7 +107,6 @@ def _at_once(
     form = form_for(
         design,
         loss=loss,
-        n_targets=Y.shape[1],
         steps=task.size,
         once=True,
         memory=task.memory,

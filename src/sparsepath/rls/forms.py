@@ -40,6 +40,7 @@ FUSED_STEP, FUSED_NUMBER = 1.5e5, 1.5
 ONCE_STEP, ONCE_NUMBER = 1e4, 0.7
 BOUNDS_STEP, BOUNDS_NUMBER, BOUNDS_LEVERAGE = 1e6, 0.2, 25.0
 PLAIN_STEP, PLAIN_NUMBER = 5e4, 6.0
+BY_STEPS = 1.3  # what bounds take of a search that is no plain one: removals, exchanges
 TURNED_FROM = 1 << 22  # numbers in X from which it is worth while to have the columns one by one
 WHOLE_LOSS_UP_TO = 1 << 27  # numbers in X times steps up to which a loss is searched by at once
 
@@ -69,7 +70,6 @@ def form_for(
     design: Design | Shape,
     *,
     loss: Criterion,
-    n_targets: int,
     steps: int,
     grouped: bool = False,
     once: bool = False,
@@ -84,8 +84,8 @@ def form_for(
         The data.
     loss : Criterion
         What it can: without bounds there is one form, P X in memory or columns as they come.
-    n_targets, steps : int
-        Targets; features to be chosen, as far as is known.
+    steps : int
+        Features to be chosen, as far as is known.
     grouped : bool
         Whether columns enter in groups, which the fused form does not know.
     once : bool
@@ -119,6 +119,8 @@ def form_for(
     whole = once and not design.sparse
     if whole:
         fused = seconds_at_once(m, n, steps)
+    else:
+        bounds *= BY_STEPS
     if fused <= bounds:
         why = f"about {fused:.2g} s against {bounds:.2g} s by bounds"
         return Form("fused", why, large, whole)

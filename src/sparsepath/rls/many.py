@@ -167,7 +167,7 @@ class ProblemSearch(Problems):
         rows = self.X.shape[0] if self.rows is None else len(self.rows[0])
         shape = Shape(rows, self.X.shape[1], not isinstance(self.X, np.ndarray))
         m, n = shape.n_samples, shape.n_features
-        form = form_for(shape, loss=SQUARED, n_targets=T, steps=k, once=True)
+        form = form_for(shape, loss=SQUARED, steps=k, once=True)
         small = m * n <= WHOLE_NUMBERS and not shape.sparse
         if form.name == "fused" and small:
             compiled = PRICE.is_paid(count * plain_seconds(m, n, k)) or None

@@ -150,7 +150,6 @@ def _left_out_singly(
     form = form_for(
         design,
         loss=loss,
-        n_targets=Y.shape[1],
         steps=task.size,
         grouped=bool(task.groups),
         asked=task.form,
