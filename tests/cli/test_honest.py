@@ -179,6 +179,22 @@ def test_as_many_folds_as_groups(run: Run, tmp_path: Path) -> None:
     assert null["p_value"] < 1, "a target that belongs to the groups is shuffled between them"
 
 
+def test_rows_that_hang_together_and_copies_are_told_of(run: Run, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    of = np.repeat(np.arange(30), 5)
+    X = rng.standard_normal((30, 2))[of] + 0.3 * rng.standard_normal((150, 2))
+    y = X[:, 0] + rng.standard_normal(30)[of] + 0.3 * rng.standard_normal(150)
+    rows = np.r_[np.arange(150), 7, 70]
+    columns = {"a": X[rows, 0], "b": X[rows, 1], "y": y[rows], "of": of[rows]}
+    write_table(tmp_path / "some.csv", columns)
+    asked = ("select", tmp_path / "some.csv", "--target", "y")
+    alone = run(*asked, "--drop", "of").err
+    assert "2 of 152 rows are copies of others" in alone
+    assert "rows next to each other err alike (correlation 0." in alone
+    assert "err alike" not in run(*asked, "--groups", "of").err
+    assert "err alike" not in run(*asked, "--drop", "of", "--validation", "time").err
+
+
 QUICK = {
     "elm-fs": ("--restarts", 2),
     "grafting": ("--l1", 0.1),

@@ -24,6 +24,11 @@ from sparsepath.judging.validation import validated
 from sparsepath.path import SelectionPath
 
 Rule = str | int | float
+ALIKE = (
+    "rows next to each other err alike (correlation {:.2f}). If they are of one person, place or "
+    "time, the error on others is larger than told: name them by --groups COL, or use --validation "
+    "time."
+)
 
 
 @dataclass(frozen=True)
@@ -149,6 +154,8 @@ def _validate(
         return said, cut
     model.path_, model.honest_ = path, honest
     model._take(honest.size)
+    if honest.neighbours is not None:
+        said.append(ALIKE.format(honest.neighbours))
     return [*notes, *said], cut
 
 

@@ -50,6 +50,10 @@ class Honest:
         For classes ``error_rate`` and, of two, ``auc`` on the same samples left out.
     whole : bool
         Whether every part was left out, or Ctrl-C came before.
+    neighbours : float or None
+        The correlation of the errors of rows next to each other, if it is more than chance and
+        folds were dealt at random: if these rows are of one person, place or time, the error on
+        others is larger.
     """
 
     size: int
@@ -63,6 +67,7 @@ class Honest:
     is_nothing: bool = False
     figures: dict[str, float] = field(default_factory=dict, hash=False)
     whole: bool = True
+    neighbours: float | None = None
 
     @property
     def gain(self) -> float:
@@ -281,6 +286,7 @@ def told(found: LeftOut, size: int, rule: Any) -> Honest:
         found.label,
         figures=figures,
         whole=found.whole,
+        neighbours=found.neighbours.get(size),
     )
 
 

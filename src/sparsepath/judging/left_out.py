@@ -15,6 +15,7 @@ Samples are left out once or, by repeated splits, several times (then the mean c
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from numbers import Integral
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -24,8 +25,10 @@ from sklearn.base import is_classifier
 from sparsepath.errors import InputError
 from sparsepath.judging.class_figures import class_figures
 from sparsepath.judging.folds import Rows, parts_of
+from sparsepath.judging.neighbours import err_alike
 from sparsepath.judging.repeating import (
     Repetition,
+    at_most,
     at_sizes,
     by_rows,
     check_predicts,
@@ -73,6 +76,9 @@ class LeftOut:
         Whether every part was left out; else Ctrl-C came before, and the label says how many were.
     own : int or None
         The size with which the method ends, or usually does, if it chooses it itself.
+    neighbours : dict of int to float
+        By size, the correlation of the errors of rows next to each other, where folds were dealt at
+        random and it is more than chance; see ``neighbours.py``.
     """
 
     sizes: tuple[int, ...]
@@ -85,6 +91,7 @@ class LeftOut:
     figures: dict[str, Floats] = field(default_factory=dict)
     whole: bool = True
     own: int | None = None
+    neighbours: dict[int, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not len(self.between):
@@ -222,9 +229,26 @@ def left_out(
     weights = _weights(given.get("sample_weight"), truth, stick, counts > 0)
     between = np.zeros(len(sizes)) if stick.by_part else _between(by_part, weights, clusters)
     figures = class_figures(parts, truth, sizes, given.get("sample_weight"), at_sizes)
-    name = stick.name
+    neighbours: dict[int, float] = {}
+    if isinstance(validation, Integral) and groups is None:  # dealt as if rows were strangers
+        aligned = [(test, {k: out[at_most(k, out)] for k in sizes}) for test, out in parts]
+        logits = stick == YARDSTICKS["logistic"]
+        found_alike = {
+            k: err_alike(aligned, truth, k, found.clusters, logits=logits) for k in sizes
+        }
+        neighbours = {k: r for k, r in found_alike.items() if r is not None}
     return LeftOut(
-        tuple(sizes), losses, weights, clusters, label, name, between, figures, whole, own
+        tuple(sizes),
+        losses,
+        weights,
+        clusters,
+        label,
+        stick.name,
+        between,
+        figures,
+        whole,
+        own,
+        neighbours,
     )
 
 

@@ -159,7 +159,8 @@ class Price:
     def is_paid(self, ahead: float = 0.0) -> bool:
         """Whether the loop is loaded, or would be for the time spent without it and ``ahead``."""
         loops = sys.modules.get(f"{__package__}.{self._loops}")
-        if loops is not None and getattr(loops, self._name).signatures:
+        loop = getattr(loops, self._name, None)  # not there while another thread imports it
+        if loop is not None and loop.signatures:
             return True
         price = LOADING if "numba" in sys.modules else LOADING_NUMBA
         spent = self.spent + ahead
