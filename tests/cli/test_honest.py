@@ -274,6 +274,7 @@ def interrupted_after(fits: int, monkeypatch: pytest.MonkeyPatch) -> None:
         return search(self, *given)
 
     monkeypatch.setattr(SparseRLSRegressor, "_fit", impatient)
+    monkeypatch.setattr(SparseRLSRegressor, "_search_many", None)  # one search after another
 
 
 def test_ctrl_c_in_the_validation_keeps_the_folds(run: Run, files, tmp_path, monkeypatch) -> None:
