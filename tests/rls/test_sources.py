@@ -379,6 +379,21 @@ GOING_ON = [
 ]
 
 
+@pytest.mark.parametrize(("search", "moves"), [("swap", 5), ("swap", 9), ("forward", 13)])
+def test_figures_do_not_depend_on_when_they_are_asked_for(tmp_path, search, moves):
+    """Models are judged again in other company, here of many candidates that are alike."""
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((8000, 30)).astype(np.float32)
+    X[:, 5:10] += X[:, :5] * rng.uniform(0.3, 2)
+    y = X[:, :12] @ np.linspace(3, 0.1, 12) + rng.standard_normal(8000)
+    given = {"max_features": 16, "choose": "min", "search": search, "validation": None}
+    unbroken = SparseRLSRegressor(**given).fit(from_array(X, y, rows=1600))
+    kept = {"checkpoint": tmp_path / "moves.json", **given}
+    stop = SparseRLSRegressor(callback=lambda path: len(path.moves) >= moves, **kept)
+    stop.fit(from_array(X, y, rows=1600))
+    to_the_bit(unbroken, SparseRLSRegressor(**kept).fit(from_array(X, y, rows=1600)))
+
+
 @pytest.mark.parametrize("more", GOING_ON, ids=str)
 @pytest.mark.parametrize("moves", [1, 3])
 def test_a_checkpoint_is_gone_on_from_to_the_last_bit(tmp_path, more, moves):

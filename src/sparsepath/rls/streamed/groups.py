@@ -58,6 +58,7 @@ class StreamedGroups(Streamed):
 
     def _look(self, candidates: Columns = NOTHING, about: float | None = None) -> None:
         """One pass: the model at hand, and what each group does to it."""
+        anew = about is not None
         if about is None:
             about = self._known.errors.get(self.key, (0.0,))[0]
             about = about if np.isfinite(about) else 0.0
@@ -78,10 +79,10 @@ class StreamedGroups(Streamed):
         view = self._view([*self.chosen, *(i for change in live for i in change.columns.tolist())])
         design = self.design
         told = design.source.total(design.crew, view.columns, judge, view, plan)
-        self._keep(self.chosen, NOTHING, np.zeros(0, dtype=bool), level, told[:7])
+        self._keep(self.chosen, NOTHING, np.zeros(0, dtype=bool), level, told[:7], anew)
         key, known = self.key, self._known.groups
         for change, pair in zip(live, told[7] if live else [], strict=True):
-            known[key, change.action, change.first] = (float(pair[0]), float(pair[1]))
+            known.setdefault((key, change.action, change.first), (float(pair[0]), float(pair[1])))
         for unit in self._units:  # nothing is left of those that were not judged
             known.setdefault((key, "add", unit[0]), (np.inf, np.inf))
 

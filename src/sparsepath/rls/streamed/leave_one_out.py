@@ -312,6 +312,7 @@ class Streamed:
 
     def _look(self, candidates: Columns = NOTHING, about: float | None = None) -> None:
         """One pass: the model at hand, candidates, removals, and what will most likely be next."""
+        anew = about is not None
         if about is None:
             about = self._known.errors.get(self.key, (0.0,))[0]
             about = about if np.isfinite(about) else 0.0
@@ -341,7 +342,8 @@ class Streamed:
         design = self.design
         answer = iter(design.source.total(design.crew, view.columns, judge, view, plan))
         for (base, which, usable), level in zip(names, levels, strict=True):
-            self._keep(base, which, usable, level, [next(answer) for _ in range(7)])
+            self._keep(base, which, usable, level, [next(answer) for _ in range(7)], anew)
+            anew = False  # of the model at hand only
         if len(names) > 1:
             self._known.foreseen[self.key] = chosen[len(self.chosen)]
 
@@ -352,7 +354,14 @@ class Streamed:
         usable: NDArray[np.bool_],
         level: Level,
         told: list[Floats],
+        anew: bool,
     ) -> None:
+        """Know what a pass told, by sets; what was known of a set stays, to the bit.
+
+        A model is judged again in the company of other candidates, and its sums then differ by
+        rounding. If they took the place of the earlier ones, figures would depend on when they are
+        asked for, and a search that goes on from a checkpoint asks at other times.
+        """
         (
             (total, tight, around, slope, vv, square),
             squares,
@@ -364,11 +373,12 @@ class Streamed:
         ) = told
         errors, key = self._known.errors, frozenset(base)
         error = float(total) if not tight else np.inf
-        errors[key] = errors.get(key, (error,))[0], float(square) if not tight else np.inf
+        errors.setdefault(key, (error, float(square) if not tight else np.inf))
         judged = JudgedLevel(
             error, level.about, float(around), float(slope), squares, uu, ur, float(vv)
         )
-        self._known.models[key] = judged
+        if anew or key not in self._known.models:
+            self._known.models[key] = judged
         for i, fine, value, square in zip(which.tolist(), usable, first, second, strict=True):
             pair = (float(value), float(square)) if fine else (np.inf, np.inf)
             errors.setdefault(key | {i}, pair)
