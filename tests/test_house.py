@@ -327,7 +327,12 @@ COMPILED = [
     file
     for file in MODULES
     if compiled_functions(ast.parse(file.read_text("utf-8")))
-    and dotted(file) != "sparsepath.elm.descent"
+    and dotted(file)
+    not in (
+        "sparsepath.elm.descent",
+        "sparsepath.rls.leave_one_out.compiled_forward",
+        "sparsepath.rls.leave_one_out.compiled_rows",
+    )
 ]
 
 
@@ -337,7 +342,8 @@ def test_loops_within_loops_are_written_into_them(file):
 
     Otherwise there are two machine codes of it, its own and the caller's copy, and which of them
     runs, with which last digits, depends on which was loaded first: on the state of the cache.
-    A fit of an extreme learning machine is too long for that, and came out the same either way.
+    A fit of an extreme learning machine is too long for that, and came out the same either way. Of
+    a forward search the loops tell the choices alone; what is told of these is computed in NumPy.
     """
     functions = compiled_functions(ast.parse(file.read_text("utf-8")))
     for name, node in functions.items():

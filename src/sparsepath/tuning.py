@@ -33,6 +33,8 @@ class Tuning:
     # Compiled loops
     compiled_pass_from: int = 1 << 22  # numbers from which a compiled pass pays for its start
     compiled_search_from: int = 1 << 16  # and a compiled search in the fused form
+    stepwise_from: int = 1 << 19  # and a search whose steps are told of, and shared out
+    told_numbers: int = 1 << 26  # read between which Ctrl-C is heard and progress is told
     compiled_removals_from: int = 1 << 17  # and compiled removals
 
     # Gram matrices in place of the data

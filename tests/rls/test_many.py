@@ -183,7 +183,7 @@ def test_long_searches_in_parts_and_on_threads(monkeypatch, kind, alpha):
     case = make("tall" if kind == "long" else kind, *shape, T=2 if kind == "targets" else 1, seed=3)
     answers = []
     for n_threads, numbers in ((1, 1 << 30), (1, 1), (3, 1)):
-        monkeypatch.setattr(whole, "PART_NUMBERS", numbers)
+        monkeypatch.setattr(TUNING, "told_numbers", numbers)
         with Threads(n_threads) as crew:
             design = make_design(case.X, weights_of(case), crew)
             given = (design, case.Y, alpha, 18, ~design.constant)
@@ -218,9 +218,9 @@ def test_bounds_and_values_of_all_candidates_in_every_step(kind, alpha):
     while search.size < size:
         n, chosen = int(search._at[1]), search.subset[: search.size]
         if search.size:
-            loops.follow(0, n, *given, space)
-            loops.wait(state)
-        loops.bound(0, n, *given[:2], found)
+            loops.follow(0, n, *given, space, found)
+        else:
+            loops.fill(0, n, *given[:2], found)
         least = loops.judge(0, n, np.inf, np.inf, *given, space, found)
         if not least < np.inf:
             break

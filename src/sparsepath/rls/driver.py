@@ -15,7 +15,7 @@ from sparsepath.rls.criteria.losses import Loss
 from sparsepath.rls.design import Design
 from sparsepath.rls.forms import form_for
 from sparsepath.rls.leave_one_out.elimination import Elimination
-from sparsepath.rls.leave_one_out.whole import is_small, search_in_parts, whole_search
+from sparsepath.rls.leave_one_out.whole import is_short, search_in_parts, whole_search
 from sparsepath.rls.leave_one_out.whole_losses import LossSearch
 from sparsepath.rls.models import make_model
 from sparsepath.rls.search import SEARCHES
@@ -119,7 +119,7 @@ def _at_once(
     if isinstance(loss, Loss) and not loss.bounded:
         found, clean = LossSearch(*problem, loss, form.compiled).run(task.wanted)
         parts = iter([found])
-    elif is_small(design):
+    elif is_short(design):
         parts = iter([whole_search(*problem)])
     else:
         parts = search_in_parts(*problem, least=len(earlier))

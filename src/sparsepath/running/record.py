@@ -57,14 +57,15 @@ class Call(BaseEstimator):
 
 def parameters_of(estimator: Any) -> dict[str, Any]:
     """The parameters that matter for the result."""
-    if type(estimator).get_params is BaseEstimator.get_params:
-        return {name: getattr(estimator, name) for name in _said(type(estimator))}
+    kind: Any = type(estimator)
+    if kind.get_params is BaseEstimator.get_params:
+        return {name: getattr(estimator, name) for name in _said(kind)}
     given = estimator.get_params(deep=False)
     return {name: value for name, value in given.items() if name not in UNSAID}
 
 
 @cache
-def _said(kind: type[BaseEstimator]) -> tuple[str, ...]:
+def _said(kind: Any) -> tuple[str, ...]:
     """The names of those parameters; to look them up takes as long as a small search."""
     return tuple(name for name in kind._get_param_names() if name not in UNSAID)
 

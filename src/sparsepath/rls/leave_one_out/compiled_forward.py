@@ -55,27 +55,19 @@ FASTEST = 16.0  # factor by which 1/p^2 may grow before the rows are written
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
-def note(problem, state, change, path, space):  # type: ignore[no-untyped-def]
-    """The criterion and the coefficients of the model as it stands, on the path; its u and w."""
-    weights, room = problem[3], problem[5][0]
-    V, U, p, at, about, wanted = state[2], state[3], state[9], state[11], state[12], change[6]
-    _, errors, around, coef = path
-    inverses, losses = space[0], space[1]
-    k = at[0]
-    total, off, tight, rr = measure(V, p, weights, room, U, inverses, losses)
-    errors[k] = total if tight == 0.0 else np.inf
-    around[k] = off
-    for i in range(k):
-        for t in range(V.shape[0]):
-            coef[k, i, t] = wanted[t, i]
+def _note(problem, state, errors, space):  # type: ignore[no-untyped-def]
+    """The criterion of the model as it stands; its u, and 1/p^2 in the first space."""
+    V, U, p, at, about = state[2], state[3], state[9], state[11], state[12]
+    total, tight, rr = measure(V, p, problem[5][0], U, space[0])
+    errors[at[0]] = total if tight == 0.0 else np.inf
     about[0], about[1] = total, rr
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
-def begin(problem, state, change, path, space):  # type: ignore[no-untyped-def]
+def begin(problem, state, errors, space):  # type: ignore[no-untyped-def]
     """The empty model."""
     V, w, about = state[2], state[8], state[12]
-    note(problem, state, change, path, space)
+    _note(problem, state, errors, space)
     for j in range(w.size):
         w[j] = space[0][j]
     for t in range(V.shape[0]):
@@ -84,8 +76,52 @@ def begin(problem, state, change, path, space):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
-def fill(low, high, problem, state):  # type: ignore[no-untyped-def]
-    """Make the rows from ``low`` to ``high`` and take their first sums."""
+def _bound(low, high, problem, state, found):  # type: ignore[no-untyped-def]
+    """Bounds of the criterion with each of the rows from ``low`` to ``high``; nobody is judged."""
+    rounding = problem[5][5]
+    c, about, h, numbers = state[10], state[12], state[13], state[14]
+    s, zw, blur, written, floor = numbers[0], numbers[1], numbers[2], numbers[3], numbers[6]
+    values, bounds = found
+    ur = about[0]
+    unit, most = 8.0 * UNIT * np.sqrt(ur), (1.0 - 2.0 * rounding) * ur
+    for i in range(low, high):
+        values[i] = np.inf
+        bounds[i] = most
+    for t in range(c.shape[0]):
+        for i in range(low, high):
+            tau = c[t, i] / s[i]
+            q = max(zw[i] * (1.0 - 2.0 * rounding) - UNIT * blur[i] * blur[i], 0.0)
+            bounds[i] += tau * (tau * q - 2.0 * h[t, i]) - abs(tau) * unit * blur[i]
+    for i in range(low, high):
+        if not s[i] > LOST * written[i]:
+            bounds[i] = -np.inf
+        if written[i] <= floor[i]:
+            bounds[i] = np.inf
+
+
+@njit(nogil=True, cache=True, fastmath=FAST)
+def _add_all(out, over, F, low, high, first, last):  # type: ignore[no-untyped-def]
+    """Add products with changes, of which each has its factor, for the rows from low to high."""
+    past = first
+    while past + 4 <= last:
+        a, b, c, d = over[past], over[past + 1], over[past + 2], over[past + 3]
+        A, B, C, D = (
+            F[past, low:high],
+            F[past + 1, low:high],
+            F[past + 2, low:high],
+            F[past + 3, low:high],
+        )
+        for i in range(out.size):
+            out[i] += a * A[i] + b * B[i] + c * C[i] + d * D[i]
+        past += 4
+    while past < last:
+        take_off(out, -over[past], F[past, low:high])
+        past += 1
+
+
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+def fill(low, high, problem, state, found):  # type: ignore[no-untyped-def]
+    """Make the rows from ``low`` to ``high``, take their first sums and bound their criteria."""
     raw, (means, lefts, scales), g, _, alpha, _ = problem
     Z, _, V, U, _, _, _, features, w, _, c, _, _, h, numbers = state
     s, zw, blur, written, computed = numbers[0], numbers[1], numbers[2], numbers[3], numbers[4]
@@ -99,11 +135,12 @@ def fill(low, high, problem, state):  # type: ignore[no-untyped-def]
         for t in range(1, V.shape[0]):
             c[t, i] = dot(row, V[t])
             h[t, i] = dot(row, U[t])
+    _bound(low, high, problem, state, found)
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
-def follow(low, high, problem, state, change, space):  # type: ignore[no-untyped-def]
-    """Let the rows from ``low`` to ``high`` follow the last change."""
+def follow(low, high, problem, state, change, space, found):  # type: ignore[no-untyped-def]
+    """Let the rows from ``low`` to ``high`` follow the last change; bound their criteria."""
     raw, (means, lefts, scales), g, _, alpha, guards = problem
     Z, F, V, U, D, d, pivots, features, w, _, c, at, _, h, numbers = state
     Dw, Du, Dv, over, along, a, _ = change
@@ -112,7 +149,7 @@ def follow(low, high, problem, state, change, space):  # type: ignore[no-untyped
     b2, floor, v, step, held = numbers[5], numbers[6], numbers[8], numbers[9], numbers[10]
     new, full = at[0] - 1, at[3] == 1
     T, second_go, pivot = V.shape[0], guards[3] * guards[3], pivots[new]
-    begun = new - at[2]  # the first change that is pending
+    begun = new - at[4]  # the first change that is pending
     if full:
         for i in range(low, high):
             row = Z[i]
@@ -158,50 +195,7 @@ def follow(low, high, problem, state, change, space):  # type: ignore[no-untyped
             _add_all(c[t, low:high], along[t], F, low, high, 0, new)
         elif not full:
             take_off(c[t, low:high], a[t] * pivot, F[new, low:high])
-
-
-@njit(nogil=True, cache=True, fastmath=FAST)
-def _add_all(out, over, F, low, high, first, last):  # type: ignore[no-untyped-def]
-    """Add products with changes, of which each has its factor, for the rows from low to high."""
-    past = first
-    while past + 4 <= last:
-        a, b, c, d = over[past], over[past + 1], over[past + 2], over[past + 3]
-        A, B, C, D = (
-            F[past, low:high],
-            F[past + 1, low:high],
-            F[past + 2, low:high],
-            F[past + 3, low:high],
-        )
-        for i in range(out.size):
-            out[i] += a * A[i] + b * B[i] + c * C[i] + d * D[i]
-        past += 4
-    while past < last:
-        take_off(out, -over[past], F[past, low:high])
-        past += 1
-
-
-@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
-def bound(low, high, problem, state, found):  # type: ignore[no-untyped-def]
-    """Bounds of the criterion with each of the rows from ``low`` to ``high``; nobody is judged."""
-    rounding = problem[5][5]
-    c, about, h, numbers = state[10], state[12], state[13], state[14]
-    s, zw, blur, written, floor = numbers[0], numbers[1], numbers[2], numbers[3], numbers[6]
-    values, bounds = found
-    ur = about[0]
-    unit, most = 8.0 * UNIT * np.sqrt(ur), (1.0 - 2.0 * rounding) * ur
-    for i in range(low, high):
-        values[i] = np.inf
-        bounds[i] = most
-    for t in range(c.shape[0]):
-        for i in range(low, high):
-            tau = c[t, i] / s[i]
-            q = max(zw[i] * (1.0 - 2.0 * rounding) - UNIT * blur[i] * blur[i], 0.0)
-            bounds[i] += tau * (tau * q - 2.0 * h[t, i]) - abs(tau) * unit * blur[i]
-    for i in range(low, high):
-        if not s[i] > LOST * written[i]:
-            bounds[i] = -np.inf
-        if written[i] <= floor[i]:
-            bounds[i] = np.inf
+    _bound(low, high, problem, state, found)
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
@@ -272,7 +266,7 @@ def choose(least, problem, state, change, space, found, path):  # type: ignore[n
     Z, F, V, U, D, d, pivots, features, w, p, c, at, about, _, numbers = state
     Dw, Du, Dv, over, along, a, wanted = change
     x, _, _, b, f = space
-    values, subset, errors = found[0], path[0], path[1]
+    values, (subset, errors) = found[0], path
     tie, tie_floor, second_go = guards[1], guards[2], guards[3] * guards[3]
     k, n, q = at[0], at[1], at[2]
     m, T = p.size, V.shape[0]
@@ -317,12 +311,12 @@ def choose(least, problem, state, change, space, found, path):  # type: ignore[n
     features[best] = features[last]
     subset[k], pivots[k] = feature, pivot
     at[0], at[1] = k + 1, last
-    note(problem, state, change, path, space)
+    _note(problem, state, errors, space)
     growth = 0.0
     for j in range(m):
         growth = max(growth, x[j] / w[j])
     full = q == PENDING or growth > FASTEST
-    at[3] = 1 if full else 0
+    at[2], at[3], at[4] = 1 if full else q + 1, 1 if full else 0, q
     if full:
         for j in range(m):
             w[j] = x[j]
@@ -341,31 +335,3 @@ def choose(least, problem, state, change, space, found, path):  # type: ignore[n
     over[k] = alpha * dot(b[: k + 1], b[: k + 1])
     for t in range(T):
         along[t, k] = -alpha * dot(d[k, : k + 1], wanted[t, : k + 1])
-
-
-@njit(nogil=True, cache=True)
-def wait(state):  # type: ignore[no-untyped-def]
-    """The last change, which all rows have followed, is pending now, alone or with others."""
-    at = state[11]
-    at[2] = 1 if at[3] == 1 else at[2] + 1
-
-
-@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
-def advance(until, problem, state, change, space, found, path):  # type: ignore[no-untyped-def]
-    """Steps up to ``until`` features; whether there was a candidate for each."""
-    at, about, vanished, empty = state[11], state[12], problem[5][4], path[1][0]
-    while at[0] < until and about[1] > vanished * vanished * about[2]:
-        n = at[1]
-        if at[0] > 0:
-            follow(0, n, problem, state, change, space)
-            wait(state)
-        if n == 0:
-            return False
-        bound(0, n, problem, state, found)
-        lead = int(np.argmin(found[1][:n]))
-        least = judge(lead, lead + 1, np.inf, empty, problem, state, change, space, found)
-        least = judge(0, n, least, empty, problem, state, change, space, found)
-        if least == np.inf:
-            return False
-        choose(least, problem, state, change, space, found, path)
-    return True

@@ -7,14 +7,68 @@ all is looked at: first x'u is taken, for a better bound, then it is judged from
 import numpy as np
 from numba import njit
 
-from sparsepath.rls.leave_one_out.compiled_rows import (
-    FAST,
-    column,
-    dot,
-    judged,
-    measure,
-    take_off,
-)
+from sparsepath.rls.leave_one_out.compiled_rows import FAST, column
+
+
+@njit(nogil=True, cache=True, fastmath=FAST, inline="always")
+def _dot(a, b):  # type: ignore[no-untyped-def]
+    """The product of two vectors."""
+    total = 0.0
+    for j in range(a.size):
+        total += a[j] * b[j]
+    return total
+
+
+@njit(nogil=True, cache=True, fastmath=FAST, inline="always")
+def _take_off(row, f, D):  # type: ignore[no-untyped-def]
+    """Take f D off a row, in place."""
+    for j in range(row.size):
+        row[j] -= f * D[j]
+
+
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy", inline="always")
+def _judged(z, inverse, tau, V, p, left, room):  # type: ignore[no-untyped-def]
+    """Sum of ((r - z tau) / (p - z^2 inverse))^2; infinite without room."""
+    tight = total = 0.0
+    r, step = V[0], tau[0]
+    for j in range(z.size):
+        left[j] = p[j] - z[j] * z[j] * inverse
+        tight += 1.0 if left[j] <= room else 0.0
+        e = (r[j] - z[j] * step) / left[j]
+        total += e * e
+    for t in range(1, tau.size):
+        r, step = V[t], tau[t]
+        for j in range(z.size):
+            e = (r[j] - z[j] * step) / left[j]
+            total += e * e
+    return total if tight == 0.0 else np.inf
+
+
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy", inline="always")
+def _measure(V, p, weights, room, u, inverses, losses):  # type: ignore[no-untyped-def]
+    """Fill u = r/p^2, 1/p^2 and the losses; sum of losses, its deviation, tight samples, r'r."""
+    m = p.size
+    total = tight = squares = weight = 0.0
+    for j in range(m):
+        losses[j] = 0.0
+        inverses[j] = 1.0 / max(p[j], room)
+        tight += 1.0 if p[j] <= room else 0.0
+    for t in range(V.shape[0]):
+        r = V[t]
+        for j in range(m):
+            e = r[j] * inverses[j]
+            u[t, j] = e * inverses[j]
+            losses[j] += e * e
+            squares += r[j] * r[j]
+    for j in range(m):
+        total += losses[j]
+        weight += weights[j]
+    mean, around = total / weight, 0.0
+    for j in range(m):
+        inverses[j] *= inverses[j]
+        off = losses[j] - mean * weights[j]
+        around += off * off
+    return total, around, tight, squares
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, inline="always")
@@ -37,7 +91,7 @@ def _afresh(row, x, Q, metric, k):  # type: ignore[no-untyped-def]
             t = 0.0
             for j in range(width):
                 t += row[j] * Q[i, j] * metric[j]
-            take_off(row[:width], t, Q[i, :width])
+            _take_off(row[:width], t, Q[i, :width])
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)
@@ -59,7 +113,7 @@ def _take_off_all(row, t, Q, low, k):  # type: ignore[no-untyped-def]
             row[j] -= a * A[j] + b * B[j] + c * C[j] + d * D[j]
         i += 4
     while i < k:
-        take_off(row, t[i], Q[i, :width])
+        _take_off(row, t[i], Q[i, :width])
         i += 1
 
 
@@ -97,14 +151,14 @@ def bounded(X, g, columns, gram, y, p, weights, alpha, floor, allowed, guards, p
     fine, live = np.zeros(n, dtype=np.bool_), allowed.copy()
     su, off, uu, norms = np.zeros(T), np.zeros(T), np.zeros(T), np.zeros(T)
     for o in range(T):
-        norms[o] = np.sqrt(dot(y[o], y[o]))
+        norms[o] = np.sqrt(_dot(y[o], y[o]))
         for j in range(m):
             gu[o, j] = g[j] * y[o, j]
             su[o] += gu[o, j]
         for i in range(n):
             if live[i]:
-                c[o, i] = scales[i] * (dot(X[i], gu[o]) - means[i] * su[o])
-    total, deviation, tight, rr = measure(V[:, :m], p, weights, room, u, inverses, losses)
+                c[o, i] = scales[i] * (_dot(X[i], gu[o]) - means[i] * su[o])
+    total, deviation, tight, rr = _measure(V[:, :m], p, weights, room, u, inverses, losses)
     errors[0] = total if tight == 0.0 else np.inf
     around[0] = deviation
     empty, everything = errors[0], rr
@@ -113,9 +167,9 @@ def bounded(X, g, columns, gram, y, p, weights, alpha, floor, allowed, guards, p
         ur, used = 0.0, m + k
         for o in range(T):
             r = V[o, :m]
-            here, uu[o] = dot(u[o], r), dot(u[o], u[o])
+            here, uu[o] = _dot(u[o], r), _dot(u[o], u[o])
             ur += here
-            beta = here / max(dot(r, r), 1e-300)
+            beta = here / max(_dot(r, r), 1e-300)
             off[o] = np.sqrt(max(uu[o] - beta * here, 0.0) + 1e-14 * uu[o])
             su[o] = 0.0
             for j in range(m):
@@ -124,8 +178,8 @@ def bounded(X, g, columns, gram, y, p, weights, alpha, floor, allowed, guards, p
             for i in range(n):
                 h[o, i] = beta * c[o, i]
             for i in range(k):
-                zu[o, i] = dot(Q[i, :m], u[o])
-                take_off(h[o], -beta * alpha * dot(Q[i, m:used], V[o, m:used]), t[i])
+                zu[o, i] = _dot(Q[i, :m], u[o])
+                _take_off(h[o], -beta * alpha * _dot(Q[i, m:used], V[o, m:used]), t[i])
         for i in range(n):
             values[i], bounds[i], fine[i] = np.inf, np.inf, False
             if live[i]:
@@ -139,7 +193,7 @@ def bounded(X, g, columns, gram, y, p, weights, alpha, floor, allowed, guards, p
                 break
             if not fine[i] and bounds[i] > -np.inf:
                 for o in range(T):
-                    h[o, i] = scales[i] * (dot(X[i], gu[o]) - means[i] * su[o])
+                    h[o, i] = scales[i] * (_dot(X[i], gu[o]) - means[i] * su[o])
                     for j in range(k):
                         h[o, i] -= t[j, i] * zu[o, j]
                 q = max(max(s[i], 0.0) - alpha * b2[i], 0.0)
@@ -182,7 +236,7 @@ def bounded(X, g, columns, gram, y, p, weights, alpha, floor, allowed, guards, p
                     for j in range(used):
                         along += row[j] * V[o, j] * metric[j]
                     tau[o] = along / pivot
-            values[i] = judged(row[:m], 1.0 / pivot, tau, V, p, left, room)
+            values[i] = _judged(row[:m], 1.0 / pivot, tau, V, p, left, room)
             if values[i] < least:
                 least = values[i]
                 most = least + tie * least + tie_floor * empty
@@ -201,7 +255,7 @@ def bounded(X, g, columns, gram, y, p, weights, alpha, floor, allowed, guards, p
             along = 0.0
             for j in range(used):
                 along += D[j] * Q[i, j] * metric[j]
-            take_off(D[:used], along, Q[i, :used])
+            _take_off(D[:used], along, Q[i, :used])
         for j in range(used):
             pivot += D[j] * D[j] * metric[j]
         D[used] = -1.0
@@ -214,7 +268,7 @@ def bounded(X, g, columns, gram, y, p, weights, alpha, floor, allowed, guards, p
         if at >= 0:
             _copy(G[at], new)
             if H.size:
-                take_off(new, 1.0, H[at])
+                _take_off(new, 1.0, H[at])
             for i in range(n):
                 new[i] += e[chosen] * f[i] + f[chosen] * e[i]
                 new[i] *= scales[chosen] * scales[i]
@@ -226,27 +280,27 @@ def bounded(X, g, columns, gram, y, p, weights, alpha, floor, allowed, guards, p
                 along += x[j]
             for i in range(n):
                 if live[i]:
-                    new[i] = scales[i] * (dot(X[i], x) - means[i] * along)
+                    new[i] = scales[i] * (_dot(X[i], x) - means[i] * along)
         for i in range(k):
-            take_off(new, t[i, chosen], t[i])
+            _take_off(new, t[i, chosen], t[i])
         for i in range(n):
             new[i] /= root
             s[i] -= new[i] * new[i]
             b2[i] = 0.0
         for i in range(k + 1):
-            take_off(b[i], Q[k, m + i], new)
+            _take_off(b[i], Q[k, m + i], new)
             for j in range(n):
                 b2[j] += b[i, j] * b[i, j]
         for o in range(T):
-            a = dot(V[o, :used], dual[:used])
-            take_off(V[o, :used], a, D[:used])
-            take_off(c[o], a * root, new)
+            a = _dot(V[o, :used], dual[:used])
+            _take_off(V[o, :used], a, D[:used])
+            _take_off(c[o], a * root, new)
         for j in range(m):
             p[j] -= Q[k, j] * Q[k, j]
         live[chosen] = False
         subset[k] = chosen
         k += 1
-        total, deviation, tight, rr = measure(V[:, :m], p, weights, room, u, inverses, losses)
+        total, deviation, tight, rr = _measure(V[:, :m], p, weights, room, u, inverses, losses)
         errors[k] = total if tight == 0.0 else np.inf
         around[k] = deviation
         for i in range(k):

@@ -190,27 +190,17 @@ def judged_pending(row, i, F, D, low, high, inverse, step, r, p, room):  # type:
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
-def measure(V, p, weights, room, u, inverses, losses):  # type: ignore[no-untyped-def]
-    """Fill u = r/p^2, 1/p^2 and the losses; sum of losses, its deviation, tight samples, r'r."""
-    m = p.size
-    total = tight = squares = weight = 0.0
-    for j in range(m):
-        losses[j] = 0.0
-        inverses[j] = 1.0 / max(p[j], room)
+def measure(V, p, room, u, w):  # type: ignore[no-untyped-def]
+    """Fill u = r/p^2 and w = 1/p^2; sum of losses, tight samples, r'r."""
+    total = tight = squares = 0.0
+    for j in range(p.size):
+        inverse = 1.0 / max(p[j], room)
+        w[j] = inverse * inverse
         tight += 1.0 if p[j] <= room else 0.0
     for t in range(V.shape[0]):
         r = V[t]
-        for j in range(m):
-            e = r[j] * inverses[j]
-            u[t, j] = e * inverses[j]
-            losses[j] += e * e
+        for j in range(p.size):
+            u[t, j] = r[j] * w[j]
+            total += r[j] * u[t, j]
             squares += r[j] * r[j]
-    for j in range(m):
-        total += losses[j]
-        weight += weights[j]
-    mean, around = total / weight, 0.0
-    for j in range(m):
-        inverses[j] *= inverses[j]
-        off = losses[j] - mean * weights[j]
-        around += off * off
-    return total, around, tight, squares
+    return total, tight, squares

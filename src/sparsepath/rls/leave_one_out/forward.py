@@ -1,4 +1,8 @@
-"""A forward search in compiled loops (``compiled_forward.py``), as far at a time as is wanted."""
+"""A forward search in compiled loops (``compiled_forward.py``), as far at a time as is wanted.
+
+What it finds is which features to take. Its sums may be rounded in one way or another, as compiled
+loops are inlined or not; the numbers on a path are computed in NumPy (``whole.py``).
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -63,13 +67,14 @@ class CompiledForward:
     features : array of int
         The columns that may be chosen.
     threads : Crew, optional
-        Who shares the work, if it is much; default the caller alone, in one loop.
+        Who shares the work; default the caller alone.
 
     Attributes
     ----------
-    subset, errors, around, coef : arrays
-        The path: features; sums of the losses of every size, and of the squares of what they differ
-        from their mean; coefficients of the columns as they stand.
+    subset : array of int
+        The features in order of entry, -1 beyond ``size``.
+    errors : array
+        Sums of the losses of every size.
     """
 
     def __init__(
@@ -85,9 +90,8 @@ class CompiledForward:
 
         self._loops, (T, m), n = loops, of.y.shape, len(features)
         self.subset = np.full(size, -1, dtype=np.intp)
-        self.errors, self.around = np.zeros((2, size + 1))
-        self.coef = np.zeros((size + 1, size, T))
-        self._path = (self.subset, self.errors, self.around, self.coef)
+        self.errors = np.zeros(size + 1)
+        self._path = (self.subset, self.errors)
         raw = design.by_feature().view()
         raw.flags.writeable = False  # one kind of array, so that loops are compiled once
         stand = (design.means, design.left, design.scales)
@@ -95,9 +99,7 @@ class CompiledForward:
         self._problem = (raw, stand, g, design.weights, float(alpha), GUARDS)
         numbers = np.zeros((11, n))
         numbers[6], numbers[7] = of.floor[features], design.squares[features]
-        self._at = np.array(
-            [0, n, 0, 0]
-        )  # features chosen, rows, changes pending, whether to write
+        self._at = np.array([0, n, 0, 0, 0])  # chosen, rows, pending, if to write, pending before
         self._about = np.zeros(3 + T)  # u'r, r'r, y'y, <y, y> of what is left of each target
         self._state = (
             np.empty((n, m)),
@@ -126,9 +128,8 @@ class CompiledForward:
             np.zeros((T, size)),
         )
         self._found = np.zeros(n), np.zeros(n)
-        self._threads = threads if n * m >= TUNING.threaded_from else None
-        loops.begin(self._problem, self._state, self._change, self._path, self._space())
-        self._share_out(lambda i, j: loops.fill(i, j, self._problem, self._state))
+        self._threads = threads
+        loops.begin(self._problem, self._state, self.errors, self._space())
 
     @property
     def size(self) -> int:
@@ -140,41 +141,40 @@ class CompiledForward:
         """Whether nothing is left of the residuals but rounding."""
         return not self._about[1] > VANISHED**2 * self._about[2]
 
-    def advance(self, until: int) -> bool:
-        """Choose features until there are so many; whether there may be more.
+    def run(self) -> None:
+        """Search to the end in one loop."""
+        from sparsepath.rls.leave_one_out.compiled_whole import advance
 
-        All in one loop where steps are short. (Whether they are does not depend on the number of
-        threads: one loop is compiled otherwise than its parts, and may round otherwise.)
-        """
-        if self._threads is None:
-            given = (self._problem, self._state, self._change, self._space())
-            found = self._loops.advance(until, *given, self._found, self._path)
-            return bool(found) and not self.vanished
+        given = (self._problem, self._state, self._change, self._space())
+        advance(len(self.subset), *given, self._found, self._path)
+
+    def advance(self, until: int) -> bool:
+        """Choose features until there are so many; whether there may be more."""
         while self.size < until and not self.vanished:
             if not self._step():
                 return False
         return not self.vanished
 
     def _step(self) -> bool:
-        """A step of ``compiled_forward.advance``, with the rows shared out."""
+        """Choose one more feature; whether there was one."""
         loops, given, found = self._loops, (self._problem, self._state), self._found
-        if self.size:
-            self._share_out(lambda i, j: loops.follow(i, j, *given, self._change, self._space()))
-            loops.wait(self._state)
-        self._share_out(lambda i, j: loops.bound(i, j, *given, found))
-        if not self._at[1]:
+        more, n = (*given, self._change), int(self._at[1])
+        if not n:
             return False
-        lead = int(found[1][: self._at[1]].argmin())
+        if self.size:
+            self._share_out(lambda i, j: loops.follow(i, j, *more, self._space(), found))
+        else:
+            self._share_out(lambda i, j: loops.fill(i, j, *given, found))
+        lead = int(found[1][:n].argmin())
 
         def judge(low: int, high: int) -> float:
-            more = (self.errors[0], *given, self._change, self._space(), found)
-            return float(loops.judge(low, high, least, *more))
+            return float(loops.judge(low, high, least, self.errors[0], *more, self._space(), found))
 
         least = np.inf
         least = judge(lead, lead + 1)
         least = min(self._share_out(judge))
         if least < np.inf:
-            loops.choose(least, *given, self._change, self._space(), found, self._path)
+            loops.choose(least, *more, self._space(), found, self._path)
         return bool(least < np.inf)
 
     def _share_out(self, work: Callable[[int, int], Answer]) -> list[Answer]:

@@ -6,8 +6,10 @@ as a compiled loop (``forward.py``); or, for many parts of the same tall data, b
 all columns and bounds (``compiled_parts.py``).
 
 Small data are searched in NumPy until loading the compiled loop pays: a first fit waits for no
-compiler. Which of the two it was must not be seen. They choose the same features, and of small data
-the numbers are computed afresh from what was chosen, by ``numbers_of``, whoever chose it.
+compiler. Which of the two it was must not be seen. They choose the same features, and the numbers
+are computed afresh from what was chosen, by ``numbers_of``, whoever chose it.
+
+Longer searches go step by step through the parts of the compiled loop (``search_in_parts``).
 """
 
 import os
@@ -37,8 +39,8 @@ SURELY = 1e-8  # and up to which what is followed may judge a candidate; the mar
 TRUSTED = 0.1  # and up to which it may bound the criterion
 KEPT = 64  # rows kept of candidates that were judged
 BOUND_GUARDS = (ROOM, TIE, TIE_FLOOR, VANISHED, ROUNDING, KNOWN_WELL, SURELY, TRUSTED, KEPT)
+ONCE_MORE = 0.25  # part of a square that is left, below which a column is projected once more
 LOADING, LOADING_NUMBA, COMPILING = 0.3, 0.7, 20.0  # seconds, Numba imported or not, or no code yet
-PART_NUMBERS = 1 << 26  # numbers read between which Ctrl-C is heard and progress is told
 
 
 Products = tuple[Floats, Floats, Floats, Floats, NDArray[np.intp]]
@@ -98,17 +100,14 @@ def whole_search(
     of, allowed = Centred.of(design, Y), allowed & ~design.constant
     if data is not None:
         return _by_products(design, of, alpha, size, allowed, data)
-    small = is_small(design)
-    if not compiled and small and (compiled is not None or not PRICE.is_paid()):
+    if not compiled and is_small(design) and (compiled is not None or not PRICE.is_paid()):
         start = time.perf_counter()
         subset, vanished = forward(design, of, alpha, size, allowed)
         PRICE.spent += time.perf_counter() - start
         return numbers_of(design, of, alpha, subset, vanished)
     search = CompiledForward(design, of, alpha, size, allowed.nonzero()[0])
-    search.advance(size)
-    if small:
-        return numbers_of(design, of, alpha, search.subset[: search.size], search.vanished)
-    return path_of(design, of, search)
+    search.run()
+    return numbers_of(design, of, alpha, search.subset[: search.size], search.vanished)
 
 
 def search_in_parts(
@@ -125,17 +124,25 @@ def search_in_parts(
     """
     of, features = Centred.of(design, Y), (allowed & ~design.constant).nonzero()[0]
     search = CompiledForward(design, of, alpha, size, features, design.threads)
-    steps = max(1, PART_NUMBERS // (design.n_samples * max(1, len(features))))
+    noted = Noted(design, of, alpha, size)
+    steps = max(1, TUNING.told_numbers // (design.n_samples * max(1, len(features))))
     more = True
     while more:
         until = min(size, max(search.size + steps, least))
         more = search.advance(until) and search.size < size
-        yield path_of(design, of, search)
+        for feature in search.subset[len(noted.errors) - 1 : search.size].tolist():
+            noted.add(feature)
+        yield noted.path(search.subset[: search.size], search.vanished)
 
 
 def is_small(design: Design) -> bool:
     """Whether a search takes too short a time to wait for a compiler."""
     return design.n_samples * design.n_features < TUNING.compiled_search_from
+
+
+def is_short(design: Design) -> bool:
+    """Whether a step takes too short a time to be heard of."""
+    return design.n_samples * design.n_features < TUNING.stepwise_from
 
 
 class Price:
@@ -172,7 +179,7 @@ class Price:
         return any(place.rglob(f"{self._loops}.{self._name}-*.nbi"))
 
 
-PRICE = Price("compiled_forward", "advance")
+PRICE = Price("compiled_whole", "advance")
 
 
 def _by_products(
@@ -193,12 +200,6 @@ def _by_products(
     X, products = data
     k, vanished = bounded(X, np.sqrt(design.weights), stand, products, of.y, of.p, *about)
     return _in_units(design, of, k, vanished, *path)
-
-
-def path_of(design: Design, of: Centred, search: CompiledForward) -> Whole:
-    """What a compiled search has found so far."""
-    path = search.subset, search.errors, search.around, search.coef
-    return _in_units(design, of, search.size, search.vanished, *path)
 
 
 def _in_units(
@@ -223,6 +224,70 @@ def _in_units(
         of.y_mean - design.means[subset] @ coef,
         bool(vanished),
     )
+
+
+class Noted:
+    """The path through features that come one by one, from their columns.
+
+    Every feature adds a row to an orthonormal basis, z and its coefficients d in the augmented
+    space of ``model.py``, once more made orthogonal where little is left of it.
+
+    Attributes
+    ----------
+    errors : list of float
+        Sums of the losses of every size.
+    """
+
+    def __init__(self, design: Design, of: Centred, alpha: float, size: int) -> None:
+        (T, m), self._alpha = of.y.shape, alpha
+        self._design, self._of = design, of
+        self._Z, self._d = np.zeros((size, m)), np.zeros((size, size))
+        self._r, self._p, self._w = of.y.copy(), of.p.copy(), np.zeros((T, size))
+        self.errors: list[float] = []
+        self._around: list[float] = []
+        self._coef: list[Floats] = []
+        self._note()
+
+    def add(self, feature: int) -> None:
+        """Go on to the model that has one feature more."""
+        k, alpha = len(self.errors) - 1, self._alpha
+        Z, d, b = self._Z[:k], self._d[:k, :k], np.zeros(k)
+        z = columns_of(self._design, [feature])[0].copy()
+        before = float(z @ z)
+        for _ in range(2):
+            t = Z @ z + alpha * (d @ b)
+            z -= t @ Z
+            b -= t @ d
+            left = float(z @ z + alpha * (b @ b))
+            if left > ONCE_MORE * before:
+                break
+        root = np.sqrt(left + alpha)
+        q, e = np.divide(z, root, out=self._Z[k]), self._d[k, : k + 1]
+        e[:k], e[k] = b / root, -1.0 / root
+        a = self._r @ q + alpha * (self._w[:, : k + 1] @ e)
+        self._r -= a[:, None] * q
+        self._w[:, : k + 1] -= a[:, None] * e
+        self._p -= q * q
+        self._note()
+
+    def _note(self) -> None:
+        weights, p = self._design.weights, self._p
+        tight = bool(p.min() <= ROOM)
+        losses = np.square(self._r / (np.maximum(p, ROOM) if tight else p)).sum(0)
+        total = float(losses.sum())
+        off = losses - (total / self._design.total) * weights
+        self.errors.append(np.inf if tight else total)
+        self._around.append(float(off @ off))
+        self._coef.append(self._w.T[: len(self.errors) - 1].copy())
+
+    def path(self, subset: NDArray[np.intp], vanished: bool) -> Whole:
+        """What is noted, in the units of the data."""
+        k, T = len(subset), len(self._r)
+        coef = np.zeros((k + 1, k, T))
+        for size, of_size in enumerate(self._coef):
+            coef[size, :size] = of_size
+        errors, around = np.array(self.errors), np.array(self._around)
+        return _in_units(self._design, self._of, k, vanished, subset, errors, around, coef)
 
 
 def numbers_of(
