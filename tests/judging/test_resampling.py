@@ -491,6 +491,7 @@ def test_interrupted_repetitions_keep_whole_ones_only(monkeypatch):
         return search(self, *given)
 
     monkeypatch.setattr(SparseRLSRegressor, "_fit", impatient)
+    monkeypatch.setattr(SparseRLSRegressor, "_search_many", None)  # one search after another
     model = SparseRLSRegressor(2)
     assert len(permutation_null(model, X, X[:, 0], 9).null_errors) == 2
     assert stability(model, X, X[:, 0], 10).n_runs == 3

@@ -20,7 +20,7 @@ from sparsepath.judging.by_fold import Models
 from sparsepath.judging.left_out import FEWEST
 from sparsepath.judging.yardsticks import YARDSTICKS, Truth
 
-MOST_NUMBERS = 1 << 24  # in the products of all columns, of all folds
+MOST_KEPT = 1 << 24  # in the products of all columns, of all folds
 
 
 def folds_asked(estimator: Any, source: Source, *, products: bool) -> Cells:
@@ -35,7 +35,7 @@ def folds_asked(estimator: Any, source: Source, *, products: bool) -> Cells:
             f"validation={asked!r}; with data that are read in passes give a number of folds, "
             "'auto' or None."
         )
-    if products and asked * source.n_features**2 > MOST_NUMBERS:
+    if products and asked * source.n_features**2 > MOST_KEPT:
         warn_user(
             f"products of {source.n_features} columns for {asked} folds do not fit into memory: "
             "there is no honest error."
