@@ -35,6 +35,8 @@ from sparsepath.running import Stop
 from sparsepath.steps import Move
 
 AGAIN = 0.95  # part of the loss at which sets of inputs are looked for again
+BEHIND = 0.5  # part of the best promise below which a set is not tried again, until
+STALE = 0.7  # the loss is this part of what it was then
 L0_PER = ("connection", "feature")
 Action = Literal["add", "drop", "undo"]
 
@@ -167,6 +169,7 @@ class Grower:
         self._scouting = self._scout is not None
         self._scouted = np.inf  # the loss when it last looked
         self._sets: list[set[tuple[int, ...]]] = []
+        self._promised: dict[tuple[int, tuple[int, ...]], tuple[float, float]] = {}
         self._last, self._number, self._top = 0.0, 0, 0.0
 
     def step(self) -> bool:
@@ -256,7 +259,8 @@ class Grower:
         """New units of several inputs that lower C most for each connection, and by how much.
 
         Sets of inputs are those that the scout finds, and those of the units that there are. The
-        scout looks again when the loss has fallen to a part of what it was.
+        scout looks again when the loss has fallen to a part of what it was. A set that promised far
+        less than the best does now waits, until the loss is far from what it was then.
         """
         assert self._scout is not None
         network, growth, s = self.network, self.growth, self.design.s
@@ -280,19 +284,32 @@ class Grower:
             ]
         best, promised = None, 0.0
         for output in range(F.shape[1]):
-            for S in sorted(known.union(self._sets[output])):
+            for S in sorted(
+                known.union(self._sets[output]),
+                key=lambda S: (-self._last_promise(output, S), S),
+            ):
+                if self._last_promise(output, S) < BEHIND * promised:
+                    break  # so are those that follow
                 counts = tuple(k for k in (1, 2)[: 1 + two] if k * len(S) <= most)
                 wide = len(S) > growth.look_ahead
                 if wide or not counts or len(set(self._order).union(S)) > most_features:
                     continue
                 Z, inputs = self._column_table(S), list(S)
+                most_here = 0.0
                 for units in best_units(S, Z, F, self.Y, s, self.loss, output, counts):
                     w = units.weights
                     price = np.abs(w) @ self.penalty.l1[inputs] + w**2 @ self.penalty.l2[inputs]
                     fall = (units.fall - float(price.sum())) / w.size
+                    most_here = max(most_here, fall)
                     if fall > promised:
                         best, promised = units, fall
+                self._promised[output, S] = most_here, self.grown.loss
         return best, promised
+
+    def _last_promise(self, output: int, features: tuple[int, ...]) -> float:
+        """What a set promised when it was last tried; infinity if that was long ago, or never."""
+        fall, loss = self._promised.get((output, features), (np.inf, np.inf))
+        return fall if self.grown.loss >= STALE * loss else np.inf
 
     def _keep(self, trial: Trial, there: float, sizes: Floats) -> None:
         """Make the trial the present network, and write down what came in and left."""

@@ -31,6 +31,7 @@ best are improved by damped Gauss-Newton steps on their own parameters and the b
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations, product
 from typing import Any
 
@@ -183,7 +184,11 @@ def largest_products(P: Singles, r: Singles, order: int) -> list[tuple[float, tu
         heads = list(combinations(range(c), a - 1)) if start < len(rights) else []
         for k in range(0, len(heads), STRIP):
             lefts = [(*head, c) for head in heads[k : k + STRIP]]
-            squares = ((_columns(P, lefts) * r[:, None]).T @ R[:, start:]) ** 2
+            squares = (_columns(P, lefts) * r[:, None]).T @ R[:, start:]
+            squares *= squares
+            least = found[-1][0] if len(found) == BEST_SETS else -1.0
+            if squares.max() < least:
+                continue
             for i in _largest(squares.ravel()):
                 left, right = divmod(int(i), squares.shape[1])
                 found.append((float(squares.flat[i]), lefts[left] + rights[start + right]))
@@ -214,6 +219,7 @@ def _subsets(n: int, order: int) -> float:
     return out
 
 
+@lru_cache
 def starts(order: int) -> Floats:
     """Weights and, in the last column, biases from which a unit of so many inputs is tried."""
     if order == 2:
