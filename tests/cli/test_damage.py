@@ -67,6 +67,16 @@ def test_rows_of_a_binary_column(run: Run, tmp_path: Path) -> None:
     refused(run("select", tmp_path / "bin.parquet", "--target", "y", "--rows", "b=z"), "'y'")
 
 
+def test_a_column_of_lists(run: Run, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    file = tmp_path / "lists.parquet"
+    columns = {"l": [[1, 2]] * 40, "a": rng.normal(size=40), "y": rng.normal(size=40)}
+    pq.write_table(pa.table(columns), file)
+    refused(run("select", file, "--target", "y"), "column 'l' holds lists", "leave it out")
+    refused(run("select", file, "--target", "l"), "target 'l' must be numbers or text")
+    assert run("select", file, "--target", "y", "--drop", "l").code == 0
+
+
 def test_a_method_that_needs_more_memory_than_there_is(run: Run, tmp_path: Path) -> None:
     n = 1_000_000
     entries = " ".join(f"{j}:1" for j in range(1, n + 1))

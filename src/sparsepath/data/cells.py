@@ -188,6 +188,8 @@ def _order(name: str, series: Any, kind: Any, native: Any) -> tuple[str, ...]:
 
 def _text(name: str, value: Any) -> Any:
     """The value itself, None if it is missing or blank."""
+    if isinstance(value, list | tuple | np.ndarray):
+        raise InputError(f"column {name!r} holds lists, which are no text; leave it out.")
     if value is None or value != value or (isinstance(value, str) and not value.strip()):
         return None
     if isinstance(value, str | bool | int | float | np.generic):
