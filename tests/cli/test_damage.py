@@ -67,6 +67,13 @@ def test_rows_of_a_binary_column(run: Run, tmp_path: Path) -> None:
     refused(run("select", tmp_path / "bin.parquet", "--target", "y", "--rows", "b=z"), "'y'")
 
 
+def test_what_is_read_in_passes_is_called_by_its_name(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "data.csv"
+    file.write_text("a,b,y\n" + "".join(f"{i},{i * i % 7},{i % 5}\n" for i in range(30)))
+    done = run("select", file, "--target", "z", "--memory", "1GB")
+    refused(done, f"{file} has no column 'z' for target")
+
+
 def test_a_column_of_lists(run: Run, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     file = tmp_path / "lists.parquet"

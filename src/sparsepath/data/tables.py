@@ -243,7 +243,7 @@ def _named(name: Any, known: Sequence[str], path: Path, what: str) -> str:
 
         close = difflib.get_close_matches(str(name), known, n=3)
         hint = f"; did you mean {some_of(close)}?" if close else "."
-        raise InputError(f"{path} has no column {name!r} for {what}{hint}")
+        raise InputError(f"{str(path).removesuffix(CACHE)} has no column {name!r} for {what}{hint}")
     return str(name)
 
 
