@@ -1,6 +1,7 @@
 """Selecting from data that are read in passes: files larger than memory, a Dask cluster."""
 
 import glob
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -59,6 +60,8 @@ def cluster(address: str | None) -> Iterator[Any]:
         raise InputError(
             "--dask needs the package distributed: pip install sparsepath[dask]"
         ) from error
+    # Of a lost scheduler Dask tells by tracebacks; what came of it is said in one sentence.
+    logging.disable(logging.CRITICAL)
     if address == "local":
         with LocalCluster(dashboard_address=None) as started, Client(started) as client:
             yield client
