@@ -232,3 +232,12 @@ def test_samples_are_centres_up_to_a_number_of_them():
     assert len(place_centres(X[:300], "auto", "kmeans", 0)[0]) == 300
     assert len(place_centres(X, "auto", "kmeans", 0)[0]) == 300
     assert_array_equal(place_centres(X, "all", "kmeans", 0)[1], np.arange(320))
+
+
+def test_no_more_centres_are_asked_for_than_there_are_places():
+    """k-means would warn, and put several centres on one place."""
+    X = np.random.default_rng(0).integers(0, 2, (320, 3)).astype(float)
+    for centres in ("auto", 8, 100):
+        places, rows = place_centres(X, centres, "kmeans", 0)
+        assert len(places) == 8
+        assert_array_equal(X[rows], places)

@@ -39,8 +39,9 @@ def place_centres(
         number = int(centres)
         if number != centres or number < 1:
             raise InputError(f"centres={centres!r}; give a whole number from 1 up.")
-        if number >= len(X):
-            return _distinct(X)
+        distinct = _distinct(X)
+        if number >= len(distinct[0]):
+            return distinct
         mean, scale, _ = moments(X, weights)
         Z = (X - mean) / scale
         if placing == "kmeans":
