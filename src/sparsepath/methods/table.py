@@ -151,8 +151,9 @@ def _entries() -> Iterator[Method]:
         single=("grafting.MLPGraftingRegressor", "grafting.MLPGraftingClassifier"),
         known_as={"mlp neural-network": "called mlp-grafting here"},
         sizes="own",
-        # Half a second for each column, and more with the rows: measured at 200 to 1500 rows.
-        work=lambda rows, columns, sizes: columns * (2.7e8 + 5e4 * rows),
+        # Half a second for each column, and more with the rows: measured at 200 to 1500 rows, and
+        # less with fewer.
+        work=lambda rows, columns, sizes: columns * (2.7e8 * min(rows / 200, 1) + 5e4 * rows),
         unit="steps",
     )
     yield Method(

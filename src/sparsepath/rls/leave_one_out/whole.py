@@ -22,7 +22,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.blas import dger
-from scipy.linalg.lapack import dtrtri
 
 from sparsepath.arrays import Floats
 from sparsepath.rls.criteria.losses import ROOM
@@ -130,8 +129,8 @@ def search_in_parts(
     while more:
         until = min(size, max(search.size + steps, least))
         more = search.advance(until) and search.size < size
-        for feature in search.subset[len(noted.errors) - 1 : search.size].tolist():
-            noted.add(feature)
+        for column in columns_of(design, search.subset[noted.size : search.size]):
+            noted.add(column)
         yield noted.path(search.subset[: search.size], search.vanished)
 
 
@@ -234,25 +233,23 @@ class Noted:
 
     Attributes
     ----------
-    errors : list of float
-        Sums of the losses of every size.
+    size : int
+        How many have come.
     """
 
     def __init__(self, design: Design, of: Centred, alpha: float, size: int) -> None:
-        (T, m), self._alpha = of.y.shape, alpha
-        self._design, self._of = design, of
-        self._Z, self._d = np.zeros((size, m)), np.zeros((size, size))
-        self._r, self._p, self._w = of.y.copy(), of.p.copy(), np.zeros((T, size))
-        self.errors: list[float] = []
-        self._around: list[float] = []
-        self._coef: list[Floats] = []
-        self._note()
+        T, m = of.y.shape
+        self._design, self._of, self._alpha, self.size = design, of, alpha, 0
+        self._Z, self._d = np.empty((size, m)), np.zeros((size, size))
+        self._r, self._p = np.empty((size + 1, T, m)), np.empty((size + 1, m))
+        self._w = np.zeros((size + 1, T, size))
+        self._r[0], self._p[0] = of.y, of.p
 
-    def add(self, feature: int) -> None:
-        """Go on to the model that has one feature more."""
-        k, alpha = len(self.errors) - 1, self._alpha
+    def add(self, column: Floats) -> None:
+        """Go on to the model that has one feature more, of this column."""
+        k, alpha = self.size, self._alpha
         Z, d, b = self._Z[:k], self._d[:k, :k], np.zeros(k)
-        z = columns_of(self._design, [feature])[0].copy()
+        z = column.copy()
         before = float(z @ z)
         for _ in range(2):
             t = Z @ z + alpha * (d @ b)
@@ -264,61 +261,33 @@ class Noted:
         root = np.sqrt(left + alpha)
         q, e = np.divide(z, root, out=self._Z[k]), self._d[k, : k + 1]
         e[:k], e[k] = b / root, -1.0 / root
-        a = self._r @ q + alpha * (self._w[:, : k + 1] @ e)
-        self._r -= a[:, None] * q
-        self._w[:, : k + 1] -= a[:, None] * e
-        self._p -= q * q
-        self._note()
-
-    def _note(self) -> None:
-        weights, p = self._design.weights, self._p
-        tight = bool(p.min() <= ROOM)
-        losses = np.square(self._r / (np.maximum(p, ROOM) if tight else p)).sum(0)
-        total = float(losses.sum())
-        off = losses - (total / self._design.total) * weights
-        self.errors.append(np.inf if tight else total)
-        self._around.append(float(off @ off))
-        self._coef.append(self._w.T[: len(self.errors) - 1].copy())
+        r, w = self._r[k], self._w[k, :, : k + 1]
+        a = (r @ q + alpha * (w @ e))[:, None]
+        np.subtract(r, a * q, out=self._r[k + 1])
+        np.subtract(w, a * e, out=self._w[k + 1, :, : k + 1])
+        np.subtract(self._p[k], q * q, out=self._p[k + 1])
+        self.size += 1
 
     def path(self, subset: NDArray[np.intp], vanished: bool) -> Whole:
-        """What is noted, in the units of the data."""
-        k, T = len(subset), len(self._r)
-        coef = np.zeros((k + 1, k, T))
-        for size, of_size in enumerate(self._coef):
-            coef[size, :size] = of_size
-        errors, around = np.array(self.errors), np.array(self._around)
+        """What has come, in the units of the data."""
+        k, weights, total = self.size, self._design.weights, self._design.total
+        p = self._p[: k + 1]
+        losses = np.square(self._r[: k + 1] / np.maximum(p, ROOM)[:, None]).sum(1)
+        errors = losses.sum(1)
+        losses -= (errors / total)[:, None] * weights
+        errors[p.min(1) <= ROOM] = np.inf
+        around, coef = np.vecdot(losses, losses), self._w[: k + 1, :, :k].transpose(0, 2, 1)
         return _in_units(self._design, self._of, k, vanished, subset, errors, around, coef)
 
 
 def numbers_of(
     design: Design, of: Centred, alpha: float, subset: NDArray[np.intp], vanished: bool
 ) -> Whole:
-    """The path through these features, from the columns: every size is a part of one QR."""
-    (T, m), k = of.y.shape, len(subset)
-    augmented = np.zeros((m + (k if alpha > 0 else 0), k))
-    augmented[:m] = columns_of(design, subset).T
-    if alpha > 0:
-        np.fill_diagonal(augmented[m:], np.sqrt(alpha))
-    Q, R = np.linalg.qr(augmented)
-    Z = np.ascontiguousarray(Q[:m].T)
-    a = Z @ of.y.T
-    p, r = np.empty((k + 1, 1, m)), np.empty((k + 1, T, m))
-    p[0], r[0] = of.p, of.y
-    np.multiply(Z, -Z, out=p[1:, 0])
-    np.multiply(-a[:, :, None], Z[:, None], out=r[1:])
-    for of_sizes in (p, r):
-        np.add.accumulate(of_sizes, 0, out=of_sizes)
-    tight = p.min((1, 2)) <= ROOM
-    r /= np.maximum(p, ROOM) if np.count_nonzero(tight) else p
-    r *= r
-    losses = r[:, 0] if T == 1 else r.sum(1)
-    errors = losses.sum(1)
-    losses -= (errors / design.total)[:, None] * design.weights
-    coef = np.zeros((k + 1, k, T))
-    if k:
-        np.add.accumulate(dtrtri(R)[0].T[:, :, None] * a[:, None], 0, out=coef[1:])
-    errors[tight] = np.inf
-    return _in_units(design, of, k, vanished, subset, errors, np.vecdot(losses, losses), coef)
+    """The path through these features, size by size: no number knows which sizes come later."""
+    noted = Noted(design, of, alpha, len(subset))
+    for column in columns_of(design, subset):
+        noted.add(column)
+    return noted.path(subset, vanished)
 
 
 def forward(
