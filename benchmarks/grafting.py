@@ -357,8 +357,8 @@ PARTS = {
     "points": (
         "Single penalties",
         """Below the table stand the rows on which a rival is ahead. On small data the reason is the fixed cost of a step: a fit to
-1000 x 100 is five Newton steps of some hundred calls of NumPy, where skglm runs compiled loops; one loop for the whole fit would be as fast, but a
-first fit would wait some seconds for its compiler. On sparse text at small l1 both solve the same sub-problems, column by column: liblinear starts each from a looser one.""",
+1000 x 100 is five Newton steps of some hundred calls of NumPy, where skglm runs compiled loops; one loop for the
+whole fit was not tried. On sparse text at small l1 both go column by column through the same sub-problems; why liblinear is a little ahead there was not looked into.""",
         points,
     ),
     "paths": (

@@ -133,6 +133,13 @@ def test_a_checkpoint_that_is_none_is_left_alone(run: Run, broken: Path) -> None
     assert good.read_text() == GOOD
 
 
+def test_infinite_weights_are_named_as_what_they_are(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "weighted.csv"
+    file.write_text("a,y,w\n1,3,1\n2,4,inf\n3,2,1\n4,1,2\n", "utf-8")
+    done = run("select", file, "--target", "y", "--weights", "w")
+    refused(done, "column 'w' is missing or infinite in 1 of 4 rows")
+
+
 def test_text_as_weights_and_svmlight_columns(run: Run, files, tmp_path: Path) -> None:
     refused(run("select", files["iris"], "--target", "sl", "--weights", "kind"), "is text")
     refused(run("select", files["iris"], "--target", "kind", "--task", "regression"), "is text")

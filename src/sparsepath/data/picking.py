@@ -93,10 +93,12 @@ def is_known(values: Array) -> NDArray[np.bool_]:
     return np.ones(len(values), dtype=bool)
 
 
-def checked_target(path: Path, name: str, values: Array, how: str = "") -> Array:
+def checked_target(
+    path: Path, name: str, values: Array, how: str = "", *, called: str = "target"
+) -> Array:
     """A target of numbers, booleans or strings, with nothing missing, as an array of its own.
 
-    ``how`` says by what rows without a value are left out.
+    ``how`` says by what rows without a value are left out; ``called`` what it is, if no target.
     """
     kind = values.dtype.kind
     if kind in "biuf":
@@ -110,11 +112,11 @@ def checked_target(path: Path, name: str, values: Array, how: str = "") -> Array
         values = values.astype(str)
     else:
         raise InputError(
-            f"{path}: target {name!r} must be numbers or text, not {shortened(values.flat[0])}."
+            f"{path}: {called} {name!r} must be numbers or text, not {shortened(values.flat[0])}."
         )
     if bad:
         raise InputError(
-            f"{path}: target {name!r} is missing or infinite in {bad} of {len(values)} rows; leave "
-            f"those rows out{how}."
+            f"{path}: {called} {name!r} is missing or infinite in {bad} of {len(values)} rows; "
+            f"leave those rows out{how}."
         )
     return values

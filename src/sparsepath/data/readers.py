@@ -228,7 +228,8 @@ def read_table(
     else:
         _check_features(path, used, row_numbers, decimal or ".")
     beside_features = {
-        name: checked_target(path, name, values[keep]) for name, values in extra.items()
+        name: checked_target(path, name, values[keep], called="column")
+        for name, values in extra.items()
     }
     X = stack_columns(used) if raw is None else raw
     return Table(X, y, list(used), target_name, str(path), beside_features, index, layout, unknown)
