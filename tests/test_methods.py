@@ -204,7 +204,8 @@ def promises():
             if title.startswith("test_") and "LarsSelector" in given.pop("name", ()):
                 for values in product(*given.values()):
                     case = dict(zip(given, values, strict=True))
-                    found.append(pytest.param(test, case, id=" ".join([title, *map(str, values)])))
+                    called = [getattr(value, "__name__", str(value)) for value in values]
+                    found.append(pytest.param(test, case, id=" ".join([title, *called])))
     return found
 
 

@@ -30,8 +30,9 @@ class MutualInfoRegressor(RegressorFace, MutualInfoSearch):
     max_features, search, n_neighbors, variant, n_restarts, n_threads
         As for ``MutualInfoSelector``.
     choose : {"one_se", "min"}, int or float, default="one_se"
-        Which size to use for prediction: the smallest within one standard error of the least error,
-        that of the least error, a given size, or the smallest within a fraction of the least error.
+        Which size to use for prediction: the smallest not clearly above the least error (within one
+        standard error; of honest errors that of their difference, sample by sample), that of the
+        least error, a given size, or the smallest within a fraction of the least error.
     random_state : int, RandomState or None
         The seed of resampling, restarts and neurons.
     validation : "auto", int, splitter, list of splits or None, default="auto"

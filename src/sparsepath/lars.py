@@ -48,8 +48,9 @@ class LarsSelector(RegressorFace, LinearFace, CallbackSupportMixin, BaseEstimato
     max_features : int or None, default=None
         The largest size on the path; None: all features, or as many as samples allow.
     choose : {"one_se", "min"}, int or float, default="one_se"
-        Which size to use for prediction: the smallest within one standard error of the least error,
-        that of the least error, a given size, or the smallest within a fraction of the least error.
+        Which size to use for prediction: the smallest not clearly above the least error (within one
+        standard error; of honest errors that of their difference, sample by sample), that of the
+        least error, a given size, or the smallest within a fraction of the least error.
     validation : "auto", int, splitter, list of splits or None, default="auto"
         How parts of the data are left out of the whole procedure for honest errors, by which the
         size is then chosen: a number of folds ("auto": ten), a splitter of scikit-learn's, or rows.

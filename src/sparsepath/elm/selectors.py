@@ -171,9 +171,10 @@ class ELMFSRegressor(RegressorFace, _ELMFS):
         nothing, unless ``choose`` asks for a size. The time grows with this size and with the
         number of features.
     choose : {"one_se", "min"}, int or float, default="one_se"
-        Which size to use for prediction: the smallest within one standard error of the least error,
-        that of the least error, a given size, or the smallest within a fraction of the least error.
-        On small samples the least error is often at far too many features.
+        Which size to use for prediction: the smallest not clearly above the least error (within one
+        standard error; of honest errors that of their difference, sample by sample), that of the
+        least error, a given size, or the smallest within a fraction of the least error. On small
+        samples the least error is often at far too many features.
     strategy : {"both", "scaling", "swap"}, default="both"
         The paper's restarts on the grid of scalings; the swap search over subsets; or both: the
         subsets of the restarts join the swap search, their scalings the polishing.

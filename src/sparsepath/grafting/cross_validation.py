@@ -135,8 +135,9 @@ class GraftingRegressorCV(GraftingNumbers, _GraftingCV):
         As for ``GraftingRegressor``.
     cv : int, splitter or list of splits, default=5
     choose : {"one_se", "min"}, int or float, default="one_se"
-        Which size to use: the smallest within one standard error of the least error, that of the
-        least error, a given size, or the smallest within a fraction of the least error.
+        Which size to use: the smallest not clearly above the least error (within one standard
+        error; of honest errors that of their difference, sample by sample), that of the least
+        error, a given size, or the smallest within a fraction of the least error.
     fit_intercept, standardize, steps, selection, stop, update, max_features, tol
         As for ``GraftingRegressor``.
     n_jobs : int, optional

@@ -35,8 +35,9 @@ class MLPGraftingRegressorCV(GraftingNumbers, MLPGraftingCV):
         Steps without a lower error on the test part after which a growth ends.
     cv : int, splitter or list of splits, default=5
     choose : {"one_se", "min"}, int or float, default="one_se"
-        Which size to use: the smallest within one standard error of the least error, that of the
-        least error, a given size, or the smallest within a fraction of the least error.
+        Which size to use: the smallest not clearly above the least error (within one standard
+        error; of honest errors that of their difference, sample by sample), that of the least
+        error, a given size, or the smallest within a fraction of the least error.
     tol : float, default=1e-5
         Gradient at which an optimisation ends.
     n_jobs : int, optional

@@ -38,10 +38,11 @@ class SparseRLSRegressor(RegressorFace, SparseRLS):
         (``sparsepath.path.LONGEST_PATH``), of ``feature_groups`` at most the columns of the 100
         largest; a backward search begins with all, and a ``budget`` is a limit of its own.
     choose : {"one_se", "min"}, int or float, default="one_se"
-        Which size to use for prediction: the smallest within one standard error of the least error,
-        that of the least error, a given size (with a warning the nearest, if there is no such one),
-        or the smallest within a fraction, below one, of the least error. A single split has no
-        standard error; "one_se" is then "min", with a warning.
+        Which size to use for prediction: the smallest not clearly above the least error (within one
+        standard error; of honest errors that of their difference, sample by sample), that of the
+        least error, a given size (with a warning the nearest, if there is no such one), or the
+        smallest within a fraction, below one, of the least error. A single split has no standard
+        error; "one_se" is then "min", with a warning.
     validation : "auto", int, splitter, list of splits or None, default="auto"
         How parts of the data are left out of the whole procedure for honest errors, by which the
         size is then chosen: a number of folds ("auto": ten), a splitter of scikit-learn's, or rows.
