@@ -62,7 +62,7 @@ def test_a_seed_and_jobs_for_those_that_have_them(run: Run, files, monkeypatch) 
         (("--methods", "lars", "--task", "classification"), "lars does regression only"),
         (("--budget", "soon"), "must be a time, such as 90s, 5min or 1h"),
         (("--seed", "-1"), "must be a whole number from 0 up"),
-        (("--validation", "1"), "number of folds from 2 up, or loo"),
+        (("--validation", "1"), "number of folds from 2 up, loo or time"),
     ],
 )
 def test_refusals(run: Run, files, more, said) -> None:
