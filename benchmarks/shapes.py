@@ -383,7 +383,12 @@ NumPy's calls alone take more than 0.1 ms a step.""",
         "The search alone, from all n features down to none; each measured once.",
         backward,
     ),
-    "many": ("Many searches at once", "", at_once),
+    "many": (
+        "Many searches at once",
+        """CPU time of one core.
+By the clock on two, a fit with its ten folds took 3.8 times as long as the fit without them (median of 15 rounds in turn, nothing else running).""",
+        at_once,
+    ),
 }
 
 
