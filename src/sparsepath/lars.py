@@ -1,6 +1,7 @@
 """Least angle regression as a selection path: a thin layer over scikit-learn."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -35,6 +36,7 @@ CRITERION = "leave-one-out squared error (selection error)"
 ROOM = 1e-10  # 1 - leverage below which a sample decides its own prediction
 
 
+@dataclass(eq=False, repr=False)
 class LarsSelector(RegressorFace, LinearFace, CallbackSupportMixin, BaseEstimator):
     """Least angle regression: features in the order in which they enter.
 
@@ -81,18 +83,11 @@ class LarsSelector(RegressorFace, LinearFace, CallbackSupportMixin, BaseEstimato
     ('bmi', 's5', 'bp', 's3')
     """
 
-    def __init__(
-        self,
-        max_features: int | None = None,
-        *,
-        choose: str | int | float = "one_se",
-        validation: Any = "auto",
-        callback: Callback = None,
-    ) -> None:
-        self.max_features = max_features
-        self.choose = choose
-        self.validation = validation
-        self.callback = callback
+    max_features: int | None = None
+    _: KW_ONLY
+    choose: str | int | float = "one_se"
+    validation: Any = "auto"
+    callback: Callback = None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -9,7 +9,7 @@ criterion of the search, makes the path.
 
 import copy
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -49,6 +49,7 @@ def _beneath(name: str) -> Any:
     )
 
 
+@dataclass(eq=False, repr=False)
 class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
     """Any selector, on a table with text, categories, dates and missing values.
 
@@ -104,27 +105,14 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
     (90,)
     """
 
-    preparation_: TablePreparation
-    selector_: Any
-
-    def __init__(
-        self,
-        selector: Any = None,
-        *,
-        missing: str = "error",
-        dates: str = "error",
-        max_categories: int = 30,
-        choose: Any = None,
-        validation: Any = "auto",
-        callback: Any = None,
-    ) -> None:
-        self.selector = selector
-        self.missing = missing
-        self.dates = dates
-        self.max_categories = max_categories
-        self.choose = choose
-        self.validation = validation
-        self.callback = callback
+    selector: Any = None
+    _: KW_ONLY
+    missing: str = "error"
+    dates: str = "error"
+    max_categories: int = 30
+    choose: Any = None
+    validation: Any = "auto"
+    callback: Any = None
 
     @property
     def _selector(self) -> Any:

@@ -1,5 +1,6 @@
 """Extreme learning machines as scikit-learn estimators: plain, and optimally pruned."""
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -31,21 +32,15 @@ def seeds_of(random_state: Any) -> np.random.SeedSequence:
     return np.random.SeedSequence(int(check_random_state(random_state).randint(2**31 - 1)))
 
 
+@dataclass(eq=False, repr=False)
 class _ELM(BaseEstimator):
     """What the machines share: parameters, neurons, the fit of the output layer."""
 
-    def __init__(
-        self,
-        n_neurons: int = 100,
-        *,
-        activation: str = "tanh",
-        ridge: float = 1e-6,
-        random_state: Any = None,
-    ) -> None:
-        self.n_neurons = n_neurons
-        self.activation = activation
-        self.ridge = ridge
-        self.random_state = random_state
+    n_neurons: int = 100
+    _: KW_ONLY
+    activation: str = "tanh"
+    ridge: float = 1e-6
+    random_state: Any = None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -1,5 +1,6 @@
 """ELM-FS as scikit-learn estimators: selection paths for nonlinear problems."""
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -36,41 +37,25 @@ RIDGES = (1e-6, 1.0)  # between these the ridge of a machine is chosen
 MOST, PATIENCE = 20, 5  # features on the path, and sizes without a gain, unless asked for more
 
 
+@dataclass(eq=False, repr=False)
 class _ELMFS(PathSelector, CallbackSupportMixin, BaseEstimator):
     """What the regressor and the classifier share: parameters, search, choice of a size."""
 
     _n_folds = 5
 
-    def __init__(
-        self,
-        max_features: int | None = None,
-        *,
-        choose: str | int | float = "one_se",
-        strategy: str = "both",
-        n_restarts: int = 40,
-        n_neurons: int = 100,
-        ridge: float | None = None,
-        reach: float = 0.5,
-        rule: str = "half",
-        n_levels: int = 10,
-        random_state: Any = None,
-        n_threads: int | None = None,
-        validation: Any = "auto",
-        callback: Callback = None,
-    ) -> None:
-        self.max_features = max_features
-        self.choose = choose
-        self.strategy = strategy
-        self.n_restarts = n_restarts
-        self.n_neurons = n_neurons
-        self.ridge = ridge
-        self.reach = reach
-        self.rule = rule
-        self.n_levels = n_levels
-        self.random_state = random_state
-        self.n_threads = n_threads
-        self.validation = validation
-        self.callback = callback
+    max_features: int | None = None
+    _: KW_ONLY
+    choose: str | int | float = "one_se"
+    strategy: str = "both"
+    n_restarts: int = 40
+    n_neurons: int = 100
+    ridge: float | None = None
+    rule: str = "half"
+    n_levels: int = 10
+    random_state: Any = None
+    n_threads: int | None = None
+    validation: Any = "auto"
+    callback: Callback = None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -156,6 +141,7 @@ class _ELMFS(PathSelector, CallbackSupportMixin, BaseEstimator):
         return "leave-one-out squared error"
 
 
+@dataclass(eq=False, repr=False)
 class ELMFSRegressor(RegressorFace, _ELMFS):
     """Feature selection for nonlinear regression with extreme learning machines (ELM-FS).
 
@@ -235,6 +221,8 @@ class ELMFSRegressor(RegressorFace, _ELMFS):
     [1, 2, 0]
     """
 
+    _: KW_ONLY
+    reach: float = 0.5
     _several = True
 
     @fitting
@@ -256,6 +244,7 @@ class ELMFSRegressor(RegressorFace, _ELMFS):
         return self._fit(given, X, Target(Y, unit=unit_of(Y), reach=reach))
 
 
+@dataclass(eq=False, repr=False)
 class ELMFSClassifier(ClassifierFace, _ELMFS):
     """ELM-FS for classes: targets +1 and -1, judged by the exact leave-one-out error rate.
 
@@ -289,38 +278,8 @@ class ELMFSClassifier(ClassifierFace, _ELMFS):
     (('petal width (cm)',), True)
     """
 
-    def __init__(
-        self,
-        max_features: int | None = None,
-        *,
-        choose: str | int | float = "one_se",
-        strategy: str = "both",
-        n_restarts: int = 40,
-        n_neurons: int = 100,
-        ridge: float | None = None,
-        rule: str = "half",
-        n_levels: int = 10,
-        loss: str = "zero_one",
-        random_state: Any = None,
-        n_threads: int | None = None,
-        validation: Any = "auto",
-        callback: Callback = None,
-    ) -> None:
-        super().__init__(
-            max_features,
-            choose=choose,
-            strategy=strategy,
-            n_restarts=n_restarts,
-            n_neurons=n_neurons,
-            ridge=ridge,
-            rule=rule,
-            n_levels=n_levels,
-            random_state=random_state,
-            n_threads=n_threads,
-            validation=validation,
-            callback=callback,
-        )
-        self.loss = loss
+    _: KW_ONLY
+    loss: str = "zero_one"
 
     @fitting
     def fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None) -> Self:

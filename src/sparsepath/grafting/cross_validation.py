@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any, Self
 
@@ -22,21 +23,54 @@ from sparsepath.judging.repeating import Repetition, Searched
 from sparsepath.running import Callback, Found, Given, Run, Stop, fitting
 
 
+@dataclass(eq=False, repr=False)
 class _GraftingCV(LinearGrafting):
     """The path on all data; errors of its models from the paths on the training parts."""
 
-    l1s: ArrayLike | None
-    n_l1s: int
-    least: float
-    cv: Any
-    choose: str | int | float
-    fit_intercept: bool
-    standardize: bool
-    n_jobs: int | None
-    callback: Callback
-    _of_size: dict[int, dict[str, Any]]
+    l1s: ArrayLike | None = None
+    _: KW_ONLY
+    n_l1s: int = 30
+    least: float = 0.01
+    l2: float = 0.0
+    l0: float = 0.0
+    feature_costs: Factors = None
+    l1_factors: Factors = None
+    l2_factors: Factors = None
+    cv: Any = 5
+    choose: str | int | float = "one_se"
+    fit_intercept: bool = True
+    standardize: bool = True
+    steps: str = "auto"
+    selection: str = "auto"
+    stop: str = "first"
+    update: str = "all"
+    max_features: int | None = None
+    tol: float = 1e-9
+    n_jobs: int | None = None
+    validation: Any = "auto"
+    callback: Callback = None
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Self:
+    @fitting
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """Fit the paths and settle on a size.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The features.
+        y : array of shape (n_samples,)
+            The target: numbers, or class labels of any kind.
+        sample_weight : array of shape (n_samples,), optional
+            Used in the training and in the test parts.
+        groups : array of shape (n_samples,), optional
+            Folds keep them whole.
+        """
         given = Given.of(X, y, sample_weight=sample_weight, groups=groups)
         X = check_features(self, X, reset=True)
         Y, weights, loss = self._targets(y, sample_weight, X.shape[0])
@@ -119,6 +153,7 @@ class _GraftingCV(LinearGrafting):
         return loss.error_name if self._error == "loss" else "zero-one error"
 
 
+@dataclass(eq=False, repr=False)
 class GraftingRegressorCV(GraftingNumbers, _GraftingCV):
     """Grafting regression with l1, and so the number of features, chosen by cross-validation.
 
@@ -176,79 +211,9 @@ class GraftingRegressorCV(GraftingNumbers, _GraftingCV):
     ['sex', 'bmi', 'bp', 's3', 's5', 's6']
     """
 
-    def __init__(
-        self,
-        l1s: ArrayLike | None = None,
-        *,
-        n_l1s: int = 30,
-        least: float = 0.01,
-        l2: float = 0.0,
-        l0: float = 0.0,
-        feature_costs: Factors = None,
-        l1_factors: Factors = None,
-        l2_factors: Factors = None,
-        loss: str = "squared",
-        delta: float = 1.35,
-        cv: Any = 5,
-        choose: str | int | float = "one_se",
-        fit_intercept: bool = True,
-        standardize: bool = True,
-        steps: str = "auto",
-        selection: str = "auto",
-        stop: str = "first",
-        update: str = "all",
-        max_features: int | None = None,
-        tol: float = 1e-9,
-        n_jobs: int | None = None,
-        validation: Any = "auto",
-        callback: Callback = None,
-    ) -> None:
-        self.l1s = l1s
-        self.n_l1s = n_l1s
-        self.least = least
-        self.l2 = l2
-        self.l0 = l0
-        self.feature_costs = feature_costs
-        self.l1_factors = l1_factors
-        self.l2_factors = l2_factors
-        self.loss = loss
-        self.delta = delta
-        self.cv = cv
-        self.choose = choose
-        self.fit_intercept = fit_intercept
-        self.standardize = standardize
-        self.steps = steps
-        self.selection = selection
-        self.stop = stop
-        self.update = update
-        self.max_features = max_features
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.validation = validation
-        self.callback = callback
-
-    @fitting
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        groups: ArrayLike | None = None,
-    ) -> Self:
-        """Fit the paths and settle on a size.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            The features.
-        y : array of shape (n_samples,)
-            The target.
-        sample_weight : array of shape (n_samples,), optional
-            Used in the training and in the test parts.
-        groups : array of shape (n_samples,), optional
-            Folds keep them whole.
-        """
-        return self._fit(X, y, sample_weight, groups)
+    _: KW_ONLY
+    loss: str = "squared"
+    delta: float = 1.35
 
     def _search_many(
         self, X: Any, y: Any, given: Any, repetitions: Sequence[Repetition]
@@ -260,6 +225,7 @@ class GraftingRegressorCV(GraftingNumbers, _GraftingCV):
         return search_many(self, X, self._numbers(y, X.shape[0]), given, repetitions)
 
 
+@dataclass(eq=False, repr=False)
 class GraftingClassifierCV(GraftingClasses, _GraftingCV):
     """Grafting classification with l1, and so the number of features, chosen by cross-validation.
 
@@ -295,76 +261,6 @@ kkt_violation_, dual_gap_
     True
     """
 
-    def __init__(
-        self,
-        l1s: ArrayLike | None = None,
-        *,
-        n_l1s: int = 30,
-        least: float = 0.01,
-        l2: float = 0.0,
-        l0: float = 0.0,
-        feature_costs: Factors = None,
-        l1_factors: Factors = None,
-        l2_factors: Factors = None,
-        class_weight: Any = None,
-        cv: Any = 5,
-        choose: str | int | float = "one_se",
-        error: str = "loss",
-        fit_intercept: bool = True,
-        standardize: bool = True,
-        steps: str = "auto",
-        selection: str = "auto",
-        stop: str = "first",
-        update: str = "all",
-        max_features: int | None = None,
-        tol: float = 1e-9,
-        n_jobs: int | None = None,
-        validation: Any = "auto",
-        callback: Callback = None,
-    ) -> None:
-        self.l1s = l1s
-        self.n_l1s = n_l1s
-        self.least = least
-        self.l2 = l2
-        self.l0 = l0
-        self.feature_costs = feature_costs
-        self.l1_factors = l1_factors
-        self.l2_factors = l2_factors
-        self.class_weight = class_weight
-        self.cv = cv
-        self.choose = choose
-        self.error = error
-        self.fit_intercept = fit_intercept
-        self.standardize = standardize
-        self.steps = steps
-        self.selection = selection
-        self.stop = stop
-        self.update = update
-        self.max_features = max_features
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.validation = validation
-        self.callback = callback
-
-    @fitting
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        groups: ArrayLike | None = None,
-    ) -> Self:
-        """Fit the paths and settle on a size.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            The features.
-        y : array of shape (n_samples,)
-            Class labels of any kind.
-        sample_weight : array of shape (n_samples,), optional
-            Used in the training and in the test parts.
-        groups : array of shape (n_samples,), optional
-            Folds keep them whole.
-        """
-        return self._fit(X, y, sample_weight, groups)
+    _: KW_ONLY
+    class_weight: Any = None
+    error: str = "loss"

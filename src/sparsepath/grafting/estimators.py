@@ -1,6 +1,7 @@
 """Linear grafting as scikit-learn estimators."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 from numpy.typing import ArrayLike
@@ -17,16 +18,51 @@ from sparsepath.judging.repeating import Repetition, Searched
 from sparsepath.running import Callback, Found, Given, Run, fitting
 
 
+@dataclass(eq=False, repr=False)
 class _Grafting(LinearGrafting):
     """One fit at given penalties."""
 
-    l1: float
-    fit_intercept: bool
-    standardize: bool
-    n_threads: int | None
-    callback: Callback
+    l1: float = 0.01
+    l2: float = 0.0
+    l0: float = 0.0
+    _: KW_ONLY
+    feature_costs: Factors = None
+    l1_factors: Factors = None
+    l2_factors: Factors = None
+    fit_intercept: bool = True
+    standardize: bool = True
+    steps: str = "auto"
+    selection: str = "auto"
+    stop: str = "first"
+    update: str = "all"
+    max_features: int | None = None
+    tol: float = 1e-9
+    n_threads: int | None = None
+    validation: Any = "auto"
+    callback: Callback = None
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Self:
+    @fitting
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """Minimise the criterion.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The features. Or a source that is read in passes:
+            ``sparsepath.open("data/*.parquet", target="y")``, a Dask array or data frame.
+        y : array of shape (n_samples,)
+            The target: numbers, or class labels of any kind.
+        sample_weight : array of shape (n_samples,), optional
+            The loss term becomes the weighted mean.
+        groups : array of shape (n_samples,), optional
+            Samples that belong together: the validation leaves them out together.
+        """
         if is_source(X):
             if groups is not None:
                 raise InputError("groups of samples need data in memory; leave them out.")
@@ -74,6 +110,7 @@ def _criteria(record: Record) -> dict[int, float]:
     return {size: model.criterion for size, model in record.models.items()}
 
 
+@dataclass(eq=False, repr=False)
 class GraftingRegressor(GraftingNumbers, _Grafting):
     r"""Linear regression with L0, L1 and L2 penalties on the features, by grafting.
 
@@ -161,72 +198,9 @@ class GraftingRegressor(GraftingNumbers, _Grafting):
     True
     """
 
-    def __init__(
-        self,
-        l1: float = 0.01,
-        l2: float = 0.0,
-        l0: float = 0.0,
-        *,
-        feature_costs: Factors = None,
-        l1_factors: Factors = None,
-        l2_factors: Factors = None,
-        loss: str = "squared",
-        delta: float = 1.35,
-        fit_intercept: bool = True,
-        standardize: bool = True,
-        steps: str = "auto",
-        selection: str = "auto",
-        stop: str = "first",
-        update: str = "all",
-        max_features: int | None = None,
-        tol: float = 1e-9,
-        n_threads: int | None = None,
-        validation: Any = "auto",
-        callback: Callback = None,
-    ) -> None:
-        self.l1 = l1
-        self.l2 = l2
-        self.l0 = l0
-        self.feature_costs = feature_costs
-        self.l1_factors = l1_factors
-        self.l2_factors = l2_factors
-        self.loss = loss
-        self.delta = delta
-        self.fit_intercept = fit_intercept
-        self.standardize = standardize
-        self.steps = steps
-        self.selection = selection
-        self.stop = stop
-        self.update = update
-        self.max_features = max_features
-        self.tol = tol
-        self.n_threads = n_threads
-        self.validation = validation
-        self.callback = callback
-
-    @fitting
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        groups: ArrayLike | None = None,
-    ) -> Self:
-        """Minimise the criterion.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            The features. Or a source that is read in passes:
-            ``sparsepath.open("data/*.parquet", target="y")``, a Dask array or data frame.
-        y : array of shape (n_samples,)
-            The target.
-        sample_weight : array of shape (n_samples,), optional
-            The loss term becomes the weighted mean.
-        groups : array of shape (n_samples,), optional
-            Samples that belong together: the validation leaves them out together.
-        """
-        return self._fit(X, y, sample_weight, groups)
+    _: KW_ONLY
+    loss: str = "squared"
+    delta: float = 1.35
 
     def _search_many(
         self, X: Any, y: Any, given: Any, repetitions: Sequence[Repetition]
@@ -238,6 +212,7 @@ class GraftingRegressor(GraftingNumbers, _Grafting):
         return search_many(self, X, self._numbers(y, X.shape[0]), given, repetitions)
 
 
+@dataclass(eq=False, repr=False)
 class GraftingClassifier(GraftingClasses, _Grafting):
     r"""Linear classification with L0, L1 and L2 penalties on the features, by grafting.
 
@@ -279,67 +254,5 @@ class GraftingClassifier(GraftingClasses, _Grafting):
     True
     """
 
-    def __init__(
-        self,
-        l1: float = 0.01,
-        l2: float = 0.0,
-        l0: float = 0.0,
-        *,
-        feature_costs: Factors = None,
-        l1_factors: Factors = None,
-        l2_factors: Factors = None,
-        class_weight: Any = None,
-        fit_intercept: bool = True,
-        standardize: bool = True,
-        steps: str = "auto",
-        selection: str = "auto",
-        stop: str = "first",
-        update: str = "all",
-        max_features: int | None = None,
-        tol: float = 1e-9,
-        n_threads: int | None = None,
-        validation: Any = "auto",
-        callback: Callback = None,
-    ) -> None:
-        self.l1 = l1
-        self.l2 = l2
-        self.l0 = l0
-        self.feature_costs = feature_costs
-        self.l1_factors = l1_factors
-        self.l2_factors = l2_factors
-        self.class_weight = class_weight
-        self.fit_intercept = fit_intercept
-        self.standardize = standardize
-        self.steps = steps
-        self.selection = selection
-        self.stop = stop
-        self.update = update
-        self.max_features = max_features
-        self.tol = tol
-        self.n_threads = n_threads
-        self.validation = validation
-        self.callback = callback
-
-    @fitting
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        groups: ArrayLike | None = None,
-    ) -> Self:
-        """Minimise the criterion.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            The features. Or a source that is read in passes:
-            ``sparsepath.open("data/*.parquet", target="y")``, a Dask array or data frame.
-        y : array of shape (n_samples,)
-            Class labels of any kind.
-        sample_weight : array of shape (n_samples,), optional
-            The loss term becomes the weighted mean.
-        groups : array of shape (n_samples,), optional
-            Samples that belong together: the validation leaves them out together.
-        """
-        return self._fit(X, y, sample_weight, groups)
+    _: KW_ONLY
+    class_weight: Any = None

@@ -46,6 +46,7 @@ class LinearGrafting(LinearFace, CallbackSupportMixin, BaseEstimator):
     tol: float
     l2: float
     l0: float
+    _of_size: dict[int, dict[str, Any]]  # fitted attributes of every size
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

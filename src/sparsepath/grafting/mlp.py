@@ -1,15 +1,13 @@
 """Networks grown by grafting, as scikit-learn estimators."""
 
-from collections.abc import Sequence
-from typing import Any, Self
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from sparsepath.arrays import Floats
-from sparsepath.grafting.faces import Factors, GraftingClasses, GraftingNumbers
+from sparsepath.grafting.faces import GraftingClasses, GraftingNumbers
 from sparsepath.grafting.mlp_base import MLPGrafting
-from sparsepath.running import Callback, fitting
 
 
 class MLPGraftingRegressor(GraftingNumbers, MLPGrafting):
@@ -101,30 +99,8 @@ class MLPGraftingRegressor(GraftingNumbers, MLPGrafting):
         self._y_scale = float(np.sqrt(s @ (Y[:, 0] - self._y_mean) ** 2))
         return (Y - self._y_mean) / self._y_scale
 
-    @fitting
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        groups: ArrayLike | None = None,
-    ) -> Self:
-        """Grow the network.
 
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            The features.
-        y : array of shape (n_samples,)
-            The target.
-        sample_weight : array of shape (n_samples,), optional
-            The loss term becomes the weighted mean.
-        groups : array of shape (n_samples,), optional
-            Samples that belong together: the validation leaves them out together.
-        """
-        return self._fit(X, y, sample_weight, groups)
-
-
+@dataclass(eq=False, repr=False)
 class MLPGraftingClassifier(GraftingClasses, MLPGrafting):
     """Classification by a network that grows connection by connection.
 
@@ -169,72 +145,5 @@ class MLPGraftingClassifier(GraftingClasses, MLPGrafting):
     [0, 1, 2]
     """
 
-    def __init__(
-        self,
-        l1: float = 0.001,
-        l2: float = 0.0,
-        l0: float = 0.005,
-        *,
-        feature_costs: Factors = None,
-        l1_factors: Factors = None,
-        l2_factors: Factors = None,
-        class_weight: Any = None,
-        l0_per: str = "connection",
-        look_ahead: int = 5,
-        max_hidden: int | None = 50,
-        max_connections: int | None = 200,
-        max_features: int | None = None,
-        selection: str = "gradient",
-        stop: str = "first",
-        standardize: bool = True,
-        tol: float | Sequence[float] = 1e-7,
-        max_iter: int = 500,
-        n_threads: int | None = None,
-        validation: Any = "auto",
-        callback: Callback = None,
-    ) -> None:
-        super().__init__(
-            l1,
-            l2,
-            l0,
-            feature_costs=feature_costs,
-            l1_factors=l1_factors,
-            l2_factors=l2_factors,
-            l0_per=l0_per,
-            look_ahead=look_ahead,
-            max_hidden=max_hidden,
-            max_connections=max_connections,
-            max_features=max_features,
-            selection=selection,
-            stop=stop,
-            standardize=standardize,
-            tol=tol,
-            max_iter=max_iter,
-            n_threads=n_threads,
-            validation=validation,
-            callback=callback,
-        )
-        self.class_weight = class_weight
-
-    @fitting
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        groups: ArrayLike | None = None,
-    ) -> Self:
-        """Grow the network.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            The features.
-        y : array of shape (n_samples,)
-            Class labels of any kind.
-        sample_weight : array of shape (n_samples,), optional
-            The loss term becomes the weighted mean.
-        groups : array of shape (n_samples,), optional
-            Samples that belong together: the validation leaves them out together.
-        """
-        return self._fit(X, y, sample_weight, groups)
+    _: KW_ONLY
+    class_weight: Any = None

@@ -1,10 +1,11 @@
 """What the estimators of growing networks share: parameters, growth, the network."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
@@ -20,7 +21,7 @@ from sparsepath.grafting.fitting import check_factors, check_penalties
 from sparsepath.grafting.growing import L0_PER, Grown, Growth, grow, samples
 from sparsepath.grafting.network import HiddenLayer, NetworkModel
 from sparsepath.grafting.procedure import STOPS
-from sparsepath.running import Callback, CallbackSupportMixin, Found, Given, Run
+from sparsepath.running import Callback, CallbackSupportMixin, Found, Given, Run, fitting
 from sparsepath.selector import PathSelector
 from sparsepath.steps import Step
 
@@ -47,6 +48,7 @@ class GrownNetworks(PathSelector, CallbackSupportMixin, BaseEstimator):
     tol: float | Sequence[float]
     max_iter: int
     network_: HiddenLayer
+    _of_size: dict[int, dict[str, Any]]  # fitted attributes of every size
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -126,53 +128,52 @@ class GrownNetworks(PathSelector, CallbackSupportMixin, BaseEstimator):
         )
 
 
+@dataclass(eq=False, repr=False)
 class MLPGrafting(GrownNetworks):
     """One network for given penalties; the regressor and the classifier say of what kind."""
 
-    def __init__(
-        self,
-        l1: float = 0.001,
-        l2: float = 0.0,
-        l0: float = 0.005,
-        *,
-        feature_costs: Factors = None,
-        l1_factors: Factors = None,
-        l2_factors: Factors = None,
-        l0_per: str = "connection",
-        look_ahead: int = 5,
-        max_hidden: int | None = 50,
-        max_connections: int | None = 200,
-        max_features: int | None = None,
-        selection: str = "gradient",
-        stop: str = "first",
-        standardize: bool = True,
-        tol: float | Sequence[float] = 1e-7,
-        max_iter: int = 500,
-        n_threads: int | None = None,
-        validation: Any = "auto",
-        callback: Callback = None,
-    ) -> None:
-        self.l1 = l1
-        self.l2 = l2
-        self.l0 = l0
-        self.feature_costs = feature_costs
-        self.l1_factors = l1_factors
-        self.l2_factors = l2_factors
-        self.l0_per = l0_per
-        self.look_ahead = look_ahead
-        self.max_hidden = max_hidden
-        self.max_connections = max_connections
-        self.max_features = max_features
-        self.selection = selection
-        self.stop = stop
-        self.standardize = standardize
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_threads = n_threads
-        self.validation = validation
-        self.callback = callback
+    l1: float = 0.001
+    l2: float = 0.0
+    l0: float = 0.005
+    _: KW_ONLY
+    feature_costs: Factors = None
+    l1_factors: Factors = None
+    l2_factors: Factors = None
+    l0_per: str = "connection"
+    look_ahead: int = 5
+    max_hidden: int | None = 50
+    max_connections: int | None = 200
+    max_features: int | None = None
+    selection: str = "gradient"
+    stop: str = "first"
+    standardize: bool = True
+    tol: float | Sequence[float] = 1e-7
+    max_iter: int = 500
+    n_threads: int | None = None
+    validation: Any = "auto"
+    callback: Callback = None
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Self:
+    @fitting
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """Grow the network.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The features.
+        y : array of shape (n_samples,)
+            The target: numbers, or class labels of any kind.
+        sample_weight : array of shape (n_samples,), optional
+            The loss term becomes the weighted mean.
+        groups : array of shape (n_samples,), optional
+            Samples that belong together: the validation leaves them out together.
+        """
         given = Given.of(X, y, sample_weight=sample_weight, groups=groups)
         X = whole = check_features(self, X, reset=True)
         Y, weights, loss = self._targets(y, sample_weight, X.shape[0])

@@ -1,14 +1,12 @@
 """Growing networks with l0 and l1, and so the number of features, chosen by cross-validation."""
 
-from typing import Any, Self
-
-from numpy.typing import ArrayLike
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
 
 from sparsepath.arrays import Floats
-from sparsepath.grafting.faces import Factors, GraftingClasses, GraftingNumbers
+from sparsepath.grafting.faces import GraftingClasses, GraftingNumbers
 from sparsepath.grafting.mlp_cv_base import MLPGraftingCV
 from sparsepath.grafting.network_folds import spread
-from sparsepath.running import Callback, fitting
 
 
 class MLPGraftingRegressorCV(GraftingNumbers, MLPGraftingCV):
@@ -89,30 +87,8 @@ class MLPGraftingRegressorCV(GraftingNumbers, MLPGraftingCV):
         self._y_scale, self._y_mean = spread(Y, s)
         return (Y - self._y_mean) / self._y_scale
 
-    @fitting
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        groups: ArrayLike | None = None,
-    ) -> Self:
-        """Grow the networks and settle on a size.
 
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            The features.
-        y : array of shape (n_samples,)
-            The target.
-        sample_weight : array of shape (n_samples,), optional
-            Used in the training and in the test parts.
-        groups : array of shape (n_samples,), optional
-            Folds keep them whole.
-        """
-        return self._fit(X, y, sample_weight, groups)
-
-
+@dataclass(eq=False, repr=False)
 class MLPGraftingClassifierCV(GraftingClasses, MLPGraftingCV):
     """Classification by a network that grows, with l0 and l1 chosen by cross-validation.
 
@@ -154,80 +130,6 @@ class MLPGraftingClassifierCV(GraftingClasses, MLPGraftingCV):
     [0, 1]
     """
 
-    def __init__(
-        self,
-        l1s: ArrayLike = (1e-3, 1e-4),
-        l0s: ArrayLike | None = None,
-        *,
-        n_l0s: int = 16,
-        least: float = 3e-4,
-        l2: float = 0.0,
-        feature_costs: Factors = None,
-        l1_factors: Factors = None,
-        l2_factors: Factors = None,
-        class_weight: Any = None,
-        l0_per: str = "connection",
-        look_ahead: int = 5,
-        max_hidden: int | None = 50,
-        max_connections: int | None = 200,
-        max_features: int | None = None,
-        patience: int = 5,
-        cv: Any = 5,
-        choose: str | int | float = "one_se",
-        error: str = "loss",
-        standardize: bool = True,
-        tol: float = 1e-5,
-        max_iter: int = 200,
-        n_jobs: int | None = None,
-        validation: Any = "auto",
-        callback: Callback = None,
-    ) -> None:
-        super().__init__(
-            l1s,
-            l0s,
-            n_l0s=n_l0s,
-            least=least,
-            l2=l2,
-            feature_costs=feature_costs,
-            l1_factors=l1_factors,
-            l2_factors=l2_factors,
-            l0_per=l0_per,
-            look_ahead=look_ahead,
-            max_hidden=max_hidden,
-            max_connections=max_connections,
-            max_features=max_features,
-            patience=patience,
-            cv=cv,
-            choose=choose,
-            standardize=standardize,
-            tol=tol,
-            max_iter=max_iter,
-            n_jobs=n_jobs,
-            validation=validation,
-            callback=callback,
-        )
-        self.class_weight = class_weight
-        self.error = error
-
-    @fitting
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        groups: ArrayLike | None = None,
-    ) -> Self:
-        """Grow the networks and settle on a size.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            The features.
-        y : array of shape (n_samples,)
-            Class labels of any kind.
-        sample_weight : array of shape (n_samples,), optional
-            Used in the training and in the test parts.
-        groups : array of shape (n_samples,), optional
-            Folds keep them whole.
-        """
-        return self._fit(X, y, sample_weight, groups)
+    _: KW_ONLY
+    class_weight: Any = None
+    error: str = "loss"

@@ -1,6 +1,6 @@
 """What growing networks share that choose l0 and l1 by cross-validation: parameters, the splits."""
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -21,80 +21,64 @@ from sparsepath.grafting.growing import Grower, samples
 from sparsepath.grafting.mlp_base import GrownNetworks
 from sparsepath.grafting.network import HiddenLayer
 from sparsepath.grafting.network_folds import FoldState, NetworkTask, end, state_of
-from sparsepath.running import Callback, Found, Given, Run, Stop
+from sparsepath.running import Callback, Found, Given, Run, Stop, fitting
 from sparsepath.steps import Step
 
 LARGEST = 0.1  # part of the empty model's loss from which the grid of l0 goes down
 
 
+@dataclass(eq=False, repr=False)
 class MLPGraftingCV(GrownNetworks):
     """Growths on the training parts judge all l0; then growths on all data, one for each l1."""
 
-    l1s: ArrayLike
-    l0s: ArrayLike | None
-    n_l0s: int
-    least: float
-    cv: Any
-    choose: str | int | float
-    patience: int
-    standardize: bool
-    n_jobs: int | None
-    callback: Callback
     selection = "gradient"
     stop = "first"
     _is_scaled = False
-    _of_size: dict[int, dict[str, Any]]
+    l1s: ArrayLike = (1e-3, 1e-4)
+    l0s: ArrayLike | None = None
+    _: KW_ONLY
+    n_l0s: int = 16
+    least: float = 3e-4
+    l2: float = 0.0
+    feature_costs: Factors = None
+    l1_factors: Factors = None
+    l2_factors: Factors = None
+    l0_per: str = "connection"
+    look_ahead: int = 5
+    max_hidden: int | None = 50
+    max_connections: int | None = 200
+    max_features: int | None = None
+    patience: int = 5
+    cv: Any = 5
+    choose: str | int | float = "one_se"
+    standardize: bool = True
+    tol: float = 1e-5
+    max_iter: int = 200
+    n_jobs: int | None = None
+    validation: Any = "auto"
+    callback: Callback = None
 
-    def __init__(
+    @fitting
+    def fit(
         self,
-        l1s: ArrayLike = (1e-3, 1e-4),
-        l0s: ArrayLike | None = None,
-        *,
-        n_l0s: int = 16,
-        least: float = 3e-4,
-        l2: float = 0.0,
-        feature_costs: Factors = None,
-        l1_factors: Factors = None,
-        l2_factors: Factors = None,
-        l0_per: str = "connection",
-        look_ahead: int = 5,
-        max_hidden: int | None = 50,
-        max_connections: int | None = 200,
-        max_features: int | None = None,
-        patience: int = 5,
-        cv: Any = 5,
-        choose: str | int | float = "one_se",
-        standardize: bool = True,
-        tol: float = 1e-5,
-        max_iter: int = 200,
-        n_jobs: int | None = None,
-        validation: Any = "auto",
-        callback: Callback = None,
-    ) -> None:
-        self.l1s = l1s
-        self.l0s = l0s
-        self.n_l0s = n_l0s
-        self.least = least
-        self.l2 = l2
-        self.feature_costs = feature_costs
-        self.l1_factors = l1_factors
-        self.l2_factors = l2_factors
-        self.l0_per = l0_per
-        self.look_ahead = look_ahead
-        self.max_hidden = max_hidden
-        self.max_connections = max_connections
-        self.max_features = max_features
-        self.patience = patience
-        self.cv = cv
-        self.choose = choose
-        self.standardize = standardize
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.validation = validation
-        self.callback = callback
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """Grow the networks and settle on a size.
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Self:
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The features.
+        y : array of shape (n_samples,)
+            The target: numbers, or class labels of any kind.
+        sample_weight : array of shape (n_samples,), optional
+            Used in the training and in the test parts.
+        groups : array of shape (n_samples,), optional
+            Folds keep them whole.
+        """
         given = Given.of(X, y, sample_weight=sample_weight, groups=groups)
         X = check_features(self, X, reset=True)
         Y, weights, loss = self._targets(y, sample_weight, X.shape[0])

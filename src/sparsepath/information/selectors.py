@@ -1,7 +1,7 @@
 """Selection by mutual information as a scikit-learn transformer."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -39,35 +39,23 @@ from sparsepath.steps import Step
 METHODS = {"forward": "mi-forward", "forward-backward": "mi-forward-backward"}
 
 
+@dataclass(eq=False, repr=False)
 class MutualInfoSearch(PathSelector, CallbackSupportMixin, BaseEstimator):
     """The search that is guided by mutual information, whatever is made of its subsets."""
 
     _n_folds = 5
 
-    def __init__(
-        self,
-        max_features: int | None = None,
-        *,
-        choose: str | int | float = "one_se",
-        search: str = "forward",
-        n_neighbors: int | str = 6,
-        variant: int = 1,
-        n_restarts: int = 100,
-        random_state: Any = None,
-        n_threads: int | None = None,
-        validation: Any = "auto",
-        callback: Callback = None,
-    ) -> None:
-        self.max_features = max_features
-        self.choose = choose
-        self.search = search
-        self.n_neighbors = n_neighbors
-        self.variant = variant
-        self.n_restarts = n_restarts
-        self.random_state = random_state
-        self.n_threads = n_threads
-        self.validation = validation
-        self.callback = callback
+    max_features: int | None = None
+    _: KW_ONLY
+    choose: str | int | float = "one_se"
+    search: str = "forward"
+    n_neighbors: int | str = 6
+    variant: int = 1
+    n_restarts: int = 100
+    random_state: Any = None
+    n_threads: int | None = None
+    validation: Any = "auto"
+    callback: Callback = None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -135,6 +123,7 @@ class MutualInfoSearch(PathSelector, CallbackSupportMixin, BaseEstimator):
         return most, count("n_restarts", self.n_restarts, 0)
 
 
+@dataclass(eq=False, repr=False)
 class MutualInfoSelector(MutualInfoSearch):
     """Choose features by their joint mutual information with the target (MI-FW, MI-FWBW).
 
@@ -203,34 +192,8 @@ class MutualInfoSelector(MutualInfoSearch):
     (3,)
     """
 
-    def __init__(
-        self,
-        max_features: int | None = None,
-        *,
-        choose: str | int | float = "one_se",
-        search: str = "forward",
-        n_neighbors: int | str = 6,
-        variant: int = 1,
-        discrete_target: bool = False,
-        n_restarts: int = 100,
-        random_state: Any = None,
-        n_threads: int | None = None,
-        validation: Any = "auto",
-        callback: Callback = None,
-    ) -> None:
-        super().__init__(
-            max_features,
-            choose=choose,
-            search=search,
-            n_neighbors=n_neighbors,
-            variant=variant,
-            n_restarts=n_restarts,
-            random_state=random_state,
-            n_threads=n_threads,
-            validation=validation,
-            callback=callback,
-        )
-        self.discrete_target = discrete_target
+    _: KW_ONLY
+    discrete_target: bool = False
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -1,6 +1,7 @@
 """LS-SVM with forward selection of inputs, as a scikit-learn estimator."""
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -27,6 +28,7 @@ FEW_GAMMAS = np.logspace(0, 8, 9)
 SIGMA2S = np.logspace(0, 3, 4)  # an addition changes the mean squared distance by 2
 
 
+@dataclass(eq=False, repr=False)
 class LSSVMForwardRegressor(RegressorFace, PathSelector, CallbackSupportMixin, _KernelMachine):
     """Least-squares support vector regression on inputs added one at a time.
 
@@ -84,26 +86,15 @@ class LSSVMForwardRegressor(RegressorFace, PathSelector, CallbackSupportMixin, _
 
     _n_folds = 5
 
-    def __init__(
-        self,
-        max_features: int | None = None,
-        *,
-        choose: str | int | float = "min",
-        gamma: float | str | Sequence[float] = "tune",
-        sigma2: float | str | Sequence[float] = "tune",
-        cv: Any = "loo",
-        standardize: bool = True,
-        validation: Any = "auto",
-        callback: Callback = None,
-    ) -> None:
-        self.max_features = max_features
-        self.choose = choose
-        self.gamma = gamma
-        self.sigma2 = sigma2
-        self.cv = cv
-        self.standardize = standardize
-        self.validation = validation
-        self.callback = callback
+    max_features: int | None = None
+    _: KW_ONLY
+    choose: str | int | float = "min"
+    gamma: float | str | Sequence[float] = "tune"
+    sigma2: float | str | Sequence[float] = "tune"
+    cv: Any = "loo"
+    standardize: bool = True
+    validation: Any = "auto"
+    callback: Callback = None
 
     @fitting
     def fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None) -> Self:

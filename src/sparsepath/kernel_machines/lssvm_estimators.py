@@ -1,6 +1,7 @@
 """Least-squares support vector machines as scikit-learn estimators."""
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -24,19 +25,13 @@ from sparsepath.kernel_machines.kernel_machine import (
 from sparsepath.kernel_machines.lssvm import LSSVM, gaussian_kernel
 
 
+@dataclass(eq=False, repr=False)
 class _LSSVM(_KernelMachine):
-    def __init__(
-        self,
-        gamma: float | str | Sequence[float] = "tune",
-        sigma2: float | str | Sequence[float] = "tune",
-        *,
-        cv: Any = "loo",
-        standardize: bool = True,
-    ) -> None:
-        self.gamma = gamma
-        self.sigma2 = sigma2
-        self.cv = cv
-        self.standardize = standardize
+    gamma: float | str | Sequence[float] = "tune"
+    sigma2: float | str | Sequence[float] = "tune"
+    _: KW_ONLY
+    cv: Any = "loo"
+    standardize: bool = True
 
     def _fit(self, X: Floats, Y: Floats, labels: Any, sample_weight: Any) -> None:
         self._columns = np.arange(X.shape[1])

@@ -1,6 +1,7 @@
 """Reduced-rank kernel ridge regression as a scikit-learn estimator."""
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -21,6 +22,7 @@ from sparsepath.kernel_machines.reduced_rank import ReducedRank
 from sparsepath.orders.reconstruction import reconstruct
 
 
+@dataclass(eq=False, repr=False)
 class ReducedRankKernelRidge(_SeveralTargets, _KernelMachine):
     """Kernel ridge regression on a few samples that stand for all, tuned by exact leave-one-out.
 
@@ -57,22 +59,13 @@ class ReducedRankKernelRidge(_SeveralTargets, _KernelMachine):
     True
     """
 
-    def __init__(
-        self,
-        gamma: float | str | Sequence[float] = "tune",
-        sigma2: float | str | Sequence[float] = "tune",
-        *,
-        max_samples: int | None = None,
-        tolerance: float = 1e-10,
-        columns: Sequence[int] | Sequence[str] | None = None,
-        standardize: bool = True,
-    ) -> None:
-        self.gamma = gamma
-        self.sigma2 = sigma2
-        self.max_samples = max_samples
-        self.tolerance = tolerance
-        self.columns = columns
-        self.standardize = standardize
+    gamma: float | str | Sequence[float] = "tune"
+    sigma2: float | str | Sequence[float] = "tune"
+    _: KW_ONLY
+    max_samples: int | None = None
+    tolerance: float = 1e-10
+    columns: Sequence[int] | Sequence[str] | None = None
+    standardize: bool = True
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Choose samples for every width, tune and fit.

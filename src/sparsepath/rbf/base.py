@@ -31,6 +31,9 @@ class _SparseRBF(PathSelector, CallbackSupportMixin, BaseEstimator):
 
     _n_folds = 5
     path_: SelectionPath
+    cv_results_: dict[str, Any]  # of a search
+    rs_: Floats
+    ts_: Floats
     _of_size: dict[int, tuple[tuple[float, float], Training]]
 
     def __sklearn_tags__(self) -> Any:

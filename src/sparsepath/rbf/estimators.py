@@ -1,6 +1,6 @@
 """RBF networks that select inputs and basis functions, as scikit-learn estimators."""
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -26,39 +26,24 @@ from sparsepath.running import Callback, Found, Given, Run, fitting
 from sparsepath.steps import Step
 
 
+@dataclass(eq=False, repr=False)
 class _OneFit(_SparseRBF):
     """A fit at one (r, t)."""
 
-    def __init__(
-        self,
-        r: float = 50.0,
-        t: float = 0.5,
-        *,
-        solver: str = "direct",
-        schedule: str = "robust",
-        centres: Any = "auto",
-        placing: str = "kmeans",
-        n_init: int = 1,
-        relevance: float = 0.01,
-        mu_min: float = 1e-6,
-        max_iter: int = 100,
-        random_state: Any = 0,
-        validation: Any = "auto",
-        callback: Callback = None,
-    ) -> None:
-        self.r = r
-        self.t = t
-        self.solver = solver
-        self.schedule = schedule
-        self.centres = centres
-        self.placing = placing
-        self.n_init = n_init
-        self.relevance = relevance
-        self.mu_min = mu_min
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.validation = validation
-        self.callback = callback
+    r: float = 50.0
+    t: float = 0.5
+    _: KW_ONLY
+    solver: str = "direct"
+    schedule: str = "robust"
+    centres: Any = "auto"
+    placing: str = "kmeans"
+    n_init: int = 1
+    relevance: float = 0.01
+    mu_min: float = 1e-6
+    max_iter: int = 100
+    random_state: Any = 0
+    validation: Any = "auto"
+    callback: Callback = None
 
     @fitting
     def fit(

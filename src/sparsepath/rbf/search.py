@@ -1,5 +1,6 @@
 """Both budgets by cross-validation, as scikit-learn estimators."""
 
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -34,51 +35,28 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+@dataclass(eq=False, repr=False)
 class _GridSearch(_SparseRBF):
     """A search over a grid of (r, t)."""
 
-    cv_results_: dict[str, Any]
-    rs_: Floats
-    ts_: Floats
-
-    def __init__(
-        self,
-        rs: Any = 6,
-        ts: Any = 6,
-        *,
-        cv: Any = 5,
-        choose: str | int | float = "min",
-        relaxed: bool = True,
-        n_jobs: int | None = None,
-        solver: str = "direct",
-        schedule: str = "robust",
-        centres: Any = "auto",
-        placing: str = "kmeans",
-        n_init: int = 1,
-        relevance: float = 0.01,
-        mu_min: float = 1e-6,
-        max_iter: int = 100,
-        random_state: Any = 0,
-        validation: Any = "auto",
-        callback: Callback = None,
-    ) -> None:
-        self.rs = rs
-        self.ts = ts
-        self.cv = cv
-        self.choose = choose
-        self.relaxed = relaxed
-        self.n_jobs = n_jobs
-        self.solver = solver
-        self.schedule = schedule
-        self.centres = centres
-        self.placing = placing
-        self.n_init = n_init
-        self.relevance = relevance
-        self.mu_min = mu_min
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.validation = validation
-        self.callback = callback
+    rs: Any = 6
+    ts: Any = 6
+    _: KW_ONLY
+    cv: Any = 5
+    choose: str | int | float = "min"
+    relaxed: bool = True
+    n_jobs: int | None = None
+    solver: str = "direct"
+    schedule: str = "robust"
+    centres: Any = "auto"
+    placing: str = "kmeans"
+    n_init: int = 1
+    relevance: float = 0.01
+    mu_min: float = 1e-6
+    max_iter: int = 100
+    random_state: Any = 0
+    validation: Any = "auto"
+    callback: Callback = None
 
     @fitting
     def fit(

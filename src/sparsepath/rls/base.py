@@ -2,10 +2,10 @@
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -43,61 +43,34 @@ from sparsepath.rls.trail import Rule, SearchTrail
 from sparsepath.running import CallbackSupportMixin, Found, Given, Run, Stop, Validate
 
 
+@dataclass(eq=False, repr=False)
 class SparseRLS(LinearFace, CallbackSupportMixin, BaseEstimator):
     """A linear model on chosen features; the regressor and the classifier say of what kind."""
 
-    _known: Mapping[str, Criterion]
+    _known: ClassVar[Mapping[str, Criterion]]
 
-    def __init__(
-        self,
-        max_features: int | None = None,
-        *,
-        choose: str | int | float = "one_se",
-        validation: Any = "auto",
-        alpha: float | str | Sequence[float] = 1.0,
-        search: str = "forward",
-        cv: Any = "loo",
-        loss: str | Loss = "squared",
-        fit_intercept: bool = True,
-        standardize: bool = True,
-        forced: Sequence[int] | Sequence[str] | None = None,
-        forbidden: Sequence[int] | Sequence[str] | None = None,
-        start: Sequence[int] | Sequence[str] | None = None,
-        parents: Mapping[Any, Sequence[Any]] | None = None,
-        feature_groups: ArrayLike | None = None,
-        feature_costs: ArrayLike | None = None,
-        budget: float | None = None,
-        stop: Rule | Sequence[Rule] = (),
-        epsilon: float | None = None,
-        pooled: bool = False,
-        memory_budget: float | None = None,
-        n_threads: int | None = None,
-        callback: Callable[[SelectionPath], object] | None = None,
-        checkpoint: str | Path | None = None,
-    ) -> None:
-        self.max_features = max_features
-        self.choose = choose
-        self.validation = validation
-        self.alpha = alpha
-        self.search = search
-        self.cv = cv
-        self.loss = loss
-        self.fit_intercept = fit_intercept
-        self.standardize = standardize
-        self.forced = forced
-        self.forbidden = forbidden
-        self.start = start
-        self.parents = parents
-        self.feature_groups = feature_groups
-        self.feature_costs = feature_costs
-        self.budget = budget
-        self.stop = stop
-        self.epsilon = epsilon
-        self.pooled = pooled
-        self.memory_budget = memory_budget
-        self.n_threads = n_threads
-        self.callback = callback
-        self.checkpoint = checkpoint
+    max_features: int | None = None
+    _: KW_ONLY
+    choose: str | int | float = "one_se"
+    validation: Any = "auto"
+    alpha: float | str | Sequence[float] = 1.0
+    search: str = "forward"
+    cv: Any = "loo"
+    loss: str | Loss = "squared"
+    standardize: bool = True
+    forced: Sequence[int] | Sequence[str] | None = None
+    forbidden: Sequence[int] | Sequence[str] | None = None
+    start: Sequence[int] | Sequence[str] | None = None
+    parents: Mapping[Any, Sequence[Any]] | None = None
+    feature_groups: ArrayLike | None = None
+    feature_costs: ArrayLike | None = None
+    budget: float | None = None
+    stop: Rule | Sequence[Rule] = ()
+    epsilon: float | None = None
+    pooled: bool = False
+    n_threads: int | None = None
+    callback: Callable[[SelectionPath], object] | None = None
+    checkpoint: str | Path | None = None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

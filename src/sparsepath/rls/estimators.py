@@ -1,6 +1,7 @@
 """Sparse regularised least squares as scikit-learn estimators."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 from numpy.typing import ArrayLike
@@ -24,6 +25,7 @@ from sparsepath.rls.streamed.estimating import fit_source
 from sparsepath.running import Given, fitting
 
 
+@dataclass(eq=False, repr=False)
 class SparseRLSRegressor(RegressorFace, SparseRLS):
     """Regularised least squares on a few features, chosen by exact cross-validation.
 
@@ -133,8 +135,10 @@ class SparseRLSRegressor(RegressorFace, SparseRLS):
     ('bmi', 's5', 'bp', 's1')
     """
 
+    _: KW_ONLY
+    fit_intercept: bool = True
+    memory_budget: float | None = None
     _known = NUMBERS
-
     _several = True
 
     @fitting
@@ -178,6 +182,7 @@ class SparseRLSRegressor(RegressorFace, SparseRLS):
         return search_many(self, X, check_target(y, X.shape[0])[0], given, repetitions)
 
 
+@dataclass(eq=False, repr=False)
 class SparseRLSClassifier(ClassifierFace, SparseRLS):
     """Regularised least-squares classification on a few features, chosen by exact cross-validation.
 
@@ -220,6 +225,9 @@ class SparseRLSClassifier(ClassifierFace, SparseRLS):
     ('worst concave points', 'worst radius')
     """
 
+    _: KW_ONLY
+    fit_intercept: bool = True
+    memory_budget: float | None = None
     _known = CLASSES
 
     def __sklearn_tags__(self) -> Any:

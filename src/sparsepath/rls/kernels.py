@@ -11,9 +11,10 @@ because for given centres the model is linear. Equal samples are one candidate.
 
 import copy
 from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -37,51 +38,32 @@ Kernel = str | Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]
 KERNELS = {"gaussian": "rbf", "polynomial": "polynomial"}
 
 
+@dataclass(eq=False, repr=False)
 class _SparseKernelRLS(BaseEstimator):
     """What the kernel regressor and classifier share."""
 
-    _linear: type[SparseRLSRegressor] | type[SparseRLSClassifier]
+    _linear: ClassVar[type[SparseRLSRegressor] | type[SparseRLSClassifier]]
     _n_folds = 10  # of the default validation
     _selects_columns = False
 
-    def __init__(
-        self,
-        max_centres: int | None = None,
-        *,
-        kernel: Kernel = "gaussian",
-        gamma: float | str = "scale",
-        degree: float = 3,
-        coef0: float = 1.0,
-        candidates: int | ArrayLike | None = None,
-        choose: str | int | float = "one_se",
-        alpha: float | Sequence[float] = 1e-3,
-        search: str = "forward",
-        cv: Any = "loo",
-        loss: str | Loss = "squared",
-        fit_intercept: bool = True,
-        n_threads: int | None = None,
-        callback: Callable[[SelectionPath], object] | None = None,
-        checkpoint: str | Path | None = None,
-        random_state: Any = None,
-        validation: Any = "auto",
-    ) -> None:
-        self.max_centres = max_centres
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.candidates = candidates
-        self.choose = choose
-        self.alpha = alpha
-        self.search = search
-        self.cv = cv
-        self.loss = loss
-        self.fit_intercept = fit_intercept
-        self.n_threads = n_threads
-        self.callback = callback
-        self.checkpoint = checkpoint
-        self.random_state = random_state
-        self.validation = validation
+    max_centres: int | None = None
+    _: KW_ONLY
+    kernel: Kernel = "gaussian"
+    gamma: float | str = "scale"
+    degree: float = 3
+    coef0: float = 1.0
+    candidates: int | ArrayLike | None = None
+    choose: str | int | float = "one_se"
+    alpha: float | Sequence[float] = 1e-3
+    search: str = "forward"
+    cv: Any = "loo"
+    loss: str | Loss = "squared"
+    fit_intercept: bool = True
+    n_threads: int | None = None
+    callback: Callable[[SelectionPath], object] | None = None
+    checkpoint: str | Path | None = None
+    random_state: Any = None
+    validation: Any = "auto"
 
     def fit(
         self,

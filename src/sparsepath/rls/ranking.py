@@ -1,8 +1,7 @@
 """Ranking on a few features: least squares on pairs of samples, as a scikit-learn estimator."""
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -14,7 +13,6 @@ from sparsepath.arrays import Floats
 from sparsepath.data.door import check_features, check_target, check_weights
 from sparsepath.errors import InputError
 from sparsepath.faces.targets import one_target
-from sparsepath.path import SelectionPath
 from sparsepath.rls.asking import Asked
 from sparsepath.rls.base import SparseRLS
 from sparsepath.rls.criteria.losses import NO_DECISION
@@ -22,7 +20,6 @@ from sparsepath.rls.criteria.table import QUERIES
 from sparsepath.rls.design import Design
 from sparsepath.rls.pairs.queries import Order, constant_within, standardize_within
 from sparsepath.rls.task import Task
-from sparsepath.rls.trail import Rule
 from sparsepath.running import Given, Linear, fitting
 
 
@@ -86,53 +83,6 @@ class SparseRankRLS(RegressorMixin, SparseRLS):
     _one_target = True
     fit_intercept = True  # it cancels within pairs
     memory_budget = None
-
-    def __init__(
-        self,
-        max_features: int | None = None,
-        *,
-        choose: str | int | float = "one_se",
-        validation: Any = "auto",
-        alpha: float | Sequence[float] = 1.0,
-        search: str = "forward",
-        cv: Any = "loo",
-        loss: str = "squared",
-        standardize: bool = True,
-        forced: Sequence[int] | Sequence[str] | None = None,
-        forbidden: Sequence[int] | Sequence[str] | None = None,
-        start: Sequence[int] | Sequence[str] | None = None,
-        parents: Mapping[Any, Sequence[Any]] | None = None,
-        feature_groups: ArrayLike | None = None,
-        feature_costs: ArrayLike | None = None,
-        budget: float | None = None,
-        stop: Rule | Sequence[Rule] = (),
-        epsilon: float | None = None,
-        pooled: bool = False,
-        n_threads: int | None = None,
-        callback: Callable[[SelectionPath], object] | None = None,
-        checkpoint: str | Path | None = None,
-    ) -> None:
-        self.max_features = max_features
-        self.choose = choose
-        self.validation = validation
-        self.alpha = alpha
-        self.search = search
-        self.cv = cv
-        self.loss = loss
-        self.standardize = standardize
-        self.forced = forced
-        self.forbidden = forbidden
-        self.start = start
-        self.parents = parents
-        self.feature_groups = feature_groups
-        self.feature_costs = feature_costs
-        self.budget = budget
-        self.stop = stop
-        self.epsilon = epsilon
-        self.pooled = pooled
-        self.n_threads = n_threads
-        self.callback = callback
-        self.checkpoint = checkpoint
 
     @fitting
     def fit(
