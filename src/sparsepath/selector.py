@@ -46,6 +46,11 @@ class PathSelector(SelectorMixin):
     honest_: Honest | None
     _n_folds = 10  # of the default validation
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
     @property
     def models_(self) -> dict[int, Predictor]:
         """The model of every size on the path; ``predict`` of each gives numbers or scores."""

@@ -57,11 +57,6 @@ class _ELMFS(PathSelector, CallbackSupportMixin, BaseEstimator):
     validation: Any = "auto"
     callback: Callback = None
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
     def expected_seconds(self, X: Any) -> float:
         """What a search will take, before it begins: CPU seconds of one core, to a factor of two.
 

@@ -48,11 +48,6 @@ class LinearGrafting(LinearFace, CallbackSupportMixin, BaseEstimator):
     l0: float
     _of_size: dict[int, dict[str, Any]]  # fitted attributes of every size
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
     def _options(self) -> GraftingOptions:
         one_of("selection", self.selection, SELECTIONS)
         one_of("stop", self.stop, STOPS)

@@ -50,11 +50,6 @@ class GrownNetworks(PathSelector, CallbackSupportMixin, BaseEstimator):
     network_: HiddenLayer
     _of_size: dict[int, dict[str, Any]]  # fitted attributes of every size
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
     def _growths(self) -> list[Growth]:
         one_of("l0_per", self.l0_per, L0_PER)
         one_of("selection", self.selection, ("gradient", "bound"))

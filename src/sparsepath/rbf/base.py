@@ -36,11 +36,6 @@ class _SparseRBF(PathSelector, CallbackSupportMixin, BaseEstimator):
     ts_: Floats
     _of_size: dict[int, tuple[tuple[float, float], Training]]
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
     def _options(self) -> RBFOptions:
         p = self.get_params(deep=False)
         relevance = p["relevance"]

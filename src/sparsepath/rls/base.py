@@ -72,11 +72,6 @@ class SparseRLS(LinearFace, CallbackSupportMixin, BaseEstimator):
     callback: Callable[[SelectionPath], object] | None = None
     checkpoint: str | Path | None = None
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
     @property
     def _criterion(self) -> Criterion:
         return criterion_of(self.loss, self._known)
