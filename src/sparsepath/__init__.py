@@ -212,10 +212,10 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-    if hasattr(value, "fit") and value.__doc__:  # python -OO has none
-        from sparsepath.texts import FullText
+    if "s for ``" in (value.__doc__ or ""):  # python -OO has none
+        from sparsepath.texts import in_full
 
-        value.__doc__ = FullText(value.__doc__, __getattr__)
+        in_full(value, __getattr__)
     globals()[name] = value
     return value
 

@@ -29,16 +29,12 @@ class MutualInfoRegressor(RegressorFace, MutualInfoSearch):
     ----------
     max_features, search, n_neighbors, variant, n_restarts, n_threads
         As for ``MutualInfoSelector``.
-    choose : {"one_se", "min"}, int or float, default="one_se"
-        Which size to use for prediction: the smallest not clearly above the least error (within one
-        standard error; of honest errors that of their difference, sample by sample), that of the
-        least error, a given size, or the smallest within a fraction of the least error.
+    choose
+        As for ``SparseRLSRegressor``.
     random_state : int, RandomState or None
         The seed of resampling, restarts and neurons.
-    validation : "auto", int, splitter, list of splits or None, default="auto"
-        How parts of the data are left out of the whole procedure for honest errors, by which the
-        size is then chosen: a number of folds ("auto": five), a splitter of scikit-learn's, or
-        rows. With None there are none, and the size is chosen by the criterion of the search.
+    validation
+        As for ``SparseRLSRegressor``.
     callback : callable, optional
         Called after every step or restart with the path so far; a true value stops the search, as
         Ctrl-C does.
@@ -56,8 +52,7 @@ class MutualInfoRegressor(RegressorFace, MutualInfoSearch):
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
     models_, honest_
-        The model of every size on the path; the size in use and its error on data that the whole
-        procedure never saw, None without validation.
+        As for ``SparseRLSRegressor``.
 
     Examples
     --------

@@ -49,14 +49,8 @@ class LarsSelector(RegressorFace, LinearFace, CallbackSupportMixin, BaseEstimato
     ----------
     max_features : int or None, default=None
         The largest size on the path; None: all features, or as many as samples allow.
-    choose : {"one_se", "min"}, int or float, default="one_se"
-        Which size to use for prediction: the smallest not clearly above the least error (within one
-        standard error; of honest errors that of their difference, sample by sample), that of the
-        least error, a given size, or the smallest within a fraction of the least error.
-    validation : "auto", int, splitter, list of splits or None, default="auto"
-        How parts of the data are left out of the whole procedure for honest errors, by which the
-        size is then chosen: a number of folds ("auto": ten), a splitter of scikit-learn's, or rows.
-        With None there are none, and the size is chosen by the criterion of the search.
+    choose, validation
+        As for ``SparseRLSRegressor``.
     callback : callable, optional
         Called after every feature with the path so far; a true value stops the search, as Ctrl-C
         does.
@@ -72,8 +66,7 @@ class LarsSelector(RegressorFace, LinearFace, CallbackSupportMixin, BaseEstimato
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
     models_, honest_
-        The model of every size on the path; the size in use and its error on data that the whole
-        procedure never saw, None without validation.
+        As for ``SparseRLSRegressor``.
 
     Examples
     --------

@@ -64,7 +64,7 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
         ``forbidden``, ``start``, ``feature_costs`` and ``feature_groups`` are of columns of the
         table.
     missing, dates, max_categories
-        As of ``TablePreparation``.
+        As for ``TablePreparation``.
     choose : str, int, float or None
         How the size is chosen; None: as ``selector`` says.
     validation : "auto", int, "loo", splitter or None

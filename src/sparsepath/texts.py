@@ -1,7 +1,8 @@
 """Docstrings in full: what is said "As for ``Other``" in the source is put in when it is asked for.
 
 The source says a thing once. Whom ``help`` tells it has nobody to look it up, so the class of an
-estimator gets a :class:`FullText` for its docstring: nothing is done until somebody reads it.
+estimator gets a :class:`FullText` for its docstring: nothing is done until somebody reads it. A
+function has a plain one, which is written out at once.
 """
 
 import inspect
@@ -17,14 +18,22 @@ AS_FOR = re.compile(
 
 
 class FullText:
-    """The docstring of a class, written out whenever it is read; ``find`` knows other classes."""
+    """The docstring of a class, written out whenever it is read."""
 
     def __init__(self, doc: str, find: Callable[[str], Any]) -> None:
         self.doc, self.find = doc, find
 
     def __get__(self, instance: object, owner: type) -> str:
         """Python asks this for ``owner.__doc__``."""
-        return written_out(self.doc, owner, self.find) if AS_FOR.search(self.doc) else self.doc
+        return written_out(self.doc, owner, self.find)
+
+
+def in_full(value: Any, find: Callable[[str], Any]) -> None:
+    """Have the docstring of a class or a function in full; ``find`` knows other classes."""
+    doc = value.__doc__
+    value.__doc__ = (
+        FullText(doc, find) if isinstance(value, type) else written_out(doc, value, find)
+    )
 
 
 def sections(doc: str) -> Iterator[tuple[str, list[str]]]:
@@ -81,7 +90,7 @@ def put_in(name: str, text: str, several: bool, find: Callable[[str], Any]) -> t
     return kind, text
 
 
-def written_out(doc: str, owner: type, find: Callable[[str], Any]) -> str:
+def written_out(doc: str, owner: Any, find: Callable[[str], Any]) -> str:
     """A docstring that leaves nothing at "As for"; defaults are those of the signature."""
     parameters = inspect.signature(owner).parameters
     lines: list[str] = []

@@ -151,11 +151,9 @@ class ELMFSRegressor(RegressorFace, _ELMFS):
         The largest size on the path; None: at most 20, and fewer if five sizes in a row have gained
         nothing, unless ``choose`` asks for a size. The time grows with this size and with the
         number of features.
-    choose : {"one_se", "min"}, int or float, default="one_se"
-        Which size to use for prediction: the smallest not clearly above the least error (within one
-        standard error; of honest errors that of their difference, sample by sample), that of the
-        least error, a given size, or the smallest within a fraction of the least error. On small
-        samples the least error is often at far too many features.
+    choose
+        As for ``SparseRLSRegressor``. On small samples the least error is often at far too many
+        features.
     strategy : {"both", "scaling", "swap"}, default="both"
         The paper's restarts on the grid of scalings; the swap search over subsets; or both: the
         subsets of the restarts join the swap search, their scalings the polishing.
@@ -180,10 +178,8 @@ class ELMFSRegressor(RegressorFace, _ELMFS):
         The seed of neurons and restarts.
     n_threads : int, optional
         Threads; None: one per core. It changes the speed only.
-    validation : "auto", int, splitter, list of splits or None, default="auto"
-        How parts of the data are left out of the whole procedure for honest errors, by which the
-        size is then chosen: a number of folds ("auto": five), a splitter of scikit-learn's, or
-        rows. With None there are none, and the size is chosen by the criterion of the search.
+    validation
+        As for ``SparseRLSRegressor``.
     callback : callable, optional
         Called now and then with the path so far; a true value stops the search, as Ctrl-C does.
 
@@ -200,8 +196,7 @@ class ELMFSRegressor(RegressorFace, _ELMFS):
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
     models_, honest_
-        The model of every size on the path; the size in use and its error on data that the whole
-        procedure never saw, None without validation.
+        As for ``SparseRLSRegressor``.
 
     Examples
     --------

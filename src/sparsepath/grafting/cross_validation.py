@@ -169,18 +169,14 @@ class GraftingRegressorCV(GraftingNumbers, _GraftingCV):
     l2, l0, feature_costs, l1_factors, l2_factors, loss, delta
         As for ``GraftingRegressor``.
     cv : int, splitter or list of splits, default=5
-    choose : {"one_se", "min"}, int or float, default="one_se"
-        Which size to use: the smallest not clearly above the least error (within one standard
-        error; of honest errors that of their difference, sample by sample), that of the least
-        error, a given size, or the smallest within a fraction of the least error.
+    choose
+        As for ``SparseRLSRegressor``.
     fit_intercept, standardize, steps, selection, stop, update, max_features, tol
         As for ``GraftingRegressor``.
     n_jobs : int, optional
         Splits that run at the same time; results do not depend on it.
-    validation : "auto", int, splitter, list of splits or None, default="auto"
-        How parts of the data are left out of the whole procedure for honest errors, by which the
-        size is then chosen: a number of folds ("auto": ten), a splitter of scikit-learn's, or rows.
-        With None there are none, and the size is chosen by the criterion of the search.
+    validation
+        As for ``SparseRLSRegressor``.
     callback : callable, optional
         Called with the path so far after every l1 on all data (errors: on these data), then
         after every split (errors: the mean of the splits so far). A true value ends the work, and
@@ -197,8 +193,7 @@ class GraftingRegressorCV(GraftingNumbers, _GraftingCV):
     selected_, coef_, intercept_, history_, criterion_, kkt_violation_, dual_gap_
         Of the model in use, as for ``GraftingRegressor``.
     models_, honest_
-        The model of every size on the path; the size in use and its error on data that the whole
-        procedure never saw, None without validation.
+        As for ``SparseRLSRegressor``.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 

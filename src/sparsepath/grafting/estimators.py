@@ -182,8 +182,7 @@ class GraftingRegressor(GraftingNumbers, _Grafting):
     n_iter_ : int
         Newton steps made.
     models_, honest_
-        The model of every size on the path; the size in use and its error on data that the whole
-        procedure never saw, None without validation.
+        As for ``SparseRLSRegressor``.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 

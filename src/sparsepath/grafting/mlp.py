@@ -68,8 +68,7 @@ class MLPGraftingRegressor(GraftingNumbers, MLPGrafting):
     tol_ : float
         The tolerance of the network that was kept.
     models_, honest_
-        The model of every size on the path; the size in use and its error on data that the whole
-        procedure never saw, None without validation.
+        As for ``SparseRLSRegressor``.
     n_iter_ : int
         Steps of the growth.
     n_features_in_, feature_names_in_

@@ -32,10 +32,8 @@ class MLPGraftingRegressorCV(GraftingNumbers, MLPGraftingCV):
     patience : int, default=5
         Steps without a lower error on the test part after which a growth ends.
     cv : int, splitter or list of splits, default=5
-    choose : {"one_se", "min"}, int or float, default="one_se"
-        Which size to use: the smallest not clearly above the least error (within one standard
-        error; of honest errors that of their difference, sample by sample), that of the least
-        error, a given size, or the smallest within a fraction of the least error.
+    choose
+        As for ``SparseRLSRegressor``.
     tol : float, default=1e-5
         Gradient at which an optimisation ends.
     n_jobs : int, optional
@@ -62,8 +60,7 @@ class MLPGraftingRegressorCV(GraftingNumbers, MLPGraftingCV):
     network_, n_hidden_, selected_, history_, criterion_, loss_
         Of the network in use, as for ``MLPGraftingRegressor``.
     models_, honest_
-        The model of every size on the path; the size in use and its error on data that the whole
-        procedure never saw, None without validation.
+        As for ``SparseRLSRegressor``.
     n_iter_ : int
         Steps of the growth.
     n_features_in_, feature_names_in_

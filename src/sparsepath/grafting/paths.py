@@ -118,23 +118,14 @@ def grafting_path(
         holds numbers that are not whole, else "logistic".
     l2, l0 : float, default=0.0
         The other lambdas. ``l2`` multiplies the squares, not half of them.
-    feature_costs : array or mapping of names to numbers, optional
-        The factors of L0, a_0: what it costs to use a feature.
-    l1_factors, l2_factors : array or mapping of names to numbers, optional
-        The factors a_1, a_2; names that a mapping leaves out have factor 1.
-    delta : float, default=1.35
-        Where the Huber loss becomes straight, in the units of y.
+    feature_costs, l1_factors, l2_factors, delta
+        As for ``GraftingRegressor``.
     class_weight : "balanced", mapping or None, default=None
-        Factors of the sample weights, as in scikit-learn.
+        As for ``GraftingClassifier``.
     sample_weight : array of shape (n_samples,), optional
         The loss term becomes the weighted mean.
-    fit_intercept, standardize : bool, default=True
-        A constant that is not penalised; features scaled to mean 0 and standard deviation 1
-        inside (coefficients are always in the units of the data).
-    tol : float, default=1e-9
-        For the certificates.
-    n_threads : int, optional
-        Threads; None: one per core. It changes the speed only.
+    fit_intercept, standardize, tol, n_threads
+        As for ``GraftingRegressor``.
     callback : callable, optional
         Called with the path so far after every l1; a true value ends it there. So does Ctrl-C.
 

@@ -156,10 +156,8 @@ class MutualInfoSelector(MutualInfoSearch):
         The seed of resampling and restarts.
     n_threads : int, optional
         Threads; None: one per core. It changes the speed only.
-    validation : "auto", int, splitter, list of splits or None, default="auto"
-        How parts of the data are left out of the whole procedure for honest errors, by which the
-        size is then chosen: a number of folds ("auto": five), a splitter of scikit-learn's, or
-        rows. With None there are none, and the size is chosen by the criterion of the search.
+    validation
+        As for ``SparseRLSRegressor``.
     callback : callable, optional
         Called after every step or restart with the path so far; a true value stops the search, as
         Ctrl-C does.
@@ -175,8 +173,7 @@ class MutualInfoSelector(MutualInfoSearch):
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
     models_, honest_
-        The model of every size on the path; the size in use and its error on data that the whole
-        procedure never saw, None without validation.
+        As for ``SparseRLSRegressor``.
 
     Examples
     --------

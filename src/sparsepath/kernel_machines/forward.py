@@ -49,10 +49,8 @@ class LSSVMForwardRegressor(RegressorFace, PathSelector, CallbackSupportMixin, _
         Exact leave-one-out, or folds that cover every sample once.
     standardize : bool, default=True
         Scale inputs to zero mean and unit variance first.
-    validation : "auto", int, splitter, list of splits or None, default="auto"
-        How parts of the data are left out of the whole procedure for honest errors, by which the
-        size is then chosen: a number of folds ("auto": five), a splitter of scikit-learn's, or
-        rows. With None there are none, and the size is chosen by the criterion of the search.
+    validation
+        As for ``SparseRLSRegressor``.
     callback : callable, optional
         Called with the path so far after every input; a true value ends the search there. Ctrl-C
         ends it too, with a warning, once an input is in.
@@ -70,8 +68,7 @@ class LSSVMForwardRegressor(RegressorFace, PathSelector, CallbackSupportMixin, _
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
     models_, honest_
-        The model of every size on the path; the size in use and its error on data that the whole
-        procedure never saw, None without validation.
+        As for ``SparseRLSRegressor``.
     parameters_ : dict of size to tuple
         gamma and sigma2 of every size.
 

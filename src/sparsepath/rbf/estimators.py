@@ -222,8 +222,7 @@ class SparseRBFRegressor(_Regression, _OneFit):
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
     models_, honest_
-        The model of every size on the path; the size in use and its error on data that the whole
-        procedure never saw, None without validation.
+        As for ``SparseRLSRegressor``.
 
     Examples
     --------

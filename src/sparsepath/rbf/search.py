@@ -221,10 +221,8 @@ class SparseRBFRegressorCV(_Regression, _GridSearch):
         search of a few seconds starts none.
     solver, schedule, centres, placing, n_init, relevance, mu_min, max_iter, random_state
         As for ``SparseRBFRegressor``.
-    validation : "auto", int, splitter, list of splits or None, default="auto"
-        How parts of the data are left out of the whole procedure for honest errors, by which the
-        size is then chosen: a number of folds ("auto": five), a splitter of scikit-learn's, or
-        rows. With None there are none, and the size is chosen by the criterion of the search.
+    validation
+        As for ``SparseRLSRegressor``.
     callback : callable, optional
         Called with the path so far when a t is done, and again when its inputs have been fitted
         with budgets of their own; the search ends if it returns true.
@@ -246,8 +244,7 @@ class SparseRBFRegressorCV(_Regression, _GridSearch):
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
     models_, honest_
-        The model of every size on the path; the size in use and its error on data that the whole
-        procedure never saw, None without validation.
+        As for ``SparseRLSRegressor``.
     converged_, n_iter_, objective_, selected_centres_, stages_, training_error_
         As for ``SparseRBFRegressor``.
 

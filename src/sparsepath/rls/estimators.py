@@ -47,8 +47,9 @@ class SparseRLSRegressor(RegressorFace, SparseRLS):
         error; "one_se" is then "min", with a warning.
     validation : "auto", int, splitter, list of splits or None, default="auto"
         How parts of the data are left out of the whole procedure for honest errors, by which the
-        size is then chosen: a number of folds ("auto": ten), a splitter of scikit-learn's, or rows.
-        With None there are none, and the size is chosen by the criterion of the search.
+        size is then chosen: a number of folds ("auto": ten, of nonlinear methods five), a splitter
+        of scikit-learn's, or rows. With None there are none, and the size is chosen by the
+        criterion of the search.
     alpha : float, list of float or "loo", default=1.0
         The ridge penalty, zero or more; with 0, ordinary least squares, features that are collinear
         with the chosen ones are passed over. A list: a path for each, and ``choose`` is over all

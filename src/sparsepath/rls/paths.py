@@ -81,67 +81,22 @@ def rls_path(
     y : array of shape (n_samples,) or (n_samples, n_targets)
         Targets; for the losses that count mistakes class labels of any kind. Two classes are coded
         -1 and +1, the larger label is +1; more have a target each, +1 for their samples.
-    max_features : int or None, default=None
-        The largest size on the path. None: as many as columns and samples allow, but at most 100
-        (``sparsepath.path.LONGEST_PATH``), of ``feature_groups`` at most the columns of the 100
-        largest; a backward search begins with all, and a ``budget`` is a limit of its own.
-    search : {"forward", "floating", "backward", "swap"}, default="forward"
-        Forward; forward with removals while they cost less than half of what was gained
-        (floating); from all features down; forward with exchanges of one feature for another.
-    cv : "loo", int, splitter or list of splits, default="loo"
-        The criterion: exact leave-one-out, or the mean error over the test parts of any splits
-        (with ``groups``: leave-one-group-out, folds of whole groups).
-    fit_intercept : bool, default=True
-        A constant term, not penalised, refitted whenever a sample is left out.
-    standardize : bool, default=True
-        Penalise as if all columns had unit variance, so that units do not matter; coefficients
-        stay in the units of the data. False: penalise the columns as they are.
+    max_features, search, cv, fit_intercept, standardize
+        As for ``SparseRLSRegressor``.
     alpha : float, default=1.0
         The ridge penalty, zero or more.
     loss : str or ResidualLoss, default="squared"
-        What a cross-validation residual costs: its square, its absolute value, or something between
-        the two, ``Huber(delta)`` and ``LogCosh(scale)`` of ``sparsepath.rls`` with their
-        parameters in the units of the target (1.35 and 1 by default), or a loss of your own. The
-        fit is ridge regression in any case. The squared loss is the fastest by far. With class
-        labels also "zero_one", "balanced" and "auc", which count mistakes.
+        As for ``SparseRLSRegressor``. With class labels also "zero_one", "balanced" and "auc",
+        which count mistakes.
     sample_weight : array of shape (n_samples,), optional
         A sample that is left out is left out with its whole weight.
     groups : array of shape (n_samples,), optional
         Samples that belong together and are left out together: ``cv="loo"`` then leaves out a
         group at a time, a number means folds of whole groups, and a splitter gets them.
-    forced, forbidden : list of int or str, optional
-        Columns, by index or name, that every model must have, or none may have. The path begins
-        with the forced ones.
-    start : list of int or str, optional
-        Columns to start from, which searches that drop may drop again; a backward search starts
-        from these alone.
-    parents : dict of int or str to list of int or str, optional
-        Columns that may enter only after others, as an interaction after its parents: for each
-        its parents, which stay as long as it does.
-    feature_groups : array of shape (n_features,), optional
-        Labels: columns with the same label enter and leave as one.
-    feature_costs : array of shape (n_features,), optional
-        What each feature costs: additions are then judged by what they gain per cost.
-    budget : float, optional
-        What all chosen features together may cost (without ``feature_costs``: their number).
-    stop : callable or list of callables, default=()
-        Rules that end the search early: ``Tolerance``, ``Patience``, ``TimeLimit``, ``PastOneSE``,
-        ``MaxT`` of ``sparsepath.rls``, joined by ``|`` and ``&`` if you like, or functions of your
-        own; see ``sparsepath.rls.stopping``.
-    epsilon : float, optional
-        For search="floating": stop when an addition gains less.
-    pooled : bool, default=False
-        For splits: pool the errors of all test samples, rather than average the splits' means.
-    memory_budget : float, optional
-        Bytes that may be used for copies of the data and for intermediate results of their size;
-        default a quarter of the machine's memory. It changes the speed only.
-    n_threads : int, optional
-        Threads; None: one per core. It changes the speed only.
-    callback : callable, optional
-        Called after every move with the path so far; a true value stops the search.
-    checkpoint : path, optional
-        A file in which progress is kept, and from which an interrupted search goes on. A search
-        that a rule in ``stop`` has ended ends there again.
+    forced, forbidden, start, parents, feature_groups, feature_costs, budget, stop, epsilon, pooled
+        As for ``SparseRLSRegressor``.
+    memory_budget, n_threads, callback, checkpoint
+        As for ``SparseRLSRegressor``.
 
     Returns
     -------

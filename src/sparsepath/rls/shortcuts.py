@@ -142,21 +142,10 @@ def rls_state(
     alpha : float, default=1.0
         The ridge penalty, zero or more.
     loss : str or ResidualLoss, default="squared"
-        What a cross-validation residual costs: its square, its absolute value, or something between
-        the two, ``Huber(delta)`` and ``LogCosh(scale)`` of ``sparsepath.rls`` with their parameters
-        in the units of the target (1.35 and 1 by default), or a loss of your own. The fit is ridge
-        regression in any case. The squared loss is the fastest by far. With class labels also
-        "zero_one", "balanced" and "auc", which count mistakes.
-    cv : "loo", int, splitter or list of splits, default="loo"
-        The criterion: exact leave-one-out, or the mean error over the test parts of any splits
-        (with ``groups``: leave-one-group-out, folds of whole groups).
-    fit_intercept : bool, default=True
-        A constant term, not penalised, refitted whenever a sample is left out.
-    standardize : bool, default=True
-        Penalise as if all columns had unit variance, so that units do not matter; coefficients
-        stay in the units of the data. False: penalise the columns as they are.
-    n_threads : int, optional
-        Threads; None: one per core. It changes the speed only.
+        As for ``SparseRLSRegressor``. With class labels also "zero_one", "balanced" and "auc",
+        which count mistakes.
+    cv, fit_intercept, standardize, n_threads
+        As for ``SparseRLSRegressor``.
     sample_weight, groups : arrays of shape (n_samples,), optional
         Weights, and groups of samples that ``cv`` keeps together.
 
