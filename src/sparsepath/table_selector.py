@@ -333,35 +333,17 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
 
     @_beneath("predict")
     def predict(self, X: Any) -> Any:
-        """Predict for samples of a table.
-
-        Parameters
-        ----------
-        X : data frame with the columns in use, or array
-            Samples.
-        """
+        """Predict for samples of a table: a data frame with the columns in use, or an array."""
         return self._used().predict(self._needed(X))
 
     @_beneath("decision_function")
     def decision_function(self, X: Any) -> Any:
-        """Scores of the classes.
-
-        Parameters
-        ----------
-        X : data frame with the columns in use, or array
-            Samples.
-        """
+        """Scores of the classes."""
         return self._used().decision_function(self._needed(X))
 
     @_beneath("predict_proba")
     def predict_proba(self, X: Any) -> Any:
-        """Probabilities of the classes.
-
-        Parameters
-        ----------
-        X : data frame with the columns in use, or array
-            Samples.
-        """
+        """Probabilities of the classes."""
         return self._used().predict_proba(self._needed(X))
 
     @_beneath("score")

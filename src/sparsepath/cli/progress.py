@@ -3,7 +3,6 @@
 import sys
 import threading
 from contextlib import AbstractContextManager
-from types import TracebackType
 from typing import Any, Self
 
 from sparsepath.path import SelectionPath
@@ -70,12 +69,7 @@ class Watch(AbstractContextManager["Watch"]):
             self._timer.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer.join()

@@ -9,6 +9,7 @@ The client is the user's. Without one, partitions are computed by the threads of
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import reduce
 from itertools import pairwise
 from typing import Any
 
@@ -129,11 +130,7 @@ def answered(data: Any, start: int, message: Callable[..., Any], args: tuple[Any
 
 def added_up(*answers: Answer) -> Answer:
     """Answers added in their order."""
-    total: Answer | None = None
-    for answer in answers:
-        total = plus(total, answer)
-    assert total is not None
-    return total
+    return reduce(plus, answers)
 
 
 class Cluster(Threads):

@@ -10,6 +10,7 @@ Kinds of sources register themselves: ``register(recognise, make)``. ``open`` as
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Any, Protocol
 
 import numpy as np
@@ -72,16 +73,12 @@ def summed(
     part: Part, columns: Columns | None, message: Callable[..., Answer], *args: Any
 ) -> Answer:
     """The answers of a part's slabs to a message, added up."""
-    total: Answer | None = None
-    for slab in part.read(columns):
-        total = plus(total, message(slab, *args))
-    assert total is not None
-    return total
+    return reduce(plus, (message(slab, *args) for slab in part.read(columns)))
 
 
-def plus(a: Answer | None, b: Answer) -> Answer:
+def plus(a: Answer, b: Answer) -> Answer:
     """Answers added, each to its like."""
-    return b if a is None else [x + y for x, y in zip(a, b, strict=True)]
+    return [x + y for x, y in zip(a, b, strict=True)]
 
 
 @dataclass(eq=False)

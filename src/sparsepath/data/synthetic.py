@@ -173,15 +173,11 @@ def xor_like(
     >>> xor_like(10, random_state=0).X.shape
     (10, 6)
     """
-    return _regression(
-        lambda x: x[0] + (x[1] > 0.5) * (x[2] > 0.5),
-        3,
-        (0, 1),
-        n_samples,
-        n_features,
-        noise,
-        random_state,
-    )
+
+    def formula(x: Array) -> Array:
+        return x[0] + (x[1] > 0.5) * (x[2] > 0.5)
+
+    return _regression(formula, 3, (0, 1), n_samples, n_features, noise, random_state)
 
 
 def functional(
@@ -201,15 +197,11 @@ def functional(
     >>> functional(10, random_state=0).relevant.tolist()
     [0, 1, 2, 3, 4]
     """
-    return _regression(
-        lambda x: 10 * np.sin(x[0]) * x[1] + 20 * (x[2] - 0.5) ** 2 + 10 * x[3] + 5 * x[4],
-        5,
-        (0, 1),
-        n_samples,
-        n_features,
-        noise,
-        random_state,
-    )
+
+    def formula(x: Array) -> Array:
+        return 10 * np.sin(x[0]) * x[1] + 20 * (x[2] - 0.5) ** 2 + 10 * x[3] + 5 * x[4]
+
+    return _regression(formula, 5, (0, 1), n_samples, n_features, noise, random_state)
 
 
 def bump(
@@ -229,15 +221,11 @@ def bump(
     >>> bump(10, random_state=0).relevant.tolist()
     [0]
     """
-    return _regression(
-        lambda x: (1 - x[0] + 2 * x[0] ** 2) * np.exp(-(x[0] ** 4)),
-        1,
-        (-2, 2),
-        n_samples,
-        n_features,
-        noise,
-        random_state,
-    )
+
+    def formula(x: Array) -> Array:
+        return (1 - x[0] + 2 * x[0] ** 2) * np.exp(-(x[0] ** 4))
+
+    return _regression(formula, 1, (-2, 2), n_samples, n_features, noise, random_state)
 
 
 def friedman(
@@ -256,15 +244,11 @@ def friedman(
     >>> friedman(10, random_state=0).relevant.tolist()
     [0, 1, 2, 3, 4]
     """
-    return _regression(
-        lambda x: 10 * np.sin(np.pi * x[0] * x[1]) + 20 * (x[2] - 0.5) ** 2 + 10 * x[3] + 5 * x[4],
-        5,
-        (0, 1),
-        n_samples,
-        n_features,
-        noise,
-        random_state,
-    )
+
+    def formula(x: Array) -> Array:
+        return 10 * np.sin(np.pi * x[0] * x[1]) + 20 * (x[2] - 0.5) ** 2 + 10 * x[3] + 5 * x[4]
+
+    return _regression(formula, 5, (0, 1), n_samples, n_features, noise, random_state)
 
 
 def threshold_max(

@@ -16,7 +16,6 @@ import signal
 import threading
 import time
 from collections.abc import Callable
-from types import TracebackType
 from typing import Any, Self
 
 from sparsepath.running.trail import Stop
@@ -44,12 +43,7 @@ class Interruptible:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> bool:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
         self.interrupted = is_interrupt(error)
         return self.interrupted and self._keep()
 
@@ -97,12 +91,7 @@ class Alarm:
                     raise
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> bool:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
         if self._timer is not None:
             try:
                 self._timer.cancel()

@@ -20,7 +20,6 @@ import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from types import TracebackType
 from typing import Any, Self
 
 from sparsepath.errors import warn_user
@@ -148,12 +147,7 @@ class Run:
         self._context = begin(self.estimator, self._subtasks, self.X, self.given.y)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> bool:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
         if isinstance(error, _AskedToStopError):
             return True
         kept = self._interruptible.__exit__(kind, error, trace)

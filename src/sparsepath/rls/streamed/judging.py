@@ -8,6 +8,7 @@ of the same columns than the one before, so that a search can look some steps ah
 
 from collections.abc import Mapping
 from dataclasses import astuple, dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -218,11 +219,8 @@ def judge(slab: Slab, view: View, plan: Plan) -> Answer:
     [g'u, u'u, u'r] per target, losses and squared losses with each candidate, and without each
     chosen one. If there are groups, last of all loss and squared loss after each of them.
     """
-    space, total = Buffers(), None
-    for strip in slab.strips(ROWS_OF_A_STRIP):
-        total = plus(total, _judged(strip, view, plan, space))
-    assert total is not None
-    return total
+    space, strips = Buffers(), slab.strips(ROWS_OF_A_STRIP)
+    return reduce(plus, (_judged(strip, view, plan, space) for strip in strips))
 
 
 def _judged(slab: Slab, view: View, plan: Plan, space: Buffers) -> Answer:
