@@ -3,13 +3,14 @@
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_classifier
 from sklearn.pipeline import Pipeline
 
+from sparsepath.arrays import Figure
 from sparsepath.data.names import NumberedNames
 from sparsepath.entrants import entrants
 from sparsepath.errors import InputError
@@ -31,9 +32,6 @@ from sparsepath.path import SelectionPath
 from sparsepath.running.interrupts import Alarm, Interruptible
 from sparsepath.selector import check_weights_taken
 from sparsepath.wording import brief
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 SAME = 1e-9  # part of an error below which a difference is rounding
 LATE = "not done in the time given"
@@ -211,7 +209,7 @@ class Comparison:
             for reason, names in why.items()
         ]
 
-    def plot(self) -> "Figure":
+    def plot(self) -> Figure:
         """Draw the honest errors on one axis, and which features each method takes."""
         from sparsepath.judging import pictures
 

@@ -8,8 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
+from sparsepath.arrays import Axes, Figure
 from sparsepath.choosing import ranges
 from sparsepath.data.names import NumberedNames
 from sparsepath.errors import FileError, InputError
@@ -19,10 +20,6 @@ from sparsepath.path_record import DAMAGE, damaged, parts_of, plain, record_of, 
 from sparsepath.predictors import Linear, Predictor
 from sparsepath.steps import FloatArray, Move, Step
 from sparsepath.steps_by_size import StepsBySize, without
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 ERROR_KINDS = ("training", "selection", "honest")
 INTERRUPTED = "interrupted"
@@ -319,7 +316,7 @@ class SelectionPath(StepsBySize):
             _models={},
         )
 
-    def plot_path(self, ax: "Axes | None" = None, chosen: int | None = None) -> "Axes":
+    def plot_path(self, ax: Axes | None = None, chosen: int | None = None) -> Axes:
         """Draw the feature selection path: which features are selected at which size.
 
         Parameters
@@ -333,7 +330,7 @@ class SelectionPath(StepsBySize):
 
         return plots.plot_path(self.sizes, self.matrix(), self.feature_names, ax=ax, chosen=chosen)
 
-    def plot_curve(self, ax: "Axes | None" = None, chosen: int | None = None) -> "Axes":
+    def plot_curve(self, ax: Axes | None = None, chosen: int | None = None) -> Axes:
         """Draw the sparsity-error trade-off (SET) curve: error against size.
 
         Parameters
@@ -347,7 +344,7 @@ class SelectionPath(StepsBySize):
 
         return plots.plot_curve(*self._curve(chosen), ax=ax)
 
-    def plot(self) -> "Figure":
+    def plot(self) -> Figure:
         """Draw the curve above the path, on one axis of sizes."""
         from sparsepath import plots
 

@@ -2,14 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from sparsepath.arrays import Figure
 from sparsepath.errors import InputError
 from sparsepath.frames import Make, make_frame
 from sparsepath.path import SelectionPath
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +55,7 @@ class PathComparison:
         columns["error_kind"] = [kind] * len(rows)
         return make_frame(columns, backend)
 
-    def plot(self, curves: tuple[str, ...] | None = None) -> "Figure":
+    def plot(self, curves: tuple[str, ...] | None = None) -> Figure:
         """Draw which features each method selects (FSP), error curves (SET), and judged errors.
 
         Parameters

@@ -3,14 +3,12 @@
 import math
 from collections.abc import Mapping, Sequence
 from itertools import cycle
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from sparsepath.arrays import Axes, Figure
 
 # Okabe and Ito's colours, which the colour-blind can tell apart.
 BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#666666"
@@ -40,9 +38,9 @@ def plot_path(
     matrix: NDArray[np.bool_],
     names: Sequence[str],
     *,
-    ax: "Axes | None" = None,
+    ax: Axes | None = None,
     chosen: int | None = None,
-) -> "Axes":
+) -> Axes:
     """Draw the feature selection path: sizes across, features down, a filled cell if selected.
 
     Up to 30 features are all shown, in their own order. Of more, those that are ever selected are
@@ -110,8 +108,8 @@ def plot_curve(
     chosen: Mapping[str, int],
     beside: tuple[str, NDArray[np.float64]] | None = None,
     *,
-    ax: "Axes | None" = None,
-) -> "Axes":
+    ax: Axes | None = None,
+) -> Axes:
     """Draw the sparsity-error trade-off (SET) curve: error against size.
 
     The band is one standard error to either side. The errors are on a logarithmic scale if the
@@ -182,8 +180,8 @@ def plot_lines(
     lines: Mapping[str, tuple[Sequence[int], NDArray[np.float64]]],
     label: str,
     *,
-    ax: "Axes | None" = None,
-) -> "Axes":
+    ax: Axes | None = None,
+) -> Axes:
     """Draw several curves of errors against sizes, dark to light in the order given.
 
     Parameters
@@ -218,7 +216,7 @@ def plot(
     beside: tuple[str, NDArray[np.float64]] | None,
     matrix: NDArray[np.bool_],
     names: Sequence[str],
-) -> "Figure":
+) -> Figure:
     """Draw the curve above the path, on one axis of sizes; parameters as of the two."""
     height = _path_height(len(_rows(matrix)))
     figure = _figure(3.2 + height)
@@ -237,7 +235,7 @@ def plot_comparison(
     curves: Mapping[str, tuple[Any, ...]],
     judged: Mapping[str, tuple[Sequence[int], NDArray[np.float64]]],
     label: str,
-) -> "Figure":
+) -> Figure:
     """Draw the paths of several methods, error curves, and errors by one yardstick, in panels.
 
     Parameters
@@ -287,7 +285,7 @@ def plot_comparison(
     return figure
 
 
-def _figure(height: float) -> "Figure":
+def _figure(height: float) -> Figure:
     from matplotlib.figure import Figure  # not pyplot: no global state, nothing to close
 
     return Figure(figsize=(7.2, height), layout="constrained")
@@ -319,7 +317,7 @@ def _label(name: str) -> str:
     return name.replace("$", r"\$")
 
 
-def _name_rows(ax: "Axes", labels: Sequence[str]) -> None:
+def _name_rows(ax: Axes, labels: Sequence[str]) -> None:
     """Name every s-th row, with s such that names never overlap, found whenever it is drawn."""
     from matplotlib.ticker import FuncFormatter, Locator
 
@@ -338,7 +336,7 @@ def _name_rows(ax: "Axes", labels: Sequence[str]) -> None:
     ax.tick_params(axis="y", labelsize="small")
 
 
-def _logarithmic(ax: "Axes") -> None:
+def _logarithmic(ax: Axes) -> None:
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
     ax.set_yscale("log")
@@ -347,7 +345,7 @@ def _logarithmic(ax: "Axes") -> None:
     ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.4g}"))
 
 
-def _size_axis(ax: "Axes") -> None:
+def _size_axis(ax: Axes) -> None:
     from matplotlib.ticker import MaxNLocator
 
     ax.xaxis.set_major_locator(MaxNLocator("auto", integer=True, min_n_ticks=1))

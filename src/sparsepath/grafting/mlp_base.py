@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from sparsepath.arrays import Floats
+from sparsepath.arrays import Axes, Floats
 from sparsepath.data.door import check_features
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
@@ -24,9 +24,6 @@ from sparsepath.grafting.procedure import STOPS
 from sparsepath.running import Callback, CallbackSupportMixin, Found, Given, Run, fitting
 from sparsepath.selector import PathSelector
 from sparsepath.steps import Step
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 class GrownNetworks(PathSelector, CallbackSupportMixin, BaseEstimator):
@@ -109,7 +106,7 @@ class GrownNetworks(PathSelector, CallbackSupportMixin, BaseEstimator):
         _, self.network_, self.criterion_, self.loss_ = self._networks[size]
         self.n_hidden_ = self.network_.n_hidden
 
-    def plot_network(self, ax: "Axes | None" = None) -> "Axes":
+    def plot_network(self, ax: Axes | None = None) -> Axes:
         """Draw the network: which features feed which unit, and how strongly."""
         from sparsepath.grafting.network_plot import plot_network
 

@@ -1,15 +1,12 @@
 """A picture of a grown network."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sparsepath.arrays import Axes
 from sparsepath.grafting.network import HiddenLayer
 from sparsepath.grafting.softmax_network import SoftmaxNetwork
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 BLUE, ORANGE = "#0072B2", "#D55E00"
 
@@ -19,8 +16,8 @@ def plot_network(
     names: Sequence[str],
     *,
     classes: Sequence[str] = (),
-    ax: "Axes | None" = None,
-) -> "Axes":
+    ax: Axes | None = None,
+) -> Axes:
     """Draw which features feed which unit: blue for positive weights, orange for negative.
 
     Connections of weight 1 from units to their output are grey.

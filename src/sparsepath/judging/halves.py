@@ -21,13 +21,14 @@ feature f among d, and p_f for the part of runs that did:
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import hypergeom
 from sklearn.base import is_classifier
 
+from sparsepath.arrays import Axes
 from sparsepath.data.names import NumberedNames
 from sparsepath.errors import InputError
 from sparsepath.frames import Make, make_frame
@@ -43,9 +44,6 @@ from sparsepath.judging.repeating import (
 )
 from sparsepath.judging.yardsticks import Floats
 from sparsepath.running.interrupts import Interruptible
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 Z90 = 1.6448536269514722
 OFTEN = 0.1  # parts of runs below this: too few to say what a feature stands in for
@@ -152,7 +150,7 @@ class Stability:
             backend,
         )
 
-    def plot(self, ax: "Axes | None" = None) -> "Axes":
+    def plot(self, ax: Axes | None = None) -> Axes:
         """Draw how often features were chosen, by size."""
         from sparsepath.judging import pictures
 

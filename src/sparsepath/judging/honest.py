@@ -3,10 +3,11 @@
 import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from sparsepath.arrays import Axes
 from sparsepath.choosing import check_rule, is_size, places
 from sparsepath.errors import warn_user
 from sparsepath.frames import Make, make_frame
@@ -18,9 +19,6 @@ from sparsepath.judging.repeating import at_most, has_path
 from sparsepath.path import SelectionPath
 from sparsepath.running.interrupts import Interruptible
 from sparsepath.wording import brief
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True)
@@ -158,7 +156,7 @@ class HonestError:
         }
         return make_frame(columns, backend)
 
-    def plot(self, ax: "Axes | None" = None) -> "Axes":
+    def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the honest error against size."""
         from sparsepath import plots
 

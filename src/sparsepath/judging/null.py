@@ -17,11 +17,12 @@ import copy
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsepath.arrays import Axes
 from sparsepath.errors import InputError
 from sparsepath.frames import Make, make_frame
 from sparsepath.judging.left_out import left_out
@@ -37,9 +38,6 @@ from sparsepath.judging.repeating import (
 from sparsepath.judging.yardsticks import Floats
 from sparsepath.running.interrupts import Interruptible
 from sparsepath.wording import brief
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 FOLDS = 5  # for predictors without a path
 LEVEL = 0.05  # p-values above this: nothing is there that the search could not find in noise
@@ -131,7 +129,7 @@ class Null:
         }
         return make_frame(columns, backend)
 
-    def plot(self, ax: "Axes | None" = None) -> "Axes":
+    def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the errors on the data above those on shuffled targets."""
         from sparsepath.judging import pictures
 

@@ -3,16 +3,12 @@
 import math
 from collections.abc import Mapping, Sequence
 from itertools import cycle
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsepath.arrays import Axes, Figure
 from sparsepath.plots import BLUE, GREY, _figure, _label, _size_axis, plot_path
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 MOST_SHOWN = 30  # features shown
 
@@ -23,8 +19,8 @@ def plot_null(
     null_errors: NDArray[np.float64],
     criterion: str,
     title: str,
-    ax: "Axes | None" = None,
-) -> "Axes":
+    ax: Axes | None = None,
+) -> Axes:
     """Errors of the search on the data, and the range of those on shuffled targets."""
     if ax is None:
         ax = _figure(3.6).add_subplot()
@@ -43,8 +39,8 @@ def plot_stability(
     sizes: Sequence[int],
     frequencies: NDArray[np.float64],
     feature_names: Sequence[str],
-    ax: "Axes | None" = None,
-) -> "Axes":
+    ax: Axes | None = None,
+) -> Axes:
     """How often features were chosen, by size: the most frequent ones."""
     from matplotlib.colors import LinearSegmentedColormap
 
@@ -79,7 +75,7 @@ def plot_contest(
     empty: float,
     maps: Mapping[str, tuple[Sequence[int], NDArray[np.bool_]]],
     names: Sequence[str],
-) -> "Figure":
+) -> Figure:
     """Honest errors of several methods on one axis, and below which features each of them takes.
 
     Parameters

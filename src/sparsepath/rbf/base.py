@@ -1,14 +1,14 @@
 """What the estimators of RBF networks share: fitted attributes, importances, numbers or classes."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from sparsepath.arrays import Floats
+from sparsepath.arrays import Axes, Floats
 from sparsepath.classes import coded
 from sparsepath.data.door import check_features, check_labels
 from sparsepath.errors import InputError, warn_user
@@ -18,9 +18,6 @@ from sparsepath.path import SelectionPath
 from sparsepath.rbf.model import RBFOptions, Training
 from sparsepath.running import CallbackSupportMixin, seed_of
 from sparsepath.selector import PathSelector
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 SOLVERS = ("direct", "alternating")
 SCHEDULES = ("robust", "paper")
@@ -115,7 +112,7 @@ class _SparseRBF(PathSelector, CallbackSupportMixin, BaseEstimator):
                 out[i] += float(np.mean((y - model.predict(shuffled)) ** 2)) - base
         return out / n_repeats
 
-    def plot_weights(self, ax: "Axes | None" = None) -> "Axes":
+    def plot_weights(self, ax: Axes | None = None) -> Axes:
         """Draw the weights of the inputs as shares of their sum (Figures 3 and 6 of the paper)."""
         from sparsepath.rbf.plots import plot_weights
 

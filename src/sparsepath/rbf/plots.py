@@ -1,20 +1,16 @@
 """Pictures of RBF networks: the weights of the inputs, and errors over the two budgets."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sparsepath.arrays import Floats
+from sparsepath.arrays import Axes, Floats
 from sparsepath.plots import BLUE, ORANGE, _figure, _label
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 def plot_weights(
-    shares: Floats, names: Sequence[str] | None = None, *, ax: "Axes | None" = None
-) -> "Axes":
+    shares: Floats, names: Sequence[str] | None = None, *, ax: Axes | None = None
+) -> Axes:
     """Draw weights as bars, all of them up to 30 inputs and else the 30 largest."""
     if ax is None:
         ax = _figure(3.2).add_subplot()
@@ -36,8 +32,8 @@ def plot_surface(
     label: str,
     chosen: tuple[float, float],
     *,
-    ax: "Axes | None" = None,
-) -> "Axes":
+    ax: Axes | None = None,
+) -> Axes:
     """Draw values (len(rs) x len(ts)) over both budgets, logarithmic; a circle: the choice."""
     if ax is None:
         ax = _figure(4.2).add_subplot()

@@ -1,7 +1,7 @@
 """Both budgets by cross-validation, as scikit-learn estimators."""
 
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from sparsepath.arrays import Floats
+from sparsepath.arrays import Axes, Floats
 from sparsepath.data.door import check_features
 from sparsepath.data.splitting import splits_of
 from sparsepath.data.threads import Threads
@@ -30,9 +30,6 @@ from sparsepath.rbf.grid import (
 )
 from sparsepath.running import Callback, Found, Given, Run, fitting
 from sparsepath.tuning import TUNING
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 @dataclass(eq=False, repr=False)
@@ -169,7 +166,7 @@ class _GridSearch(_SparseRBF):
     def _given(self) -> tuple[tuple[str, Any], tuple[str, Any]]:
         return ("rs", self.rs), ("ts", self.ts)
 
-    def plot_surface(self, what: str = "error", ax: "Axes | None" = None) -> "Axes":
+    def plot_surface(self, what: str = "error", ax: Axes | None = None) -> Axes:
         """Draw the cross-validation error, or the inputs or centres in use, over both budgets.
 
         Parameters

@@ -2,14 +2,12 @@
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from sparsepath.arrays import Axes
 from sparsepath.choosing import check_rule, is_size, nearest, worst_allowed
 from sparsepath.frames import Make, make_frame
 from sparsepath.path import SelectionPath
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 class Point(NamedTuple):
@@ -104,7 +102,7 @@ class Surface:
         columns["features"] = [", ".join(self.paths[p.alpha].names(p.size)) for p in points]
         return make_frame(columns, backend)
 
-    def plot(self, ax: "Axes | None" = None) -> "Axes":
+    def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the error against the size, a line for every penalty."""
         from sparsepath import plots
 
