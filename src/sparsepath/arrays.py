@@ -1,6 +1,6 @@
 """Names of types of arrays and of drawings: a leaf that everybody may import."""
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 else:  # Matplotlib is loaded when something is drawn
-    Axes = Figure = Any
+
+    class Axes:
+        """Of ``matplotlib.axes``."""
+
+    class Figure:
+        """Of ``matplotlib.figure``."""
+
 
 __all__ = ["Axes", "Figure", "Flags", "Floats", "Indices"]

@@ -4,8 +4,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassifierMixin
 
+from sparsepath.arrays import Floats
 from sparsepath.classes import coded, encode
 from sparsepath.data.door import (
     check_features,
@@ -26,7 +28,64 @@ from sparsepath.running import Given, fitting
 
 
 @dataclass(eq=False, repr=False)
-class SparseRLSRegressor(RegressorFace, SparseRLS):
+class PredictingRLS(SparseRLS):
+    """What the regressor and the classifier share: the fit, and what ranking has no use for."""
+
+    _: KW_ONLY
+    fit_intercept: bool = True
+    memory_budget: float | None = None
+
+    @fitting
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """Search for the path and settle on a size.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            Features of any real type, read as they are. Or a source that is read in passes:
+            ``sparsepath.open("data/*.parquet", target="y")``, a Dask array or data frame.
+        y : array of shape (n_samples,) or (n_samples, n_targets)
+            Targets; several share the chosen features, their losses are added up. For a classifier
+            one class label of any kind for each sample.
+        sample_weight : array of shape (n_samples,), optional
+            A sample that is left out is left out with its whole weight.
+        groups : array of shape (n_samples,), optional
+            Samples that belong together and are left out together: ``cv="loo"`` then leaves out a
+            group at a time, a number means folds of whole groups, and a splitter gets them.
+        """
+        if is_source(X):
+            classifier = isinstance(self, ClassifierMixin)
+            return fit_source(self, X, y, sample_weight, groups, classifier=classifier)
+        given = Given.of(X, y, sample_weight=sample_weight, groups=groups)
+        X = check_features(self, X, reset=True)
+        weights = check_weights(sample_weight, X.shape[0])
+        Y, labels = self._aims(y, weights)
+        return self._fit(X, Y, weights, labels, given)
+
+    def _aims(self, y: Any, weights: Floats) -> tuple[Floats, NDArray[Any]]:
+        """Targets, m x T, and what splits are made by; they must vary where samples count."""
+        raise NotImplementedError
+
+    def _aims_again(self, y: Any, n_samples: int) -> Floats:
+        """The targets alone, of a search that is repeated."""
+        raise NotImplementedError
+
+    def _search_many(
+        self, X: Any, y: Any, given: Any, repetitions: Sequence[Repetition]
+    ) -> Iterator[Searched] | None:
+        """What repetitions of the search leave, all at once; see ``judging.repeating``."""
+        self._check_asked()
+        X = check_features(self, X, reset=True)
+        return search_many(self, X, self._aims_again(y, X.shape[0]), given, repetitions)
+
+
+class SparseRLSRegressor(RegressorFace, PredictingRLS):
     """Regularised least squares on a few features, chosen by exact cross-validation.
 
     Features are added (and, if asked, dropped) one at a time, each time the one that gives the
@@ -136,55 +195,19 @@ class SparseRLSRegressor(RegressorFace, SparseRLS):
     ('bmi', 's5', 'bp', 's1')
     """
 
-    _: KW_ONLY
-    fit_intercept: bool = True
-    memory_budget: float | None = None
     _known = NUMBERS
     _several = True
 
-    @fitting
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        groups: ArrayLike | None = None,
-    ) -> Self:
-        """Search for the path and settle on a size.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            Features of any real type, read as they are. Or a source that is read in passes:
-            ``sparsepath.open("data/*.parquet", target="y")``, a Dask array or data frame.
-        y : array of shape (n_samples,) or (n_samples, n_targets)
-            Targets; several share the chosen features, their losses are added up.
-        sample_weight : array of shape (n_samples,), optional
-            A sample that is left out is left out with its whole weight.
-        groups : array of shape (n_samples,), optional
-            Samples that belong together and are left out together: ``cv="loo"`` then leaves out a
-            group at a time, a number means folds of whole groups, and a splitter gets them.
-        """
-        if is_source(X):
-            return fit_source(self, X, y, sample_weight, groups, classifier=False)
-        given = Given.of(X, y, sample_weight=sample_weight, groups=groups)
-        X = check_features(self, X, reset=True)
-        Y, self._one_target = check_target(y, X.shape[0])
-        weights = check_weights(sample_weight, X.shape[0])
+    def _aims(self, y: Any, weights: Floats) -> tuple[Floats, NDArray[Any]]:
+        Y, self._one_target = check_target(y, len(weights))
         refuse_constant(Y, weights)
-        return self._fit(X, Y, weights, Y if Y.shape[1] > 1 else Y[:, 0], given)
+        return Y, Y if Y.shape[1] > 1 else Y[:, 0]
 
-    def _search_many(
-        self, X: Any, y: Any, given: Any, repetitions: Sequence[Repetition]
-    ) -> Iterator[Searched] | None:
-        """What repetitions of the search leave, all at once; see ``judging.repeating``."""
-        self._check_asked()
-        X = check_features(self, X, reset=True)
-        return search_many(self, X, check_target(y, X.shape[0])[0], given, repetitions)
+    def _aims_again(self, y: Any, n_samples: int) -> Floats:
+        return check_target(y, n_samples)[0]
 
 
-@dataclass(eq=False, repr=False)
-class SparseRLSClassifier(ClassifierFace, SparseRLS):
+class SparseRLSClassifier(ClassifierFace, PredictingRLS):
     """Regularised least-squares classification on a few features, chosen by exact cross-validation.
 
     Ridge regression on targets +1 and -1, one per class against the rest when there are more than
@@ -226,9 +249,6 @@ class SparseRLSClassifier(ClassifierFace, SparseRLS):
     ('worst concave points', 'worst radius')
     """
 
-    _: KW_ONLY
-    fit_intercept: bool = True
-    memory_budget: float | None = None
     _known = CLASSES
 
     def __sklearn_tags__(self) -> Any:
@@ -237,48 +257,15 @@ class SparseRLSClassifier(ClassifierFace, SparseRLS):
         tags.classifier_tags.multi_class = named is None or named.several
         return tags
 
-    @fitting
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        groups: ArrayLike | None = None,
-    ) -> Self:
-        """Search for the path and settle on a size.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            Features of any real type, read as they are. Or a source that is read in passes:
-            ``sparsepath.open("data/*.parquet", target="y")``, a Dask array or data frame.
-        y : array of shape (n_samples,)
-            Class labels of any kind.
-        sample_weight : array of shape (n_samples,), optional
-            A sample that is left out is left out with its whole weight.
-        groups : array of shape (n_samples,), optional
-            Samples that belong together and are left out together: ``cv="loo"`` then leaves out a
-            group at a time, a number means folds of whole groups, and a splitter gets them.
-        """
-        if is_source(X):
-            return fit_source(self, X, y, sample_weight, groups, classifier=True)
-        given = Given.of(X, y, sample_weight=sample_weight, groups=groups)
-        X = check_features(self, X, reset=True)
-        weights = check_weights(sample_weight, X.shape[0])
-        codes = self._codes(y, X.shape[0], weights)
+    def _aims(self, y: Any, weights: Floats) -> tuple[Floats, NDArray[Any]]:
+        codes = self._codes(y, len(weights), weights)
         if len(self.classes_) > 2 and not self._criterion.several:
             raise InputError(
                 f"Only binary classification is supported with loss={self.loss!r}, and y has "
                 f"{len(self.classes_)} classes; use loss='balanced'."
             )
-        Y = coded(codes, len(self.classes_))
-        return self._fit(X, Y, weights, self.classes_[codes], given)
+        return coded(codes, len(self.classes_)), self.classes_[codes]
 
-    def _search_many(
-        self, X: Any, y: Any, given: Any, repetitions: Sequence[Repetition]
-    ) -> Iterator[Searched] | None:
-        """What repetitions of the search leave, all at once; see ``judging.repeating``."""
-        self._check_asked()
-        X = check_features(self, X, reset=True)
-        classes, codes = encode(check_labels(y, X.shape[0]))
-        return search_many(self, X, coded(codes, len(classes)), given, repetitions)
+    def _aims_again(self, y: Any, n_samples: int) -> Floats:
+        classes, codes = encode(check_labels(y, n_samples))
+        return coded(codes, len(classes))
