@@ -76,6 +76,7 @@ class LarsSelector(RegressorFace, LinearFace, CallbackSupportMixin, BaseEstimato
     ('bmi', 's5', 'bp', 's3')
     """
 
+    _takes_sparse = True
     max_features: int | None = None
     _: KW_ONLY
     choose: str | int | float = "one_se"

@@ -45,10 +45,11 @@ class PathSelector(SelectorMixin):
     n_features_in_: int
     honest_: Honest | None
     _n_folds = 10  # of the default validation
+    _takes_sparse = False
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
+        tags.input_tags.sparse = self._takes_sparse
         return tags
 
     @property

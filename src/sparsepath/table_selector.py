@@ -137,7 +137,6 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
         tags.classifier_tags, tags.regressor_tags = beneath.classifier_tags, beneath.regressor_tags
         tags.target_tags = beneath.target_tags
         tags.input_tags.string = tags.input_tags.categorical = True
-        tags.input_tags.sparse = False
         tags.input_tags.allow_nan = self.missing != "error"
         return tags
 

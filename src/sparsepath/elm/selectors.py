@@ -42,6 +42,7 @@ class _ELMFS(PathSelector, CallbackSupportMixin, BaseEstimator):
     """What the regressor and the classifier share: parameters, search, choice of a size."""
 
     _n_folds = 5
+    _takes_sparse = True
 
     max_features: int | None = None
     _: KW_ONLY

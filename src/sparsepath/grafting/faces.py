@@ -35,6 +35,7 @@ ERRORS = ("loss", "zero_one")
 class LinearGrafting(LinearFace, CallbackSupportMixin, BaseEstimator):
     """What all linear grafting estimators share: data, penalties, the linear model."""
 
+    _takes_sparse = True
     l1_factors: Factors
     l2_factors: Factors
     feature_costs: Factors

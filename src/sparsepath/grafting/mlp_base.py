@@ -30,6 +30,7 @@ class GrownNetworks(PathSelector, CallbackSupportMixin, BaseEstimator):
     """What all estimators that grow networks share: checks, the model of a size, the picture."""
 
     _n_folds = 5
+    _takes_sparse = True
     _y_mean, _y_scale = 0.0, 1.0  # of a target that is scaled inside
     l2: float
     feature_costs: Factors

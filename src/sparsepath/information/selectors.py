@@ -44,6 +44,7 @@ class MutualInfoSearch(PathSelector, CallbackSupportMixin, BaseEstimator):
     """The search that is guided by mutual information, whatever is made of its subsets."""
 
     _n_folds = 5
+    _takes_sparse = True
 
     max_features: int | None = None
     _: KW_ONLY

@@ -82,6 +82,7 @@ class LSSVMForwardRegressor(RegressorFace, PathSelector, CallbackSupportMixin, _
     """
 
     _n_folds = 5
+    _takes_sparse = True
 
     max_features: int | None = None
     _: KW_ONLY

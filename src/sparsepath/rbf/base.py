@@ -27,6 +27,7 @@ class _SparseRBF(PathSelector, CallbackSupportMixin, BaseEstimator):
     """What the fit at one (r, t) and the search over many share."""
 
     _n_folds = 5
+    _takes_sparse = True
     path_: SelectionPath
     cv_results_: dict[str, Any]  # of a search
     rs_: Floats

@@ -48,6 +48,7 @@ class SparseRLS(LinearFace, CallbackSupportMixin, BaseEstimator):
     """A linear model on chosen features; the regressor and the classifier say of what kind."""
 
     _known: ClassVar[Mapping[str, Criterion]]
+    _takes_sparse = True
 
     max_features: int | None = None
     _: KW_ONLY
