@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from problems import Case, problems
 from slow_twins import elm as twin
 from sparsepath.data.columns import standardise
-from sparsepath.elm import compiled, descent
+from sparsepath.elm import compiled, descent, layer
 from sparsepath.elm.network import (
     Fit,
     Machine,
@@ -132,9 +132,9 @@ class Compiled:
     def __init__(self, pool: Pool, scaling) -> None:
         m, n, T = len(pool.neurons), pool.target.n, len(pool.target.rows)
         self.pool = pool
-        self.H, self.means, self.U = np.empty((m, n)), np.empty(m), descent.room(m)
+        self.H, self.means, self.U = np.empty((m, n)), np.empty(m), layer.room(m)
         self.w, self.E = np.empty((T, m)), np.empty((T, n))
-        self.mse, self.objective, self.fine = descent.fit(
+        self.mse, self.objective, self.fine = layer.fit(
             pool.XT,
             pool.neurons.weights,
             pool.neurons.biases,
@@ -171,7 +171,7 @@ def test_compiled_fit_equals_singular_values(m, n, d, T):
     formula = twin.gradient(pool.XT.T, pool.neurons.weights.T, H, slow.w, slow.e)
     np.testing.assert_allclose(fit.gradient(), formula, rtol=1e-8, atol=1e-11)
     Q = np.empty((m, n))
-    descent.orthogonalise(fit.U, fit.H, Q)
+    layer.orthogonalise(fit.U, fit.H, Q)
     U = np.triu(fit.U[:m, :m])
     np.testing.assert_allclose(U.T @ U - 1e-3 * n * np.eye(m), fit.H @ fit.H.T, atol=1e-9)
     np.testing.assert_allclose(U.T @ Q, fit.H, atol=1e-11)

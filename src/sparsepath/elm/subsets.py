@@ -66,10 +66,10 @@ def judge(pool: Pool, subset: Subset, scalings: Sequence[float] = SCALINGS) -> C
 
 def judge_quickly(pool: Pool, subset: Subset, scalings: Sequence[float] = SCALINGS) -> Candidate:
     """The same in one compiled piece, for few neurons: there calls take longer than products."""
-    from sparsepath.elm import descent
+    from sparsepath.elm import layer
 
     neurons, target = pool.neurons, pool.target
-    criterion, squares, place, m = descent.screen(
+    criterion, squares, place, m = layer.screen(
         pool.XT,
         neurons.weights,
         neurons.biases,

@@ -1,0 +1,213 @@
+"""The output layer in compiled pieces. Arrays and numbers only; no checks.
+
+With up to a hundred neurons calls from Python take as long as products, and the loops here are as
+fast as those of BLAS; and they run without the interpreter, so that threads do not wait for each
+other. Letters are those of :mod:`sparsepath.elm.network`. U = L' is the upper factor of A, row by
+row.
+"""
+
+import numpy as np
+from numba import njit
+
+from sparsepath.elm.compiled import FAST, prefix_losses, squash
+
+STRIP = 512  # samples at a time, so that the rows in use stay in cache
+
+
+@njit(nogil=True, cache=True, fastmath=FAST)
+def affine(W, XT, H):  # type: ignore[no-untyped-def]
+    """H <- W XT, for few features: four rows of XT at a time."""
+    d, n = XT.shape
+    for low in range(0, n, STRIP):
+        high = min(n, low + STRIP)
+        for j in range(W.shape[0]):
+            h = H[j, low:high]
+            h[:] = 0.0
+            for k in range(0, d - 3, 4):
+                x, y = XT[k, low:high], XT[k + 1, low:high]
+                z, t = XT[k + 2, low:high], XT[k + 3, low:high]
+                a, b, c, e = W[j, k], W[j, k + 1], W[j, k + 2], W[j, k + 3]
+                for i in range(h.size):
+                    h[i] += a * x[i] + b * y[i] + c * z[i] + e * t[i]
+            for k in range(d - d % 4, d):
+                x, a = XT[k, low:high], W[j, k]
+                for i in range(h.size):
+                    h[i] += a * x[i]
+
+
+@njit(nogil=True, cache=True, fastmath=FAST)
+def gram(H, A):  # type: ignore[no-untyped-def]
+    """A <- H H', upper triangle, eight numbers at a time.
+
+    A has room for rows and columns beyond the last neuron (see ``room``): there the last one is
+    counted again instead of a case of its own.
+    """
+    m, n = H.shape
+    last = m - 1
+    A[: m + 1] = 0.0
+    for low in range(0, n, STRIP):
+        high = min(n, low + STRIP)
+        for j in range(0, m, 2):
+            x, y = H[j, low:high], H[min(j + 1, last), low:high]
+            for k in range(j, m, 4):
+                a, b = H[k, low:high], H[min(k + 1, last), low:high]
+                c, d = H[min(k + 2, last), low:high], H[min(k + 3, last), low:high]
+                xa = xb = xc = xd = ya = yb = yc = yd = 0.0
+                for i in range(x.size):
+                    xa += x[i] * a[i]
+                    xb += x[i] * b[i]
+                    xc += x[i] * c[i]
+                    xd += x[i] * d[i]
+                    ya += y[i] * a[i]
+                    yb += y[i] * b[i]
+                    yc += y[i] * c[i]
+                    yd += y[i] * d[i]
+                A[j, k] += xa
+                A[j, k + 1] += xb
+                A[j, k + 2] += xc
+                A[j, k + 3] += xd
+                A[j + 1, k] += ya
+                A[j + 1, k + 1] += yb
+                A[j + 1, k + 2] += yc
+                A[j + 1, k + 3] += yd
+
+
+@njit(nogil=True, cache=True)
+def room(m):  # type: ignore[no-untyped-def]
+    """A square matrix for ``gram`` of m neurons."""
+    return np.empty((m + 1, m + 4))
+
+
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+def cholesky(A, m):  # type: ignore[no-untyped-def]
+    """In place, upper triangle: A = U'U, row by row; False if A is not positive definite."""
+    for k in range(m):
+        u = A[k, k:m]
+        for p in range(0, k - 3, 4):
+            a, b, c, d = A[p, k:m], A[p + 1, k:m], A[p + 2, k:m], A[p + 3, k:m]
+            a0, b0, c0, d0 = a[0], b[0], c[0], d[0]
+            for i in range(u.size):
+                u[i] -= a0 * a[i] + b0 * b[i] + c0 * c[i] + d0 * d[i]
+        for p in range(k - k % 4, k):
+            a = A[p, k:m]
+            a0 = a[0]
+            for i in range(u.size):
+                u[i] -= a0 * a[i]
+        if not u[0] > 0.0:
+            return False
+        factor = 1.0 / np.sqrt(u[0])
+        for i in range(u.size):
+            u[i] *= factor
+    return True
+
+
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+def orthogonalise(U, H, Q):  # type: ignore[no-untyped-def]
+    """Q <- U'^-1 H, two rows at a time."""
+    m, n = H.shape
+    for low in range(0, n, STRIP):
+        high = min(n, low + STRIP)
+        for k in range(0, m, 2):
+            o = min(k + 1, m - 1)  # of an odd number the last row comes twice
+            q, r = Q[k, low:high], Q[o, low:high]
+            for i in range(q.size):
+                q[i], r[i] = H[k, low + i], H[o, low + i]
+            if o == k:
+                r = np.empty_like(q)
+            for p in range(0, k - 3, 4):
+                a, b = Q[p, low:high], Q[p + 1, low:high]
+                c, d = Q[p + 2, low:high], Q[p + 3, low:high]
+                qa, qb, qc, qd = U[p, k], U[p + 1, k], U[p + 2, k], U[p + 3, k]
+                ra, rb, rc, rd = U[p, o], U[p + 1, o], U[p + 2, o], U[p + 3, o]
+                for i in range(q.size):
+                    q[i] -= qa * a[i] + qb * b[i] + qc * c[i] + qd * d[i]
+                    r[i] -= ra * a[i] + rb * b[i] + rc * c[i] + rd * d[i]
+            for p in range(k - k % 4, k):
+                a, qa, ra = Q[p, low:high], U[p, k], U[p, o]
+                for i in range(q.size):
+                    q[i] -= qa * a[i]
+                    r[i] -= ra * a[i]
+            factor = 1.0 / U[k, k]
+            for i in range(q.size):
+                q[i] *= factor
+            ra, factor = U[k, o], 1.0 / U[o, o]
+            for i in range(q.size):
+                r[i] = (r[i] - ra * q[i]) * factor
+
+
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+def fit(XT, weights, biases, rows, ridge, scaling, H, means, U, w, E):  # type: ignore[no-untyped-def]
+    """Fit the output layer; U, w (T x m), E (T x n) and H are filled.
+
+    Returns the mean squared error, the same plus ridge |w|^2, and whether all went well.
+    """
+    m, n = H.shape
+    active = np.flatnonzero(scaling)
+    affine(weights[:, active] * scaling[active], XT[active], H)
+    squash(H, biases, means)
+    gram(H, U)
+    for j in range(m):
+        U[j, j] += ridge * n
+    if not cholesky(U, m):
+        return 0.0, 0.0, False
+    squares = size = 0.0
+    for t in range(rows.shape[0]):
+        y, e, v = rows[t], E[t], w[t]
+        for j in range(m):
+            h = H[j]
+            total = 0.0
+            for i in range(n):
+                total += h[i] * y[i]
+            v[j] = total
+        for j in range(m):
+            v[j] /= U[j, j]
+            for k in range(j + 1, m):
+                v[k] -= v[j] * U[j, k]
+        for j in range(m - 1, -1, -1):
+            total = v[j]
+            for k in range(j + 1, m):
+                total -= U[j, k] * v[k]
+            v[j] = total / U[j, j]
+            size += v[j] * v[j]
+        for i in range(n):
+            e[i] = y[i]
+        for j in range(m):
+            h, factor = H[j], v[j]
+            for i in range(n):
+                e[i] -= factor * h[i]
+        for i in range(n):
+            squares += e[i] * e[i]
+    return squares / n, squares / n + ridge * size, True
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def screen(XT, weights, biases, rows, own, ridge, least, subset, scalings):  # type: ignore[no-untyped-def]
+    """The best of the first 1, 2, ..., m neurons at common scalings of a subset.
+
+    Returns the criterion, the squared leave-one-out error, the place of the scaling and m; the
+    first of equals. A factorisation that fails is infinitely bad.
+    """
+    n, m, T = XT.shape[1], biases.size, rows.shape[0]
+    H, Q, U, means = np.empty((m, n)), np.empty((m, n)), room(m), np.empty(m)
+    z, squares, wrong = np.empty((m, T)), np.empty(m), np.empty(m)
+    W, seen = weights[:, subset], XT[subset]
+    first, second, place, count = np.inf, np.inf, 0, m
+    for s in range(scalings.size):
+        affine(W * scalings[s], seen, H)
+        squash(H, biases, means)
+        gram(H, U)
+        for j in range(m):
+            U[j, j] += ridge * n
+        if not cholesky(U, m):
+            continue
+        orthogonalise(U, H, Q)
+        for j in range(m):
+            for t in range(T):
+                z[j, t] = (Q[j] * rows[t]).sum()
+        p = np.full(n, 1.0 - 1.0 / n)
+        prefix_losses(Q, z, rows.copy(), p, own, least, squares, wrong)
+        for j in range(m):
+            value = (wrong[j] if own.size else squares[j]) / n
+            if value < first or (value == first and squares[j] / n < second):
+                first, second, place, count = value, squares[j] / n, s, j + 1
+    return first, second, place, count
