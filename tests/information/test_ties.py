@@ -15,6 +15,7 @@ from sparsepath.errors import InputError
 from sparsepath.information import compiled
 from sparsepath.information.kraskov import Estimator, target_rows
 from sparsepath.information.neighbors import choose_neighbors
+from sparsepath.information.tables import Codes, most_neighbors
 
 KINDS = ("continuous", "tenths", "integers", "binary", "half zeros")
 
@@ -120,8 +121,9 @@ def test_every_k_at_once(problem, classes):
         psi = Estimator(XT, YT, 1, 1, threads).psi
     out = np.empty((7, len(X)))
     compiled.every_k_terms(XT, YT, 0, len(X), 7, psi, out)
-    slow = [twin.kraskov(X, Y, k, 1, classes) for k in range(1, 8)]
-    np.testing.assert_allclose(out.mean(1) + psi[len(X)], slow, atol=1e-12)
+    few = max(most_neighbors(Codes.rows(XT), Codes.rows(YT)), 0)  # where tables take over
+    slow = [twin.kraskov(X, Y, k, 1, classes) for k in range(few + 1, 8)]
+    np.testing.assert_allclose(out[few:].mean(1) + psi[len(X)], slow, atol=1e-12)
 
 
 @settings(max_examples=30, deadline=None)
@@ -136,26 +138,62 @@ def test_rows_may_come_in_any_order(problem, k, variant, random):
     assert one == pytest.approx(other, abs=1e-12)
 
 
-@pytest.mark.parametrize("variant", [1, 2])
-@pytest.mark.parametrize(("a", "b", "link"), [(2, 2, 0.0), (2, 3, 0.5), (5, 4, 0.8), (3, 3, 1.0)])
-def test_of_discrete_variables_it_is_the_plug_in_estimate(a, b, link, variant):
-    """To the digammas: each log c of a count c is too small by at most 1/c."""
-    random = np.random.default_rng(1)
-    x, other = random.integers(0, a, 2000), random.integers(0, b, 2000)
-    y = np.where(random.random(2000) < link, x % b, other)
-    cells = np.unique(np.column_stack([x, y]), axis=0, return_counts=True)[1]
-    assert cells.min() > 6  # so every k-th neighbour is at distance zero
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(1, 5),
+    st.integers(1, 5),
+    st.sampled_from([0.0, 0.5, 0.8, 1.0]),
+    st.sampled_from([1, 2]),
+    st.integers(0, 10_000),
+    st.booleans(),
+)
+def test_of_discrete_variables_it_is_the_plug_in_estimate(a, b, link, variant, seed, skewed):
+    random = np.random.default_rng(seed)
+    n, exponent = 7 * a * b + int(random.integers(60)), 3.0 if skewed else 1.0  # some are rare
+    x, other = (np.floor(c * random.random(n) ** exponent).astype(int) for c in (a, b))
+    y = np.where(random.random(n) < link, x % b, other)
     plain = twin.plug_in(x, y)
     values = [
         mutual_information(x, y, variant=variant),
         mutual_information(x, y, variant=variant, discrete_target=True),
         mutual_information(random.permutation(a)[x] ** 3, np.exp(y), variant=variant),
+        mutual_information(np.column_stack([x % 2, x]), y, variant=variant),
+        MutualInfoSelector(1, n_threads=1, variant=variant).fit(x[:, None], y).path_.errors[-1] * -1
+        if len(set(x)) > 1
+        else plain,
     ]
-    assert values == pytest.approx([values[0]] * 3, abs=1e-12)  # any names do
-    assert values[0] == pytest.approx(plain, abs=a * b / 2000)
-    bias = (a - 1) * (len(set(y)) - 1) / 4000
-    if link < 1:  # every pair occurs, so the bias of the plug-in estimate is known
-        assert values[0] == pytest.approx(plain - bias, abs=1e-4)
+    assert values == pytest.approx([plain] * len(values), abs=1e-12)  # any names do
+
+
+@pytest.mark.parametrize("tree", [False, True])
+@pytest.mark.parametrize("variant", [1, 2])
+def test_pairs_that_all_occur_often_are_counted_by_their_frequencies(variant, tree):
+    """However many values there are: here each pair has ten samples."""
+    x = np.repeat(np.arange(30.0), 10)
+    y = np.r_[x[:150] // 30, x[150:] ** 2]
+    with Threads(1) as threads:
+        found = Estimator(x[None], y[None].copy(), 6, variant, threads, use_tree=tree).of([0])
+    assert found.value == pytest.approx(twin.plug_in(x, y), abs=1e-12)
+    shares = np.log(300 / np.array([np.sum(y == value) for value in y]))
+    assert found.standard_error == pytest.approx(shares.std(ddof=1) / np.sqrt(300))
+
+
+def test_discrete_subsets_among_others():
+    """Additions and removals give what single subsets do, where some are discrete and some not."""
+    random = np.random.default_rng(0)
+    Z = random.integers(0, 3, (120, 4)).astype(float)
+    Z[:, 3] = random.standard_normal(120)
+    y = (Z[:, 0] + Z[:, 1] > 2) * 1.0
+    XT, YT = Z.T.copy(), y[None]
+    with Threads(1) as threads:
+        found = Estimator(XT, YT, 3, 1, threads)
+        added = [each.value for each in found.additions((0, 1), [2, 3])]
+        removed = [each.value for each in Estimator(XT, YT, 3, 1, threads).removals((0, 1, 2, 3))]
+    slow = [twin.kraskov(Z[:, list(s)], YT.T, 3) for s in ((0, 1, 2), (0, 1, 3))]
+    assert added == pytest.approx(slow, abs=1e-12)
+    rests = [[j for j in range(4) if j != i] for i in range(4)]
+    slow = [twin.kraskov(Z[:, rest], YT.T, 3) for rest in rests]
+    assert removed == pytest.approx(slow, abs=1e-12)
 
 
 @pytest.mark.parametrize("kind", KINDS)

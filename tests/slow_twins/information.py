@@ -21,11 +21,15 @@ def kraskov(X: Array, Y: Array, k: int, variant: int = 1, classes: bool = False)
     """Kraskov et al. (2004), equations 8 and 9, with ties as Gao et al. (2017) count them.
 
     A sample is a sample of its own surroundings. Samples are counted if they are nearer than the
-    k-th neighbour; where that is at distance zero, if they are there too. The second variant is for
+    k-th neighbour; where that is at distance zero, if they are there too, and frequencies take the
+    place of digammas. Where both have few values, frequencies do for all. The second variant is for
     samples whose k neighbours are one set, with one sample at each side of the rectangle around it.
     Of classes infinitely far apart only the own one can have neighbours.
     """
     n = len(X)
+    x, y = (np.unique(A, axis=0, return_inverse=True)[1].ravel() for A in (X, Y))
+    if n >= (k + 1) * len(set(x)) * len(set(y)):
+        return plug_in(x, y)
     dx = distances(X)
     dy = np.where(Y != Y.T, np.inf, 0.0) if classes else distances(Y)
     dz = np.maximum(dx, dy)
@@ -42,6 +46,8 @@ def kraskov(X: Array, Y: Array, k: int, variant: int = 1, classes: bool = False)
         else:
             counts = [np.sum((d[i] < eps) & ~equal(d[i], eps)) for d in (dz, dx, dy)]
         share = digamma(counts[0]) - digamma(counts[1]) - digamma(counts[2])
+        if eps == 0:
+            share = np.log(counts[0] * n / counts[1] / counts[2]) - digamma(n)
         near = (dz[i] <= eps) | equal(dz[i], eps)
         m = len(others)
         if variant == 2 and near.sum() == m + 1:

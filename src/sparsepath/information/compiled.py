@@ -71,18 +71,19 @@ def nearest(dx, dy, near, who):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def counted(dx, dy, bound, psi):  # type: ignore[no-untyped-def]
-    """The share of a sample by the counts within ``bound`` and at it, oneself included."""
+def by_ties(dx, dy, psi):  # type: ignore[no-untyped-def]
+    """The share of a sample by the counts at distance zero, oneself included."""
+    n = psi.size - 2
     nx = 1
     ny = 1
     both = 1
     for j in range(dx.size):
-        inside_x = dx[j] <= bound
-        inside_y = dy[j] <= bound
-        nx += 1 if inside_x else 0
-        ny += 1 if inside_y else 0
-        both += 1 if inside_x & inside_y else 0
-    return psi[both] - psi[nx] - psi[ny]
+        same_x = dx[j] == 0.0
+        same_y = dy[j] == 0.0
+        nx += 1 if same_x else 0
+        ny += 1 if same_y else 0
+        both += 1 if same_x & same_y else 0
+    return np.log(both) + np.log(n) - np.log(nx) - np.log(ny) - psi[n]
 
 
 @njit(nogil=True, cache=True)
@@ -96,7 +97,7 @@ def term(dx, dy, near, who, psi, variant):  # type: ignore[no-untyped-def]
         return -psi[psi.size - 2]
     eps = near[k - 1]
     if eps == 0.0:
-        return counted(dx, dy, 0.0, psi)
+        return by_ties(dx, dy, psi)
     if variant == 2:
         ex = 0.0
         ey = 0.0
@@ -243,7 +244,7 @@ def every_k_terms(XT, YT, low, high, most, psi, out):  # type: ignore[no-untyped
         nx = 1
         ny = 1
         nearer = 0  # neighbours strictly nearer than the one in question
-        share = counted(dx, dy, 0.0, psi) if near[0] == 0.0 else -psi[n]
+        share = by_ties(dx, dy, psi) if near[0] == 0.0 else -psi[n]
         for k in range(most):
             nx += inside[0, k]
             ny += inside[1, k]

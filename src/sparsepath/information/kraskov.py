@@ -12,11 +12,11 @@ Without ties m = k, always, and this is equation 8 of Kraskov et al. Where sever
 the distance :math:`\epsilon`, fewer than k samples may be nearer; with k in place of m the joint
 space would be counted by another ball than x and y are. Where :math:`\epsilon = 0`, nobody is
 nearer, and the samples at distance zero are counted instead, in all three spaces, as Gao, Kannan,
-Oh and Viswanath do (2017, "Estimating mutual information for discrete-continuous mixtures"). They
-write log for some of the digammas; with digamma throughout there is one formula. If every pair of
-values that occurs does so more than k times, the estimate is thereby the plug-in estimate, by the
-frequencies, with :math:`\psi(c) \approx \log c - 1/(2c)` for the log of every count c, which takes
-its bias :math:`(|X|-1)(|Y|-1)/(2n)` away to first order.
+Oh and Viswanath do (2017, "Estimating mutual information for discrete-continuous mixtures"), with
+log in place of digamma: a value that is repeated so often has a frequency, and the share is
+:math:`\log(n\, m / n_x n_y)`. If every pair of values that occurs does so more than k times, the
+estimate is thereby the plug-in estimate, by the frequencies; and so it is, whatever the pairs that
+are rare, where both sides have few values, see :mod:`sparsepath.information.tables`.
 
 The second variant counts within the sides of the smallest rectangle around the k neighbours,
 oneself left out:
@@ -54,6 +54,7 @@ from sparsepath.data.columns import standardise
 from sparsepath.data.door import check_labels, check_target, refuse_extremes
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
+from sparsepath.information.tables import Codes, most_neighbors, shares
 from sparsepath.tuning import TUNING
 
 MATRIX_UP_TO = 5000  # samples: 200 MB of distances
@@ -105,6 +106,8 @@ class Estimator:
         self.tree = self.n > MATRIX_UP_TO if use_tree is None else use_tree
         self.psi = np.concatenate([[np.nan], digamma(np.arange(1, self.n + 2))])
         self.known: dict[frozenset[int], Estimate] = {frozenset(): Estimate(0.0, 0.0)}
+        self._target, self._nothing = Codes.rows(YT), Codes.rows(XT[:0])
+        self._columns: dict[int, Codes] = {}
         self._kept: tuple[int, ...] = ()
         self._distances: Floats | None = None
         lows = range(0, self.n, TUNING.distance_rows)
@@ -113,6 +116,7 @@ class Estimator:
     def of(self, subset: Sequence[int]) -> Estimate:
         """Mutual information of a subset."""
         key = frozenset(subset)
+        self._by_tables([key])
         if key not in self.known:
             self.known[key] = Estimate.of(self._terms(sorted(key)))
         return self.known[key]
@@ -120,6 +124,7 @@ class Estimator:
     def additions(self, subset: Sequence[int], features: Sequence[int]) -> list[Estimate]:
         """Mutual information of the subset with each of the features added."""
         keys = [frozenset((*subset, i)) for i in features]
+        self._by_tables(keys)
         new = [i for i, key in zip(features, keys, strict=True) if key not in self.known]
         if new and self.tree:
             for i in new:
@@ -144,6 +149,7 @@ class Estimator:
         keys = [frozenset(subset) - {i} for i in subset]
         if self.tree or len(subset) < 2:
             return [self.of(tuple(key)) for key in keys]
+        self._by_tables(keys)
         if any(key not in self.known for key in keys):
             from sparsepath.information import compiled
 
@@ -157,6 +163,32 @@ class Estimator:
             for key, terms in zip(keys, out, strict=True):
                 self.known.setdefault(key, Estimate.of(terms))
         return [self.known[key] for key in keys]
+
+    def _by_tables(self, keys: Sequence[frozenset[int]]) -> None:
+        """Mutual information of those subsets that are discrete, as the target is."""
+        if self.is_discrete(self._nothing):
+            for key in keys:
+                found = None if key in self.known else self._coded(key)
+                if found is not None:
+                    terms = shares(found, self._target) - self.psi[self.n]
+                    self.known[key] = Estimate.of(terms)
+
+    def _coded(self, subset: frozenset[int]) -> Codes | None:
+        """The values of a subset; None if it is not discrete."""
+        found = self._nothing
+        for i in sorted(subset):
+            if i not in self._columns:
+                self._columns[i] = Codes.rows(self.XT[[i]])
+            if not self.is_discrete(self._columns[i]):
+                return None
+            found = found.and_(self._columns[i])
+            if not self.is_discrete(found):
+                return None
+        return found
+
+    def is_discrete(self, codes: Codes) -> bool:
+        """Whether these values and those of the target are few enough for frequencies."""
+        return most_neighbors(codes, self._target) >= self.k
 
     def _matrix(self, subset: tuple[int, ...]) -> Floats:
         """Distances over the subset, made from the last ones where they are part of it."""
@@ -220,7 +252,9 @@ def tree_terms(X: Floats, Y: Floats, k: int, variant: int, psi: Floats) -> Float
     m[zero] = inside(joint, Z[zero], eps[zero])
     nx, ny = (nearer(*marginal, eps) for marginal in marginals)
     first: Floats = psi[m] - psi[nx] - psi[ny]
-    first[reached == 0] = -psi[len(Z)]
+    n = len(Z)
+    first[zero] = np.log(m[zero]) + np.log(n) - np.log(nx[zero]) - np.log(ny[zero]) - psi[n]
+    first[reached == 0] = -psi[n]
     if variant == 1:
         return first
     within = far <= (eps * ABOVE)[:, None]

@@ -15,6 +15,7 @@ from scipy.special import digamma
 
 from sparsepath.arrays import Floats
 from sparsepath.data.threads import Threads
+from sparsepath.information.tables import Codes, most_neighbors, shares
 
 MOST = 20
 FOLDS = 10
@@ -52,6 +53,8 @@ def choose_neighbors(
         psi = np.concatenate([[np.nan], digamma(np.arange(1, m + 2))])
         out = np.empty((most, m))
         compiled.every_k_terms(part, target, 0, m, most, psi, out)
+        x, y = Codes.rows(part), Codes.rows(target)
+        out[: max(most_neighbors(x, y), 0)] = shares(x, y) - psi[m]
         return out.mean(1) + digamma(m)
 
     tasks = [(rows, i, f) for rows in (XT, shuffled) for i in range(d) for f in range(folds)]

@@ -1,0 +1,57 @@
+r"""Two discrete variables: mutual information by their frequencies.
+
+The plug-in estimate is the mean over the samples of
+
+.. math:: \log \frac{n\, c_{xy}}{c_x\, c_y}
+
+with the numbers c of samples that have the same values of both, of x and of y. Values are mere
+names here. It takes values for discrete where they are few: where the table of all pairs that could
+occur has more than k samples to a cell on average, as many as neighbours are asked for. There its
+bias upwards, (values of x - 1)(values of y - 1) / 2n, is less than 1 / 2(k + 1).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsepath.arrays import Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Codes:
+    """Samples by the number of their value, from 0 up to one less than ``values``."""
+
+    of: NDArray[np.intp]
+    values: int
+
+    @classmethod
+    def rows(cls, rows: Floats) -> "Codes":
+        """Of the columns of some rows."""
+        found = cls(np.zeros(rows.shape[1], dtype=np.intp), 1)
+        for row in rows:
+            of = np.unique(row, return_inverse=True)[1]
+            found = found.and_(cls(of, int(of.max()) + 1))
+        return found
+
+    def and_(self, other: "Codes") -> "Codes":
+        """Of the pairs of values."""
+        if self.values == 1:
+            return other
+        pairs = self.of * other.values + other.of
+        of = np.unique(pairs, return_inverse=True)[1]
+        return Codes(of, int(of.max()) + 1)
+
+
+def most_neighbors(x: Codes, y: Codes) -> int:
+    """The most neighbours at which the two are taken for discrete; 0: they never are."""
+    return len(x.of) // (x.values * y.values) - 1
+
+
+def shares(x: Codes, y: Codes) -> Floats:
+    """What each sample contributes to the mean."""
+    n, pairs = len(x.of), x.of * y.values + y.of
+    both = np.bincount(pairs)[pairs]
+    return np.asarray(
+        np.log(both) + np.log(n) - np.log(np.bincount(x.of)[x.of]) - np.log(np.bincount(y.of)[y.of])
+    )
