@@ -330,6 +330,7 @@ COMPILED = [
     and dotted(file)
     not in (
         "sparsepath.elm.descent",
+        "sparsepath.elm.layer",
         "sparsepath.rls.leave_one_out.compiled_forward",
         "sparsepath.rls.leave_one_out.compiled_rows",
     )
