@@ -77,9 +77,7 @@ FILES = (
     "growing",
     "look_ahead",
     "mlp",
-    "mlp_base",
     "mlp_cross_validation",
-    "mlp_cv_base",
     "network",
     "softmax_network",
 )

@@ -82,7 +82,7 @@ def test_candidate_gradients_by_finite_differences(small):
         sizes = candidate_gradients(design, net, X[:, net.used], Y, Logistic())
     assert sizes.shape == (3, 6)
     for unit, feature in [(0, 0), (1, 4), (2, 3), (2, 1)]:
-        new = net.with_connection(unit, feature)
+        new = net.with_place(unit, feature, 0)
         around = []
         for w in (1e-6, -1e-6):
             moved = GrownNetwork(

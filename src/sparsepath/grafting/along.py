@@ -18,17 +18,22 @@ def grid(
 ) -> Floats:
     """The l1 values, descending: as given, or evenly spaced in their logarithm from the largest."""
     if l1s is not None:
-        given = np.unique(np.asarray(l1s, dtype=np.float64))[::-1]
-        if given.ndim != 1 or not len(given):
-            raise InputError("l1s is empty; give a list of numbers, or None for a grid.")
-        for value in given:
-            check_penalties(l1s=float(value))
-        return np.ascontiguousarray(given)
+        return descending("l1s", l1s)
     if isinstance(n_l1s, bool) or n_l1s != int(n_l1s) or n_l1s < 1:
         raise InputError(f"n_l1s={n_l1s!r}; give a whole number from 1 up.")
     if not 0 < least < 1:
         raise InputError(f"least={least!r}; give a part of the largest l1, between 0 and 1.")
     return problem.largest_l1(penalty) * np.geomspace(1.0, least, int(n_l1s))
+
+
+def descending(name: str, values: ArrayLike) -> Floats:
+    """Penalties to try, from the largest down."""
+    given = np.unique(np.asarray(values, dtype=np.float64))[::-1]
+    if not len(given):
+        raise InputError(f"{name} is empty; give a list of numbers, or None for a grid.")
+    for value in given:
+        check_penalties(**{name: float(value)})
+    return np.ascontiguousarray(given)
 
 
 def path_moves(problem: GraftingProblem, fits: Sequence[GraftingFit], seconds: float) -> list[Move]:

@@ -270,13 +270,6 @@ class Penalty:
         return float(total + self.l0 @ (norms > 0) if self.l0.any() else total)
 
 
-def criterion(
-    loss: ConvexLoss, F: Floats, Y: Floats, s: Floats, penalty: Penalty, W: Floats
-) -> float:
-    """Equation (7): mean loss plus penalties."""
-    return float(s @ loss.value(F, Y)) + penalty.value(W)
-
-
 def violations(gradient: Floats, W: Floats, penalty: Penalty) -> Floats:
     """How far every feature, free or at zero, is from optimality: the v_j of the module's notes.
 

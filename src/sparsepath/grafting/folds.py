@@ -86,6 +86,26 @@ def _unless(halt: Halt, work: Any, split: tuple[Any, Any]) -> Any:
     return None if halt.is_set() else work(split, halt)
 
 
+def refuse_empty(train: Floats, test: Floats) -> None:
+    """Refuse a split with weights of which too few count."""
+    if not test.any() or np.count_nonzero(train) < 2:
+        raise InputError(
+            "a split has a training part of fewer than two samples of positive weight, or a test "
+            "part without any; use other splits."
+        )
+
+
+def mean_error(loss: ConvexLoss, F: Floats, Y: Floats, w: Floats, error: str) -> float:
+    """The mean of what is measured on test parts: the loss, or the rate of wrong classes."""
+    if error == "loss":
+        each = loss.error_factor * loss.value(F, Y)
+    elif F.shape[1] == 1:
+        each = ((F > 0) != (Y > 0))[:, 0].astype(float)
+    else:
+        each = (F.argmax(1) != Y.argmax(1)).astype(float)
+    return float(w @ each / w.sum())
+
+
 def path_errors(task: PathTask, split: tuple[Any, Any], halt: Halt) -> Any:
     """Mean errors on the test part of the models that the training part gives, one per l1.
 
@@ -93,11 +113,7 @@ def path_errors(task: PathTask, split: tuple[Any, Any], halt: Halt) -> Any:
     """
     train, test = split
     w = task.weights[test]
-    if not w.any() or np.count_nonzero(task.weights[train]) < 2:
-        raise InputError(
-            "a split has a training part of fewer than two samples of positive weight, or a test "
-            "part without any; use other splits."
-        )
+    refuse_empty(task.weights[train], w)
     if task.sums is not None:
         errors = _errors_by_squares(task, train, test, halt)
         if errors is not None or halt.is_set():
@@ -147,11 +163,5 @@ def errors_on(
         V, b = problem.original(fit.solution.W, fit.solution.b)
         used = np.flatnonzero(V.any(1))
         F = np.asarray(rows[:, used] @ V[used]) + b
-        if error == "loss":
-            each = problem.loss.error_factor * problem.loss.value(F, Y)
-        elif F.shape[1] == 1:
-            each = ((F > 0) != (Y > 0))[:, 0].astype(float)
-        else:
-            each = (F.argmax(1) != Y.argmax(1)).astype(float)
-        out.append(float(w @ each / w.sum()))
+        out.append(mean_error(problem.loss, F, Y, w, error))
     return out

@@ -14,8 +14,8 @@ three classes and more are in :mod:`sparsepath.grafting.softmax_network`.
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import Any, Self
+from dataclasses import dataclass, replace
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,6 +65,11 @@ class HiddenLayer(Frozen, ABC):
     def n_connections(self) -> int:
         return len(self.weights)
 
+    @property
+    def more_columns(self) -> int:
+        """Columns of the table beyond the features."""
+        return 0
+
     @abstractmethod
     def scores(self, Z: Floats) -> Floats:
         """The outputs, one column each, for the ``used`` columns Z."""
@@ -89,9 +94,15 @@ class HiddenLayer(Frozen, ABC):
     def with_place(self, row: int, column: int, n: int) -> Self:
         """One more connection, of weight zero; a new unit has bias zero."""
 
-    @abstractmethod
     def with_unit(self, features: Ints, weights: Floats, bias: float, output: int) -> Self:
         """One more unit, for that output, with these connections."""
+        return replace(
+            self,
+            units=np.append(self.units, np.full(len(features), self.n_hidden)),
+            features=np.append(self.features, features),
+            weights=np.append(self.weights, weights),
+            biases=np.append(self.biases, bias),
+        )
 
     @abstractmethod
     def slopes(
@@ -171,28 +182,12 @@ class GrownNetwork(HiddenLayer):
         return self.weights
 
     def with_place(self, row: int, column: int, n: int) -> "GrownNetwork":
-        return self.with_connection(row, column)
-
-    def with_connection(self, unit: int, feature: int) -> "GrownNetwork":
-        """One more connection, of weight zero; a new unit (number ``n_hidden``) has bias zero."""
-        new = [0.0] if unit == self.n_hidden else []
-        return GrownNetwork(
-            np.append(self.units, unit),
-            np.append(self.features, feature),
-            np.append(self.weights, 0.0),
-            np.append(self.biases, new),
-            self.output_bias,
-        )
-
-    def with_unit(
-        self, features: Ints, weights: Floats, bias: float, output: int
-    ) -> "GrownNetwork":
-        return GrownNetwork(
-            np.append(self.units, np.full(len(features), self.n_hidden)),
-            np.append(self.features, features),
-            np.append(self.weights, weights),
-            np.append(self.biases, bias),
-            self.output_bias,
+        return replace(
+            self,
+            units=np.append(self.units, row),
+            features=np.append(self.features, column),
+            weights=np.append(self.weights, 0.0),
+            biases=np.append(self.biases, [0.0] * (row == self.n_hidden)),
         )
 
     def slopes(self, Z: Floats, Y: Floats, s: Floats, loss: ConvexLoss) -> tuple[Floats, None]:
@@ -208,15 +203,18 @@ class GrownNetwork(HiddenLayer):
         return NetworkCriterion(self, Z, Y, s, loss, l1, l2)
 
 
-class NetworkCriterion(Descent[GrownNetwork]):
+Network = TypeVar("Network", bound=HiddenLayer)
+
+
+class LayerCriterion(Descent[Network]):
     """C (without L0) of a network's free parameters, for the columns Z that it uses.
 
-    A vector of parameters holds the weights, the biases of the units and that of the output.
+    ``l1`` and ``l2`` have an entry per column of the table of connections.
     """
 
     def __init__(
         self,
-        network: GrownNetwork,
+        network: Network,
         Z: Floats,
         Y: Floats,
         s: Floats,
@@ -228,19 +226,25 @@ class NetworkCriterion(Descent[GrownNetwork]):
         self.Z, self.Y, self.s, self.loss = Z, Y, s, loss
         self.rows = np.searchsorted(network.used, network.features)
         self.cols = network.units
-        self.l1, self.l2 = l1[network.features], l2[network.features]
-        self.c, self.h = len(network.weights), network.n_hidden
+        columns = network.places(len(l1) - network.more_columns)[1]
+        self.l1, self.l2 = l1[columns], l2[columns]
+        self.c, self.h = network.n_connections, network.n_hidden
         self._W = np.zeros((Z.shape[1], self.h))
+
+
+class NetworkCriterion(LayerCriterion[GrownNetwork]):
+    """C of one output.
+
+    A vector of parameters holds the weights, the biases of the units and that of the output.
+    """
 
     def pack(self) -> Floats:
         net = self.shape
         return np.concatenate([net.weights, net.biases, [net.output_bias]])
 
     def unpack(self, p: Floats) -> GrownNetwork:
-        net, c, h = self.shape, self.c, self.h
-        return GrownNetwork(
-            net.units, net.features, p[:c].copy(), p[c : c + h].copy(), float(p[-1])
-        )
+        weights, biases = p[: self.c].copy(), p[self.c : self.c + self.h].copy()
+        return replace(self.shape, weights=weights, biases=biases, output_bias=float(p[-1]))
 
     def _forward(self, p: Floats) -> tuple[Floats, Floats]:
         self._W[self.rows, self.cols] = p[: self.c]

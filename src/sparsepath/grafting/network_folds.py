@@ -18,10 +18,9 @@ import numpy as np
 
 from sparsepath.arrays import Floats
 from sparsepath.data.threads import Threads
-from sparsepath.errors import InputError
 from sparsepath.grafting.criterion import ConvexLoss, Penalty
 from sparsepath.grafting.design import GraftingDesign
-from sparsepath.grafting.folds import Halt
+from sparsepath.grafting.folds import Halt, mean_error, refuse_empty
 from sparsepath.grafting.growing import Grower, Growth, samples
 from sparsepath.grafting.network import HiddenLayer
 from sparsepath.grafting.procedure import FALL
@@ -97,11 +96,7 @@ class NetworkTask:
         train, test = split
         weights = self.weights[train]
         used = weights > 0
-        if not self.weights[test].any() or used.sum() < 2:
-            raise InputError(
-                "a split has a training part of fewer than two samples of positive weight, or a "
-                "test part without any; use other splits."
-            )
+        refuse_empty(weights, self.weights[test])
         weights, train = weights[used], np.asarray(train)[used]
         s = weights / weights.sum()
         Y, T = self.Y[train], self.Y[test]
@@ -143,14 +138,7 @@ class NetworkTask:
         rows = rows if isinstance(rows, np.ndarray) else rows.toarray()
         Z = (rows.astype(np.float64) - design.means[net.used]) / design.scales[net.used]
         F = net.scores(Z) * unit + origin
-        if self.error == "loss":
-            each = self.loss.error_factor * self.loss.value(F, T)
-        elif F.shape[1] == 1:
-            each = ((F > 0) != (T > 0))[:, 0].astype(float)
-        else:
-            each = (F.argmax(1) != T.argmax(1)).astype(float)
-        w = self.weights[test]
-        return float(w @ each / w.sum())
+        return mean_error(self.loss, F, T, self.weights[test], self.error)
 
 
 def spread(Y: Floats, s: Floats) -> tuple[float, float]:

@@ -4,11 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sparsepath.arrays import Axes
+from sparsepath.arrays import Axes, Floats
 from sparsepath.grafting.network import HiddenLayer
 from sparsepath.grafting.softmax_network import SoftmaxNetwork
-
-BLUE, ORANGE = "#0072B2", "#D55E00"
+from sparsepath.plots import BLUE, ORANGE
 
 
 def plot_network(
@@ -44,35 +43,22 @@ def plot_network(
         ax = Figure(figsize=(6.4, 1.2 + 0.3 * rows), layout="constrained").add_subplot()
     from_ = dict(zip(used, _places(len(used), rows), strict=True))
     to = _places(network.n_hidden, rows)
-    largest = np.abs(network.weights).max(initial=1e-300)
     ends = _places(n_outputs, rows)
-    for unit, feature, weight in zip(
-        network.units.tolist(), network.features.tolist(), network.weights.tolist(), strict=True
-    ):
-        ax.plot(
-            [0, 1],
-            [from_[feature], to[unit]],
-            color=BLUE if weight > 0 else ORANGE,
-            linewidth=0.5 + 2.5 * abs(weight) / largest,
-            zorder=1,
-        )
+
+    def connect(xs: list[float], starts: list[float], stops: list[float], weights: Floats) -> None:
+        largest = np.abs(weights).max(initial=1e-300)
+        for start, stop, weight in zip(starts, stops, weights.tolist(), strict=True):
+            colour, width = BLUE if weight > 0 else ORANGE, 0.5 + 2.5 * abs(weight) / largest
+            ax.plot(xs, [start, stop], color=colour, linewidth=width, zorder=1)
+
+    inputs = [from_[feature] for feature in network.features.tolist()]
+    connect([0, 1], inputs, [to[unit] for unit in network.units.tolist()], network.weights)
     for place, home in zip(to, homes, strict=True):
         ax.plot([1, 1.6], [place, ends[home]], color="#BBBBBB", linewidth=0.8, zorder=0)
     if several is not None:
-        largest = np.abs(several.out_weights).max(initial=1e-300)
-        for unit, k, weight in zip(
-            several.out_units.tolist(),
-            several.out_classes.tolist(),
-            several.out_weights.tolist(),
-            strict=True,
-        ):
-            ax.plot(
-                [1, 1.6],
-                [to[unit], ends[k]],
-                color=BLUE if weight > 0 else ORANGE,
-                linewidth=0.5 + 2.5 * abs(weight) / largest,
-                zorder=1,
-            )
+        units = [to[unit] for unit in several.out_units.tolist()]
+        outputs = [ends[k] for k in several.out_classes.tolist()]
+        connect([1, 1.6], units, outputs, several.out_weights)
     ax.scatter([0] * len(used), list(from_.values()), color="black", s=18, zorder=2)
     ax.scatter([1] * len(to), to, color="white", edgecolors="black", s=60, zorder=2)
     ax.scatter([1.6] * n_outputs, ends, color="black", marker="s", s=40, zorder=2)

@@ -24,8 +24,7 @@ import numpy as np
 
 from sparsepath.arrays import Floats
 from sparsepath.grafting.criterion import ConvexLoss
-from sparsepath.grafting.descent import Descent
-from sparsepath.grafting.network import HiddenLayer, Ints
+from sparsepath.grafting.network import HiddenLayer, Ints, LayerCriterion
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +55,10 @@ class SoftmaxNetwork(HiddenLayer):
     @property
     def n_outputs(self) -> int:
         return len(self.output_biases)
+
+    @property
+    def more_columns(self) -> int:
+        return self.n_outputs
 
     @property
     def n_connections(self) -> int:
@@ -101,40 +104,29 @@ class SoftmaxNetwork(HiddenLayer):
         return np.concatenate([self.weights, self.out_weights])
 
     def with_place(self, row: int, column: int, n: int) -> "SoftmaxNetwork":
-        units, features, weights = self.units, self.features, self.weights
-        biases, homes = self.biases, self.homes
-        out_units, out_classes, out_weights = self.out_units, self.out_classes, self.out_weights
-        if column >= n:
-            out_units, out_classes = np.append(out_units, row), np.append(out_classes, column - n)
-            out_weights = np.append(out_weights, 0.0)
-        else:
-            units = np.append(units, min(row, self.n_hidden))
-            features, weights = np.append(features, column), np.append(weights, 0.0)
+        made = self
         if row >= self.n_hidden:
-            biases, homes = np.append(biases, 0.0), np.append(homes, row - self.n_hidden)
-        return SoftmaxNetwork(
-            units,
-            features,
-            weights,
-            biases,
-            homes,
-            out_units,
-            out_classes,
-            out_weights,
-            self.output_biases,
+            homes = np.append(self.homes, row - self.n_hidden)
+            made = replace(self, biases=np.append(self.biases, 0.0), homes=homes)
+        if column >= n:
+            return replace(
+                made,
+                out_units=np.append(self.out_units, row),
+                out_classes=np.append(self.out_classes, column - n),
+                out_weights=np.append(self.out_weights, 0.0),
+            )
+        return replace(
+            made,
+            units=np.append(self.units, min(row, self.n_hidden)),
+            features=np.append(self.features, column),
+            weights=np.append(self.weights, 0.0),
         )
 
     def with_unit(
         self, features: Ints, weights: Floats, bias: float, output: int
     ) -> "SoftmaxNetwork":
-        return replace(
-            self,
-            units=np.append(self.units, np.full(len(features), self.n_hidden)),
-            features=np.append(self.features, features),
-            weights=np.append(self.weights, weights),
-            biases=np.append(self.biases, bias),
-            homes=np.append(self.homes, output),
-        )
+        made = super().with_unit(features, weights, bias, output)
+        return replace(made, homes=np.append(self.homes, output))
 
     def slopes(self, Z: Floats, Y: Floats, s: Floats, loss: ConvexLoss) -> tuple[Floats, Floats]:
         G, V = self.hidden(Z), self.out_matrix()
@@ -151,11 +143,10 @@ class SoftmaxNetwork(HiddenLayer):
         return SoftmaxCriterion(self, Z, Y, s, loss, l1, l2)
 
 
-class SoftmaxCriterion(Descent[SoftmaxNetwork]):
-    """C (without L0) of a network's free parameters, for the columns Z that it uses.
+class SoftmaxCriterion(LayerCriterion[SoftmaxNetwork]):
+    """C of several outputs.
 
     A vector of parameters holds the weights w and v, the biases of the units and of the outputs.
-    ``l1`` and ``l2`` have an entry per feature and then one per output.
     """
 
     def __init__(
@@ -168,15 +159,8 @@ class SoftmaxCriterion(Descent[SoftmaxNetwork]):
         l1: Floats,
         l2: Floats,
     ) -> None:
-        self.shape = network
-        self.Z, self.Y, self.s, self.loss = Z, Y, s, loss
-        self.rows = np.searchsorted(network.used, network.features)
-        self.cols = network.units
-        columns = network.places(len(l1) - network.n_outputs)[1]
-        self.l1, self.l2 = l1[columns], l2[columns]
-        self.inward, self.c = len(network.weights), network.n_connections
-        self.h, self.K = network.n_hidden, network.n_outputs
-        self._W = np.zeros((Z.shape[1], self.h))
+        super().__init__(network, Z, Y, s, loss, l1, l2)
+        self.inward, self.K = len(network.weights), network.n_outputs
         self._V = network.out_matrix()
 
     def pack(self) -> Floats:
@@ -185,16 +169,12 @@ class SoftmaxCriterion(Descent[SoftmaxNetwork]):
 
     def unpack(self, p: Floats) -> SoftmaxNetwork:
         net, i, c, h = self.shape, self.inward, self.c, self.h
-        return SoftmaxNetwork(
-            net.units,
-            net.features,
-            p[:i].copy(),
-            p[c : c + h].copy(),
-            net.homes,
-            net.out_units,
-            net.out_classes,
-            p[i:c].copy(),
-            p[c + h :] - p[c + h :].mean(),
+        return replace(
+            net,
+            weights=p[:i].copy(),
+            biases=p[c : c + h].copy(),
+            out_weights=p[i:c].copy(),
+            output_biases=p[c + h :] - p[c + h :].mean(),
         )
 
     def _forward(self, p: Floats) -> tuple[Floats, Floats]:

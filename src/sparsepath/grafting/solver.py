@@ -85,7 +85,6 @@ def solve(
     *,
     scale: float,
     tol: float = 1e-9,
-    allowed: NDArray[np.bool_] | None = None,
     likely: Indices | None = None,
     gradient: Floats | None = None,
     rounds: list[Round] | None = None,
@@ -104,8 +103,6 @@ def solve(
         The largest gradient of the empty model: what violations are relative to.
     tol : float
         For the violation, relative to ``scale``, and for the gap, relative to C.
-    allowed : boolean array, optional
-        The features that may enter; default all that are usable.
     likely : array of int, optional
         Features to put into the first working set, as a screening rule predicts them.
     gradient : array of shape (n, K), optional
@@ -117,7 +114,7 @@ def solve(
     max_rounds : int
         Rounds after which the solver gives up.
     """
-    usable = engine.design.usable if allowed is None else engine.design.usable & allowed
+    usable = engine.design.usable
     known = gradient
     start = likely
     previous = np.inf
