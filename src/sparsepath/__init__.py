@@ -212,7 +212,8 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-    if "s for ``" in (value.__doc__ or ""):  # python -OO has none
+    doc = value.__doc__ or ""  # python -OO has none
+    if doc and (hasattr(value, "fit") or "As for ``" in doc):
         from sparsepath.texts import in_full
 
         in_full(value, __getattr__)

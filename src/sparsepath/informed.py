@@ -49,10 +49,6 @@ class MutualInfoRegressor(RegressorFace, MutualInfoSearch):
         The columns in use.
     n_neighbors_ : int
         The number of neighbours in use.
-    n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
-    models_, honest_
-        As for ``SparseRLSRegressor``.
 
     Examples
     --------

@@ -63,10 +63,6 @@ class LarsSelector(RegressorFace, LinearFace, CallbackSupportMixin, BaseEstimato
         The columns in use, in order of entry.
     coef_, intercept_ : array, float
         Coefficients in the units of the data, zero for columns not in use.
-    n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
-    models_, honest_
-        As for ``SparseRLSRegressor``.
 
     Examples
     --------

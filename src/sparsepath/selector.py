@@ -34,10 +34,11 @@ class PathSelector(SelectorMixin):
         selector does not predict.
     selected_ : array of int
         The columns in use.
-    n_features_in_ : int
     honest_ : Honest or None
         The size in use and its error on data that the whole procedure never saw; None if
         ``validation`` is.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
     """
 
     path_: SelectionPath

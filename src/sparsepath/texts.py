@@ -110,8 +110,23 @@ def written_out(doc: str, owner: Any, find: Callable[[str], Any]) -> str:
                 told.setdefault((own, words), []).append(name)
             for (own, words), alike in told.items():
                 lines += entry(", ".join(alike), own, words)
+        if title == "Attributes":
+            lines += inherited(owner, known={*entries(doc)})
         lines.append("")
     return "\n".join(lines)
+
+
+def inherited(owner: Any, known: set[str]) -> list[str]:
+    """What the classes beneath one explain of attributes that are not known yet."""
+    lines: list[str] = []
+    for base in owner.__mro__[1:]:
+        doc = vars(base).get("__doc__") or ""
+        for title, body in sections(doc.doc if isinstance(doc, FullText) else doc):
+            for names, kind, text in items(body) if title == "Attributes" else ():
+                new = [name for name in map(str.strip, names.split(",")) if name not in known]
+                lines += entry(", ".join(new), kind, text) if new else []
+                known.update(new)
+    return lines
 
 
 def with_default(kind: str, name: str, parameters: Mapping[str, inspect.Parameter]) -> str:

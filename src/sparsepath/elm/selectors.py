@@ -194,10 +194,6 @@ class ELMFSRegressor(RegressorFace, _ELMFS):
         The scaling of every feature, after standardisation, in the machine of that size.
     ridges_ : dict of size to float
         The ridge of the machine of that size.
-    n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
-    models_, honest_
-        As for ``SparseRLSRegressor``.
 
     Examples
     --------
@@ -257,8 +253,6 @@ class ELMFSClassifier(ClassifierFace, _ELMFS):
         The class labels.
     path_, selected_, scalings_, ridges_, n_features_in_, feature_names_in_
         As for ``ELMFSRegressor``.
-    models_, honest_
-        As for ``SparseRLSRegressor``.
 
     Examples
     --------

@@ -192,10 +192,6 @@ class GraftingRegressorCV(GraftingNumbers, _GraftingCV):
         On the scale of the path: mean squared errors of the test parts.
     selected_, coef_, intercept_, history_, criterion_, kkt_violation_, dual_gap_
         Of the model in use, as for ``GraftingRegressor``.
-    models_, honest_
-        As for ``SparseRLSRegressor``.
-    n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
 
     Examples
     --------
@@ -242,10 +238,6 @@ class GraftingClassifierCV(GraftingClasses, _GraftingCV):
     path_, l1_, l1s_, cv_errors_, selected_, coef_, intercept_, history_, criterion_, \
 kkt_violation_, dual_gap_
         As for ``GraftingRegressorCV``.
-    models_, honest_
-        As for ``SparseRLSRegressor``.
-    n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
 
     Examples
     --------

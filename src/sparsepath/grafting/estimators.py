@@ -181,10 +181,6 @@ class GraftingRegressor(GraftingNumbers, _Grafting):
         The duality gap (L0 left out) relative to the criterion; NaN if a weight has no penalty.
     n_iter_ : int
         Newton steps made.
-    models_, honest_
-        As for ``SparseRLSRegressor``.
-    n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
 
     Examples
     --------
@@ -237,10 +233,6 @@ class GraftingClassifier(GraftingClasses, _Grafting):
     path_, selected_, coef_, intercept_, history_, criterion_, kkt_violation_, dual_gap_, n_iter_
         As for ``GraftingRegressor``; the errors of the path are mean log losses, and ``coef_`` has
         one row per class, a single one for two.
-    models_, honest_
-        As for ``SparseRLSRegressor``.
-    n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
 
     Examples
     --------

@@ -290,12 +290,8 @@ class MLPGraftingRegressor(ScaledNumbers, MLPGrafting):
         The criterion, L0 included, and its loss term (half squares of the standardised target).
     tol_ : float
         The tolerance of the network that was kept.
-    models_, honest_
-        As for ``SparseRLSRegressor``.
     n_iter_ : int
         Steps of the growth.
-    n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
 
     Examples
     --------
@@ -343,12 +339,8 @@ class MLPGraftingClassifier(GraftingClasses, MLPGrafting):
         ``out_weights``) and ``output_biases``.
     n_hidden_, path_, selected_, history_, criterion_, loss_, tol_
         As for ``MLPGraftingRegressor``.
-    models_, honest_
-        As for ``SparseRLSRegressor``.
     n_iter_ : int
         Steps of the growth.
-    n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
 
     Examples
     --------

@@ -252,12 +252,8 @@ class MLPGraftingRegressorCV(ScaledNumbers, MLPGraftingCV):
         Mean squared errors of the test parts.
     network_, n_hidden_, selected_, history_, criterion_, loss_
         Of the network in use, as for ``MLPGraftingRegressor``.
-    models_, honest_
-        As for ``SparseRLSRegressor``.
     n_iter_ : int
         Steps of the growth.
-    n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
 
     Examples
     --------
@@ -295,12 +291,8 @@ class MLPGraftingClassifierCV(GraftingClasses, MLPGraftingCV):
         As for ``MLPGraftingRegressorCV``.
     network_, n_hidden_, selected_, history_, criterion_, loss_
         Of the network in use, as for ``MLPGraftingClassifier``.
-    models_, honest_
-        As for ``SparseRLSRegressor``.
     n_iter_ : int
         Steps of the growth.
-    n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
 
     Examples
     --------

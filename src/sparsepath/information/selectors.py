@@ -171,10 +171,6 @@ class MutualInfoSelector(MutualInfoSearch):
         The columns in use.
     n_neighbors_ : int
         The number of neighbours in use.
-    n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
-    models_, honest_
-        As for ``SparseRLSRegressor``.
 
     Examples
     --------

@@ -65,10 +65,6 @@ class LSSVMForwardRegressor(RegressorFace, PathSelector, CallbackSupportMixin, _
         In use; ``parameters_`` has the pair of every size.
     dual_coef_, intercept_ : array, float
         beta and b.
-    n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
-    models_, honest_
-        As for ``SparseRLSRegressor``.
     parameters_ : dict of size to tuple
         gamma and sigma2 of every size.
 

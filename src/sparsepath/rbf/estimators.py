@@ -219,10 +219,6 @@ class SparseRBFRegressor(_Regression, _OneFit):
         The budgets.
     path_ : SelectionPath
         The empty model and this one, with training errors; ``SparseRBFRegressorCV`` has more.
-    n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
-    models_, honest_
-        As for ``SparseRLSRegressor``.
 
     Examples
     --------
@@ -256,10 +252,6 @@ class SparseRBFClassifier(_TwoClasses, _OneFit):
         Its errors are squared errors of the targets -1 and +1.
     selected_, feature_weights_, feature_importances_, centres_, coef_, intercept_, duality_gap_
         As for ``SparseRBFRegressor``; so are the other attributes.
-    n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
-    models_, honest_
-        As for ``SparseRLSRegressor``.
     r_, t_, converged_, n_iter_, objective_, selected_centres_, stages_, training_error_
         As for ``SparseRBFRegressor``.
 

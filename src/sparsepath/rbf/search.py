@@ -238,10 +238,6 @@ class SparseRBFRegressorCV(_Regression, _GridSearch):
         For every number of inputs the best model found over t, by cross-validation error.
     selected_, feature_weights_, feature_importances_, centres_, coef_, intercept_, duality_gap_
         Of the fit to all data, as for ``SparseRBFRegressor``.
-    n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
-    models_, honest_
-        As for ``SparseRLSRegressor``.
     converged_, n_iter_, objective_, selected_centres_, stages_, training_error_
         As for ``SparseRBFRegressor``.
 
@@ -276,10 +272,6 @@ class SparseRBFClassifierCV(_TwoClasses, _GridSearch):
         For every number of inputs the best model found over t, by the same error.
     selected_, feature_weights_, feature_importances_, centres_, coef_, intercept_, duality_gap_
         Of the fit to all data, as for ``SparseRBFRegressor``.
-    n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
-    models_, honest_
-        As for ``SparseRLSRegressor``.
     converged_, n_iter_, objective_, selected_centres_, stages_, training_error_
         As for ``SparseRBFRegressor``.
 

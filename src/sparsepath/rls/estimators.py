@@ -178,11 +178,6 @@ class SparseRLSRegressor(RegressorFace, PredictingRLS):
         The path of every penalty.
     surface_ : Surface
         The errors over penalties and sizes; ``to_frame()``, ``plot()``, ``choose(rule)``.
-    n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
-    models_, honest_
-        The model of every size on the path; the size in use and its error on data that the whole
-        procedure never saw, None without validation.
 
     Examples
     --------
@@ -237,8 +232,6 @@ class SparseRLSClassifier(ClassifierFace, PredictingRLS):
         The class labels.
     path_, selected_, coef_, intercept_, alpha_, paths_, surface_, n_features_in_, feature_names_in_
         As for ``SparseRLSRegressor``; ``coef_`` has one row per class, a single one for two.
-    models_, honest_
-        As for ``SparseRLSRegressor``.
 
     Examples
     --------

@@ -64,8 +64,6 @@ class SparseRankRLS(RegressorMixin, SparseRLS):
         As for ``SparseRLSRegressor``.
     intercept_ : float
         It changes no order; it gives the scores the mean of y.
-    models_, honest_
-        As for ``SparseRLSRegressor``.
 
     Examples
     --------
