@@ -1,4 +1,4 @@
-r"""MLP grafting: a network that grows connection by connection (paper, section 3.3.2).
+r"""MLP grafting: a network that grows connection by connection (Perkins et al. 2003, 3.3.2).
 
 The procedure is that of :mod:`sparsepath.grafting.procedure`. The candidates are all connections
 that do not exist, from any feature to any unit, and from any feature to a new unit. All their

@@ -1,4 +1,4 @@
-r"""A network with one hidden layer of which only some connections exist (paper, section 3.3.2).
+r"""A hidden layer of which only some connections exist (Perkins et al. 2003, section 3.3.2).
 
     f(x) = sum_j g(a_j + sum_i w_ij z_i) + b,       g(t) = 2 / (1 + exp(-t)) - 1 = tanh(t / 2)
 
