@@ -45,7 +45,7 @@ from sparsepath.rls.leave_one_out.carried import (
 from sparsepath.rls.leave_one_out.fitted import COLLINEAR, OFF_CENTRE, VANISHED
 from sparsepath.rls.leave_one_out.fused_exchanges import NEAR_LIMIT, STEEP, Exchanges, Removed
 from sparsepath.rls.leave_one_out.projection import SECOND_GO
-from sparsepath.rls.update import Costs, Second, Update, limit, pick
+from sparsepath.rls.update import Changeable, Costs, Second, Update, limit, pick
 from sparsepath.tuning import TUNING
 
 ROUNDING = 1e-11  # part of the sums in a bound that may be rounding
@@ -55,7 +55,7 @@ MOST_EXCHANGES = 1 << 24  # removals, columns and targets, multiplied, that are 
 ROOM_AT_FIRST = 128  # features for which there is room from the start, at most
 
 
-class Fused:
+class Fused(Changeable):
     """A model on chosen features by exact leave-one-out, squared loss; searched as ``State`` is.
 
     Parameters
@@ -177,13 +177,6 @@ class Fused:
             chosen, errors = chosen[some], errors[some]
         tell = self._squared_without if self.counts else None
         return pick("drop", chosen, errors, self.empty_error, second=tell)
-
-    def apply_update(self, update: Update) -> None:
-        """Make a change that ``find_best_update`` proposed, or one of your own."""
-        if update.action == "add":
-            self.add(update.feature)
-        else:
-            self.drop(update.feature)
 
     def duplicate(self) -> Self:
         """A copy to try changes on; the rows are shared until one of the two changes them."""

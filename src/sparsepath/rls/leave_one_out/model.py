@@ -34,7 +34,7 @@ from sparsepath.rls.criteria.losses import Loss
 from sparsepath.rls.design import Design
 from sparsepath.rls.leave_one_out.neighbours import Neighbours
 from sparsepath.rls.leave_one_out.removals import best_removal
-from sparsepath.rls.update import Update
+from sparsepath.rls.update import Changeable, Update, enterable
 from sparsepath.rls.wrappers.wrapped import Wrapped
 
 
@@ -56,7 +56,7 @@ class Finder(Protocol):
         """A finder for a copy of the model."""
 
 
-class State(Wrapped[Neighbours]):
+class State(Wrapped[Neighbours], Changeable):
     """What a search asks of leave-one-out: the best change to the chosen features, and to make it.
 
     Parameters
@@ -106,12 +106,7 @@ class State(Wrapped[Neighbours]):
             to the least squared criterion first.
         """
         if action == "add":
-            allowed = ~self.model.design.constant
-            if features is not None:
-                some = np.zeros(len(allowed), dtype=bool)
-                some[list(features)] = True
-                allowed &= some
-            allowed[self.chosen] = False
+            allowed = enterable(self.model.design.constant, self.chosen, features)
             return self.finder.best(self.model, allowed)
         if action != "drop":
             raise InputError(f"action={action!r}; use 'add' or 'drop'.")
@@ -127,13 +122,6 @@ class State(Wrapped[Neighbours]):
         """
         which = np.fromiter(others(), np.intp)
         return self.finder.may_exchange(self.model, feature, which, below)
-
-    def apply_update(self, update: Update) -> None:
-        """Make a change that ``find_best_update`` proposed, or one of your own."""
-        if update.action == "add":
-            self.add(update.feature)
-        else:
-            self.drop(update.feature)
 
     def add(self, feature: int) -> None:
         """Add a feature."""

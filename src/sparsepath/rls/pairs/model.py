@@ -27,8 +27,7 @@ size of the scores. H is kept as an m x m matrix: for up to some thousands of sa
 """
 
 import copy
-from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from abc import abstractmethod
 from typing import Self
 
 import numpy as np
@@ -39,7 +38,7 @@ from sparsepath.errors import InputError
 from sparsepath.rls.criteria.losses import NO_DECISION, ROOM, Criterion, reach_of
 from sparsepath.rls.design import Design
 from sparsepath.rls.leave_one_out.fitted import COLLINEAR, OFF_CENTRE, VANISHED
-from sparsepath.rls.update import Costs, Second, Update, pick
+from sparsepath.rls.update import Costs, EveryNeighbour
 from sparsepath.tuning import TUNING
 
 MOST_SAMPLES = 10000
@@ -48,7 +47,7 @@ FEWEST_CLASSED = 3  # or a sample
 LEFT_OF_SCORES = 1e-14  # what a removal may leave of scores, over the reach of the model before it
 
 
-class LeavePairOut(ABC):
+class LeavePairOut(EveryNeighbour):
     """A model on a growing and shrinking set of features, judged by leaving out pairs of samples.
 
     Parameters
@@ -95,11 +94,6 @@ class LeavePairOut(ABC):
 
     @property
     @abstractmethod
-    def counts(self) -> bool:
-        """Whether mistakes are counted, so that the squared criterion settles ties."""
-
-    @property
-    @abstractmethod
     def _span(self) -> tuple[int, int]:
         """The pairs i, j that are left out have i below the first number, j from the second on."""
 
@@ -120,44 +114,6 @@ class LeavePairOut(ABC):
 
     # What a search asks -------------------------------------------------------------------------
 
-    def find_best_update(
-        self, action: str = "add", features: Iterable[int] | None = None, below: float = np.inf
-    ) -> Update | None:
-        """The best single addition or removal; see ``State.find_best_update``."""
-        if action == "drop":
-            which = np.array(self.chosen, dtype=np.intp)
-            keep = np.ones(len(which), bool) if features is None else np.isin(which, list(features))
-            errors = self.errors_without()[keep]
-            tell = self._squared_without if self.counts else None
-            return pick("drop", which[keep], errors, self.empty_error, second=tell)
-        allowed = ~self.design.constant
-        if features is not None:
-            allowed = allowed & np.isin(np.arange(len(allowed)), list(features))
-        allowed[self.chosen] = False
-        which = np.flatnonzero(allowed)
-        errors = self.errors_with(which)
-        worth = None if self.costs is None else self.costs.worth(which, errors, self.error)
-        tell = self._squared_with if self.counts else None
-        return pick("add", which, errors, self.empty_error, worth, tell)
-
-    def _squared_with(self, features: NDArray[np.intp]) -> Second:
-        errors = self.errors_with(features, squared=True)
-        costs, now = self.costs, self.squared_error
-        worth = errors if costs is None else costs.worth(features, errors, now)
-        return Second(errors, worth, self.empty_squared)
-
-    def _squared_without(self, features: NDArray[np.intp]) -> Second:
-        places = [self.chosen.index(i) for i in features]
-        errors = self.errors_without(squared=True)[places]
-        return Second(errors, errors, self.empty_squared)
-
-    def apply_update(self, update: Update) -> None:
-        """Add or drop a feature."""
-        if update.action == "add":
-            self.add(update.feature)
-        else:
-            self.drop(update.feature)
-
     def _columns(self, features: NDArray[np.intp] | list[int]) -> Floats:
         """Columns as they stand."""
         if self._X is not None:
@@ -169,7 +125,7 @@ class LeavePairOut(ABC):
         """P times these columns."""
         return columns - self._H @ columns if self._C is None else self._C[:, features]
 
-    def errors_with(self, features: NDArray[np.intp], squared: bool = False) -> Floats:
+    def additions(self, features: NDArray[np.intp], squared: bool = False) -> Floats:
         """The criterion with each of some features added; infinite where it cannot be said.
 
         ``squared`` asks for the squared criterion, whatever the loss.

@@ -27,7 +27,7 @@ that it would take too long.
 """
 
 import copy
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Self
 
 import numpy as np
@@ -40,7 +40,7 @@ from sparsepath.rls.design import Design
 from sparsepath.rls.splits.asked import standard_error
 from sparsepath.rls.splits.rows import RowFits, coefficients
 from sparsepath.rls.splits.sums import SplitSums
-from sparsepath.rls.update import Costs, Second, Update, pick
+from sparsepath.rls.update import Costs, EveryNeighbour
 from sparsepath.tuning import TUNING
 
 COLLINEAR_IN_PART = 1e-12  # part of a column's square that is left, from which it counts as nothing
@@ -51,7 +51,7 @@ Two = tuple[Floats, Floats]
 Three = tuple[Floats, Floats, Floats]
 
 
-class FoldModel:
+class FoldModel(EveryNeighbour):
     """A model on a growing and shrinking set of features, judged by its error on test parts.
 
     Parameters
@@ -202,47 +202,9 @@ class FoldModel:
         """Standard error of the mean over splits (see ``asked.py``); NaN for a single one."""
         return standard_error(self.fold_errors, self.sums.overlap)
 
-    def find_best_update(
-        self, action: str = "add", features: Iterable[int] | None = None, below: float = np.inf
-    ) -> Update | None:
-        """The best single addition or removal; see ``State.find_best_update``."""
-        if action == "add":
-            allowed = ~self.design.constant
-            if features is not None:
-                some = np.zeros(len(allowed), dtype=bool)
-                some[list(features)] = True
-                allowed &= some
-            allowed[self.chosen] = False
-            which = np.flatnonzero(allowed)
-            errors = self.errors_with(which)[which]
-            worth = None if self.costs is None else self.costs.worth(which, errors, self.error)
-            tell = self._squared_with if self.counts else None
-            return pick("add", which, errors, self.empty_error, worth, tell)
-        which = np.array(self.chosen, dtype=np.intp)
-        keep = slice(None) if features is None else np.isin(which, list(features))
-        errors = self.errors_without()[keep]
-        tell = self._squared_without if self.counts else None
-        return pick("drop", which[keep], errors, self.empty_error, second=tell)
-
-    def _squared_with(self, features: NDArray[np.intp]) -> Second:
-        """The squared criterion with each of some features added, from the sums at hand."""
-        errors = self.errors_with(features, squared=True)[features]
-        costs, now = self.costs, self.squared_error
-        worth = errors if costs is None else costs.worth(features, errors, now)
-        return Second(errors, worth, self.empty_squared)
-
-    def _squared_without(self, features: NDArray[np.intp]) -> Second:
-        """The squared criterion with each of some features dropped."""
-        places = [self.chosen.index(i) for i in features]
-        errors = self.errors_without(squared=True)[places]
-        return Second(errors, errors, self.empty_squared)
-
-    def apply_update(self, update: Update) -> None:
-        """Add or drop a feature."""
-        if update.action == "add":
-            self.add(update.feature)
-        else:
-            self.drop(update.feature)
+    def additions(self, features: NDArray[np.intp], squared: bool = False) -> Floats:
+        """The criterion with each of some features added."""
+        return self.errors_with(features, squared)[features]
 
     def duplicate(self) -> Self:
         """A copy to try changes on; arrays are shared until they change."""

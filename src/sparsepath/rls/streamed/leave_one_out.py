@@ -50,7 +50,7 @@ from sparsepath.rls.streamed.judging import (
     judge,
     project,
 )
-from sparsepath.rls.update import Costs, Second, Update, limit, pick
+from sparsepath.rls.update import Changeable, Costs, Second, Update, enterable, limit, pick
 
 FORESEEN = 6  # candidates judged at a step that is foreseen
 FORESEEN_AT_MOST = 96  # and at most at a time
@@ -58,7 +58,7 @@ FARTHEST = 12  # steps foreseen at most
 NOTHING = np.zeros(0, dtype=np.intp)
 
 
-class Streamed:
+class Streamed(Changeable):
     """A model on a set of features and the exact criterion of neighbouring sets, by passes.
 
     Parameters
@@ -145,11 +145,7 @@ class Streamed:
         """The best single addition or removal; see ``State.find_best_update``."""
         if action == "drop":
             return self._best_removal(features)
-        allowed = ~self.design.constant
-        if features is not None:
-            allowed &= np.isin(np.arange(len(allowed)), list(features))
-        allowed[self.chosen] = False
-        which = np.flatnonzero(allowed)
+        which = np.flatnonzero(enterable(self.design.constant, self.chosen, features))
         if not len(which):
             return None
         self._sums  # noqa: B018 (a pass, if the model was not judged yet)
@@ -170,10 +166,6 @@ class Streamed:
         )  # fmt: skip
         self._settle(best)
         return best
-
-    def apply_update(self, update: Update) -> None:
-        """Make a change that ``find_best_update`` proposed, or one of your own."""
-        self.add(update.feature) if update.action == "add" else self.drop(update.feature)
 
     def duplicate(self) -> "Streamed":
         """A copy to try changes on; what is known of sets is shared."""
@@ -387,9 +379,7 @@ class Streamed:
 
     def _likely(self) -> Columns:
         """The candidates that lower the training error most."""
-        allowed = ~self.design.constant
-        allowed[self.chosen] = False
-        which = np.flatnonzero(allowed)
+        which = np.flatnonzero(enterable(self.design.constant, self.chosen, None))
         if not self.loss.bounded:
             return which if len(self.chosen) < self.steps else NOTHING
         if len(self.chosen) >= self.steps or not (self.design.knows_all or not self.chosen):
