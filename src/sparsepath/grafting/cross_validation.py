@@ -1,7 +1,6 @@
 """Linear grafting with l1 chosen by cross-validation."""
 
 import time
-from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any, Self
@@ -16,10 +15,9 @@ from sparsepath.data.splitting import splits_of
 from sparsepath.data.threads import Threads
 from sparsepath.grafting.along import best_of_each_size, grid, path_moves
 from sparsepath.grafting.criterion import ConvexLoss
-from sparsepath.grafting.faces import Factors, GraftingClasses, GraftingNumbers, LinearGrafting
+from sparsepath.grafting.faces import Factors, JudgedClasses, LinearGrafting, LinearNumbers
 from sparsepath.grafting.fitting import GraftingFit, GraftingProblem
 from sparsepath.grafting.folds import PathTask, judge, path_errors
-from sparsepath.judging.repeating import Repetition, Searched
 from sparsepath.running import Callback, Found, Given, Run, Stop, fitting
 
 
@@ -154,7 +152,7 @@ class _GraftingCV(LinearGrafting):
 
 
 @dataclass(eq=False, repr=False)
-class GraftingRegressorCV(GraftingNumbers, _GraftingCV):
+class GraftingRegressorCV(LinearNumbers, _GraftingCV):
     """Grafting regression with l1, and so the number of features, chosen by cross-validation.
 
     A path over l1 is fitted to all data and to every training part; each model is judged by the
@@ -202,22 +200,9 @@ class GraftingRegressorCV(GraftingNumbers, _GraftingCV):
     ['sex', 'bmi', 'bp', 's3', 's5', 's6']
     """
 
-    _: KW_ONLY
-    loss: str = "squared"
-    delta: float = 1.35
-
-    def _search_many(
-        self, X: Any, y: Any, given: Any, repetitions: Sequence[Repetition]
-    ) -> Iterator[Searched | None] | None:
-        """What repetitions of the search leave, all at once; see ``judging.repeating``."""
-        from sparsepath.grafting.repeated import search_many
-
-        X = check_features(self, X, reset=True)
-        return search_many(self, X, self._numbers(y, X.shape[0]), given, repetitions)
-
 
 @dataclass(eq=False, repr=False)
-class GraftingClassifierCV(GraftingClasses, _GraftingCV):
+class GraftingClassifierCV(JudgedClasses, _GraftingCV):
     """Grafting classification with l1, and so the number of features, chosen by cross-validation.
 
     Parameters
@@ -247,7 +232,3 @@ kkt_violation_, dual_gap_
     >>> model.score(X, y) > 0.95
     True
     """
-
-    _: KW_ONLY
-    class_weight: Any = None
-    error: str = "loss"

@@ -1,6 +1,5 @@
 """Linear grafting as scikit-learn estimators."""
 
-from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
@@ -10,11 +9,10 @@ from sparsepath.data.door import check_features
 from sparsepath.data.sources import is_source
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
-from sparsepath.grafting.faces import Factors, GraftingClasses, GraftingNumbers, LinearGrafting
+from sparsepath.grafting.faces import Factors, GraftingClasses, LinearGrafting, LinearNumbers
 from sparsepath.grafting.fitting import GraftingFit, GraftingProblem
 from sparsepath.grafting.procedure import Record
 from sparsepath.grafting.streamed import StreamProblem
-from sparsepath.judging.repeating import Repetition, Searched
 from sparsepath.running import Callback, Found, Given, Run, fitting
 
 
@@ -111,7 +109,7 @@ def _criteria(record: Record) -> dict[int, float]:
 
 
 @dataclass(eq=False, repr=False)
-class GraftingRegressor(GraftingNumbers, _Grafting):
+class GraftingRegressor(LinearNumbers, _Grafting):
     r"""Linear regression with L0, L1 and L2 penalties on the features, by grafting.
 
     Minimises, over weights w of the standardised features and an intercept,
@@ -193,19 +191,6 @@ class GraftingRegressor(GraftingNumbers, _Grafting):
     True
     """
 
-    _: KW_ONLY
-    loss: str = "squared"
-    delta: float = 1.35
-
-    def _search_many(
-        self, X: Any, y: Any, given: Any, repetitions: Sequence[Repetition]
-    ) -> Iterator[Searched | None] | None:
-        """What repetitions of the search leave, all at once; see ``judging.repeating``."""
-        from sparsepath.grafting.repeated import search_many
-
-        X = check_features(self, X, reset=True)
-        return search_many(self, X, self._numbers(y, X.shape[0]), given, repetitions)
-
 
 @dataclass(eq=False, repr=False)
 class GraftingClassifier(GraftingClasses, _Grafting):
@@ -244,6 +229,3 @@ class GraftingClassifier(GraftingClasses, _Grafting):
     >>> model.score(X, y) > 0.9
     True
     """
-
-    _: KW_ONLY
-    class_weight: Any = None

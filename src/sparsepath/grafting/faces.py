@@ -1,6 +1,7 @@
 """What the grafting estimators share: checks of parameters and data, the linear model, faces."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from sklearn.utils import compute_class_weight
 
 from sparsepath.arrays import Floats
 from sparsepath.classes import coded
-from sparsepath.data.door import check_weights
+from sparsepath.data.door import check_features, check_weights
 from sparsepath.errors import InputError
 from sparsepath.faces.linear import LinearFace
 from sparsepath.faces.parameters import count, one_of, positive, share
@@ -25,6 +26,7 @@ from sparsepath.grafting.criterion import (
 )
 from sparsepath.grafting.fitting import GraftingOptions, check_factors, check_penalties
 from sparsepath.grafting.procedure import SELECTIONS, STOPS, UPDATES
+from sparsepath.judging.repeating import Repetition, Searched
 from sparsepath.running import CallbackSupportMixin
 
 Factors = ArrayLike | Mapping[str, float] | None
@@ -99,19 +101,31 @@ class GraftingNumbers(RegressorFace):
         return HuberLoss(positive("delta", self.delta)) if huber else SquaredLoss()
 
 
+@dataclass(eq=False, repr=False)
+class LinearNumbers(GraftingNumbers):
+    """The same for linear models, whose searches can be repeated all at once."""
+
+    _: KW_ONLY
+    loss: str = "squared"
+    delta: float = 1.35
+
+    def _search_many(
+        self, X: Any, y: Any, given: Any, repetitions: Sequence[Repetition]
+    ) -> Iterator[Searched | None] | None:
+        """What repetitions of the search leave, all at once; see ``judging.repeating``."""
+        from sparsepath.grafting.repeated import search_many
+
+        X = check_features(self, X, reset=True)
+        return search_many(self, X, self._numbers(y, X.shape[0]), given, repetitions)
+
+
+@dataclass(eq=False, repr=False)
 class GraftingClasses(ClassifierFace):
     """Labels in, classes and probabilities out."""
 
+    _: KW_ONLY
+    class_weight: Any = None
     _yardstick = "logistic"
-
-    class_weight: Any
-    classes_: NDArray[Any]
-    error: str
-
-    @property
-    def _error(self) -> str:
-        """What the test parts of cross-validation measure."""
-        return one_of("error", self.error, ERRORS)
 
     def _targets(self, y: Any, sample_weight: Any, m: int) -> tuple[Floats, Floats, ConvexLoss]:
         weights = check_weights(sample_weight, m)
@@ -158,3 +172,16 @@ class GraftingClasses(ClassifierFace):
             return -np.logaddexp(0.0, np.column_stack([scores, -scores]))
         top = scores.max(1, keepdims=True)
         return scores - top - np.log(np.exp(scores - top).sum(1, keepdims=True))
+
+
+@dataclass(eq=False, repr=False)
+class JudgedClasses(GraftingClasses):
+    """The same with what the test parts of cross-validation measure."""
+
+    _: KW_ONLY
+    error: str = "loss"
+
+    @property
+    def _error(self) -> str:
+        """What the test parts of cross-validation measure."""
+        return one_of("error", self.error, ERRORS)

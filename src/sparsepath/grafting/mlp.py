@@ -350,6 +350,3 @@ class MLPGraftingClassifier(GraftingClasses, MLPGrafting):
     >>> sorted(model.selected_.tolist())
     [0, 1, 2]
     """
-
-    _: KW_ONLY
-    class_weight: Any = None

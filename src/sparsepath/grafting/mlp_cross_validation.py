@@ -15,7 +15,7 @@ from sparsepath.errors import InputError
 from sparsepath.faces.parameters import count
 from sparsepath.grafting.along import descending
 from sparsepath.grafting.design import GraftingDesign
-from sparsepath.grafting.faces import Factors, GraftingClasses
+from sparsepath.grafting.faces import Factors, JudgedClasses
 from sparsepath.grafting.folds import judge
 from sparsepath.grafting.growing import Grower, samples
 from sparsepath.grafting.mlp import GrownNetworks, ScaledNumbers
@@ -267,7 +267,7 @@ class MLPGraftingRegressorCV(ScaledNumbers, MLPGraftingCV):
 
 
 @dataclass(eq=False, repr=False)
-class MLPGraftingClassifierCV(GraftingClasses, MLPGraftingCV):
+class MLPGraftingClassifierCV(JudgedClasses, MLPGraftingCV):
     """Classification by a network that grows, with l0 and l1 chosen by cross-validation.
 
     Parameters
@@ -303,7 +303,3 @@ class MLPGraftingClassifierCV(GraftingClasses, MLPGraftingCV):
     >>> sorted(model.selected_.tolist())
     [0, 1]
     """
-
-    _: KW_ONLY
-    class_weight: Any = None
-    error: str = "loss"
