@@ -15,13 +15,12 @@ from rich.text import Text
 
 from sparsepath.cli.preparing import asked_of
 from sparsepath.cli.progress import Watch
-from sparsepath.cli.reading import Problem, is_sparse
+from sparsepath.cli.reading import Problem
 from sparsepath.cli.rerun import ABOUT, RUN, written
 from sparsepath.cli.results import command, picture
 from sparsepath.cli.say import say
 from sparsepath.cli.screening import look
 from sparsepath.cli.show import WIDE
-from sparsepath.cli.tasks import find_task
 from sparsepath.comparison import Comparison, compare
 from sparsepath.data.cells import RawTable
 from sparsepath.data.readers import write_table
@@ -53,8 +52,7 @@ class ContestAsked:
 def run(problem: Problem, asked: ContestAsked, quiet: bool = True) -> Comparison:
     """Tell what it costs, and compare."""
     table = problem.table
-    label = f"{table.source}: target {table.target!r}"
-    task = find_task(problem.y, asked.task, label, labels=is_sparse(Path(table.source)))
+    task = problem.task(asked.task)
     folds = asked.folds if isinstance(asked.folds, int) else len(problem.y)
     known = costs(table.X.shape[0], table.X.shape[1], task.name, len(np.unique(problem.y)), folds)
     names = asked.methods

@@ -8,7 +8,7 @@ import math
 import re
 import shlex
 from ast import literal_eval
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -54,6 +54,14 @@ def _whole(option: str, given: str, words: str, fine: Callable[[int], bool]) -> 
     return int(plain)
 
 
+def _real(option: str, given: str, words: str, fine: Callable[[float], bool]) -> float:
+    """A number that is fine, or an error that says in words what it must be."""
+    value = _number(given)
+    if not fine(value):
+        raise InputError(f"{option} {given} must be a number {words}.")
+    return value
+
+
 def count(option: str, given: str) -> int:
     """A whole number from 1 up.
 
@@ -72,11 +80,7 @@ def size(option: str, given: str) -> float:
     plain = given.strip().upper().removesuffix("B").strip()
     units = {"K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
     unit = units.get(plain[-1:], 1.0)
-    number = plain[:-1] if plain[-1:] in units else plain
-    try:
-        found = float(number) * unit
-    except ValueError:
-        found = math.nan
+    found = _number(plain[:-1] if plain[-1:] in units else plain) * unit
     if not 1e6 <= found < math.inf:
         raise InputError(f"{option} {given} must be a size such as 2GB or 500MB, from 1MB up.")
     return found
@@ -164,10 +168,7 @@ def penalty(option: str, given: str) -> float:
     >>> penalty("--l1", "0.01")
     0.01
     """
-    value = _number(given)
-    if not 0 <= value < math.inf:
-        raise InputError(f"{option} {given} must be a number from 0 up.")
-    return value
+    return _real(option, given, "from 0 up", lambda value: 0 <= value < math.inf)
 
 
 def budget(option: str, given: str) -> float:
@@ -176,10 +177,7 @@ def budget(option: str, given: str) -> float:
     >>> budget("--r", "50")
     50.0
     """
-    value = _number(given)
-    if not 0 < value < math.inf:
-        raise InputError(f"{option} {given} must be a number above 0.")
-    return value
+    return _real(option, given, "above 0", lambda value: 0 < value < math.inf)
 
 
 def level(option: str, given: str) -> float:
@@ -188,10 +186,7 @@ def level(option: str, given: str) -> float:
     >>> level("--significance", "0.05")
     0.05
     """
-    value = _number(given)
-    if not 0.001 <= value < 1:
-        raise InputError(f"{option} {given} must be a number from 0.001 up, below 1.")
-    return value
+    return _real(option, given, "from 0.001 up, below 1", lambda value: 0.001 <= value < 1)
 
 
 def _number(given: str) -> float:
@@ -275,10 +270,7 @@ def alpha(option: str, given: str) -> str | float | list[float]:
     """
     if given.strip().lower() == "loo":
         return "loo"
-    try:
-        values = [float(part) for part in given.split(",")]
-    except ValueError:
-        values = [math.nan]
+    values = [_number(part) for part in given.split(",")]
     if not all(0 <= value < math.inf for value in values):
         raise InputError(
             f"{option} {given} must be a number from 0 up, several between commas, or loo."
@@ -297,10 +289,7 @@ def choose(option: str, given: str) -> str | int | float:
         return plain
     if plain.isdecimal():
         return int(plain)
-    try:
-        fraction = float(given)
-    except ValueError:
-        fraction = math.nan
+    fraction = _number(given)
     if not 0 <= fraction < 1:
         raise InputError(
             f"{option} {given} must be one_se, min, a number of features such as 4, or a fraction "
@@ -410,13 +399,3 @@ def _described(name: str, option: Option) -> Any:
         help=option.help.format(methods=methods, values=", ".join(option.values)),
         rich_help_panel=GROUPS.get(name, SEARCH),
     )
-
-
-def listed(items: Sequence[str], limit: int) -> str:
-    """The first few of many, and how many more.
-
-    >>> listed(["a", "b", "c", "d"], 3), listed(["a", "b"], 3)
-    ('a, b, c and 1 more', 'a, b')
-    """
-    more = f" and {len(items) - limit} more" if len(items) > limit else ""
-    return ", ".join(items[:limit]) + more

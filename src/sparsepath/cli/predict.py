@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from sparsepath import saved
 from sparsepath.cli import figures
-from sparsepath.cli.options import listed
 from sparsepath.cli.reading import is_sparse
 from sparsepath.cli.results import CHECKSUM, MODEL
 from sparsepath.cli.say import say
 from sparsepath.data.cells import placed, raw_table
+from sparsepath.data.door import some_of
 from sparsepath.data.formats import read_columns
 from sparsepath.data.layout import NUMBERS, Layout, same_columns
 from sparsepath.data.names import NumberedNames
@@ -227,8 +227,7 @@ def _refuse_missing(path: Path, missing: Sequence[str], columns: Sequence[str]) 
     hint = f" (is {lower[close[0]]!r} meant?)" if close else ""
     plural = "s" if len(missing) > 1 else ""
     raise InputError(
-        f"{path} lacks the column{plural} {listed([repr(m) for m in missing], 5)} that the model "
-        f"uses{hint}."
+        f"{path} lacks the column{plural} {some_of(missing)} that the model uses{hint}."
     )
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from sparsepath.cli.preparing import Preparing, named, ready, sampled
 from sparsepath.cli.remarks import Remark
+from sparsepath.cli.tasks import TargetTask, find_task
 from sparsepath.data.formats import read_columns
 from sparsepath.data.picking import Rows
 from sparsepath.data.readers import Table, read_table
@@ -49,6 +50,12 @@ class Problem:
     def y(self) -> NDArray[Any]:
         assert self.table.y is not None
         return self.table.y
+
+    def task(self, asked: str) -> TargetTask:
+        """Regression or classification, as asked or as the target tells."""
+        table = self.table
+        label = f"{table.source}: target {table.target!r}"
+        return find_task(self.y, asked, label, labels=is_sparse(Path(table.source)))
 
 
 def read(source: TableSource) -> Problem:

@@ -3,16 +3,14 @@
 from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sparsepath.cli import figures, screening
 from sparsepath.cli.preparing import beneath, wrapped
 from sparsepath.cli.progress import Watch
-from sparsepath.cli.reading import Problem, is_sparse
+from sparsepath.cli.reading import Problem
 from sparsepath.cli.remarks import Remark
 from sparsepath.cli.say import say
 from sparsepath.cli.settling import (
@@ -22,7 +20,7 @@ from sparsepath.cli.settling import (
     rewrite,
     settle,
 )
-from sparsepath.cli.tasks import TargetTask, find_task
+from sparsepath.cli.tasks import TargetTask
 from sparsepath.data.cells import RawTable, placed
 from sparsepath.data.door import column_indices
 from sparsepath.data.readers import Table
@@ -114,8 +112,7 @@ def search(
     table, entry = problem.table, METHODS[method]
     if entry.ranks and asked == "auto" and problem.y.dtype.kind in "biuf":
         asked = "regression"  # grades are few whole numbers, and yet no classes
-    label = f"{table.source}: target {table.target!r}"
-    task = find_task(problem.y, asked, label, labels=is_sparse(Path(table.source)))
+    task = problem.task(asked)
     if asked == "auto" and task.name not in entry.tasks and problem.y.dtype.kind in "biuf":
         raise InputError(
             f"{method} does regression only, and the target, {task.why}, is taken for classes; "
@@ -165,8 +162,9 @@ def search(
     with Watch(total, searches, unit=entry.unit, backward=backward, quiet=silent) as watch:
         if watch.shown:
             model.set_params(callback=watch.callback)
-        with placed(table.source) if isinstance(table.X, RawTable) else nullcontext():
-            notes = _fit(model, table.X, problem.y, extras)
+        where = placed(table.source) if isinstance(table.X, RawTable) else nullcontext()
+        with where, caught() as notes:
+            model.fit(table.X, problem.y, **extras)
     if isinstance(table.X, RawTable):
         remarks += screening.unused(model.preparation_)
         notes += [note for note in model.preparation_.notes_.values() if note not in notes]
@@ -312,13 +310,6 @@ def _say_cost(table: Table, entry: Method, steps: int, repeats: float, model: An
         f"Note: this may take a while: {rows:,} rows x {columns:,} columns{size}, "
         f"and {many}, each {entry.cost}{again * (repeats > 1)}{taken}; {', '.join(means)}."
     )
-
-
-def _fit(model: Any, X: Any, y: NDArray[Any], extras: Mapping[str, Any]) -> list[str]:
-    """Fit, and return what was warned of."""
-    with caught() as said:
-        model.fit(X, y, **extras)
-    return said
 
 
 def _name(model: Any, table: Table) -> None:
