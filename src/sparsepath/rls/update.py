@@ -177,7 +177,7 @@ class EveryNeighbour(Changeable):
     def find_best_update(
         self, action: str = "add", features: Iterable[int] | None = None, below: float = np.inf
     ) -> Update | None:
-        """The best single addition or removal; see ``State.find_best_update``."""
+        """The best single addition or removal; see ``RLSState.find_best_update``."""
         if action == "add":
             which = np.flatnonzero(enterable(self.design.constant, self.chosen, features))
             errors = self.additions(which)

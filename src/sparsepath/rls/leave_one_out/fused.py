@@ -164,7 +164,7 @@ class Fused(Changeable):
     def find_best_update(
         self, action: str = "add", features: Iterable[int] | None = None, below: float = np.inf
     ) -> Update | None:
-        """The best single addition or removal; see ``State.find_best_update``."""
+        """The best single addition or removal; see ``RLSState.find_best_update``."""
         if action == "add":
             return self._best_addition(self._allowed(features))
         if action != "drop":

@@ -61,14 +61,8 @@ class State(Wrapped[Neighbours], Changeable):
 
     Parameters
     ----------
-    design : Design
-        The data.
-    Y : array of shape (m, T)
-        Targets; +-1 for the losses that count mistakes.
-    alpha : float
-        The ridge penalty, zero or more.
-    loss : Loss
-        How a leave-one-out residual is judged.
+    design, Y, alpha, loss
+        As of ``Fitted``.
     finder : Finder
         How the best addition is found; a fresh one, which follows this model only.
 
@@ -86,25 +80,7 @@ class State(Wrapped[Neighbours], Changeable):
     def find_best_update(
         self, action: str = "add", features: Iterable[int] | None = None, below: float = np.inf
     ) -> Update | None:
-        """The best single addition or removal, judged by the criterion after it.
-
-        Parameters
-        ----------
-        action : {"add", "drop"}
-            What to do with a feature.
-        features : iterable of int, optional
-            Those that may be added (default: all that are not chosen and not constant) or dropped
-            (default: all chosen).
-        below : float
-            Removals that leave the criterion higher than this are of no interest: None may be the
-            answer if there are no others, and is found sooner.
-
-        Returns
-        -------
-        Update or None
-            None if nothing can be added or dropped. Ties go to the lowest index, ties of counts
-            to the least squared criterion first.
-        """
+        """The best single addition or removal; see ``RLSState.find_best_update``."""
         if action == "add":
             allowed = enterable(self.model.design.constant, self.chosen, features)
             return self.finder.best(self.model, allowed)

@@ -142,7 +142,7 @@ class Streamed(Changeable):
     def find_best_update(
         self, action: str = "add", features: Iterable[int] | None = None, below: float = np.inf
     ) -> Update | None:
-        """The best single addition or removal; see ``State.find_best_update``."""
+        """The best single addition or removal; see ``RLSState.find_best_update``."""
         if action == "drop":
             return self._best_removal(features)
         which = np.flatnonzero(enterable(self.design.constant, self.chosen, features))
