@@ -45,8 +45,6 @@ class MutualInfoRegressor(RegressorFace, MutualInfoSearch):
         Subsets by mutual information, errors of the machines.
     mutual_information_ : dict of size to float
         Of the subset of that size, in nats.
-    selected_ : array of int
-        The columns in use.
     n_neighbors_ : int
         The number of neighbours in use.
 

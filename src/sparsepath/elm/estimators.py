@@ -140,8 +140,6 @@ class ELMClassifier(ClassifierFace, _ELM):
 
     Attributes
     ----------
-    classes_ : array
-        The class labels.
     loo_error_, loo_error_se_ : float
         Leave-one-out error rate and its standard error.
     n_features_in_, feature_names_in_
@@ -237,8 +235,6 @@ class OPELMClassifier(_OPELM, ELMClassifier):
 
     Attributes
     ----------
-    classes_ : array
-        The class labels.
     n_neurons_ : int
         The number of neurons kept.
     loo_errors_ : array

@@ -188,8 +188,6 @@ class ELMFSRegressor(RegressorFace, _ELMFS):
     ----------
     path_ : SelectionPath
         Best subset (FSP) and leave-one-out error (SET curve) for every size.
-    selected_ : array of int
-        The columns in use.
     scalings_ : dict of size to array
         The scaling of every feature, after standardisation, in the machine of that size.
     ridges_ : dict of size to float
@@ -249,8 +247,6 @@ class ELMFSClassifier(ClassifierFace, _ELMFS):
 
     Attributes
     ----------
-    classes_ : array
-        The class labels.
     path_, selected_, scalings_, ridges_, n_features_in_, feature_names_in_
         As for ``ELMFSRegressor``.
 

@@ -80,7 +80,13 @@ class RegressorFace(RegressorMixin):
 
 
 class ClassifierFace(ClassifierMixin):
-    """Labels in, labels out; ``_scores`` of the estimator have a column per class, one for two."""
+    """Labels in, labels out; ``_scores`` of the estimator have a column per class, one for two.
+
+    Attributes
+    ----------
+    classes_ : array
+        The class labels.
+    """
 
     classes_: NDArray[Any]
     _one_target = False

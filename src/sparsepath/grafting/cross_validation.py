@@ -218,8 +218,6 @@ class GraftingClassifierCV(JudgedClasses, _GraftingCV):
 
     Attributes
     ----------
-    classes_ : array
-        The class labels.
     path_, l1_, l1s_, cv_errors_, selected_, coef_, intercept_, history_, criterion_, \
 kkt_violation_, dual_gap_
         As for ``GraftingRegressorCV``.

@@ -213,8 +213,6 @@ class GraftingClassifier(GraftingClasses, _Grafting):
 
     Attributes
     ----------
-    classes_ : array
-        The class labels.
     path_, selected_, coef_, intercept_, history_, criterion_, kkt_violation_, dual_gap_, n_iter_
         As for ``GraftingRegressor``; the errors of the path are mean log losses, and ``coef_`` has
         one row per class, a single one for two.

@@ -331,8 +331,6 @@ class MLPGraftingClassifier(GraftingClasses, MLPGrafting):
 
     Attributes
     ----------
-    classes_ : array
-        The class labels.
     network_ : GrownNetwork or SoftmaxNetwork
         As for ``MLPGraftingRegressor``; with three classes and more also ``homes``, the class of
         each unit, further connections to outputs (``out_units``, ``out_classes``,

@@ -285,8 +285,6 @@ class MLPGraftingClassifierCV(JudgedClasses, MLPGraftingCV):
 
     Attributes
     ----------
-    classes_ : array
-        The class labels.
     path_, l1_, l0_, l1s_, l0s_, cv_errors_
         As for ``MLPGraftingRegressorCV``.
     network_, n_hidden_, selected_, history_, criterion_, loss_

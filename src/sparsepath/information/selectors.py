@@ -167,8 +167,6 @@ class MutualInfoSelector(MutualInfoSearch):
     ----------
     path_ : SelectionPath
         Best subset and minus its mutual information for every size.
-    selected_ : array of int
-        The columns in use.
     n_neighbors_ : int
         The number of neighbours in use.
 

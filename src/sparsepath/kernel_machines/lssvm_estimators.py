@@ -129,8 +129,6 @@ class LSSVMClassifier(ClassifierFace, _LSSVM):
 
     Attributes
     ----------
-    classes_ : array
-        The class labels.
     cv_accuracy_ : float
         Share of samples classified rightly when left out.
     gamma_, sigma2_, cv_error_, cv_results_, n_features_in_, feature_names_in_

@@ -228,8 +228,6 @@ class SparseRLSClassifier(ClassifierFace, PredictingRLS):
 
     Attributes
     ----------
-    classes_ : array
-        The class labels.
     path_, selected_, coef_, intercept_, alpha_, paths_, surface_, n_features_in_, feature_names_in_
         As for ``SparseRLSRegressor``; ``coef_`` has one row per class, a single one for two.
 

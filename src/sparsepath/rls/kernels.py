@@ -302,8 +302,6 @@ class SparseKernelRLSClassifier(ClassifierFace, _SparseKernelRLS):
 
     Attributes
     ----------
-    classes_ : array
-        The class labels.
     path_, centres_, coef_, intercept_, alpha_, gamma_, paths_, surface_
         As for ``SparseKernelRLSRegressor``.
     candidate_centres_, candidate_samples_
