@@ -1,8 +1,6 @@
 """Files of each format as named columns, unchecked; ``readers.py`` makes tables of them."""
 
-import csv
 import errno
-import io
 import json
 import os
 import re
@@ -19,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsepath.data.csv_form import NOT_UTF8, UNNAMED, csv_form
 from sparsepath.data.layout import NAMES, PLACES, Layout
 from sparsepath.data.workbooks import WORKBOOKS, read_sheet
 from sparsepath.errors import FileError, InputError, SparsepathError
@@ -50,12 +49,10 @@ _DAMAGE: tuple[type[Exception], ...] = (
     zipfile.BadZipFile,
     zlib.error,
 )
-NOT_UTF8 = "it is not text in UTF-8; say what it is, as --encoding latin-1"
 _RAGGED = re.compile(
     r"CSV parse error:.*Expected (?P<due>\d+) columns, got (?P<got>\d+): (?P<row>.*)"
 )
 _OBSCURE = (OverflowError, LookupError, SyntaxError, tokenize.TokenError, struct.error)
-_UNNAMED = ("Unnamed: 0", "__index_level_0__")  # what pandas calls an index without a name
 CELL = 40  # characters of a value that a message quotes
 
 
@@ -182,114 +179,13 @@ def reason_of(error: Exception) -> str:
 def _read_csv(
     path: Path, delimiter: str | None, decimal: str | None, encoding: str | None
 ) -> FileColumns:
-    import pyarrow as pa
     from pyarrow import csv as arrow_csv
 
-    with pa.input_stream(str(path), compression="detect") as stream:
-        head = stream.read(1 << 20)
-    if encoding is None:
-        encoding = "utf-16" if head[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8"
-    try:
-        shown = head.decode("utf-8-sig" if encoding == "utf-8" else encoding, errors="replace")
-    except LookupError:
-        raise InputError(f"{path}: there is no encoding {encoding!r}; try latin-1.") from None
-    lines = [line for line in io.StringIO(shown, newline=None) if line.strip("\r\n")]
-    if not lines:
-        raise FileError(f"cannot read {path}: the file is empty.")
-    first = lines[0]
-    if "\0" in first or "\ufffd" in first:
-        raise FileError(f"cannot read {path} as CSV: {NOT_UTF8}.")
-    source: Any = str(path)
-    whole = lines if len(head) < 1 << 20 else lines[:-1]
-    delimiter = delimiter or (" " if _is_in_blanks(whole[:100]) else _guess_delimiter(first))
-    if delimiter == " ":
-        first, source, encoding = " ".join(first.split()), _single_blanks(path, encoding), "utf-8"
-    decimal = decimal or _guess_decimal(lines[1:100], delimiter)
-    if len(delimiter) != 1:
-        raise InputError(f"{path}: delimiter must be one character, got {delimiter!r}.")
-    fields = next(csv.reader([first], delimiter=delimiter))
-    has_names = not _is_data(fields, decimal)
-    table = arrow_csv.read_csv(
-        source,
-        arrow_csv.ReadOptions(
-            autogenerate_column_names=not has_names,
-            # A block must hold a whole row, and numbers are longer than names.
-            block_size=min(max(1 << 20, 32 * len(first)), (1 << 31) - 1),
-            encoding=encoding,
-        ),
-        arrow_csv.ParseOptions(delimiter=delimiter),
-        arrow_csv.ConvertOptions(
-            null_values=[*arrow_csv.ConvertOptions().null_values, "?"],
-            strings_can_be_null=True,
-            decimal_point=decimal,
-        ),
-    )
-    given = table.column_names
-    names = [(has_names and name) or f"x{j}" for j, name in enumerate(given)]
-    index = names[0] if has_names and given[0] in ("", *_UNNAMED) else None
-    layout = Layout(NAMES if has_names else PLACES, len(names))
+    form = csv_form(path, delimiter=delimiter, decimal=decimal, encoding=encoding)
+    table = arrow_csv.read_csv(form.source, form.read, form.parse, form.convert)
+    names, index = form.names(table.column_names)
+    layout = Layout(NAMES if form.has_names else PLACES, len(names))
     return FileColumns(_from_arrow(path, table.rename_columns(names)), {}, layout, index)
-
-
-def _guess_delimiter(line: str) -> str:
-    """The commonest of comma, semicolon, tab and bar outside quotes.
-
-    >>> _guess_delimiter('"height, cm";weight;age')
-    ';'
-    """
-    unquoted = "".join(line.split('"')[::2])
-    return max(",;\t|", key=unquoted.count)
-
-
-def _is_in_blanks(lines: Sequence[str]) -> bool:
-    """Whether nothing but blanks parts the columns: as many in every line, and no other mark.
-
-    >>> _is_in_blanks(["a  b", "1  2"]), _is_in_blanks(["body mass", "1"]), _is_in_blanks(["a,b c"])
-    (True, False, False)
-    """
-    counts = {len(line.split()) for line in lines}
-    return len(counts) == 1 and counts != {1} and not set(lines[0]) & set(",;\t|")
-
-
-def _single_blanks(path: Path, encoding: str) -> Any:
-    """The text with one blank between columns, however they are lined up."""
-    import pyarrow as pa
-
-    with pa.input_stream(str(path), compression="detect") as stream:
-        text = stream.read().decode("utf-8-sig" if encoding == "utf-8" else encoding)
-    lines = (" ".join(line.split()) for line in text.splitlines())
-    return pa.BufferReader("\n".join(line for line in lines if line).encode())
-
-
-def _guess_decimal(lines: Sequence[str], delimiter: str) -> str:
-    """A comma if numbers are written with one, and the columns are not parted by it.
-
-    >>> _guess_decimal(["1,5;2,0"], ";"), _guess_decimal(["1.5;2"], ";"), _guess_decimal(["1"], ",")
-    (',', '.', '.')
-    """
-    if delimiter == ",":
-        return "."
-    fields = [field.strip() for line in lines for field in line.split(delimiter)]
-    with_comma = any(re.fullmatch(r"[-+]?\d+,\d+", field) for field in fields)
-    with_point = any(re.fullmatch(r"[-+]?\d*\.\d+", field) for field in fields)
-    return "," if with_comma and not with_point else "."
-
-
-def _is_data(fields: Sequence[str], decimal: str) -> bool:
-    """Whether a first line is made of numbers rather than names.
-
-    Names 0, 1, 2, ... are those that pandas gives to a bare array, hence names.
-
-    >>> _is_data(["5.1", "", "2"], "."), _is_data(["age", "2"], "."), _is_data(["0", "1"], ".")
-    (True, False, False)
-    """
-    filled = [field.strip() for field in fields if field.strip()]
-    if len(filled) > 1 and filled == [str(j) for j in range(len(filled))]:
-        return False
-    try:
-        return len([float(field.replace(decimal, ".")) for field in filled]) > 0
-    except ValueError:
-        return False
 
 
 def _read_arrow(path: Path, kind: str) -> FileColumns:
@@ -313,7 +209,7 @@ def _read_arrow(path: Path, kind: str) -> FileColumns:
         for field, column in zip(table.schema, table.columns, strict=True)
         if getattr(field.type, "ordered", False) and column.num_chunks
     }
-    index = next((name for name in _UNNAMED if name in columns), None)
+    index = next((name for name in UNNAMED if name in columns), None)
     return FileColumns(columns, {}, Layout(NAMES, len(columns)), index, orders)
 
 

@@ -1,0 +1,146 @@
+"""How a CSV file is written: what parts its columns, its decimal mark, whether it has names."""
+
+import csv
+import io
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sparsepath.errors import FileError, InputError
+
+NOT_UTF8 = "it is not text in UTF-8; say what it is, as --encoding latin-1"
+UNNAMED = ("Unnamed: 0", "__index_level_0__")  # what pandas calls an index without a name
+HEAD = 1 << 20  # bytes that are looked at
+
+
+@dataclass(frozen=True, eq=False)
+class CsvForm:
+    """What pyarrow is to be told of a CSV file: where its text is, and its options.
+
+    ``packed`` says that columns are parted by blanks, and ``source`` is the text with one between.
+    """
+
+    source: Any
+    read: Any
+    parse: Any
+    convert: Any
+    has_names: bool
+    packed: bool
+
+    def names(self, given: Sequence[str]) -> tuple[list[str], str | None]:
+        """Names of the columns, and of an index that was written without one."""
+        names = [(self.has_names and name) or f"x{j}" for j, name in enumerate(given)]
+        return names, names[0] if self.has_names and given[0] in ("", *UNNAMED) else None
+
+
+def csv_form(
+    path: Path,
+    *,
+    delimiter: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
+) -> CsvForm:
+    """The form of a CSV file by its first lines, where it is not said."""
+    import pyarrow as pa
+    from pyarrow import csv as arrow_csv
+
+    with pa.input_stream(str(path), compression="detect") as stream:
+        head = stream.read(HEAD)
+    if encoding is None:
+        encoding = "utf-16" if head[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8"
+    try:
+        shown = head.decode("utf-8-sig" if encoding == "utf-8" else encoding, errors="replace")
+    except LookupError:
+        raise InputError(f"{path}: there is no encoding {encoding!r}; try latin-1.") from None
+    lines = [line for line in io.StringIO(shown, newline=None) if line.strip("\r\n")]
+    if not lines:
+        raise FileError(f"cannot read {path}: the file is empty.")
+    first = lines[0]
+    if "\0" in first or "\ufffd" in first:
+        raise FileError(f"cannot read {path} as CSV: {NOT_UTF8}.")
+    source: Any = str(path)
+    whole = lines if len(head) < HEAD else lines[:-1]
+    delimiter = delimiter or (" " if _is_in_blanks(whole[:100]) else _guess_delimiter(first))
+    if packed := delimiter == " ":
+        first, source, encoding = " ".join(first.split()), _single_blanks(path, encoding), "utf-8"
+    decimal = decimal or _guess_decimal(lines[1:100], delimiter)
+    if len(delimiter) != 1:
+        raise InputError(f"{path}: delimiter must be one character, got {delimiter!r}.")
+    fields = next(csv.reader([first], delimiter=delimiter))
+    has_names = not _is_data(fields, decimal)
+    read = arrow_csv.ReadOptions(
+        autogenerate_column_names=not has_names,
+        # A block must hold a whole row, and numbers are longer than names.
+        block_size=min(max(1 << 20, 32 * len(first)), (1 << 31) - 1),
+        encoding=encoding,
+    )
+    convert = arrow_csv.ConvertOptions(
+        null_values=[*arrow_csv.ConvertOptions().null_values, "?"],
+        strings_can_be_null=True,
+        decimal_point=decimal,
+    )
+    parse = arrow_csv.ParseOptions(delimiter=delimiter)
+    return CsvForm(source, read, parse, convert, has_names, packed)
+
+
+def _guess_delimiter(line: str) -> str:
+    """The commonest of comma, semicolon, tab and bar outside quotes.
+
+    >>> _guess_delimiter('"height, cm";weight;age')
+    ';'
+    """
+    unquoted = "".join(line.split('"')[::2])
+    return max(",;\t|", key=unquoted.count)
+
+
+def _is_in_blanks(lines: Sequence[str]) -> bool:
+    """Whether nothing but blanks parts the columns: as many in every line, and no other mark.
+
+    >>> _is_in_blanks(["a  b", "1  2"]), _is_in_blanks(["body mass", "1"]), _is_in_blanks(["a,b c"])
+    (True, False, False)
+    """
+    counts = {len(line.split()) for line in lines}
+    return len(counts) == 1 and counts != {1} and not set(lines[0]) & set(",;\t|")
+
+
+def _single_blanks(path: Path, encoding: str) -> Any:
+    """The text with one blank between columns, however they are lined up."""
+    import pyarrow as pa
+
+    with pa.input_stream(str(path), compression="detect") as stream:
+        text = stream.read().decode("utf-8-sig" if encoding == "utf-8" else encoding)
+    lines = (" ".join(line.split()) for line in text.splitlines())
+    return pa.BufferReader("\n".join(line for line in lines if line).encode())
+
+
+def _guess_decimal(lines: Sequence[str], delimiter: str) -> str:
+    """A comma if numbers are written with one, and the columns are not parted by it.
+
+    >>> _guess_decimal(["1,5;2,0"], ";"), _guess_decimal(["1.5;2"], ";"), _guess_decimal(["1"], ",")
+    (',', '.', '.')
+    """
+    if delimiter == ",":
+        return "."
+    fields = [field.strip() for line in lines for field in line.split(delimiter)]
+    with_comma = any(re.fullmatch(r"[-+]?\d+,\d+", field) for field in fields)
+    with_point = any(re.fullmatch(r"[-+]?\d*\.\d+", field) for field in fields)
+    return "," if with_comma and not with_point else "."
+
+
+def _is_data(fields: Sequence[str], decimal: str) -> bool:
+    """Whether a first line is made of numbers rather than names.
+
+    Names 0, 1, 2, ... are those that pandas gives to a bare array, hence names.
+
+    >>> _is_data(["5.1", "", "2"], "."), _is_data(["age", "2"], "."), _is_data(["0", "1"], ".")
+    (True, False, False)
+    """
+    filled = [field.strip() for field in fields if field.strip()]
+    if len(filled) > 1 and filled == [str(j) for j in range(len(filled))]:
+        return False
+    try:
+        return len([float(field.replace(decimal, ".")) for field in filled]) > 0
+    except ValueError:
+        return False
