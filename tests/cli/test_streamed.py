@@ -61,6 +61,32 @@ def test_categories_in_passes_are_those_of_the_table(tmp_path, capsys):
     assert "200 rows x 6 columns" in capsys.readouterr().out
 
 
+def test_columns_that_number_the_rows_are_left_out_as_in_memory(tmp_path, capsys):
+    """An index of pandas, a column that counts; read as the file in memory is read."""
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.standard_normal((60, 4)), columns=list("abcd"))
+    frame = frame.assign(n=np.arange(1, 61), y=frame.a + frame.b + rng.standard_normal(60))
+    frame[rng.random(60) < 2].sample(frac=1, random_state=0).to_csv(tmp_path / "a.csv", sep=";")
+    frame.to_csv(tmp_path / "b.csv", sep=";", decimal=",")
+    given = ["--target", "y", "--max-features", "3", "--choose", "2", "--no-validation"]
+    for name, more, names in (
+        ("a.csv", [], "abcdn"),
+        ("b.csv", [], "abcd"),
+        ("b.csv", ["--force", "n"], "abcdn"),
+        ("b.csv", ["--keep-index"], ["a", "b", "c", "d", "n", "x0"]),
+    ):
+        asked = ["select", str(tmp_path / name), *given, *more]
+        whole = document(capsys, *asked)
+        found = document(capsys, *asked, "--memory", "1GB")
+        assert sorted(found["path"]["feature_names"]) == sorted(names)
+        assert found["chosen"]["features"] == whole["chosen"]["features"]
+        assert found["chosen"]["error"] == pytest.approx(whole["chosen"]["error"], rel=1e-9)
+    assert main(["select", str(tmp_path / "b.csv"), *given, "--memory", "1GB"]) == 0
+    told = " ".join(capsys.readouterr().err.split())
+    assert "columns 'n', 'x0' only number the rows" in told or "columns 'x0', 'n' only" in told
+
+
 def test_a_plan_tells_passes_before_anything_runs(tmp_path, capsys):
     folder = written(tmp_path, 300, 8)
     assert main(["plan", str(folder), "--target", "y", "--max-features", "5"]) == 0
@@ -99,6 +125,8 @@ def test_to_resume_there_must_be_a_checkpoint(tmp_path, capsys):
         (["--memory", "1GB", "--null", "20"], "--sample and --names need data in memory"),
         (["--memory", "1GB", "--method", "lars"], "--method lars needs data in memory"),
         (["--memory", "1GB", "--drop", "zz"], "no column 'zz' to --drop"),
+        (["--memory", "1GB", "--sheet", "1"], "has no sheets; leave --sheet out"),
+        (["--memory", "1GB", "--decimal", ","], "decimal: that is said of CSV files"),
         (["--memory", "1GB", "--missing", "median"], "--missing median needs data in memory"),
     ],
 )

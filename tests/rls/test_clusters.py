@@ -36,6 +36,7 @@ from sparsepath import (
 )
 from sparsepath.data.clusters import ClusterError, on_cluster
 from sparsepath.data.sources import from_array
+from sparsepath.errors import InputError
 from sparsepath.tuning import TUNING
 
 distributed = pytest.importorskip("distributed")
@@ -173,6 +174,50 @@ def test_frames_classes_and_sparse_partitions_on_a_cluster(client):
     whole = SparseRLSRegressor(**given).fit(thin, y)
     rows = da.from_array(thin.toarray(), chunks=(130, -1)).map_blocks(sparse.csr_array)
     same(whole, SparseRLSRegressor(**given).fit(rows, da.from_array(y, chunks=130)))
+
+
+def ways_of_cutting(X, y):
+    """Arrays in chunks of all kinds, and the rows that they hold."""
+    some = X[:, 1] > 3
+    every = np.ones(len(X), dtype=bool)
+    uneven = (7, 100, 1, len(X) - 108)
+    wide, mark = da.from_array(X, chunks=(90, 5)), da.from_array(some, chunks=90)
+    yield every, da.from_array(X, chunks=(uneven, (3, X.shape[1] - 3))), da.from_array(y, chunks=50)
+    yield every, da.from_array(X, chunks=(uneven, -1)), y
+    yield some, wide[mark], da.from_array(y, chunks=90)[mark]  # chunks of unknown length
+    yield some, wide[mark], y[some]
+    late = da.from_array(np.arange(len(X)) >= 90, chunks=90)  # the first is empty
+    yield np.arange(len(X)) >= 90, wide[late], da.from_array(y, chunks=90)[late]
+
+
+def test_chunks_of_all_kinds(client):
+    X, y, _ = problem()
+    Y = np.column_stack([y, X[:, 3] + np.random.default_rng(0).standard_normal(len(y))])
+    model = SparseRLSRegressor(4, choose="min", validation=None)
+    for rows, *data in ways_of_cutting(X, y):
+        same(clone(model).fit(X[rows], y[rows]), clone(model).fit(*data))
+    parts = da.from_array(X, chunks=(90, -1)), da.from_array(Y, chunks=(90, 1))
+    same(clone(model).fit(X, Y), clone(model).fit(*parts))
+    for target in (y[:50], da.from_array(y[:50], chunks=10)):
+        with pytest.raises(InputError, match="have 50 entries for 400 rows"):
+            clone(model).fit(parts[0], target)
+
+
+def test_frames_of_numbers_of_all_types(client):
+    import pandas as pd
+
+    X, y, w = problem(weighted=True)
+    frame = pd.DataFrame(X, columns=[f"c{i}" for i in range(X.shape[1])])
+    frame = frame.assign(
+        c1=frame.c1.round().astype("Int64"), c2=frame.c2.astype("float32"), c3=frame.c3 > 3
+    )
+    parts = dd.from_pandas(frame.assign(y=y, w=w), npartitions=3)
+    model = SparseRLSRegressor(4, choose="min", validation=None)
+    whole = clone(model).fit(frame, y, w)
+    same(whole, clone(model).fit(parts, "y", "w"))
+    same(whole, clone(model).fit(parts.drop(columns="y"), y, "w"))
+    table = TableSelector(model, validation=None)
+    same_table(clone(table).fit(frame, y, w), clone(table).fit(parts, "y", "w"))
 
 
 def test_categories_of_a_frame_on_a_cluster(client, tmp_path):

@@ -1,6 +1,7 @@
 """The commands that search: select, compare and plan."""
 
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -88,7 +89,15 @@ def select(
                 "--null, --stability, --rows, --sample and --names need data in memory; leave them "
                 "out."
             )
-        parts = streamed.opened(data, target, dropped, given.get("weights"), limit)
+        parts, index = streamed.opened(
+            data,
+            target,
+            dropped,
+            given.get("weights"),
+            limit,
+            keep_index or named_in(given),
+            options.writing(delimiter, decimal, encoding, sheet),
+        )
         with streamed.cluster(dask) as client:
             outcome = streamed.search(
                 parts,
@@ -99,11 +108,11 @@ def select(
                 memory=limit,
                 preparing=options.preparing(missing, dates),
                 client=client,
+                index=index,
                 quiet=quiet or json,
             )
         _report(outcome, out, as_json=json, quiet=quiet, pickled=form == "joblib")
         return
-    kept = [name for option in ("force", "forbid", "start") for name in given.get(option, ())]
     source = reading.TableSource(
         data,
         target,
@@ -111,7 +120,7 @@ def select(
         wanted,
         given.get("weights"),
         given.get("groups"),
-        keep_index or kept,
+        keep_index or named_in(given),
         options.preparing(missing, dates),
         options.writing(delimiter, decimal, encoding, sheet),
         names,
@@ -123,6 +132,11 @@ def select(
         problem, given, method=method, asked=asked, judging=judging, quiet=quiet or json
     )
     _report(outcome, out, as_json=json, quiet=quiet, pickled=form == "joblib")
+
+
+def named_in(given: Mapping[str, Any]) -> list[str]:
+    """Columns that options name, which are features whatever they look like."""
+    return [name for option in ("force", "forbid", "start") for name in given.get(option, ())]
 
 
 def _report(outcome: Any, out: Path | None, *, as_json: bool, quiet: bool, pickled: bool) -> None:
@@ -280,7 +294,8 @@ def plan(
     else:
         if times or halves or wanted is not None:
             raise InputError("--null, --stability and --rows need data in memory; leave them out.")
-        source = streamed.opened(data, target, dropped, None, limit)
+        writing = options.writing(None, None, None, sheet)
+        source, _ = streamed.opened(data, target, dropped, None, limit, False, writing)
         inner = splits if isinstance(splits, int) else None
         if isinstance(folds, str) and folds != "auto":
             raise InputError(f"--validation {folds} needs data in memory; give a number of folds.")

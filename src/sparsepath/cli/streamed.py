@@ -2,7 +2,7 @@
 
 import glob
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,8 +16,9 @@ from sparsepath.cli.say import say
 from sparsepath.cli.select import Outcome
 from sparsepath.cli.settling import caught
 from sparsepath.cli.tasks import find_task
+from sparsepath.data.formats import named_columns
 from sparsepath.data.opening import open
-from sparsepath.data.readers import Table
+from sparsepath.data.readers import COUNTED, Table
 from sparsepath.data.sources import Source
 from sparsepath.errors import InputError
 from sparsepath.methods import METHODS, OPTIONS, check
@@ -35,17 +36,60 @@ def is_asked(data: Path, memory: float | None, dask: str | None) -> bool:
 
 
 def opened(
-    data: Path, target: str | None, drop: Sequence[str], weights: str | None, memory: float | None
-) -> Source:
-    """The source, without the columns that are dropped."""
-    source = open(str(data), target=target, weights=weights, memory=memory)
-    if not drop:
-        return source
-    if source.names is None or set(drop) - set(source.names):
-        lost = sorted(set(drop) - set(source.names or ()))
+    data: Path,
+    target: str | None,
+    drop: Sequence[str],
+    weights: str | None,
+    memory: float | None,
+    keep_index: bool | Sequence[str] = True,
+    writing: Mapping[str, str] | None = None,
+) -> tuple[Source, list[str]]:
+    """The source, without columns that are dropped, and without those that only number the rows.
+
+    The names of the latter come beside it; ``keep_index`` is that of ``read_table``.
+    """
+    if "sheet" in (writing or {}):
+        raise InputError(f"{data} has no sheets; leave --sheet out.")
+
+    def read(columns: Sequence[str] | None) -> Source:
+        given = {"target": target, "weights": weights, **(writing or {})}
+        return open(str(data), columns=columns, memory=memory, **given)
+
+    source = read(None)
+    names = [*(source.names or ()), *source.index]
+    if lost := sorted({*drop} - {*names}):
         raise InputError(f"{data} has no column {lost[0]!r} to --drop.")
-    kept = [name for name in source.names if name not in set(drop)]
-    return open(str(data), target=target, weights=weights, columns=kept, memory=memory)
+    kept = {*drop, *(() if isinstance(keep_index, bool) else keep_index)}
+    if source.names is None or (keep_index is True and not source.index and not drop):
+        return source, []
+    index = [] if keep_index is True else [*source.index, *_row_numbers(source, kept)]
+    index = [name for name in index if name not in kept]
+    wanted = [name for name in names if name not in {*drop, *index}]
+    return (source if wanted == list(source.names) else read(wanted)), index
+
+
+def _row_numbers(source: Source, kept: Collection[str]) -> list[str]:
+    """Columns that are 0, 1, 2, ... or 1, 2, 3, ...; those that begin so are read to their end."""
+    if source.kinds is None or source.names is None or len(source) < COUNTED:
+        return []
+    named = zip(source.names, source.kinds, strict=True)
+    left = [name for name, kind in named if kind == "number" and name not in kept]
+    first: dict[str, float] = {}
+    for part in source.parts:
+        for columns, slab in part.cells(left):
+            rows = np.arange(slab.start, slab.start + len(slab.y))
+            if not slab.start:
+                first = {column.name: column.values[0] for column in columns}
+            left = [
+                column.name
+                for column in columns
+                if first[column.name] in (0, 1)
+                and column.name in left
+                and (column.values == first[column.name] + rows).all()
+            ]
+            if not left:
+                return []
+    return left
 
 
 @contextmanager
@@ -60,18 +104,31 @@ def cluster(address: str | None) -> Iterator[Any]:
         raise InputError(
             "--dask needs the package distributed: pip install sparsepath[dask]"
         ) from error
-    # Of a lost scheduler Dask tells by tracebacks; what came of it is said in one sentence.
-    logging.disable(logging.CRITICAL)
-    if address == "local":
-        with LocalCluster(dashboard_address=None) as started, Client(started) as client:
+    with silenced():
+        if address == "local":
+            with LocalCluster(dashboard_address=None) as started, Client(started) as client:
+                yield client
+            return
+        try:
+            client = Client(address, timeout=10)
+        except (OSError, ValueError) as error:
+            raise InputError(f"--dask {address}: no scheduler answers there.") from error
+        with client:
             yield client
-        return
+
+
+@contextmanager
+def silenced() -> Iterator[None]:
+    """No logging meanwhile.
+
+    Of a lost scheduler Dask tells by tracebacks; what came of it is said in one sentence.
+    """
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
     try:
-        client = Client(address, timeout=10)
-    except (OSError, ValueError) as error:
-        raise InputError(f"--dask {address}: no scheduler answers there.") from error
-    with client:
-        yield client
+        yield
+    finally:
+        logging.disable(before)
 
 
 def search(
@@ -84,6 +141,7 @@ def search(
     memory: float | None,
     preparing: Preparing,
     client: Any = None,
+    index: Sequence[str] = (),
     quiet: bool = False,
 ) -> Outcome:
     """Search in passes, and settle on a size."""
@@ -120,6 +178,9 @@ def search(
         source = on_cluster(source, client)
     if not quiet:
         say(f"Note: {told(source)}; the data are read in passes.")
+        if index:
+            said = "numbers the rows and is" if len(index) == 1 else "number the rows and are"
+            say(f"Note: {named_columns(index)} only {said} left out; --keep-index takes it.")
     with Watch(steps, 1, unit="features", backward=False, quiet=quiet) as watch:
         if watch.shown:
             model.set_params(callback=watch.callback)

@@ -54,16 +54,36 @@ def slabs(data: ArrayPart, start: int, columns: Columns | None) -> Iterator[Slab
         yield replace(slab, start=slab.start + start)  # parts of files know their own numbers
 
 
+@dataclass(frozen=True, eq=False)
+class NamedPart(ArrayPart):
+    """Rows of a data frame of numbers."""
+
+    names: tuple[str, ...] = ()
+
+    def cells(self, names: Sequence[str]) -> Iterator[tuple[list[RawColumn], Slab]]:
+        """Some columns as they came, and targets and weights beside them."""
+        place = {name: i for i, name in enumerate(self.names)}
+        found = [np.asarray(self.X[:, place[name]], dtype=np.float64) for name in names]
+        (block,) = row_blocks(np.zeros((self.n_rows, 0)), 1)
+        slab = Slab(block, self.y, self.weights, 0)
+        yield [RawColumn(n, "number", v) for n, v in zip(names, found, strict=True)], slab
+
+
 def held(X: Any, y: Any, weights: Any) -> ArrayPart:
     """A partition as arrays, whatever it came as; columns one by one, as they will be read."""
-    X = X.to_numpy() if hasattr(X, "to_numpy") else X
+    names = tuple(map(str, X.columns)) if hasattr(X, "columns") else ()
+    if hasattr(X, "to_numpy"):
+        plain = X.to_numpy()
+        missing = {"dtype": np.float64, "na_value": np.nan}  # what pandas calls missing
+        X = plain if plain.dtype.kind in "biuf" else X.to_numpy(**missing)
     y = y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y)
     if hasattr(X, "tocsr"):
         X = X.tocsr()
     else:
         X = np.asfortranarray(X if X.dtype.kind in "biuf" else X.astype(np.float64))
     w = None if weights is None else np.asarray(weights, dtype=np.float64)
-    return ArrayPart(X, y, w, 0, X.shape[0])
+    part = ArrayPart(X, y, w, 0, X.shape[0])
+    return NamedPart(**vars(part), names=names) if names else part
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,14 +251,16 @@ def open_dask(
     names: tuple[str, ...] | None = None
     kinds: tuple[str, ...] = ()
     if hasattr(what, "columns"):
-        if y is None:
-            known = list(what.columns)
-            if target not in known:
-                raise InputError(f"which column is the target? target={target!r} is not one.")
-            y = what[target]
-            others = [name for name in known if name not in (target, weights)]
-            weights = what[weights] if isinstance(weights, str) else weights
-            what = what[list(columns) if columns is not None else others]
+        known = list(what.columns)
+        named = weights if isinstance(weights, str) else None
+        if y is None and target not in known:
+            raise InputError(f"which column is the target? target={target!r} is not one.")
+        others = [
+            name for name in known if name not in ([named] if y is not None else [named, target])
+        ]
+        weights = weights if named is None else what[named]
+        y = what[target] if y is None else y
+        what = what[list(columns) if columns is not None else others]
         names = tuple(map(str, what.columns))
         plain = {"b": "flag", "i": "number", "u": "number", "f": "number"}
         kinds = tuple(plain.get(kind.kind, "text") for kind in what.dtypes)
@@ -252,7 +274,7 @@ def open_dask(
         rows = what.to_delayed().ravel().tolist()
     if y is None:
         raise InputError("a Dask array has no column to be the target: give y.")
-    beside = [_aligned(vector, what, len(rows)) for vector in (y, weights)]
+    beside = [_aligned(vector, what, rows) for vector in (y, weights)]
     hold = dask.delayed(framed if "text" in kinds else held, pure=False)
     parts = [hold(X, *pair) for X, *pair in zip(rows, *beside, strict=True)]
     client = _client()
@@ -290,14 +312,20 @@ def _client() -> Any:
         return None
 
 
-def _aligned(vector: Any, X: Any, count: int) -> list[Any]:
+def _aligned(vector: Any, X: Any, rows: Sequence[Any]) -> list[Any]:
     """The pieces of a vector that go with the partitions of X."""
+    count = len(rows)
     if vector is None:
         return [None] * count
+    known: Sequence[Any] = X.chunks[0] if hasattr(X, "chunks") else (np.nan,)
+    unknown = bool(np.isnan(known).any())
     if hasattr(vector, "to_delayed"):
-        if hasattr(vector, "rechunk") and hasattr(X, "chunks"):
-            chunks = {0: X.chunks[0]} if not np.isnan(X.chunks[0]).any() else {}
-            vector = vector.rechunk(chunks) if chunks else vector
+        if hasattr(vector, "rechunk"):
+            vector = vector.rechunk({1: -1}) if vector.ndim > 1 else vector
+            its = np.isnan(vector.chunks[0]).any()
+            if not (unknown or its):
+                _same_length(vector.shape[0], sum(known))
+                vector = vector.rechunk({0: known})
         pieces = np.ravel(np.array(vector.to_delayed(), dtype=object)).tolist()
         if len(pieces) != count:
             raise InputError(
@@ -306,11 +334,23 @@ def _aligned(vector: Any, X: Any, count: int) -> list[Any]:
             )
         return list(pieces)
     values = np.asarray(vector)
-    known = X.chunks[0] if hasattr(X, "chunks") else [len(part) for part in X.partitions]
-    if sum(known) != len(values):
-        raise InputError(f"y or the weights have {len(values)} entries for {sum(known)} rows.")
+    if unknown:
+        import dask
+
+        known = dask.compute(*(dask.delayed(n_rows_of)(part) for part in rows))
+    _same_length(len(values), sum(known))
     edges = np.cumsum([0, *known])
     return [values[a:b] for a, b in pairwise(edges)]
+
+
+def n_rows_of(data: Any) -> int:
+    """Of an array or a frame."""
+    return int(data.shape[0])
+
+
+def _same_length(count: int, rows: int) -> None:
+    if count != rows:
+        raise InputError(f"y or the weights have {count} entries for {rows} rows.")
 
 
 register(lambda what: is_a(what, "dask") or is_a(what, "dask_expr"), open_dask)

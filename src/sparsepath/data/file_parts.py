@@ -18,7 +18,7 @@ from sparsepath.data.blocks import row_blocks
 from sparsepath.data.cells import cells_of
 from sparsepath.data.features import RawColumn
 from sparsepath.data.sources import FEWEST_ROWS, SLAB_NUMBERS, Columns, Slab
-from sparsepath.errors import FileError, InputError
+from sparsepath.errors import FileError, SparsepathError
 
 Made = TypeVar("Made")
 
@@ -58,7 +58,7 @@ class TablePart:
     """Row groups of a Parquet file, or record batches of a Feather file.
 
     ``features`` are all columns of the source; ``target`` and ``weights`` columns beside them, or
-    None where they are not in the file.
+    None where they are not in the file. ``origin`` is the file that this one was made of.
     """
 
     file: File
@@ -70,6 +70,7 @@ class TablePart:
     start: int
     n_rows: int
     height: int
+    origin: File | None = None
 
     def read(self, columns: Columns | None) -> Iterator[Slab]:
         names = self.features if columns is None else tuple(self.features[i] for i in columns)
@@ -88,13 +89,15 @@ class TablePart:
         """What is made of every batch of some columns, target and weights, and its first row."""
         more = [name for name in (self.target, self.weights) if name is not None]
         self.file.check()
+        if self.origin is not None:
+            self.origin.check()
         low = self.start
         try:
             for batch in self._batches([*names, *more]):
                 yield made(batch, low)
                 low += batch.num_rows
         except (OSError, ValueError) as error:  # what pyarrow raises
-            if isinstance(error, InputError):
+            if isinstance(error, SparsepathError):
                 raise
             raise self.file.broken(error) from error
         if low != self.start + self.n_rows:
@@ -121,7 +124,7 @@ class TablePart:
 
     def _slab(self, batch: Any, names: Sequence[str], low: int) -> Slab:
         m = batch.num_rows
-        kinds = [np.dtype(batch.column(name).type.to_pandas_dtype()) for name in names]
+        kinds = [_stored(batch.column(name).type) for name in names]
         small = bool(kinds) and np.result_type(*kinds, np.float32) == np.float32
         X = np.empty((m, len(names)), dtype=np.float32 if small else np.float64, order="F")
         for j, name in enumerate(names):
@@ -170,7 +173,20 @@ class Beside:
         return replace(slab, y=self.y[rows], weights=w)
 
 
+def _stored(kind: Any) -> np.dtype[Any]:
+    """The type of numbers as they are stored."""
+    kind = getattr(kind, "value_type", kind)  # of a dictionary
+    made = np.dtype(kind.to_pandas_dtype())
+    return made if made.kind in "biuf" else np.dtype(np.float64)  # decimals
+
+
 def _numbers(column: Any, name: str, path: str) -> NDArray[Any]:
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if pa.types.is_decimal(column.type):
+        column = column.cast(pa.float64())
     if column.null_count:
         raise FileError(f"{path}: column {name!r} has missing values; impute or drop them first.")
     return column.to_numpy(zero_copy_only=False)

@@ -5,6 +5,7 @@ from typing import Any
 
 from sparsepath.data import clusters, tables  # noqa: F401 (they register their kinds)
 from sparsepath.data.sources import KINDS, Source
+from sparsepath.data.tables import is_path
 from sparsepath.errors import InputError
 
 
@@ -16,6 +17,9 @@ def open(
     weights: Any = None,
     columns: Sequence[str] | None = None,
     memory: float | None = None,
+    delimiter: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
 ) -> Source:
     """Data that need not fit into memory, for ``SparseRLSRegressor().fit(...)`` and its like.
 
@@ -36,6 +40,8 @@ def open(
         The features of a table; default: all others.
     memory : float, optional
         Bytes that reading may take.
+    delimiter, decimal, encoding : str, optional
+        How CSV files are written, where their first lines do not tell.
 
     Examples
     --------
@@ -50,9 +56,14 @@ def open(
     """
     if isinstance(y, str):
         target, y = y, None
+    said = {"delimiter": delimiter, "decimal": decimal, "encoding": encoding}
+    writing = {name: value for name, value in said.items() if value is not None}
+    if writing and not is_path(what):
+        raise InputError(f"{', '.join(writing)}: that is said of CSV files.")
     for recognise, make in KINDS:
         if recognise(what):
-            return make(what, y, target=target, weights=weights, columns=columns, memory=memory)
+            given = {"weights": weights, "columns": columns, "memory": memory, **writing}
+            return make(what, y, target=target, **given)
     raise InputError(
         f"{type(what).__module__}.{type(what).__name__} is no data that can be opened; give a "
         "path, a pattern, a pyarrow dataset, a polars lazy frame, a Dask array or data frame, or "

@@ -98,6 +98,8 @@ class Source:
         That a pass over all columns reads.
     sparse : bool
         Whether zeros are implicit.
+    index : tuple of str
+        Columns of files that are no features: an index that was written without a name.
     kinds : tuple of str or None
         What the columns of a table are: number, flag, or text, which is all else; None: numbers.
     passes : float
@@ -113,6 +115,7 @@ class Source:
     sparse: bool = False
     target: str | None = None
     kinds: tuple[str, ...] | None = None
+    index: tuple[str, ...] = ()
     passes: float = field(default=0.0, init=False)
     readings: int = field(default=0, init=False)
 

@@ -1,7 +1,6 @@
 """Files that are read a slab at a time: Parquet, Feather, CSV, npy, svmlight; folders, patterns.
 
-What reads them is in ``file_parts.py``. CSV files are converted once, to a Parquet file beside them
-that says what it was made of.
+What reads them is in ``file_parts.py``; CSV files are converted once (``csv_cache.py``).
 """
 
 import glob
@@ -13,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from sparsepath.data.csv_cache import CACHE, INDEX, ROW_GROUP, converted
+from sparsepath.data.csv_form import UNNAMED
 from sparsepath.data.door import some_of
 from sparsepath.data.file_parts import Beside, File, NpyPart, SvmlightPart, TablePart
 from sparsepath.data.sources import (
@@ -23,25 +24,24 @@ from sparsepath.data.sources import (
     register,
 )
 from sparsepath.errors import FileError, InputError
-from sparsepath.files import replacing
 from sparsepath.tuning import TUNING
 
-CACHE = ".sparsepath.parquet"
-MADE_OF = b"sparsepath made of"
 PROGRAM = 3.6e8  # bytes that the program itself takes, its libraries loaded
 COPIES = 32  # of a slab as float64, in all threads together
-ROW_GROUP = 1 << 17  # rows of a group in files that are made here
 SUFFIXES = {
     ".parquet": "parquet",
     ".pq": "parquet",
     ".feather": "feather",
     ".arrow": "feather",
     ".csv": "csv",
+    ".tsv": "csv",
+    ".txt": "csv",
     ".npy": "npy",
     ".svmlight": "svmlight",
     ".svm": "svmlight",
     ".libsvm": "svmlight",
 }
+PACKED = (".gz", ".bz2")  # CSV only
 
 
 # Opening -----------------------------------------------------------------------------------------
@@ -55,28 +55,34 @@ def open_files(
     weights: Any = None,
     columns: Sequence[str] | None = None,
     memory: float | None = None,
+    **writing: Any,
 ) -> Source:
-    """A source of one file or several, which must have the same columns.
+    """A source of one file or several, which must have the same columns, in any order.
 
-    The target is a column, or for tables y, with a number or label for every row.
+    The target is a column, or for tables y, with a number or label for every row. ``writing`` says
+    how CSV files are written.
     """
     paths = find(what)
     kinds = {kind_of(path) for path in paths}
     if len(kinds) > 1:
         raise InputError(f"{what} has files of different kinds: {', '.join(sorted(kinds))}.")
     (kind,) = kinds
+    if writing and kind != "csv":
+        raise InputError(f"{', '.join(writing)}: that is said of CSV files, and these are {kind}.")
+    texts: list[Path | None] = [None] * len(paths)
     if kind == "csv":
-        paths, kind = [converted(path) for path in paths], "parquet"
+        texts = list(paths)
+        paths, kind = [converted(path, **writing) for path in paths], "parquet"
     if kind in ("npy", "svmlight"):
         if y is not None:
             raise InputError(f"{kind} files have their target in them: give target=..., not y.")
         if weights is not None or columns is not None:
             raise InputError(f"{kind} files have no names for weights= or columns=.")
-        opened = [_npy(path, target) if kind == "npy" else _svmlight(path) for path in paths]
+        opened = [_npy(path, target) for path in paths] if kind == "npy" else _svmlight(paths)
     else:
         named = weights if isinstance(weights, str) else None
         given = (kind, target, named, columns, memory, y is not None)
-        opened = [_table(path, *given) for path in paths]
+        opened = [_table(path, text, *given) for path, text in zip(paths, texts, strict=True)]
     source = _joined(opened, str(what))
     return source if y is None else _beside(source, y, weights)
 
@@ -101,18 +107,15 @@ def _beside(source: Source, y: Any, weights: Any) -> Source:
 
 
 def _joined(opened: list[Source], where: str) -> Source:
+    """The rows of several sources with the same columns; of tables in the order of the first."""
     first = opened[0]
     parts: list[Any] = []
     start = 0
     for source in opened:
-        mine, its = ((s.names, s.n_features, s.text) for s in (source, first))
-        if mine != its:
-            raise InputError(
-                f"{source.where} has other columns than {first.where}: {source.n_features} against "
-                f"{first.n_features}, or other names."
-            )
+        _refuse_unlike(first, source)
         for part in source.parts:
-            parts.append(replace(part, start=start))
+            named = {"features": first.names} if isinstance(part, TablePart) else {}
+            parts.append(replace(part, start=start, **named))
             start += part.n_rows
     joined = replace(first, parts=parts, where=where, bytes=sum(s.bytes for s in opened))
     if start < 2:
@@ -120,68 +123,73 @@ def _joined(opened: list[Source], where: str) -> Source:
     return joined
 
 
+def _refuse_unlike(first: Source, other: Source) -> None:
+    """Name what two files do not have in common."""
+    mine, its = (s.names or () for s in (first, other))
+    for a, b, which in ((first, other, sorted({*mine} - {*its})), (other, first, {*its} - {*mine})):
+        if which:
+            raise InputError(
+                f"{b.where} has no column {some_of(sorted(which))}, which {a.where} has; give "
+                "columns=..., or mend it."
+            )
+    if first.n_features != other.n_features:
+        raise InputError(
+            f"{other.where} has {other.n_features} columns and {first.where} {first.n_features}."
+        )
+    if unlike := sorted({*first.text} ^ {*other.text}):
+        raise InputError(
+            f"column {some_of(unlike)} holds numbers in one of {first.where} and {other.where}, "
+            "and text or nothing in the other; mend it, or leave it out."
+        )
+
+
 def find(what: Any) -> list[Path]:
-    """The files that a path, a pattern, a directory or a list of these means, in order."""
+    """The files that a path, a pattern, a directory or a list of these means, in order.
+
+    In directories, names that begin with a point or a line are those of other programs.
+    """
     if isinstance(what, (list, tuple)):
         return [path for item in what for path in find(item)]
     text = os.fspath(what)
-    if Path(text).is_dir():
+    folder = Path(text)
+    if folder.is_dir():
         found = sorted(
-            path for path in Path(text).rglob("*")
-            if path.suffix in SUFFIXES and not path.name.endswith(CACHE)
+            path for path in folder.rglob("*")
+            if _known(path) and not any(n[0] in "._" for n in path.relative_to(folder).parts)
         )  # fmt: skip
-    elif glob.has_magic(text):
-        matches = sorted(glob.glob(text, recursive=True))
-        found = [Path(path) for path in matches if not path.endswith(CACHE)]
+    elif glob.has_magic(text) and not folder.exists():
+        found = [Path(path) for path in sorted(glob.glob(text, recursive=True))]
     else:
-        found = [Path(text)]
+        found = [folder]
         File.of(text)
+    found = [path for path in found if not path.name.endswith(CACHE)]
     if not found:
         raise FileError(f"{text}: there are no such files ({', '.join(SUFFIXES)}).")
     return found
 
 
+def _known(path: Path) -> str | None:
+    """What kind of file this is, by its name; None if it is another."""
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    packed = suffixes[-1:] and suffixes[-1] in PACKED
+    kind = SUFFIXES.get("".join(suffixes[-2:-1] if packed else suffixes[-1:]))
+    return None if packed and kind != "csv" else kind
+
+
 def kind_of(path: Path) -> str:
     """What kind of file this is, by its name."""
-    if path.suffix not in SUFFIXES:
-        raise FileError(f"{path}: its kind is not known; use one of {', '.join(SUFFIXES)}.")
-    return SUFFIXES[path.suffix]
-
-
-def converted(path: Path) -> Path:
-    """The Parquet file beside a CSV file, made if it is not there or was made of another."""
-    import pyarrow as pa
-    import pyarrow.csv
-    import pyarrow.parquet as pq
-
-    file = File.of(path)
-    mark = f"{file.size} {file.changed}".encode()
-    cache = path.with_name(path.name + CACHE)
-    if cache.exists():
-        try:
-            known = pq.read_schema(cache).metadata or {}
-        except (OSError, ValueError):
-            known = {}
-        if known.get(MADE_OF) == mark:
-            return cache
-    try:
-        reader = pa.csv.open_csv(path, pa.csv.ReadOptions(block_size=1 << 24, use_threads=False))
-        schema = reader.schema.with_metadata({MADE_OF: mark})
-        with (
-            replacing(cache, "wb") as stream,
-            pq.ParquetWriter(stream, schema, compression="zstd") as writer,
-        ):
-            for batch in reader:
-                table = pa.Table.from_batches([batch]).replace_schema_metadata(schema.metadata)
-                writer.write_table(table, row_group_size=ROW_GROUP)
-    except (pa.ArrowInvalid, OSError) as error:
-        raise file.broken(error) from error
-    file.check()
-    return cache
+    kind = _known(path)
+    if kind is None:
+        raise FileError(
+            f"{path}: its kind is not known; use one of {', '.join(SUFFIXES)}, or CSV packed as "
+            ".gz or .bz2."
+        )
+    return kind
 
 
 def _table(
     path: Path,
+    text: Path | None,
     kind: str,
     target: str | None,
     weights: str | None,
@@ -191,7 +199,8 @@ def _table(
 ) -> Source:
     """A Parquet or Feather file; a part for every row group.
 
-    ``beside``: the target is no column of it.
+    ``text`` is the CSV file that it was made of; ``beside``: the target is no column of it. An
+    index that pandas wrote without a name is no feature.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -207,24 +216,36 @@ def _table(
                 schema = opened.schema
                 counts = [opened.get_batch(i).num_rows for i in range(opened.num_record_batches)]
     except (OSError, ValueError) as error:
+        if "Not an Arrow file" in str(error):
+            raise FileError(
+                f"{path} is no Arrow file: a stream of Arrow, or something else; write it as "
+                "Feather or Parquet."
+            ) from error
         raise file.broken(error) from error
     target = None if beside else _named(target, schema.names, path, "target")
     weights = None if weights is None else _named(weights, schema.names, path, "weights")
+    index = {*UNNAMED, (schema.metadata or {}).get(INDEX, b"").decode()} & {*schema.names}
     others = [name for name in schema.names if name not in (target, weights)]
+    if columns is None:
+        others = [name for name in others if name not in index]
     if columns is not None:
         others = [_named(name, others, path, "columns") for name in columns]
     kinds = tuple(_kind(schema.field(name).type) for name in others)
     height = _height(len(others), memory)
     parts, start = [], 0
+    origin = None if text is None else File.of(text)
     for i, rows in enumerate(counts):
         if rows:
-            part = TablePart(file, kind, (i,), tuple(others), target, weights, start, rows, height)
-            parts.append(part)
+            known = (tuple(others), target, weights, start, rows, height, origin)
+            parts.append(TablePart(file, kind, (i,), *known))
             start += rows
     size = sum(_width(schema.field(name).type) for name in others) * start
+    left_out = tuple(sorted(index - {*others}))
+    named = tuple(others)
     return Source(
-        parts, len(others), tuple(others), str(path), np.float64, size, target=target, kinds=kinds
-    )
+        parts, len(named), named, str(path), np.float64, size,
+        target=target, kinds=kinds, index=left_out,
+    )  # fmt: skip
 
 
 def _height(n: int, memory: float | None) -> int:
@@ -250,9 +271,11 @@ def _named(name: Any, known: Sequence[str], path: Path, what: str) -> str:
 def _kind(kind: Any) -> str:
     import pyarrow.types as types
 
+    kind = kind.value_type if types.is_dictionary(kind) else kind
     if types.is_boolean(kind):
         return "flag"
-    return "number" if types.is_integer(kind) or types.is_floating(kind) else "text"
+    numbers = types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
+    return "number" if numbers else "text"
 
 
 def _width(kind: Any) -> int:
@@ -293,8 +316,26 @@ def _place(target: str | None, n: int, path: Path) -> int:
     return int(text) % n
 
 
-def _svmlight(path: Path) -> Source:
-    """Cut at ends of lines; the columns are those that occur anywhere."""
+def _svmlight(paths: Sequence[Path]) -> list[Source]:
+    """Cut at ends of lines; the columns are those that occur in any of the files."""
+    found = [_lines_of(path) for path in paths]
+    zero_based = min(least for *_, least, _ in found) == 0
+    most = max(most for *_, most in found)
+    n = most + 1 if zero_based else most
+    names = None if zero_based else tuple(f"x{i}" for i in range(1, n + 1))
+    made = []
+    for file, spans, _, _ in found:
+        parts, start = [], 0
+        for low, length, rows in spans:
+            if rows:
+                parts.append(SvmlightPart(file, low, length, n, zero_based, start, rows))
+                start += rows
+        made.append(Source(parts, n, names, file.path, np.float64, file.size, sparse=True))
+    return made
+
+
+def _lines_of(path: Path) -> tuple[File, list[tuple[int, int, int]], int, int]:
+    """Where bytes of whole lines begin, how many they are, their rows; and the columns named."""
     file = File.of(path)
     spans: list[tuple[int, int, int]] = []
     least, most, offset = 1, 0, 0
@@ -305,19 +346,16 @@ def _svmlight(path: Path) -> Source:
                 entries = line.split(b"#")[0].split()
                 rows += bool(entries)
                 if len(entries) > 1:
-                    least = min(least, int(entries[1].split(b":")[0]))
-                    most = max(most, int(entries[-1].split(b":")[0]))
+                    try:
+                        places = [int(entries[i].split(b":")[0]) for i in (1, -1)]
+                    except ValueError as error:
+                        raise FileError(
+                            f"{path} is no svmlight file: {line[:40].decode(errors='replace')!r}."
+                        ) from error
+                    least, most = min(least, places[0]), max(most, places[1])
             spans.append((offset, length, rows))
             offset += length
-    zero_based = least == 0
-    n = most + 1 if zero_based else most
-    parts, start = [], 0
-    for low, length, rows in spans:
-        if rows:
-            parts.append(SvmlightPart(file, low, length, n, zero_based, start, rows))
-            start += rows
-    names = None if zero_based else tuple(f"x{i}" for i in range(1, n + 1))
-    return Source(parts, n, names, str(path), np.float64, file.size, sparse=True)
+    return file, spans, least, most
 
 
 # Tables of other programs ------------------------------------------------------------------------
@@ -366,11 +404,12 @@ def _written(write: Any, where: str, y: Any, given: dict[str, Any]) -> Source:
     return source
 
 
-def _is_path(what: Any) -> bool:
+def is_path(what: Any) -> bool:
+    """Whether this names files."""
     items = what if isinstance(what, (list, tuple)) and what else [what]
     return all(isinstance(item, (str, os.PathLike)) for item in items)
 
 
-register(_is_path, open_files)
+register(is_path, open_files)
 register(lambda what: is_a(what, "pyarrow", "Dataset"), _dataset)
 register(lambda what: is_a(what, "polars", "LazyFrame"), _lazy)
