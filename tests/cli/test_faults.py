@@ -1,4 +1,4 @@
-"""The command line on a cluster of real processes, of which the scheduler is really killed."""
+"""The command line in real processes that are really killed: the driver, the scheduler."""
 
 import json
 import os
@@ -16,7 +16,8 @@ pytest.importorskip("distributed")
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
 
-KILLS = max(int(os.environ.get("SPARSEPATH_KILLS", "3")) // 3, 1)  # six in the long version
+ASKED = int(os.environ.get("SPARSEPATH_KILLS", "3"))  # 20 in the long version
+KILLS = max(ASKED // 3, 1)  # of schedulers: six in the long version
 SEARCH = ("--max-features", "14", "--search", "swap", "--no-validation", "--choose", "min")
 
 
@@ -100,3 +101,75 @@ def test_a_scheduler_that_is_killed(folder, tmp_path, seed):
     for mine, yours in zip(resumed["path"]["steps"], unbroken["path"]["steps"], strict=True):
         assert mine["subset"] == yours["subset"]
         assert mine["error"] == pytest.approx(yours["error"], rel=1e-9)
+
+
+OFTEN = (  # the program, with a checkpoint after every move
+    "import sys, sparsepath.rls.checkpoint as kept; from sparsepath.cli import main;"
+    "kept.SECONDS = 0.0; sys.exit(main(sys.argv[1:]))"
+)
+
+
+def members(group):
+    """The processes of a group that are still there."""
+    listed = subprocess.run(
+        ["ps", "-e", "-o", "pgid=,stat="], capture_output=True, text=True, check=True
+    )
+    found = (line.split() for line in listed.stdout.splitlines())
+    return [state for of, state in found if int(of) == group and not state.startswith("Z")]
+
+
+def until(done, seconds=120.0):
+    end = time.monotonic() + seconds
+    while not done() and time.monotonic() < end:
+        time.sleep(0.002)
+    return done()
+
+
+DRIVERS = [
+    (["--memory", "1GB", "--validation", "3"], ASKED),
+    (["--dask", "local", "--no-validation"], ASKED if ASKED > 3 else 1),
+]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs SIGKILL")
+@pytest.mark.parametrize(("how", "kills"), DRIVERS, ids=["files", "dask"])
+def test_a_driver_that_is_killed_at_any_moment_goes_on_to_the_bit(folder, tmp_path, how, kills):
+    """SIGKILL, again and again, at random moments after its beginning; then it is let end."""
+    search = ["--max-features", "12", "--search", "swap", "--choose", "8", "--json"]
+    program = [sys.executable, "-c", OFTEN, "select", f"{folder}/*.parquet", "--target", "y"]
+
+    def run(file):
+        more = ["--checkpoint", str(file), *(["--resume"] if file.exists() else [])]
+        began = subprocess.Popen(
+            [*program, *search, *how, *more],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        )  # fmt: skip
+        assert until(lambda: file.exists() or began.poll() is not None)
+        return began
+
+    unbroken = run(tmp_path / "unbroken.json")
+    start = time.monotonic()
+    out, told = unbroken.communicate()
+    length = time.monotonic() - start
+    assert unbroken.returncode == 0, told
+    whole = json.loads(out)
+    draw, file, done, seen = random.Random(0), tmp_path / "moves.json", 0, set()
+    while done < kills:
+        driver = run(file)
+        time.sleep(draw.uniform(0, 0.5 * length))
+        if driver.poll() is not None:  # it came to its end: begin afresh
+            driver.communicate()
+            file.unlink()
+            continue
+        driver.kill()
+        driver.communicate()
+        assert until(lambda gone=driver.pid: not members(gone)), "workers outlive their driver"
+        done += 1
+        seen.add(moves(file))
+    again = run(file)
+    out, told = again.communicate()
+    assert again.returncode == 0, told
+    resumed = json.loads(out)
+    assert resumed["path"]["steps"] == whole["path"]["steps"], seen
+    assert resumed["chosen"] == whole["chosen"]
+    assert resumed.get("honest") == whole.get("honest")

@@ -87,6 +87,21 @@ def test_columns_that_number_the_rows_are_left_out_as_in_memory(tmp_path, capsys
     assert "columns 'n', 'x0' only number the rows" in told or "columns 'x0', 'n' only" in told
 
 
+def test_missing_values_in_passes_are_those_of_the_table(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 5))
+    y = X[:, 1] - X[:, 2] + 0.1 * rng.standard_normal(200)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    columns = {f"c{i}": pa.array(X[:, i], from_pandas=i < 3) for i in range(5)}  # null and NaN
+    pq.write_table(pa.table({**columns, "y": y}), tmp_path / "a.parquet", row_group_size=60)
+    given = [str(tmp_path / "a.parquet"), "--target", "y", "--max-features", "3", "--choose", "2"]
+    for missing in ("median", "indicator"):
+        asked = ["select", *given, "--missing", missing, "--no-validation"]
+        whole, found = document(capsys, *asked), document(capsys, *asked, "--memory", "1GB")
+        assert found["chosen"]["features"] == whole["chosen"]["features"]
+        assert found["chosen"]["error"] == pytest.approx(whole["chosen"]["error"], rel=1e-9)
+
+
 def test_a_plan_tells_passes_before_anything_runs(tmp_path, capsys):
     folder = written(tmp_path, 300, 8)
     assert main(["plan", str(folder), "--target", "y", "--max-features", "5"]) == 0
@@ -127,7 +142,7 @@ def test_to_resume_there_must_be_a_checkpoint(tmp_path, capsys):
         (["--memory", "1GB", "--drop", "zz"], "no column 'zz' to --drop"),
         (["--memory", "1GB", "--sheet", "1"], "has no sheets; leave --sheet out"),
         (["--memory", "1GB", "--decimal", ","], "decimal: that is said of CSV files"),
-        (["--memory", "1GB", "--missing", "median"], "--missing median needs data in memory"),
+        (["--memory", "1GB", "--missing", "drop-rows"], "needs data in memory; use median or"),
     ],
 )
 def test_what_cannot_be_had_in_passes_is_said(tmp_path, capsys, more, words):

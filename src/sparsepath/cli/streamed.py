@@ -16,6 +16,7 @@ from sparsepath.cli.say import say
 from sparsepath.cli.select import Outcome
 from sparsepath.cli.settling import caught
 from sparsepath.cli.tasks import find_task
+from sparsepath.data.features import MISSING
 from sparsepath.data.formats import named_columns
 from sparsepath.data.opening import open
 from sparsepath.data.readers import COUNTED, Table
@@ -150,8 +151,10 @@ def search(
     for option in REFUSED:
         if option in given:
             raise InputError(f"--{option} needs data in memory; leave it out.")
-    if preparing.missing != "error":
-        raise InputError(f"--missing {preparing.missing} needs data in memory; leave it out.")
+    if preparing.missing not in MISSING:
+        raise InputError(
+            f"--missing {preparing.missing} needs data in memory; use {' or '.join(MISSING[1:])}."
+        )
     entry = METHODS[method]
     y = _first_targets(source)
     task = find_task(y, asked, f"{source.where}: target {source.target!r}", labels=source.sparse)
@@ -170,8 +173,9 @@ def search(
     if not isinstance(model, SparseRLSRegressor | SparseRLSClassifier):
         raise InputError(f"--method {method} needs data in memory; greedy-rls does not.")
     model.set_params(memory_budget=memory)
-    if source.text:
-        model = TableSelector(model, dates=preparing.dates, validation=validation)
+    if source.text or preparing.missing != "error":
+        given = {"missing": preparing.missing, "dates": preparing.dates}
+        model = TableSelector(model, **given, validation=validation)
     if client is not None:
         from sparsepath.data.clusters import on_cluster
 

@@ -190,7 +190,7 @@ def _text(name: str, value: Any) -> Any:
     """The value itself, None if it is missing or blank."""
     if isinstance(value, list | tuple | np.ndarray):
         raise InputError(f"column {name!r} holds lists, which are no text; leave it out.")
-    if value is None or value != value or (isinstance(value, str) and not value.strip()):
+    if _is_gone(value) or (isinstance(value, str) and not value.strip()):
         return None
     if isinstance(value, str | bool | int | float | np.generic):
         return value
@@ -206,11 +206,16 @@ def _text(name: str, value: Any) -> Any:
 
 def _moment(value: Any) -> Any:
     """A date or a time as NumPy has it, without its time zone."""
-    if value is None or value != value:
+    if _is_gone(value):
         return np.datetime64("NaT", "us")
     plain = value.replace(tzinfo=None) if hasattr(value, "hour") else value
     return np.datetime64(plain, "us")
 
 
 def _numbers(values: Sequence[Any]) -> Any:
-    return np.array([np.nan if v is None or v != v else float(v) for v in values])
+    return np.array([np.nan if _is_gone(v) else float(v) for v in values])
+
+
+def _is_gone(value: Any) -> bool:
+    """Whether this is None, NaN or NaT, or what pandas calls NA, which is not to be compared."""
+    return value is None or type(value).__name__ == "NAType" or bool(value != value)

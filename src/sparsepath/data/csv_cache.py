@@ -5,6 +5,7 @@ the same file read into memory. What a column holds is told by its first block; 
 contradicts, the whole is looked through once for what every column holds.
 """
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -54,11 +55,6 @@ def converted(path: Path, **writing: Any) -> Path:
                 raise
             form.convert.column_types = _types(form)
             _write(form, cache, mark)
-    except PermissionError as error:
-        raise FileError(
-            f"{path}: the Parquet file that is made of it cannot be written beside it "
-            f"({error.strerror}); put it into a folder that can be written, or make Parquet of it."
-        ) from error
     except (pa.ArrowInvalid, UnicodeError) as error:
         raise file.broken(error) from error
     file.check()
@@ -75,13 +71,29 @@ def _write(form: CsvForm, cache: Path, mark: bytes) -> None:
     about = {MADE_OF: mark, **({} if index is None else {INDEX: index.encode()})}
     fields = [field.with_name(name) for field, name in zip(reader.schema, names, strict=True)]
     schema = pa.schema(fields, about)
-    with (
-        replacing(cache, "wb") as stream,
-        pq.ParquetWriter(stream, schema, compression="zstd") as writer,
-    ):
-        for batch in reader:
-            table = pa.Table.from_arrays(batch.columns, schema=schema)
-            writer.write_table(table, row_group_size=ROW_GROUP)
+    try:
+        with (
+            replacing(cache, "wb") as stream,
+            pq.ParquetWriter(stream, schema, compression="zstd") as writer,
+        ):
+            for batch in _batches(reader):
+                table = pa.Table.from_arrays(batch.columns, schema=schema)
+                writer.write_table(table, row_group_size=ROW_GROUP)
+    except FileError as error:
+        raise FileError(
+            f"{error} It is what {form.source} is converted to, once; put that into a folder that "
+            "can be written, or make Parquet of it."
+        ) from error
+
+
+def _batches(reader: Any) -> Iterator[Any]:
+    """What is read; packed text that is damaged is no trouble with writing."""
+    import pyarrow as pa
+
+    try:
+        yield from reader
+    except OSError as error:
+        raise pa.ArrowInvalid(str(error)) from error
 
 
 def _types(form: CsvForm) -> dict[str, Any]:

@@ -268,16 +268,27 @@ def _filled(feature: Feature, cells: RawColumn) -> Feature:
     """With what stands for missing values."""
     gone, values = feature._values(cells)
     if feature.kind == "category":
-        counts = Counter(text for text in values.tolist() if text is not None)
+        counts = cells.counted_texts()
         commonest = sorted(counts, key=lambda value: (-counts[value], value))[:1]
         fill: tuple[Any, ...] = tuple(commonest)
     else:
         there = values.reshape(len(gone), -1)[~gone]
         if not len(there):
             raise InputError(f"column {feature.name!r} has no value at all; leave it out.")
+        if cells.counts is not None:
+            often = [count for value, count in cells.counts.items() if value is not None]
+            there = np.column_stack([_middle_two(column, often) for column in there.T])
         fill = tuple(np.median(there, axis=0).tolist())
-    flagged = feature.missing == "indicator" and bool(gone.any())
+    flagged = feature.missing == "indicator" and cells.n_missing > 0
     return replace(feature, fill=fill, flagged=flagged)
+
+
+def _middle_two(values: Floats, counts: Sequence[int]) -> Floats:
+    """The two in the middle, which may be the same, of values that occur so often each."""
+    order = np.argsort(values, kind="stable")
+    ends = np.cumsum(np.asarray(counts)[order])
+    ranks = [(int(ends[-1]) - 1) // 2, int(ends[-1]) // 2]
+    return values[order[np.searchsorted(ends, ranks, side="right")]]
 
 
 def _moments(cells: RawColumn) -> Any:

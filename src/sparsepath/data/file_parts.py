@@ -188,7 +188,10 @@ def _numbers(column: Any, name: str, path: str) -> NDArray[Any]:
     if pa.types.is_decimal(column.type):
         column = column.cast(pa.float64())
     if column.null_count:
-        raise FileError(f"{path}: column {name!r} has missing values; impute or drop them first.")
+        raise FileError(
+            f"{path}: column {name!r} has missing values; impute or drop "
+            "them first, or let TableSelector do so (missing='median' or 'indicator', --missing)."
+        )
     return column.to_numpy(zero_copy_only=False)
 
 

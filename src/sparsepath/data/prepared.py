@@ -1,8 +1,9 @@
 """Tables with text, categories and dates that are read in passes, as columns of numbers.
 
 One pass over the columns that are no numbers counts their values, and from the counts
-``TablePreparation`` learns what it learns from a table in memory. From then on a part makes the
-numbers of a slab when it is read, and only those that are asked for.
+``TablePreparation`` learns what it learns from a table in memory; if missing values are to be
+filled in, some passes over the numbers find their medians (``medians.py``). From then on a part
+makes the numbers of a slab when it is read, and only those that are asked for.
 """
 
 from collections import Counter
@@ -17,6 +18,7 @@ from sparsepath.data.blocks import row_blocks
 from sparsepath.data.cells import RawTable
 from sparsepath.data.crew import Crew
 from sparsepath.data.features import Feature, RawColumn, typed
+from sparsepath.data.medians import middle_values
 from sparsepath.data.sources import FEWEST_ROWS, Answer, Columns, Slab, Source
 from sparsepath.data.table import TablePreparation
 from sparsepath.errors import InputError
@@ -57,21 +59,25 @@ def _values(kind: str, counts: Counter[Any]) -> NDArray[Any]:
     return np.array(known, dtype="datetime64[us]" if kind == "date" else np.float64)
 
 
-def tallied(part: Any, names: tuple[str, ...]) -> Answer:
-    """The values of some columns of a part, counted; of dates, days and moments alone."""
+def tallied(part: Any, names: tuple[str, ...], hours: bool) -> Answer:
+    """The values of some columns of a part, counted; of dates the hours, or no more than needed."""
     total: Tally | None = None
     for cells, _ in part.cells(names):
-        found = Tally({column.name: _counted(column) for column in cells})
+        found = Tally({column.name: _counted(column, hours) for column in cells})
         total = found if total is None else total + found
     return [total]  # type: ignore[list-item]
 
 
-def _counted(column: RawColumn) -> RawColumn:
-    if column.kind == "date":  # all that is to be known is whether there are times of day
-        there = column.values[~np.isnat(column.values)]
+def _counted(column: RawColumn, hours: bool) -> RawColumn:
+    there = column.values[~np.isnat(column.values)] if column.kind == "date" else column.values
+    if column.kind == "date" and hours:  # a time of day in the first hour stays one
+        floor = there.astype("datetime64[h]").astype("datetime64[us]")
+        timed = (there != floor) & (floor == there.astype("datetime64[D]"))
+        counts: Counter[Any] = Counter((floor + timed.astype("timedelta64[us]")).tolist())
+    elif column.kind == "date":  # all that is to be known is whether there are times of day
         timed = there[there != there.astype("datetime64[D]")]
         some = np.concatenate([there[:1], timed[:1]]).astype("datetime64[us]")
-        counts: Counter[Any] = Counter(dict.fromkeys(some, 1))
+        counts = Counter(dict.fromkeys(some, 1))
     elif column.kind in ("text", "ordered"):
         counts = Counter(column.values.tolist())
     else:
@@ -83,10 +89,6 @@ def _counted(column: RawColumn) -> RawColumn:
 
 def learnt(source: Source, crew: Crew, preparation: TablePreparation) -> TablePreparation:
     """The preparation, fitted to all rows of a source by one pass over its text."""
-    if preparation.missing != "error":
-        raise InputError(
-            f"missing={preparation.missing!r} needs data in memory; impute missing values first."
-        )
     assert source.names is not None
     kinds = source.kinds or ("number",) * source.n_features
     text = tuple(name for name, kind in zip(source.names, kinds, strict=True) if kind == "text")
@@ -94,14 +96,15 @@ def learnt(source: Source, crew: Crew, preparation: TablePreparation) -> TablePr
     if text:
         source.passes += len(text) / source.n_features
         source.readings += 1
-        (tally,) = crew.total(source.parts, tallied, text)
+        (tally,) = crew.total(source.parts, tallied, text, preparation.missing != "error")
         known = {name: typed(column) for name, column in tally.columns.items()}  # type: ignore[attr-defined]
-    return preparation.fit(
-        RawTable(
-            known[name] if name in known else RawColumn(name, kind, np.zeros(0))
-            for name, kind in zip(source.names, kinds, strict=True)
-        )
-    )
+    plain = {name: kind for name, kind in zip(source.names, kinds, strict=True) if kind != "text"}
+    known |= {name: RawColumn(name, kind, np.zeros(0)) for name, kind in plain.items()}
+    if preparation.missing != "error":
+        for name, (pair, missing) in middle_values(source, crew, tuple(plain)).items():
+            values = np.append(pair, [np.nan] * (missing > 0))  # the same median as all of them
+            known[name] = replace(known[name], values=values)
+    return preparation.fit(RawTable(known[name] for name in source.names))
 
 
 @dataclass(frozen=True, eq=False)
