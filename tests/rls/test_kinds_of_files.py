@@ -10,8 +10,8 @@ from sklearn.datasets import dump_svmlight_file
 import sparsepath
 from rls.test_sources import problem, same
 from sparsepath import SparseRLSRegressor
-from sparsepath.data import csv_cache
 from sparsepath.errors import FileError, InputError
+from sparsepath.tuning import TUNING
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -150,7 +150,7 @@ def test_text_is_read_as_it_is_in_memory(tmp_path, frame, name, how, said):
 
 def test_text_whose_later_rows_hold_something_else(tmp_path, monkeypatch):
     """Whole numbers, then others; nothing, then numbers; the first block does not tell."""
-    monkeypatch.setattr(csv_cache, "BLOCK", 0)
+    monkeypatch.setattr(TUNING, "part_bytes", 0)
     rng = np.random.default_rng(0)
     m = 120_000
     a, b, c = rng.integers(0, 9, m).astype(object), rng.standard_normal(m).round(4), rng.random(m)

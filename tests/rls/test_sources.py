@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
-from sklearn.model_selection import KFold, RepeatedKFold, TimeSeriesSplit
+from sklearn.model_selection import KFold, RepeatedKFold, StratifiedKFold, TimeSeriesSplit
 
 import sparsepath
 from problems import make
@@ -71,6 +71,10 @@ OPTIONS = [
     {"cv": TimeSeriesSplit(4)},
     {"cv": RepeatedKFold(n_splits=3, n_repeats=2, random_state=1), "pooled": True},
     {"cv": 5, "search": "backward", "alpha": [0.1, 10.0]},
+    {"cv": 5, "loss": "absolute", "search": "floating"},
+    {"cv": KFold(3, shuffle=True, random_state=0), "loss": "absolute", "search": "backward"},
+    {"cv": RepeatedKFold(n_splits=3, n_repeats=2, random_state=1), "loss": "huber", "pooled": True},
+    {"cv": 4, "loss": "absolute", "feature_costs": np.arange(1.0, 15.0), "search": "swap"},
 ]
 
 
@@ -95,11 +99,11 @@ def test_classes_read_in_parts(loss, classes):
     parts = SparseRLSClassifier(**given).fit(from_array(X, labels, w, rows=130))
     same(whole, parts)
     assert list(parts.predict(X)) == list(whole.predict(X))
-    folds = {"max_features": 4, "cv": 4, "choose": "min"}
-    same(
-        SparseRLSClassifier(**folds).fit(X, labels, w),
-        SparseRLSClassifier(**folds).fit(from_array(X, labels, w, rows=130)),
-    )
+    for pooled in (False, True):
+        folds = {**given, "cv": 4, "pooled": pooled, "search": "floating", "validation": None}
+        whole = SparseRLSClassifier(**folds).fit(X, labels, w)
+        parts = SparseRLSClassifier(**folds).fit(from_array(X, labels, w, rows=130))
+        same(whole, parts)
 
 
 @pytest.mark.parametrize("kind", ["tall", "ties", "duplicates", "collinear", "scaled", "constant"])
@@ -344,14 +348,19 @@ def test_bad_tables_are_refused_by_name(table, change, words):
         opened_and_fitted()
 
 
+COSTS = {"squared": np.square, "absolute": np.abs}
+
+
+@pytest.mark.parametrize("loss", COSTS)
 @pytest.mark.parametrize("cv", ["loo", 4])
-def test_the_honest_error_is_that_of_searches_without_a_fold(cv):
+def test_the_honest_error_is_that_of_searches_without_a_fold(cv, loss):
     """The search repeated on arrays without each fold, its models judged on that fold."""
     X, y, _ = problem(m=300)
     m, folds = len(X), 4
     cells = Cells(dealt=True, count=folds) if cv == "loo" else Cells.folds(m, folds)
     of = cells(0, m)
-    model = SparseRLSRegressor(4, cv=cv, validation=folds).fit(from_array(X, y, rows=70))
+    given = {"max_features": 4, "loss": loss}
+    model = SparseRLSRegressor(cv=cv, validation=folds, **given).fit(from_array(X, y, rows=70))
     total = np.zeros(5)
     for fold in range(folds):
         train = np.flatnonzero(of != fold)
@@ -361,18 +370,44 @@ def test_the_honest_error_is_that_of_searches_without_a_fold(cv):
             inner = [
                 (np.flatnonzero(of[train] != c), np.flatnonzero(of[train] == c)) for c in others
             ]
-        again = SparseRLSRegressor(4, cv=inner, choose="min").fit(X[train], y[train])
+        again = SparseRLSRegressor(cv=inner, choose="min", **given).fit(X[train], y[train])
         for size in range(5):
             off = y[of == fold] - again.at_size(size).predict(X[of == fold])
-            total[size] += off @ off
+            total[size] += COSTS[loss](off).sum()
     honest = [model.path_.honest_error(size) for size in range(5)]
     assert_allclose(honest, total / m, rtol=1e-9)
     assert model.honest_.size == len(model.selected_)
 
 
+def test_counts_of_mistakes_have_honest_errors_too():
+    X, y, _ = problem(m=300)
+    labels = np.where(y > np.median(y), "up", "down")
+    model = SparseRLSClassifier(4, loss="zero_one", cv=4).fit(from_array(X, labels, rows=70))
+    parts = [(train, test) for train, test in StratifiedKFold(4).split(X, labels)]
+    total = np.zeros(5)
+    for train, test in parts:
+        place = {row: i for i, row in enumerate(train)}
+        inner = [
+            ([place[i] for i in train if i not in set(other)], [place[i] for i in other])
+            for _, other in parts
+            if other is not test
+        ]
+        again = SparseRLSClassifier(4, loss="zero_one", cv=inner, choose="min", validation=None)
+        again.fit(X[train], labels[train])
+        for size in range(5):
+            total[size] += (again.at_size(size).predict(X[test]) != labels[test]).sum()
+    assert_allclose(model.path_.honest_errors, total / 300, rtol=1e-9)
+    with pytest.warns(UserWarning, match="'balanced' has no honest error"):
+        SparseRLSClassifier(2, loss="balanced", cv=4).fit(from_array(X, labels, rows=70))
+    with pytest.raises(InputError, match="with feature_groups, or with categories, needs data in"):
+        grouped = SparseRLSClassifier(2, loss="zero_one", cv=4, feature_groups=GROUPS)
+        grouped.fit(from_array(X, labels, rows=70))
+
+
 GOING_ON = [
     {},
     {"cv": 4, "validation": "auto"},
+    {"cv": 4, "loss": "absolute"},
     {"memory_budget": 1e4},
     {"search": "swap"},
     {"feature_groups": GROUPS, "max_features": 14},

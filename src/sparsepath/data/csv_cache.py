@@ -13,12 +13,12 @@ from sparsepath.data.csv_form import CsvForm, csv_form
 from sparsepath.data.file_parts import File
 from sparsepath.errors import FileError, InputError
 from sparsepath.files import replacing
+from sparsepath.tuning import TUNING
 
 CACHE = ".sparsepath.parquet"
 MADE_OF = b"sparsepath made of"
 INDEX = b"sparsepath index"
 FORM = 2  # of what is written
-BLOCK = 1 << 24  # bytes of text read at once
 ROW_GROUP = 1 << 17  # rows of a group in files that are made here
 
 
@@ -47,7 +47,7 @@ def converted(path: Path, **writing: Any) -> Path:
                 f"{path}: columns parted by blanks are read in memory only; write commas between "
                 "them, or Parquet."
             )
-        form.read.block_size = max(form.read.block_size, BLOCK)
+        form.read.block_size = max(form.read.block_size, TUNING.part_bytes // 4)
         try:
             _write(form, cache, mark)
         except pa.ArrowInvalid as error:

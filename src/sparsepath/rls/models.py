@@ -26,6 +26,8 @@ from sparsepath.rls.splits.losses import FoldLossModel
 from sparsepath.rls.splits.model import FoldModel
 from sparsepath.rls.splits.sums import SplitSums
 from sparsepath.rls.streamed.design import StreamDesign
+from sparsepath.rls.streamed.fold_losses import StreamedFolds
+from sparsepath.rls.streamed.folds import CellSums
 from sparsepath.rls.streamed.groups import GroupedPasses, StreamedGroups
 from sparsepath.rls.streamed.leave_one_out import Streamed
 from sparsepath.rls.task import Task
@@ -120,6 +122,9 @@ def make_model(
         one = np.zeros(design.n_samples, dtype=np.intp)
         queries = one if task.queries is None else task.queries
         model = DisagreementModel(design, Y, alpha, task.pooled, sums, queries)
+    elif isinstance(design, StreamDesign):
+        assert isinstance(sums, CellSums)
+        model = StreamedFolds(design, alpha, task.pooled, _loss(task), sums)
     else:
         model = FoldLossModel(design, Y, alpha, task.splits, task.pooled, _loss(task), sums)
     model.costs = task.costs
@@ -127,6 +132,11 @@ def make_model(
         return model
     if isinstance(model, StreamedGroups):
         return GroupedPasses(model, [list(group) for group in task.groups])
+    if isinstance(model, StreamedFolds):
+        raise InputError(
+            f"loss={model.loss.name!r} over folds with feature_groups, or with categories, needs "
+            "data in memory; use cv='loo', or loss='squared'."
+        )
     if not isinstance(model, State | FoldModel):
         raise InputError("leaving out pairs goes with single columns, not with feature_groups.")
     return Grouped(model, [list(group) for group in task.groups])

@@ -181,10 +181,15 @@ def class_shares(design: StreamDesign) -> Floats:
     """For the balanced loss: the weight of every class times the number of classes."""
     n = design.n_features
     inside = [c for c in range(len(design.moments.squares)) if c != design.apart]
-    corner = design.moments.right[inside, n:].sum(0)
-    positive = (design.total + corner[-1, :-1]) / 2
-    weights = positive if len(positive) > 1 else np.array([design.total - positive[0], positive[0]])
+    weights = class_weights(design.moments.right[inside, n:].sum(0))
     return np.where(weights > 0, weights, 1.0) * np.count_nonzero(weights > 0)
+
+
+def class_weights(corner: Floats) -> Floats:
+    """The weight of every class, from products of the coded targets and one."""
+    total = corner[-1, -1]
+    positive = (total + corner[-1, :-1]) / 2
+    return positive if len(positive) > 1 else np.array([total - positive[0], positive[0]])
 
 
 def read_design(

@@ -46,11 +46,6 @@ def fit_source(
         if isinstance(asked, str) and asked == "auto" and not validation.BY_DEFAULT:
             asked = None
         parting = fitting.parting_of(estimator.cv, asked, source, crew, coding, estimator._n_folds)
-        if parting.tests is not None and not loss.by_sums:
-            raise InputError(
-                f"loss={loss.name!r} over folds needs data in memory; use cv='loo', or "
-                "loss='squared'."
-            )
         design = fitting.read(
             source,
             crew,
@@ -78,7 +73,7 @@ def fit_source(
         def validate(path: SelectionPath, rule: Any) -> tuple[SelectionPath, Honest | None]:
             if asked is None or not fitting.has_honest(design, parting, loss):
                 return path, None
-            found = judged(path, fitting.honest(design, parting, search, path.sizes), rule)
+            found = judged(path, fitting.honest(design, parting, loss, search, path.sizes), rule)
             found[0].data.update(design.record())  # with the passes of the searches without a fold
             return found
 

@@ -22,6 +22,7 @@ from sparsepath.judging.left_out import LeftOut
 from sparsepath.rls.criteria.losses import Loss
 from sparsepath.rls.splits.asked import Splits, read_splits
 from sparsepath.rls.streamed.design import StreamDesign, read_design
+from sparsepath.rls.streamed.fold_losses import mean_losses
 from sparsepath.rls.streamed.folds import CellSums, nested
 from sparsepath.rls.trail import SearchTrail
 
@@ -162,20 +163,22 @@ def sums_for(design: StreamDesign, parting: Parting) -> CellSums | None:
 
 
 def has_honest(design: StreamDesign, parting: Parting, loss: Loss) -> bool:
-    """Whether honest errors can be had without the rows."""
+    """Whether there are folds to be left out, and the loss is one of a mean over them."""
     if not parting.folds or design.cells.count < 2:
         return False
-    if not loss.by_sums:
+    known = isinstance(loss.yardstick, str) and not loss.balanced
+    if not known:
         warn_user(
             f"loss={loss.name!r} has no honest error for data that are read in passes, and the "
             "size is chosen by the criterion; loss='squared' has one."
         )
-    return loss.by_sums
+    return known
 
 
 def honest(
     design: StreamDesign,
     parting: Parting,
+    loss: Loss,
     search: Callable[[StreamDesign, CellSums | None], SearchTrail],
     sizes: Sequence[int],
 ) -> LeftOut | None:
@@ -190,4 +193,20 @@ def honest(
 
     moments = design.moments
     weights = moments.right[:, -1, -1]
-    return left_out_by_fold(without, squared_losses(moments), weights, sizes, parting.label)
+    losses = squared_losses(moments) if loss.by_sums else losses_by_pass(design, loss)
+    name = str(loss.yardstick)
+    return left_out_by_fold(without, losses, weights, sizes, parting.label, yardstick=name)
+
+
+def losses_by_pass(design: StreamDesign, loss: Loss) -> Callable[[int, Models], dict[int, float]]:
+    """Mean losses of models on a cell, by a pass over the columns that they use."""
+
+    def losses(cell: int, models: Models) -> dict[int, float]:
+        columns = np.unique(np.concatenate([which for which, *_ in models.values()]))
+        columns = columns.astype(np.intp)
+        given = (cell, list(models.values()), (columns, loss, design.coding, design.cells))
+        (found,) = design.source.total(design.crew, columns, mean_losses, *given)
+        weight = design.moments.right[cell, -1, -1]
+        return dict(zip(models, (found / weight).tolist(), strict=True))
+
+    return losses

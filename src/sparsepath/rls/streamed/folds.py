@@ -38,7 +38,8 @@ class CellSums(SplitSums):
             everywhere[0, design.apart] = False
         parts = m.over(np.concatenate([tests, trains, everywhere]))
         assert parts.products is not None
-        self.n_splits = len(tests)
+        self.n_splits, self.tests = len(tests), tests
+        self.test_corners = parts.right[: len(tests), n:]  # targets and one against each other
         w, left, scales = parts.right[:, -1, -1], design.left, design.scales
         if np.any(w <= 0):
             raise InputError(f"cv must yield parts with {self._needed}, train and test.")
