@@ -399,8 +399,8 @@ def test_counts_of_mistakes_have_honest_errors_too():
     assert_allclose(model.path_.honest_errors, total / 300, rtol=1e-9)
     with pytest.warns(UserWarning, match="'balanced' has no honest error"):
         SparseRLSClassifier(2, loss="balanced", cv=4).fit(from_array(X, labels, rows=70))
+    grouped = SparseRLSClassifier(2, loss="zero_one", cv=4, feature_groups=GROUPS)
     with pytest.raises(InputError, match="with feature_groups, or with categories, needs data in"):
-        grouped = SparseRLSClassifier(2, loss="zero_one", cv=4, feature_groups=GROUPS)
         grouped.fit(from_array(X, labels, rows=70))
 
 
