@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.model_selection import KFold, RepeatedKFold, StratifiedKFold, TimeSeriesSplit
 
 import sparsepath
@@ -377,6 +378,34 @@ def test_the_honest_error_is_that_of_searches_without_a_fold(cv, loss):
     honest = [model.path_.honest_error(size) for size in range(5)]
     assert_allclose(honest, total / m, rtol=1e-9)
     assert model.honest_.size == len(model.selected_)
+
+
+@pytest.mark.parametrize("loss", ["squared", "zero_one", "balanced"])
+@pytest.mark.parametrize("cv", ["loo", 4])
+def test_the_penalty_by_leave_one_out_on_all_features(cv, loss):
+    X, y, w = problem(m=300, weighted=True)
+    labels = np.array(["no", "yes", "so"])[np.digitize(y, np.quantile(y, [0.4, 0.8]))]
+    given = {"max_features": 4, "alpha": "loo", "cv": cv, "loss": loss, "choose": "min"}
+    model = SparseRLSClassifier(**given, forbidden=[3], validation=None)
+    whole = model.fit(X, labels, w)
+    grid = dict(whole.alpha_errors_)
+    parts = clone(model).fit(from_array(X, labels, w, rows=90))
+    same(whole, parts)
+    assert_allclose(list(parts.alpha_errors_), list(grid), rtol=1e-12)
+    assert_allclose(list(parts.alpha_errors_.values()), list(grid.values()), rtol=1e-9)
+
+
+def test_the_penalty_is_settled_anew_without_a_fold():
+    X, y, _ = problem(m=120)
+    of = Cells(dealt=True, count=3)(0, len(y))
+    folds = [(np.flatnonzero(of != f), np.flatnonzero(of == f)) for f in range(3)]
+    y = y + 30 * np.random.default_rng(0).standard_normal(len(y)) * (of == 1)  # one tells another
+    given = {"max_features": 4, "alpha": "loo"}
+    whole = SparseRLSRegressor(**given, validation=folds).fit(X, y)
+    parts = SparseRLSRegressor(**given, validation=3).fit(from_array(X, y, rows=50))
+    assert_allclose(parts.path_.honest_errors, whole.path_.honest_errors, rtol=1e-9)
+    with pytest.raises(InputError, match="products do not fit into memory"):
+        SparseRLSRegressor(**given, memory_budget=1e3).fit(from_array(X, y, rows=50))
 
 
 def test_counts_of_mistakes_have_honest_errors_too():

@@ -26,7 +26,7 @@ ROWS_OF_A_BATCH = 2048
 
 def alpha_grid(design: Design, candidates: Sequence[int]) -> Floats:
     """Twenty-five penalties from 1e-6 to 1e6 times the mean squared norm of the candidates."""
-    live = design.squares[_live(design, candidates)]
+    live = design.squares[live_candidates(design, candidates)]
     scale = float(live.mean()) if len(live) else 1.0
     return scale * np.logspace(-6, 6, 25)
 
@@ -35,7 +35,7 @@ def loo_errors(
     design: Design, Y: Floats, alphas: Floats, loss: Loss, candidates: Sequence[int]
 ) -> Floats:
     """The leave-one-out criterion with all candidates, for every penalty."""
-    which = _live(design, candidates)
+    which = live_candidates(design, candidates)
     m, n = design.n_samples, len(which)
     if min(m, n) > LARGEST_SIDE:
         raise InputError(
@@ -68,7 +68,8 @@ def loo_errors(
     return errors
 
 
-def _live(design: Design, candidates: Sequence[int]) -> NDArray[np.intp]:
+def live_candidates(design: Design, candidates: Sequence[int]) -> NDArray[np.intp]:
+    """Those that are not constant."""
     which = np.asarray(candidates, dtype=np.intp)
     return which[~design.constant[which]]
 

@@ -37,6 +37,8 @@ from sparsepath.rls.paths import (
     sums_for,
 )
 from sparsepath.rls.splits.sums import SplitSums
+from sparsepath.rls.streamed.design import StreamDesign
+from sparsepath.rls.streamed.penalties import loo_errors_in_passes
 from sparsepath.rls.surface import Surface
 from sparsepath.rls.task import Task
 from sparsepath.rls.trail import Rule, SearchTrail
@@ -237,15 +239,13 @@ class SparseRLS(LinearFace, CallbackSupportMixin, BaseEstimator):
                 raise InputError(
                     f"alpha={self.alpha!r}; use a number, a list of numbers, or 'loo'."
                 )
-            if design.streamed:
-                raise InputError(
-                    "alpha='loo' needs data in memory; give a list of penalties, which share the "
-                    "passes of k-fold cross-validation."
-                )
             grid = alpha_grid(design, candidates)
             loss = self._criterion
             loss = loss if isinstance(loss, Loss) else SQUARED
-            errors = loo_errors(design, Y, grid, loss, candidates)
+            if isinstance(design, StreamDesign):
+                errors = loo_errors_in_passes(design, grid, loss, candidates)
+            else:
+                errors = loo_errors(design, Y, grid, loss, candidates)
             self.alpha_errors_ = dict(zip(grid.tolist(), errors.tolist(), strict=True))
             # Chosen with all features, used with few: of equal penalties the weakest.
             return [float(grid[errors.argmin()])]

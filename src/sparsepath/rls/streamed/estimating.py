@@ -1,5 +1,6 @@
 """An estimator of sparse least squares fitted to data that are read in passes."""
 
+import copy
 import dataclasses
 from typing import Any
 
@@ -68,7 +69,9 @@ def fit_source(
             warn_still(candidate & sums.still(min(alphas)), names)
 
         def search(without: StreamDesign, sums: CellSums | None) -> SearchTrail:
-            return _best(without, alphas, task, sums)
+            """The whole of it without some rows; a penalty that these settle is settled anew."""
+            fresh = copy.copy(estimator)._alphas(without, None, task.candidates)
+            return _best(without, fresh, task, sums)
 
         def validate(path: SelectionPath, rule: Any) -> tuple[SelectionPath, Honest | None]:
             if asked is None or not fitting.has_honest(design, parting, loss):
