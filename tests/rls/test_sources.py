@@ -411,7 +411,8 @@ def test_the_penalty_is_settled_anew_without_a_fold():
 def test_counts_of_mistakes_have_honest_errors_too():
     X, y, _ = problem(m=300)
     labels = np.where(y > np.median(y), "up", "down")
-    model = SparseRLSClassifier(4, loss="zero_one", cv=4).fit(from_array(X, labels, rows=70))
+    model = SparseRLSClassifier(4, loss="zero_one", cv=4, validation=4)
+    model.fit(from_array(X, labels, rows=70))
     parts = [(train, test) for train, test in StratifiedKFold(4).split(X, labels)]
     total = np.zeros(5)
     for train, test in parts:
@@ -427,7 +428,7 @@ def test_counts_of_mistakes_have_honest_errors_too():
             total[size] += (again.at_size(size).predict(X[test]) != labels[test]).sum()
     assert_allclose(model.path_.honest_errors, total / 300, rtol=1e-9)
     with pytest.warns(UserWarning, match="'balanced' has no honest error"):
-        SparseRLSClassifier(2, loss="balanced", cv=4).fit(from_array(X, labels, rows=70))
+        model.set_params(loss="balanced").fit(from_array(X, labels, rows=70))
     grouped = SparseRLSClassifier(2, loss="zero_one", cv=4, feature_groups=GROUPS)
     with pytest.raises(InputError, match="with feature_groups, or with categories, needs data in"):
         grouped.fit(from_array(X, labels, rows=70))

@@ -25,7 +25,7 @@ from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError, SparsepathError
 
 FAN = 8  # answers added up in one task
-STRIP = 256  # rows copied at once: both orders stay in cache
+COPIED_ROWS = 256  # rows copied at once: both orders stay in cache
 RETRIES = 10
 
 
@@ -60,8 +60,8 @@ def by_columns(X: NDArray[Any]) -> NDArray[Any]:
     if X.flags.f_contiguous:
         return X
     made = np.empty(X.shape, X.dtype, order="F")
-    for low in range(0, len(X), STRIP):
-        made[low : low + STRIP] = X[low : low + STRIP]
+    for low in range(0, len(X), COPIED_ROWS):
+        made[low : low + COPIED_ROWS] = X[low : low + COPIED_ROWS]
     return made
 
 

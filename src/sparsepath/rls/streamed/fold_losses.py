@@ -26,12 +26,11 @@ from sparsepath.data.moments import Cells, Coding
 from sparsepath.data.sources import Answer, Columns, Slab, plus
 from sparsepath.rls.criteria.losses import Loss, reach_of
 from sparsepath.rls.splits.asked import standard_error
+from sparsepath.rls.splits.losses import RESIDUALS_AT_ONCE
 from sparsepath.rls.splits.model import FoldModel
 from sparsepath.rls.streamed.design import StreamDesign, class_weights
 from sparsepath.rls.streamed.folds import CellSums
 from sparsepath.rls.streamed.judging import ROWS_OF_A_STRIP
-
-RESIDUALS_AT_ONCE = 1 << 18  # residuals of models judged at once
 
 
 @dataclass(frozen=True, eq=False)
