@@ -16,6 +16,7 @@ these, and a search that goes on from a checkpoint is told the same to the bit.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -80,11 +81,7 @@ class FoldPlan:
 
 def judge_folds(slab: Slab, plan: FoldPlan) -> Answer:
     """Shares of the criterion, splits x models: as it is, with each candidate, without each."""
-    total: Answer | None = None
-    for strip in slab.strips(ROWS_OF_A_STRIP):
-        total = plus(total, _judged(strip, plan))
-    assert total is not None
-    return total
+    return reduce(plus, (_judged(strip, plan) for strip in slab.strips(ROWS_OF_A_STRIP)))
 
 
 def _judged(slab: Slab, plan: FoldPlan) -> Answer:

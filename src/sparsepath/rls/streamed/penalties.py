@@ -5,6 +5,7 @@ further pass makes the rows of Q = X V S^-1 and judges every penalty.
 """
 
 from collections.abc import Sequence
+from functools import reduce
 
 import numpy as np
 from scipy.linalg import eigh
@@ -44,19 +45,22 @@ def judge_penalties(
     slab: Slab, view: View, turn: Floats, shrink: Floats, turned: Floats, blurs: Sequence[float]
 ) -> Answer:
     """Shares of the criterion for every penalty, and the rows that decide their own prediction."""
-    total: Answer | None = None
-    for strip in slab.strips(ROWS_OF_A_STRIP):
-        rows = view.rows(strip)
-        X = np.empty((strip.block.shape[0], len(view.columns)), order="F")
-        Q = view.taken(rows, view.columns, X) @ turn
-        leverage = (Q * Q) @ shrink.T
-        errors, tight = np.zeros((2, len(shrink)))
-        for i, (d, blur) in enumerate(zip(shrink, blurs, strict=True)):
-            r = rows.r - Q @ (d[:, None] * turned)
-            p = rows.p - leverage[:, i]
-            tight[i] = np.count_nonzero(p <= ROOM)
-            given = (np.maximum(p, ROOM), rows.g, rows.v, rows.Y, blur)
-            errors[i] = view.loss.weighted(list(r.T.copy()), *given).sum()
-        total = plus(total, [errors, tight])
-    assert total is not None
-    return total
+    given = (view, turn, shrink, turned, blurs)
+    return reduce(plus, (_judged(strip, *given) for strip in slab.strips(ROWS_OF_A_STRIP)))
+
+
+def _judged(
+    slab: Slab, view: View, turn: Floats, shrink: Floats, turned: Floats, blurs: Sequence[float]
+) -> Answer:
+    rows = view.rows(slab)
+    X = np.empty((slab.block.shape[0], len(view.columns)), order="F")
+    Q = view.taken(rows, view.columns, X) @ turn
+    leverage = (Q * Q) @ shrink.T
+    errors, tight = np.zeros((2, len(shrink)))
+    for i, (d, blur) in enumerate(zip(shrink, blurs, strict=True)):
+        r = rows.r - Q @ (d[:, None] * turned)
+        p = rows.p - leverage[:, i]
+        tight[i] = np.count_nonzero(p <= ROOM)
+        given = (np.maximum(p, ROOM), rows.g, rows.v, rows.Y, blur)
+        errors[i] = view.loss.weighted(list(r.T.copy()), *given).sum()
+    return [errors, tight]
