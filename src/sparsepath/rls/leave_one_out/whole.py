@@ -12,6 +12,7 @@ are computed afresh from what was chosen, by ``numbers_of``, whoever chose it.
 Longer searches go step by step through the parts of the compiled loop (``search_in_parts``).
 """
 
+import math
 import os
 import sys
 import time
@@ -38,6 +39,7 @@ SURELY = 1e-8  # and up to which what is followed may judge a candidate; the mar
 TRUSTED = 0.1  # and up to which it may bound the criterion
 KEPT = 64  # rows kept of candidates that were judged
 BOUND_GUARDS = (ROOM, TIE, TIE_FLOOR, VANISHED, ROUNDING, KNOWN_WELL, SURELY, TRUSTED, KEPT)
+NOTHING = 1e-30  # in place of a product with the target that is zero, over the target's norm
 ONCE_MORE = 0.25  # part of a square that is left, below which a column is projected once more
 LOADING, LOADING_NUMBA, COMPILING = 0.3, 0.7, 20.0  # seconds, Numba imported or not, or no code yet
 
@@ -129,8 +131,7 @@ def search_in_parts(
     while more:
         until = min(size, max(search.size + steps, least))
         more = search.advance(until) and search.size < size
-        for column in columns_of(design, search.subset[noted.size : search.size]):
-            noted.add(column)
+        noted.extend(columns_of(design, search.subset[noted.size : search.size]))
         yield noted.path(search.subset[: search.size], search.vanished)
 
 
@@ -166,7 +167,7 @@ class Price:
         """Whether the loop is loaded, or would be for the time spent without it and ``ahead``."""
         loops = sys.modules.get(f"{__package__}.{self._loops}")
         loop = getattr(loops, self._name, None)  # not there while another thread imports it
-        if loop is not None and loop.signatures:
+        if loop is not None and loop.overloads:
             return True
         price = LOADING if "numba" in sys.modules else LOADING_NUMBA
         spent = self.spent + ahead
@@ -229,7 +230,10 @@ class Noted:
     """The path through features that come one by one, from their columns.
 
     Every feature adds a row to an orthonormal basis, z and its coefficients d in the augmented
-    space of ``model.py``, once more made orthogonal where little is left of it.
+    space of ``model.py``, once more made orthogonal where little is left of it. Then the residuals
+    of size k are y less the sum of (y'z) z over the first k rows, and 1 - leverages and
+    coefficients are such sums too: running ones, so that all sizes come at once, and none knows
+    which come later.
 
     Attributes
     ----------
@@ -244,40 +248,50 @@ class Noted:
         self._r, self._p = np.empty((size + 1, T, m)), np.empty((size + 1, m))
         self._w = np.zeros((size + 1, T, size))
         self._r[0], self._p[0] = of.y, of.p
+        self._errors, self._around = np.empty((2, size + 1))
+        self._known = 0  # sizes of which all numbers are known
 
-    def add(self, column: Floats) -> None:
-        """Go on to the model that has one feature more, of this column."""
-        k, alpha = self.size, self._alpha
-        Z, d, b = self._Z[:k], self._d[:k, :k], np.zeros(k)
-        z = column.copy()
-        before = float(z @ z)
-        for _ in range(2):
-            t = Z @ z + alpha * (d @ b)
-            z -= t @ Z
-            b -= t @ d
-            left = float(z @ z + alpha * (b @ b))
-            if left > ONCE_MORE * before:
-                break
-        root = np.sqrt(left + alpha)
-        q, e = np.divide(z, root, out=self._Z[k]), self._d[k, : k + 1]
-        e[:k], e[k] = b / root, -1.0 / root
-        r, w = self._r[k], self._w[k, :, : k + 1]
-        a = (r @ q + alpha * (w @ e))[:, None]
-        np.subtract(r, a * q, out=self._r[k + 1])
-        np.subtract(w, a * e, out=self._w[k + 1, :, : k + 1])
-        np.subtract(self._p[k], q * q, out=self._p[k + 1])
-        self.size += 1
+    def extend(self, columns: Floats) -> None:
+        """Go on, one by one, to the models that have these columns too."""
+        alpha, before = self._alpha, np.vecdot(columns, columns).tolist()
+        self._Z[self.size : self.size + len(columns)] = columns
+        for k, square in enumerate(before, self.size):
+            Z, d, z, b, left = self._Z[:k], self._d[:k, :k], self._Z[k], self._d[k, :k], square
+            for again in range(2 if k else 0):
+                t = Z @ z
+                if again:
+                    t += alpha * (d @ b)
+                z -= t @ Z
+                b -= t @ d
+                left = z @ z + alpha * (b @ b)
+                if left > ONCE_MORE * square:
+                    break
+            scale = 1.0 / math.sqrt(left + alpha)
+            z *= scale
+            b *= scale
+            self._d[k, k] = -scale
+        self.size += len(columns)
 
     def path(self, subset: NDArray[np.intp], vanished: bool) -> Whole:
         """What has come, in the units of the data."""
-        k, weights, total = self.size, self._design.weights, self._design.total
-        p = self._p[: k + 1]
-        losses = np.square(self._r[: k + 1] / np.maximum(p, ROOM)[:, None]).sum(1)
+        k, low = self.size, max(self._known - 1, 0)
+        Z, here, new = self._Z[low:k, None], slice(low, k + 1), slice(self._known, k + 1)
+        along = np.vecdot(Z, self._of.y)[..., None]
+        for sums, parts in ((self._r, Z), (self._w, self._d[low:k, None])):
+            np.multiply(along, parts, out=sums[low + 1 : k + 1])
+            np.subtract.accumulate(sums[here], axis=0, out=sums[here])
+        np.square(self._Z[low:k], out=self._p[low + 1 : k + 1])
+        np.subtract.accumulate(self._p[here], axis=0, out=self._p[here])
+        p = self._p[new]
+        losses = np.square(self._r[new] / np.maximum(p, ROOM)[:, None]).sum(1)
         errors = losses.sum(1)
-        losses -= (errors / total)[:, None] * weights
+        losses -= (errors / self._design.total)[:, None] * self._design.weights
         errors[p.min(1) <= ROOM] = np.inf
-        around, coef = np.vecdot(losses, losses), self._w[: k + 1, :, :k].transpose(0, 2, 1)
-        return _in_units(self._design, self._of, k, vanished, subset, errors, around, coef)
+        self._errors[new], self._around[new] = errors, np.vecdot(losses, losses)
+        self._known = k + 1
+        coef = self._w[: k + 1, :, :k].transpose(0, 2, 1)
+        numbers = self._errors[: k + 1], self._around[: k + 1], coef
+        return _in_units(self._design, self._of, k, vanished, subset, *numbers)
 
 
 def numbers_of(
@@ -285,63 +299,72 @@ def numbers_of(
 ) -> Whole:
     """The path through these features, size by size: no number knows which sizes come later."""
     noted = Noted(design, of, alpha, len(subset))
-    for column in columns_of(design, subset):
-        noted.add(column)
+    noted.extend(columns_of(design, subset))
     return noted.path(subset, vanished)
 
 
 def forward(
     design: Design, of: Centred, alpha: float, size: int, allowed: NDArray[np.bool_]
 ) -> tuple[NDArray[np.intp], bool]:
-    """The features in the order in which they are chosen, and if all is fit; in NumPy."""
+    """The features in the order in which they are chosen, and if all is fit; in NumPy.
+
+    Rows z have their coefficients behind them, times the root of alpha: one product takes both.
+    With s the pivot and c = z'r of a row, its criterion is c^2 times the sum over samples of
+
+        ((z - r s/c) / (z^2 - p s))^2,
+
+    so that all rows follow from products of vectors, r with s/c and p with s; behind the samples p
+    is infinite, so that coefficients count nothing.
+    """
     room, tie, tie_floor, second_go, vanished, _ = GUARDS
-    (T, m), p = of.y.shape, of.p
+    (T, m), root = of.y.shape, math.sqrt(alpha)
     features = allowed.nonzero()[0]  # of the rows of C, the last of which takes the place of a gap
     X = columns_of(design, np.arange(design.n_features))
     n, width = len(features), m + size
     C, V, Q = (np.zeros((rows, width)) for rows in (n, T, size))
     C[:, :m], V[:, :m] = X[features], of.y
-    r, metric, S = V[:, :m], np.ones(width), np.empty_like(C)
-    metric[m:] = alpha
-    low, E = np.empty((n, m)), np.empty((T, n, m))
-    D, dual = np.zeros((2, width))
+    r, p = V[:, :m], np.full(width, np.inf)
+    lefts, offs = np.empty((2, n, width))
+    p[:m] = of.p
     second_go, everything = second_go**2, float(np.vdot(of.y, of.y))
     floor, subset = of.floor[features], np.zeros(size, dtype=np.intp)
     doubted = np.maximum(second_go * (design.squares[features] + alpha), floor)
-    e = r / np.maximum(p, room)
-    first = float(np.vdot(e, e)) if p.min() > room else np.inf
+    most = -room * (max(1.0, design.squares.max()) + alpha)
+    e = r / np.maximum(of.p, room)
+    first = float(np.vdot(e, e)) if of.p.min() > room else np.inf
     ended, k = not everything > 0, 0
     while not (ended or k == size or not n):
-        rows = C[:n]
+        rows, left, off = C[:n], lefts[:n], offs[:n]
         if k:
-            dger(-1.0, D, rows @ dual, a=rows.T, overwrite_a=1)
-        squared = np.multiply(rows, rows, out=S[:n])
-        pivots = squared @ metric
+            dger(-1.0, Q[k - 1], rows @ Q[k - 1], a=rows.T, overwrite_a=1)
+        pivots = np.vecdot(rows, rows)
         pivots += alpha
         closed = None
         if np.count_nonzero(pivots < doubted[:n]):
             again = ((pivots < doubted[:n]) & (pivots > floor[:n])).nonzero()[0]
-            rows[again] = _afresh(X[features[again]], Q[:k], metric)
-            squared[again] = rows[again] ** 2
-            pivots[again] = squared[again] @ metric + alpha
+            rows[again] = _afresh(X[features[again]], Q[:k])
+            pivots[again] = np.vecdot(rows[again], rows[again]) + alpha
             doubted[again] = np.maximum(second_go * pivots[again], floor[again])
             closed = pivots <= floor[:n]
-            pivots[closed] = np.inf
-        inverse = -1.0 / pivots[:, None]
-        tau = rows @ (V * metric).T
-        tau *= inverse
-        left = np.multiply(squared[:, :m], inverse, out=low[:n])
-        left += p
-        if left.min() <= room:
-            tight = left.min(1) <= room
+            pivots[closed] = 1.0
+        np.multiply(rows, rows, out=left)
+        dger(-1.0, p, pivots, a=left.T, overwrite_a=1)
+        if left.item(left.argmax()) >= most:
+            tight = left.max(1) >= -room * pivots
             closed = tight if closed is None else closed | tight
-            np.maximum(left, room, out=left)
-        values = np.zeros(n)
-        for t in range(T):
-            e = np.multiply(rows[:, :m], tau[:, t, None], out=E[t, :n])
-            e += r[t]
-            e /= left
-            values += np.vecdot(e, e)
+            np.minimum(left, -room * pivots[:, None], out=left)
+        along = V @ rows.T
+        if np.count_nonzero(along) < along.size:
+            along[along == 0.0] = NOTHING * math.sqrt(everything)
+        sums = np.empty((T, n))
+        for v, c, total in zip(V, along, sums, strict=True):
+            np.copyto(off, rows)
+            dger(-1.0, v, pivots / c, a=off.T, overwrite_a=1)
+            np.divide(off, left, out=off)
+            np.vecdot(off, off, out=total)
+        sums *= along
+        sums *= along
+        values = sums[0] if T == 1 else sums.sum(0)
         if closed is not None:
             values[closed] = np.inf
         best = int(values.argmin())
@@ -352,21 +375,17 @@ def forward(
         if np.count_nonzero(equal) > 1:
             tied = equal.nonzero()[0]
             best = int(tied[features[tied].argmin()])
-        b, D, pivot = features[best], rows[best].copy(), float(pivots[best])
+        b, pivot, q = features[best], float(pivots[best]), Q[k]
         if pivot < second_go * design.squares[b]:
-            D = _afresh(X[[b]], Q[:k], metric)[0]
-            pivot = float((D * metric) @ D) + alpha
-            dual = D * (metric / pivot)
-            D[m + k] = -1.0
-            V -= (V @ dual)[:, None] * D
-            p = p - D[:m] ** 2 / pivot
+            q[:] = _afresh(X[[b]], Q[:k])[0]
+            pivot = float(q @ q) + alpha
+            along[:, best] = V @ q
         else:
-            D[m + k] = -1.0
-            V += tau[best][:, None] * D
-            p = left[best].copy()
-        np.multiply(D, pivot**-0.5, out=Q[k])
-        dual = D * metric
-        dual *= 1.0 / pivot
+            q[:] = rows[best]
+        q[m + k] = -root
+        q *= pivot**-0.5
+        dger(-(pivot**-0.5), q, along[:, best], a=V.T, overwrite_a=1)
+        p -= q * q
         n -= 1
         for places in (C, features, floor, doubted):
             places[best] = places[n]
@@ -376,11 +395,10 @@ def forward(
     return subset[:k], ended
 
 
-def _afresh(X: Floats, Q: Floats, metric: Floats) -> Floats:
+def _afresh(X: Floats, Q: Floats) -> Floats:
     """Rows of columns X, orthogonal to the rows of Q to the last digit."""
-    rows = np.zeros((len(X), len(metric)))
+    rows = np.zeros((len(X), Q.shape[1]))
     rows[:, : X.shape[1]] = X
-    dual = (Q * metric).T
     for _ in range(2):
-        rows -= (rows @ dual) @ Q
+        rows -= (rows @ Q.T) @ Q
     return rows
