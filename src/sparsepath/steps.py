@@ -48,10 +48,36 @@ class Step:
                 getattr(self, name).setflags(write=False)
         if len(set(self.subset)) < len(self.subset):
             raise InputError(f"subset must hold different columns, not {self.subset}.")
-        if not self.error > -math.inf or self.error_se < 0:
-            raise InputError(f"error must be a number or inf, error_se >= 0 or NaN: {self}.")
+        self._check_errors()
         if self.coef is not None and self.coef.shape[:-1] != (len(self.subset),):
             raise InputError(f"coef must be len(subset) x n_targets, not {self.coef.shape}.")
+
+    def _check_errors(self) -> None:
+        if not self.error > -math.inf or self.error_se < 0:
+            raise InputError(f"error must be a number or inf, error_se >= 0 or NaN: {self}.")
+
+    @classmethod
+    def found(
+        cls,
+        subset: tuple[int, ...],
+        error: float,
+        error_se: float,
+        coef: FloatArray,
+        intercept: FloatArray,
+    ) -> "Step":
+        """A step of a search that knows its types and shapes: only the errors are checked.
+
+        The arrays are not copied, and not to be written to from now on.
+        """
+        step = object.__new__(cls)
+        coef.flags.writeable = intercept.flags.writeable = False
+        known = {"subset": subset, "error": error, "error_se": error_se, "coef": coef}
+        vars(step).update(known, intercept=intercept, **UNKNOWN)
+        step._check_errors()
+        return step
+
+
+UNKNOWN = dict.fromkeys(NUMBERS[2:], math.nan)  # what is not known of a step that was just found
 
 
 @dataclass(frozen=True)

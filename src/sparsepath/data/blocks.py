@@ -166,10 +166,13 @@ class DenseBlock:
 
             compiled.marks(self.whole.T, self._start, a, out)
             return out
-        height = max(16, TUNING.tile_numbers // 4 // max(1, n))
+        tile, by_column = TUNING.tile_numbers // 4, self._rows.strides[0] == self.whole.itemsize
+        height = min(m, tile if by_column else max(16, tile // n))
+        width = max(1, tile // height)
         for i in range(0, m, height):
-            part = slice(i, i + height)
-            out += np.einsum("i,ij->j", a[part], bits(self._rows[part].astype(np.float64)))
+            for j in range(0, n, width):
+                h = bits(self._rows[i : i + height, j : j + width])
+                out[j : j + width] += np.einsum("i,ij->j", a[i : i + height], h)
         return out
 
     def spread(self, means: Floats, weights: Floats | None) -> Floats:
@@ -293,7 +296,7 @@ class SparseBlock:
         out = np.zeros(X.shape[1], dtype=np.uint64)
         filled = np.flatnonzero(np.diff(X.indptr))
         if len(filled):
-            h = bits(X.data.astype(np.float64))
+            h = bits(X.data)
             h *= a[X.indices]
             out[filled] = np.add.reduceat(h, X.indptr[filled])
         return out
@@ -327,10 +330,9 @@ class SparseBlock:
         return empty
 
 
-def bits(values: Floats) -> Marks:
-    """The bits of numbers, halves joined, in their place; minus zero is zero."""
-    values += 0.0
-    h = values.view(np.uint64)
+def bits(values: NDArray[Any]) -> Marks:
+    """The bits of numbers as float64, halves joined; minus zero is zero."""
+    h = np.add(values, 0.0, dtype=np.float64).view(np.uint64)
     h ^= h >> np.uint64(32)
     return h
 

@@ -35,20 +35,24 @@ def some_of(names: Iterable[object]) -> str:
 def check_features(estimator: Any, X: Any, *, reset: bool) -> Any:
     """The features of an estimator's fit (``reset=True``) or of its later use.
 
-    Sets or checks ``n_features_in_`` and ``feature_names_in_`` as scikit-learn does.
+    Sets or checks ``n_features_in_`` and ``feature_names_in_`` as scikit-learn does. Of plain
+    numbers it has nothing to say, and to ask it takes as long as a small search, or, of a frame of
+    many columns, much longer.
     """
-    from sklearn.utils.validation import validate_data
+    checked = _plain_fit(estimator, X) if reset else None
+    if checked is None:
+        from sklearn.utils.validation import validate_data
 
-    _refuse_text(X)
-    _refuse_dates(X, "X")
-    checked = validate_data(
-        estimator,
-        X,
-        reset=reset,
-        accept_sparse=("csc", "csr"),
-        dtype="numeric",
-        ensure_all_finite=False,
-    )
+        _refuse_text(X)
+        _refuse_dates(X, "X")
+        checked = validate_data(
+            estimator,
+            X,
+            reset=reset,
+            accept_sparse=("csc", "csr"),
+            dtype="numeric",
+            ensure_all_finite=False,
+        )
     if reset and checked.shape[0] == 1:
         raise InputError("X has 1 sample only; at least two are needed.")
     names = getattr(estimator, "feature_names_in_", None)
@@ -62,6 +66,30 @@ def check_features(estimator: Any, X: Any, *, reset: bool) -> Any:
         checked = checked.astype(np.float64)
     _refuse_missing(checked, names)
     return checked
+
+
+def _plain_fit(estimator: Any, X: Any) -> NDArray[Any] | None:
+    """The features of a fit that need no check but for what is missing; None if they may."""
+    names = None
+    if _plain_numbers(X) and X.columns.inferred_type in ("string", "integer"):
+        kinds = set(X.dtypes)
+        names = np.asarray(X.columns, dtype=object)
+        names = names if X.columns.inferred_type == "string" else None
+        X = X.to_numpy() if len(kinds) == 1 else None
+    if not _is_plain(X, 2):
+        return None
+    estimator.n_features_in_ = X.shape[1]
+    if names is not None:
+        estimator.feature_names_in_ = names
+    elif hasattr(estimator, "feature_names_in_"):
+        del estimator.feature_names_in_
+    return np.asarray(X)
+
+
+def _is_plain(values: Any, *dimensions: int) -> bool:
+    """Whether it is an array of some numbers."""
+    known = type(values) is np.ndarray and values.ndim in dimensions and values.size > 0
+    return known and values.dtype.kind in "fiu" and values.dtype.isnative
 
 
 def _refuse_dates(values: Any, name: str) -> None:
@@ -101,7 +129,9 @@ def _refuse_text(X: Any) -> None:
 
 def _plain_numbers(X: Any) -> bool:
     """Whether a frame of pandas holds NumPy numbers alone, however many columns it has."""
-    if type(X).__module__.partition(".")[0] != "pandas" or not X.columns.is_unique:
+    if type(X).__module__.partition(".")[0] != "pandas" or not hasattr(X, "columns"):
+        return False
+    if not X.columns.is_unique:
         return False
     return all(isinstance(kind, np.dtype) and kind.kind in "buif" for kind in set(X.dtypes))
 
@@ -132,14 +162,16 @@ def check_target(y: Any, n_samples: int) -> tuple[NDArray[np.float64], bool]:
     if y is None:
         raise InputError("This estimator requires y to be passed, but the target y is None.")
     _refuse_dates(y, "y")
-    Y = check_array(
-        y,
-        ensure_2d=False,
-        dtype="numeric",
-        ensure_all_finite=False,
-        input_name="y",
-        ensure_min_samples=0,
-    )
+    Y = y
+    if not _is_plain(y, 1, 2):
+        Y = check_array(
+            y,
+            ensure_2d=False,
+            dtype="numeric",
+            ensure_all_finite=False,
+            input_name="y",
+            ensure_min_samples=0,
+        )
     plain = Y.ndim == 1
     if plain:
         Y = Y[:, None]

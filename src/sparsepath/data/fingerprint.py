@@ -16,12 +16,14 @@ text. One pass, a few operations per number.
 
 import hashlib
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from sparsepath.data.blocks import Marks, RowBlock, bits, row_blocks
 
+FEW = 1 << 12  # rows up to which the numbers drawn are kept
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # odd: 2^64 over the golden ratio
 
 
@@ -82,8 +84,7 @@ def labels_marked(values: Any, a: Marks) -> Marks:
         whole = [hashlib.blake2b(label.encode(), digest_size=8).digest() for label in known]
         h = np.frombuffer(b"".join(whole), dtype="<u8").astype(np.uint64)
         return np.einsum("i,ij->j", a, h[place].reshape(len(a), -1))
-    numbers = np.array(array, dtype=np.float64).reshape(len(a), -1)
-    return np.einsum("i,ij->j", a, bits(numbers))
+    return np.einsum("i,ij->j", a, bits(array.reshape(len(a), -1)))
 
 
 def column_marks(blocks: Sequence[RowBlock]) -> Marks:
@@ -99,6 +100,17 @@ def column_marks(blocks: Sequence[RowBlock]) -> Marks:
 
 def drawn(first: int, count: int) -> Marks:
     """Odd numbers for the rows from ``first`` on, as if drawn at random (SplitMix64)."""
+    return _few(first, count) if count <= FEW else _drawn(first, count)
+
+
+@lru_cache(maxsize=8)
+def _few(first: int, count: int) -> Marks:
+    a = _drawn(first, count)
+    a.flags.writeable = False
+    return a
+
+
+def _drawn(first: int, count: int) -> Marks:
     a = np.arange(first + 1, first + count + 1, dtype=np.uint64) * GOLDEN
     a = (a ^ (a >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     a = (a ^ (a >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -15,7 +15,7 @@ from sparsepath.classes import coded, encode
 from sparsepath.data.door import check_labels, check_target, column_indices, some_of
 from sparsepath.errors import InputError
 from sparsepath.faces.parameters import flag, function, number, one_of
-from sparsepath.rls.constraints import parents_of
+from sparsepath.rls.constraints import marked, parents_of
 from sparsepath.rls.criteria.losses import Criterion
 from sparsepath.rls.design import Design
 from sparsepath.rls.parameters import costs_of, longest, stop_rules
@@ -92,7 +92,7 @@ class Asked:
             search=self.search,
             most=self._most(),
             loss=self.criterion,
-            candidates=tuple(i for i in range(n) if i not in closed) if closed else tuple(range(n)),
+            candidates=tuple(i for i in range(n) if i not in closed) if closed else range(n),
             forced=tuple(forced),
             start=tuple(i for i in start if i not in set(forced)),
             parents=parents_of(self.parents, names, n),
@@ -138,13 +138,14 @@ class Asked:
 
     def _sized(self, task: Task, design: Design) -> Task:
         """The task with the size to which the search goes; refused if no path can be so."""
-        sets = dataclasses.replace(task, search="backward").sets(design.constant)
-        down = task.backward
-        sets.check(task.start, task.named, down=down)
-        least = len(sets.in_order(task.forced))
-        usable = int(np.count_nonzero(~design.constant[list(task.candidates)]))
-        given = len(sets.in_order((*task.forced, *task.start)))
-        most = task.most
+        down, most, least, given = task.backward, task.most, 0, 0
+        if task.forced or task.start or task.costs is not None:
+            sets = dataclasses.replace(task, search="backward").sets(design.constant)
+            sets.check(task.start, task.named, down=down)
+            least = len(sets.in_order(task.forced))
+            given = len(sets.in_order((*task.forced, *task.start)))
+        offered = marked(task.candidates, design.n_features)
+        usable = int(np.count_nonzero(offered & ~design.constant))
         if self.max_features is None and self.budget is None and not down:
             most = max(given, longest(task.groups))
         self._check_choice(least, most, design.n_features)

@@ -141,7 +141,7 @@ class SparseRLS(LinearFace, CallbackSupportMixin, BaseEstimator):
                     alpha,
                     task,
                     trail=trail,
-                    tell=partial(run.tell, "", now),
+                    tell=partial(run.tell, "", now) if run.watched else None,
                     checkpoint=self._checkpoint(alpha, len(alphas)),
                     sums=sums,
                 )
@@ -152,7 +152,7 @@ class SparseRLS(LinearFace, CallbackSupportMixin, BaseEstimator):
     def _settled(self, run: Run, task: Task) -> Self:
         run.settle()
         if self.honest_ is None:
-            warn_without_se(self.choose, self.paths_, task.criterion)
+            warn_without_se(self.choose, self._paths, task.criterion)
         return self
 
     def _found(

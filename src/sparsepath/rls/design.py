@@ -134,6 +134,8 @@ class Design:
         """The means of the centred columns, where the first ones were too large to be exact."""
         left = np.zeros(self.n_features)
         far = np.flatnonzero(is_far(self.means, spread, self.total))
+        if not len(far):
+            return left
         for some in np.split(far, range(TUNING.gram_batch, len(far), TUNING.gram_batch)):
             ask = self.threads.ask
             for sums in ask(self._parts, None, WeightedBlock.centred_sums, some, self.means[some]):

@@ -10,7 +10,7 @@ import numpy as np
 from sparsepath.arrays import Floats
 from sparsepath.errors import InputError, warn_user
 from sparsepath.rls.checkpoint import Checkpoint
-from sparsepath.rls.constraints import Constraints
+from sparsepath.rls.constraints import Constraints, marked
 from sparsepath.rls.criteria.losses import Loss
 from sparsepath.rls.design import Design
 from sparsepath.rls.forms import form_for
@@ -63,19 +63,20 @@ def run(
     if keeper is not None:
         earlier = keeper.read()
 
-    def watch_all(trail: SearchTrail) -> object:
+    def tell_all(trail: SearchTrail) -> object:
         if keeper is not None:
             keeper.write(trail)
         if tell is not None and tell():
             return True
         return watch is not None and watch(trail)
 
-    sets = task.sets(design.constant)
-    trail.equip(watch_all, _rules(design, Y, alpha, task), sets.admits, task.backward)
-    plain = replace(task, form="bounds")
+    alone = keeper is None and tell is None and watch is None
+    trail.equip(None if alone else tell_all, _rules(design, Y, alpha, task), task.backward)
     try:
         if _at_once(design, Y, alpha, task, trail, earlier):
             return trail
+        sets, plain = task.sets(design.constant), replace(task, form="bounds")
+        trail.hold_to(sets.admits)
         model = make_model(design, Y, alpha, task, sums)
         if keeper is not None:
             keeper.remind(model)
@@ -113,8 +114,7 @@ def _at_once(
     )
     if not form.whole:
         return False
-    allowed = np.zeros(design.n_features, dtype=bool)
-    allowed[list(task.candidates)] = True
+    allowed = marked(task.candidates, design.n_features)
     problem, clean = (design, Y, alpha, task.size, allowed), False
     if isinstance(loss, Loss) and not loss.bounded:
         found, clean = LossSearch(*problem, loss, form.compiled).run(task.wanted)

@@ -1,5 +1,6 @@
 """Checks of parameters: what was given, what is allowed, before anything is computed."""
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -62,7 +63,7 @@ def warn_without_se(choose: Any, paths: Mapping[float, SelectionPath], how: str)
 
 
 def _has_se(paths: Iterable[SelectionPath]) -> bool:
-    return any(np.isfinite(path.error_se(size)) for path in paths for size in path.sizes)
+    return any(math.isfinite(step.error_se) for path in paths for step in path.steps)
 
 
 # Numbers that floating point cannot square --------------------------------------------------------

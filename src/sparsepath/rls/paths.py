@@ -5,7 +5,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from sparsepath.arrays import Floats
@@ -13,6 +12,7 @@ from sparsepath.data.door import check_features, check_weights, refuse_constant
 from sparsepath.data.threads import Threads
 from sparsepath.path import SelectionPath
 from sparsepath.rls.asking import Asked, penalty, targets_of
+from sparsepath.rls.constraints import marked
 from sparsepath.rls.criteria.losses import Loss
 from sparsepath.rls.criteria.table import CLASSES, criterion_of
 from sparsepath.rls.design import Design
@@ -139,7 +139,7 @@ def rls_path(
                 float(alpha),
                 task,
                 trail=trail,
-                tell=run.tell,
+                tell=run.tell if run.watched else None,
                 checkpoint=checkpoint,
                 sums=sums,
             )
@@ -170,7 +170,7 @@ def sums_for(
     """The sums that splits need; a word on columns that do not vary in some training part."""
     sums = make_sums(design, Y, task)
     if sums is not None and not task.backward:
-        candidate = np.isin(np.arange(design.n_features), task.candidates)
+        candidate = marked(task.candidates, design.n_features)
         warn_still(candidate & sums.still(min(alphas)), names)
     return sums
 

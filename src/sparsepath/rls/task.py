@@ -29,7 +29,7 @@ class Task:
     size: int = 1
     most: float = np.inf
     loss: Criterion = SQUARED
-    candidates: tuple[int, ...] = ()
+    candidates: Sequence[int] = ()
     forced: tuple[int, ...] = ()
     start: tuple[int, ...] = ()
     parents: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
@@ -56,7 +56,8 @@ class Task:
 
     def name(self) -> str:
         """A short name for what decides the moves: equal moves, equal name."""
-        plain = (self.search, self.size, self.loss.key, self.candidates, self.forced, self.epsilon)
+        columns = tuple(self.candidates)
+        plain = (self.search, self.size, self.loss.key, columns, self.forced, self.epsilon)
         more = (self.pooled, self.groups, self.start, sorted(self.parents.items()))
         digest = hashlib.blake2b(repr((*plain, *more)).encode(), digest_size=12)
         if self.queries is not None:

@@ -91,18 +91,21 @@ class SearchTrail(Trail):
         self.first_error = np.inf
         self.passed: Step | None = None
         self._chosen: list[int] = []
-        self.equip(watch, rules, admits, backward)
+        self.equip(watch, rules, backward)
+        self.hold_to(admits)
 
     def equip(
         self,
         watch: Callable[["SearchTrail"], object] | None,
         rules: Sequence["Rule"],
-        admits: Callable[[Sequence[int]], bool] | None,
         backward: bool,
     ) -> None:
         """Say who is told and asked; the parameters are those of the class."""
-        self._watch, self._rules, self._admits = watch, rules, admits
-        self.backward = backward
+        self._watch, self._rules, self.backward = watch, rules, backward
+
+    def hold_to(self, admits: Callable[[Sequence[int]], bool] | None) -> None:
+        """Say which sets may be on the path."""
+        self._admits = admits
 
     def begin(self, model: Model) -> None:
         """Record the model that the search begins with."""
@@ -176,12 +179,12 @@ class SearchTrail(Trail):
 
         ``earlier`` are moves of a run before this one. Return whether the search should stop.
         """
-        begin = len(self.errors)
+        begin, told = len(self.errors), self._watch is not None or bool(self._rules)
         subset = found.subset.tolist()
         errors, errors_se = found.errors[begin:].tolist(), found.errors_se[begin:].tolist()
         for k, (error, error_se) in enumerate(zip(errors, errors_se, strict=True), begin):
-            coef, intercept = found.coef[k, :k], found.intercept[k]
-            step = Step(tuple(subset[:k]), error, error_se, coef, intercept)
+            coef, intercept = found.coef[k, :k].copy(), found.intercept[k].copy()
+            step = Step.found(tuple(subset[:k]), error, error_se, coef, intercept)
             self.errors.append(error)
             self.size, self._chosen = k, subset[:k]
             if not k:
@@ -191,7 +194,7 @@ class SearchTrail(Trail):
             seconds = self._clock(earlier[k - 1].seconds if k <= len(earlier) else None)
             self.updates.append(Update("add", subset[k - 1], error, 1))
             self.enter([Move("add", subset[k - 1], error, seconds)], step)
-            if self._ended(whole=True):
+            if told and self._ended(whole=True):
                 return True
         return False
 

@@ -245,9 +245,8 @@ class Noted:
         T, m = of.y.shape
         self._design, self._of, self._alpha, self.size = design, of, alpha, 0
         self._Z, self._d = np.empty((size, m)), np.zeros((size, size))
-        self._r, self._p = np.empty((size + 1, T, m)), np.empty((size + 1, m))
-        self._w = np.zeros((size + 1, T, size))
-        self._r[0], self._p[0] = of.y, of.p
+        self._rp, self._w = np.empty((size + 1, T + 1, m)), np.zeros((size + 1, T, size))
+        self._rp[0, :-1], self._rp[0, -1] = of.y, of.p  # residuals and 1 - leverages
         self._errors, self._around = np.empty((2, size + 1))
         self._known = 0  # sizes of which all numbers are known
 
@@ -277,13 +276,13 @@ class Noted:
         k, low = self.size, max(self._known - 1, 0)
         Z, here, new = self._Z[low:k, None], slice(low, k + 1), slice(self._known, k + 1)
         along = np.vecdot(Z, self._of.y)[..., None]
-        for sums, parts in ((self._r, Z), (self._w, self._d[low:k, None])):
-            np.multiply(along, parts, out=sums[low + 1 : k + 1])
-            np.subtract.accumulate(sums[here], axis=0, out=sums[here])
-        np.square(self._Z[low:k], out=self._p[low + 1 : k + 1])
-        np.subtract.accumulate(self._p[here], axis=0, out=self._p[here])
-        p = self._p[new]
-        losses = np.square(self._r[new] / np.maximum(p, ROOM)[:, None]).sum(1)
+        parts = np.concatenate((along * Z, np.square(Z)), axis=1)
+        for place, part in enumerate(parts, low):
+            np.subtract(self._rp[place], part, out=self._rp[place + 1])
+        np.multiply(along, self._d[low:k, None], out=self._w[low + 1 : k + 1])
+        np.subtract.accumulate(self._w[here], axis=0, out=self._w[here])
+        r, p = self._rp[new, :-1], self._rp[new, -1]
+        losses = np.square(r / np.maximum(p, ROOM)[:, None]).sum(1)
         errors = losses.sum(1)
         losses -= (errors / self._design.total)[:, None] * self._design.weights
         errors[p.min(1) <= ROOM] = np.inf

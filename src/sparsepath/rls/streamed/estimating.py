@@ -15,6 +15,7 @@ from sparsepath.judging.by_fold import judged
 from sparsepath.judging.honest import Honest
 from sparsepath.path import SelectionPath
 from sparsepath.rls.asking import Asked
+from sparsepath.rls.constraints import marked
 from sparsepath.rls.driver import run as search_for
 from sparsepath.rls.parameters import refuse_wide, warn_still
 from sparsepath.rls.streamed import fitting
@@ -65,7 +66,7 @@ def fit_source(
         alphas = estimator._alphas(design, None, task.candidates)
         sums = fitting.sums_for(design, parting)
         if sums is not None and estimator.search != "backward":
-            candidate = np.isin(np.arange(design.n_features), task.candidates)
+            candidate = marked(task.candidates, design.n_features)
             warn_still(candidate & sums.still(min(alphas)), names)
 
         def search(without: StreamDesign, sums: CellSums | None) -> SearchTrail:
