@@ -4,7 +4,7 @@ Exact leave-one-out search by the squared loss has forms with the same choices. 
 features and k steps they take about, in nanoseconds,
 
     at once   3 m n + k (1e4 + 0.7 m n)                 P X in memory, read once a step and written
-                                                        every fourth, in one compiled loop
+                                                        every eighth, in one compiled loop
     fused     3 m n + k (1.5e5 + 1.5 m n)               the same step by step, for searches that
                                                         turn back: read and written once a step
     bounds    3 m n + k (1e6 + (0.2 + 25 k/m) m n)      columns of the Gram matrix, or a pass over X

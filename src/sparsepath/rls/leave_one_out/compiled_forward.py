@@ -6,8 +6,9 @@ The letters are those of ``fused.py``: row i holds z_i, and b_i its coefficients
 read, but the row need not be written at once. With the last few changes not yet made, z_i stands
 for z_i - sum f_il D_l, and since the D are orthogonal to each other <row_i, D> is that of the row
 as it is stored, and z_i'u is less by sum f_il D_l'u. So a step reads the rows once, for three
-products, and every ``PENDING`` steps writes them. Coefficients need not be stored at all: b_i is
-minus the sum of f_il d_l over all changes, where d_l are the coefficients in D_l, so that
+products, and every ``PENDING`` steps writes them, which takes three times as long. Coefficients
+need not be stored at all: b_i is minus the sum of f_il d_l over all changes, where d_l are the
+coefficients in D_l, so that
 
     alpha b_i'd  =  - sum over l of  f_il (alpha d_l'd)
 
@@ -19,6 +20,16 @@ takes one number per row and change. Its square follows step by step, as s does.
 
 and sum z^2 w follows from row_i'(D w), the third product; s and c follow from f_i alone. Candidates
 whose bound lies below the best value are judged exactly, from the row less what is pending.
+
+Where leverages are large and candidates alike, that bound leaves nearly all of them. There is more:
+1/(p - x)^2 is no less than 1/p^2 + 2x/p^3, so that for x = z^2/s, with norms over the samples,
+
+    (2/s) |z (r - tau z) / p^1.5|^2  >=  (2/s) (|z g| - |tau| |z^2 / p^1.5|)^2,    g = |r| / p^1.5,
+
+may be added, as long as the bracket is not negative. The first norm is that of the row as stored,
+a fourth product, less |f| |D g| for every pending change; the second is the square of a norm of
+fourth powers, taken when rows are written, which a change raises by no more than |f| times that of
+D. It is used as soon as many had to be judged in a step.
 
 **Rounding.** What follows from products has the rounding of the rows as stored: relative to their
 size in the metric w and that of the changes taken off, which ``blur`` adds up; bounds are lowered
@@ -40,11 +51,12 @@ from sparsepath.rls.leave_one_out.compiled_rows import (
     judged,
     judged_pending,
     measure,
+    squared_product,
+    sums_of,
     take_off,
     take_off_changes,
     three_products,
-    three_sums,
-    written_sums,
+    write_rows,
 )
 
 LOST = 1e-4  # part of a pivot that is left, below which nothing is followed
@@ -52,6 +64,8 @@ WELL = 1e-2  # and above which it is followed to the last digits that decide
 ALONG = 1e-3  # part of the norms that a product must be for the same
 UNIT = 1e-13  # rounding of a followed sum, over its size
 FASTEST = 16.0  # factor by which 1/p^2 may grow before the rows are written
+MANY = 8  # a part of the candidates that is many to be judged: one in so many
+SAFE = 1.0 - 1e-6  # of a bound, against rounding
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
@@ -66,10 +80,11 @@ def _note(problem, state, errors, space):  # type: ignore[no-untyped-def]
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
 def begin(problem, state, errors, space):  # type: ignore[no-untyped-def]
     """The empty model."""
-    V, w, about = state[2], state[8], state[12]
+    V, w, about, cube = state[2], state[8], state[12], state[15]
     _note(problem, state, errors, space)
     for j in range(w.size):
         w[j] = space[0][j]
+        cube[j] = w[j] * np.sqrt(w[j])
     for t in range(V.shape[0]):
         about[3 + t] = dot(V[t], V[t])
         about[2] += about[3 + t]
@@ -79,8 +94,9 @@ def begin(problem, state, errors, space):  # type: ignore[no-untyped-def]
 def _bound(low, high, problem, state, found):  # type: ignore[no-untyped-def]
     """Bounds of the criterion with each of the rows from ``low`` to ``high``; nobody is judged."""
     rounding = problem[5][5]
-    c, about, h, numbers = state[10], state[12], state[13], state[14]
+    c, at, about, h, numbers = state[10], state[11], state[12], state[13], state[14]
     s, zw, blur, written, floor = numbers[0], numbers[1], numbers[2], numbers[3], numbers[6]
+    fourth, leverage, lag = numbers[11], numbers[12], numbers[13]
     values, bounds = found
     ur = about[0]
     unit, most = 8.0 * UNIT * np.sqrt(ur), (1.0 - 2.0 * rounding) * ur
@@ -92,6 +108,12 @@ def _bound(low, high, problem, state, found):  # type: ignore[no-untyped-def]
             tau = c[t, i] / s[i]
             q = max(zw[i] * (1.0 - 2.0 * rounding) - UNIT * blur[i] * blur[i], 0.0)
             bounds[i] += tau * (tau * q - 2.0 * h[t, i]) - abs(tau) * unit * blur[i]
+    if at[5] == 1:
+        grown = np.sqrt(about[-1]) / SAFE
+        for i in range(low, high):
+            across = abs(c[0, i]) / s[i] * fourth[i] * fourth[i] * grown
+            more = max(SAFE * np.sqrt(leverage[i]) - lag[i] - across, 0.0)
+            bounds[i] += 2.0 * SAFE / s[i] * more * more
     for i in range(low, high):
         if not s[i] > LOST * written[i]:
             bounds[i] = -np.inf
@@ -123,14 +145,15 @@ def _add_all(out, over, F, low, high, first, last):  # type: ignore[no-untyped-d
 def fill(low, high, problem, state, found):  # type: ignore[no-untyped-def]
     """Make the rows from ``low`` to ``high``, take their first sums and bound their criteria."""
     raw, (means, lefts, scales), g, _, alpha, _ = problem
-    Z, _, V, U, _, _, _, features, w, _, c, _, _, h, numbers = state
+    Z, _, V, U, _, _, _, features, w, _, c, _, _, h, numbers, cube = state
     s, zw, blur, written, computed = numbers[0], numbers[1], numbers[2], numbers[3], numbers[4]
+    fourth = numbers[11]
     for i in range(low, high):
         row, b = Z[i], features[i]
         column(raw[b], g, means[b], lefts[b], scales[b], row)
-        square, zw[i], c[0, i] = three_sums(row, w, V[0])
+        square, zw[i], c[0, i], fourth[i] = sums_of(row, w, V[0], cube)
         s[i] = written[i] = computed[i] = square + alpha
-        blur[i] = np.sqrt(zw[i])
+        blur[i], fourth[i] = np.sqrt(zw[i]), fourth[i] ** 0.25
         h[0, i] = dot(row, U[0])
         for t in range(1, V.shape[0]):
             c[t, i] = dot(row, V[t])
@@ -142,38 +165,50 @@ def fill(low, high, problem, state, found):  # type: ignore[no-untyped-def]
 def follow(low, high, problem, state, change, space, found):  # type: ignore[no-untyped-def]
     """Let the rows from ``low`` to ``high`` follow the last change; bound their criteria."""
     raw, (means, lefts, scales), g, _, alpha, guards = problem
-    Z, F, V, U, D, d, pivots, features, w, _, c, at, _, h, numbers = state
-    Dw, Du, Dv, over, along, a, _ = change
+    Z, F, V, U, D, d, pivots, features, w, _, c, at, _, h, numbers, cube = state
+    Dw, Du, Dv, over, along, a, _, v2, Dg, D4 = change
     x, _, _, b, f = space
     s, zw, blur, written, computed = numbers[0], numbers[1], numbers[2], numbers[3], numbers[4]
     b2, floor, v, step, held = numbers[5], numbers[6], numbers[8], numbers[9], numbers[10]
+    fourth, leverage, lag = numbers[11], numbers[12], numbers[13]
     new, full = at[0] - 1, at[3] == 1
     T, second_go, pivot = V.shape[0], guards[3] * guards[3], pivots[new]
     begun = new - at[4]  # the first change that is pending
     if full:
+        if new - begun == PENDING:
+            sums = (s, zw, c[0], fourth)
+            write_rows(Z, low, high, F[begun:new], D, begun, w, V[0], cube, *sums)
+        else:
+            for i in range(low, high):
+                take_off_changes(Z[i], i, F, D, begun, new)
+                s[i], zw[i], c[0, i], fourth[i] = sums_of(Z[i], w, V[0], cube)
+        doubtful = 0
         for i in range(low, high):
-            row = Z[i]
-            square, zw[i], c[0, i] = written_sums(row, i, F, D, begun, new, w, V[0])
-            s[i] = square + b2[i] + alpha
+            s[i] += b2[i] + alpha
+            doubtful += 1 if s[i] < second_go * computed[i] else 0
+        for i in range(low, high if doubtful > 0 else low):
             if floor[i] < s[i] < second_go * computed[i]:
                 j = features[i]
                 column(raw[j], g, means[j], lefts[j], scales[j], x)
-                b2[i] = afresh(row, b, x, f, D, d, pivots, alpha, new)
+                b2[i] = afresh(Z[i], b, x, f, D, d, pivots, alpha, new)
                 for past in range(new):
                     F[past, i] = f[past]
-                square, zw[i], c[0, i] = three_sums(row, w, V[0])
+                square, zw[i], c[0, i], fourth[i] = sums_of(Z[i], w, V[0], cube)
                 s[i] = computed[i] = square + b2[i] + alpha
+        for i in range(low, high):
             computed[i] = max(computed[i], s[i])
             written[i] = s[i]
-            blur[i] = np.sqrt(zw[i])
-            for t in range(1, T):
-                c[t, i] = dot(row, V[t])
+            blur[i], fourth[i] = np.sqrt(zw[i]), np.sqrt(np.sqrt(fourth[i]))
+        for t in range(1, T):
+            for i in range(low, high):
+                c[t, i] = dot(Z[i], V[t])
         begun = new
     three_products(Z, low, high, D[new], U[0], Dw, step, h[0], v)
+    for t in range(1, T):
+        for i in range(low, high):
+            h[t, i] = dot(Z[i], U[t])
     for i in range(low, high):
         held[i] = 0.0
-        for t in range(1, T):
-            h[t, i] = dot(Z[i], U[t])
     own, size, square = Dv[new], np.sqrt(Dv[new]), over[new]
     if alpha > 0.0:
         _add_all(held[low:high], over, F, low, high, 0, begun)
@@ -186,9 +221,17 @@ def follow(low, high, problem, state, change, space, found):  # type: ignore[no-
         f_i = step[i]
         F[new, i] = f_i
         blur[i] += abs(f_i) * size
+        fourth[i] += abs(f_i) * D4[0]
         s[i] -= f_i * f_i * pivot
         b2[i] += f_i * (f_i * square - 2.0 * held[i])
         zw[i] += f_i * (f_i * own - 2.0 * v[i])
+    if at[5] == 1:
+        squared_product(Z, low, high, v2, leverage)
+        for i in range(low, high):
+            lag[i] = 0.0
+        for past in range(begun, new + 1):
+            for i in range(low, high):
+                lag[i] += abs(F[past, i]) * Dg[past]
     for t in range(T):
         _add_all(h[t, low:high], Du[t], F, low, high, begun, new + 1)
         if full and alpha > 0.0:
@@ -202,7 +245,7 @@ def follow(low, high, problem, state, change, space, found):  # type: ignore[no-
 def _judge(i, problem, state, change, space):  # type: ignore[no-untyped-def]
     """The criterion with row i added, a sum over the samples."""
     raw, (means, lefts, scales), g, _, alpha, guards = problem
-    Z, F, V, _, D, d, pivots, features, _, p, c, at, about, _, numbers = state
+    Z, F, V, _, D, d, pivots, features, _, p, c, at, about, _, numbers, _ = state
     along, wanted = change[4], change[6]
     x, z, tau, b, f = space
     s, written, computed = numbers[0], numbers[3], numbers[4]
@@ -215,7 +258,9 @@ def _judge(i, problem, state, change, space):  # type: ignore[no-untyped-def]
         followed &= c[t, i] * c[t, i] > ALONG * ALONG * written[i] * about[3 + t]
         tau[t] = c[t, i] / pivot
     if followed and T == 1:
-        return judged_pending(Z[i], i, F, D, k - q, k, 1.0 / pivot, tau[0], V[0], p, room)
+        for past in range(PENDING):
+            f[past] = F[k - q + past, i] if past < q else 0.0
+        return judged_pending(Z[i], f, D, k - q, 1.0 / pivot, tau[0], V[0], p, room)
     for j in range(z.size):
         z[j] = Z[i, j]
     take_off_changes(z, i, F, D, k - q, k)
@@ -263,15 +308,16 @@ def choose(least, problem, state, change, space, found, path):  # type: ignore[n
     The last of the rows moves to its place.
     """
     raw, (means, lefts, scales), g, _, alpha, guards = problem
-    Z, F, V, U, D, d, pivots, features, w, p, c, at, about, _, numbers = state
-    Dw, Du, Dv, over, along, a, wanted = change
+    Z, F, V, U, D, d, pivots, features, w, p, c, at, about, _, numbers, cube = state
+    Dw, Du, Dv, over, along, a, wanted, v2, Dg, D4 = change
     x, _, _, b, f = space
     values, (subset, errors) = found[0], path
     tie, tie_floor, second_go = guards[1], guards[2], guards[3] * guards[3]
     k, n, q = at[0], at[1], at[2]
     m, T = p.size, V.shape[0]
-    most, best = least + tie * least + tie_floor * errors[0], -1
+    most, best, judged_now = least + tie * least + tie_floor * errors[0], -1, 0
     for i in range(n):
+        judged_now += 1 if values[i] < np.inf else 0
         if values[i] <= most and (best < 0 or features[i] < features[best]):
             best = i
     feature = features[best]
@@ -320,8 +366,24 @@ def choose(least, problem, state, change, space, found, path):  # type: ignore[n
     if full:
         for j in range(m):
             w[j] = x[j]
+            cube[j] = x[j] * np.sqrt(x[j])
+        growth = 1.0
+    if T == 1 and MANY * judged_now > n:
+        at[5] = 1
+    about[-1] = growth * np.sqrt(growth)
+    total = 0.0
     for j in range(m):
         Dw[j] = z[j] * w[j]
+        total += z[j] * z[j] * (z[j] * z[j]) * cube[j]
+    D4[0] = total**0.25
+    if at[5] == 1:
+        for j in range(m):
+            v2[j] = V[0, j] * V[0, j] * (x[j] * np.sqrt(x[j]))
+        for past in range(k if full else k - q, k + 1):
+            total = 0.0
+            for j in range(m):
+                total += D[past, j] * D[past, j] * v2[j]
+            Dg[past] = np.sqrt(total)
     # What the changes so far take off the products of the rows: with D w, u, the tails of D and r.
     for past in range(k if full else k - q, k + 1):
         Dv[past] = -dot(D[past], Dw)

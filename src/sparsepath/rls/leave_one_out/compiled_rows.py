@@ -5,7 +5,7 @@ from numba import njit
 
 # Sums may be reordered, so that they run in vector registers; NaN and infinity keep their meaning.
 FAST = {"reassoc", "contract", "nsz"}
-PENDING = 4
+PENDING = 8
 LONG = 1000  # samples from which rows are read four at a time
 
 
@@ -58,12 +58,12 @@ def three_products(Z, low, high, D, u, v, zD, zu, zv):  # type: ignore[no-untype
     Long rows are taken four at a time, so that the vectors, which fill the first cache, are read
     less often; short ones one by one, as they lie in memory.
     """
-    i = low
-    if Z.shape[1] >= LONG:
+    m, i = D.size, low
+    if m >= LONG:
         while i + 4 <= high:
             a, b, c, d = Z[i], Z[i + 1], Z[i + 2], Z[i + 3]
             aD = au = av = bD = bu = bv = cD = cu = cv = dD = du = dv = 0.0
-            for j in range(a.size):
+            for j in range(m):
                 x, y, z = D[j], u[j], v[j]
                 aD += a[j] * x
                 au += a[j] * y
@@ -82,44 +82,110 @@ def three_products(Z, low, high, D, u, v, zD, zu, zv):  # type: ignore[no-untype
             zv[i], zv[i + 1], zv[i + 2], zv[i + 3] = av, bv, cv, dv
             i += 4
     while i < high:
-        a = Z[i]
         aD = au = av = 0.0
-        for j in range(a.size):
-            aD += a[j] * D[j]
-            au += a[j] * u[j]
-            av += a[j] * v[j]
+        for j in range(m):
+            x = Z[i, j]
+            aD += x * D[j]
+            au += x * u[j]
+            av += x * v[j]
         zD[i], zu[i], zv[i] = aD, au, av
         i += 1
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)
-def three_sums(row, w, r):  # type: ignore[no-untyped-def]
-    """Squares of a row, plain and with weights w; its product with r."""
-    s = q = c = 0.0
-    for j in range(row.size):
-        x = row[j]
-        s += x * x
-        q += x * x * w[j]
-        c += x * r[j]
-    return s, q, c
+def squared_product(Z, low, high, v, out):  # type: ignore[no-untyped-def]
+    """Products of the squares in the rows from ``low`` to ``high`` with a vector."""
+    m, i = v.size, low
+    if m >= LONG:
+        while i + 4 <= high:
+            a, b, c, d = Z[i], Z[i + 1], Z[i + 2], Z[i + 3]
+            at = bt = ct = dt = 0.0
+            for j in range(m):
+                x = v[j]
+                at += a[j] * a[j] * x
+                bt += b[j] * b[j] * x
+                ct += c[j] * c[j] * x
+                dt += d[j] * d[j] * x
+            out[i], out[i + 1], out[i + 2], out[i + 3] = at, bt, ct, dt
+            i += 4
+    while i < high:
+        total = 0.0
+        for j in range(m):
+            total += Z[i, j] * Z[i, j] * v[j]
+        out[i] = total
+        i += 1
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)
-def written_sums(row, i, F, D, low, high, w, r):  # type: ignore[no-untyped-def]
-    """Make the pending changes of row i; its sums as ``three_sums`` has them."""
-    if high - low != PENDING:
-        take_off_changes(row, i, F, D, low, high)
-        return three_sums(row, w, r)
-    a, b, e, f = F[low, i], F[low + 1, i], F[low + 2, i], F[low + 3, i]
-    A, B, C, E = D[low], D[low + 1], D[low + 2], D[low + 3]
-    s = q = c = 0.0
+def sums_of(row, w, r, cube):  # type: ignore[no-untyped-def]
+    """Squares of a row, plain and with weights w; its product with r; fourth powers with cube."""
+    s = q = c = f = 0.0
     for j in range(row.size):
-        x = row[j] - (a * A[j] + b * B[j] + e * C[j] + f * E[j])
-        row[j] = x
-        s += x * x
-        q += x * x * w[j]
+        x = row[j]
+        square = x * x
+        s += square
+        q += square * w[j]
         c += x * r[j]
-    return s, q, c
+        f += square * square * cube[j]
+    return s, q, c, f
+
+
+@njit(nogil=True, cache=True, fastmath=FAST)
+def write_rows(Z, low, high, f, D, first, w, r, cube, s, q, c, fourth):  # type: ignore[no-untyped-def]
+    """Take eight changes off the rows from ``low`` to ``high``; sums as ``sums_of`` has them.
+
+    The changes are those of D from ``first`` on, and f says how often to take each off which row.
+    Long rows are taken two at a time, as in ``three_products``.
+    """
+    m, i = w.size, low
+    A, B, C, E = D[first], D[first + 1], D[first + 2], D[first + 3]
+    G, H, K, L = D[first + 4], D[first + 5], D[first + 6], D[first + 7]
+    if m >= LONG:
+        while i + 2 <= high:
+            o = i + 1
+            a1, b1, c1, e1, g1, h1, k1, l1 = (
+                *(f[0, i], f[1, i], f[2, i], f[3, i]),
+                *(f[4, i], f[5, i], f[6, i], f[7, i]),
+            )
+            a2, b2, c2, e2, g2, h2, k2, l2 = (
+                *(f[0, o], f[1, o], f[2, o], f[3, o]),
+                *(f[4, o], f[5, o], f[6, o], f[7, o]),
+            )
+            s1 = q1 = t1 = f1 = s2 = q2 = t2 = f2 = 0.0
+            x, y = Z[i], Z[o]
+            for j in range(m):
+                Aj, Bj, Cj, Ej = A[j], B[j], C[j], E[j]
+                Gj, Hj, Kj, Lj = G[j], H[j], K[j], L[j]
+                u = x[j] - (a1 * Aj + b1 * Bj + c1 * Cj + e1 * Ej)
+                v = y[j] - (a2 * Aj + b2 * Bj + c2 * Cj + e2 * Ej)
+                u -= g1 * Gj + h1 * Hj + k1 * Kj + l1 * Lj
+                v -= g2 * Gj + h2 * Hj + k2 * Kj + l2 * Lj
+                x[j], y[j] = u, v
+                s1 += u * u
+                q1 += u * u * w[j]
+                t1 += u * r[j]
+                f1 += u * u * (u * u) * cube[j]
+                s2 += v * v
+                q2 += v * v * w[j]
+                t2 += v * r[j]
+                f2 += v * v * (v * v) * cube[j]
+            s[i], q[i], c[i], fourth[i] = s1, q1, t1, f1
+            s[o], q[o], c[o], fourth[o] = s2, q2, t2, f2
+            i += 2
+    while i < high:
+        a1, b1, c1, e1 = f[0, i], f[1, i], f[2, i], f[3, i]
+        g1, h1, k1, l1 = f[4, i], f[5, i], f[6, i], f[7, i]
+        s1 = q1 = t1 = f1 = 0.0
+        for j in range(m):
+            u = Z[i, j] - (a1 * A[j] + b1 * B[j] + c1 * C[j] + e1 * E[j])
+            u -= g1 * G[j] + h1 * H[j] + k1 * K[j] + l1 * L[j]
+            Z[i, j] = u
+            s1 += u * u
+            q1 += u * u * w[j]
+            t1 += u * r[j]
+            f1 += u * u * (u * u) * cube[j]
+        s[i], q[i], c[i], fourth[i] = s1, q1, t1, f1
+        i += 1
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)
@@ -170,22 +236,25 @@ def judged(z, inverse, tau, V, p, left, room):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
-def judged_pending(row, i, F, D, low, high, inverse, step, r, p, room):  # type: ignore[no-untyped-def]
-    """The same for one target and a row that has yet to follow four changes at most."""
-    a = F[low, i] if low < high else 0.0
-    b = F[low + 1, i] if low + 1 < high else 0.0
-    c = F[low + 2, i] if low + 2 < high else 0.0
-    d = F[low + 3, i] if low + 3 < high else 0.0
+def judged_pending(row, f, D, first, inverse, step, r, p, room):  # type: ignore[no-untyped-def]
+    """The same for one target and a row that has yet to follow changes, f times each.
+
+    They are those of D from ``first`` on, eight at most; f is zero beyond them.
+    """
     last = D.shape[0] - 1
-    A, B = D[min(low, last)], D[min(low + 1, last)]
-    C, E = D[min(low + 2, last)], D[min(low + 3, last)]
+    A, B = D[min(first, last)], D[min(first + 1, last)]
+    C, E = D[min(first + 2, last)], D[min(first + 3, last)]
+    G, H = D[min(first + 4, last)], D[min(first + 5, last)]
+    K, L = D[min(first + 6, last)], D[min(first + 7, last)]
+    a, b, c, e, g, h, k, o = f[0], f[1], f[2], f[3], f[4], f[5], f[6], f[7]
     tight = total = 0.0
     for j in range(row.size):
-        z = row[j] - (a * A[j] + b * B[j] + c * C[j] + d * E[j])
+        z = row[j] - (a * A[j] + b * B[j] + c * C[j] + e * E[j])
+        z -= g * G[j] + h * H[j] + k * K[j] + o * L[j]
         left = p[j] - z * z * inverse
         tight += 1.0 if left <= room else 0.0
-        e = (r[j] - z * step) / left
-        total += e * e
+        off = (r[j] - z * step) / left
+        total += off * off
     return total if tight == 0.0 else np.inf
 
 

@@ -97,10 +97,11 @@ class CompiledForward:
         stand = (design.means, design.left, design.scales)
         g = np.sqrt(design.weights)
         self._problem = (raw, stand, g, design.weights, float(alpha), GUARDS)
-        numbers = np.zeros((11, n))
+        numbers = np.zeros((14, n))
         numbers[6], numbers[7] = of.floor[features], design.squares[features]
-        self._at = np.array([0, n, 0, 0, 0])  # chosen, rows, pending, if to write, pending before
-        self._about = np.zeros(3 + T)  # u'r, r'r, y'y, <y, y> of what is left of each target
+        # chosen, rows, pending, if to write, pending before, if many were judged
+        self._at = np.array([0, n, 0, 0, 0, 0])
+        self._about = np.zeros(4 + T)  # u'r, r'r, y'y, <y, y> left of each target, growth of 1/p^3
         self._state = (
             np.empty((n, m)),
             np.empty((size, n)),
@@ -117,6 +118,7 @@ class CompiledForward:
             self._about,
             np.zeros((T, n)),
             numbers,
+            np.zeros(m),
         )
         self._change = (
             np.zeros(m),
@@ -126,6 +128,9 @@ class CompiledForward:
             np.zeros((T, size)),
             np.zeros(T),
             np.zeros((T, size)),
+            np.zeros(m),
+            np.zeros(size),
+            np.zeros(1),
         )
         self._found = np.zeros(n), np.zeros(n)
         self._threads = threads
@@ -183,7 +188,7 @@ class CompiledForward:
         Some are taken four at a time, so that a part begins with the fourth, the eighth, ...
         """
         n, width = int(self._at[1]), self._problem[0].shape[1]
-        if self._threads is None:
+        if self._threads is None or self._threads.n_threads == 1:
             return [work(0, n)]
         least = max(1, TUNING.thread_numbers // width)
         step = -(-max(least, -(-n // (PARTS * self._threads.n_threads))) // 4) * 4
@@ -192,5 +197,5 @@ class CompiledForward:
 
     def _space(self) -> tuple[Floats, ...]:
         """Room for what is as long as the samples, twice, the targets, or the path, twice."""
-        (T, m), size = self._state[2].shape, len(self.subset)
+        (T, m), size = self._state[2].shape, max(len(self.subset), self._loops.PENDING)
         return np.zeros(m), np.zeros(m), np.zeros(T), np.zeros(size), np.zeros(size)

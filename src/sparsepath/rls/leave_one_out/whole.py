@@ -39,7 +39,7 @@ SURELY = 1e-8  # and up to which what is followed may judge a candidate; the mar
 TRUSTED = 0.1  # and up to which it may bound the criterion
 KEPT = 64  # rows kept of candidates that were judged
 BOUND_GUARDS = (ROOM, TIE, TIE_FLOOR, VANISHED, ROUNDING, KNOWN_WELL, SURELY, TRUSTED, KEPT)
-NOTHING = 1e-30  # in place of a product with the target that is zero, over the target's norm
+FAINT = 1e-30  # in place of a product with the target that is zero, over the target's norm
 ONCE_MORE = 0.25  # part of a square that is left, below which a column is projected once more
 LOADING, LOADING_NUMBA, COMPILING = 0.3, 0.7, 20.0  # seconds, Numba imported or not, or no code yet
 
@@ -354,7 +354,7 @@ def forward(
             np.minimum(left, -room * pivots[:, None], out=left)
         along = V @ rows.T
         if np.count_nonzero(along) < along.size:
-            along[along == 0.0] = NOTHING * math.sqrt(everything)
+            along[along == 0.0] = FAINT * math.sqrt(everything)
         sums = np.empty((T, n))
         for v, c, total in zip(V, along, sums, strict=True):
             np.copyto(off, rows)
