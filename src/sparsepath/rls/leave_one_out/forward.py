@@ -87,7 +87,9 @@ class CompiledForward:
         threads: Crew | None = None,
     ) -> None:
         from sparsepath.rls.leave_one_out import compiled_forward as loops
+        from sparsepath.rls.leave_one_out.compiled_rows import PENDING
 
+        self._pending = PENDING
         self._loops, (T, m), n = loops, of.y.shape, len(features)
         self.subset = np.full(size, -1, dtype=np.intp)
         self.errors = np.zeros(size + 1)
@@ -197,5 +199,5 @@ class CompiledForward:
 
     def _space(self) -> tuple[Floats, ...]:
         """Room for what is as long as the samples, twice, the targets, or the path, twice."""
-        (T, m), size = self._state[2].shape, max(len(self.subset), self._loops.PENDING)
+        (T, m), size = self._state[2].shape, max(len(self.subset), self._pending)
         return np.zeros(m), np.zeros(m), np.zeros(T), np.zeros(size), np.zeros(size)
