@@ -41,7 +41,7 @@ ONCE_STEP, ONCE_NUMBER = 1e4, 0.7
 BOUNDS_STEP, BOUNDS_NUMBER, BOUNDS_LEVERAGE = 1e6, 0.2, 25.0
 PLAIN_STEP, PLAIN_NUMBER = 5e4, 6.0
 BY_STEPS = 1.3  # what bounds take of a search that is no plain one: removals, exchanges
-TURNED_FROM = 1 << 22  # numbers in X from which it is worth while to have the columns one by one
+TURNED_FROM = 1 << 16  # numbers in X from which it is worth while to have the columns one by one
 WHOLE_LOSS_UP_TO = 1 << 27  # numbers in X times steps up to which a loss is searched by at once
 
 
