@@ -226,6 +226,19 @@ class TestMoves:
             curve([1.0, 1.0], moves=[Move(a, f, 0.0, 0.0) for a, f in moves])
 
 
+def test_a_step_that_was_just_found_is_as_any_other():
+    given = ((2, 0), 1.5, 0.25, np.ones((2, 1)), np.zeros(1))
+    found, made = Step.found(*given), Step(*given)
+    assert list(vars(found)) == list(vars(made))
+    paths = [SelectionPath([step], n_features=3).to_dict() for step in (found, made)]
+    assert paths[0] == paths[1]
+    with pytest.raises(ValueError, match="read-only"):
+        found.coef[0] = 2.0
+    for error, error_se in ((math.nan, 0.0), (1.0, -1.0)):
+        with pytest.raises(InputError, match="error_se"):
+            Step.found((), error, error_se, np.ones((0, 1)), np.zeros(1))
+
+
 class TestChecks:
     @pytest.mark.parametrize(
         ("given", "match"),

@@ -9,6 +9,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import BaseEstimator
+from sklearn.utils.validation import validate_data
 
 from sparsepath import InputError, SparseRLSClassifier, SparseRLSRegressor
 from sparsepath.data.door import (
@@ -185,6 +186,36 @@ def test_names_are_kept_and_checked():
             check_features(model, other, reset=False)
     with pytest.raises(ValueError, match="2 features"):
         SparseRLSRegressor().fit(X, Y).predict(X[:, :2])
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        X,
+        np.asfortranarray(X.astype(np.float32)),
+        (10 * X).astype(np.int16),
+        pd.DataFrame(X, columns=NAMES),
+        pd.DataFrame(X),
+        pd.DataFrame(X.astype(np.float32), columns=NAMES, dtype=np.float32),
+        pd.DataFrame(X, columns=NAMES).astype({"age": np.int64, "weight": np.float32}),
+        pd.DataFrame(X > 0, columns=NAMES).astype({"age": np.int64}),
+        pd.DataFrame(X, columns=NAMES).T.reset_index(drop=True),
+    ],
+    ids=lambda given: f"{type(given).__name__} {given.shape}",
+)
+def test_plain_numbers_are_what_scikit_learn_makes_of_them(given):
+    here, there = BaseEstimator(), BaseEstimator()
+    for estimator in (here, there):
+        estimator.feature_names_in_ = np.array(["of an earlier fit"], dtype=object)
+    found = check_features(here, given, reset=True)
+    wanted = validate_data(there, given, reset=True, dtype="numeric")
+    assert_array_equal(found, wanted)
+    assert found.dtype == wanted.dtype
+    assert vars(here).keys() == vars(there).keys()
+    assert here.n_features_in_ == there.n_features_in_
+    if hasattr(there, "feature_names_in_"):
+        assert here.feature_names_in_.dtype == there.feature_names_in_.dtype
+        assert_array_equal(here.feature_names_in_, there.feature_names_in_)
 
 
 def test_types_the_rooms_may_rely_on():

@@ -241,6 +241,28 @@ def test_bounds_and_values_of_all_candidates_in_every_step(kind, alpha):
     assert near > 20
 
 
+def test_few_are_judged_among_many_alike():
+    """Once many had to be judged, the bound knows the leverage of the candidate itself."""
+    rng = np.random.default_rng(0)
+    X, Y = rng.standard_normal((2000, 60)), rng.standard_normal((2000, 1))
+    design = design_of(X)
+    given = design, Centred.of(design, Y), 1.0, 40, np.arange(60)
+    counts, subsets = [], []
+    for knows in (False, True):
+        search, judged = CompiledForward(*given), 0
+        while search.size < 40:
+            left = 60 - search.size
+            search._at[5] &= knows
+            assert search.advance(search.size + 1)
+            judged += np.count_nonzero(search._found[0][:left] < np.inf)
+        counts.append(judged)
+        subsets.append(search.subset)
+    assert counts[1] < counts[0] / 2
+    assert np.array_equal(*subsets)
+    plain = whole_search(design, Y, 1.0, 40, ~design.constant, compiled=False)
+    assert np.array_equal(search.subset, plain.subset)
+
+
 def test_loading_the_loop_is_paid_for_by_time_without_it(monkeypatch):
     price = whole.Price("absent", "advance")
     assert not price.is_paid()
