@@ -23,6 +23,7 @@ from sparsepath.arrays import Floats
 from sparsepath.choosing import is_size
 from sparsepath.data.cells import names_of, table_of
 from sparsepath.data.door import column_indices
+from sparsepath.data.listing import groups_of
 from sparsepath.data.opening import taken
 from sparsepath.data.prepared import learnt
 from sparsepath.data.prepared import prepared as as_numbers
@@ -232,20 +233,22 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
 
         Which values of a column have an indicator is learnt from all rows.
         """
-        if groups is not None or source.names is None:
-            raise InputError("in passes give a table that has names, and no groups of samples.")
+        if source.names is None:
+            raise InputError("in passes give a table that has names.")
         inner = clone(self._selector)
         asked = TablePreparation(
             missing=self.missing, dates=self.dates, max_categories=self.max_categories
         )
         with source.crew(getattr(inner, "n_threads", None)) as crew:
             prepared = learnt(source, crew, asked)
+            together = groups_of(source, crew, groups)
         of = self._checked(prepared)
         inner.set_params(**self._asked(inner, of, prepared, source.names))
         inner.set_params(validation=self.validation)
         if self._asked_size is not None and not is_size(self._asked_size):
             inner.set_params(choose=self._asked_size)
-        inner.fit(as_numbers(source, prepared))
+        more = {} if together is None else {"groups": together}
+        inner.fit(as_numbers(source, prepared), **more)
         self._take_from(inner, prepared, source.names)
         self.feature_names_in_ = np.array(source.names, dtype=object)
         rule = self._rule()

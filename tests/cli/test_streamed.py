@@ -102,6 +102,21 @@ def test_missing_values_in_passes_are_those_of_the_table(tmp_path, capsys):
         assert found["chosen"]["error"] == pytest.approx(whole["chosen"]["error"], rel=1e-9)
 
 
+def test_groups_in_passes_are_those_of_the_table(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    X, who = rng.standard_normal((200, 5)), rng.integers(0, 10, 200)
+    y = X[:, 1] - X[:, 2] + 0.5 * rng.standard_normal(10)[who] + 0.1 * rng.standard_normal(200)
+    columns = {f"c{i}": X[:, i] for i in range(5)}
+    table = pa.table({**columns, "who": [f"p{i}" for i in who], "y": y})
+    pq.write_table(table, tmp_path / "a.parquet", row_group_size=60)
+    asked = ["select", str(tmp_path / "a.parquet"), "--target", "y", "--max-features", "3"]
+    asked += ["--choose", "2", "--groups", "who", "--cv", "5", "--no-validation"]
+    whole, found = document(capsys, *asked), document(capsys, *asked, "--memory", "1GB")
+    assert found["path"]["criterion"] == whole["path"]["criterion"]
+    assert found["chosen"]["features"] == whole["chosen"]["features"]
+    assert found["chosen"]["error"] == pytest.approx(whole["chosen"]["error"], rel=1e-9)
+
+
 def test_a_plan_tells_passes_before_anything_runs(tmp_path, capsys):
     folder = written(tmp_path, 300, 8)
     assert main(["plan", str(folder), "--target", "y", "--max-features", "5"]) == 0

@@ -6,11 +6,17 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.model_selection import KFold, RepeatedKFold, StratifiedKFold, TimeSeriesSplit
+from sklearn.model_selection import (
+    GroupKFold,
+    KFold,
+    RepeatedKFold,
+    StratifiedKFold,
+    TimeSeriesSplit,
+)
 
 import sparsepath
 from problems import make
-from sparsepath import SparseRLSClassifier, SparseRLSRegressor, TableSelector
+from sparsepath import GraftingRegressor, SparseRLSClassifier, SparseRLSRegressor, TableSelector
 from sparsepath.data.moments import Cells
 from sparsepath.data.sources import from_array
 from sparsepath.errors import FileError, InputError
@@ -406,6 +412,71 @@ def test_the_penalty_is_settled_anew_without_a_fold():
     assert_allclose(parts.path_.honest_errors, whole.path_.honest_errors, rtol=1e-9)
     with pytest.raises(InputError, match="products do not fit into memory"):
         SparseRLSRegressor(**given, memory_budget=1e3).fit(from_array(X, y, rows=50))
+
+
+@pytest.mark.parametrize("kind", ["numbers", "text"])
+@pytest.mark.parametrize("cv", [3, "loo", "splitter"])
+def test_groups_of_samples_stay_together(tmp_path, cv, kind):
+    """From an array beside the rows, and from a column of files that is no feature then."""
+    X, y, _ = problem(m=240)
+    rng = np.random.default_rng(0)
+    groups = rng.integers(0, 9, 240)
+    y = y + 3 * rng.standard_normal(9)[groups]
+    groups = np.array([f"patient {g}" for g in groups]) if kind == "text" else groups
+    cv = GroupKFold(4) if cv == "splitter" else cv
+    given = {"max_features": 4, "cv": cv, "choose": "min", "search": "floating"}
+    model = SparseRLSRegressor(**given, validation=None)
+    whole = clone(model).fit(X, y, groups=groups)
+    parts = clone(model).fit(from_array(X, y, rows=70), groups=groups)
+    same(whole, parts)
+    frame = pd.DataFrame(X, columns=[f"c{i}" for i in range(14)])
+    whole = clone(model).fit(frame, y, groups=groups)
+    pieces(frame.assign(who=groups, y=y), tmp_path, "parquet")
+    data = sparsepath.open(tmp_path, target="y", groups="who")
+    assert "who" not in data.names
+    same(whole, clone(model).fit(data))
+    table = TableSelector(model, validation=None)
+    same_table(clone(table).fit(frame, y, groups=groups), clone(table).fit(data))
+
+
+def test_honest_errors_leave_out_whole_groups():
+    X, y, _ = problem(m=240)
+    groups = np.random.default_rng(0).integers(0, 12, 240)
+    model = SparseRLSRegressor(4, cv=3, validation=3)
+    model.fit(from_array(X, y, rows=70), groups=groups)
+    parts = list(GroupKFold(3).split(X, y, groups))
+    total = np.zeros(5)
+    for train, test in parts:
+        place = np.full(240, -1)
+        place[train] = np.arange(len(train))
+        others = [other for _, other in parts if other is not test]
+        inner = [(place[np.setdiff1d(train, other)], place[other]) for other in others]
+        again = SparseRLSRegressor(4, cv=inner, choose="min", validation=None)
+        again.fit(X[train], y[train])
+        for size in range(5):
+            total[size] += np.square(y[test] - again.at_size(size).predict(X[test])).sum()
+    assert_allclose(model.path_.honest_errors, total / 240, rtol=1e-9)
+    assert model.honest_.validation == "3-fold by groups"
+
+
+def test_groups_that_cannot_be_used_are_named(tmp_path):
+    X, y, _ = problem(m=600)
+    source = from_array(X, y, rows=70)
+    with pytest.raises(InputError, match=r"leaves out each of 600 groups, .* use cv=10"):
+        SparseRLSRegressor(2).fit(source, groups=np.arange(600))
+    with pytest.raises(InputError, match=r"groups has shape \(5,\); give the group of each of the"):
+        SparseRLSRegressor(2, cv=3).fit(source, groups=np.arange(5))
+    with pytest.raises(InputError, match="name the column when the data are opened"):
+        SparseRLSRegressor(2, cv=3).fit(source, groups="who")
+    with pytest.raises(InputError, match="give fit an array of them"):
+        sparsepath.open(X, y, groups="who")
+    frame = pd.DataFrame(X[:, :3], columns=list("abc")).assign(y=y, who=None)
+    frame.to_parquet(tmp_path / "a.parquet")
+    data = sparsepath.open(tmp_path / "a.parquet", target="y", groups="who")
+    with pytest.raises(InputError, match="groups: column 'who' has missing values"):
+        SparseRLSRegressor(2, cv=3).fit(data)
+    with pytest.raises(InputError, match="groups of samples need data in memory"):
+        GraftingRegressor(0.1).fit(data)
 
 
 def test_counts_of_mistakes_have_honest_errors_too():

@@ -97,6 +97,7 @@ def select(
             limit,
             keep_index or named_in(given),
             options.writing(delimiter, decimal, encoding, sheet),
+            given.get("groups"),
         )
         with streamed.cluster(dask) as client:
             outcome = streamed.search(

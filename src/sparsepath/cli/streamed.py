@@ -26,7 +26,7 @@ from sparsepath.methods import METHODS, OPTIONS, check
 from sparsepath.path import LONGEST_PATH
 
 SAMPLE = 200_000  # rows whose target is looked at to tell numbers from classes
-REFUSED = ("groups", "significance", "feature-groups")
+REFUSED = ("significance", "feature-groups")
 
 
 def is_asked(data: Path, memory: float | None, dask: str | None) -> bool:
@@ -44,6 +44,7 @@ def opened(
     memory: float | None,
     keep_index: bool | Sequence[str] = True,
     writing: Mapping[str, str] | None = None,
+    groups: str | None = None,
 ) -> tuple[Source, list[str]]:
     """The source, without columns that are dropped, and without those that only number the rows.
 
@@ -53,7 +54,7 @@ def opened(
         raise InputError(f"{data} has no sheets; leave --sheet out.")
 
     def read(columns: Sequence[str] | None) -> Source:
-        given = {"target": target, "weights": weights, **(writing or {})}
+        given = {"target": target, "weights": weights, "groups": groups, **(writing or {})}
         return open(str(data), columns=columns, memory=memory, **given)
 
     source = read(None)
@@ -159,7 +160,7 @@ def search(
     y = _first_targets(source)
     task = find_task(y, asked, f"{source.where}: target {source.target!r}", labels=source.sparse)
     check(entry, task.name, given, len(np.unique(y)))
-    options = {name: value for name, value in given.items() if name != "weights"}
+    options = {name: value for name, value in given.items() if name not in ("weights", "groups")}
     rule = options.pop("choose", "one_se")
     steps = min(options.get("max-features", LONGEST_PATH), source.n_features)
     if "max-features" in entry.options:

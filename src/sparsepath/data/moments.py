@@ -58,20 +58,20 @@ class Cells:
     ----------
     edges : array of int, or None
         Rows from ``edges[c]`` up to ``edges[c + 1]`` are cell c.
-    listed : array of int, or None
+    listed : array of small int, or None
         The cell of every row.
     dealt : bool
         Rows are dealt to the cells as if at random, by their number.
     """
 
     edges: NDArray[np.int64] | None = None
-    listed: NDArray[np.int64] | None = None
+    listed: NDArray[np.uint8] | None = None
     dealt: bool = False
     count: int = 1
 
     def __call__(self, start: int, n_rows: int) -> NDArray[np.int64]:
         if self.listed is not None:
-            return self.listed[start : start + n_rows]
+            return self.listed[start : start + n_rows].astype(np.int64)
         if self.dealt:
             return ((drawn(start, n_rows) >> np.uint64(32)) % np.uint64(self.count)).astype(
                 np.int64

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from sparsepath.data import clusters, tables  # noqa: F401 (they register their kinds)
-from sparsepath.data.sources import KINDS, Source
+from sparsepath.data.sources import KINDS, Source, is_a
 from sparsepath.data.tables import is_path
 from sparsepath.errors import InputError
 
@@ -17,6 +17,7 @@ def open(
     weights: Any = None,
     columns: Sequence[str] | None = None,
     memory: float | None = None,
+    groups: str | None = None,
     delimiter: str | None = None,
     decimal: str | None = None,
     encoding: str | None = None,
@@ -40,6 +41,9 @@ def open(
         The features of a table; default: all others.
     memory : float, optional
         Bytes that reading may take.
+    groups : str, optional
+        The column of a table in files that says which samples belong together: folds then leave
+        out whole groups.
     delimiter, decimal, encoding : str, optional
         How CSV files are written, where their first lines do not tell.
 
@@ -58,7 +62,11 @@ def open(
         target, y = y, None
     said = {"delimiter": delimiter, "decimal": decimal, "encoding": encoding}
     writing = {name: value for name, value in said.items() if value is not None}
-    if writing and not is_path(what):
+    if groups is not None:
+        if not (is_path(what) or is_a(what, "pyarrow") or is_a(what, "polars")):
+            raise InputError(f"groups={groups!r}: give fit an array of them, one for each row.")
+        writing["groups"] = groups
+    elif writing and not is_path(what):
         raise InputError(f"{', '.join(writing)}: that is said of CSV files.")
     for recognise, make in KINDS:
         if recognise(what):

@@ -144,7 +144,7 @@ def prepared(source: Source, preparation: TablePreparation) -> Source:
     share = source.n_features / max(1, n)
     make = getattr(source, "prepared_part", PreparedPart)  # a cluster keeps its own
     parts = [make(_lower(part, share), features) for part in source.parts]
-    made = replace(source, parts=parts, n_features=n, names=None, kinds=None)
+    made = replace(source, parts=parts, n_features=n, names=None, kinds=None, groups=None)
     made.passes, made.readings = source.passes, source.readings
     return made
 

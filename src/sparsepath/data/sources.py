@@ -100,6 +100,8 @@ class Source:
         Whether zeros are implicit.
     index : tuple of str
         Columns of files that are no features: an index that was written without a name.
+    groups : str or None
+        The column that says which samples belong together; it is no feature.
     kinds : tuple of str or None
         What the columns of a table are: number, flag, or text, which is all else; None: numbers.
     passes : float
@@ -116,6 +118,7 @@ class Source:
     target: str | None = None
     kinds: tuple[str, ...] | None = None
     index: tuple[str, ...] = ()
+    groups: str | None = None
     passes: float = field(default=0.0, init=False)
     readings: int = field(default=0, init=False)
 

@@ -55,6 +55,7 @@ def open_files(
     weights: Any = None,
     columns: Sequence[str] | None = None,
     memory: float | None = None,
+    groups: str | None = None,
     **writing: Any,
 ) -> Source:
     """A source of one file or several, which must have the same columns, in any order.
@@ -76,12 +77,12 @@ def open_files(
     if kind in ("npy", "svmlight"):
         if y is not None:
             raise InputError(f"{kind} files have their target in them: give target=..., not y.")
-        if weights is not None or columns is not None:
-            raise InputError(f"{kind} files have no names for weights= or columns=.")
+        if weights is not None or columns is not None or groups is not None:
+            raise InputError(f"{kind} files have no names for weights=, groups= or columns=.")
         opened = [_npy(path, target) for path in paths] if kind == "npy" else _svmlight(paths)
     else:
         named = weights if isinstance(weights, str) else None
-        given = (kind, target, named, columns, memory, y is not None)
+        given = (kind, target, named, columns, memory, y is not None, groups)
         opened = [_table(path, text, *given) for path, text in zip(paths, texts, strict=True)]
     source = _joined(opened, str(what))
     return source if y is None else _beside(source, y, weights)
@@ -196,6 +197,7 @@ def _table(
     columns: Sequence[str] | None,
     memory: float | None,
     beside: bool,
+    groups: str | None,
 ) -> Source:
     """A Parquet or Feather file; a part for every row group.
 
@@ -225,7 +227,8 @@ def _table(
     target = None if beside else _named(target, schema.names, path, "target")
     weights = None if weights is None else _named(weights, schema.names, path, "weights")
     index = {*UNNAMED, (schema.metadata or {}).get(INDEX, b"").decode()} & {*schema.names}
-    others = [name for name in schema.names if name not in (target, weights)]
+    groups = None if groups is None else _named(groups, schema.names, path, "groups")
+    others = [name for name in schema.names if name not in (target, weights, groups)]
     if columns is None:
         others = [name for name in others if name not in index]
     if columns is not None:
@@ -244,7 +247,7 @@ def _table(
     named = tuple(others)
     return Source(
         parts, len(named), named, str(path), np.float64, size,
-        target=target, kinds=kinds, index=left_out,
+        target=target, kinds=kinds, index=left_out, groups=groups,
     )  # fmt: skip
 
 

@@ -394,6 +394,8 @@ class StreamProblem(GraftingProblem):
     ) -> Iterator["StreamProblem"]:
         """The problem of an estimator, while those are at work who read the rows."""
         source = taken(X, y, sample_weight)
+        if source.groups is not None:
+            raise InputError("groups of samples need data in memory; open the data without them.")
         source.name_columns(estimator)
         ways = {"fit_intercept": estimator.fit_intercept, "standardize": estimator.standardize}
         with source.crew(estimator.n_threads) as crew:

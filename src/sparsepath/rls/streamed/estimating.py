@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from sparsepath.choosing import check_rule
+from sparsepath.data.listing import groups_of
 from sparsepath.data.moments import coding_of
 from sparsepath.data.opening import taken
 from sparsepath.errors import InputError
@@ -31,8 +32,6 @@ def fit_source(
 ) -> Any:
     """The whole of ``fit`` for a source, or for what can be opened as one."""
     source = taken(X, y, sample_weight)
-    if groups is not None:
-        raise InputError("groups of samples need data in memory; leave them out, or use cv=5.")
     loss = estimator._criterion
     asking = Asked.of(estimator, criterion=loss)
     asking.check()
@@ -47,7 +46,9 @@ def fit_source(
         asked = estimator.validation
         if isinstance(asked, str) and asked == "auto" and not validation.BY_DEFAULT:
             asked = None
-        parting = fitting.parting_of(estimator.cv, asked, source, crew, coding, estimator._n_folds)
+        together = groups_of(source, crew, groups)
+        given = (asked, source, crew, coding, estimator._n_folds, together)
+        parting = fitting.parting_of(estimator.cv, *given)
         design = fitting.read(
             source,
             crew,
@@ -81,9 +82,8 @@ def fit_source(
             found[0].data.update(design.record())  # with the passes of the searches without a fold
             return found
 
-        given = Given(source, None)
         run = estimator._searched(
-            given, source, nothing, nothing, design, task, alphas, sums, validate
+            Given(source, None), source, nothing, nothing, design, task, alphas, sums, validate
         )
         return estimator._settled(run, task)
 

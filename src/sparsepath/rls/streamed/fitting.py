@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 from sklearn.model_selection import KFold
 
 from sparsepath.data.crew import Crew
+from sparsepath.data.listing import labels_listed
 from sparsepath.data.moments import Cells, Coding
-from sparsepath.data.sources import Answer, Slab, Source
+from sparsepath.data.sources import Source
 from sparsepath.errors import InputError, warn_user
 from sparsepath.judging.by_fold import (
     Models,
@@ -52,11 +53,23 @@ class Parting:
 
 
 def parting_of(
-    cv: Any, validation: Any, source: Source, crew: Crew, coding: Coding, n_folds: int
+    cv: Any,
+    validation: Any,
+    source: Source,
+    crew: Crew,
+    coding: Coding,
+    n_folds: int,
+    groups: NDArray[Any] | None = None,
 ) -> Parting:
     """The cells that the search's own splits, or the folds of the validation, ask for."""
     m, classifier = source.n_samples, coding.classes is not None
-    if isinstance(cv, str) and cv == "loo":
+    singly = isinstance(cv, str) and cv == "loo"
+    if singly and groups is not None and (count := len(np.unique(groups))) > MOST_CELLS:
+        raise InputError(
+            f"cv='loo' leaves out each of {count} groups, and data that are read in passes have at "
+            f"most {MOST_CELLS} parts; use cv=10, which makes folds of whole groups."
+        )
+    if singly and groups is None:
         if validation is None:
             return Parting(Cells(), None, None, "", False)
         count = n_folds if validation == "auto" else validation
@@ -71,34 +84,19 @@ def parting_of(
             f"validation={validation!r} with cv={cv!r}: data that are read in passes are validated "
             "on the folds of cv; use validation='auto' or None."
         )
-    if not classifier and isinstance(cv, (int, np.integer)) and 2 <= int(cv) <= m:
+    plain = not classifier and groups is None
+    if plain and isinstance(cv, (int, np.integer)) and 2 <= int(cv) <= m:
         cv = KFold(int(cv))
-    if not classifier and isinstance(cv, KFold) and not cv.shuffle:
+    if plain and isinstance(cv, KFold) and not cv.shuffle:
         cells = Cells.folds(m, cv.n_splits)
         eye = np.eye(cv.n_splits, dtype=bool)
         return Parting(cells, ~eye, eye, f"{cv.n_splits}-fold", True)
     (found,) = source.total(crew, NONE, labels_listed)
     labels = found.labels  # type: ignore[attr-defined]
     thin = np.broadcast_to(np.zeros(1), (m, 1))
-    splits = read_splits(cv, thin, labels, None, classifier=classifier, leave_one_out=False)
+    splits = read_splits(cv, thin, labels, groups, classifier=classifier, leave_one_out=False)
     assert splits is not None
     return _from_splits(splits, m)
-
-
-class Listed:
-    """Labels that are put one after another when they are added."""
-
-    def __init__(self, labels: NDArray[Any], start: int) -> None:
-        self.labels, self.start = labels, start
-
-    def __add__(self, other: "Listed") -> "Listed":
-        first, second = sorted((self, other), key=lambda listed: listed.start)
-        return Listed(np.concatenate([first.labels, second.labels]), first.start)
-
-
-def labels_listed(slab: Slab) -> Answer:
-    """The targets themselves, for splitters that must see them."""
-    return [Listed(np.asarray(slab.y), slab.start)]  # type: ignore[list-item]
 
 
 def _from_splits(splits: Splits, m: int) -> Parting:
@@ -124,7 +122,8 @@ def _from_splits(splits: Splits, m: int) -> Parting:
     whole = bool((tests.sum(0) == 1).all() and (trains == ~tests).all() and len(splits) == count)
     if whole:  # the cells in the order of the folds
         code, trains, tests = tests.argmax(0)[code], ~np.eye(count, dtype=bool), np.eye(count) > 0
-    return Parting(Cells(listed=code, count=count), trains, tests, splits.label, whole)
+    cells = Cells(listed=code.astype(np.uint8), count=count)  # it is sent to every part
+    return Parting(cells, trains, tests, splits.label, whole)
 
 
 def read(
