@@ -150,6 +150,8 @@ class PrimalDual:
         self.x = start(budget, n, d) if x is None else x.copy()
         self.z = InteriorPoint(mu * self.shares / self.x.all, n)
         self._cross: tuple[NDArray[np.intp], Floats] | None = None
+        # The exact Hessian's part beyond Gauss-Newton, where it is not taken.
+        self._nothing = np.zeros(0, dtype=np.intp), np.zeros((0, 0)), np.zeros((0, 0))
         self.turn(parts)
         network.place(self.x.w)
         self._at = self._tried(self.x.all, np.zeros_like(self.x.all), 0.0)
@@ -287,7 +289,7 @@ class PrimalDual:
         """The system with the exact Hessian if mu is small and it is positive definite."""
         x, z = self.x, self.z
         curvature = InteriorPoint(z.all / x.all, x.n_alpha)
-        n = x.n_alpha
+        n, assemble = x.n_alpha, self._compiled.assemble
         lam, lam_w = 0.0, self.lam / (x.w * x.w)
         H = self._hessian
         if not self._fresh:
@@ -297,15 +299,13 @@ class PrimalDual:
         if self.parts == "both" and self.mu <= EXACT_FROM:
             live = np.flatnonzero(x.w > LIVE * x.w.max())
             cross, among = self.network.curvature(x.alpha, self._at.off, live)
-            np.copyto(self._factor, H)
-            self._factor[n + live, 1:n] += cross.T
-            self._factor[np.ix_(n + live, n + live)] += among
+            assemble(self._factor.T, H.T, n, live, cross, among)
             system = NewtonSystem(self._factor, curvature, self.parts, lam, lam_w)
             if system.positive:
                 self._cross = (live, cross)
                 return system
         while True:
-            np.copyto(self._factor, H)
+            assemble(self._factor.T, H.T, n, *self._nothing)
             system = NewtonSystem(self._factor, curvature, self.parts, lam, lam_w)
             if system.positive:
                 return system
