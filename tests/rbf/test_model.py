@@ -11,6 +11,7 @@ from sklearn.model_selection import KFold
 
 from slow_twins import rbf as twin
 from sparsepath import PathWarning, SparseRBFRegressor, SparseRBFRegressorCV
+from sparsepath.data.columns import are_copies
 from sparsepath.data.paper_sets import available, load
 from sparsepath.data.synthetic import friedman, sparse_linear
 from sparsepath.rbf.centres import place_centres
@@ -111,6 +112,41 @@ def test_constant_columns_change_nothing(constant):
     assert_array_equal(other.model.columns, real[bare.model.columns])
     assert_allclose(other.model.relative, bare.model.relative, rtol=1e-9)
     assert_allclose(other.model.predict(X), bare.model.predict(data.X), rtol=1e-9)
+
+
+def test_of_copies_the_first_is_the_input():
+    data = friedman(60, 6, random_state=3)
+    C = data.X[:20]
+    bare = train(data.X, data.y, C, 20.0, 5.0, RBFOptions())
+
+    def with_copies(X):
+        return np.column_stack([X[:, :2], 1e3 * X[:, 0] + 7, X[:, 2:], -X[:, 1], X[:, 5]])
+
+    X = with_copies(data.X)
+    other = train(X, data.y, with_copies(C), 20.0, 5.0, RBFOptions())
+    real = np.array([0, 1, 3, 4, 5, 6])
+    assert_array_equal(other.model.columns, real[bare.model.columns])
+    assert_allclose(other.model.relative, bare.model.relative, rtol=1e-9)
+    assert_allclose(other.model.predict(X), bare.model.predict(data.X), rtol=1e-9)
+    # A column that is a copy on the samples only, not where the centres sit, is none.
+    places = with_copies(C)
+    places[:, 2] = 0.0
+    trainer = Trainer(X, data.y, places, 20.0, 5.0, RBFOptions())
+    assert trainer.inputs.tolist() == [0, 1, 2, 3, 4, 5, 6]
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 10_000), st.integers(1, 12), st.integers(1, 6), st.booleans())
+def test_copies_are_those_that_comparing_all_pairs_finds(seed, n, d, coarse):
+    rng = np.random.default_rng(seed)
+    Z = rng.integers(-1, 2, (n, d)) / 2 if coarse else rng.standard_normal((n, d))
+    Z = np.vstack([np.ones(d), Z])  # no column is all zero
+    columns = rng.integers(0, d, 2 * d)
+    Z = np.column_stack([Z, Z[:, columns] * rng.choice([-1.0, 1.0], 2 * d)])
+    Z += 1e-14 * rng.standard_normal(Z.shape)
+    for j in range(3 * d):
+        apart = [min(abs(Z[:, i] - Z[:, j]).max(), abs(Z[:, i] + Z[:, j]).max()) for i in range(j)]
+        assert are_copies(Z)[j] == (min(apart, default=1.0) < 1e-12)
 
 
 def test_nothing_but_constants_selects_nothing():

@@ -15,6 +15,7 @@ from sparsepath.data.door import FEW_DIGITS, some_of
 from sparsepath.errors import InputError, warn_user
 
 CONSTANT = 1e-26
+SAME = 1e-10  # of the largest number of standardised columns: what copies may differ by
 
 
 def is_constant(variance: Floats, mean_square: Floats) -> Flags:
@@ -51,6 +52,35 @@ def moments(X: Floats, weights: Floats | None = None) -> tuple[Floats, Floats, F
         variance = np.average((X - means) ** 2, axis=0, weights=weights)
         varies = ~_constant(variance, variance + means**2)
     return means, np.where(varies, np.sqrt(variance), 1.0), varies
+
+
+def are_copies(Z: Floats) -> Flags:
+    """Which of standardised columns are an earlier one again, but for their sign.
+
+    Columns that are the same have the same product with any vector, so that only neighbours in
+    the order of products with one are compared.
+
+    >>> are_copies(np.array([[1.0, 1.0, -1.0], [-1.0, 0.5, 1.0], [0.0, 0.5, 0.0]])).tolist()
+    [False, False, True]
+    """
+    out = np.zeros(Z.shape[1], dtype=bool)
+    if not Z.size:
+        return out
+    off = SAME * float(np.abs(Z).max())
+    mixture = np.random.default_rng(0).uniform(0.5, 1.0, len(Z))
+    products = np.abs(mixture @ Z)
+    order = np.argsort(products, kind="stable")
+    apart = np.flatnonzero(np.diff(products[order]) > 2.0 * off * len(Z)) + 1
+    for group in np.split(order, apart):
+        kept: list[int] = []
+        for j in np.sort(group).tolist() if len(group) > 1 else []:
+            others, z = Z[:, kept], Z[:, [j]]
+            differ = np.minimum(np.abs(others - z).max(axis=0), np.abs(others + z).max(axis=0))
+            if (differ <= off).any():
+                out[j] = True
+            else:
+                kept.append(j)
+    return out
 
 
 def standardise(X: Any) -> tuple[Floats, Floats, Floats]:

@@ -84,8 +84,8 @@ def second_derivatives(K, X, C, alpha, e, least):  # type: ignore[no-untyped-def
 def assemble(upper, hessian, n, live, cross, among):  # type: ignore[no-untyped-def]
     """In place: ``upper`` <- the upper triangle of ``hessian``, and what is beyond Gauss-Newton.
 
-    Both are transposes. ``cross`` (centres x ``live``) and ``among`` (``live`` x ``live``) belong to
-    the ``live`` ones of the weights, whose rows begin at ``n``.
+    Both are transposes. ``cross`` (centres x ``live``) and ``among`` (``live`` x ``live``) belong
+    to the ``live`` ones of the weights, whose rows begin at ``n``.
     """
     order = len(upper)
     for i in range(order):

@@ -1,9 +1,10 @@
 """From data to a network that holds only what it uses: scaling, solving, telling zeros, pruning.
 
-Constant inputs are left out before anything else. Which weights of a barrier solution are zero is
-told without a scale. At the solution for mu the multiplier of w_i >= 0 is mu / (d w_i) and that of
-its budget mu / (t - sum w); a weight is zero if, relative to its budget, it is smaller than its
-multiplier relative to the budget's multiplier:
+Constant inputs are left out before anything else, and so are copies of earlier ones, in whatever
+units: the distance knows only the sum of their weights. Which weights of a barrier solution are
+zero is told without a scale. At the solution for mu the multiplier of w_i >= 0 is mu / (d w_i) and
+that of its budget mu / (t - sum w); a weight is zero if, relative to its budget, it is smaller than
+its multiplier relative to the budget's multiplier:
 
     w_i / t < mu/(d w_i) (t - sum w)/mu     <=>     w_i < sqrt(t (t - sum w) / d)
 
@@ -26,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.arrays import Floats
-from sparsepath.data.columns import moments
+from sparsepath.data.columns import are_copies, moments
 from sparsepath.rbf.alternating import solve_alternating
 from sparsepath.rbf.barrier import Budget, InteriorPoint, start
 from sparsepath.rbf.lasso import budget_lasso
@@ -168,6 +169,10 @@ class Trainer:
         self.inputs = np.flatnonzero(varies if varies.any() else ~varies)
         self.Z = self.scaling.inputs(X)[:, self.inputs]
         self.C = self.scaling.inputs(centres)[:, self.inputs]
+        copies = are_copies(np.vstack([self.Z, self.C]))
+        if varies.any() and copies.any():
+            self.inputs = self.inputs[~copies]
+            self.Z, self.C = self.Z[:, ~copies], self.C[:, ~copies]
         self.target = self.scaling.target(y)
         self.network = RBFNetwork(self.Z, self.target, self.C, weights)
         self._best: RBFSolution | None = None  # of the starts that are finished

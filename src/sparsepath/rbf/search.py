@@ -123,10 +123,10 @@ class _GridSearch(_SparseRBF):
         run.settle()
         unconverged = int(self.cv_results_["n_unconverged"].sum())
         if unconverged:
+            other = "" if self.solver == "direct" else ", or use solver='direct'"
             warn_user(
                 f"{unconverged} of {len(self.cv_results_['params']) * len(splits)} fits are not "
-                "finished; see cv_results_['n_unconverged'], raise max_iter, or use "
-                "solver='direct'."
+                f"finished; see cv_results_['n_unconverged'], or raise max_iter{other}."
             )
         each = (("r", grid.r, self.r_), ("t", grid.t, self.t_))
         ends = [f"{name} = {value:.3g}" for name, scale, value in each if scale.ends_at(value)]
