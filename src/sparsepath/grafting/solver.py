@@ -17,8 +17,9 @@ from sparsepath.grafting.criterion import Penalty, violations
 from sparsepath.grafting.engines import Engine
 from sparsepath.grafting.steps import Indices
 
-FIRST = 10  # fewest features that enter together, or
-SHARE = 50  # this part of all features if that is more
+FIRST = 10  # fewest features that enter together, or, if that is more,
+SHARE = 50  # this part of all features, or
+AT_ONCE = 2e6  # as many as have products with each other for so many multiplications
 MOST_ROUNDS = 200
 NO_GRADIENT = 1e-13  # part of the sizes of the slopes below which a gradient is zero
 ZERO_LOSS = 1e-12  # part of the empty model's loss below which C is zero to rounding
@@ -140,7 +141,8 @@ def solve(
             working[start] = True
             working &= usable
             start = None
-        room = max(FIRST, engine.design.n // SHARE, engine.greed * int(support.sum()))
+        few = max(FIRST, engine.design.n // SHARE, int(np.sqrt(AT_ONCE / engine.design.m)))
+        room = max(few, engine.greed * int(support.sum()))
         working[_worst(np.where(working, 0.0, left), room)] = True
         goal = engine.part * scale * max(violation, 1e-3 * tol)
         engine.optimise(np.flatnonzero(working), penalty, goal)
