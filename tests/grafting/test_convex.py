@@ -1,5 +1,7 @@
 """The convex optimum (L0 = 0): against an independent solver, and by its own certificates."""
 
+import math
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -259,3 +261,27 @@ def test_a_pass_in_another_order_leaves_nobody_out():
     other = np.arange(50)
     _shuffle(other, 40, 1)
     assert again.tolist() == other.tolist()  # nothing but the seed decides
+
+
+@pytest.mark.parametrize("kind", LOSSES)
+def test_an_expansion_is_value_slope_and_curvature(kind):
+    rng = np.random.default_rng(2)
+    loss, K = LOSSES[kind], 3 if kind == "multinomial" else 1
+    sizes = np.repeat([1e-12, 1e-4, 1.0, 30.0, 800.0], 40)[:, None]
+    F = np.vstack([sizes * rng.standard_normal((200, K)), np.zeros((1, K))])
+    Y = np.eye(3)[rng.integers(0, 3, 201)] if K == 3 else rng.choice([-1.0, 1.0], (201, 1))
+    found = loss.expansion(F, Y)
+    bend = loss.curvature(F, Y)
+    if kind == "logistic":
+        exact = [max(-r, 0.0) + math.log1p(math.exp(-abs(r))) for r in (F * Y)[:, 0].tolist()]
+        assert found.value == pytest.approx(exact, rel=2e-15, abs=1e-300)
+        wrong = -(F * Y)  # samples far on the wrong side: a little of a parabola that touches
+        bend = np.where(wrong > 1, np.maximum(bend, 0.02 / np.maximum(wrong, 1)), bend)
+    assert found.value == pytest.approx(loss.value(F, Y), rel=1e-11, abs=1e-300)
+    np.testing.assert_allclose(found.slope, loss.slope(F, Y), rtol=1e-14, atol=1e-300)
+    np.testing.assert_allclose(found.curvature, bend, rtol=1e-14, atol=1e-300)
+    wide = np.zeros((402, 2 * K))  # and whatever lies between the numbers in memory
+    wide[::2, :K] = F
+    again = loss.expansion(wide[::2, :K], Y)
+    assert (again.value == found.value).all()
+    assert (again.slope == found.slope).all()

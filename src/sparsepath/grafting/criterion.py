@@ -105,15 +105,12 @@ class Logistic:
         There L is nearly straight, and a step by its own curvature, exp(-|rho|), would go out of
         sight: a little of the parabola that touches L there, 1 / (2 |rho|), is put in its place.
         """
-        rho = Y * F
-        e = np.exp(-np.abs(rho))
-        part = 1.0 / (1.0 + e)
-        less = e * part
-        value = np.maximum(-rho, 0.0) + _log_of_one_and(e)
-        floor = np.where(rho < -1.0, 0.02 / np.maximum(-rho, 1.0), 0.0)
-        return Expansion(
-            value[:, 0], -Y * np.where(rho > 0, less, part), np.maximum(less * part, floor)
-        )
+        from sparsepath.grafting.compiled import expand_logistic
+
+        value, slope, curvature = np.empty(len(F)), np.empty(F.shape), np.empty(F.shape)
+        f, y = (np.ascontiguousarray(each[:, 0]) for each in (F, Y))
+        expand_logistic(f, y, value, slope[:, 0], curvature[:, 0])
+        return Expansion(value, slope, curvature)
 
     def conjugate(self, U: Floats, Y: Floats) -> Floats:
         p = np.clip(-(Y * U)[:, 0], 0.0, 1.0)
@@ -302,11 +299,13 @@ def duality_gap(
     gradient: Floats,
     usable: NDArray[np.bool_],
     U: Floats | None = None,
+    mean_loss: float | None = None,
 ) -> float:
     """C minus a lower bound of its minimum (without L0), see the module's notes.
 
     The intercepts must be at their best, so that the slopes sum to zero. U are the slopes, or what
-    was made of them, and ``gradient`` is that of U. NaN if no multiple of U is feasible.
+    was made of them, and ``gradient`` is that of U; ``mean_loss`` is that at F, if it is known. NaN
+    if no multiple of U is feasible.
     """
     U = loss.slope(F, Y) if U is None else U
     sizes = np.sqrt(np.einsum("jk,jk->j", gradient, gradient))[usable]
@@ -317,7 +316,8 @@ def duality_gap(
     soft = over**2 / np.where(l2 > 0, 4.0 * l2, 1.0)
     dual = -float(s @ loss.conjugate(c * U, Y)) - float(soft[l2 > 0].sum())
     norms = np.sqrt(np.einsum("jk,jk->j", W, W))
-    primal = float(s @ loss.value(F, Y) + penalty.l1 @ norms + penalty.l2 @ norms**2)
+    here = float(s @ loss.value(F, Y)) if mean_loss is None else mean_loss
+    primal = here + float(penalty.l1 @ norms + penalty.l2 @ norms**2)
     return primal - dual if np.isfinite(c) else float("nan")
 
 

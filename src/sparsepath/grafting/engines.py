@@ -140,7 +140,10 @@ class Engine:
             U = orthogonal(self.expansion.slope, Z, self.s)
             gradient = self.design.products(U * self.s[:, None])
             gradient[bare] = 0.0
-        return duality_gap(self.loss, self.F, self.Y, self.s, penalty, self.W, gradient, usable, U)
+        return duality_gap(
+            self.loss, self.F, self.Y, self.s, penalty, self.W, gradient, usable,
+            self.expansion.slope if U is None else U, self.loss_term(),
+        )  # fmt: skip
 
     def optimise(self, features: Indices, penalty: Penalty, tol: float) -> float:
         """Minimise over the weights of ``features`` and the intercepts; L0 plays no part.
