@@ -333,6 +333,7 @@ COMPILED = [
         "sparsepath.elm.layer",
         "sparsepath.rls.leave_one_out.compiled_forward",
         "sparsepath.rls.leave_one_out.compiled_rows",
+        "sparsepath.rls.splits.compiled_whole",
     )
 ]
 

@@ -148,7 +148,7 @@ class DenseBlock:
         return out
 
     def rows(self, indices: NDArray[np.intp]) -> Floats:
-        return self._rows[indices].astype(np.float64)
+        return self._rows[indices].astype(np.float64, copy=False)
 
     def taken(self, indices: NDArray[np.intp]) -> "DenseBlock":
         return DenseBlock(self._rows[indices])

@@ -164,10 +164,13 @@ class Design:
 
     def rows(self, part: NDArray[np.intp]) -> Floats:
         """Some rows of all columns, centred and scaled, not weighted."""
-        out = np.empty((len(part), self.n_features))
-        for block, here in zip(self.blocks, self.slices, strict=True):
-            inside = (part >= here.start) & (part < here.stop)
-            out[inside] = block.rows(part[inside] - here.start)
+        if len(self.blocks) == 1:
+            out = np.ascontiguousarray(self.blocks[0].rows(part))
+        else:
+            out = np.empty((len(part), self.n_features))
+            for block, here in zip(self.blocks, self.slices, strict=True):
+                inside = (part >= here.start) & (part < here.stop)
+                out[inside] = block.rows(part[inside] - here.start)
         out -= self.means
         out -= self.left
         out *= self.scales

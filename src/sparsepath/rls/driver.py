@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, takewhile
 from pathlib import Path
 
 import numpy as np
@@ -15,16 +15,20 @@ from sparsepath.rls.criteria.losses import Loss
 from sparsepath.rls.design import Design
 from sparsepath.rls.forms import form_for
 from sparsepath.rls.leave_one_out.elimination import Elimination
-from sparsepath.rls.leave_one_out.whole import is_short, search_in_parts, whole_search
+from sparsepath.rls.leave_one_out.whole import Whole, is_short, search_in_parts, whole_search
+from sparsepath.rls.leave_one_out.whole_floating import forward_parts
 from sparsepath.rls.leave_one_out.whole_losses import LossSearch
 from sparsepath.rls.models import make_model
-from sparsepath.rls.search import SEARCHES
+from sparsepath.rls.search import SEARCHES, worthwhile
 from sparsepath.rls.splits.elimination import FoldElimination
+from sparsepath.rls.splits.model import FoldModel
 from sparsepath.rls.splits.sums import SplitSums
+from sparsepath.rls.splits.whole import is_short as is_short_over
+from sparsepath.rls.splits.whole import whole_search as search_over
 from sparsepath.rls.stopping import NO_MISTAKES, NoMistakes, StopRule, begun
 from sparsepath.rls.task import Task
 from sparsepath.rls.trail import Model, Rule, SearchTrail
-from sparsepath.rls.update import Update
+from sparsepath.rls.update import Update, pick
 from sparsepath.running import Stop
 from sparsepath.steps import Move
 
@@ -73,7 +77,8 @@ def run(
     alone = keeper is None and tell is None and watch is None
     trail.equip(None if alone else tell_all, _rules(design, Y, alpha, task), task.backward)
     try:
-        if _at_once(design, Y, alpha, task, trail, earlier):
+        done: bool | None = _at_once(design, Y, alpha, task, trail, earlier)
+        if done:
             return trail
         sets, plain = task.sets(design.constant), replace(task, form="bounds")
         trail.hold_to(sets.admits)
@@ -82,9 +87,15 @@ def run(
             keeper.remind(model)
         model = _begin_below(model, sets, task, lambda: make_model(design, Y, alpha, plain, sums))
         trail.form = getattr(model, "form", "")
-        ended = _begin(model, trail, sets, design, task)
-        if keeper is not None:
-            keeper.check(earlier, trail.start)
+        if done is None:
+            done = _over_splits(model, trail, design, task, earlier)
+        else:
+            _bring(model, trail)
+        ended = bool(done)
+        if done is None:
+            ended = _begin(model, trail, sets, design, task)
+            if keeper is not None:
+                keeper.check(earlier, trail.start)
         if not (ended or _make_again(model, trail, earlier, exchanges=task.search == "swap")):
             options = {"epsilon": task.epsilon} if task.search == "floating" else {}
             SEARCHES[task.search](model, trail, sets, **options)
@@ -96,15 +107,15 @@ def run(
 
 def _at_once(
     design: Design, Y: Floats, alpha: float, task: Task, trail: SearchTrail, earlier: list[Move]
-) -> bool:
-    """Search all at once, if that is a matter of milliseconds; return whether it was done."""
-    judging = any(isinstance(rule, StopRule) and rule.judges_additions for rule in task.rules)
-    bound = task.forced or task.start or task.parents or task.groups or task.costs or judging
-    loss = task.loss
-    known = loss.bounded or (isinstance(loss, Loss) and loss.carried is not None)
-    plain = task.search == "forward" and known and task.form == "auto"
-    if bound or not plain or design.streamed or task.splits is not None or task.queries is not None:
-        return False
+) -> bool | None:
+    """Search all at once, if that is a matter of milliseconds.
+
+    Return whether it came to its end, or has to go on step by step; None if nothing was done.
+    """
+    loss, floating = task.loss, task.search == "floating"
+    known = loss.bounded or (isinstance(loss, Loss) and loss.carried is not None and not floating)
+    if not known or not _is_plain(design, task) or task.splits is not None:
+        return None
     form = form_for(
         design,
         loss=loss,
@@ -113,7 +124,9 @@ def _at_once(
         memory=task.memory,
     )
     if not form.whole:
-        return False
+        return None
+    if floating:
+        return _floating(design, Y, alpha, task, trail, earlier, str(form))
     allowed = marked(task.candidates, design.n_features)
     problem, clean = (design, Y, alpha, task.size, allowed), False
     if isinstance(loss, Loss) and not loss.bounded:
@@ -126,18 +139,101 @@ def _at_once(
     first = found = next(parts)
     made = [("add", feature) for feature in first.subset[: len(earlier)].tolist()]
     if [(move.action, move.feature) for move in earlier] != made:
-        return False
+        return None
     trail.form = str(form)
     for found in chain([first], parts):
         if trail.take(found, earlier):
             return True
-    if len(found.subset) == task.size:
+    _say_end(trail, found, task.size, clean)
+    return True
+
+
+def _floating(
+    design: Design,
+    Y: Floats,
+    alpha: float,
+    task: Task,
+    trail: SearchTrail,
+    earlier: list[Move],
+    form: str,
+) -> bool | None:
+    """A floating search at once, up to where a removal is worth while; see ``_at_once``."""
+    given = design, Y, alpha, task.size, marked(task.candidates, design.n_features)
+    added = list(takewhile(lambda move: move.action == "add", earlier))
+    looked = 0
+    for found, noted in forward_parts(*given, least=len(added)):
+        made = zip(added, found.subset.tolist(), strict=False)
+        if any(move.feature != feature for move, feature in made):
+            return None
+        trail.form, errors = form, found.errors
+        for k in range(looked, len(errors)):
+            last = k + 1 == len(errors)
+            gain = errors[k - 1] - errors[k] if k else 0.0
+            removal = None
+            if k:
+                removal = pick("drop", found.subset[:k], noted.errors_without(k), errors[0])
+            if removal is not None and worthwhile(
+                removal.error, errors[k], gain, errors[k - 1], errors[0]
+            ):
+                return trail.take(found.up_to(k), earlier)
+            if task.epsilon is not None and not last and errors[k] - errors[k + 1] < task.epsilon:
+                if not trail.take(found.up_to(k), earlier):
+                    trail.stopped = "epsilon"
+                return True
+        looked = len(errors)
+        if trail.take(found, earlier):
+            return True
+    _say_end(trail, found, task.size)
+    return True
+
+
+def _bring(model: Model, trail: SearchTrail) -> None:
+    """Bring an empty model to the set where a search at once has ended."""
+    for feature in trail.steps[trail.size].subset:
+        model.apply_update(Update("add", feature, np.nan))
+
+
+def _is_plain(design: Design, task: Task) -> bool:
+    """Whether a search begins with nothing, goes forward, and every column may come at any time."""
+    judging = any(isinstance(rule, StopRule) and rule.judges_additions for rule in task.rules)
+    bound = task.forced or task.start or task.parents or task.groups or task.costs or judging
+    plain = task.search in ("forward", "floating") and task.form == "auto"
+    plain &= task.queries is None
+    return plain and not bound and not design.streamed
+
+
+def _say_end(trail: SearchTrail, found: Whole, size: int, clean: bool = False) -> None:
+    """Why a search at once has ended."""
+    if len(found.subset) == size:
         trail.stopped = Stop.MAX_FEATURES
     elif found.vanished:
         trail.stopped = Stop.VANISHED if trail.first_error > 0 else "target vanished"
     else:
         trail.stopped = NO_MISTAKES if clean else Stop.NO_CANDIDATE
-    return True
+
+
+def _over_splits(
+    model: Model, trail: SearchTrail, design: Design, task: Task, earlier: list[Move]
+) -> bool | None:
+    """Search over splits at once, as far as that goes, and bring the model there.
+
+    Return whether that was the end; None if nothing was done.
+    """
+    plain = task.search == "forward" and _is_plain(design, task)
+    if type(model) is not FoldModel or not plain or not is_short_over(model):
+        return None
+    found, complete = search_over(model, task.size, marked(task.candidates, design.n_features))
+    made = zip(earlier, found.subset.tolist(), strict=False)
+    if any((move.action, move.feature) != ("add", feature) for move, feature in made):
+        model.refit([])
+        return None
+    if trail.take(found, earlier):
+        return True
+    if complete:
+        _say_end(trail, found, task.size)
+        return True
+    model.refit(found.subset.tolist())
+    return False
 
 
 def _keeper(

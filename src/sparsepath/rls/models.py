@@ -73,7 +73,7 @@ def make_sums(design: Design, Y: Floats, task: Task) -> SplitSums | None:
     splits = counted(design, Y, task, quiet=True).splits
     assert splits is not None
     if task.queries is None:
-        sums = SplitSums(design, Y, splits, task.size if task.search == "forward" else None)
+        sums = SplitSums(design, Y, splits, once=task.search == "forward")
     else:
         sums = QuerySums(design, Y, splits, task.queries)
     sums.memory = default_memory() if task.memory is None else task.memory

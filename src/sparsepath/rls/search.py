@@ -15,7 +15,6 @@ import numpy as np
 from sparsepath.rls.constraints import Constraints
 from sparsepath.rls.trail import Exchanging, Model, SearchTrail
 from sparsepath.rls.update import TIE_FLOOR, Update, limit
-from sparsepath.steps import Step
 
 
 def forward(model: Model, trail: SearchTrail, sets: Constraints) -> None:
@@ -50,7 +49,10 @@ def floating(
                 break
             both = sets.units(model.chosen), sets.without(model.chosen, removal.feature)
             smaller = trail.steps.get(k - removal.count)
-            if both in made or not _worthwhile(removal, model, gain, smaller):
+            least = None if smaller is None else smaller.error
+            if both in made or not worthwhile(
+                removal.error, model.error, gain, least, model.empty_error
+            ):
                 break
             made.add(both)
             model.apply_update(removal)
@@ -94,12 +96,16 @@ def _so_far(
     return gains, made
 
 
-def _worthwhile(removal: Update, model: Model, gain: float, smaller: Step | None) -> bool:
-    """Whether a removal costs less than half the gain and beats the best set of that size."""
-    loss = removal.error - model.error
-    least = model.empty_error
-    better = smaller is None or limit(removal.error, least) < smaller.error
-    return better and (gain <= 0 or loss <= 0.5 * gain)
+def worthwhile(
+    after: float, error: float, gain: float, smaller: float | None, empty: float
+) -> bool:
+    """Whether a removal costs less than half the gain and beats the best set of that size.
+
+    ``after`` and ``error`` are the criterion after and before it, ``gain`` what the last addition
+    to this size gained, ``smaller`` the criterion of the best set known of the smaller size.
+    """
+    better = smaller is None or limit(after, empty) < smaller
+    return better and (gain <= 0 or after - error <= 0.5 * gain)
 
 
 def backward(model: Model, trail: SearchTrail, sets: Constraints) -> None:
@@ -151,15 +157,17 @@ def _exchange(model: Model, trail: SearchTrail, sets: Constraints, met: set[Unit
     def clearly_below(error: float) -> float:
         return error * (1 - SWAP_GAIN) - TIE_FLOOR * model.empty_error
 
+    def entering(chosen: list[int], feature: int) -> list[int]:
+        return sets.entering([i for i in chosen if i != feature], but=[feature])
+
+    exchanging = model if isinstance(model, Exchanging) else None
     while not model.vanished:
         best: tuple[Update, Update, Model, list[int]] | None = None
-        least = clearly_below(model.error)
-        for feature in sets.first_of_each(sets.leaving(model.chosen)):
-            if isinstance(model, Exchanging):
-                left = [i for i in model.chosen if i != feature]
+        least, chosen = clearly_below(model.error), list(model.chosen)
+        for feature in sets.first_of_each(sets.leaving(chosen)):
+            if exchanging is not None:
                 bar = least if best is None else min(least, best[1].error)
-                entering = partial(sets.entering, left, but=[feature])
-                if not model.may_exchange(feature, entering, bar):
+                if not exchanging.may_exchange(feature, partial(entering, chosen, feature), bar):
                     continue
             trial, drop = model.duplicate(), Update("drop", feature, np.nan)
             trial.apply_update(drop)

@@ -295,12 +295,17 @@ class Fused(Changeable):
         most = limit(below, self.empty_error) * self.design.total * (1.0 + NEAR_LIMIT)
         if found.least[place] > most:
             return False
-        which = np.fromiter(others(), np.intp)
-        which = which[found.bounds[which, place] <= most]
+        which = (found.bounds[:, place] <= most).nonzero()[0]
         step = max(1, TUNING.thread_numbers // self.design.n_samples)
-        parts = (which[i : i + step] for i in range(0, len(which), step))
-        errors = (found.errors(place, part, self._columns.some(part)) for part in parts)
-        return any((of <= most).any() for of in errors)
+        allowed: set[int] = set()
+        for i in range(0, len(which), step):
+            part = which[i : i + step]
+            good = part[found.errors(place, part, self._columns.some(part)) <= most]
+            if len(good):
+                allowed = allowed or set(others())
+                if not allowed.isdisjoint(good.tolist()):
+                    return True
+        return False
 
     def _all_exchanges(self) -> Exchanges | str:
         """What is known of all exchanges, or why that is too little."""

@@ -71,6 +71,11 @@ class Whole:
     intercept: Floats
     vanished: bool
 
+    def up_to(self, k: int) -> "Whole":
+        """The path up to size k."""
+        sizes = (self.errors[: k + 1], self.errors_se[: k + 1], self.coef[: k + 1, :k])
+        return Whole(self.subset[:k], *sizes, self.intercept[: k + 1], False)
+
 
 def whole_search(
     design: Design,
@@ -101,14 +106,26 @@ def whole_search(
     of, allowed = Centred.of(design, Y), allowed & ~design.constant
     if data is not None:
         return _by_products(design, of, alpha, size, allowed, data)
+    return numbers_of(design, of, alpha, *chosen_by(design, of, alpha, size, allowed, compiled))
+
+
+def chosen_by(
+    design: Design,
+    of: Centred,
+    alpha: float,
+    size: int,
+    allowed: NDArray[np.bool_],
+    compiled: bool | None = None,
+) -> tuple[NDArray[np.intp], bool]:
+    """The features in the order in which they are chosen, and if all is fit."""
     if not compiled and is_small(design) and (compiled is not None or not PRICE.is_paid()):
         start = time.perf_counter()
-        subset, vanished = forward(design, of, alpha, size, allowed)
+        found = forward(design, of, alpha, size, allowed)
         PRICE.spent += time.perf_counter() - start
-        return numbers_of(design, of, alpha, subset, vanished)
+        return found
     search = CompiledForward(design, of, alpha, size, allowed.nonzero()[0])
     search.run()
-    return numbers_of(design, of, alpha, search.subset[: search.size], search.vanished)
+    return search.subset[: search.size], search.vanished
 
 
 def search_in_parts(
@@ -118,14 +135,16 @@ def search_in_parts(
     size: int,
     allowed: NDArray[np.bool_],
     least: int,
+    noted: "Noted | None" = None,
 ) -> Iterator[Whole]:
     """The path as far as it is known, every few steps; at first to size ``least`` at least.
 
-    On all threads of the design. The result does not depend on where it is cut.
+    On all threads of the design. The result does not depend on where it is cut. ``noted`` is where
+    the features come one by one; default a new one.
     """
     of, features = Centred.of(design, Y), (allowed & ~design.constant).nonzero()[0]
     search = CompiledForward(design, of, alpha, size, features, design.threads)
-    noted = Noted(design, of, alpha, size)
+    noted = Noted(design, of, alpha, size) if noted is None else noted
     steps = max(1, TUNING.told_numbers // (design.n_samples * max(1, len(features))))
     more = True
     while more:
@@ -151,7 +170,7 @@ class Price:
     Parameters
     ----------
     loops, name : str
-        The module of the loop, in this folder, and its name there.
+        The module of the loop, as in "leave_one_out.compiled_whole", and its name there.
 
     Attributes
     ----------
@@ -165,7 +184,7 @@ class Price:
 
     def is_paid(self, ahead: float = 0.0) -> bool:
         """Whether the loop is loaded, or would be for the time spent without it and ``ahead``."""
-        loops = sys.modules.get(f"{__package__}.{self._loops}")
+        loops = sys.modules.get(f"sparsepath.rls.{self._loops}")
         loop = getattr(loops, self._name, None)  # not there while another thread imports it
         if loop is not None and loop.overloads:
             return True
@@ -175,11 +194,13 @@ class Price:
 
     def _is_cached(self) -> bool:
         """Whether the loop lies on disk, compiled."""
-        place = Path(os.environ.get("NUMBA_CACHE_DIR", Path(__file__).with_name("__pycache__")))
-        return any(place.rglob(f"{self._loops}.{self._name}-*.nbi"))
+        folder, module = self._loops.split(".")
+        beside = Path(__file__).parents[1] / folder / "__pycache__"
+        place = Path(os.environ.get("NUMBA_CACHE_DIR", beside))
+        return any(place.rglob(f"{module}.{self._name}-*.nbi"))
 
 
-PRICE = Price("compiled_whole", "advance")
+PRICE = Price("leave_one_out.compiled_whole", "advance")
 
 
 def _by_products(

@@ -34,7 +34,7 @@ from sparsepath.rls.leave_one_out.projection import SECOND_GO
 from sparsepath.rls.leave_one_out.whole import Price, Whole
 from sparsepath.rls.update import limit
 
-LOSS_PRICE = Price("compiled_losses", "sweep")
+LOSS_PRICE = Price("leave_one_out.compiled_losses", "sweep")
 NOBODY = np.zeros(0, dtype=np.intp)
 
 

@@ -213,10 +213,10 @@ def overlap(tests: Sequence[NDArray[np.intp]], weights: Floats) -> float:
     return float(total @ total / squares)
 
 
-def standard_error(errors: Floats, overlap: float) -> float:
-    """Of the mean over parts; NaN if they are but one, or all the same."""
-    count = len(errors)
+def standard_error(errors: Floats, overlap: float) -> Floats:
+    """Of the means over parts, which come last; NaN if they are but one, or all the same."""
+    count = errors.shape[-1]
     if count - overlap < 1e-9 * count:
-        return float("nan")
-    off = errors - errors.mean()
-    return float(np.sqrt(overlap * (off @ off) / (count * (count - overlap))))
+        return np.full(errors.shape[:-1], np.nan)
+    off = errors - errors.mean(-1, keepdims=True)
+    return np.asarray(np.sqrt(overlap * np.vecdot(off, off) / (count * (count - overlap))))

@@ -49,7 +49,7 @@ class FoldElimination(FoldModel):
         K, D, everywhere = (np.stack(of, axis=-2) for of in zip(*columns, strict=True))
         pivots = _pivots(K + self.alpha * np.eye(len(S)))
         # What sums of products tell too little of is for ``FoldModel``, which asks the rows.
-        low = (pivots <= (FINE if self._by_rows else COLLINEAR_IN_PART) * self._size[:, S]).any(0)
+        low = (pivots <= (FINE if self.by_rows else COLLINEAR_IN_PART) * self.sizes[:, S]).any(0)
         if low.any():
             raise InputError(f"feature {S[int(low.argmax())]} is collinear with the chosen ones.")
         c = sums.xy[-1][S]
@@ -90,7 +90,7 @@ class FoldElimination(FoldModel):
         phi = self._w / self._diagonal(self._inverse)[:, :, None]
         change = phi * (phi * self._diagonal(self._B)[:, :, None] - 2 * self._h)
         sse = self._sse[:, None] + change[:-1].sum(2)
-        return (sse / self._share[:, None]).sum(0)[self._places()]
+        return (sse / self.share[:, None]).sum(0)[self._places()]
 
     def _diagonal(self, A: Floats) -> Floats:
         return np.einsum("fii->fi", A)[:, : len(self._left)]

@@ -80,7 +80,7 @@ class FoldLossModel(FoldModel):
         if numbers <= most:
             self._d = [
                 np.asfortranarray(design.rows(test) - mu)
-                for test, mu in zip(tests, self._mu, strict=True)
+                for test, mu in zip(tests, self.mu, strict=True)
             ]
 
     def _empty_residuals(self) -> list[Floats]:
@@ -97,7 +97,7 @@ class FoldLossModel(FoldModel):
 
     def _judged_folds(self) -> Floats:
         reach = self._reach[self.chosen].sum(keepdims=True)
-        if self._rough:
+        if self.rough:
             left = enumerate(part.e[:, :, None] for part in self.fits.parts)
             return np.array([self._from_rows(f, e, reach, False)[0] for f, e in left])
         return np.array([self._judge(f, e[:, :, None], reach)[0] for f, e in enumerate(self._e)])
@@ -110,7 +110,7 @@ class FoldLossModel(FoldModel):
     def standard_error(self) -> float:
         """Standard error of the mean over splits (see ``asked.py``); NaN for a single one."""
         shares = np.array([v.sum() for v in self._v])
-        return standard_error(self.fold_errors / shares, self.sums.overlap)
+        return float(standard_error(self.fold_errors / shares, self.sums.overlap))
 
     def duplicate(self) -> Self:
         """A copy to try changes on."""
@@ -162,14 +162,14 @@ class FoldLossModel(FoldModel):
             yield (
                 part,
                 [
-                    X[test] - self._mu[f, part] - self._V[f] @ self._UH[0, f, :k, part]
+                    X[test] - self.mu[f, part] - self._V[f] @ self._UH[0, f, :k, part]
                     for f, (_, test) in enumerate(self.sums.pairs)
                 ],
             )
 
     def errors_without(self, squared: bool = False) -> Floats:
         """The criterion with each chosen feature dropped, in the order of ``chosen``."""
-        if self._rough or squared:
+        if self.rough or squared:
             return super().errors_without(squared)
         W = self._coefficients_without()
         errors = np.zeros((len(self._e), len(self.chosen)))
@@ -184,11 +184,11 @@ class FoldLossModel(FoldModel):
         k = len(self.chosen)
         u_b = self._UH[0, :, :k, b].copy()
         super().add(b)
-        if self._rough:  # the rows are asked from now on
+        if self.rough:  # the rows are asked from now on
             return
         column = self.design.column(b)
         for f, (_, test) in enumerate(self.sums.pairs):
-            x = column[test] - self._mu[f, b]
+            x = column[test] - self.mu[f, b]
             d_b = x - self._V[f] @ u_b[f]
             self._e[f] = self._e[f] - np.outer(d_b, self._omega[f])
             if self._d is not None:

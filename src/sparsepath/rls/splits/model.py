@@ -27,7 +27,7 @@ that it would take too long.
 """
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Self
 
 import numpy as np
@@ -87,7 +87,7 @@ class FoldModel(EveryNeighbour):
         self.sums = SplitSums(design, Y, splits) if sums is None else sums
         self._Y = Y
         work = design.n_samples * design.n_features * self.sums.n_splits
-        self._by_rows = self.sums.plain and work <= TUNING.judged_by_rows
+        self.by_rows = self.sums.plain and work <= TUNING.judged_by_rows
         numbers = design.n_samples * design.n_features
         self._compiled = numbers >= TUNING.compiled_search_from
         self._reset()
@@ -100,23 +100,23 @@ class FoldModel(EveryNeighbour):
         test, train = slice(0, F), slice(F, 2 * F)
         w = sums.weight
         center = self.design.fit_intercept
-        self._mu = sums.x[train] / w[train, None] if center else np.zeros((F, n))
+        self.mu = sums.x[train] / w[train, None] if center else np.zeros((F, n))
         nu = sums.y[train] / w[train, None] if center else np.zeros((F, sums.y.shape[1]))
         self._nu = nu
-        self._share = np.full(F, w[test].sum()) if self.pooled else w[test] * F
-        mu, x, y = self._mu, sums.x[test], sums.y[test]
+        self.share = np.full(F, w[test].sum()) if self.pooled else w[test] * F
+        mu, x, y = self.mu, sums.x[test], sums.y[test]
 
         def outer(a: Floats, b: Floats) -> Floats:
             return a[:, :, None] * b[:, None]
 
         self.s = sums.squares[train] - w[train, None] * mu**2
-        self._size = np.maximum(sums.squares[train], 0.0)
+        self.sizes = np.maximum(sums.squares[train], 0.0)
         self.c = sums.xy[train] - w[train, None, None] * outer(mu, nu)
         self.dd = sums.squares[test] - 2 * mu * x + w[test, None] * mu**2
         self.ed = sums.xy[test] - outer(mu, y) - outer(x, nu) + w[test, None, None] * outer(mu, nu)
         self._sse = (sums.yy[test] - 2 * nu * y + w[test, None] * nu**2).sum(1)
         self._c0, self._ed0, self._sse0 = self.c, self.ed, self._sse
-        self._rough = False  # whether the rows have to be asked about everything
+        self.rough = False  # whether the rows have to be asked about everything
         self._fits: RowFits | None = None
         self._dead = self.design.constant
         self._G = np.zeros((F, 0, 0))  # d_l = sum_j G_lj x_j
@@ -145,7 +145,7 @@ class FoldModel(EveryNeighbour):
     @property
     def sse(self) -> Floats:
         """Squared errors on each test part, summed."""
-        if not self._rough:
+        if not self.rough:
             return self._sse
         parts = enumerate(self.fits.parts)
         return np.array([self._squares(f, part.e[:, :, None])[0] for f, part in parts])
@@ -178,7 +178,7 @@ class FoldModel(EveryNeighbour):
         return self._joined_squares(errors)
 
     def _joined_squares(self, errors: Floats) -> Floats:
-        return np.asarray((errors / self._share[:, None]).sum(0))
+        return np.asarray((errors / self.share[:, None]).sum(0))
 
     @property
     def fold_errors(self) -> Floats:
@@ -192,7 +192,7 @@ class FoldModel(EveryNeighbour):
     @property
     def squared_error(self) -> float:
         """The squared criterion, whatever the loss."""
-        return float((self.sse / self._share).sum())
+        return float((self.sse / self.share).sum())
 
     @property
     def vanished(self) -> bool:
@@ -200,7 +200,7 @@ class FoldModel(EveryNeighbour):
 
     def standard_error(self) -> float:
         """Standard error of the mean over splits (see ``asked.py``); NaN for a single one."""
-        return standard_error(self.fold_errors, self.sums.overlap)
+        return float(standard_error(self.fold_errors, self.sums.overlap))
 
     def additions(self, features: NDArray[np.intp], squared: bool = False) -> Floats:
         """The criterion with each of some features added."""
@@ -220,25 +220,25 @@ class FoldModel(EveryNeighbour):
         the squared criterion, whatever the loss.
         """
         which = np.arange(len(self._dead)) if features is None else features
-        if self._rough:
+        if self.rough:
             errors = np.full(len(self._dead), np.inf)
         else:
             errors = self._squares_by_sums() if squared else self._errors_by_sums()
-            which = which[self._doubtful[which]]
-        if self._by_rows and len(which):
+            which = which[self.doubtful[which]]
+        if self.by_rows and len(which):
             out = self._dead.copy()
             out[self.chosen] = True
             which = which[~out[which]]
-        if self._by_rows and len(which):
+        if self.by_rows and len(which):
             errors[which] = self._errors_by_rows(which, squared)
         return errors
 
     @property
-    def _doubtful(self) -> NDArray[np.bool_]:
+    def doubtful(self) -> NDArray[np.bool_]:
         """The candidates of which sums of products tell too little."""
         if self._after is not None:
             return self._after[1]
-        return np.asarray((self.s + self.alpha <= FINE * self._size).any(0))
+        return np.asarray((self.s + self.alpha <= FINE * self.sizes).any(0))
 
     def _errors_by_sums(self) -> Floats:
         return self._squares_by_sums()
@@ -255,7 +255,7 @@ class FoldModel(EveryNeighbour):
     def _pivots(self) -> tuple[Floats, NDArray[np.bool_]]:
         """The pivots of all candidates, one where they are of no use, and where they are of use."""
         pivots = self.s + self.alpha
-        fine = pivots > COLLINEAR_IN_PART * self._size
+        fine = pivots > COLLINEAR_IN_PART * self.sizes
         return np.where(fine, pivots, 1.0), fine.all(0) & ~self.design.constant
 
     def _errors_by_rows(self, which: NDArray[np.intp], squared: bool) -> Floats:
@@ -283,11 +283,11 @@ class FoldModel(EveryNeighbour):
         """Add a feature."""
         if b in self.chosen:
             raise InputError(f"feature {b} is chosen already.")
-        if self._by_rows and (self._rough or self._doubtful[b]):
+        if self.by_rows and (self.rough or self.doubtful[b]):
             if not np.isfinite(self.errors_with(np.array([b]))[b]):
                 raise InputError(f"feature {b} is collinear with the chosen ones.")
             self.chosen = [*self.chosen, int(b)]
-            self._rough, self._fits = True, None
+            self.rough, self._fits = True, None
             return
         self._fits = None
         K, D, everywhere = self._columns(b)
@@ -299,7 +299,7 @@ class FoldModel(EveryNeighbour):
             self._UH, self._lent = wider, False
         U, H = self._UH[:, :, :k]
         pivot = self.s[:, b] + self.alpha
-        if np.any(pivot <= COLLINEAR_IN_PART * self._size[:, b]):
+        if np.any(pivot <= COLLINEAR_IN_PART * self.sizes[:, b]):
             raise InputError(f"feature {b} is collinear with the chosen ones.")
         u_b = U[:, :, b]
         d_l = _less(H[:, :, b], u_b, self._DD)
@@ -337,8 +337,8 @@ class FoldModel(EveryNeighbour):
             [self._inverse + v * v / pivot[:, None], 1.0 / pivot[:, None]], axis=1
         )
         self._G = _below(self._G, -v)
-        blur = self._size[:, self.chosen] * self._inverse
-        self._rough = self._by_rows and bool(FINE * blur.max() >= 1.0)
+        blur = self.sizes[:, self.chosen] * self._inverse
+        self.rough = self.by_rows and bool(FINE * blur.max() >= 1.0)
 
     def _follow(self, K: Floats, D: Floats, steps: Three, of_b: Two, numbers: Three) -> None:
         """The same in a compiled loop, which judges the columns too."""
@@ -348,7 +348,7 @@ class FoldModel(EveryNeighbour):
         sums = (self.s, self.dd, self.c, self.ed)
         changed = tuple(np.empty_like(of) for of in sums)
         self._after = errors, low, closed = np.empty(n), np.empty(n, bool), np.empty(n, bool)
-        given = (self._sse, self._share, self._size, self.alpha, (FINE, COLLINEAR_IN_PART))
+        given = (self._sse, self.share, self.sizes, self.alpha, (FINE, COLLINEAR_IN_PART))
         new = (*changed, errors, low, closed)
         follow(K, D, self._UH, k, steps, of_b, numbers, sums, *given, new)
         self.s, self.dd, self.c, self.ed = changed
@@ -356,7 +356,7 @@ class FoldModel(EveryNeighbour):
 
     def _columns(self, b: int) -> tuple[Floats, Floats, Floats]:
         """K_b, D_b of every split, and the column over all rows."""
-        sums, mu = self.sums, self._mu
+        sums, mu = self.sums, self.mu
         F, w = sums.n_splits, sums.weight
         products = sums.column(b)
         test, train = products[:F], products[F : 2 * F]
@@ -374,14 +374,14 @@ class FoldModel(EveryNeighbour):
         From the sums over the chosen features alone: dropping b changes the coefficients
         w = A^-1 c to w - (A^-1)_b w_b / (A^-1)_bb, and the test error is quadratic in them.
         """
-        if self._rough:
+        if self.rough:
             reach, joined = self._reach_without(), self._joined_squares if squared else self._joined
             left = enumerate(self.fits.without(f) for f in range(self.sums.n_splits))
             return joined(np.array([self._from_rows(f, e, reach, squared) for f, e in left]))
         W = self._coefficients_without()
         DW = np.einsum("fij,fjbt->fibt", self._D, W) - 2 * self._ed0[:, self.chosen][:, :, None]
         sse = self._sse0[:, None] + np.einsum("fibt,fibt->fb", W, DW)
-        return (sse / self._share[:, None]).sum(0)
+        return (sse / self.share[:, None]).sum(0)
 
     def _coefficients_without(self) -> Floats:
         """Training coefficients with each chosen feature dropped: splits x |S| x dropped x T."""
@@ -397,9 +397,12 @@ class FoldModel(EveryNeighbour):
         """Drop a feature: the others are added anew, which costs O(n |S|^2) but no data."""
         if b not in self.chosen:
             raise InputError(f"feature {b} is not chosen; these are: {self.chosen}.")
-        others = [i for i in self.chosen if i != b]
+        self.refit([i for i in self.chosen if i != b])
+
+    def refit(self, features: Iterable[int]) -> None:
+        """Begin again, and add some features."""
         self._reset()
-        for i in others:
+        for i in features:
             self.add(i)
 
     # The model on all rows ----------------------------------------------------------------------
@@ -414,7 +417,7 @@ class FoldModel(EveryNeighbour):
         S = self.chosen
         if not S:
             return np.zeros((0, self.sums.y.shape[1]))
-        if self._rough:
+        if self.rough:
             fitted = coefficients(self.design, self._Y, self.alpha, S)
             return self.design.scales[S, None] * fitted
         A = np.array([column[S] for column in self._all]) + self.alpha * np.eye(len(S))

@@ -1,6 +1,8 @@
 """Sums of products over the training and test parts of splits, from which ``model.py`` works."""
 
 from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +19,74 @@ ROWS_AT_ONCE = 4096
 # Nanoseconds a number of the data: a product with it, to bring it into order, and per column of
 # the Gram matrices.
 READ_AGAIN, READ_ONCE, GRAM = 0.4, 3.0, 0.04
+ASKED_FOR = 32  # columns, about
 STILL = 1e-15  # part of a column's squares in a training part that is rounding alone
+
+
+class ByParts:
+    """The rows of data that do not fill the caches, in the order of the parts that make them up.
+
+    Parameters
+    ----------
+    design : Design
+        The data.
+    parts : sequence of index arrays
+        Every row is in one of them.
+    more : array of shape (m, r), optional
+        Further columns, to the right of those of the data.
+
+    Attributes
+    ----------
+    rows : array of shape (m, n + r)
+        The columns as they stand, not weighted.
+    order, starts : arrays of int
+        Which rows they are, and where the parts begin.
+    weights : array of shape (m,)
+    """
+
+    def __init__(
+        self, design: Design, parts: Sequence[NDArray[np.intp]], more: Floats | None = None
+    ) -> None:
+        self.order = np.concatenate(parts)
+        self.starts = np.cumsum([0, *map(len, parts)])
+        self.weights = design.weights[self.order]
+        self._uniform = design.uniform
+        n, right = design.n_features, 0 if more is None else more.shape[1]
+        self.rows = np.empty((len(self.order), n + right))
+        step = 1 if self.rows.size > TUNING.tile_numbers else len(parts)  # parts taken at once
+        for low, high in self._bounds(step):
+            self.rows[low:high, :n] = design.rows(self.order[low:high])
+        if more is not None:
+            self.rows[:, n:] = more[self.order]
+
+    def _bounds(self, step: int = 1) -> list[tuple[int, int]]:
+        """Where parts begin and end, some at a time."""
+        cuts = [*self.starts[:-1:step].tolist(), len(self.order)]
+        return list(pairwise(cuts))
+
+    def dot(self, V: Floats) -> Floats:
+        """Weighted products of V, in the order of the data: parts x columns of V x n."""
+        V = V[self.order] if self._uniform else self.weights[:, None] * V[self.order]
+        return np.stack([V[low:high].T @ self.rows[low:high] for low, high in self._bounds()])
+
+    def squares(self) -> Floats:
+        """Weighted squares of the columns over every part."""
+        w, rows = self.weights, self.rows
+        return np.stack([w[low:high] @ np.square(rows[low:high]) for low, high in self._bounds()])
+
+    def among(self, S: NDArray[np.intp]) -> Floats:
+        """Products of some columns over every part: parts x |S| x |S|."""
+        Z, k = self.rows[:, S].T.copy(), len(S)
+        out = np.empty((len(self.starts) - 1, k, k))
+        for i, z in enumerate(Z if self._uniform else Z * self.weights):
+            sums = np.add.reduceat(Z[: i + 1] * z, self.starts[:-1], axis=1).T
+            out[:, i, : i + 1] = out[:, : i + 1, i] = sums
+        return out
+
+    def gram(self) -> Floats:
+        """All products of the columns over every part."""
+        rows = self.rows if self._uniform else np.sqrt(self.weights)[:, None] * self.rows
+        return np.stack([rows[low:high].T @ rows[low:high] for low, high in self._bounds()])
 
 
 class SplitSums:
@@ -25,9 +94,10 @@ class SplitSums:
 
     Every array has one entry per part: the F test parts, the F training parts, all rows.
 
-    Products of columns come from Gram matrices per part. If few ``columns`` will be asked for, each
-    once, and the test parts make up all rows, they come from the rows in the order of the parts
-    instead: one reading for each.
+    Products of columns come from Gram matrices per part. If columns will be asked for ``once``
+    each, there are many of them and the test parts make up all rows, they come from the rows in the
+    order of the parts instead: one reading for each. That is a matter of the data alone, so that
+    no number knows how many columns will be asked for.
 
     Attributes
     ----------
@@ -38,7 +108,7 @@ class SplitSums:
     """
 
     def __init__(
-        self, design: Design, Y: Floats, splits: Sequence[Split], columns: int | None = None
+        self, design: Design, Y: Floats, splits: Sequence[Split], once: bool = False
     ) -> None:
         self._design = design
         m, n = design.n_samples, design.n_features
@@ -51,10 +121,11 @@ class SplitSums:
         self.n_splits = len(pairs)
         self.pairs = pairs
         tests = [test for _, test in pairs]
-        self.overlap = overlap(tests, w)
         # What is had by subtraction or addition is not summed again.
         self._complement = [_covers([a, b], m) and self._adds_up([a, b]) for a, b in pairs]
-        self._partition = _covers(tests, m) and self._adds_up(tests)
+        singly = _covers(tests, m)
+        self.overlap = 1.0 if singly else overlap(tests, w)
+        self._partition = singly and self._adds_up(tests)
         self._parts = tests + [
             train for (train, _), known in zip(pairs, self._complement, strict=True) if not known
         ]
@@ -64,19 +135,23 @@ class SplitSums:
         self.y_mean = (w @ Y) / design.total if design.fit_intercept else np.zeros(Y.shape[1])
         self._right = np.hstack([Y - self.y_mean, np.ones((m, 1))])
         self._gram: Floats | None = None
-        self._folds: list[tuple[Floats, Floats]] = []  # rows of every test part, and their weights
-        few = columns is not None and READ_AGAIN * columns + READ_ONCE < GRAM * n
-        few &= m * n <= TUNING.read_from_cache
-        if few and self._partition and all(self._complement) and self.plain and not design.sparse:
-            self._folds = [(design.rows(test), w[test]) for test in tests]
+        self._products_of_all = np.empty((0, 0, 0))
+        self.by_parts: ByParts | None = None
+        many = once and GRAM * n > READ_AGAIN * ASKED_FOR + READ_ONCE
+        in_order = self._partition and all(self._complement) and self.plain and not design.sparse
+        in_order &= m * n <= TUNING.read_from_cache
+        if many and in_order:
+            self.by_parts = parts = ByParts(design, tests)
             left = self._all_parts(self._dot(self._right))
-            spreads = [weights @ np.square(rows) for rows, weights in self._folds]
-            self.squares = self._all_parts(np.stack(spreads))
+            self.squares = self._all_parts(parts.squares())
             beside = [self._right[p].T @ self._ready(self._right, p) for p in self._parts]
             right = self._all_parts(np.stack(beside))
         elif n * n * len(self._parts) <= max(TUNING.split_gram_numbers, m * n // 2):
-            products = np.stack(design.threads.map(self._products, self._parts))
-            self._gram = products[:, :n, :n]
+            if in_order:
+                products = ByParts(design, tests, self._right).gram()
+            else:
+                products = np.stack(design.threads.map(self._products, self._parts))
+            self._products_of_all, self._gram = products, products[:, :n, :n]
             right = self._all_parts(products[:, n:])
             self.squares = self._all_parts(np.einsum("fii->fi", self._gram))
             left, right = right[:, :, :n], right[:, :, n:]
@@ -106,6 +181,8 @@ class SplitSums:
 
     def _weight(self, part: NDArray[np.intp]) -> float:
         """What a part counts."""
+        if self._design.uniform:
+            return float(len(part))
         return float(self._design.weights[part].sum())
 
     def _adds_up(self, parts: Sequence[NDArray[np.intp]]) -> bool:
@@ -139,10 +216,45 @@ class SplitSums:
         x = self._design.column(i)[:, None]
         return self._all_parts(self._dot(x)[:, 0])
 
-    def _all_parts(self, sums: Floats) -> Floats:
+    @property
+    def at_hand(self) -> bool:
+        """Whether products of columns are had from memory that is kept for that."""
+        return self._gram is not None or self.by_parts is not None
+
+    def among(self, S: NDArray[np.intp]) -> Floats:
+        """Products of some columns with each other, at hand: |S| x |S| x parts.
+
+        Those of the first few do not depend on how many come after them.
+        """
+        if self.by_parts is not None:
+            products = self.by_parts.among(S)
+        else:
+            assert self._gram is not None
+            products = self._gram[:, S[:, None], S]
+        everywhere = products[-1]
+        if self._partition:  # one after the other, as NumPy sums them for most shapes only
+            everywhere = np.add.accumulate(products[: self.n_splits], axis=0)[-1]
+        return self._all_parts(products, everywhere).transpose(1, 2, 0)
+
+    def laid_out(self) -> tuple[Any, ...]:
+        """What compiled loops take products from: Gram matrices, whose they are, rows by parts.
+
+        The training part of split f has the Gram matrix ``sources[f]``, and all rows the last of
+        these, unless it is negative: then what is left of all rows, and the sum of all test parts.
+        """
+        parts, rows = self.by_parts, (np.empty((0, 0)), np.empty(0), np.zeros(1, dtype=np.intp))
+        if parts is not None:
+            rows = parts.rows, parts.weights, parts.starts
+        trains = iter(range(self.n_splits, len(self._parts)))
+        sources = [-1 if known else next(trains) for known in self._complement]
+        sources.append(-1 if self._partition else len(self._parts) - 1)
+        return self._products_of_all, np.array(sources), rows
+
+    def _all_parts(self, sums: Floats, everywhere: Floats | None = None) -> Floats:
         """Sums over all 2F + 1 parts, from those over the parts that were summed."""
         F = self.n_splits
-        everywhere = sums[:F].sum(0) if self._partition else sums[-1]
+        if everywhere is None:
+            everywhere = sums[:F].sum(0) if self._partition else sums[-1]
         if all(self._complement):
             return np.concatenate([sums[:F], everywhere - sums[:F], everywhere[None]])
         summed = iter(sums[F:])
@@ -169,9 +281,8 @@ class SplitSums:
         A few parts are read at once, from one product with V on each of them in turn and zero
         elsewhere; of many, whose number times the samples would be large, each by itself.
         """
-        if self._folds:
-            every = zip(self._folds, self._parts, strict=True)
-            return np.stack([(w[:, None] * V[part]).T @ rows for (rows, w), part in every])
+        if self.by_parts is not None:
+            return self.by_parts.dot(V)
         if len(self._parts) < TUNING.many_parts:
             return self._dot_at_once(V)
         design = self._design
