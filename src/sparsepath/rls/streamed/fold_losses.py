@@ -173,7 +173,7 @@ class StreamedFolds(FoldModel):
     def standard_error(self) -> float:
         """Standard error of the mean over splits (see ``asked.py``); NaN for a single one."""
         weights = (self._weights() / self._shares).sum(1)
-        return standard_error(self.fold_errors / weights, self.sums.overlap)
+        return float(standard_error(self.fold_errors / weights, self.sums.overlap))
 
     def _weights(self) -> Floats:
         """What the samples of each test part weigh, or those of each class."""
@@ -230,7 +230,7 @@ class StreamedFolds(FoldModel):
             without = self._coefficients_without() if self._drops else without
         parts = tuple(
             SplitModels(
-                self.sums.tests[f], self._mu[f, columns], design.y_mean + self._nu[f], W[f],
+                self.sums.tests[f], self.mu[f, columns], design.y_mean + self._nu[f], W[f],
                 self._G[f].T @ self._UH[0, f, :k][:, which], omega[f], without[f], self._shares[f],
             )
             for f in range(F)
