@@ -74,69 +74,40 @@ if TYPE_CHECKING:
     from sparsepath.steps import Exchange, Move, Step
     from sparsepath.table_selector import TableSelector
 
-_HOMES = {
-    "Comparison": "comparison",
-    "ELMClassifier": "elm",
-    "ELMFSClassifier": "elm",
-    "ELMFSRegressor": "elm",
-    "ELMRegressor": "elm",
-    "Exchange": "steps",
-    "FileError": "errors",
-    "GraftingClassifier": "grafting",
-    "GraftingClassifierCV": "grafting",
-    "GraftingPath": "grafting",
-    "GraftingRegressor": "grafting",
-    "GraftingRegressorCV": "grafting",
-    "Honest": "judging",
-    "HonestError": "judging",
-    "InputError": "errors",
-    "LSSVMClassifier": "kernel_machines",
-    "LSSVMForwardRegressor": "kernel_machines",
-    "LSSVMRegressor": "kernel_machines",
-    "LarsSelector": "lars",
-    "MLPGraftingClassifier": "grafting",
-    "MLPGraftingClassifierCV": "grafting",
-    "MLPGraftingRegressor": "grafting",
-    "MLPGraftingRegressorCV": "grafting",
-    "Move": "steps",
-    "MutualInfoRegressor": "informed",
-    "MutualInfoSelector": "information",
-    "Null": "judging",
-    "OPELMClassifier": "elm",
-    "OPELMRegressor": "elm",
-    "PathComparison": "path_comparison",
-    "PathWarning": "errors",
-    "Planned": "judging",
-    "ReducedRankKernelRidge": "kernel_machines",
-    "SavedModel": "saved",
-    "SelectionPath": "path",
-    "SparseKernelRLSClassifier": "rls",
-    "SparseKernelRLSRegressor": "rls",
-    "SparseRBFClassifier": "rbf",
-    "SparseRBFClassifierCV": "rbf",
-    "SparseRBFRegressor": "rbf",
-    "SparseRBFRegressorCV": "rbf",
-    "SparseRLSClassifier": "rls",
-    "SparseRLSRegressor": "rls",
-    "SparseRankRLS": "rls",
-    "SparsepathError": "errors",
-    "Stability": "judging",
-    "Step": "steps",
-    "TablePreparation": "data.table",
-    "TableSelector": "table_selector",
-    "compare": "comparison",
-    "compare_paths": "path_comparison",
-    "grafting_path": "grafting",
-    "honest_error": "judging",
-    "load_model": "saved",
-    "mutual_information": "information",
-    "open": "data.opening",
-    "permutation_null": "judging",
-    "plan": "judging",
-    "rls_path": "rls",
-    "rls_state": "rls",
-    "stability": "judging",
+_ROOMS = {  # where the public names live
+    "comparison": "Comparison compare",
+    "data.opening": "open",
+    "data.table": "TablePreparation",
+    "elm": (
+        "ELMClassifier ELMFSClassifier ELMFSRegressor ELMRegressor OPELMClassifier OPELMRegressor"
+    ),
+    "errors": "FileError InputError PathWarning SparsepathError",
+    "grafting": (
+        "GraftingClassifier GraftingClassifierCV GraftingPath GraftingRegressor "
+        "GraftingRegressorCV MLPGraftingClassifier MLPGraftingClassifierCV "
+        "MLPGraftingRegressor MLPGraftingRegressorCV grafting_path"
+    ),
+    "information": "MutualInfoSelector mutual_information",
+    "informed": "MutualInfoRegressor",
+    "judging": (
+        "Honest HonestError Null Planned Stability honest_error permutation_null plan stability"
+    ),
+    "kernel_machines": (
+        "LSSVMClassifier LSSVMForwardRegressor LSSVMRegressor ReducedRankKernelRidge"
+    ),
+    "lars": "LarsSelector",
+    "path": "SelectionPath",
+    "path_comparison": "PathComparison compare_paths",
+    "rbf": "SparseRBFClassifier SparseRBFClassifierCV SparseRBFRegressor SparseRBFRegressorCV",
+    "rls": (
+        "SparseKernelRLSClassifier SparseKernelRLSRegressor SparseRLSClassifier "
+        "SparseRLSRegressor SparseRankRLS rls_path rls_state"
+    ),
+    "saved": "SavedModel load_model",
+    "steps": "Exchange Move Step",
+    "table_selector": "TableSelector",
 }
+_HOMES = {name: room for room, names in _ROOMS.items() for name in names.split()}
 
 __all__ = [
     "Comparison",
