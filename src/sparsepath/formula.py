@@ -24,6 +24,7 @@ Columns = NDArray[np.intp]
 class Tanh:
     """Units tanh(A z + b)."""
 
+    kind = "tanh"
     weights: Floats  # A, units x inputs
     biases: Floats
 
@@ -36,6 +37,7 @@ class Tanh:
 class Gaussian:
     """Units exp(-s |z - c|^2)."""
 
+    kind = "gaussian"
     centres: Floats  # units x inputs
     sharpness: Floats
 

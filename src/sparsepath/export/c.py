@@ -31,7 +31,8 @@ def c(subject: Subject) -> str:
         inner = f"for (int i = 0; i < {d}; i++) out[t] += SLOPES[t][i] * x[i];"
         body.append(_loop("t", outputs, inner))
     if formula.units is not None and formula.coef is not None:
-        arrays += [*_unit_arrays(formula.units), _array("COEF", formula.coef)]
+        arrays += [_array(name.upper(), of) for name, of in vars(formula.units).items()]
+        arrays.append(_array("COEF", formula.coef))
         body.append(_units(formula.units, d, len(formula.coef), outputs))
     if formula.bounds is not None:
         arrays += [_array("LOW", formula.bounds[0]), _array("HIGH", formula.bounds[1])]
@@ -175,12 +176,6 @@ def _units(units: Tanh | Gaussian, d: int, n: int, outputs: int) -> str:
             "    }",
         ]
     )
-
-
-def _unit_arrays(units: Tanh | Gaussian) -> list[str]:
-    if isinstance(units, Tanh):
-        return [_array("WEIGHTS", units.weights), _array("BIASES", units.biases)]
-    return [_array("CENTRES", units.centres), _array("SHARPNESS", units.sharpness)]
 
 
 def _loop(letter: str, n: int, inner: str) -> str:

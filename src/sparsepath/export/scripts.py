@@ -8,7 +8,6 @@ import json
 from typing import Any
 
 from sparsepath.export.subject import Subject, number, one_line
-from sparsepath.running import Gaussian, Tanh
 
 _PYTHON = '''"""{about}.
 {in_units}
@@ -204,20 +203,10 @@ def _filled(
         arrays |= {"CENTRE": _line(formula.centre), "SCALE": _line(formula.scale)}
         scaling = parts["scaling"]
     if formula.units is not None and formula.coef is not None:
-        if isinstance(formula.units, Tanh):
-            arrays |= {
-                "WEIGHTS": _lines(formula.units.weights),
-                "BIASES": _line(formula.units.biases),
-            }
-            units = parts["tanh"]
-        elif isinstance(formula.units, Gaussian):
-            arrays |= {
-                "CENTRES": _lines(formula.units.centres),
-                "SHARPNESS": _line(formula.units.sharpness),
-            }
-            units = parts["gaussian"]
+        for name, values in vars(formula.units).items():
+            arrays[name.upper()] = _lines(values) if values.ndim > 1 else _line(values)
         arrays["COEF"] = _lines(formula.coef.T)
-        units += parts["units"]
+        units = parts[formula.units.kind] + parts["units"]
     if formula.bounds is not None:
         arrays |= {"LOW": _line(formula.bounds[0]), "HIGH": _line(formula.bounds[1])}
         bounds = parts["bounds"]

@@ -13,7 +13,6 @@ from sparsepath.export.scripts import javascript, python
 from sparsepath.export.sql import sql
 from sparsepath.export.subject import Subject
 from sparsepath.files import replacing
-from sparsepath.running import Tanh
 
 SCHEMA = {"schema": "sparsepath/formula", "schema_version": 1}
 
@@ -23,16 +22,8 @@ def as_json(subject: Subject) -> str:
     formula, units = subject.formula, subject.formula.units
     hidden: dict[str, Any] | None = None
     if units is not None and formula.coef is not None:
-        parts = (
-            {"kind": "tanh", "weights": units.weights.tolist(), "biases": units.biases.tolist()}
-            if isinstance(units, Tanh)
-            else {
-                "kind": "gaussian",
-                "centres": units.centres.tolist(),
-                "sharpness": units.sharpness.tolist(),
-            }
-        )
-        hidden = {**parts, "coef": formula.coef.tolist()}
+        parts = {name: values.tolist() for name, values in vars(units).items()}
+        hidden = {"kind": units.kind, **parts, "coef": formula.coef.tolist()}
     record = {
         **SCHEMA,
         "about": subject.about,

@@ -12,22 +12,6 @@ from sparsepath.arrays import Floats
 from sparsepath.rls.criteria.losses import Criterion
 
 
-class AUC(Criterion):
-    """One minus the area under the ROC curve."""
-
-    name = "auc"
-    label = "AUC error"
-    coded = True
-    counts = True
-    several = False
-    pairs = True
-    needs = "samples of both classes"
-
-    def can_judge(self, Y: Floats, weights: Floats, queries: NDArray[np.intp]) -> bool:
-        """Whether there is a pair with different targets."""
-        return has_order(Y[:, 0], weights, queries)
-
-
 class Disagreement(Criterion):
     """The share of pairs in the wrong order."""
 
@@ -41,6 +25,15 @@ class Disagreement(Criterion):
     def can_judge(self, Y: Floats, weights: Floats, queries: NDArray[np.intp]) -> bool:
         """Whether there is a pair with different targets."""
         return has_order(Y[:, 0], weights, queries)
+
+
+class AUC(Disagreement):
+    """One minus the area under the ROC curve."""
+
+    name = "auc"
+    label = "AUC error"
+    coded = True
+    needs = "samples of both classes"
 
 
 class PairwiseSquared(Criterion):
