@@ -18,15 +18,7 @@ from sparsepath.faces.parameters import count
 from sparsepath.faces.targets import RegressorFace
 from sparsepath.judging.repeating import Repetition, Searched, is_plain, linear_outputs
 from sparsepath.orders.least_angle import lars_entries
-from sparsepath.running import (
-    Callback,
-    CallbackSupportMixin,
-    Found,
-    Given,
-    Run,
-    Trail,
-    fitting,
-)
+from sparsepath.running import Callback, CallbackSupportMixin, Found, Given, Run, Trail, fitting
 from sparsepath.steps import Step
 
 FIRST, MORE = 32, 4  # columns that are asked for at first, and by what they grow

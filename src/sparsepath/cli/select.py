@@ -13,13 +13,7 @@ from sparsepath.cli.progress import Watch
 from sparsepath.cli.reading import Problem
 from sparsepath.cli.remarks import Remark
 from sparsepath.cli.say import say
-from sparsepath.cli.settling import (
-    SearchData,
-    SelectionAsked,
-    caught,
-    rewrite,
-    settle,
-)
+from sparsepath.cli.settling import SearchData, SelectionAsked, caught, rewrite, settle
 from sparsepath.cli.tasks import TargetTask
 from sparsepath.data.cells import RawTable, placed
 from sparsepath.data.door import column_indices

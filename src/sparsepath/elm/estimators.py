@@ -13,15 +13,7 @@ from sparsepath.arrays import Floats
 from sparsepath.classes import coded
 from sparsepath.data.columns import standardise
 from sparsepath.data.door import check_features, check_target, refuse_extremes
-from sparsepath.elm.network import (
-    Fit,
-    Indices,
-    Machine,
-    Neurons,
-    Space,
-    Target,
-    draw_neurons,
-)
+from sparsepath.elm.network import Fit, Indices, Machine, Neurons, Space, Target, draw_neurons
 from sparsepath.faces.parameters import count, positive
 from sparsepath.faces.targets import ClassifierFace, RegressorFace
 from sparsepath.orders.least_angle import lars_entries

@@ -3,10 +3,7 @@
 from sparsepath.grafting.cross_validation import GraftingClassifierCV, GraftingRegressorCV
 from sparsepath.grafting.estimators import GraftingClassifier, GraftingRegressor
 from sparsepath.grafting.mlp import MLPGraftingClassifier, MLPGraftingRegressor
-from sparsepath.grafting.mlp_cross_validation import (
-    MLPGraftingClassifierCV,
-    MLPGraftingRegressorCV,
-)
+from sparsepath.grafting.mlp_cross_validation import MLPGraftingClassifierCV, MLPGraftingRegressorCV
 from sparsepath.grafting.paths import GraftingPath, grafting_path
 
 __all__ = [

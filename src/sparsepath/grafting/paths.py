@@ -11,11 +11,7 @@ from sparsepath.arrays import Floats
 from sparsepath.grafting.along import best_of_each_size, grid, path_moves
 from sparsepath.grafting.estimators import GraftingClassifier, GraftingRegressor
 from sparsepath.grafting.faces import Factors
-from sparsepath.grafting.fitting import (
-    GraftingFit,
-    GraftingOptions,
-    GraftingProblem,
-)
+from sparsepath.grafting.fitting import GraftingFit, GraftingOptions, GraftingProblem
 from sparsepath.path import SelectionPath
 from sparsepath.running import Callback, Found, Given, Run, Stop
 

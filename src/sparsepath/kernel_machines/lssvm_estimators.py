@@ -10,9 +10,7 @@ from sklearn.base import ClassifierMixin
 
 from sparsepath.arrays import Floats
 from sparsepath.classes import coded, winners
-from sparsepath.data.door import (
-    check_features,
-)
+from sparsepath.data.door import check_features
 from sparsepath.data.threads import Threads
 from sparsepath.faces.targets import ClassifierFace, dense, weights_of
 from sparsepath.kernel_machines.kernel_machine import (

@@ -8,10 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sparsepath.arrays import Floats
-from sparsepath.data.door import (
-    check_features,
-    column_indices,
-)
+from sparsepath.data.door import check_features, column_indices
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
 from sparsepath.faces.parameters import count, positive

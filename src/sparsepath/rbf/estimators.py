@@ -12,13 +12,7 @@ from sparsepath.data.threads import Threads
 from sparsepath.errors import warn_user
 from sparsepath.faces.parameters import positive
 from sparsepath.faces.targets import dense, weights_of
-from sparsepath.rbf.base import (
-    _Regression,
-    _SparseRBF,
-    _TwoClasses,
-    renumbered,
-    warn_of_dropped,
-)
+from sparsepath.rbf.base import _Regression, _SparseRBF, _TwoClasses, renumbered, warn_of_dropped
 from sparsepath.rbf.centres import place_centres
 from sparsepath.rbf.grid import mean_se
 from sparsepath.rbf.model import Trainer, Training, empty_model

@@ -8,11 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparsepath.data.door import (
-    check_features,
-    check_weights,
-    column_indices,
-)
+from sparsepath.data.door import check_features, check_weights, column_indices
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
 from sparsepath.path import SelectionPath
