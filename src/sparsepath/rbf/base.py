@@ -1,6 +1,6 @@
 """What the estimators of RBF networks share: fitted attributes, importances, numbers or classes."""
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,14 +16,32 @@ from sparsepath.faces.parameters import count, one_of, positive
 from sparsepath.faces.targets import ClassifierFace, RegressorFace, dense, one_target
 from sparsepath.path import SelectionPath
 from sparsepath.rbf.model import RBFOptions, Training
-from sparsepath.running import CallbackSupportMixin, seed_of
+from sparsepath.running import Callback, CallbackSupportMixin, seed_of
 from sparsepath.selector import PathSelector
 
 SOLVERS = ("direct", "alternating")
 SCHEDULES = ("robust", "paper")
 
 
-class _SparseRBF(PathSelector, CallbackSupportMixin, BaseEstimator):
+@dataclass(eq=False, repr=False)
+class RBFParameters(CallbackSupportMixin, BaseEstimator):
+    """The parameters that all estimators of RBF networks have."""
+
+    _: KW_ONLY
+    solver: str = "direct"
+    schedule: str = "robust"
+    centres: Any = "auto"
+    placing: str = "kmeans"
+    n_init: int = 1
+    relevance: float = 0.01
+    mu_min: float = 1e-6
+    max_iter: int = 100
+    random_state: Any = 0
+    validation: Any = "auto"
+    callback: Callback = None
+
+
+class _SparseRBF(PathSelector, RBFParameters):
     """What the fit at one (r, t) and the search over many share."""
 
     _n_folds = 5
@@ -35,18 +53,17 @@ class _SparseRBF(PathSelector, CallbackSupportMixin, BaseEstimator):
     _of_size: dict[int, tuple[tuple[float, float], Training]]
 
     def _options(self) -> RBFOptions:
-        p = self.get_params(deep=False)
-        relevance = p["relevance"]
+        relevance = self.relevance
         if not isinstance(relevance, int | float | np.number) or not 0 <= relevance < 1:
             raise InputError(f"relevance={relevance!r}; give a number from 0 up to 1.")
         return RBFOptions(
-            solver=one_of("solver", p["solver"], SOLVERS),
-            schedule=one_of("schedule", p["schedule"], SCHEDULES),
-            n_init=count("n_init", p["n_init"]),
-            mu_min=positive("mu_min", p["mu_min"]),
-            max_iter=count("max_iter", p["max_iter"]),
+            solver=one_of("solver", self.solver, SOLVERS),
+            schedule=one_of("schedule", self.schedule, SCHEDULES),
+            n_init=count("n_init", self.n_init),
+            mu_min=positive("mu_min", self.mu_min),
+            max_iter=count("max_iter", self.max_iter),
             relevance=float(relevance),
-            seed=seed_of(p["random_state"]),
+            seed=seed_of(self.random_state),
         )
 
     def _take(self, size: int) -> None:

@@ -1,6 +1,6 @@
 """RBF networks that select inputs and basis functions, as scikit-learn estimators."""
 
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -16,7 +16,7 @@ from sparsepath.rbf.base import _Regression, _SparseRBF, _TwoClasses, renumbered
 from sparsepath.rbf.centres import place_centres
 from sparsepath.rbf.grid import mean_se
 from sparsepath.rbf.model import Trainer, Training, empty_model
-from sparsepath.running import Callback, Found, Given, Run, fitting
+from sparsepath.running import Found, Given, Run, fitting
 from sparsepath.steps import Step
 
 
@@ -26,18 +26,6 @@ class _OneFit(_SparseRBF):
 
     r: float = 50.0
     t: float = 0.5
-    _: KW_ONLY
-    solver: str = "direct"
-    schedule: str = "robust"
-    centres: Any = "auto"
-    placing: str = "kmeans"
-    n_init: int = 1
-    relevance: float = 0.01
-    mu_min: float = 1e-6
-    max_iter: int = 100
-    random_state: Any = 0
-    validation: Any = "auto"
-    callback: Callback = None
 
     @fitting
     def fit(

@@ -28,7 +28,7 @@ from sparsepath.rbf.grid import (
     fold,
     relax,
 )
-from sparsepath.running import Callback, Found, Given, Run, fitting
+from sparsepath.running import Found, Given, Run, fitting
 from sparsepath.tuning import TUNING
 
 
@@ -43,17 +43,6 @@ class _GridSearch(_SparseRBF):
     choose: str | int | float = "min"
     relaxed: bool = True
     n_jobs: int | None = None
-    solver: str = "direct"
-    schedule: str = "robust"
-    centres: Any = "auto"
-    placing: str = "kmeans"
-    n_init: int = 1
-    relevance: float = 0.01
-    mu_min: float = 1e-6
-    max_iter: int = 100
-    random_state: Any = 0
-    validation: Any = "auto"
-    callback: Callback = None
 
     @fitting
     def fit(

@@ -169,16 +169,9 @@ class _SparseKernelRLS(BaseEstimator):
 
     def _gamma(self, X: Floats, weights: Floats) -> float:
         if self.gamma == "scale":
-            counted = X[weights > 0]
-            spread = float(
-                np.mean(
-                    np.average(
-                        (counted - np.average(counted, axis=0, weights=weights[weights > 0])) ** 2,
-                        axis=0,
-                        weights=weights[weights > 0],
-                    )
-                )
-            )
+            counted, w = X[weights > 0], weights[weights > 0]
+            off = counted - np.average(counted, axis=0, weights=w)
+            spread = float(np.mean(np.average(off**2, axis=0, weights=w)))
             return 1.0 / (X.shape[1] * spread) if spread > 0 else 1.0
         if isinstance(self.gamma, str) or not self.gamma > 0:
             raise InputError(f"gamma={self.gamma!r}; give a number above zero or 'scale'.")
