@@ -15,10 +15,10 @@ from sparsepath.data.splitting import splits_of
 from sparsepath.data.threads import Threads
 from sparsepath.grafting.along import best_of_each_size, grid, path_moves
 from sparsepath.grafting.criterion import ConvexLoss
-from sparsepath.grafting.faces import Factors, JudgedClasses, LinearGrafting, LinearNumbers
+from sparsepath.grafting.faces import JudgedClasses, LinearGrafting, LinearNumbers
 from sparsepath.grafting.fitting import GraftingFit, GraftingProblem
 from sparsepath.grafting.folds import PathTask, judge, path_errors
-from sparsepath.running import Callback, Found, Given, Run, Stop, fitting
+from sparsepath.running import Found, Given, Run, Stop, fitting
 
 
 @dataclass(eq=False, repr=False)
@@ -31,22 +31,9 @@ class _GraftingCV(LinearGrafting):
     least: float = 0.01
     l2: float = 0.0
     l0: float = 0.0
-    feature_costs: Factors = None
-    l1_factors: Factors = None
-    l2_factors: Factors = None
     cv: Any = 5
     choose: str | int | float = "one_se"
-    fit_intercept: bool = True
-    standardize: bool = True
-    steps: str = "auto"
-    selection: str = "auto"
-    stop: str = "first"
-    update: str = "all"
-    max_features: int | None = None
-    tol: float = 1e-9
     n_jobs: int | None = None
-    validation: Any = "auto"
-    callback: Callback = None
 
     @fitting
     def fit(

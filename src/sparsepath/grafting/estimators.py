@@ -9,11 +9,11 @@ from sparsepath.data.door import check_features
 from sparsepath.data.sources import is_source
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
-from sparsepath.grafting.faces import Factors, GraftingClasses, LinearGrafting, LinearNumbers
+from sparsepath.grafting.faces import GraftingClasses, LinearGrafting, LinearNumbers
 from sparsepath.grafting.fitting import GraftingFit, GraftingProblem
 from sparsepath.grafting.procedure import Record
 from sparsepath.grafting.streamed import StreamProblem
-from sparsepath.running import Callback, Found, Given, Run, fitting
+from sparsepath.running import Found, Given, Run, fitting
 
 
 @dataclass(eq=False, repr=False)
@@ -24,20 +24,7 @@ class _Grafting(LinearGrafting):
     l2: float = 0.0
     l0: float = 0.0
     _: KW_ONLY
-    feature_costs: Factors = None
-    l1_factors: Factors = None
-    l2_factors: Factors = None
-    fit_intercept: bool = True
-    standardize: bool = True
-    steps: str = "auto"
-    selection: str = "auto"
-    stop: str = "first"
-    update: str = "all"
-    max_features: int | None = None
-    tol: float = 1e-9
     n_threads: int | None = None
-    validation: Any = "auto"
-    callback: Callback = None
 
     @fitting
     def fit(

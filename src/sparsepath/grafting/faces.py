@@ -27,26 +27,44 @@ from sparsepath.grafting.criterion import (
 from sparsepath.grafting.fitting import GraftingOptions, check_factors, check_penalties
 from sparsepath.grafting.procedure import SELECTIONS, STOPS, UPDATES
 from sparsepath.judging.repeating import Repetition, Searched
-from sparsepath.running import CallbackSupportMixin
+from sparsepath.running import Callback, CallbackSupportMixin
 
 Factors = ArrayLike | Mapping[str, float] | None
 STEPS = ("auto", "single", "batch")
 ERRORS = ("loss", "zero_one")
 
 
-class LinearGrafting(LinearFace, CallbackSupportMixin, BaseEstimator):
+@dataclass(eq=False, repr=False)
+class GraftingParameters(CallbackSupportMixin, BaseEstimator):
+    """The parameters that all grafting estimators have."""
+
+    _: KW_ONLY
+    feature_costs: Factors = None
+    l1_factors: Factors = None
+    l2_factors: Factors = None
+    max_features: int | None = None
+    standardize: bool = True
+    validation: Any = "auto"
+    callback: Callback = None
+
+
+@dataclass(eq=False, repr=False)
+class LinearParameters(GraftingParameters):
+    """Those that all linear ones have."""
+
+    _: KW_ONLY
+    fit_intercept: bool = True
+    steps: str = "auto"
+    selection: str = "auto"
+    stop: str = "first"
+    update: str = "all"
+    tol: float = 1e-9
+
+
+class LinearGrafting(LinearFace, LinearParameters):
     """What all linear grafting estimators share: data, penalties, the linear model."""
 
     _takes_sparse = True
-    l1_factors: Factors
-    l2_factors: Factors
-    feature_costs: Factors
-    selection: str
-    stop: str
-    update: str
-    steps: str
-    max_features: int | None
-    tol: float
     l2: float
     l0: float
     _of_size: dict[int, dict[str, Any]]  # fitted attributes of every size

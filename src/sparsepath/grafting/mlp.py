@@ -6,7 +6,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from sparsepath.arrays import Axes, Floats
@@ -16,32 +15,35 @@ from sparsepath.errors import InputError
 from sparsepath.faces.parameters import count, one_of
 from sparsepath.grafting.criterion import Penalty
 from sparsepath.grafting.design import GraftingDesign
-from sparsepath.grafting.faces import Factors, GraftingClasses, GraftingNumbers
+from sparsepath.grafting.faces import GraftingClasses, GraftingNumbers, GraftingParameters
 from sparsepath.grafting.fitting import check_factors, check_penalties
 from sparsepath.grafting.growing import L0_PER, Grown, Growth, grow, samples
 from sparsepath.grafting.network import HiddenLayer, NetworkModel
 from sparsepath.grafting.network_folds import spread
 from sparsepath.grafting.procedure import STOPS
-from sparsepath.running import Callback, CallbackSupportMixin, Found, Given, Run, fitting
+from sparsepath.running import Found, Given, Run, fitting
 from sparsepath.selector import PathSelector
 from sparsepath.steps import Step
 
 
-class GrownNetworks(PathSelector, CallbackSupportMixin, BaseEstimator):
+@dataclass(eq=False, repr=False)
+class NetworkParameters(GraftingParameters):
+    """The parameters that all estimators that grow networks have."""
+
+    _: KW_ONLY
+    l0_per: str = "connection"
+    look_ahead: int = 5
+    max_hidden: int | None = 50
+    max_connections: int | None = 200
+
+
+class GrownNetworks(PathSelector, NetworkParameters):
     """What all estimators that grow networks share: checks, the model of a size, the picture."""
 
     _n_folds = 5
     _takes_sparse = True
     _y_mean, _y_scale = 0.0, 1.0  # of a target that is scaled inside
     l2: float
-    feature_costs: Factors
-    l1_factors: Factors
-    l2_factors: Factors
-    l0_per: str
-    look_ahead: int
-    max_hidden: int | None
-    max_connections: int | None
-    max_features: int | None
     selection: str
     stop: str
     tol: float | Sequence[float]
@@ -142,22 +144,11 @@ class MLPGrafting(GrownNetworks):
     l2: float = 0.0
     l0: float = 0.005
     _: KW_ONLY
-    feature_costs: Factors = None
-    l1_factors: Factors = None
-    l2_factors: Factors = None
-    l0_per: str = "connection"
-    look_ahead: int = 5
-    max_hidden: int | None = 50
-    max_connections: int | None = 200
-    max_features: int | None = None
     selection: str = "gradient"
     stop: str = "first"
-    standardize: bool = True
     tol: float | Sequence[float] = 1e-7
     max_iter: int = 500
     n_threads: int | None = None
-    validation: Any = "auto"
-    callback: Callback = None
 
     @fitting
     def fit(

@@ -15,13 +15,13 @@ from sparsepath.errors import InputError
 from sparsepath.faces.parameters import count
 from sparsepath.grafting.along import descending
 from sparsepath.grafting.design import GraftingDesign
-from sparsepath.grafting.faces import Factors, JudgedClasses
+from sparsepath.grafting.faces import JudgedClasses
 from sparsepath.grafting.folds import judge
 from sparsepath.grafting.growing import Grower, samples
 from sparsepath.grafting.mlp import GrownNetworks, ScaledNumbers
 from sparsepath.grafting.network import HiddenLayer
 from sparsepath.grafting.network_folds import FoldState, NetworkTask, end, state_of
-from sparsepath.running import Callback, Found, Given, Run, Stop, fitting
+from sparsepath.running import Found, Given, Run, Stop, fitting
 from sparsepath.steps import Step
 
 LARGEST = 0.1  # part of the empty model's loss from which the grid of l0 goes down
@@ -40,23 +40,12 @@ class MLPGraftingCV(GrownNetworks):
     n_l0s: int = 16
     least: float = 3e-4
     l2: float = 0.0
-    feature_costs: Factors = None
-    l1_factors: Factors = None
-    l2_factors: Factors = None
-    l0_per: str = "connection"
-    look_ahead: int = 5
-    max_hidden: int | None = 50
-    max_connections: int | None = 200
-    max_features: int | None = None
     patience: int = 5
     cv: Any = 5
     choose: str | int | float = "one_se"
-    standardize: bool = True
     tol: float = 1e-5
     max_iter: int = 200
     n_jobs: int | None = None
-    validation: Any = "auto"
-    callback: Callback = None
 
     @fitting
     def fit(
