@@ -337,7 +337,7 @@ def test_without_any_room_compiled_sums_are_infinite_or_say_so():
 def test_sums_of_the_chosen_columns_follow_additions_and_removals(monkeypatch):
     from sparsepath.rls.criteria.residuals import SQUARED
     from sparsepath.rls.leave_one_out.additions import BoundFinder
-    from sparsepath.rls.leave_one_out.block import mixture
+    from sparsepath.rls.leave_one_out.fitted_rows import mixture
     from sparsepath.rls.leave_one_out.model import State
 
     monkeypatch.setattr(TUNING, "compiled_pass_from", 1)

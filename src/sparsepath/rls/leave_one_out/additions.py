@@ -28,9 +28,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.arrays import Floats
-from sparsepath.rls.leave_one_out.block import Rows, Weighed
+from sparsepath.rls.leave_one_out.block import Rows
 from sparsepath.rls.leave_one_out.bounds import ROUNDED_PRODUCTS, least_errors
 from sparsepath.rls.leave_one_out.exchanges import may_exchange
+from sparsepath.rls.leave_one_out.fitted_rows import Weighed
 from sparsepath.rls.leave_one_out.following import Follower, centred
 from sparsepath.rls.leave_one_out.neighbours import Neighbours
 from sparsepath.rls.update import Second, Update, limit, pick

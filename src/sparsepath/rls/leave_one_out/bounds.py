@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from sparsepath.arrays import Floats
 from sparsepath.rls.design import Design
-from sparsepath.rls.leave_one_out.block import Weighed
+from sparsepath.rls.leave_one_out.fitted_rows import Weighed
 
 ROUNDED_PRODUCTS = 1e-11  # error of a product of two columns of norm one, with a wide margin
 TRUSTED = 0.1  # that error over the pivot up to which there is a bound

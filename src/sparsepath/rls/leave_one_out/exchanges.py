@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 
 from sparsepath.arrays import Floats
 from sparsepath.data.crew import added
-from sparsepath.rls.leave_one_out.block import Rows, Weighed
+from sparsepath.rls.leave_one_out.block import Rows
 from sparsepath.rls.leave_one_out.bounds import least_errors
 from sparsepath.rls.leave_one_out.fitted import Fitted
+from sparsepath.rls.leave_one_out.fitted_rows import Weighed
 from sparsepath.rls.update import limit
 
 STEEP = 1e6  # |x|^2 over the pivot of a chosen feature up to which removals are known well

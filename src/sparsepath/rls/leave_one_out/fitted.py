@@ -18,7 +18,8 @@ from sparsepath.data.crew import added
 from sparsepath.errors import InputError
 from sparsepath.rls.criteria.losses import Loss, reach_of
 from sparsepath.rls.design import Design
-from sparsepath.rls.leave_one_out.block import Measured, Rows, Weighed
+from sparsepath.rls.leave_one_out.block import Rows
+from sparsepath.rls.leave_one_out.fitted_rows import Measured, Weighed
 from sparsepath.tuning import TUNING
 
 COLLINEAR = 1e-10  # norm left of a column, over its norm, that counts as nothing

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from sparsepath.arrays import Floats
 from sparsepath.data.crew import added
-from sparsepath.rls.leave_one_out.block import Rows, mixture
+from sparsepath.rls.leave_one_out.block import Rows
 from sparsepath.rls.leave_one_out.fitted import Fitted
+from sparsepath.rls.leave_one_out.fitted_rows import mixture
 
 SECOND_GO = 1e-2  # norm left of a column, over its norm, below which it is projected once more
 OVERLAP = 1e-13  # what may be left of the chosen columns in a candidate, over its norm
