@@ -209,9 +209,8 @@ def turned(X: NDArray[Any], threads: Threads) -> NDArray[Any]:
         return X
     m, n = X.shape
     out = np.empty((n, m))
-    tall = max(1, TUNING.tile_numbers // max(1, n)) if X.flags.c_contiguous else m
     side = TUNING.turned_columns
-    strips = range(0, m, max(side, tall))
+    strips = range(0, m, side if X.flags.c_contiguous else max(side, m))
 
     def turn(low: int) -> None:
         rows = X[low : low + strips.step]
