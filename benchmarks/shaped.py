@@ -3,6 +3,7 @@
 import time
 import warnings
 from collections.abc import Callable
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -64,9 +65,14 @@ def ratio(times: dict[str, np.ndarray], a: str, b: str) -> float:
     return float(np.median(times[a] / times[b]))
 
 
-def load_loop(wanted: bool) -> None:
-    """Small searches by the compiled loop from now on; or never, unless it is loaded already."""
-    PRICE.spent = 1e9 if wanted else -1e9
+@contextmanager
+def small_searches(compiled: bool):
+    """Small searches by the compiled loop, or in NumPy, whatever this process has loaded."""
+    asked, PRICE.is_paid = PRICE.is_paid, lambda ahead=0.0: compiled
+    try:
+        yield
+    finally:
+        PRICE.is_paid = asked
 
 
 def fitted(X, y, k):

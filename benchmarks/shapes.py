@@ -22,7 +22,7 @@ from sklearn.utils.validation import validate_data
 from threadpoolctl import threadpool_limits
 
 from measure import table, write_in_parts
-from shaped import bars, fitted, greedy, in_turn, load_loop, problem, products, ratio
+from shaped import bars, fitted, greedy, in_turn, problem, products, ratio, small_searches
 from shaped_criteria import criteria
 from sparsepath import SparseRLSRegressor
 from sparsepath.data.paper_sets import available, load
@@ -83,12 +83,12 @@ def rivals(quick: bool, rounds: int) -> str:
     for m, n, k in shapes:
         small = m * n < TUNING.compiled_search_from
         for order, loaded in (("F", False), ("C", False), *([("F", True)] if small else [])):
-            load_loop(loaded)
             X, y = problem(m, n)
             X = np.asarray(X, order=order)
             works = {"F": products(X, k), "ours": lambda X=X, y=y, k=k: fitted(X, y, k)}
             works |= rivals_of(X, y, k)
-            times = in_turn(works, rounds_for(m, n, k, rounds))
+            with small_searches(loaded):
+                times = in_turn(works, rounds_for(m, n, k, rounds))
             others = [
                 f"{ratio(times, name, 'ours'):.2g}" if name in times else "" for name in names
             ]
@@ -194,11 +194,11 @@ def small(quick: bool, rounds: int) -> str:
             n_nonzero_coefs=20
         ).fit(X, y),
     }
-    load_loop(False)
-    times = in_turn(works, 5 * rounds)
-    load_loop(True)
+    with small_searches(False):
+        times = in_turn(works, 5 * rounds)
     ours = dict(list(works.items())[:2])
-    times |= {f"{name}, loop loaded": of for name, of in in_turn(ours, 5 * rounds).items()}
+    with small_searches(True):
+        times |= {f"{name}, loop loaded": of for name, of in in_turn(ours, 5 * rounds).items()}
     rows = [[name, f"{1e3 * of.min():.2f}"] for name, of in times.items()]
     code = (
         "import time, numpy as np\nfrom sparsepath import SparseRLSRegressor\n"
