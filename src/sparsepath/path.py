@@ -104,8 +104,9 @@ class SelectionPath(StepsBySize):
         self.versions: dict[str, str] = dict(versions_in_use() if versions is None else versions)
         self.seed, self.stopped, self.validation = plain(seed), stopped, validation
         self.complete = complete and stopped not in CUT
-        if not self.steps or len(set(self.sizes)) < len(self):
-            raise InputError(f"steps must hold one Step per size, not sizes {list(self.sizes)}.")
+        sizes = self.sizes
+        if not sizes or len(set(sizes)) < len(sizes):
+            raise InputError(f"steps must hold one Step per size, not sizes {list(sizes)}.")
         if error_kind not in ERROR_KINDS:
             raise InputError(f"error_kind must be one of {ERROR_KINDS}, not {error_kind!r}.")
         if len(self.feature_names) != n_features:

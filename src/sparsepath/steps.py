@@ -70,9 +70,17 @@ class Step:
         The arrays are not copied, and not to be written to from now on.
         """
         step = object.__new__(cls)
-        coef.flags.writeable = intercept.flags.writeable = False
-        known = {"subset": subset, "error": error, "error_se": error_se, "coef": coef}
-        vars(step).update(known, intercept=intercept, **UNKNOWN)
+        coef.setflags(write=False)
+        intercept.setflags(write=False)
+        known = {
+            "subset": subset,
+            "error": error,
+            "error_se": error_se,
+            "coef": coef,
+            "intercept": intercept,
+            **UNKNOWN,
+        }
+        vars(step).update(known)
         step._check_errors()
         return step
 

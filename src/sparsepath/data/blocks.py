@@ -379,6 +379,8 @@ def _block_count(m: int, numbers: int) -> int:
 
 def _cuts(m: int, n_blocks: int) -> list[tuple[int, int]]:
     n_blocks = max(1, min(n_blocks, m))
+    if n_blocks == 1:
+        return [(0, m)]
     size, rest = divmod(m, n_blocks)
     edges = np.cumsum([0] + [size + (i < rest) for i in range(n_blocks)])
     return [(int(a), int(b)) for a, b in pairwise(edges)]

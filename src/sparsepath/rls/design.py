@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from functools import cached_property
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -93,12 +93,12 @@ class Design:
         self.fit_intercept, self.standardize = fit_intercept, standardize
         self.weights = weights
         self.total = float(weights.sum())
-        edges = np.cumsum([0] + [block.shape[0] for block in self.blocks])
+        edges = list(accumulate((block.shape[0] for block in self.blocks), initial=0))
         self.slices = [slice(a, b) for a, b in pairwise(edges)]
-        self.n_samples = int(edges[-1])
+        self.n_samples = edges[-1]
         self.n_features = self.blocks[0].shape[1]
 
-        self.uniform = bool(np.all(weights == 1.0))
+        self.uniform = bool((weights == 1.0).all())
         self._parts = [
             WeightedBlock(block, None if self.uniform else weights[part])
             for block, part in zip(self.blocks, self.slices, strict=True)
