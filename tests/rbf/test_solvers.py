@@ -210,3 +210,23 @@ def test_figures_of_problem_15(seed):
     found = solve(RBFNetwork(X, y, X), 5.95, 4.67)
     assert found.converged
     assert found.w[0] / found.w.sum() > 0.98
+
+
+def test_the_exact_hessian_is_put_together_as_by_hand():
+    rng = np.random.default_rng(0)
+    M, d = 5, 4
+    n = M + 1
+    H = rng.standard_normal((n + d, n + d))
+    H = H + H.T
+    live = np.array([0, 3])
+    cross, among = rng.standard_normal((M, 2)), rng.standard_normal((2, 2))
+    among = among + among.T
+    by_hand = H.copy()
+    for k, i in enumerate(live):
+        by_hand[1:n, n + i] += cross[:, k]
+        by_hand[n + i, 1:n] += cross[:, k]
+        for m, j in enumerate(live):
+            by_hand[n + i, n + j] += among[k, m]
+    factor = np.full((n + d, n + d), np.nan, order="F")
+    compiled.assemble(factor.T, np.asfortranarray(np.tril(H)).T, n, live, cross, among)
+    assert_allclose(np.tril(factor), np.tril(by_hand))
