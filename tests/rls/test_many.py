@@ -300,7 +300,8 @@ def products_of(design):
     off = design.means - mu
     shift = -0.5 * design.total * off
     every = np.arange(len(X))
-    return (around * w) @ around.T, np.zeros((0, 0)), shift, off, every
+    none = np.zeros((0, 0))
+    return (around * w) @ around.T, none, shift, off, every, every[:0], none
 
 
 def test_a_fit_that_is_not_watched_is_searched_as_a_whole():

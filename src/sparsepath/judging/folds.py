@@ -225,14 +225,10 @@ def cases(X: Any, y: Any, counted: NDArray[np.bool_]) -> tuple[Rows, int]:
     t = np.unique(t.ravel(), return_inverse=True)[1].reshape(len(t), -1)  # ranks: labels too
     first = A[:, : min(FIRST, A.shape[1])]
     first = np.asarray(first.todense() if hasattr(first, "todense") else first, dtype=np.float64)
-    keys = (_hashes(A), *first.T[::-1], *t.T[::-1])
     rows = np.flatnonzero(counted)
-    keys = tuple(key[rows] for key in keys)
-    order = np.lexsort(keys)
-    new = np.ones(len(rows), dtype=np.intp)
-    new[1:] = 0
-    for key in keys:
-        new[1:] |= key[order][1:] != key[order][:-1]
+    order, new = _in_order((*first.T[::-1], *t.T[::-1]), rows)
+    if not new.all():  # a hash takes a pass over all columns
+        order, new = _in_order((_hashes(A), *first.T[::-1], *t.T[::-1]), rows)
     C, n = int(new.sum()), len(rows)
     if 1 < C < n:
         times = np.bincount(np.cumsum(new) - 1)
@@ -244,6 +240,17 @@ def cases(X: Any, y: Any, counted: NDArray[np.bool_]) -> tuple[Rows, int]:
     in_order = first[rows[order[new > 0]]]
     ranks = [np.unique(column, return_inverse=True)[1] for column in in_order.T]
     return place, zlib.crc32(np.array(ranks, dtype="<i8").tobytes())
+
+
+def _in_order(keys: Sequence[Any], rows: Rows) -> tuple[Rows, Rows]:
+    """The rows in the order of their keys, the last first, and which differ from the one before."""
+    keys = tuple(key[rows] for key in keys)
+    order = np.lexsort(keys)
+    new = np.ones(len(rows), dtype=np.intp)
+    new[1:] = 0
+    for key in keys:
+        new[1:] |= key[order][1:] != key[order][:-1]
+    return order, new
 
 
 def numbers(X: Any) -> Any:

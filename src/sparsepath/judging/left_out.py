@@ -231,12 +231,13 @@ def left_out(
     figures = class_figures(parts, truth, sizes, given.get("sample_weight"), at_sizes)
     neighbours: dict[int, float] = {}
     if isinstance(validation, Integral) and groups is None:  # dealt as if rows were strangers
-        aligned = [(test, {k: out[at_most(k, out)] for k in sizes}) for test, out in parts]
+        standing_in = [{k: k if k in out else at_most(k, out) for k in sizes} for _, out in parts]
+        aligned = [
+            (test, {k: out[other] for k, other in of.items()})
+            for (test, out), of in zip(parts, standing_in, strict=True)
+        ]
         logits = stick == YARDSTICKS["logistic"]
-        found_alike = {
-            k: err_alike(aligned, truth, k, found.clusters, logits=logits) for k in sizes
-        }
-        neighbours = {k: r for k, r in found_alike.items() if r is not None}
+        neighbours = err_alike(aligned, truth, found.clusters, logits=logits)
     return LeftOut(
         tuple(sizes),
         losses,

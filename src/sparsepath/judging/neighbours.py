@@ -29,37 +29,44 @@ LITTLE = 0.01  # part of the squares of e; less than this is nothing left of the
 def err_alike(
     parts: Sequence[tuple[NDArray[np.intp], Mapping[int, Floats]]],
     truth: Truth,
-    size: int,
     clusters: NDArray[np.intp],
     *,
     logits: bool = False,
-) -> float | None:
-    """The correlation r of the models of one size, if it is no chance and matters; else None.
+) -> dict[int, float]:
+    """By size, the correlation r of the models, where it is no chance and matters.
 
-    Rows of one of the ``clusters`` are copies, which err the same and are left out together.
-    ``logits`` says that what classes are put out as are logarithms of odds.
+    Every part has the same sizes. Rows of one of the ``clusters`` are copies, which err the same
+    and are left out together. ``logits`` says that what classes are put out as are logarithms of
+    odds.
     """
-    off = np.full(truth.values.shape, np.nan)
-    for test, outputs in parts:
-        off[test] = truth.values[test] - _as_values(outputs[size], logits)
-    known = np.isfinite(off).all(1)
-    plain = off - off[known].mean(0)
-    for rows in _alike_in_target(truth, known):
-        off[rows] -= off[rows].mean(0)
-    if truth.index is None:
-        y = truth.values[known] - truth.values[known].mean(0)
-        slopes = (y * off[known]).sum(0) / np.maximum((y * y).sum(0), 1e-300)
-        off[known] -= y * slopes
-    both = np.flatnonzero(known[1:] & known[:-1] & (clusters[1:] != clusters[:-1]))
-    if np.square(off[known]).sum() <= LITTLE * np.square(plain[known]).sum():
-        if _is_sorted(truth):
-            return None
-        off = plain
-    total = float(np.square(off[known]).sum()) / max(int(known.sum()), 1)
-    if not len(both) or not total > 0:
-        return None
-    r = float((off[both] * off[both + 1]).sum()) / len(both) / total
-    return r if r >= MUCH and r * np.sqrt(len(both)) >= SURE else None
+    order = np.concatenate([test for test, _ in parts])
+    rows, place = np.unique(order, return_inverse=True)
+    here, of = truth[rows], clusters[rows]
+    both = np.flatnonzero((np.diff(rows) == 1) & (of[1:] != of[:-1]))
+    if not len(both):
+        return {}
+    found, alike, is_sorted = dict[int, float](), _alike_in_target(here), _is_sorted(truth)
+    y = here.values - here.values.mean(0)
+    outputs = np.empty_like(y)
+    for size in parts[0][1]:
+        outputs[place] = np.concatenate([out[size] for _, out in parts])
+        plain = here.values - _as_values(outputs, logits)
+        plain -= plain.mean(0)
+        off = plain.copy()
+        for some in alike:
+            off[some] -= off[some].mean(0)
+        if truth.index is None:
+            off -= y * ((y * off).sum(0) / np.maximum((y * y).sum(0), 1e-300))
+        if np.vdot(off, off) <= LITTLE * np.vdot(plain, plain):
+            if is_sorted:
+                continue
+            off = plain
+        total = np.vdot(off, off) / len(off)
+        if total > 0:
+            r = float((off[both] * off[both + 1]).sum() / len(both) / total)
+            if r >= MUCH and r * np.sqrt(len(both)) >= SURE:
+                found[size] = r
+    return found
 
 
 def _is_sorted(truth: Truth) -> bool:
@@ -80,9 +87,8 @@ def _as_values(outputs: Floats, logits: bool) -> Floats:
     return np.asarray(2.0 * chances - 1.0)
 
 
-def _alike_in_target(truth: Truth, known: NDArray[np.bool_]) -> list[NDArray[np.intp]]:
-    """Rows within which the target is the same, or all of them."""
+def _alike_in_target(truth: Truth) -> list[NDArray[np.intp]]:
+    """Rows within which the target is the same; none if it is a number."""
     if truth.index is None:
-        return [np.flatnonzero(known)] if known.any() else []
-    classes = np.unique(truth.index[known])
-    return [np.flatnonzero(known & (truth.index == c)) for c in classes]
+        return []
+    return [np.flatnonzero(truth.index == c) for c in np.unique(truth.index)]

@@ -194,6 +194,8 @@ class ProblemSearch(Problems):
 
         one = Threads(1) if design is not None else threads  # all threads are for each, then
         for some in _turns(count, TURN * one.n_threads):
+            if parts is not None:
+                parts.prepare(some, one)
             one.map(search, some)
             yield out, some
 

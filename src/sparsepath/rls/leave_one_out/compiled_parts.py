@@ -79,19 +79,22 @@ def _copy(a, row):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, inline="always")
-def _afresh(row, x, Q, metric, k):  # type: ignore[no-untyped-def]
-    """The row of column x, orthogonal to the rows of Q to the last digit, in place."""
-    m = x.size
-    width = m + k
-    _copy(x, row)
-    for j in range(m, row.size):
-        row[j] = 0.0
-    for _ in range(2):
-        for i in range(k):
-            t = 0.0
-            for j in range(width):
-                t += row[j] * Q[i, j] * metric[j]
-            _take_off(row[:width], t, Q[i, :width])
+def _products(Q, k, v, out):  # type: ignore[no-untyped-def]
+    """Products of the first k rows of Q, as far as v goes, with v: four at a time."""
+    i, m = 0, v.size
+    while i + 4 <= k:
+        A, B, C, D = Q[i, :m], Q[i + 1, :m], Q[i + 2, :m], Q[i + 3, :m]
+        a = b = c = d = 0.0
+        for j in range(m):
+            a += A[j] * v[j]
+            b += B[j] * v[j]
+            c += C[j] * v[j]
+            d += D[j] * v[j]
+        out[i], out[i + 1], out[i + 2], out[i + 3] = a, b, c, d
+        i += 4
+    while i < k:
+        out[i] = _dot(Q[i, :m], v)
+        i += 1
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)
@@ -117,21 +120,50 @@ def _take_off_all(row, t, Q, low, k):  # type: ignore[no-untyped-def]
         i += 1
 
 
+@njit(nogil=True, cache=True, fastmath=FAST, inline="always")
+def _afresh(row, x, Q, alpha, along, k, little):  # type: ignore[no-untyped-def]
+    """The row of column x, orthogonal to the first k rows of Q, in place; its square and alpha.
+
+    Once more where little is left of it, as in ``whole.Noted``.
+    """
+    m = x.size
+    before, left = _dot(x, x), 0.0
+    _copy(x, row)
+    for j in range(m, row.size):
+        row[j] = 0.0
+    for _ in range(2):
+        _products(Q, k, row[:m], along)
+        for i in range(k):
+            for j in range(m, m + k):
+                along[i] += alpha * Q[i, j] * row[j]
+        _take_off_all(row[: m + k], along, Q, 0, k)
+        left = _dot(row[:m], row[:m]) + alpha * _dot(row[m : m + k], row[m : m + k])
+        if left > little * before:
+            break
+    return left + alpha
+
+
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
 def bounded(X, g, columns, gram, y, p, weights, alpha, floor, allowed, guards, path):  # type: ignore[no-untyped-def]  # fmt: skip
     """Search forward from the columns X, features by samples; the size reached, and if all is fit.
 
     ``p`` is changed. Products of columns, centred and not scaled, are G - H + ef' + fe', where
-    ``gram`` holds G, H (empty if there is none), e, f, and for every feature its row in G and H; -1
-    if there is none, and its products are taken when it is chosen. ``columns`` are means,
+    ``gram`` holds G, H (empty if there is none), e, f; for every feature its row in G and H, -1
+    if there is none, and its products are taken when it is chosen; the features whose products
+    are not known well by a difference, and are taken in every step; and the products of the columns
+    with y, features by targets, if they are known. ``columns`` are means,
     left, scales, squares and sizes; ``guards`` room, tie, tie floor, vanished, rounding, what is
-    known well, what is known to the last, what is trusted, and how many rows are kept. ``path`` is
-    that of ``forward``.
+    known well, what is known to the last, what is trusted, what part of a square is little, and how
+    many rows are kept. ``path`` is the subset, and errors, their deviations and coefficients of
+    every size, to be filled.
+
+    Whatever orders the work, the numbers of a path come from the columns that are chosen: Q is made
+    of these alone, so that no number depends on how products were come by.
     """
-    room, tie, tie_floor, vanished, rounding, known_well, surely, trusted, places = guards
+    room, tie, tie_floor, vanished, rounding, known_well, surely, trusted, little, places = guards
     subset, errors, around, coef = path
     means, lefts, scales, squares, sizes = columns
-    G, H, e, f, row_of = gram
+    G, H, e, f, row_of, again, start = gram
     n, m = X.shape
     T, size = y.shape[0], subset.size
     width = m + size
@@ -139,6 +171,7 @@ def bounded(X, g, columns, gram, y, p, weights, alpha, floor, allowed, guards, p
     for o in range(T):
         _copy(y[o], V[o])
     x, D, dual, metric = np.zeros(m), np.zeros(width), np.zeros(width), np.ones(width)
+    turns = np.zeros(size)
     metric[m:] = alpha
     # What is left of columns that were judged, up to which step, and who has which place.
     kept, owner, place, follows = np.zeros((places, width)), np.full(places, -1), np.full(n, -1), 0
@@ -156,7 +189,9 @@ def bounded(X, g, columns, gram, y, p, weights, alpha, floor, allowed, guards, p
             gu[o, j] = g[j] * y[o, j]
             su[o] += gu[o, j]
         for i in range(n):
-            if live[i]:
+            if start.size:
+                c[o, i] = scales[i] * start[i, o]
+            elif live[i]:
                 c[o, i] = scales[i] * (_dot(X[i], gu[o]) - means[i] * su[o])
     total, deviation, tight, rr = _measure(V[:, :m], p, weights, room, u, inverses, losses)
     errors[0] = total if tight == 0.0 else np.inf
@@ -177,8 +212,8 @@ def bounded(X, g, columns, gram, y, p, weights, alpha, floor, allowed, guards, p
                 su[o] += gu[o, j]
             for i in range(n):
                 h[o, i] = beta * c[o, i]
+            _products(Q, k, u[o], zu[o])
             for i in range(k):
-                zu[o, i] = _dot(Q[i, :m], u[o])
                 _take_off(h[o], -beta * alpha * _dot(Q[i, m:used], V[o, m:used]), t[i])
         for i in range(n):
             values[i], bounds[i], fine[i] = np.inf, np.inf, False
@@ -217,7 +252,7 @@ def bounded(X, g, columns, gram, y, p, weights, alpha, floor, allowed, guards, p
                 _take_off_all(row[:used], t[:, i], Q, done[i], k)
             else:
                 column(X[i], g, means[i], lefts[i], scales[i], x)
-                _afresh(row, x, Q, metric, k)
+                _afresh(row, x, Q, alpha, turns, k, little)
             done[i] = k
             pivot = alpha + s[i]
             followed = doubt <= surely * pivot  # s and c are as exact as sums over the row
@@ -245,19 +280,8 @@ def bounded(X, g, columns, gram, y, p, weights, alpha, floor, allowed, guards, p
         chosen = 0
         while not values[chosen] <= most:
             chosen += 1
-        if place[chosen] >= 0:
-            _copy(kept[place[chosen]], D)
-        else:  # more were judged since than are kept
-            column(X[chosen], g, means[chosen], lefts[chosen], scales[chosen], x)
-            _afresh(D, x, Q, metric, k)
-        pivot = alpha
-        for i in range(k):  # to the last digit
-            along = 0.0
-            for j in range(used):
-                along += D[j] * Q[i, j] * metric[j]
-            _take_off(D[:used], along, Q[i, :used])
-        for j in range(used):
-            pivot += D[j] * D[j] * metric[j]
+        column(X[chosen], g, means[chosen], lefts[chosen], scales[chosen], x)
+        pivot = _afresh(D, x, Q, alpha, turns, k, little)
         D[used] = -1.0
         used += 1
         root = np.sqrt(pivot)
@@ -272,13 +296,13 @@ def bounded(X, g, columns, gram, y, p, weights, alpha, floor, allowed, guards, p
             for i in range(n):
                 new[i] += e[chosen] * f[i] + f[chosen] * e[i]
                 new[i] *= scales[chosen] * scales[i]
-        else:
-            column(X[chosen], g, means[chosen], lefts[chosen], scales[chosen], x)
+        if at < 0 or again.size:
             along = 0.0
             for j in range(m):
                 x[j] *= g[j]
                 along += x[j]
-            for i in range(n):
+            for j in range(again.size if at >= 0 else n):
+                i = again[j] if at >= 0 else j
                 if live[i]:
                     new[i] = scales[i] * (_dot(X[i], x) - means[i] * along)
         for i in range(k):

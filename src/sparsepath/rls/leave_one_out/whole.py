@@ -38,13 +38,16 @@ KNOWN_WELL = 1e-6  # rounding of a product over the pivot up to which the Gram m
 SURELY = 1e-8  # and up to which what is followed may judge a candidate; the margin is wide
 TRUSTED = 0.1  # and up to which it may bound the criterion
 KEPT = 64  # rows kept of candidates that were judged
-BOUND_GUARDS = (ROOM, TIE, TIE_FLOOR, VANISHED, ROUNDING, KNOWN_WELL, SURELY, TRUSTED, KEPT)
 FAINT = 1e-30  # in place of a product with the target that is zero, over the target's norm
 ONCE_MORE = 0.25  # part of a square that is left, below which a column is projected once more
+BOUND_GUARDS = (
+    *(ROOM, TIE, TIE_FLOOR, VANISHED, ROUNDING, KNOWN_WELL, SURELY, TRUSTED, ONCE_MORE),
+    KEPT,
+)
 LOADING, LOADING_NUMBA, COMPILING = 0.3, 0.7, 20.0  # seconds, Numba imported or not, or no code yet
 
 
-Products = tuple[Floats, Floats, Floats, Floats, NDArray[np.intp]]
+Products = tuple[Floats, Floats, Floats, Floats, NDArray[np.intp], NDArray[np.intp], Floats]
 
 
 @dataclass(frozen=True)
