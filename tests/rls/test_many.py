@@ -5,7 +5,7 @@ from dataclasses import fields
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
@@ -15,6 +15,7 @@ from sparsepath import SparseRLSRegressor
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
 from sparsepath.rls.leave_one_out import whole
+from sparsepath.rls.leave_one_out.compiled_parts import lift
 from sparsepath.rls.leave_one_out.forward import Centred, CompiledForward
 from sparsepath.rls.leave_one_out.whole import numbers_of, search_in_parts, whole_search
 from sparsepath.rls.many import forward_searches
@@ -315,3 +316,84 @@ def test_a_fit_that_is_not_watched_is_searched_as_a_whole():
         (m.action, m.feature) for m in seen.moves
     ]
     assert alone.data["form"] == seen.data["form"]
+
+
+@pytest.mark.parametrize("others", [False, True], ids=["folds", "halves"])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("big", [1e4, 1e9, 1e11])
+def test_columns_that_a_part_barely_has(monkeypatch, big, fit_intercept, others):
+    """What is left of a large sum after a large one was taken off says nothing."""
+    by_bounds(monkeypatch)
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((80, 25))
+    X[0, [3, 5]] = big, -big
+    target = X[:, 1] + np.where(np.arange(80) > 0, X[:, 3] + X[:, 5], 0.0)
+    Y = (target + rng.standard_normal(80))[:, None]
+    Y[1] = big  # and so of the target
+    rows = [np.delete(np.arange(80), np.arange(i, 80, 5)) for i in range(5)]
+    if others:
+        half = np.sort(rng.permutation(80)[:40])
+        rows = [half, np.setdiff1d(np.arange(80), half), *rows[:2]]
+    options = {"fit_intercept": fit_intercept}
+    found = forward_searches(np.asfortranarray(X), Y, size=6, rows=rows, likely=[1], **options)
+    for i, part in enumerate(rows):
+        check(found, i, X[part], Y[part], 6, **options)
+
+
+def test_numbers_of_parts_do_not_depend_on_how_far_and_with_whom_they_are_searched(monkeypatch):
+    """Nor on the columns that were thought likely, or on threads that share the sums of halves."""
+    by_bounds(monkeypatch)
+    case = make("tall", m=120, n=40, seed=6)
+    rng = np.random.default_rng(0)
+    rows = []
+    for _ in range(3):
+        order = rng.permutation(120)
+        rows += [np.sort(order[:60]), np.sort(order[60:])]
+    X = np.asfortranarray(case.X)
+    whole = forward_searches(X, case.Y, size=12, rows=rows)
+    for likely in ((), (3,), (5, 7, 11, 2)):
+        for n_threads, size in ((1, 12), (3, 12), (2, 5)):
+            with Threads(n_threads) as crew:
+                found = forward_searches(
+                    X, case.Y, size=size, rows=rows, likely=likely, threads=crew
+                )
+            assert np.array_equal(found.subsets, whole.subsets[:, :size])
+            assert np.array_equal(found.errors, whole.errors[:, : size + 1])
+            assert np.array_equal(found.errors_se, whole.errors_se[:, : size + 1])
+            assert np.array_equal(found.coef, whole.coef[:, : size + 1, :size])
+
+
+@examples(60)
+@given(st.integers(0, 10**6), st.integers(0, 5), st.sampled_from([1, 3]), st.booleans())
+def test_leverage_raises_the_criterion_by_the_lift_at_least(seed, steps, T, spiky):
+    rng = np.random.default_rng(seed)
+    m = 300
+    r, z, p = rng.standard_normal((T, m)), rng.standard_normal(m), rng.uniform(0.6, 1.0, m)
+    if spiky:
+        r[:, :2] *= 20.0
+        z[1:4] *= 8.0
+    Q = np.linalg.qr(rng.standard_normal((m, max(steps, 1))))[0].T
+
+    def w():
+        return np.linalg.norm(r, axis=0) * p**-1.5
+
+    before = w()
+    known = float(np.linalg.norm(z * before)), float((z**4).sum() ** 0.25)
+    drift = taken = 0.0
+    for q in Q[:steps]:
+        t = float(z @ q)
+        z, r, p = z - t * q, r - np.outer(rng.normal(scale=3.0, size=T), q), p - q * q
+        drift, taken = drift + float((np.abs(w() - before) ** 4).sum() ** 0.25), taken + t * t
+        before = w()
+    assume(p.min() > 0.05)
+    pivot = float(z @ z) + rng.choice([0.0, 1.0, 100.0])
+    tau = (r @ z) / pivot
+    left = p - z * z / pivot
+    assume(left.min() > 0)
+    e = r - np.outer(tau, z)
+    rise = float((e**2 * (1 / left**2 - 1 / p**2)).sum())
+    given_ = (known, np.sqrt(taken), drift, float(w().max()), float(p.min() ** -1.5))
+    lifted = lift(*given_, float(np.linalg.norm(tau)), pivot)
+    assert 0.0 <= lifted <= rise
+    if not steps and not spiky:
+        assert lifted > 0.3 * rise

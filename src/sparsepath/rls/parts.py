@@ -88,6 +88,7 @@ class SharedParts:
         self._inside = [np.bincount(rows, minlength=m) for rows in problems.rows]
         left_out = [np.flatnonzero(inside == 0) for inside in self._inside]
         self._known: dict[bytes, PartSums] = {}
+        self._spaces: list[Floats] = []
         if np.array_equal(np.sort(np.concatenate(left_out)), np.arange(m)):
             self._base = [(True, rows) for rows in left_out]
             sums = self._sums(left_out, threads)
@@ -150,7 +151,8 @@ class SharedParts:
             here = part_of[low : low + GRAM_ROWS]
             rows = low + np.argsort(here, kind="stable")[: np.count_nonzero(here < len(parts))]
             edges = np.searchsorted(part_of[rows], np.arange(len(parts) + 1))
-            V, sides = np.empty((n, len(rows))), self._sides[rows]
+            space, V = self._space(n, len(rows))
+            sides = self._sides[rows]
 
             def pick(some: slice) -> None:
                 picked(X[some], rows, self._means[some], self._roots, V[some])  # noqa: B023
@@ -166,7 +168,15 @@ class SharedParts:
 
             threads.map(pick, [slice(j, j + STRIP) for j in range(0, n, STRIP)], V.size)
             threads.map(add, range(len(parts)), V.size)
+            self._spaces.append(space)
         return found
+
+    def _space(self, n: int, rows: int) -> tuple[Floats, Floats]:
+        """Room for some rows, features by samples: a new one costs as much as filling it."""
+        space = self._spaces.pop() if self._spaces else np.zeros(0)
+        if space.size < n * rows:
+            space = np.empty(n * rows)
+        return space, space[: n * rows].reshape(n, rows)
 
     def prepare(self, some: Sequence[int], threads: Threads) -> None:
         """Take the sums that these parts need, and drop those that no later part does."""
@@ -182,6 +192,8 @@ class SharedParts:
 
         That is if rows come twice in it, or few columns are known well by sums.
         """
+        from sparsepath.rls.leave_one_out.compiled_parts import picked
+
         if self._inside[i].max() > 1:
             return None
         of, inside = self._problems, self._inside[i].astype(bool)
@@ -202,12 +214,18 @@ class SharedParts:
             if len(left) > 1 and (left >= LEAST_PART * np.diag(plus.corner))[:-1].all():
                 start = np.ascontiguousarray((sides - np.outer(off, shares))[:, :-1])
         X, weights, Y = self._X, of.weights * inside, of.Y[i] if of.Y.ndim == 3 else of.Y
+        space = None
         if np.count_nonzero(inside) < COPIED * len(inside):
             rows = np.flatnonzero(inside)
-            X, weights, Y = self._picked(rows).T, weights[rows], Y[rows]
+            space, part = self._space(X.shape[1], len(rows))
+            picked(X.T, rows, np.zeros(len(part)), np.ones(len(X)), part)
+            X, weights, Y = part.T, weights[rows], Y[rows]
         design = make_design(X, weights, alone, **of.options, measured=measured)
         products = (plus.products, less, *self._shifts(design), self._row_of, again, start)
-        return whole_search(design, Y, of.alpha, of.size, of.allowed, data=(X.T, products))
+        found = whole_search(design, Y, of.alpha, of.size, of.allowed, data=(X.T, products))
+        if space is not None:
+            self._spaces.append(space)
+        return found
 
     def _sums_of(self, i: int) -> tuple[PartSums, Floats, PartSums]:
         """Sums whose products less these are those over part i, and its sums without products."""
@@ -217,15 +235,6 @@ class SharedParts:
             return base, np.zeros((0, 0)), base
         rest = [a - b for a, b in zip(self._total[1:], base[1:], strict=True)]
         return self._total, base.products, PartSums(base.products[:0], *rest)
-
-    def _picked(self, rows: NDArray[np.intp]) -> Floats:
-        """Some rows of the data as they are, features by samples."""
-        from sparsepath.rls.leave_one_out.compiled_parts import picked
-
-        n, m = self._X.shape[1], len(self._X)
-        out = np.empty((n, len(rows)))
-        picked(self._X.T, rows, np.zeros(n), np.ones(m), out)
-        return out
 
     def _shifts(self, design: Design) -> tuple[Floats, Floats]:
         """What other means than those of all rows add to products: ef' + fe'."""

@@ -2,12 +2,34 @@
 
 The letters are those of ``additions.py`` and ``fused.py``. A candidate whose bound is the lowest of
 all is looked at: first x'u is taken, for a better bound, then it is judged from its column.
+
+The bound of ``additions.py`` forgets that a new feature takes leverage: 1/(p - v) > 1/p, where
+v = z^2/pivot. Of candidates that were judged before, something is known of that. Since 1/(p - v)^2
+is convex in v,
+
+    LOO(x)  >=  sum (r - z tau)^2 / p^2  +  (2 / pivot) N^2,   N = | z (r - z tau) p^-3/2 |,
+
+and with w = |r| p^-3/2 and norms |.|_4 of fourth powers
+
+    N  >=  |z w| - |tau| |z^2 p^-3/2|  >=  |z w| - |tau| min(p)^-3/2 |z|_4^2.
+
+When the candidate was judged, at z0 and w0, |z0 w0| and |z0|_4 were found on the way. The steps
+since took parts d = z0 - z off it, orthogonal to each other, so that |d|^2 is at most what s has
+lost; and
+
+    |z w|  >=  |z0 w0| - |z0|_4 |w - w0|_4 - max(w) |d|,      |z|_4  <=  |z0|_4 + |d|,
+
+where |w - w0|_4 is at most the sum of the changes from step to step. In the same way z'(u - beta r)
+is known, from when x'u was taken last, up to |z| times the change of u - beta r since, and |d|
+times what it was.
 """
 
 import numpy as np
 from numba import njit
 
 from sparsepath.rls.leave_one_out.compiled_rows import FAST, column
+
+SURE_PART = 0.99  # of what leverage adds; the rest is more than rounding
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, inline="always")
@@ -27,12 +49,15 @@ def _take_off(row, f, D):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy", inline="always")
-def _judged(z, inverse, tau, V, p, left, room):  # type: ignore[no-untyped-def]
-    """Sum of ((r - z tau) / (p - z^2 inverse))^2; infinite without room."""
-    tight = total = 0.0
+def _judged(z, inverse, tau, V, p, w, left, room):  # type: ignore[no-untyped-def]
+    """Sum of ((r - z tau) / (p - z^2 inverse))^2; infinite without room; |z w|, |z|_4."""
+    tight = total = heavy = fourth = 0.0
     r, step = V[0], tau[0]
     for j in range(z.size):
-        left[j] = p[j] - z[j] * z[j] * inverse
+        square = z[j] * z[j]
+        heavy += square * (w[j] * w[j])
+        fourth += square * square
+        left[j] = p[j] - square * inverse
         tight += 1.0 if left[j] <= room else 0.0
         e = (r[j] - z[j] * step) / left[j]
         total += e * e
@@ -41,7 +66,59 @@ def _judged(z, inverse, tau, V, p, left, room):  # type: ignore[no-untyped-def]
         for j in range(z.size):
             e = (r[j] - z[j] * step) / left[j]
             total += e * e
-    return total if tight == 0.0 else np.inf
+    return total if tight == 0.0 else np.inf, np.sqrt(heavy), np.sqrt(np.sqrt(fourth))
+
+
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy", inline="always")
+def lift(known, away, drift, largest, narrow, tau, pivot):  # type: ignore[no-untyped-def]
+    """By how much leverage raises a bound at least: (2 / pivot) N^2, less a part for rounding.
+
+    ``known`` are |z0 w0| and |z0|_4; ``away`` is |d|, ``drift`` the sum of |w - w0|_4 over steps,
+    ``largest`` max(w), ``narrow`` min(p)^-3/2 and ``tau`` a length.
+    """
+    heavy, fourth = known
+    now = fourth + away
+    N = heavy - fourth * drift - largest * away - tau * narrow * now * now
+    return SURE_PART * 2.0 * N * N / pivot if N > 0.0 else 0.0
+
+
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy", inline="always")
+def _lifted(then, s, c, alpha, doubt, drift, widest):  # type: ignore[no-untyped-def]
+    """The lift of a candidate by what was known of it ``then``."""
+    length, pivot = np.sqrt(_dot(c, c)), alpha + s
+    away = np.sqrt(max(then[2] - s, 0.0) + doubt)
+    known, (largest, narrow) = (then[0], then[1]), widest
+    return lift(known, away, drift - then[3], largest, narrow, length / pivot, pivot)
+
+
+@njit(nogil=True, cache=True, fastmath=FAST, inline="always")
+def _column_norms(x, g, mean, scale, w):  # type: ignore[no-untyped-def]
+    """|z w| and |z|_4 of a column as it stands, before anything was taken off it."""
+    heavy = fourth = 0.0
+    for j in range(g.size):
+        z = g[j] * ((x[j] - mean) * scale)
+        square = z * z
+        heavy += square * (w[j] * w[j])
+        fourth += square * square
+    return np.sqrt(heavy), np.sqrt(np.sqrt(fourth))
+
+
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy", inline="always")
+def _spikes(V, p, room, w):  # type: ignore[no-untyped-def]
+    """Bring w = |r| p^-3/2 up to date: by how much it changed, its largest, and min(p)^-3/2."""
+    change, largest, narrow = 0.0, 0.0, np.inf
+    for j in range(p.size):
+        square = 0.0
+        for t in range(V.shape[0]):
+            square += V[t, j] * V[t, j]
+        room_here = max(p[j], room)
+        new = np.sqrt(square / (room_here * room_here * room_here))
+        off = (new - w[j]) * (new - w[j])
+        change += off * off
+        w[j] = new
+    for j in range(p.size):
+        largest, narrow = max(largest, w[j]), min(narrow, p[j])
+    return np.sqrt(np.sqrt(change)), largest, max(narrow, room) ** -1.5
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy", inline="always")
@@ -182,6 +259,12 @@ def bounded(X, g, columns, gram, y, p, weights, alpha, floor, allowed, guards, p
     c, h, s = np.zeros((T, n)), np.zeros((T, n)), squares.copy()
     values, bounds, tau = np.zeros(n), np.zeros(n), np.zeros(T)
     fine, live = np.zeros(n, dtype=np.bool_), allowed.copy()
+    # Of the judged: |z w|, |z|_4, s and the changes of w till then; and what these are good for.
+    w, drift, lifts, then = np.zeros(m), 0.0, np.zeros(n), np.zeros((n, 4))
+    # u - beta r and its changes; z'(u - beta r) when it was taken, with s and changes till then.
+    rest, turned, rough = np.zeros((T, m)), np.zeros(T), np.zeros((T, n))
+    taken, taken_at, taken_s = np.zeros((T, n)), np.zeros((T, n)), np.full(n, -1.0)
+    sure, unsure = np.zeros(T), np.zeros(T)
     su, off, uu, norms = np.zeros(T), np.zeros(T), np.zeros(T), np.zeros(T)
     for o in range(T):
         norms[o] = np.sqrt(_dot(y[o], y[o]))
@@ -206,21 +289,39 @@ def bounded(X, g, columns, gram, y, p, weights, alpha, floor, allowed, guards, p
             ur += here
             beta = here / max(_dot(r, r), 1e-300)
             off[o] = np.sqrt(max(uu[o] - beta * here, 0.0) + 1e-14 * uu[o])
-            su[o] = 0.0
+            su[o] = change = 0.0
             for j in range(m):
                 gu[o, j] = g[j] * u[o, j]
                 su[o] += gu[o, j]
+                now = u[o, j] - beta * r[j]
+                change += (now - rest[o, j]) * (now - rest[o, j])
+                rest[o, j] = now
+            turned[o] += np.sqrt(change)
             for i in range(n):
-                h[o, i] = beta * c[o, i]
+                rough[o, i] = beta * c[o, i]
             _products(Q, k, u[o], zu[o])
             for i in range(k):
-                _take_off(h[o], -beta * alpha * _dot(Q[i, m:used], V[o, m:used]), t[i])
+                _take_off(rough[o], -beta * alpha * _dot(Q[i, m:used], V[o, m:used]), t[i])
+        change, largest, narrow = _spikes(V[:, :m], p, room, w)
+        drift, widest = drift + change, (largest, narrow)
         for i in range(n):
-            values[i], bounds[i], fine[i] = np.inf, np.inf, False
+            values[i], bounds[i], fine[i], lifts[i] = np.inf, np.inf, False, 0.0
             if live[i]:
                 q = max(max(s[i], 0.0) - alpha * b2[i], 0.0)
-                given = (s[i], q, squares[i], sizes[i], alpha, ur, rounding, trusted)
-                bounds[i] = _bound(c[:, i], h[:, i], np.sqrt(q), off, uu, norms, given)
+                doubt = 2.0 * rounding * sizes[i] * np.sqrt(squares[i])
+                for o in range(T):
+                    h[o, i], unsure[o] = rough[o, i], np.sqrt(q) * off[o]
+                    if taken_s[i] >= 0.0:
+                        gone, unit = turned[o] - taken_at[o, i], rounding * sizes[i]
+                        away = np.sqrt(max(taken_s[i] - s[i], 0.0) + doubt)
+                        now = np.sqrt(q) * gone + away * (off[o] + gone) + unit * np.sqrt(uu[o])
+                        if now < unsure[o]:
+                            h[o, i] += taken[o, i]
+                            unsure[o] = now
+                if then[i, 0] > 0.0 and doubt <= known_well * (alpha + s[i]):
+                    lifts[i] = _lifted(then[i], s[i], c[:, i], alpha, doubt, drift, widest)
+                given = (s[i], q, squares[i], sizes[i], alpha, ur + lifts[i], rounding, trusted)
+                bounds[i] = _bound(c[:, i], h[:, i], unsure, uu, norms, given)
         least, most = np.inf, np.inf
         while True:
             i = int(np.argmin(bounds))
@@ -231,9 +332,16 @@ def bounded(X, g, columns, gram, y, p, weights, alpha, floor, allowed, guards, p
                     h[o, i] = scales[i] * (_dot(X[i], gu[o]) - means[i] * su[o])
                     for j in range(k):
                         h[o, i] -= t[j, i] * zu[o, j]
+                    taken[o, i], taken_at[o, i] = h[o, i] - rough[o, i], turned[o]
+                taken_s[i] = s[i]
+                doubt = 2.0 * rounding * sizes[i] * np.sqrt(squares[i])
+                if then[i, 0] == 0.0 and doubt <= known_well * (alpha + s[i]):
+                    then[i, 0], then[i, 1] = _column_norms(X[i], g, means[i], scales[i], w)
+                    then[i, 2], then[i, 3] = squares[i], drift
+                    lifts[i] = _lifted(then[i], s[i], c[:, i], alpha, doubt, drift, widest)
                 q = max(max(s[i], 0.0) - alpha * b2[i], 0.0)
-                given = (s[i], q, squares[i], sizes[i], alpha, ur, rounding, trusted)
-                bounds[i] = _bound(c[:, i], h[:, i], 0.0, off, uu, norms, given)
+                given = (s[i], q, squares[i], sizes[i], alpha, ur + lifts[i], rounding, trusted)
+                bounds[i] = _bound(c[:, i], h[:, i], sure, uu, norms, given)
                 fine[i] = True
                 continue
             bounds[i] = np.inf
@@ -267,11 +375,12 @@ def bounded(X, g, columns, gram, y, p, weights, alpha, floor, allowed, guards, p
                 continue
             if not followed:
                 for o in range(T):
-                    along = 0.0
+                    inner = 0.0
                     for j in range(used):
-                        along += row[j] * V[o, j] * metric[j]
-                    tau[o] = along / pivot
-            values[i] = _judged(row[:m], 1.0 / pivot, tau, V, p, left, room)
+                        inner += row[j] * V[o, j] * metric[j]
+                    tau[o] = inner / pivot
+            values[i], heavy, fourth = _judged(row[:m], 1.0 / pivot, tau, V, p, w, left, room)
+            then[i, 0], then[i, 1], then[i, 2], then[i, 3] = heavy, fourth, s[i], drift
             if values[i] < least:
                 least = values[i]
                 most = least + tie * least + tie_floor * empty
@@ -297,14 +406,14 @@ def bounded(X, g, columns, gram, y, p, weights, alpha, floor, allowed, guards, p
                 new[i] += e[chosen] * f[i] + f[chosen] * e[i]
                 new[i] *= scales[chosen] * scales[i]
         if at < 0 or again.size:
-            along = 0.0
+            total = 0.0
             for j in range(m):
                 x[j] *= g[j]
-                along += x[j]
+                total += x[j]
             for j in range(again.size if at >= 0 else n):
                 i = again[j] if at >= 0 else j
                 if live[i]:
-                    new[i] = scales[i] * (_dot(X[i], x) - means[i] * along)
+                    new[i] = scales[i] * (_dot(X[i], x) - means[i] * total)
         for i in range(k):
             _take_off(new, t[i, chosen], t[i])
         for i in range(n):
@@ -334,8 +443,8 @@ def bounded(X, g, columns, gram, y, p, weights, alpha, floor, allowed, guards, p
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy", inline="always")
-def _bound(c, h, norm, off, uu, norms, given):  # type: ignore[no-untyped-def]
-    """A lower bound of the criterion, less its rounding; h is known up to ``norm`` times off."""
+def _bound(c, h, unsure, uu, norms, given):  # type: ignore[no-untyped-def]
+    """A lower bound of the criterion, less its rounding; h is known up to what is ``unsure``."""
     s, q, square, size, alpha, bound, rounding, trusted = given
     unit = rounding * size
     s_error = 2.0 * unit * np.sqrt(square)
@@ -344,7 +453,7 @@ def _bound(c, h, norm, off, uu, norms, given):  # type: ignore[no-untyped-def]
         return -np.inf
     for o in range(c.size):
         tau = c[o] / pivot
-        h_error = norm * off[o] + unit * np.sqrt(uu[o])
+        h_error = unsure[o] + unit * np.sqrt(uu[o])
         length = abs(tau)
         tau_error = (unit * norms[o] + length * s_error) / pivot
         bound -= 2.0 * tau * h[o] - tau * tau * q
