@@ -24,7 +24,7 @@ PAYS = 8  # products of all columns that pay, over those that single searches wo
 COPIED = 0.7  # part of the rows below which a part of them is copied
 AHEAD = 2  # columns that products are taken with, beyond each that is likely to be chosen
 LEAST_PART = 0.01  # of a column's squares that a part must have for them to be known by sums
-STRIP = 64  # columns that are picked at once
+PICKED = 64  # columns that are picked at once
 FEW = 10  # columns to each that is not, at least, for sums to serve a part
 
 
@@ -166,7 +166,7 @@ class SharedParts:
                     for total, more in zip(found[i], new, strict=True):
                         total += more
 
-            threads.map(pick, [slice(j, j + STRIP) for j in range(0, n, STRIP)], V.size)
+            threads.map(pick, [slice(j, j + PICKED) for j in range(0, n, PICKED)], V.size)
             threads.map(add, range(len(parts)), V.size)
             self._spaces.append(space)
         return found
