@@ -233,6 +233,28 @@ def test_categories_of_a_frame_on_a_cluster(client, tmp_path):
     same_table(whole, clone(model).fit(on_cluster(files, client)))
 
 
+def test_what_takes_further_passes_on_a_cluster(client, tmp_path):
+    """Medians, groups of samples, losses over folds and the penalty by leave-one-out."""
+    import pandas as pd
+
+    X, y, _ = problem(m=240)
+    groups = np.random.default_rng(0).integers(0, 12, 240)
+    parts = da.from_array(X, chunks=(70, -1)), da.from_array(y, chunks=70)
+    given = {"max_features": 3, "choose": "min", "validation": None}
+    model = SparseRLSRegressor(**given, cv=3, loss="absolute", alpha="loo")
+    whole = clone(model).fit(X, y, groups=groups)
+    same(whole, clone(model).fit(*parts, groups=groups))
+    frame = pd.DataFrame(X, columns=[f"c{i}" for i in range(14)])
+    frame = frame.where(np.random.default_rng(1).random(X.shape) < 0.95)
+    table = TableSelector(SparseRLSRegressor(**given, cv=3), missing="indicator", validation=None)
+    whole = clone(table).fit(frame, y, groups=groups)
+    lazy = dd.from_pandas(frame.assign(y=y), npartitions=3)
+    same_table(whole, clone(table).fit(lazy, "y", groups=groups))
+    pieces(frame.assign(y=y, who=groups), tmp_path, "parquet")
+    files = sparsepath.open(tmp_path, target="y", groups="who")
+    same_table(whole, clone(table).fit(on_cluster(files, client)))
+
+
 def test_without_a_client_partitions_are_computed_here():
     X, y, _ = problem()
     whole = SparseRLSRegressor(5, choose="min").fit(X, y)
