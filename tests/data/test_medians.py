@@ -20,6 +20,8 @@ from sparsepath.data.sources import Source
 from sparsepath.data.threads import Threads
 from sparsepath.errors import FileError, InputError
 
+pytestmark = pytest.mark.filterwarnings("ignore:the path ends at size")
+
 
 class Rows:
     """A part of a table, in memory."""
@@ -97,7 +99,6 @@ def with_gaps(m=260, seed=0):
     return frame, y.to_numpy()
 
 
-@pytest.mark.filterwarnings("ignore:the path ends at size")
 @pytest.mark.parametrize("missing", ["median", "indicator"])
 @pytest.mark.parametrize("kind", ["parquet", "feather"])
 def test_missing_values_are_filled_as_in_memory(tmp_path, missing, kind):
@@ -111,6 +112,30 @@ def test_missing_values_are_filled_as_in_memory(tmp_path, missing, kind):
     found = clone(table).fit(sparsepath.open(tmp_path, target="y"))
     same_table(whole, found)
     assert_allclose(found.predict(frame), whole.predict(frame), rtol=1e-6)
+
+
+def test_medians_of_counted_values_and_times_in_the_first_hour(tmp_path):
+    """Even counts whose middle values differ; the only time of day is half past midnight."""
+    m = 40
+    days = [datetime.datetime(2020, 1, 1 + i % 28) for i in range(m)]
+    days[3] = days[3].replace(minute=30)
+    frame = pd.DataFrame(
+        {
+            "a": np.arange(m) % 7 - np.arange(m) / 9,
+            "mass": [None, None] + [f"{i % 2 + 1} kg" for i in range(m - 2)],
+            "when": days,
+        }
+    )
+    y = frame.a.to_numpy() + np.random.default_rng(0).standard_normal(m)
+    frame.assign(y=y).to_parquet(tmp_path / "a.parquet", row_group_size=9)
+    model = SparseRLSRegressor(2, choose=1, validation=None)
+    table = TableSelector(model, missing="median", dates="parts", validation=None)
+    whole = clone(table).fit(frame, y)
+    found = clone(table).fit(sparsepath.open(tmp_path / "a.parquet", target="y"))
+    assert found.preparation_.to_dict() == whole.preparation_.to_dict()
+    mass, when = found.preparation_.features_[1:]
+    assert mass.fill == (1.5,)
+    assert "hour" in when.values
 
 
 def test_what_is_missing_is_named_where_nothing_is_to_stand_for_it(tmp_path):

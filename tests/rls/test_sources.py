@@ -17,9 +17,12 @@ from sklearn.model_selection import (
 import sparsepath
 from problems import make
 from sparsepath import GraftingRegressor, SparseRLSClassifier, SparseRLSRegressor, TableSelector
-from sparsepath.data.moments import Cells
+from sparsepath.data.moments import Cells, Coding
 from sparsepath.data.sources import from_array
 from sparsepath.errors import FileError, InputError
+from sparsepath.rls.criteria.residuals import Absolute
+from sparsepath.rls.streamed import fitting
+from sparsepath.rls.streamed.fold_losses import StreamedFolds
 from sparsepath.tuning import TUNING
 
 
@@ -477,6 +480,28 @@ def test_groups_that_cannot_be_used_are_named(tmp_path):
         SparseRLSRegressor(2, cv=3).fit(data)
     with pytest.raises(InputError, match="groups of samples need data in memory"):
         GraftingRegressor(0.1).fit(data)
+
+
+def test_what_a_pass_tells_is_kept_by_the_order_of_the_chosen():
+    """Removals are told in the order in which features came in."""
+    X, y, _ = problem(m=200)
+    source, coding = from_array(X, y, rows=70), Coding()
+    with source.crew(1) as crew:
+        parting = fitting.parting_of(3, None, source, crew, coding, 10)
+        given = {"fit_intercept": True, "standardize": True}
+        design = fitting.read(source, crew, coding, parting, None, **given)
+        sums = fitting.sums_for(design, parting)
+        model = StreamedFolds(design, 1.0, False, Absolute(), sums)
+        told = []
+        for order in ((0, 3, 6), (6, 0, 3)):
+            for feature in order:
+                model.add(feature)
+            told.append(dict(zip(order, model.errors_without(), strict=True)))
+            for feature in order:
+                model.drop(feature)
+    assert told[0].keys() == told[1].keys()
+    assert_allclose([told[1][i] for i in told[0]], list(told[0].values()), rtol=1e-12)
+    assert len({round(error, 6) for error in told[0].values()}) == 3
 
 
 def test_counts_of_mistakes_have_honest_errors_too():
