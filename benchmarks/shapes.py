@@ -390,8 +390,8 @@ sorted k times, since the area under the curve of a candidate is a matter of ord
 take a change off every column and judge it (two reads and a write, and ten operations on every number where F has one), without
 anything around them; what a loss takes beyond it is the copy of the columns, their means and squares, and what is done once a step. Pairs: one comparison for every pair of a positive and a negative sample, candidate and step; ours has thirty operations a pair, since both samples are left out. Sums of folds:
 products of every column with those chosen before, in each of ten folds, of which a step needs three. Data of fewer than 65536 numbers are
-searched in NumPy until the loops are paid for (losses, squared), and always over folds, floating and by exchanges, where
-NumPy's calls alone take more than 0.1 ms a step.""",
+searched in NumPy until the loops are paid for; exchanges are always looked for in NumPy, whose calls alone take more
+than 0.1 ms a step. No removal is worth while in the floating searches here: from the first one on they go step by step.""",
         criteria,
     ),
     "tall": (
