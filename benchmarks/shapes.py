@@ -407,7 +407,9 @@ than 0.1 ms a step. No removal is worth while in the floating searches here: fro
     ),
     "many": (
         "Many searches at once",
-        "CPU time of one core.",
+        """CPU time of one core.
+By the clock on two, a fit with its ten folds took 2.87 times as long as the fit without them (median of nine rounds in turn, nothing
+else running).""",
         at_once,
     ),
 }
