@@ -124,8 +124,6 @@ def _widened(kind: Any, values: Any, mark: str) -> Any:
         return kind
     plain = pc.utf8_trim_whitespace(values)
     for wider in (*([] if kind == pa.null() else [kind]), pa.int64(), pa.float64()):
-        if wider == pa.int64() and kind == pa.float64():
-            continue
         text = pc.replace_substring(plain, mark, ".") if wider == pa.float64() else plain
         try:
             pc.cast(text, wider)
