@@ -346,7 +346,7 @@ def test_a_search_can_be_ended(strategy, how):
 
 
 def test_an_interruption_before_anything_is_found_is_passed_on(monkeypatch):
-    def impatient(*_):
+    def impatient(*_, **__):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("sparsepath.elm.search.restart", impatient)

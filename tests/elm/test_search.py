@@ -508,7 +508,7 @@ def test_near_ties_are_settled_by_polished_errors(monkeypatch, third, errors, ch
     monkeypatch.setattr("sparsepath.elm.search.settle", lambda pool, found, *_: found)
     monkeypatch.setattr("sparsepath.elm.search._score", lambda other, machine: machine.key)
 
-    def restarted(pool, *_):
+    def restarted(pool, *_, **__):
         best = Best()
         best.offer(judge(pool, (4,)))
         return best

@@ -19,12 +19,15 @@ from sklearn.preprocessing import StandardScaler
 import sparsepath
 from rls.test_sources import pieces, problem, same, same_table, to_the_bit, with_categories
 from sparsepath import (
+    ELMFSClassifier,
+    ELMFSRegressor,
     GraftingClassifier,
     GraftingClassifierCV,
     GraftingRegressor,
     GraftingRegressorCV,
     MLPGraftingClassifierCV,
     MLPGraftingRegressorCV,
+    MutualInfoSelector,
     SparseRBFClassifierCV,
     SparseRBFRegressorCV,
     SparseRLSClassifier,
@@ -157,6 +160,33 @@ def test_folds_shuffles_and_halves_go_to_the_workers_of_joblib_s_backend(client,
         distant = judged()
     assert cluster.scheduler.transition_counter >= before + 6
     assert distant == alone
+
+
+def test_restarts_and_climbs_go_to_the_workers_of_joblib_s_backend(client, cluster):
+    """Threads of one process otherwise; to the bit."""
+    X, y, _ = problem(m=60, n=5)
+    labels = y > np.median(y)
+    few = {"n_restarts": 12, "n_neurons": 8, "random_state": 0, "validation": None}
+    climbs = {"search": "forward-backward", "n_restarts": 6, "random_state": 0, "validation": None}
+    models = [
+        (ELMFSRegressor(3, strategy="scaling", **few), y),
+        (ELMFSRegressor(3, **few), y),
+        (ELMFSClassifier(2, **few), labels),
+        (MutualInfoSelector(3, **climbs), y),
+        (MutualInfoSelector(3, discrete_target=True, **climbs), labels),
+    ]
+    for model, target in models:
+        alone = clone(model).fit(X, target)
+        before = cluster.scheduler.transition_counter
+        with joblib.parallel_config("dask"):
+            model.fit(X, target)
+        assert cluster.scheduler.transition_counter > before, type(model).__name__
+        assert model.path_.subsets == alone.path_.subsets
+        assert model.path_.errors.tolist() == alone.path_.errors.tolist()
+    before = cluster.scheduler.transition_counter
+    with joblib.parallel_config("threading", n_jobs=2):
+        clone(models[0][0]).fit(X, y)
+    assert cluster.scheduler.transition_counter == before
 
 
 def test_frames_classes_and_sparse_partitions_on_a_cluster(client):

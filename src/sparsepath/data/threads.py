@@ -9,6 +9,7 @@ from numbers import Integral
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 import joblib
+from joblib.parallel import get_active_backend
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
@@ -28,6 +29,16 @@ def _libraries() -> ThreadpoolController:
     return ThreadpoolController()
 
 
+def sent_elsewhere() -> bool:
+    """Whether joblib was told of another backend than its own: ``parallel_config("dask")``."""
+    backend, _ = get_active_backend()
+    return not type(backend).__module__.startswith("joblib._parallel_backends")
+
+
+def _each(task: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
+    return [task(item) for item in items]
+
+
 class Threads:
     """A crew of threads, to be used in a ``with`` statement.
 
@@ -43,7 +54,8 @@ class Threads:
         whole = isinstance(given, Integral) and given is not True
         if given is not None and not (whole and given >= 1):
             raise InputError(f"n_threads={given!r}; give a whole number from 1 up, or None.")
-        self.n_threads = joblib.effective_n_jobs(-1) if given is None else int(given)
+        cores = joblib.cpu_count() if sent_elsewhere() else joblib.effective_n_jobs(-1)
+        self.n_threads = cores if given is None else int(given)
         self._pool: ThreadPoolExecutor | None = None
         self._stack = ExitStack()
 
@@ -113,3 +125,18 @@ class Threads:
             for other in others:
                 other.result()
         return [results[place] for place in range(len(items))]
+
+    def spread(self, task: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
+        """``map`` for tasks that are worth a journey: joblib's, where it was told of a cluster.
+
+        Then the task and the items are pickled, and what the task changes is lost. Each worker is
+        asked once.
+        """
+        if not sent_elsewhere():
+            return self.map(task, items)
+        shares = min(len(items), joblib.effective_n_jobs(-1))
+        parts = [
+            items[i * len(items) // shares : (i + 1) * len(items) // shares] for i in range(shares)
+        ]
+        done = joblib.Parallel(n_jobs=-1)(joblib.delayed(_each)(task, part) for part in parts)
+        return [result for part in done for result in part]

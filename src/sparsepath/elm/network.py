@@ -329,6 +329,12 @@ class Pool:
         self.most = ridge if most is None else most
         self._lent = threading.local()
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_lent": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _lent=threading.local())
+
     @property
     def ridges(self) -> Floats:
         """The ridges to choose from, a power of ten apart."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -106,13 +107,16 @@ class Search:
         active = len(self.pool.XT) if plan.strategy == "scaling" else ACTIVE
         self.machines = lambda: best
         for low in range(0, len(seeds), BATCH):
-            batch = seeds[low : low + BATCH]
-            for found in self.threads.map(
-                lambda seed: restart(
-                    self.pool, seed, plan.size, plan.n_levels, plan.rule, best, active
-                ),
-                batch,
-            ):
+            task = partial(
+                restart,
+                self.pool,
+                most=plan.size,
+                k=plan.n_levels,
+                rule=plan.rule,
+                bound=best,
+                active=active,
+            )
+            for found in self.threads.spread(task, seeds[low : low + BATCH]):
                 best.merge(found)
             if self.tell():
                 break
