@@ -23,6 +23,11 @@ from sparsepath.selector import PathSelector
 from sparsepath.steps import Step
 
 ROOT = Path(__file__).parents[1]
+ESTIMATORS = [
+    name
+    for name in sparsepath.__all__
+    if isinstance(kind := getattr(sparsepath, name), type) and issubclass(kind, BaseEstimator)
+]
 
 
 def test_every_public_selector_belongs_to_a_method():
@@ -32,6 +37,12 @@ def test_every_public_selector_belongs_to_a_method():
         if isinstance(kind := getattr(sparsepath, name), type) and issubclass(kind, PathSelector)
     }
     assert public == {*selectors(), "TableSelector"}  # which stands on top of any of them
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_an_unknown_parameter_is_refused_in_the_name_of_the_estimator(name):
+    with pytest.raises(TypeError, match=rf"^{name}\b.*'unheard_of'"):
+        getattr(sparsepath, name)(unheard_of=1)
 
 
 def test_entries_name_what_there_is():

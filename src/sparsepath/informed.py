@@ -1,6 +1,6 @@
 """Subsets by mutual information, predictions by extreme learning machines."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -18,6 +18,7 @@ from sparsepath.steps import Step
 CRITERION = "leave-one-out squared error of OP-ELM"
 
 
+@dataclass(eq=False, repr=False)
 class MutualInfoRegressor(RegressorFace, MutualInfoSearch):
     """Subsets by mutual information; for each an optimally pruned extreme learning machine.
 

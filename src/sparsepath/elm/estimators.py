@@ -65,6 +65,7 @@ class _ELM(BaseEstimator):
         return self._machine.predict(check_features(self, X, reset=False))
 
 
+@dataclass(eq=False, repr=False)
 class ELMRegressor(RegressorFace, _ELM):
     """Extreme learning machine: random hidden neurons, ridge regression on their outputs.
 
@@ -122,6 +123,7 @@ class ELMRegressor(RegressorFace, _ELM):
         return self
 
 
+@dataclass(eq=False, repr=False)
 class ELMClassifier(ClassifierFace, _ELM):
     """Extreme learning machine for classes: targets +1 and -1, one per class if more than two.
 
@@ -173,6 +175,7 @@ class _OPELM(_ELM):
         return ranked.take(slice(0, self.n_neurons_))
 
 
+@dataclass(eq=False, repr=False)
 class OPELMRegressor(_OPELM, ELMRegressor):
     """Optimally pruned extreme learning machine (Miche et al. 2010).
 
@@ -212,6 +215,7 @@ class OPELMRegressor(_OPELM, ELMRegressor):
     """
 
 
+@dataclass(eq=False, repr=False)
 class OPELMClassifier(_OPELM, ELMClassifier):
     """Optimally pruned extreme learning machine for classes: targets +1 and -1.
 

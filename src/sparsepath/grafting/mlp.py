@@ -224,6 +224,7 @@ class MLPGrafting(GrownNetworks):
         )
 
 
+@dataclass(eq=False, repr=False)
 class MLPGraftingRegressor(ScaledNumbers, MLPGrafting):
     """Regression by a network that grows connection by connection, with L0, L1 and L2 penalties.
 

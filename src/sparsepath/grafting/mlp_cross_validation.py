@@ -191,6 +191,7 @@ def _best(task: NetworkTask, errors: list[Floats]) -> tuple[float, float]:
     return float(task.l1s[i]), float(task.l0s[j])
 
 
+@dataclass(eq=False, repr=False)
 class MLPGraftingRegressorCV(ScaledNumbers, MLPGraftingCV):
     """Regression by a network that grows, with l0 and l1 chosen by cross-validation.
 

@@ -56,6 +56,7 @@ class _LSSVM(_KernelMachine):
             self._residuals[counted] = self._cv(K, Y, [self.gamma_], blocks, weights)[0]
 
 
+@dataclass(eq=False, repr=False)
 class LSSVMRegressor(_SeveralTargets, _LSSVM):
     """Least-squares support vector regression with a Gaussian kernel, tuned by exact errors.
 
@@ -117,6 +118,7 @@ class LSSVMRegressor(_SeveralTargets, _LSSVM):
         return self
 
 
+@dataclass(eq=False, repr=False)
 class LSSVMClassifier(ClassifierFace, _LSSVM):
     """Least-squares support vector classification: targets +1 and -1, one class against the rest.
 

@@ -129,6 +129,7 @@ class _OneFit(_SparseRBF):
         warn_of_dropped(training)
 
 
+@dataclass(eq=False, repr=False)
 class SparseRBFRegressor(_Regression, _OneFit):
     """A network of Gaussians that selects its inputs and its basis functions at once.
 
@@ -212,6 +213,7 @@ class SparseRBFRegressor(_Regression, _OneFit):
     """
 
 
+@dataclass(eq=False, repr=False)
 class SparseRBFClassifier(_TwoClasses, _OneFit):
     """``SparseRBFRegressor`` for two classes: a network fitted to the targets -1 and +1.
 

@@ -180,6 +180,7 @@ class _GridSearch(_SparseRBF):
         return plot_surface(self.rs_, self.ts_, grid, label, (self.r_, self.t_), ax=ax)
 
 
+@dataclass(eq=False, repr=False)
 class SparseRBFRegressorCV(_Regression, _GridSearch):
     """``SparseRBFRegressor`` with both budgets chosen by cross-validation.
 
@@ -241,6 +242,7 @@ class SparseRBFRegressorCV(_Regression, _GridSearch):
     """
 
 
+@dataclass(eq=False, repr=False)
 class SparseRBFClassifierCV(_TwoClasses, _GridSearch):
     """``SparseRBFClassifier`` with both budgets chosen by cross-validation.
 

@@ -85,6 +85,7 @@ class PredictingRLS(SparseRLS):
         return search_many(self, X, self._aims_again(y, X.shape[0]), given, repetitions)
 
 
+@dataclass(eq=False, repr=False)
 class SparseRLSRegressor(RegressorFace, PredictingRLS):
     """Regularised least squares on a few features, chosen by exact cross-validation.
 
@@ -202,6 +203,7 @@ class SparseRLSRegressor(RegressorFace, PredictingRLS):
         return check_target(y, n_samples)[0]
 
 
+@dataclass(eq=False, repr=False)
 class SparseRLSClassifier(ClassifierFace, PredictingRLS):
     """Regularised least-squares classification on a few features, chosen by exact cross-validation.
 

@@ -223,6 +223,7 @@ class _SparseKernelRLS(BaseEstimator):
         return self._columns(X, self.centres_) @ self.coef_.T + self.intercept_
 
 
+@dataclass(eq=False, repr=False)
 class SparseKernelRLSRegressor(RegressorFace, _SparseKernelRLS):
     """Kernel ridge regression on a few centres, chosen by exact cross-validation.
 
@@ -283,6 +284,7 @@ class SparseKernelRLSRegressor(RegressorFace, _SparseKernelRLS):
     _several = True
 
 
+@dataclass(eq=False, repr=False)
 class SparseKernelRLSClassifier(ClassifierFace, _SparseKernelRLS):
     """Kernel least-squares classification on a few centres, chosen by exact cross-validation.
 

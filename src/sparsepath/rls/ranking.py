@@ -23,6 +23,7 @@ from sparsepath.rls.task import Task
 from sparsepath.running import Given, Linear, fitting
 
 
+@dataclasses.dataclass(eq=False, repr=False)
 class SparseRankRLS(RegressorMixin, SparseRLS):
     """Ranking by least squares on pairs (RankRLS) with few features, chosen by cross-validation.
 
