@@ -1,5 +1,7 @@
 """What judging will cost is told before it is spent, by the road that will be taken."""
 
+import sys
+
 import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression
@@ -35,6 +37,21 @@ def test_every_kind_is_counted_and_few_are_made(monkeypatch):
     assert Counting.fits == 1 + 3 * planning.TRIED
     assert found.seconds == pytest.approx(found.to_frame()["seconds"].sum())
     assert "in all 261 searches in about" in found.sentence()
+
+
+def test_a_search_that_had_to_load_compiled_loops_is_made_again(monkeypatch):
+    class Loading(Counting):
+        def fit(self, X, y):
+            sys.modules["numba"] = sys
+            return super().fit(X, y)
+
+    monkeypatch.setitem(sys.modules, "numba", None)  # as it was is put back at the end
+    monkeypatch.delitem(sys.modules, "numba")
+    monkeypatch.setattr(Counting, "fits", 0)
+    plan(Loading(3), X, y, validation=None)
+    assert Loading.fits == 2
+    plan(Loading(3), X, y, validation=None)
+    assert Loading.fits == 3
 
 
 def test_a_slow_search_is_made_once_and_a_fitted_one_never(monkeypatch):

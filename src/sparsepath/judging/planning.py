@@ -6,8 +6,9 @@ take, and the others take as long; else the time of the search is taken times th
 That of a fitted estimator is on its path, so that nothing is run then.
 """
 
+import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -169,9 +170,7 @@ def _search(estimator: Any, X: Any, y: Any, given: Any) -> float:
     told = estimator.expected_seconds(X) if hasattr(estimator, "expected_seconds") else 0.0
     if told > QUICK:
         return float(told)
-    began = time.perf_counter()
-    fitted(quiet_copy(estimator), X, y, given)
-    return time.perf_counter() - began
+    return _timed(lambda: fitted(quiet_copy(estimator), X, y, given))
 
 
 def _folds(estimator: Any, validation: Any) -> Any:
@@ -189,6 +188,15 @@ def _seconds(
     if search > QUICK:
         rows = [len(y) if one.rows is None else len(one.rows) for one in again]
         return search * float(np.mean(rows)) / len(y)
-    began = time.perf_counter()
-    made = len(list(islice(searches(estimator, X, y, given, again), TRIED)))
-    return (time.perf_counter() - began) / made
+    count = min(TRIED, len(again))
+    seconds = _timed(lambda: list(islice(searches(estimator, X, y, given, again), count)))
+    return seconds / count
+
+
+def _timed(work: Callable[[], object]) -> float:
+    """The seconds of some work; of a second time where the first had to load compiled loops."""
+    while True:
+        loaded, began = "numba" in sys.modules, time.perf_counter()
+        work()
+        if loaded or "numba" not in sys.modules:
+            return time.perf_counter() - began
