@@ -360,12 +360,12 @@ def test_other_searches_keep_the_path_too(
         home = getattr(home, name)
     real, count = getattr(home, parts[-1]), 0
 
-    def impatient(*given: object) -> object:
+    def impatient(*given: object, **named: object) -> object:
         nonlocal count
         count += 1
         if count == calls:
             raise KeyboardInterrupt
-        return real(*given)
+        return real(*given, **named)
 
     monkeypatch.setattr(home, parts[-1], impatient)
     options = [*options, "--method", method, "--threads", 1, "--choose", 10]

@@ -176,7 +176,7 @@ def test_the_rows_are_asked_once_the_chosen_columns_blur_everything(monkeypatch)
     design = design_of(X)
     model, rough = folds.FoldModel(design, y, alpha, splits), []
     for b in range(12):
-        if model._rough or model._doubtful[b]:
+        if model.rough or model.doubtful[b]:
             break
         model.add(b)
         blur = []
@@ -184,7 +184,7 @@ def test_the_rows_are_asked_once_the_chosen_columns_blur_everything(monkeypatch)
             A = X[train, : b + 1] - X[train, : b + 1].mean(0)
             K = ((X[train, : b + 1] - X[:, : b + 1].mean(0)) ** 2).sum(0)
             blur.append(K * np.diag(np.linalg.inv(A.T @ A + alpha * np.eye(b + 1))))
-        assert model._rough == (np.max(blur) >= 100)
-        rough.append(model._rough)
+        assert model.rough == (np.max(blur) >= 100)
+        rough.append(model.rough)
     assert rough[-1]
     assert not rough[0]

@@ -72,9 +72,9 @@ def test_one_gram_matrix_serves_all_penalties(data, monkeypatch):
     made = []
 
     class Counted(folds.SplitSums):
-        def __init__(self, *given):
+        def __init__(self, *given, **named):
             made.append(1)
-            super().__init__(*given)
+            super().__init__(*given, **named)
 
     monkeypatch.setattr("sparsepath.rls.models.SplitSums", Counted)
     SparseRLSRegressor(3, alpha=ALPHAS, cv=3).fit(X, y)
