@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from sparsepath.data import blocks
 from sparsepath.data.blocks import DenseBlock, SparseBlock, row_blocks
+from sparsepath.data.threads import Threads
 from sparsepath.tuning import TUNING
 
 TYPES = ("float64", "float32", "int64", "int32", "int8", "uint8", "uint16")
@@ -195,3 +196,9 @@ def test_spreads_of_sparse_columns_with_offsets_and_weights(seed):
         block = SparseBlock(sp.csc_array(X))
         expected = DenseBlock(X).spread(means, weights)
         assert_allclose(block.spread(means, weights), expected, rtol=1e-12)
+
+
+def test_a_given_number_of_threads_is_not_asked_for(monkeypatch):
+    """On a worker of a Dask cluster joblib warns whenever it is asked how many there are."""
+    monkeypatch.setattr("joblib.effective_n_jobs", lambda n: pytest.fail("asked"))
+    assert Threads(3).n_threads == 3

@@ -35,6 +35,11 @@ def sent_elsewhere() -> bool:
     return not type(backend).__module__.startswith("joblib._parallel_backends")
 
 
+def _cores() -> int:
+    """Those of this machine that this process may use."""
+    return int(joblib.cpu_count() if sent_elsewhere() else joblib.effective_n_jobs(-1))
+
+
 def _each(task: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
     return [task(item) for item in items]
 
@@ -54,8 +59,7 @@ class Threads:
         whole = isinstance(given, Integral) and given is not True
         if given is not None and not (whole and given >= 1):
             raise InputError(f"n_threads={given!r}; give a whole number from 1 up, or None.")
-        cores = joblib.cpu_count() if sent_elsewhere() else joblib.effective_n_jobs(-1)
-        self.n_threads = cores if given is None else int(given)
+        self.n_threads = _cores() if given is None else int(given)
         self._pool: ThreadPoolExecutor | None = None
         self._stack = ExitStack()
 
