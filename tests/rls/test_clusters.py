@@ -183,6 +183,10 @@ def test_restarts_and_climbs_go_to_the_workers_of_joblib_s_backend(client, clust
         assert cluster.scheduler.transition_counter > before, type(model).__name__
         assert model.path_.subsets == alone.path_.subsets
         assert model.path_.errors.tolist() == alone.path_.errors.tolist()
+    for _ in range(1000):  # what was sent is forgotten some time after it is done
+        if not cluster.scheduler.tasks:
+            break
+        time.sleep(0.02)
     before = cluster.scheduler.transition_counter
     with joblib.parallel_config("threading", n_jobs=2):
         clone(models[0][0]).fit(X, y)
