@@ -3,8 +3,7 @@
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
-from functools import cache
+from functools import cache, cached_property
 from numbers import Integral
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
@@ -22,11 +21,12 @@ Asked = ParamSpec("Asked")
 
 
 @cache
-def _libraries() -> ThreadpoolController:
+def _libraries() -> list[Any]:
     """The BLAS libraries of this process; looking for them takes longer than a small search."""
     import scipy.linalg  # noqa: F401 (its BLAS must be loaded to be found)
 
-    return ThreadpoolController()
+    every = ThreadpoolController().lib_controllers
+    return [library for library in every if library.user_api == "blas"]
 
 
 def sent_elsewhere() -> bool:
@@ -59,19 +59,34 @@ class Threads:
         whole = isinstance(given, Integral) and given is not True
         if given is not None and not (whole and given >= 1):
             raise InputError(f"n_threads={given!r}; give a whole number from 1 up, or None.")
-        self.n_threads = _cores() if given is None else int(given)
-        self._pool: ThreadPoolExecutor | None = None
-        self._stack = ExitStack()
+        self._given = given
+        self._open = False
+        self._before: list[tuple[Any, int]] = []  # libraries, and their threads outside
+
+    # Counting cores and starting a pool take as long as a small search, which asks for neither.
+    @cached_property
+    def n_threads(self) -> int:
+        """How many work at a time."""
+        return _cores() if self._given is None else int(self._given)
+
+    @cached_property
+    def _pool(self) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(self.n_threads - 1)
 
     def __enter__(self) -> Self:
-        self._stack.enter_context(_libraries().limit(limits=1, user_api="blas"))
-        if self.n_threads > 1:
-            self._pool = self._stack.enter_context(ThreadPoolExecutor(self.n_threads - 1))
+        self._before = [(library, library.num_threads) for library in _libraries()]
+        for library, _ in self._before:
+            library.set_num_threads(1)
+        self._open = True
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._pool = None
-        self._stack.close()
+        self._open = False
+        if "_pool" in vars(self):
+            self._pool.shutdown()
+            del self._pool
+        for library, before in self._before:
+            library.set_num_threads(before)
 
     def ask(
         self,
@@ -109,7 +124,7 @@ class Threads:
         """
         items = list(items)
         few = numbers is not None and numbers < TUNING.threaded_from
-        if self._pool is None or len(items) < 2 or few:
+        if len(items) < 2 or few or not self._open or self.n_threads == 1:
             return [task(item) for item in items]
         results: dict[int, Result] = {}
         left = deque(enumerate(items))
