@@ -17,7 +17,7 @@ from sparsepath.errors import InputError
 from sparsepath.rls.leave_one_out import whole
 from sparsepath.rls.leave_one_out.compiled_parts import lift
 from sparsepath.rls.leave_one_out.forward import Centred, CompiledForward
-from sparsepath.rls.leave_one_out.whole import numbers_of, search_in_parts, whole_search
+from sparsepath.rls.leave_one_out.whole import by_gram, numbers_of, search_in_parts, whole_search
 from sparsepath.rls.many import forward_searches
 from sparsepath.rls.models import make_design
 from sparsepath.rls.trail import SearchTrail
@@ -142,7 +142,7 @@ def test_problems_must_agree_in_number():
 @examples(25)
 @given(
     problems(max_m=20, max_n=9, alphas=[1.0, 0.01, 0.0]),
-    st.sampled_from(["plain", "compiled", "by products"]),
+    st.sampled_from(["plain", "compiled", "by products", "by gram"]),
 )
 def test_whole_searches_against_refits(case, how):
     size = min(5, case.X.shape[1], int(np.count_nonzero(weights_of(case))) - 3)
@@ -150,6 +150,8 @@ def test_whole_searches_against_refits(case, how):
     options = {"compiled": how == "compiled"}
     if how == "by products":
         options["data"] = raw_columns(design), products_of(design)
+    if how == "by gram":
+        options["data"] = by_gram(design)
     found = whole_search(design, case.Y, case.alpha, size, ~design.constant, **options)
     trail = SearchTrail()
     trail.take(found)

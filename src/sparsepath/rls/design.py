@@ -235,13 +235,19 @@ class Design:
 
         The matrix is symmetric, so that all columns take the time of half of them.
         """
-        if self.has_whole_gram:
-            return
+        if not self.has_whole_gram:
+            self.take_gram(self.scales[:, None] * self.products * self.scales)
+
+    @cached_property
+    def products(self) -> Floats:
+        """Products of all columns, centred and weighted but not scaled; of constant ones zero."""
         live = np.flatnonzero(~self.constant)
-        parts = self.threads.ask(self._parts, None, WeightedBlock.gram, self.means, live)
-        total = np.zeros((self.n_features, self.n_features))
-        total[np.ix_(live, live)] = np.sum(parts, axis=0)
-        self.take_gram(self.scales[:, None] * total * self.scales)
+        total = added(self.threads.ask(self._parts, None, WeightedBlock.gram, self.means, live))
+        if len(live) == self.n_features:
+            return total
+        every = np.zeros((self.n_features, self.n_features))
+        every[np.ix_(live, live)] = total
+        return every
 
     def take_gram(self, gram: Floats) -> None:
         """All products of columns as they stand, where they are known from elsewhere."""

@@ -13,9 +13,15 @@ from sparsepath.rls.checkpoint import Checkpoint
 from sparsepath.rls.constraints import Constraints, marked
 from sparsepath.rls.criteria.losses import Loss
 from sparsepath.rls.design import Design
-from sparsepath.rls.forms import form_for
+from sparsepath.rls.forms import Form, form_for
 from sparsepath.rls.leave_one_out.elimination import Elimination
-from sparsepath.rls.leave_one_out.whole import Whole, is_short, search_in_parts, whole_search
+from sparsepath.rls.leave_one_out.whole import (
+    Whole,
+    by_gram,
+    is_short,
+    search_in_parts,
+    whole_search,
+)
 from sparsepath.rls.leave_one_out.whole_floating import forward_parts
 from sparsepath.rls.leave_one_out.whole_losses import LossSearch
 from sparsepath.rls.models import make_model
@@ -120,18 +126,21 @@ def _at_once(
         design,
         loss=loss,
         steps=task.size,
+        targets=Y.shape[1],
         once=True,
         memory=task.memory,
     )
     if not form.whole:
         return None
     if floating:
-        return _floating(design, Y, alpha, task, trail, earlier, str(form))
+        return _floating(design, Y, alpha, task, trail, earlier, form)
     allowed = marked(task.candidates, design.n_features)
     problem, clean = (design, Y, alpha, task.size, allowed), False
     if isinstance(loss, Loss) and not loss.bounded:
         found, clean = LossSearch(*problem, loss, form.compiled).run(task.wanted)
         parts = iter([found])
+    elif form.name == "gram":
+        parts = iter([whole_search(*problem, data=by_gram(design))])
     elif is_short(design):
         parts = iter([whole_search(*problem)])
     else:
@@ -155,17 +164,17 @@ def _floating(
     task: Task,
     trail: SearchTrail,
     earlier: list[Move],
-    form: str,
+    form: Form,
 ) -> bool | None:
     """A floating search at once, up to where a removal is worth while; see ``_at_once``."""
     given = design, Y, alpha, task.size, marked(task.candidates, design.n_features)
     added = list(takewhile(lambda move: move.action == "add", earlier))
     looked = 0
-    for found, noted in forward_parts(*given, least=len(added)):
+    for found, noted in forward_parts(*given, least=len(added), gram=form.name == "gram"):
         made = zip(added, found.subset.tolist(), strict=False)
         if any(move.feature != feature for move, feature in made):
             return None
-        trail.form, errors = form, found.errors
+        trail.form, errors = str(form), found.errors
         for k in range(looked, len(errors)):
             last = k + 1 == len(errors)
             gain = errors[k - 1] - errors[k] if k else 0.0

@@ -3,17 +3,21 @@ r"""In which form a search is run: one cost model, from the shape of the problem
 Exact leave-one-out search by the squared loss has forms with the same choices. With m samples, n
 features and k steps they take about, in nanoseconds,
 
-    at once   3 m n + k (1e4 + 0.7 m n)                 P X in memory, read once a step and written
-                                                        every eighth, in one compiled loop
+    at once   3 m n + k (1e4 + (0.4 + 0.2 T) m n        P X in memory, read once a step and written
+                + 20 m T)                               every eighth, in one compiled loop
+    gram      4 m n + 0.02 m n^2 + k (5e3 + 14 m T)     the Gram matrix, made once, and bounds, in
+                + 0.45 k^2 m + 0.2 k^3 n                one compiled loop
     fused     3 m n + k (1.5e5 + 1.5 m n)               the same step by step, for searches that
                                                         turn back: read and written once a step
-    bounds    3 m n + k (1e6 + (0.2 + 25 k/m) m n)      columns of the Gram matrix, or a pass over X
-                                                        a step, and exact values of a few candidates
+    bounds    3 m n + k (1e6 + (0.2 + 25 k/m) m n       columns of the Gram matrix, or a pass over X
+                + 40 m (T - 1))                         a step, and exact values of a few candidates
 
-The numbers are those of ``benchmarks/shapes.py`` on one core. The term 25 k/m says how much looser
-bounds become as leverages grow: more candidates have to be judged exactly. Whether the bounds take
-their products from the Gram matrix (tall data) or from passes over the data (sparse data, or where
-batches of columns did not serve) is found out step by step; see ``leave_one_out/additions.py``.
+where T is the number of targets. The numbers are those of ``benchmarks/shapes.py`` on one core. The
+terms 25 k/m and 0.2 k^3 n say how much looser bounds become as leverages grow: more candidates have
+to be judged exactly. A search by the Gram matrix at once hears no Ctrl-C, and is for what takes
+less than half a second. Whether the bounds take their products from the Gram matrix (tall data) or
+from passes over the data (sparse data, or where batches of columns did not serve) is found out step
+by step; see ``leave_one_out/additions.py``.
 
 Other losses have no bounds: all candidates are judged, fused, from P X in memory.
 
@@ -37,8 +41,11 @@ from sparsepath.tuning import memory as memory_there
 FORMS = ("auto", "fused", "bounds", "gram", "pass", "blocks")
 READ = 3.0  # nanoseconds per number: to copy or measure the data once
 FUSED_STEP, FUSED_NUMBER = 1.5e5, 1.5
-ONCE_STEP, ONCE_NUMBER = 1e4, 0.7
-BOUNDS_STEP, BOUNDS_NUMBER, BOUNDS_LEVERAGE = 1e6, 0.2, 25.0
+ONCE_STEP, ONCE_NUMBER, ONCE_TARGET, ONCE_SAMPLE = 1e4, 0.4, 0.2, 20.0
+GRAM_READ, GRAM_PRODUCT, GRAM_STEP, GRAM_TARGET = 4.0, 0.023, 5e3, 14.0
+GRAM_CHOSEN, GRAM_LEVERAGE = 0.45, 0.19
+GRAM_SECONDS = 0.5  # that a search by the Gram matrix may take at once
+BOUNDS_STEP, BOUNDS_NUMBER, BOUNDS_LEVERAGE, BOUNDS_TARGET = 1e6, 0.2, 25.0, 40.0
 PLAIN_STEP, PLAIN_NUMBER = 5e4, 6.0
 BY_STEPS = 1.3  # what bounds take of a search that is no plain one: removals, exchanges
 TURNED_FROM = 1 << 16  # numbers in X from which it is worth while to have the columns one by one
@@ -71,6 +78,7 @@ def form_for(
     *,
     loss: Criterion,
     steps: int,
+    targets: int = 1,
     grouped: bool = False,
     once: bool = False,
     asked: str = "auto",
@@ -86,6 +94,8 @@ def form_for(
         What it can: without bounds there is one form, P X in memory or columns as they come.
     steps : int
         Features to be chosen, as far as is known.
+    targets : int
+        How many there are.
     grouped : bool
         Whether columns enter in groups, which the fused form does not know.
     once : bool
@@ -115,10 +125,13 @@ def form_for(
         return Form("bounds", "columns enter in groups")
     if not fits:
         return Form("bounds", "P X does not fit in memory")
-    fused, bounds = seconds(m, n, steps)
+    fused, bounds = seconds(m, n, steps, targets)
     whole = once and not design.sparse
     if whole:
-        fused = seconds_at_once(m, n, steps)
+        fused = seconds_at_once(m, n, steps, targets)
+        gram = seconds_by_gram(m, n, steps, targets)
+        if large and gram < min(fused, bounds, GRAM_SECONDS):
+            return Form("gram", f"about {gram:.2g} s against {fused:.2g} s fused", large, whole)
     else:
         bounds *= BY_STEPS
     if fused <= bounds:
@@ -127,7 +140,7 @@ def form_for(
     return Form("bounds", f"about {bounds:.2g} s against {fused:.2g} s fused")
 
 
-def seconds(m: int, n: int, steps: int) -> tuple[float, float]:
+def seconds(m: int, n: int, steps: int, targets: int = 1) -> tuple[float, float]:
     """What the cost model says of the fused form and of bounds.
 
     >>> ["fused" if fused < bounds else "bounds" for fused, bounds in
@@ -136,18 +149,32 @@ def seconds(m: int, n: int, steps: int) -> tuple[float, float]:
     """
     numbers = m * n
     fused = READ * numbers + steps * (FUSED_STEP + FUSED_NUMBER * numbers)
-    number = BOUNDS_NUMBER + BOUNDS_LEVERAGE * steps / m
-    bounds = READ * numbers + steps * (BOUNDS_STEP + number * numbers)
+    step = (BOUNDS_NUMBER + BOUNDS_LEVERAGE * steps / m) * numbers + BOUNDS_TARGET * m * (
+        targets - 1
+    )
+    bounds = READ * numbers + steps * (BOUNDS_STEP + step)
     return 1e-9 * fused, 1e-9 * bounds
 
 
-def seconds_at_once(m: int, n: int, steps: int) -> float:
+def seconds_at_once(m: int, n: int, steps: int, targets: int = 1) -> float:
     """The same of the fused form at once.
 
     >>> [seconds_at_once(m, 500, 20) < seconds(m, 500, 20)[1] for m in (100, 2000, 50000)]
     [True, True, False]
     """
-    return 1e-9 * (READ * m * n + steps * (ONCE_STEP + ONCE_NUMBER * m * n))
+    step = (ONCE_NUMBER + ONCE_TARGET * targets) * m * n + ONCE_SAMPLE * m * targets
+    return 1e-9 * (READ * m * n + steps * (ONCE_STEP + step))
+
+
+def seconds_by_gram(m: int, n: int, steps: int, targets: int = 1) -> float:
+    """The same of a search by the Gram matrix at once.
+
+    >>> [seconds_by_gram(2000, n, 20) < seconds_at_once(2000, n, 20) for n in (2000, 100)]
+    [False, True]
+    """
+    once = (GRAM_READ + GRAM_PRODUCT * n) * m * n
+    judged = GRAM_CHOSEN * m * steps**2 + GRAM_LEVERAGE * n * steps**3
+    return 1e-9 * (once + judged + steps * (GRAM_STEP + GRAM_TARGET * m * targets))
 
 
 def plain_seconds(m: int, n: int, steps: int) -> float:

@@ -24,7 +24,7 @@ from sparsepath.rls.criteria.residuals import SQUARED
 from sparsepath.rls.design import Design
 from sparsepath.rls.driver import run
 from sparsepath.rls.forms import Shape, form_for, plain_seconds
-from sparsepath.rls.leave_one_out.whole import PRICE, Whole, whole_search
+from sparsepath.rls.leave_one_out.whole import PRICE, Whole, by_gram, whole_search
 from sparsepath.rls.models import make_design
 from sparsepath.rls.parts import Problems, SharedParts
 from sparsepath.rls.task import Task
@@ -167,23 +167,23 @@ class ProblemSearch(Problems):
         rows = self.X.shape[0] if self.rows is None else len(self.rows[0])
         shape = Shape(rows, self.X.shape[1], not isinstance(self.X, np.ndarray))
         m, n = shape.n_samples, shape.n_features
-        form = form_for(shape, loss=SQUARED, steps=k, once=True)
-        small = m * n <= WHOLE_NUMBERS and not shape.sparse
-        if form.name == "fused" and small:
+        form = form_for(shape, loss=SQUARED, steps=k, targets=T, once=True)
+        parts, small = None, m * n <= WHOLE_NUMBERS and not shape.sparse
+        if form.name in ("bounds", "gram") and SharedParts.serve(self):
+            parts = SharedParts(self, threads)
+        elif form.name != "bounds" and small:
             compiled = PRICE.is_paid(count * plain_seconds(m, n, k)) or None
 
             def work(i: int) -> None:
                 mine = self._design(i, alone) if design is None else design
                 given = (mine, self._target(i), self.alpha, k, self.allowed)
-                out.put(i, whole_search(*given, compiled=compiled))
+                data = by_gram(mine) if form.name == "gram" else None
+                out.put(i, whole_search(*given, compiled=compiled, data=data))
 
             for some in _turns(count, TURN * threads.n_threads):
                 threads.map(work, some)
                 yield out, some
             return
-        parts = None
-        if form.name == "bounds" and SharedParts.serve(self):
-            parts = SharedParts(self, threads)
 
         def search(i: int) -> None:
             if parts is not None and (found := parts.search(i, alone)) is not None:

@@ -2,8 +2,8 @@
 
 Where data are small, a search that is asked step by step spends its time between the steps. Here
 all of it is one function: in plain NumPy below, with the letters, guards and rules of ``fused.py``;
-as a compiled loop (``forward.py``); or, for many parts of the same tall data, by the products of
-all columns and bounds (``compiled_parts.py``).
+as a compiled loop (``forward.py``); or by the products of all columns and bounds
+(``compiled_parts.py``), for tall data and for many parts of them.
 
 Small data are searched in NumPy until loading the compiled loop pays: a first fit waits for no
 compiler. Which of the two it was must not be seen. They choose the same features, and the numbers
@@ -204,6 +204,14 @@ class Price:
 
 
 PRICE = Price("leave_one_out.compiled_whole", "advance")
+
+
+def by_gram(design: Design) -> tuple[Floats, Products]:
+    """All of the data for a search by products: the raw columns, and the Gram matrix."""
+    n = design.n_features
+    none, zeros = np.zeros((0, 0)), np.zeros(n)
+    rows, again = np.arange(n), np.zeros(0, dtype=np.intp)
+    return design.by_feature(), (design.products, none, zeros, zeros, rows, again, none)
 
 
 def _by_products(

@@ -25,9 +25,11 @@ from sparsepath.rls.leave_one_out.forward import Centred
 from sparsepath.rls.leave_one_out.whole import (
     Noted,
     Whole,
+    by_gram,
     chosen_by,
     is_short,
     search_in_parts,
+    whole_search,
 )
 
 
@@ -53,14 +55,26 @@ class NotedRemovals(Noted):
 
 
 def forward_parts(
-    design: Design, Y: Floats, alpha: float, size: int, allowed: NDArray[np.bool_], least: int
+    design: Design,
+    Y: Floats,
+    alpha: float,
+    size: int,
+    allowed: NDArray[np.bool_],
+    least: int,
+    gram: bool = False,
 ) -> Iterator[tuple[Whole, NotedRemovals]]:
     """The forward path as far as it is known, with what removals are judged from.
 
-    The arguments are those of ``search_in_parts``.
+    The arguments are those of ``search_in_parts``, and whether features are chosen by the Gram
+    matrix.
     """
     of = Centred.of(design, Y)
     noted = NotedRemovals(design, of, alpha, size)
+    if gram:
+        found = whole_search(design, Y, alpha, size, allowed, data=by_gram(design))
+        noted.extend(columns_of(design, found.subset))
+        yield noted.path(found.subset, found.vanished), noted
+        return
     if not is_short(design):
         for found in search_in_parts(design, Y, alpha, size, allowed, least, noted):
             yield found, noted
