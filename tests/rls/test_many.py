@@ -277,6 +277,21 @@ def test_loading_the_loop_is_paid_for_by_time_without_it(monkeypatch):
     assert price.is_paid()
 
 
+@pytest.mark.parametrize("apart", [1e-5, 1e-6, 1e-7])
+@pytest.mark.parametrize("how", ["products", "gram"])
+def test_columns_chosen_beside_ones_nearly_alike(apart, how):
+    """Of a column of which little is left, products are not told by those of whole columns."""
+    rng = np.random.default_rng(0)
+    X, more = rng.standard_normal((2, 60, 12))
+    Y = (X + 0.7 * more) @ rng.standard_normal((12, 1)) + rng.standard_normal((60, 1))
+    design = design_of(np.hstack([X, X + apart * more]))
+    given = (design, Y, 0.0, 20, ~design.constant)
+    data = by_gram(design) if how == "gram" else (raw_columns(design), products_of(design))
+    found, plain = whole_search(*given, data=data), whole_search(*given, compiled=False)
+    assert np.array_equal(found.subset, plain.subset)
+    assert_allclose(found.errors, plain.errors, rtol=1e-6)
+
+
 @pytest.mark.parametrize("kept", [1, 3])
 def test_a_choice_whose_row_is_no_longer_kept_is_computed_afresh(monkeypatch, kept):
     guards = (*whole.BOUND_GUARDS[:-1], kept)

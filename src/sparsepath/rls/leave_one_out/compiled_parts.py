@@ -30,6 +30,7 @@ from numba import njit
 from sparsepath.rls.leave_one_out.compiled_rows import FAST, column
 
 SURE_PART = 0.99  # of what leverage adds; the rest is more than rounding
+SLIGHT = 1e-6  # part of a column that is left, below which sums of products tell too little of it
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, inline="always")
@@ -398,23 +399,28 @@ def bounded(X, g, columns, gram, y, p, weights, alpha, floor, allowed, guards, p
             dual[j] = D[j] * metric[j] / pivot
             Q[k, j] = D[j] / root
         new, at = t[k], row_of[chosen]
-        if at >= 0:
+        slight = pivot < SLIGHT * squares[chosen]
+        if slight or at < 0 or again.size:
+            total = 0.0
+            for j in range(m):
+                x[j] = g[j] * (D[j] if slight else x[j])
+                total += x[j]
+        if at >= 0 and not slight:
             _copy(G[at], new)
             if H.size:
                 _take_off(new, 1.0, H[at])
             for i in range(n):
                 new[i] += e[chosen] * f[i] + f[chosen] * e[i]
                 new[i] *= scales[chosen] * scales[i]
-        if at < 0 or again.size:
-            total = 0.0
-            for j in range(m):
-                x[j] *= g[j]
-                total += x[j]
-            for j in range(again.size if at >= 0 else n):
-                i = again[j] if at >= 0 else j
+            for j in range(again.size):
+                i = again[j]
                 if live[i]:
                     new[i] = scales[i] * (_dot(X[i], x) - means[i] * total)
-        for i in range(k):
+        else:
+            for i in range(n):
+                if live[i]:
+                    new[i] = scales[i] * (_dot(X[i], x) - means[i] * total)
+        for i in range(0 if slight else k):
             _take_off(new, t[i, chosen], t[i])
         for i in range(n):
             new[i] /= root
