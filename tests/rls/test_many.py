@@ -15,7 +15,7 @@ from sparsepath import SparseRLSRegressor
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
 from sparsepath.rls.leave_one_out import whole
-from sparsepath.rls.leave_one_out.compiled_parts import lift
+from sparsepath.rls.leave_one_out.compiled_candidates import lift
 from sparsepath.rls.leave_one_out.forward import Centred, CompiledForward
 from sparsepath.rls.leave_one_out.whole import by_gram, numbers_of, search_in_parts, whole_search
 from sparsepath.rls.many import forward_searches

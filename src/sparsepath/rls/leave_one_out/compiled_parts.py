@@ -27,152 +27,23 @@ times what it was.
 import numpy as np
 from numba import njit
 
+from sparsepath.rls.leave_one_out.compiled_candidates import (
+    afresh,
+    bound,
+    column_norms,
+    copy,
+    dot,
+    judged,
+    lifted,
+    measure,
+    products,
+    spikes,
+    take_off,
+    take_off_all,
+)
 from sparsepath.rls.leave_one_out.compiled_rows import FAST, column
 
-SURE_PART = 0.99  # of what leverage adds; the rest is more than rounding
 SLIGHT = 1e-6  # part of a column that is left, below which sums of products tell too little of it
-
-
-@njit(nogil=True, cache=True, fastmath=FAST, inline="always")
-def _dot(a, b):  # type: ignore[no-untyped-def]
-    """The product of two vectors."""
-    total = 0.0
-    for j in range(a.size):
-        total += a[j] * b[j]
-    return total
-
-
-@njit(nogil=True, cache=True, fastmath=FAST, inline="always")
-def _take_off(row, f, D):  # type: ignore[no-untyped-def]
-    """Take f D off a row, in place."""
-    for j in range(row.size):
-        row[j] -= f * D[j]
-
-
-@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy", inline="always")
-def _judged(z, inverse, tau, V, p, w, left, room):  # type: ignore[no-untyped-def]
-    """Sum of ((r - z tau) / (p - z^2 inverse))^2; infinite without room; |z w|, |z|_4."""
-    tight = total = heavy = fourth = 0.0
-    r, step = V[0], tau[0]
-    for j in range(z.size):
-        square = z[j] * z[j]
-        heavy += square * (w[j] * w[j])
-        fourth += square * square
-        left[j] = p[j] - square * inverse
-        tight += 1.0 if left[j] <= room else 0.0
-        e = (r[j] - z[j] * step) / left[j]
-        total += e * e
-    for t in range(1, tau.size):
-        r, step = V[t], tau[t]
-        for j in range(z.size):
-            e = (r[j] - z[j] * step) / left[j]
-            total += e * e
-    return total if tight == 0.0 else np.inf, np.sqrt(heavy), np.sqrt(np.sqrt(fourth))
-
-
-@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy", inline="always")
-def lift(known, away, drift, largest, narrow, tau, pivot):  # type: ignore[no-untyped-def]
-    """By how much leverage raises a bound at least: (2 / pivot) N^2, less a part for rounding.
-
-    ``known`` are |z0 w0| and |z0|_4; ``away`` is |d|, ``drift`` the sum of |w - w0|_4 over steps,
-    ``largest`` max(w), ``narrow`` min(p)^-3/2 and ``tau`` a length.
-    """
-    heavy, fourth = known
-    now = fourth + away
-    N = heavy - fourth * drift - largest * away - tau * narrow * now * now
-    return SURE_PART * 2.0 * N * N / pivot if N > 0.0 else 0.0
-
-
-@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy", inline="always")
-def _lifted(then, s, c, alpha, doubt, drift, widest):  # type: ignore[no-untyped-def]
-    """The lift of a candidate by what was known of it ``then``."""
-    length, pivot = np.sqrt(_dot(c, c)), alpha + s
-    away = np.sqrt(max(then[2] - s, 0.0) + doubt)
-    known, (largest, narrow) = (then[0], then[1]), widest
-    return lift(known, away, drift - then[3], largest, narrow, length / pivot, pivot)
-
-
-@njit(nogil=True, cache=True, fastmath=FAST, inline="always")
-def _column_norms(x, g, mean, scale, w):  # type: ignore[no-untyped-def]
-    """|z w| and |z|_4 of a column as it stands, before anything was taken off it."""
-    heavy = fourth = 0.0
-    for j in range(g.size):
-        z = g[j] * ((x[j] - mean) * scale)
-        square = z * z
-        heavy += square * (w[j] * w[j])
-        fourth += square * square
-    return np.sqrt(heavy), np.sqrt(np.sqrt(fourth))
-
-
-@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy", inline="always")
-def _spikes(V, p, room, w):  # type: ignore[no-untyped-def]
-    """Bring w = |r| p^-3/2 up to date: by how much it changed, its largest, and min(p)^-3/2."""
-    change, largest, narrow = 0.0, 0.0, np.inf
-    for j in range(p.size):
-        square = 0.0
-        for t in range(V.shape[0]):
-            square += V[t, j] * V[t, j]
-        room_here = max(p[j], room)
-        new = np.sqrt(square / (room_here * room_here * room_here))
-        off = (new - w[j]) * (new - w[j])
-        change += off * off
-        w[j] = new
-    for j in range(p.size):
-        largest, narrow = max(largest, w[j]), min(narrow, p[j])
-    return np.sqrt(np.sqrt(change)), largest, max(narrow, room) ** -1.5
-
-
-@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy", inline="always")
-def _measure(V, p, weights, room, u, inverses, losses):  # type: ignore[no-untyped-def]
-    """Fill u = r/p^2, 1/p^2 and the losses; sum of losses, its deviation, tight samples, r'r."""
-    m = p.size
-    total = tight = squares = weight = 0.0
-    for j in range(m):
-        losses[j] = 0.0
-        inverses[j] = 1.0 / max(p[j], room)
-        tight += 1.0 if p[j] <= room else 0.0
-    for t in range(V.shape[0]):
-        r = V[t]
-        for j in range(m):
-            e = r[j] * inverses[j]
-            u[t, j] = e * inverses[j]
-            losses[j] += e * e
-            squares += r[j] * r[j]
-    for j in range(m):
-        total += losses[j]
-        weight += weights[j]
-    mean, around = total / weight, 0.0
-    for j in range(m):
-        inverses[j] *= inverses[j]
-        off = losses[j] - mean * weights[j]
-        around += off * off
-    return total, around, tight, squares
-
-
-@njit(nogil=True, cache=True, fastmath=FAST, inline="always")
-def _copy(a, row):  # type: ignore[no-untyped-def]
-    """In a loop: an assignment of slices is compiled for seconds, with all it might complain of."""
-    for j in range(a.size):
-        row[j] = a[j]
-
-
-@njit(nogil=True, cache=True, fastmath=FAST, inline="always")
-def _products(Q, k, v, out):  # type: ignore[no-untyped-def]
-    """Products of the first k rows of Q, as far as v goes, with v: four at a time."""
-    i, m = 0, v.size
-    while i + 4 <= k:
-        A, B, C, D = Q[i, :m], Q[i + 1, :m], Q[i + 2, :m], Q[i + 3, :m]
-        a = b = c = d = 0.0
-        for j in range(m):
-            a += A[j] * v[j]
-            b += B[j] * v[j]
-            c += C[j] * v[j]
-            d += D[j] * v[j]
-        out[i], out[i + 1], out[i + 2], out[i + 3] = a, b, c, d
-        i += 4
-    while i < k:
-        out[i] = _dot(Q[i, :m], v)
-        i += 1
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)
@@ -181,44 +52,6 @@ def picked(X, rows, means, g, out):  # type: ignore[no-untyped-def]
     for i in range(X.shape[0]):
         for j in range(rows.size):
             out[i, j] = g[rows[j]] * (X[i, rows[j]] - means[i])
-
-
-@njit(nogil=True, cache=True, fastmath=FAST, inline="always")
-def _take_off_all(row, t, Q, low, k):  # type: ignore[no-untyped-def]
-    """Take t Q, from ``low`` to k, off a row, four at a time, in place."""
-    i, width = low, row.size
-    while i + 4 <= k:
-        a, b, c, d = t[i], t[i + 1], t[i + 2], t[i + 3]
-        A, B, C, D = Q[i, :width], Q[i + 1, :width], Q[i + 2, :width], Q[i + 3, :width]
-        for j in range(width):
-            row[j] -= a * A[j] + b * B[j] + c * C[j] + d * D[j]
-        i += 4
-    while i < k:
-        _take_off(row, t[i], Q[i, :width])
-        i += 1
-
-
-@njit(nogil=True, cache=True, fastmath=FAST, inline="always")
-def _afresh(row, x, Q, alpha, along, k, little):  # type: ignore[no-untyped-def]
-    """The row of column x, orthogonal to the first k rows of Q, in place; its square and alpha.
-
-    Once more where little is left of it, as in ``whole.Noted``.
-    """
-    m = x.size
-    before, left = _dot(x, x), 0.0
-    _copy(x, row)
-    for j in range(m, row.size):
-        row[j] = 0.0
-    for _ in range(2):
-        _products(Q, k, row[:m], along)
-        for i in range(k):
-            for j in range(m, m + k):
-                along[i] += alpha * Q[i, j] * row[j]
-        _take_off_all(row[: m + k], along, Q, 0, k)
-        left = _dot(row[:m], row[:m]) + alpha * _dot(row[m : m + k], row[m : m + k])
-        if left > little * before:
-            break
-    return left + alpha
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
@@ -247,7 +80,7 @@ def bounded(X, g, columns, gram, y, p, weights, alpha, floor, allowed, guards, p
     width = m + size
     V, Q = np.zeros((T, width)), np.zeros((size, width))
     for o in range(T):
-        _copy(y[o], V[o])
+        copy(y[o], V[o])
     x, D, dual, metric = np.zeros(m), np.zeros(width), np.zeros(width), np.ones(width)
     turns = np.zeros(size)
     metric[m:] = alpha
@@ -268,7 +101,7 @@ def bounded(X, g, columns, gram, y, p, weights, alpha, floor, allowed, guards, p
     sure, unsure = np.zeros(T), np.zeros(T)
     su, off, uu, norms = np.zeros(T), np.zeros(T), np.zeros(T), np.zeros(T)
     for o in range(T):
-        norms[o] = np.sqrt(_dot(y[o], y[o]))
+        norms[o] = np.sqrt(dot(y[o], y[o]))
         for j in range(m):
             gu[o, j] = g[j] * y[o, j]
             su[o] += gu[o, j]
@@ -276,8 +109,8 @@ def bounded(X, g, columns, gram, y, p, weights, alpha, floor, allowed, guards, p
             if start.size:
                 c[o, i] = scales[i] * start[i, o]
             elif live[i]:
-                c[o, i] = scales[i] * (_dot(X[i], gu[o]) - means[i] * su[o])
-    total, deviation, tight, rr = _measure(V[:, :m], p, weights, room, u, inverses, losses)
+                c[o, i] = scales[i] * (dot(X[i], gu[o]) - means[i] * su[o])
+    total, deviation, tight, rr = measure(V[:, :m], p, weights, room, u, inverses, losses)
     errors[0] = total if tight == 0.0 else np.inf
     around[0] = deviation
     empty, everything = errors[0], rr
@@ -286,9 +119,9 @@ def bounded(X, g, columns, gram, y, p, weights, alpha, floor, allowed, guards, p
         ur, used = 0.0, m + k
         for o in range(T):
             r = V[o, :m]
-            here, uu[o] = _dot(u[o], r), _dot(u[o], u[o])
+            here, uu[o] = dot(u[o], r), dot(u[o], u[o])
             ur += here
-            beta = here / max(_dot(r, r), 1e-300)
+            beta = here / max(dot(r, r), 1e-300)
             off[o] = np.sqrt(max(uu[o] - beta * here, 0.0) + 1e-14 * uu[o])
             su[o] = change = 0.0
             for j in range(m):
@@ -300,10 +133,10 @@ def bounded(X, g, columns, gram, y, p, weights, alpha, floor, allowed, guards, p
             turned[o] += np.sqrt(change)
             for i in range(n):
                 rough[o, i] = beta * c[o, i]
-            _products(Q, k, u[o], zu[o])
+            products(Q, k, u[o], zu[o])
             for i in range(k):
-                _take_off(rough[o], -beta * alpha * _dot(Q[i, m:used], V[o, m:used]), t[i])
-        change, largest, narrow = _spikes(V[:, :m], p, room, w)
+                take_off(rough[o], -beta * alpha * dot(Q[i, m:used], V[o, m:used]), t[i])
+        change, largest, narrow = spikes(V[:, :m], p, room, w)
         drift, widest = drift + change, (largest, narrow)
         for i in range(n):
             values[i], bounds[i], fine[i], lifts[i] = np.inf, np.inf, False, 0.0
@@ -320,9 +153,9 @@ def bounded(X, g, columns, gram, y, p, weights, alpha, floor, allowed, guards, p
                             h[o, i] += taken[o, i]
                             unsure[o] = now
                 if then[i, 0] > 0.0 and doubt <= known_well * (alpha + s[i]):
-                    lifts[i] = _lifted(then[i], s[i], c[:, i], alpha, doubt, drift, widest)
+                    lifts[i] = lifted(then[i], s[i], c[:, i], alpha, doubt, drift, widest)
                 given = (s[i], q, squares[i], sizes[i], alpha, ur + lifts[i], rounding, trusted)
-                bounds[i] = _bound(c[:, i], h[:, i], unsure, uu, norms, given)
+                bounds[i] = bound(c[:, i], h[:, i], unsure, uu, norms, given)
         least, most = np.inf, np.inf
         while True:
             i = int(np.argmin(bounds))
@@ -330,19 +163,19 @@ def bounded(X, g, columns, gram, y, p, weights, alpha, floor, allowed, guards, p
                 break
             if not fine[i] and bounds[i] > -np.inf:
                 for o in range(T):
-                    h[o, i] = scales[i] * (_dot(X[i], gu[o]) - means[i] * su[o])
+                    h[o, i] = scales[i] * (dot(X[i], gu[o]) - means[i] * su[o])
                     for j in range(k):
                         h[o, i] -= t[j, i] * zu[o, j]
                     taken[o, i], taken_at[o, i] = h[o, i] - rough[o, i], turned[o]
                 taken_s[i] = s[i]
                 doubt = 2.0 * rounding * sizes[i] * np.sqrt(squares[i])
                 if then[i, 0] == 0.0 and doubt <= known_well * (alpha + s[i]):
-                    then[i, 0], then[i, 1] = _column_norms(X[i], g, means[i], scales[i], w)
+                    then[i, 0], then[i, 1] = column_norms(X[i], g, means[i], scales[i], w)
                     then[i, 2], then[i, 3] = squares[i], drift
-                    lifts[i] = _lifted(then[i], s[i], c[:, i], alpha, doubt, drift, widest)
+                    lifts[i] = lifted(then[i], s[i], c[:, i], alpha, doubt, drift, widest)
                 q = max(max(s[i], 0.0) - alpha * b2[i], 0.0)
                 given = (s[i], q, squares[i], sizes[i], alpha, ur + lifts[i], rounding, trusted)
-                bounds[i] = _bound(c[:, i], h[:, i], sure, uu, norms, given)
+                bounds[i] = bound(c[:, i], h[:, i], sure, uu, norms, given)
                 fine[i] = True
                 continue
             bounds[i] = np.inf
@@ -358,10 +191,10 @@ def bounded(X, g, columns, gram, y, p, weights, alpha, floor, allowed, guards, p
             row = kept[place[i]]
             doubt = 2.0 * rounding * sizes[i] * np.sqrt(squares[i])
             if doubt <= known_well * (alpha + s[i]):
-                _take_off_all(row[:used], t[:, i], Q, done[i], k)
+                take_off_all(row[:used], t[:, i], Q, done[i], k)
             else:
                 column(X[i], g, means[i], lefts[i], scales[i], x)
-                _afresh(row, x, Q, alpha, turns, k, little)
+                afresh(row, x, Q, alpha, turns, k, little)
             done[i] = k
             pivot = alpha + s[i]
             followed = doubt <= surely * pivot  # s and c are as exact as sums over the row
@@ -380,7 +213,7 @@ def bounded(X, g, columns, gram, y, p, weights, alpha, floor, allowed, guards, p
                     for j in range(used):
                         inner += row[j] * V[o, j] * metric[j]
                     tau[o] = inner / pivot
-            values[i], heavy, fourth = _judged(row[:m], 1.0 / pivot, tau, V, p, w, left, room)
+            values[i], heavy, fourth = judged(row[:m], 1.0 / pivot, tau, V, p, w, left, room)
             then[i, 0], then[i, 1], then[i, 2], then[i, 3] = heavy, fourth, s[i], drift
             if values[i] < least:
                 least = values[i]
@@ -391,7 +224,7 @@ def bounded(X, g, columns, gram, y, p, weights, alpha, floor, allowed, guards, p
         while not values[chosen] <= most:
             chosen += 1
         column(X[chosen], g, means[chosen], lefts[chosen], scales[chosen], x)
-        pivot = _afresh(D, x, Q, alpha, turns, k, little)
+        pivot = afresh(D, x, Q, alpha, turns, k, little)
         D[used] = -1.0
         used += 1
         root = np.sqrt(pivot)
@@ -406,63 +239,43 @@ def bounded(X, g, columns, gram, y, p, weights, alpha, floor, allowed, guards, p
                 x[j] = g[j] * (D[j] if slight else x[j])
                 total += x[j]
         if at >= 0 and not slight:
-            _copy(G[at], new)
+            copy(G[at], new)
             if H.size:
-                _take_off(new, 1.0, H[at])
+                take_off(new, 1.0, H[at])
             for i in range(n):
                 new[i] += e[chosen] * f[i] + f[chosen] * e[i]
                 new[i] *= scales[chosen] * scales[i]
             for j in range(again.size):
                 i = again[j]
                 if live[i]:
-                    new[i] = scales[i] * (_dot(X[i], x) - means[i] * total)
+                    new[i] = scales[i] * (dot(X[i], x) - means[i] * total)
         else:
             for i in range(n):
                 if live[i]:
-                    new[i] = scales[i] * (_dot(X[i], x) - means[i] * total)
+                    new[i] = scales[i] * (dot(X[i], x) - means[i] * total)
         for i in range(0 if slight else k):
-            _take_off(new, t[i, chosen], t[i])
+            take_off(new, t[i, chosen], t[i])
         for i in range(n):
             new[i] /= root
             s[i] -= new[i] * new[i]
             b2[i] = 0.0
         for i in range(k + 1):
-            _take_off(b[i], Q[k, m + i], new)
+            take_off(b[i], Q[k, m + i], new)
             for j in range(n):
                 b2[j] += b[i, j] * b[i, j]
         for o in range(T):
-            a = _dot(V[o, :used], dual[:used])
-            _take_off(V[o, :used], a, D[:used])
-            _take_off(c[o], a * root, new)
+            a = dot(V[o, :used], dual[:used])
+            take_off(V[o, :used], a, D[:used])
+            take_off(c[o], a * root, new)
         for j in range(m):
             p[j] -= Q[k, j] * Q[k, j]
         live[chosen] = False
         subset[k] = chosen
         k += 1
-        total, deviation, tight, rr = _measure(V[:, :m], p, weights, room, u, inverses, losses)
+        total, deviation, tight, rr = measure(V[:, :m], p, weights, room, u, inverses, losses)
         errors[k] = total if tight == 0.0 else np.inf
         around[k] = deviation
         for i in range(k):
             for o in range(T):
                 coef[k, i, o] = V[o, m + i]
     return k, not rr > vanished * vanished * everything
-
-
-@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy", inline="always")
-def _bound(c, h, unsure, uu, norms, given):  # type: ignore[no-untyped-def]
-    """A lower bound of the criterion, less its rounding; h is known up to what is ``unsure``."""
-    s, q, square, size, alpha, bound, rounding, trusted = given
-    unit = rounding * size
-    s_error = 2.0 * unit * np.sqrt(square)
-    pivot = max(s, 0.0) + alpha
-    if not s_error <= trusted * pivot:
-        return -np.inf
-    for o in range(c.size):
-        tau = c[o] / pivot
-        h_error = unsure[o] + unit * np.sqrt(uu[o])
-        length = abs(tau)
-        tau_error = (unit * norms[o] + length * s_error) / pivot
-        bound -= 2.0 * tau * h[o] - tau * tau * q
-        bound -= 2.0 * length * h_error + tau * tau * s_error
-        bound -= 2.0 * tau_error * (abs(h[o]) + h_error + length * q)
-    return bound
