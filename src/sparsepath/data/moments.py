@@ -16,7 +16,7 @@ and because s is near the means, little is lost by it. What else there is to kno
 (counts, numbers that are no numbers, the fingerprint) comes with the same pass.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +33,7 @@ from sparsepath.data.sources import Answer, Columns, Part, Slab, Source
 from sparsepath.errors import InputError
 
 MOST_CLASSES = 1000
+FAR = 30.0  # mean over standard deviation, after the shift, from which a second pass is taken
 NONE = np.zeros(0, dtype=np.intp)
 
 
@@ -244,6 +245,24 @@ def first_shift(source: Source, crew: Crew) -> Floats:
     if not source.sparse:
         (shift,) = crew.ask(source.parts[:1], None, first_means)
     return np.where(np.isfinite(shift), shift, 0.0)
+
+
+def read_centred(
+    source: Source,
+    crew: Crew,
+    coding: Coding,
+    cells: Cells,
+    made: Callable[[Sums], Any],
+    whole: bool,
+) -> Any:
+    """What is made of the sums of one pass; of a second if that is ``off_centre``.
+
+    Then the first rows were so bad a guide to the means that digits were lost.
+    """
+    found = made(read_sums(source, crew, first_shift(source, crew), coding, cells, whole=whole))
+    if source.sparse or not found.off_centre:
+        return found
+    return made(read_sums(source, crew, found.means, coding, cells, whole=whole))
 
 
 def first_means(part: Part) -> Floats:

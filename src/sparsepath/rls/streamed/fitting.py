@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,20 +11,21 @@ from sklearn.model_selection import KFold
 
 from sparsepath.data.crew import Crew
 from sparsepath.data.listing import labels_listed
-from sparsepath.data.moments import Cells, Coding
+from sparsepath.data.moments import Cells, Coding, Sums, read_centred
 from sparsepath.data.sources import Source
 from sparsepath.errors import InputError, warn_user
 from sparsepath.judging.by_fold import (
     Models,
     left_out_by_fold,
     linear_models,
+    losses_by_pass,
+    number_of_folds,
     squared_losses,
 )
 from sparsepath.judging.left_out import LeftOut
 from sparsepath.rls.criteria.losses import Loss
 from sparsepath.rls.splits.asked import Splits, read_splits
-from sparsepath.rls.streamed.design import StreamDesign, read_design
-from sparsepath.rls.streamed.fold_losses import mean_losses
+from sparsepath.rls.streamed.design import StreamDesign
 from sparsepath.rls.streamed.folds import CellSums, nested
 from sparsepath.rls.trail import SearchTrail
 
@@ -72,12 +74,7 @@ def parting_of(
     if singly and groups is None:
         if validation is None:
             return Parting(Cells(), None, None, "", False)
-        count = n_folds if validation == "auto" else validation
-        if isinstance(count, bool) or not isinstance(count, int) or not 2 <= count <= m:
-            raise InputError(
-                f"validation={validation!r}; with data that are read in passes give a number of "
-                "folds, 'auto' or None."
-            )
+        count = number_of_folds(validation, n_folds, m)
         return Parting(Cells(dealt=True, count=count), None, None, f"{count}-fold", True)
     if validation is not None and validation not in ("auto", cv):
         raise InputError(
@@ -146,9 +143,12 @@ def read(
             "honest error, and the size is chosen by the criterion."
         )
         cells, numbers = Cells(), 8.0 * n * n * 7
-    whole = numbers <= limit
-    given = {"fit_intercept": fit_intercept, "standardize": standardize}
-    design = read_design(source, crew, coding, cells, whole=whole, **given)
+
+    def made(sums: Sums) -> StreamDesign:
+        told = (sums.moments, sums.counts, sums.marked)
+        return StreamDesign(source, crew, coding, cells, *told, fit_intercept, standardize)
+
+    design: StreamDesign = read_centred(source, crew, coding, cells, made, numbers <= limit)
     if not np.any(design.yy > 0):
         raise InputError("y is constant for all samples; there is nothing to select for.")
     return design
@@ -190,22 +190,9 @@ def honest(
             sums = CellSums(part, *nested(design.cells.count, fold))
         return linear_models(search(part, sums).steps), None
 
-    moments = design.moments
-    weights = moments.right[:, -1, -1]
-    losses = squared_losses(moments) if loss.by_sums else losses_by_pass(design, loss)
-    name = str(loss.yardstick)
+    moments, name = design.moments, str(loss.yardstick)
+    weights, losses = moments.right[:, -1, -1], squared_losses(moments)
+    if not loss.by_sums:
+        total = partial(design.source.total, design.crew)
+        losses = losses_by_pass(total, design.coding, design.cells, name)
     return left_out_by_fold(without, losses, weights, sizes, parting.label, yardstick=name)
-
-
-def losses_by_pass(design: StreamDesign, loss: Loss) -> Callable[[int, Models], dict[int, float]]:
-    """Mean losses of models on a cell, by a pass over the columns that they use."""
-
-    def losses(cell: int, models: Models) -> dict[int, float]:
-        columns = np.unique(np.concatenate([which for which, *_ in models.values()]))
-        columns = columns.astype(np.intp)
-        given = (cell, list(models.values()), (columns, loss, design.coding, design.cells))
-        (found,) = design.source.total(design.crew, columns, mean_losses, *given)
-        weight = design.moments.right[cell, -1, -1]
-        return dict(zip(models, (found / weight).tolist(), strict=True))
-
-    return losses

@@ -14,7 +14,6 @@ What a pass tells depends on nothing but the chosen features and their order, so
 these, and a search that goes on from a checkpoint is told the same to the bit.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
@@ -257,22 +256,3 @@ def _shares(design: StreamDesign, sums: CellSums, loss: Loss, pooled: bool) -> F
     weights = np.array([class_weights(corner) for corner in corners])
     there = weights > 0
     return np.where(there, weights, 1.0) * there.sum(1)[:, None]
-
-
-def mean_losses(
-    slab: Slab, cell: int, models: Sequence[tuple[Columns, Floats, Floats]], how: Any
-) -> Answer:
-    """What linear models cost on the rows of a cell, summed with their weights."""
-    columns, loss, coding, cells = how
-    m = slab.block.shape[0]
-    rows = np.flatnonzero(cells(slab.start, m) == cell)
-    out = np.zeros(len(models))
-    if len(rows):
-        X = slab.block.columns(np.arange(slab.block.shape[1]))[rows]
-        Y = coding(slab.y)[rows]
-        w = np.ones(m) if slab.weights is None else np.asarray(slab.weights, dtype=np.float64)
-        judge = _Judge(loss, Y, w[rows], np.ones(1))
-        for i, (which, coef, intercept) in enumerate(models):
-            left = Y - X[:, np.searchsorted(columns, which)] @ coef - intercept
-            out[i] = judge(left[:, :, None], loss.blur(1.0))[0]
-    return [out]
