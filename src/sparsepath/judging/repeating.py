@@ -124,7 +124,7 @@ def _found(model: Any, X: Any, classes: NDArray[Any] | None) -> Searched:
         return Searched(
             {0: ()}, {0: 0.0}, lambda rows: {0: np.repeat(_constant(model, classes), len(rows), 0)}
         )
-    last, transform = _last(model)
+    last = last_step(model)
     path = getattr(last, "path_", None)
     if path is None:
         columns = selected_by(model, X.shape[1])
@@ -141,7 +141,9 @@ def _found(model: Any, X: Any, classes: NDArray[Any] | None) -> Searched:
     def outputs(rows: Rows) -> Mapping[int, Floats]:
         if path is None:
             return {len(columns): _columns(model, rows_of(X, rows), classes)}
-        return _outputs_of(last, transform(rows_of(X, rows)), classes)
+        part = rows_of(X, rows)
+        first = isinstance(model, Pipeline) and len(model.steps) > 1
+        return _outputs_of(last, model[:-1].transform(part) if first else part, classes)
 
     own = getattr(last, "_own_size", None)
     return Searched(subsets, errors, outputs, criterion, own)
@@ -182,14 +184,14 @@ def fitted(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PathWarning)
         model = model.fit(X, y, **{name: cut(value) for name, value in given.items()})
-    pass_on(_last(model)[0])
+    pass_on(last_step(model))
     return model
 
 
 def quiet_copy(estimator: Any) -> Any:
     """A copy that searches and nothing else, also as the last step of a pipeline."""
     copy = clone(estimator)
-    last = copy.steps[-1][1] if isinstance(copy, Pipeline) else copy
+    last = last_step(copy)
     if hasattr(last, "get_params"):
         known = last.get_params(deep=False)
         last.set_params(**{name: value for name, value in QUIET.items() if name in known})
@@ -198,14 +200,12 @@ def quiet_copy(estimator: Any) -> Any:
 
 def has_path(estimator: Any) -> bool:
     """Whether an estimator, or the last step of a pipeline, leaves a path."""
-    last = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
-    return hasattr(last, "at_size")
+    return hasattr(last_step(estimator), "at_size")
 
 
 def selects_columns(estimator: Any) -> bool:
     """Whether what is chosen are columns of X; others choose among samples."""
-    last = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
-    return bool(getattr(last, "_selects_columns", True))
+    return bool(getattr(last_step(estimator), "_selects_columns", True))
 
 
 def check_predicts(estimator: Any) -> None:
@@ -256,11 +256,9 @@ def _width(step: Any, n: int) -> int:
     return len(step.get_feature_names_out()) if hasattr(step, "get_feature_names_out") else n
 
 
-def _last(model: Any) -> tuple[Any, Callable[[Any], Any]]:
-    """The last step of a fitted pipeline and what comes before it; else the model itself."""
-    if not isinstance(model, Pipeline):
-        return model, lambda X: X
-    return model.steps[-1][1], model[:-1].transform if len(model.steps) > 1 else lambda X: X
+def last_step(model: Any) -> Any:
+    """The last step of a pipeline; of any other model the model itself."""
+    return model.steps[-1][1] if isinstance(model, Pipeline) else model
 
 
 def with_groups(estimator: Any, given: Given, groups: Any) -> dict[str, Any]:
