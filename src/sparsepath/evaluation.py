@@ -17,21 +17,12 @@ Subset = tuple[int, ...]
 
 @dataclass(frozen=True, eq=False)
 class Errors:
-    """Errors by size, and what they are.
+    """Errors by size, and what they are."""
 
-    Attributes
-    ----------
-    losses : mapping of size to array
-        What the error is the mean of: a number per sample of the data it was measured on.
-    trained : mapping of size to float
-        The mean loss on the training data.
-    criterion, kind : str, {"training", "selection", "honest"}
-        What is measured, and whether on data that has been seen.
-    """
-
+    # By size: what the error is the mean of: a number per sample of the data it was measured on.
     losses: Mapping[int, Losses]
-    trained: Mapping[int, float]
-    criterion: str
+    trained: Mapping[int, float]  # by size: the mean loss on the training data
+    criterion: str  # what is measured, and whether on data that has been seen
     kind: str
 
 

@@ -5,21 +5,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Remark:
-    """What there is to say of some columns.
+    """What there is to say of some columns."""
 
-    Attributes
-    ----------
-    columns : tuple of str
-        None where it is about the rows or the target.
-    why : str
-        In few words, for the card of the data.
-    out : bool
-        Whether they take no part in the search.
-    said : str
-        A sentence to print before the search; empty: nobody needs to be told.
-    """
-
-    columns: tuple[str, ...]
-    why: str
-    out: bool
-    said: str = ""
+    columns: tuple[str, ...]  # none of them where it is about the rows or the target
+    why: str  # in few words, for the card of the data
+    out: bool  # whether they take no part in the search
+    said: str = ""  # a sentence to print before the search; empty: nobody needs to be told

@@ -53,21 +53,11 @@ class Coding:
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Which cell every row is in.
+    """Which cell every row is in."""
 
-    Attributes
-    ----------
-    edges : array of int, or None
-        Rows from ``edges[c]`` up to ``edges[c + 1]`` are cell c.
-    listed : array of small int, or None
-        The cell of every row.
-    dealt : bool
-        Rows are dealt to the cells as if at random, by their number.
-    """
-
-    edges: NDArray[np.int64] | None = None
-    listed: NDArray[np.uint8] | None = None
-    dealt: bool = False
+    edges: NDArray[np.int64] | None = None  # rows from edges[c] up to edges[c + 1] are cell c
+    listed: NDArray[np.uint8] | None = None  # the cell of every row
+    dealt: bool = False  # rows are dealt to the cells as if at random, by their number
     count: int = 1
 
     def __call__(self, start: int, n_rows: int) -> NDArray[np.int64]:
@@ -165,23 +155,13 @@ def sums_of(slab: Slab, shift: Floats, coding: Coding, cells: Cells, gram: bool)
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """The sums M of cells, and the shift of the columns.
-
-    Attributes
-    ----------
-    products : array (C, n, n), or None where n is too large for it
-    right : array (C, n + T + 1, T + 1)
-        Columns, targets and one against targets and one.
-    squares : array (C, n)
-    ww : array (C,)
-        Sums of squared weights.
-    """
+    """The sums M of cells, and the shift of the columns."""
 
     shift: Floats
-    products: Floats | None
-    right: Floats
-    squares: Floats
-    ww: Floats
+    products: Floats | None  # (C, n, n); None where n is too large for it
+    right: Floats  # (C, n + T + 1, T + 1): columns, targets and one against targets and one
+    squares: Floats  # (C, n)
+    ww: Floats  # (C,): sums of squared weights
 
     @property
     def n(self) -> int:

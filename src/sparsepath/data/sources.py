@@ -30,24 +30,12 @@ FEWEST_ROWS = 256
 
 @dataclass(frozen=True, eq=False)
 class Slab:
-    """Some rows in memory.
+    """Some rows in memory."""
 
-    Attributes
-    ----------
-    block : RowBlock
-        The columns that were asked for, in the order asked.
-    y : array
-        Targets or labels of these rows, as they are.
-    weights : array or None
-        Weights of the samples; None means ones.
-    start : int
-        The number of the first row.
-    """
-
-    block: RowBlock
-    y: NDArray[Any]
-    weights: NDArray[np.float64] | None
-    start: int
+    block: RowBlock  # the columns that were asked for, in the order asked
+    y: NDArray[Any]  # targets or labels of these rows, as they are
+    weights: NDArray[np.float64] | None  # weights of the samples; None means ones
+    start: int  # the number of the first row
 
     def strips(self, height: int) -> "Iterator[Slab]":
         """The same rows, so many at a time."""

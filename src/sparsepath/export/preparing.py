@@ -13,30 +13,16 @@ from sparsepath.data.table import TablePreparation
 
 @dataclass(frozen=True)
 class Term:
-    """One column of numbers.
+    """One column of numbers."""
 
-    Attributes
-    ----------
-    kind : str
-        "number", "flag", "equals" (1 if the value is ``value``), "place" (of the value among
-        ``values``), "part" (``value`` is the part of a date) or "missing" (1 if there is no value).
-    name : str
-        The column of the table.
-    value : str
-        See ``kind``.
-    values : tuple of str
-        See ``kind``.
-    fill : float, str or None
-        What stands for a missing value; None: there is no answer then.
-    absent : bool
-        For "equals" without ``fill``: whether a missing value is no value like any other.
-    """
-
+    # "number", "flag", "equals" (1 if the value is value), "place" (of the value among values),
+    # "part" (value is the part of a date) or "missing" (1 if there is no value).
     kind: str
-    name: str
-    value: str = ""
-    values: tuple[str, ...] = ()
-    fill: Any = None
+    name: str  # the column of the table
+    value: str = ""  # see kind
+    values: tuple[str, ...] = ()  # see kind
+    fill: Any = None  # what stands for a missing value; None: there is no answer then
+    # For "equals" without fill: whether a missing value is no value like any other.
     absent: bool = False
 
     @property

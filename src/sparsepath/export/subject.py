@@ -16,33 +16,19 @@ from sparsepath.running import Formula
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """A model of one size, ready to be written.
-
-    Attributes
-    ----------
-    formula : Formula
-    inputs : list of str
-        The names of the columns in use, in the formula's order.
-    terms : list of Term or None
-        What the inputs are made of, where the model takes a table as it comes; None: they are
-        columns of the data.
-    n_columns : int
-        How many columns the data had.
-    classes : list or None
-        The labels of a classifier. With two classes there is one output, and above zero it means
-        the second; with more the largest output decides, the first of equal ones.
-    about : str
-        One line on what this is.
-    units : dict of str to str
-        Of the columns in use, where they are known: by the values or by the name.
-    """
+    """A model of one size, ready to be written."""
 
     formula: Formula
-    inputs: list[str]
-    n_columns: int
+    inputs: list[str]  # the names of the columns in use, in the formula's order
+    n_columns: int  # how many columns the data had
+    # The labels of a classifier. With two classes there is one output, and above zero it means the
+    # second; with more the largest output decides, the first of equal ones.
     classes: list[Any] | None
-    about: str
+    about: str  # one line on what this is
+    # What the inputs are made of, where the model takes a table as it comes; None: they are columns
+    # of the data.
     terms: list[Term] | None = None
+    # Of the columns in use, where they are known: by the values or by the name.
     units: dict[str, str] = field(default_factory=dict)
 
     @classmethod

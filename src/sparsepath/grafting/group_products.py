@@ -34,25 +34,14 @@ POWER = 12  # steps for the largest curvature
 
 @dataclass(eq=False)
 class GroupModel:
-    """The model of a step; see the module.
+    """The model of a step; see the module."""
 
-    Attributes
-    ----------
-    Z, s, P : arrays of shape (m, k), (m,), (m, K)
-        Columns, sample weights, class shares.
-    q, beta : arrays of shape (k, K), (K,)
-        Gradients in the weights (l2 included) and intercepts.
-    w : array of shape (k, K)
-    local : Penalty
-    intercept : bool
-    """
-
-    Z: Floats
+    Z: Floats  # (m, k) and (m,) and (m, K): columns, sample weights, class shares
     s: Floats
     P: Floats
-    q: Floats
+    q: Floats  # (k, K) and (K,): gradients in the weights (l2 included) and intercepts
     beta: Floats
-    w: Floats
+    w: Floats  # (k, K)
     local: Penalty
     intercept: bool
 

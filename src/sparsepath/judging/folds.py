@@ -40,19 +40,11 @@ TIME_PARTS, TIME_FEWEST = 10, 4  # parts in time order, and rows in each of them
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """Training and test rows, what that is called, and which rows hang together.
-
-    Attributes
-    ----------
-    splits : list of (array, array)
-    label : str
-        As ``"10-fold"``.
-    clusters : array of int, shape (n,)
-    """
+    """Training and test rows, what that is called, and which rows hang together."""
 
     splits: list[tuple[Rows, Rows]]
-    label: str
-    clusters: Rows
+    label: str  # as "10-fold"
+    clusters: Rows  # (n,): which rows hang together
 
 
 def parts_of(

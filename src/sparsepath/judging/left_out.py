@@ -51,46 +51,26 @@ class AskedToEndError(KeyboardInterrupt):
 
 @dataclass(frozen=True, eq=False)
 class LeftOut:
-    """Losses of samples that were left out, by size.
+    """Losses of samples that were left out, by size."""
 
-    Attributes
-    ----------
-    sizes : tuple of int
-        Ascending.
-    losses : array of shape (n, K)
-        NaN for samples that were never left out.
-    weights : array of shape (n,)
-        Of the samples in a mean; they sum to one over those that were left out.
-    clusters : array of int, shape (n,)
-        Samples that hang together: those of a group, or of a part that has one figure for all.
-    label : str
-        How parts were left out, as ``"10-fold"``.
-    yardstick : str
-        What is measured.
-    between : array of shape (K,)
-        By what the errors of parts vary more than the samples in them explain: the variance of
-        what models of other samples err. Zero where it cannot be told.
-    figures : dict of arrays
-        For classes also ``error_rate`` and ``auc`` of the same predictions, by size.
-    whole : bool
-        Whether every part was left out; else Ctrl-C came before, and the label says how many were.
-    own : int or None
-        The size with which the method ends, or usually does, if it chooses it itself.
-    neighbours : dict of int to float
-        By size, the correlation of the errors of rows next to each other, where folds were dealt at
-        random and it is more than chance; see ``neighbours.py``.
-    """
-
-    sizes: tuple[int, ...]
-    losses: Floats
-    weights: Floats
+    sizes: tuple[int, ...]  # ascending
+    losses: Floats  # (n, K): NaN for samples that were never left out
+    weights: Floats  # (n,): of the samples in a mean; they sum to one over those that were left out
+    # (n,): samples that hang together: those of a group, or of a part that has one figure for all.
     clusters: NDArray[np.intp]
-    label: str
-    yardstick: str
+    label: str  # how parts were left out, as "10-fold"
+    yardstick: str  # what is measured
+    # (K,): by what the errors of parts vary more than the samples in them explain: the variance of
+    # what models of other samples err. Zero where it cannot be told.
     between: Floats = field(default_factory=lambda: np.zeros(0))
+    # For classes also error_rate and auc of the same predictions, by size.
     figures: dict[str, Floats] = field(default_factory=dict)
+    # Whether every part was left out; else Ctrl-C came before, and the label says how many were.
     whole: bool = True
+    # The size with which the method ends, or usually does, if it chooses it itself.
     own: int | None = None
+    # By size, the correlation of the errors of rows next to each other, where folds were dealt at
+    # random and it is more than chance; see neighbours.py.
     neighbours: dict[int, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -47,27 +47,17 @@ class Repetition:
 
 @dataclass(frozen=True, eq=False)
 class Searched:
-    """What a repetition left.
+    """What a repetition left."""
 
-    Attributes
-    ----------
-    subsets : mapping of size to tuple of int
-        The columns of the model of each size; one size only if there is no path.
-    errors : mapping of size to float
-        The criterion of the search; may be empty where some of the rows were used only, since
-        those who repeat a search on parts judge it by other means.
-    outputs : callable
-        What the models put out for some rows of the data, by size: numbers, or scores of classes.
-    criterion : str
-        What the errors are.
-    own : int, optional
-        The size with which the method ended, if it is not for a rule to choose one.
-    """
-
+    # By size: the columns of the model of each size; one size only if there is no path.
     subsets: Mapping[int, tuple[int, ...]]
+    # By size: the criterion of the search; may be empty where some of the rows were used only,
+    # since those who repeat a search on parts judge it by other means.
     errors: Mapping[int, float]
+    # What the models put out for some rows of the data, by size: numbers, or scores of classes.
     outputs: Callable[[Rows], Mapping[int, Floats]]
-    criterion: str = ""
+    criterion: str = ""  # what the errors are
+    # The size with which the method ended, if it is not for a rule to choose one.
     own: int | None = None
 
     def subset(self, size: int) -> tuple[int, ...]:

@@ -12,116 +12,59 @@ Estimator = str | type
 
 @dataclass(frozen=True)
 class Option:
-    """What may be asked of a method.
+    """What may be asked of a method."""
 
-    Attributes
-    ----------
-    parameter : str
-        Its name in Python.
-    kind : str
-        What is typed on the command line: the name of one of the readers of ``cli/options.py``,
-        "flag", "file" or "column".
-    help : str
-        One sentence; ``{methods}`` are those that have the option, ``{values}`` what it may be.
-    default : str
-        What it is if it is not given.
-    metavar : str
-        What stands for it in the help.
-    values : tuple of str
-        What it may be, if that is one of a few words.
-    """
-
-    parameter: str
+    parameter: str  # its name in Python
+    # What is typed on the command line: the name of one of the readers of cli/options.py, "flag",
+    # "file" or "column".
     kind: str
-    help: str
-    default: str = ""
-    metavar: str = "N"
-    values: tuple[str, ...] = ()
+    help: str  # one sentence; {methods} are those that have the option, {values} what it may be
+    default: str = ""  # what it is if it is not given
+    metavar: str = "N"  # what stands for it in the help
+    values: tuple[str, ...] = ()  # what it may be, if that is one of a few words
 
 
 @dataclass(frozen=True)
 class Method:
-    """One line of the table.
+    """One line of the table."""
 
-    Attributes
-    ----------
-    name : str
-        On the command line and on the path.
-    summary : str
-        One line that says what the method does.
-    when : str
-        When to take it.
-    regressor, classifier : str or class
-        Its estimators; empty where it has none.
-    options : frozenset of str
-        Which of ``OPTIONS`` it has.
-    page : str
-        The page on it, below ``docs/methods/``.
-    cost : str
-        What one step of the search costs, for the note on big inputs.
-    limits : str
-        For which data it is not made, in words.
-    criterion : str
-        What kind of error its path has.
-    parameters : mapping
-        What makes its estimators this method, and what they get unless something else is asked for.
-    given : tuple of options
-        Options that together fix what is chosen by cross-validation otherwise.
-    single : pair of str
-        Its estimators then.
-    others : tuple of str
-        More selectors that belong to it.
-    losses : mapping of task to tuple of str
-        What ``--loss`` may be.
-    known_as : mapping of str to str
-        What it is called elsewhere, names between blanks, and what to say of them.
-    sizes : {"up", "down", "own"}
-        Whether the path goes from no feature up to ``max-features``, from all of them down, or
-        through such sizes as its penalties happen to give.
-    model : str
-        What predicts, if the name of the method does not say it.
-    ranks : bool
-        Whether it ranks rows, and ``--groups`` are the queries within which it does.
-    work : callable, optional
-        From rows, columns and sizes to the numbers touched, in all; None: each once per size.
-    unit : str
-        What a progress bar counts: the features of the path so far, or calls of the estimator's
-        callback under any other name.
-    calls : callable, optional
-        From the options and the largest size to how often the callback comes, where that is known
-        from them.
-    two_classes : bool
-        Whether classes are two at most.
-    memory : callable, optional
-        From rows and columns to the bytes that it needs at once, if more than the data take.
-    longest : int, optional
-        The size at which a path ends unless more is asked for; None: that of all methods.
-    """
-
-    name: str
-    summary: str
-    when: str
-    regressor: Estimator
+    name: str  # on the command line and on the path
+    summary: str  # one line that says what the method does
+    when: str  # when to take it
+    regressor: Estimator  # its estimators; empty where it has none
     classifier: Estimator
-    options: frozenset[str]
-    page: str
-    cost: str
-    limits: str = ""
-    criterion: str = "leave-one-out"
+    options: frozenset[str]  # which of OPTIONS it has
+    page: str  # the page on it, below docs/methods/
+    cost: str  # what one step of the search costs, for the note on big inputs
+    limits: str = ""  # for which data it is not made, in words
+    criterion: str = "leave-one-out"  # what kind of error its path has
+    # What makes its estimators this method, and what they get unless something else is asked for.
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    # Options that together fix what is chosen by cross-validation otherwise.
     given: tuple[str, ...] = ()
-    single: tuple[Estimator, Estimator] = ("", "")
-    others: tuple[Estimator, ...] = ()
+    single: tuple[Estimator, Estimator] = ("", "")  # its estimators then
+    others: tuple[Estimator, ...] = ()  # more selectors that belong to it
+    # By task: what --loss may be.
     losses: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    # What it is called elsewhere, names between blanks, and what to say of them.
     known_as: Mapping[str, str] = field(default_factory=dict)
+    # 'up', 'down', 'own': whether the path goes from no feature up to max-features, from all of
+    # them down, or through such sizes as its penalties happen to give.
     sizes: str = "up"
-    model: str = ""
-    ranks: bool = False
+    model: str = ""  # what predicts, if the name of the method does not say it
+    ranks: bool = False  # whether it ranks rows, and --groups are the queries within which it does
+    # From rows, columns and sizes to the numbers touched, in all; None: each once per size.
     work: Callable[[int, int, int], float] | None = None
+    # What a progress bar counts: the features of the path so far, or calls of the estimator's
+    # callback under any other name.
     unit: str = "features"
+    # From the options and the largest size to how often the callback comes, where that is known
+    # from them.
     calls: Callable[[Mapping[str, Any], int], int] | None = None
-    two_classes: bool = False
+    two_classes: bool = False  # whether classes are two at most
+    # From rows and columns to the bytes that it needs at once, if more than the data take.
     memory: Callable[[int, int], float] | None = None
+    # The size at which a path ends unless more is asked for; None: that of all methods.
     longest: int | None = None
 
     @property

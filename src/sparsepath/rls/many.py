@@ -35,28 +35,19 @@ TURN = 2  # problems for each thread between which Ctrl-C is heard and progress 
 
 @dataclass(frozen=True)
 class Searches:
-    """Forward paths of several problems, as arrays: the first index is the problem.
+    """Forward paths of several problems, as arrays: the first index is the problem."""
 
-    Attributes
-    ----------
-    sizes : array of int, shape (count,)
-        The size that each search reached.
-    subsets : array of int, shape (count, size)
-        Features in order of entry; -1 beyond the size reached.
-    errors, errors_se : arrays of shape (count, size + 1)
-        Leave-one-out error of every size, from the empty model on, and its standard error; NaN
-        beyond.
-    coef : array of shape (count, size + 1, size, T)
-        Coefficients of every size in the order of ``subsets``, in the units of the data.
-    intercept : array of shape (count, size + 1, T)
-    """
-
-    sizes: NDArray[np.intp]
+    sizes: NDArray[np.intp]  # (count,): the size that each search reached
+    # (count, size): features in order of entry; -1 beyond the size reached.
     subsets: NDArray[np.intp]
+    # (count, size + 1): leave-one-out error of every size, from the empty model on, and its
+    # standard error; NaN beyond.
     errors: Floats
     errors_se: Floats
+    # (count, size + 1, size, T): coefficients of every size in the order of subsets, in the units
+    # of the data.
     coef: Floats
-    intercept: Floats
+    intercept: Floats  # (count, size + 1, T)
 
     def put(self, problem: int, found: Whole) -> None:
         """Take over the path of a problem."""

@@ -16,19 +16,12 @@ UNSAID = ("callback", "checkpoint", "memory_budget", "n_jobs", "n_threads", "ran
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """The arguments of a fit, as they were given.
+    """The arguments of a fit, as they were given."""
 
-    Attributes
-    ----------
-    X, y
-        Before any check or conversion.
-    more : dict
-        The others that are not None, by name: ``sample_weight``, ``groups``. With them
-        ``clone(estimator).fit(X, y, **more)`` is the same fit.
-    """
-
-    X: Any
+    X: Any  # before any check or conversion
     y: Any
+    # The others that are not None, by name: sample_weight, groups. With them
+    # clone(estimator).fit(X, y, **more) is the same fit.
     more: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod

@@ -36,44 +36,29 @@ Validate = Callable[[SelectionPath, Any], tuple[SelectionPath, Any]]
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """What a search has found so far.
+    """What a search has found so far."""
 
-    Attributes
-    ----------
-    steps, moves, start, criterion, error_kind
-        As for ``SelectionPath``.
-    fitted : dict
-        Fitted attributes of the estimator, private ones too, that go with the path.
-    models : dict of size to Predictor
-        The models of the path; not needed if the steps hold linear ones.
-    parameters : dict
-        What the path is to say of parameters that were settled by the data.
-    size : int, optional
-        The size that the method itself means; None: the estimator's ``choose`` decides.
-    stopped : str
-        Why the search came to its end, if it did and says so.
-    data : dict
-        What the path is to say of its data beside their sizes and fingerprint.
-    path : SelectionPath, optional
-        The path, if it is one of several that are made already; then ``chosen`` is the size that
-        the estimator's ``choose`` comes to over all of them.
-    said : sequence of str
-        What is to be told of how the search ended, beside that it was interrupted.
-    """
-
-    steps: Mapping[int, Step] | Iterable[Step]
+    steps: Mapping[int, Step] | Iterable[Step]  # as for SelectionPath
     moves: Iterable[Move] = ()
     start: Iterable[int] = ()
     criterion: str = "leave-one-out squared error"
     error_kind: str = "selection"
+    # Fitted attributes of the estimator, private ones too, that go with the path.
     fitted: Mapping[str, Any] = field(default_factory=dict)
+    # By size: the models of the path; not needed if the steps hold linear ones.
     models: Mapping[int, Predictor] = field(default_factory=dict)
+    # What the path is to say of parameters that were settled by the data.
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    # The size that the method itself means; None: the estimator's choose decides.
     size: int | None = None
-    stopped: str = ""
+    stopped: str = ""  # why the search came to its end, if it did and says so
+    # What the path is to say of its data beside their sizes and fingerprint.
     data: Mapping[str, Any] = field(default_factory=dict)
+    # The path, if it is one of several that are made already; then chosen is the size that the
+    # estimator's choose comes to over all of them.
     path: SelectionPath | None = None
     chosen: int | None = None
+    # What is to be told of how the search ended, beside that it was interrupted.
     said: Sequence[str] = ()
 
     @classmethod

@@ -35,30 +35,16 @@ from sparsepath.rls.streamed.judging import ROWS_OF_A_STRIP
 
 @dataclass(frozen=True, eq=False)
 class SplitModels:
-    """The models of one split, to be judged on its test rows.
+    """The models of one split, to be judged on its test rows."""
 
-    Attributes
-    ----------
-    cells : boolean array
-        Which cells are its test part.
-    mu, nu : arrays
-        Means of the columns read and of the targets in the training part.
-    W : array of shape (|S|, T)
-    A, omega : arrays of shape (|S|, c), (c, T)
-        Of the candidates.
-    without : array of shape (|S|, b, T)
-        Coefficients with each of b chosen features dropped.
-    share : array of shape (1,) or (classes,)
-        What the weight of a sample, or of one of each class, is divided by.
-    """
-
-    cells: NDArray[np.bool_]
-    mu: Floats
+    cells: NDArray[np.bool_]  # which cells are its test part
+    mu: Floats  # means of the columns read and of the targets in the training part
     nu: Floats
-    W: Floats
-    A: Floats
+    W: Floats  # (|S|, T)
+    A: Floats  # (|S|, c) and (c, T): of the candidates
     omega: Floats
-    without: Floats
+    without: Floats  # (|S|, b, T): coefficients with each of b chosen features dropped
+    # (1,) and (classes,): what the weight of a sample, or of one of each class, is divided by.
     share: Floats
 
 
