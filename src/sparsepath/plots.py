@@ -42,21 +42,9 @@ def plot_path(
 ) -> Axes:
     """Draw the feature selection path: sizes across, features down, a filled cell if selected.
 
-    Up to 30 features are all shown, in their own order. Of more, those that are ever selected are
-    shown, in order of first entry. With a chosen size, its features are dark and the others pale.
-
-    Parameters
-    ----------
-    sizes : sequence of int
-        Ascending subset sizes.
-    matrix : bool array of shape (len(sizes), len(names))
-        True where a feature is selected.
-    names : sequence of str
-        Names of the features.
-    ax : matplotlib Axes, optional
-        Where to draw; without it a figure is made.
-    chosen : int, optional
-        The size to mark.
+    ``matrix`` is sizes x names. Up to 30 features are all shown, in their own order. Of more, those
+    that are ever selected are shown, in order of first entry. With a ``chosen`` size, its features
+    are dark and the others pale. Without ``ax`` a figure is made.
     """
     from matplotlib.colors import ListedColormap
 
@@ -170,17 +158,7 @@ def plot_lines(
     *,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw several curves of errors against sizes, dark to light in the order given.
-
-    Parameters
-    ----------
-    lines : mapping of str to (sizes, errors)
-        The curves by the names that the legend gives them.
-    label : str
-        What the errors are, for the axis.
-    ax : matplotlib Axes, optional
-        Where to draw; without it a figure is made.
-    """
+    """Draw several curves, (sizes, errors) by name, dark to light in the order given."""
     import matplotlib
 
     if ax is None:
@@ -217,16 +195,9 @@ def plot_comparison(
 ) -> Figure:
     """Draw the paths of several methods, error curves, and errors by one yardstick, in panels.
 
-    Parameters
-    ----------
-    paths : mapping of name to (sizes, matrix, names)
-        What ``plot_path`` takes.
-    curves : mapping of name to Curve
-        What ``plot_curve`` takes.
-    judged : mapping of name to (sizes, errors)
-        Errors that can be compared; all in one panel, without the empty model.
-    label : str
-        What they are.
+    ``paths`` are what ``plot_path`` takes, by name, ``curves`` what ``plot_curve`` does. ``judged``
+    are (sizes, errors) that can be compared, of which ``label`` says what they are: all in one
+    panel, without the empty model.
     """
     from matplotlib.figure import Figure
 

@@ -87,21 +87,9 @@ def search(
 ) -> Outcome:
     """Search, and settle on a size.
 
-    Parameters
-    ----------
-    problem : Problem
-        The data.
-    given : mapping
-        The options that were given, by their names on the command line without the dashes.
-    method : str
-        One of ``METHODS``.
-    asked : {"auto", "regression", "classification"}
-        The task.
-    judging : SelectionAsked, optional
-        How the model is judged, but for the rule to choose by, which is an option; default:
-        validation, and nothing else.
-    quiet : bool
-        No progress and no note on the cost.
+    ``given`` are the options by their names on the command line without the dashes; ``judging``
+    says how the model is judged but for the rule to choose by, which is an option. ``quiet``: no
+    progress and no note on the cost.
     """
     table, entry = problem.table, METHODS[method]
     if entry.ranks and asked == "auto" and problem.y.dtype.kind in "biuf":

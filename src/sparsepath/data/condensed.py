@@ -43,13 +43,9 @@ class Condensed:
 
 
 class Products:
-    """Data of which parts can be condensed.
+    """Data, m x n, of which parts can be condensed.
 
-    Parameters
-    ----------
-    X : array of shape (m, n)
-    standardize : bool
-        Divide columns by their standard deviations over the rows of a part.
+    ``standardize``: divide columns by their standard deviations over the rows of a part.
     """
 
     def __init__(self, X: NDArray[np.number], *, standardize: bool = True) -> None:

@@ -58,14 +58,8 @@ def same_columns(
 ) -> list[str]:
     """What the columns that a model uses are called in another file.
 
-    Parameters
-    ----------
-    path : Path
-        The file, for messages.
-    model, file : Layout
-        Of the file that the model was fitted to, and of this one.
-    used, known : sequence of str
-        The names of the columns that the model uses, and of those in the file.
+    ``model`` is the layout of the file that it was fitted to, ``file`` that of this one; ``used``
+    are the names that the model uses, ``known`` those in the file.
     """
     if file.kind == NAMES:
         if model.kind != NAMES:

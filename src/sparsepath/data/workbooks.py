@@ -17,12 +17,7 @@ EMPTY_CELLS = frozenset(("", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "
 def read_sheet(path: Path, sheet: str | None = None) -> dict[str, NDArray[Any]]:
     """The columns of a sheet by the names in its first row.
 
-    Parameters
-    ----------
-    path : Path
-        The workbook.
-    sheet : str, optional
-        The sheet to read; without it there must be one only that has cells.
+    Without ``sheet`` there must be one only that has cells.
     """
     try:
         from python_calamine import CalamineError, CalamineWorkbook

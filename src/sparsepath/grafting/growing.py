@@ -131,15 +131,7 @@ class Trial:
 
 
 class Grower:
-    """One network that grows; see the module.
-
-    Attributes
-    ----------
-    grown : Grown
-        What there is so far.
-    convex : float
-        The criterion of the present network without L0.
-    """
+    """One network that grows; see the module. ``convex`` is its criterion without L0."""
 
     def __init__(
         self,

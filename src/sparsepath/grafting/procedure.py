@@ -113,18 +113,7 @@ def choose_weight(
 ) -> int:
     """The feature to try next among the ``candidates`` (indices); see step 2 of the module's notes.
 
-    Parameters
-    ----------
-    sizes : array of shape (n,)
-        Sizes of the loss gradients.
-    penalty : Penalty
-        Of all features.
-    candidates : array of int
-        The features to choose from.
-    last : float
-        Size of the weight that was added last; 0 if there is none.
-    selection : {"gradient", "bound"}
-        The rule.
+    ``sizes`` are those of the loss gradients, ``last`` is that of the weight added last, 0 if none.
     """
     gains = sizes[candidates] - penalty.l1[candidates]
     if selection == "bound" and last > 0.0:
@@ -150,24 +139,10 @@ def graft(
 ) -> Record:
     """Run the procedure from the empty model; the engine is left at the last model.
 
-    Parameters
-    ----------
-    engine : Engine
-        At the empty model, with the intercept at its best.
-    penalty : Penalty
-        Of all features.
-    scale : float
-        The largest gradient of the empty model.
-    tol : float
-        Violations of optimality left by each optimisation, relative to ``scale``.
-    selection, stop, update : str
-        One of ``SELECTIONS``, ``STOPS``, ``UPDATES``; see the module's notes.
-    max_features : int, optional
-        The procedure ends when this many features are in use.
-    watch : callable, optional
-        Called after every step that is kept; a true value ends the procedure.
-    record : Record, optional
-        An empty one to write to, so that the models are known if an exception ends the procedure.
+    The engine is at the empty model with the intercept at its best; ``scale`` is the largest
+    gradient there, to which ``tol``, the violation left by each optimisation, is relative.
+    ``watch`` is called after every step that is kept, and a true value ends the procedure.
+    ``record`` is an empty one to write to, so that the models are known if an exception ends it.
     """
     if selection == "auto":
         selection = "gradient" if np.ptp(penalty.l0) == 0.0 else "bound"

@@ -22,14 +22,7 @@ ROUNDING_OF_L1 = 1e-9  # of l1: room for the rounding of gradients
 
 
 class KnownGradient:
-    """The gradient as it was when each column was last read.
-
-    Attributes
-    ----------
-    gradient : array of shape (n, K) or None
-    off : array of shape (n,)
-        How far from the truth, as a norm, it can be.
-    """
+    """The gradient as it was when each column was last read, and how far ``off`` it can be."""
 
     def __init__(self, design: GraftingDesign) -> None:
         self.design = design

@@ -17,14 +17,9 @@ from sparsepath.grafting.design import GraftingDesign
 class StreamedGrafting(GraftingDesign):
     """Columns z_j as ``GraftingDesign`` has them, for rows that are read in passes.
 
-    Attributes
-    ----------
-    total : float
-        The sum of the sample weights; s are these over it.
-    left : array of shape (n,)
-        The means less the shift about which the sums were taken.
-    cells, apart : Cells, int or None
-        The folds of the rows, and the one that is left out: its rows weigh nothing.
+    ``total`` is the sum of the sample weights, and s are these over it; ``left`` are the means less
+    the shift about which the sums were taken; ``cells`` are the folds of the rows, and ``apart``
+    the one that is left out: its rows weigh nothing.
     """
 
     def __init__(

@@ -58,21 +58,11 @@ def left_out_by_fold(
 ) -> LeftOut | None:
     """What the models without a fold err on that fold; None if Ctrl-C leaves less than two folds.
 
-    Parameters
-    ----------
-    search : callable
-        From a fold to the models that the search finds without it, and the size with which it ends
-        if it chooses that itself, else None.
-    losses : callable
-        From a fold and these models to their mean losses there.
-    weights : array
-        What the samples of each fold weigh; folds without any are passed over.
-    sizes : sequence of int
-        The sizes wanted; the largest model below stands in for one that is not there.
-    label, yardstick : str
-        How parts are left out, and what is measured.
-    own : int, optional
-        The size with which the search of all rows ended, if it chooses it itself.
+    ``search`` gives the models found without a fold, and the size with which it ends if it chooses
+    that itself; ``losses`` their mean losses on the fold; ``weights`` are what folds weigh, and
+    those of none are passed over. For one of the ``sizes`` that is not there the largest model
+    below stands in. ``own`` is the size with which the search of all rows ended, if it chooses it
+    itself.
     """
     folds, rows = np.flatnonzero(weights > 0), list[list[float]]()
     with Interruptible():

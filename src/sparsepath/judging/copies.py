@@ -27,16 +27,8 @@ MOST = 3  # times that a row of coarse columns may be there, on average, for it 
 def by_chance(A: Any, t: NDArray[np.intp], first: NDArray[np.intp], n: int, pairs: float) -> bool:
     """Whether rows are equal by chance.
 
-    Parameters
-    ----------
-    A, t : array or sparse matrix, array
-        Features and targets of all rows, n x p and n x T.
-    first : array of int
-        One row of each kind.
-    n : int
-        How many rows there are in all.
-    pairs : float
-        How many pairs of them are equal.
+    A and t are features and targets of all n rows, n x p and n x T, ``first`` has one row of each
+    kind, and so many ``pairs`` of rows are equal.
     """
     C, expected, widest = len(first), n * (n - 1) / 2, 0
     for column in _columns(A, t, first):

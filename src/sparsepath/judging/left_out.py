@@ -135,35 +135,16 @@ def left_out(
 ) -> LeftOut:
     """Repeat the procedure with each part of the data left out.
 
-    Parameters
-    ----------
-    estimator : estimator with a path, or any scikit-learn predictor
-        It is cloned. A plain predictor has one size, the number of columns that it usually
-        selects, and the empty model beside it.
-    X, y : array, sparse matrix or data frame; array
-        As given to ``fit``.
-    validation : int, "loo", "time", splitter or list of splits
-        A number of folds: dealt at random by a fixed seed, stratified for classes, with whole
-        ``groups``. "loo": one sample at a time, or one group. "time": ten parts in the order of the
-        rows, each by those before it.
-    sizes : sequence of int, optional
-        The sizes wanted; default: all that any part reaches.
-    fit_params : mapping, optional
-        More arguments of ``fit``; those with an entry per sample are cut like y.
-    groups : array, optional
-        Samples that must not be parted.
-    yardstick : str, optional
-        What is measured, one of ``YARDSTICKS``; default: what the estimator is judged by.
-    told : callable, optional
-        Called with the number of parts done and of all; a true value ends the work there.
-    keep : bool
-        Whether the parts that are done when the work is ended, so or by Ctrl-C, are told, if there
-        are two of them or more; else the end goes on to the caller.
-    likely : sequence of int
-        Columns that the search of all rows has chosen, if that is known.
-    own : int, optional
-        The size with which the method ended on all data, if it chooses it itself; default: as it
-        usually does in the parts.
+    The estimator is cloned. A plain predictor has one size, the number of columns that it usually
+    selects, and the empty model beside it. ``validation`` is as for ``honest_error``; ``sizes`` are
+    those wanted (default: all that any part reaches), ``own`` the size with which the method ended
+    on all data, if it chooses it itself (default: as it usually does in the parts), ``likely``
+    columns that the search of all rows has chosen. ``fit_params`` with an entry per sample are cut
+    like y.
+
+    ``told`` is called with the number of parts done and of all, and a true value ends the work
+    there. With ``keep`` the parts that are done when the work is ended, so or by Ctrl-C, are told,
+    if there are two of them or more; else the end goes on to the caller.
     """
     check_predicts(estimator)
     X, y = by_rows(X), by_rows(y)

@@ -22,17 +22,7 @@ from sparsepath.orders.reconstruction import Reconstruction
 
 
 class ReducedRank:
-    """The regression on one choice of samples, for any gamma.
-
-    Parameters
-    ----------
-    basis : Reconstruction
-        The samples chosen.
-    Y : array of shape (N, T)
-        Targets.
-    weights : array of shape (N,), optional
-        Sample weights, above zero.
-    """
+    """The regression on one choice of samples, for any gamma; targets Y are N x T."""
 
     def __init__(self, basis: Reconstruction, Y: Floats, weights: Floats | None = None) -> None:
         self._basis = basis

@@ -84,16 +84,10 @@ class Method:
         return bool(self.given) and set(asked) >= {*self.given}
 
     def make(self, task: str = "regression", **parameters: Any) -> Any:
-        """The estimator for a task.
+        """The estimator for a task, one of ``tasks``, with parameters by their names in Python.
 
-        Parameters
-        ----------
-        task : {"regression", "classification"}
-            It must be one of ``tasks``.
-        **parameters
-            Of the estimator, by their names in Python. A rule to choose a size by and a loss are
-            passed over where there is nothing to choose; a value of what is chosen otherwise is
-            taken as the only one.
+        A rule to choose a size by and a loss are passed over where there is nothing to choose; a
+        value of what is chosen otherwise is taken as the only one.
         """
         pair = self.single if self.is_fixed(parameters) else (self.regressor, self.classifier)
         maker = load(pair[task == "classification"])

@@ -103,26 +103,10 @@ class ProblemSearch(Problems):
     ) -> "ProblemSearch":
         """Forward search, by exact leave-one-out and the squared loss, in many problems.
 
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (m, n)
-            Features, checked.
-        Y : array of shape (m, T) or (count, m, T)
-            Targets; one for all problems or one for each.
-        size : int
-            How many features to choose.
-        alpha : float
-            As for ``SparseRLSRegressor``.
-        weights : array of shape (m,) or (count, m), optional
-            Sample weights; for all problems or for each.
-        rows : sequence of index arrays, optional
-            The rows of each problem; default all.
-        candidates : sequence of int, optional
-            Columns that may be chosen; default all.
-        likely : sequence of int
-            Columns that most of the problems will choose, as far as is known: for the speed only.
-        **options
-            ``fit_intercept`` and ``standardize`` of ``make_design``.
+        X, m x n, is checked. Targets (m x T, or count x m x T), ``weights`` (m, or count x m) and
+        ``rows`` are for all problems or for each; ``size`` features are chosen of the
+        ``candidates``. Columns that most of the problems will choose, ``likely``, are for the speed
+        only; ``options`` are ``fit_intercept`` and ``standardize`` of ``make_design``.
         """
         m, n = X.shape
         Y = np.asarray(Y, dtype=np.float64)

@@ -74,34 +74,15 @@ class _AskedToStopError(Exception):
 class Run:
     """One fit of an estimator; see the module.
 
-    Parameters
-    ----------
-    estimator : estimator
-        The one that is being fitted. Its ``_settle_on(path, given)`` chooses a size of a whole
-        path, and ``_take(size)`` uses the model of a size.
-    given : Given
-        The arguments of its fit.
-    X : array or sparse matrix
-        The features, checked.
-    method : str
-        The name of the method, for the path.
-    found : callable
-        What there is so far; None: nothing to keep yet.
-    subtasks : int, optional
-        The most times that it will tell, if that is known.
-    seed : int, optional
-        The seed in use.
-    data : callable, optional
-        What a path says of the data, if the method has marked them already; see ``data_of``.
-    validate : callable, optional
-        From a whole path and the rule to choose by to the same with honest errors, and the size to
-        use by them, for data of which no parts can be given to ``fit``; default: the estimator's
-        ``_validated``.
+    The estimator's ``_settle_on(path, given)`` chooses a size of a whole path, and ``_take(size)``
+    uses the model of a size. ``X`` are the features, checked; ``found`` says what there is so far,
+    None: nothing to keep yet. ``subtasks`` are the most times that it will tell, if that is known.
+    ``data`` gives what a path says of the data, if the method has marked them already (see
+    ``data_of``). ``validate`` makes of a whole path and the rule to choose by the same with honest
+    errors, and the size to use by them, for data of which no parts can be given to ``fit``;
+    default: the estimator's ``_validated``.
 
-    Attributes
-    ----------
-    stopped : str
-        ``Stop.ASKED`` or ``Stop.INTERRUPTED`` if the search was ended from outside.
+    ``stopped`` is ``Stop.ASKED`` or ``Stop.INTERRUPTED`` if the search was ended from outside.
     """
 
     def __init__(

@@ -101,18 +101,9 @@ class Loss(Criterion, ABC):
     ) -> Floats:
         """The numbers v_j * loss_j, for one model or, column by column, for several.
 
-        Parameters
-        ----------
-        residuals : list of arrays, one per target
-            r, of shape (m,) or (m, c) for c models at once. They may be overwritten.
-        p : array
-            1 - leverage, of the same shape.
-        g, v : arrays of shape (m,)
-            Roots of the sample weights; weights of the mean.
-        Y : array of shape (m, T)
-            Targets as given (+-1 if the loss is ``coded``).
-        blur : float, or array of shape (c,)
-            Of each model, for losses that count.
+        Residuals r, one array per target, are of shape (m,), or (m, c) for c models at once, and
+        may be overwritten; so is p = 1 - leverage. g are roots of the sample weights, v weights of
+        the mean, Y targets as given, m x T; ``blur`` is that of each model, for losses that count.
         """
 
 

@@ -120,15 +120,7 @@ class _Judge:
 
 
 class StreamedFolds(FoldModel):
-    """A ``FoldModel`` judged by any loss that is a mean over samples, by passes.
-
-    Parameters
-    ----------
-    design, alpha, pooled, sums
-        As for ``FoldModel``; the sums are those of cells.
-    loss : Loss
-        How a test residual is judged.
-    """
+    """A ``FoldModel`` judged by any loss that is a mean over samples, by passes."""
 
     sums: CellSums
 

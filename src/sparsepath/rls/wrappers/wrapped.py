@@ -30,13 +30,7 @@ Inner = TypeVar("Inner", bound=Readable)
 
 
 class Wrapped(Generic[Inner]):
-    """Answers all questions but those on updates, from the model inside.
-
-    Parameters
-    ----------
-    model : Readable
-        The model inside.
-    """
+    """Answers all questions but those on updates, from the model inside."""
 
     def __init__(self, model: Inner) -> None:
         self.model = model
