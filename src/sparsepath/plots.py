@@ -153,10 +153,7 @@ def plot_curve(curve: Curve, *, ax: Axes | None = None) -> Axes:
 
 
 def plot_lines(
-    lines: Mapping[str, tuple[Sequence[int], Floats]],
-    label: str,
-    *,
-    ax: Axes | None = None,
+    lines: Mapping[str, tuple[Sequence[int], Floats]], label: str, *, ax: Axes | None = None
 ) -> Axes:
     """Draw several curves, (sizes, errors) by name, dark to light in the order given."""
     import matplotlib

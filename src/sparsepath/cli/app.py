@@ -120,9 +120,7 @@ COMMANDS: dict[Callable[..., None], str] = {
         "report result/path.json --size 4 --out four.html",
     ),
     run: examples(
-        "run result/run.toml",
-        "run result/run.toml --anyway",
-        "run contest/run.toml --json",
+        "run result/run.toml", "run result/run.toml --anyway", "run contest/run.toml --json"
     ),
     searching.plan: examples(
         "plan data.csv --target price",

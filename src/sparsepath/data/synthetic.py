@@ -142,11 +142,7 @@ def sparse_linear(
 
 
 def xor_like(
-    n_samples: int = 1000,
-    n_features: int = 6,
-    *,
-    noise: float = 0.1,
-    random_state: Seed = None,
+    n_samples: int = 1000, n_features: int = 6, *, noise: float = 0.1, random_state: Seed = None
 ) -> Synthetic:
     r"""Two features that say much together and less than a third one apart.
 
@@ -167,11 +163,7 @@ def xor_like(
 
 
 def functional(
-    n_samples: int = 1000,
-    n_features: int = 10,
-    *,
-    noise: float = 0.1,
-    random_state: Seed = None,
+    n_samples: int = 1000, n_features: int = 10, *, noise: float = 0.1, random_state: Seed = None
 ) -> Synthetic:
     r"""A smooth nonlinear target of five features.
 
@@ -191,11 +183,7 @@ def functional(
 
 
 def bump(
-    n_samples: int = 100,
-    n_features: int = 5,
-    *,
-    noise: float = 0.15,
-    random_state: Seed = None,
+    n_samples: int = 100, n_features: int = 5, *, noise: float = 0.15, random_state: Seed = None
 ) -> Synthetic:
     r"""A bumpy curve of one feature.
 
@@ -215,11 +203,7 @@ def bump(
 
 
 def friedman(
-    n_samples: int = 250,
-    n_features: int = 10,
-    *,
-    noise: float = 1.0,
-    random_state: Seed = None,
+    n_samples: int = 250, n_features: int = 10, *, noise: float = 1.0, random_state: Seed = None
 ) -> Synthetic:
     r"""Friedman's first function: an interaction, a parabola and two lines.
 

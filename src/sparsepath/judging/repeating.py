@@ -154,12 +154,7 @@ def _constant(value: NDArray[Any], classes: NDArray[Any] | None) -> Floats:
 
 
 def fitted(
-    estimator: Any,
-    X: Any,
-    y: Any,
-    given: Given,
-    rows: Rows | None = None,
-    n: int | None = None,
+    estimator: Any, X: Any, y: Any, given: Given, rows: Rows | None = None, n: int | None = None
 ) -> Any:
     """A clone, fitted in silence; arguments with an entry for each of n samples are cut to rows.
 

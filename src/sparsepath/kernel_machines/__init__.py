@@ -4,9 +4,4 @@ from sparsepath.kernel_machines.forward import LSSVMForwardRegressor
 from sparsepath.kernel_machines.lssvm_estimators import LSSVMClassifier, LSSVMRegressor
 from sparsepath.kernel_machines.reduced_rank_estimator import ReducedRankKernelRidge
 
-__all__ = [
-    "LSSVMClassifier",
-    "LSSVMForwardRegressor",
-    "LSSVMRegressor",
-    "ReducedRankKernelRidge",
-]
+__all__ = ["LSSVMClassifier", "LSSVMForwardRegressor", "LSSVMRegressor", "ReducedRankKernelRidge"]

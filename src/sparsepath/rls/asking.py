@@ -188,12 +188,7 @@ class Asked:
         return Costs(costs_of(self.feature_costs, n), budget)
 
     def _splits(
-        self,
-        X: Any,
-        labels: ArrayLike,
-        groups: ArrayLike | None,
-        design: Design,
-        classifier: bool,
+        self, X: Any, labels: ArrayLike, groups: ArrayLike | None, design: Design, classifier: bool
     ) -> Splits | None:
         """The splits of ``cv``; None if samples are left out one at a time."""
         singly = leaves_out_singly(self.criterion, design.weights, pooled=self.pooled)

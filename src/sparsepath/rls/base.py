@@ -28,14 +28,7 @@ from sparsepath.rls.design import Design
 from sparsepath.rls.driver import run as search_for
 from sparsepath.rls.models import counted
 from sparsepath.rls.parameters import rule_for, warn_without_se
-from sparsepath.rls.paths import (
-    METHODS,
-    data_of,
-    design_for,
-    endings,
-    found_on,
-    sums_for,
-)
+from sparsepath.rls.paths import METHODS, data_of, design_for, endings, found_on, sums_for
 from sparsepath.rls.splits.sums import SplitSums
 from sparsepath.rls.streamed.design import StreamDesign
 from sparsepath.rls.streamed.penalties import loo_errors_in_passes

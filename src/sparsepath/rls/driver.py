@@ -108,13 +108,7 @@ def _at_once(
     known = loss.bounded or (isinstance(loss, Loss) and loss.carried is not None and not floating)
     if not known or not _is_plain(design, task) or task.splits is not None:
         return None
-    form = form_for(
-        design,
-        loss=loss,
-        steps=task.size,
-        once=True,
-        memory=task.memory,
-    )
+    form = form_for(design, loss=loss, steps=task.size, once=True, memory=task.memory)
     if not form.whole:
         return None
     if floating:

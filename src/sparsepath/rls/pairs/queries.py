@@ -222,13 +222,7 @@ class DisagreementModel(FoldLossModel):
     """
 
     def __init__(
-        self,
-        design: Design,
-        Y: Floats,
-        alpha: float,
-        pooled: bool,
-        sums: SplitSums,
-        queries: Codes,
+        self, design: Design, Y: Floats, alpha: float, pooled: bool, sums: SplitSums, queries: Codes
     ) -> None:
         self._blur = NO_DECISION * float(np.ptp(Y))
         self._orders = [
