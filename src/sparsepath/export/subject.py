@@ -1,8 +1,8 @@
 """What is to be written: a formula, and how the outside world calls its inputs and outputs."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
@@ -41,9 +41,7 @@ class Subject:
                 "selector that predicts."
             )
         size = len(model.selected_) if size is None else size
-        if size not in models:
-            known = ", ".join(map(str, sorted(models)))
-            raise InputError(f"size={size!r}; there are models of the sizes {known}.")
+        check_size(size, models)
         formula = models[size].formula()
         named = getattr(model, "feature_names_in_", None)
         names = NumberedNames(model.n_features_in_) if named is None else named
@@ -102,12 +100,20 @@ class Subject:
         return found
 
 
+def check_size(size: int, models: Iterable[int]) -> None:
+    """Refuse a size of which there is no model."""
+    known = sorted(models)
+    if size not in known:
+        raise InputError(
+            f"size={size!r}; there are models of the sizes {', '.join(map(str, known))}."
+        )
+
+
 def written_by() -> str:
     """The version of this package."""
-    try:
-        return version("sparsepath")
-    except PackageNotFoundError:  # run from a source tree that is not installed
-        return "of unknown version"
+    from sparsepath import __version__
+
+    return __version__
 
 
 def one_line(text: str) -> str:

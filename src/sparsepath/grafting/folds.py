@@ -11,7 +11,8 @@ from sparsepath.arrays import Floats
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
 from sparsepath.grafting.criterion import ConvexLoss, Penalty
-from sparsepath.grafting.fitting import GraftingFit, GraftingOptions, GraftingProblem
+from sparsepath.grafting.fitting import GraftingFit, GraftingProblem
+from sparsepath.grafting.procedure import GraftingOptions
 from sparsepath.grafting.squares import SharedSums
 
 Errors = TypeVar("Errors")

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.arrays import Floats
+from sparsepath.faces.targets import dense
 from sparsepath.grafting.criterion import ConvexLoss
 from sparsepath.grafting.descent import Descent
 from sparsepath.running import Formula, Frozen, Predictor, Tanh
@@ -131,9 +132,7 @@ class NetworkModel(Predictor):
     origin: float = 0.0
 
     def predict(self, X: Any) -> Floats:
-        part = X[:, self.network.used]
-        part = part if isinstance(part, np.ndarray) else part.toarray()
-        Z = (part.astype(np.float64) - self.means) / self.scales
+        Z = (dense(X[:, self.network.used]) - self.means) / self.scales
         return self.network.scores(Z) * self.unit + self.origin
 
     def formula(self) -> Formula:

@@ -15,7 +15,7 @@ unread is proven not to matter.
 import numpy as np
 
 from sparsepath.arrays import Floats
-from sparsepath.grafting.criterion import Penalty
+from sparsepath.grafting.criterion import Penalty, row_norms
 from sparsepath.grafting.design import GraftingDesign
 
 ROUNDING_OF_L1 = 1e-9  # of l1: room for the rounding of gradients
@@ -51,7 +51,7 @@ class KnownGradient:
         moved = slopes - self._slopes
         self.off += norms * float(np.sqrt(np.vdot(moved, moved * self.design.s[:, None])))
         self._slopes = slopes
-        sizes = np.sqrt(np.einsum("jk,jk->j", self.gradient, self.gradient))
+        sizes = row_norms(self.gradient)
         matters = sizes + self.off > (1.0 - ROUNDING_OF_L1) * penalty.l1
         some = np.flatnonzero((matters | W.any(1)) & self.design.usable)
         if len(some) > self.design.worth_choosing:
