@@ -29,7 +29,7 @@ from sparsepath.data.blocks import Marks, row_blocks
 from sparsepath.data.crew import Crew
 from sparsepath.data.door import some_of
 from sparsepath.data.fingerprint import drawn, labels_marked
-from sparsepath.data.sources import Answer, Columns, Part, Slab, Source
+from sparsepath.data.sources import Answer, Columns, Joined, Part, Slab, Source
 from sparsepath.errors import InputError
 
 MOST_CLASSES = 1000
@@ -81,19 +81,9 @@ class Cells:
 
 
 def labels_in(slab: Slab) -> Answer:
-    """The labels of a slab's samples of some weight; added up they are joined."""
+    """The labels of a slab's samples of some weight."""
     y = slab.y if slab.weights is None else slab.y[slab.weights > 0]
-    return [Labels(np.unique(y))]  # type: ignore[list-item]
-
-
-class Labels:
-    """Sets of labels that are joined when they are added."""
-
-    def __init__(self, labels: NDArray[Any]) -> None:
-        self.labels = labels
-
-    def __add__(self, other: "Labels") -> "Labels":
-        return Labels(np.union1d(self.labels, other.labels))
+    return [Joined(np.unique(y), np.union1d)]
 
 
 def coding_of(source: Source, crew: Crew, classifier: bool) -> Coding:
@@ -101,7 +91,7 @@ def coding_of(source: Source, crew: Crew, classifier: bool) -> Coding:
     if not classifier:
         return Coding()
     (found,) = source.total(crew, NONE, labels_in)
-    classes = found.labels  # type: ignore[attr-defined]
+    classes = found.value
     if len(classes) < 2:
         raise InputError(f"y has only one class ({classes[0]!r}); at least two are needed.")
     if len(classes) > MOST_CLASSES:

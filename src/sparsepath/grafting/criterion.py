@@ -135,10 +135,10 @@ class SquaredLoss(ConvexLoss):
         return (0.5 * U * U + U * Y)[:, 0]
 
 
-class HuberLoss(SquaredLoss):
+class HuberLoss(ConvexLoss):
     """(f - y)^2 / 2 up to |f - y| = delta, a straight line beyond."""
 
-    error_factor = 1.0
+    of_differences = True
 
     def __init__(self, delta: float = 1.35) -> None:
         self.delta, self.error_name = delta, f"Huber loss (delta {delta:g})"
@@ -155,6 +155,8 @@ class HuberLoss(SquaredLoss):
         # On the straight part a little of the parabola that touches L there: zero would let go.
         r = np.abs(F - Y)
         return np.where(r <= self.delta, 1.0, 0.05 * self.delta / np.maximum(r, self.delta))
+
+    conjugate = SquaredLoss.conjugate  # the same parabola, as far as ``within`` lets it
 
     def within(self, U: Floats, Y: Floats) -> float:
         return self.delta / max(self.delta, float(np.abs(U).max()))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import KFold
 
 from sparsepath.data.crew import Crew
-from sparsepath.data.listing import labels_listed
+from sparsepath.data.listing import in_order, labels_listed
 from sparsepath.data.moments import Cells, Coding, Sums, read_centred
 from sparsepath.data.sources import Source
 from sparsepath.errors import InputError, warn_user
@@ -88,8 +88,7 @@ def parting_of(
         cells = Cells.folds(m, cv.n_splits)
         eye = np.eye(cv.n_splits, dtype=bool)
         return Parting(cells, ~eye, eye, f"{cv.n_splits}-fold", True)
-    (found,) = source.total(crew, NONE, labels_listed)
-    labels = found.labels  # type: ignore[attr-defined]
+    labels = in_order(*source.total(crew, NONE, labels_listed))
     thin = np.broadcast_to(np.zeros(1), (m, 1))
     splits = read_splits(cv, thin, labels, groups, classifier=classifier, leave_one_out=False)
     assert splits is not None
