@@ -8,8 +8,7 @@ import typer
 
 from sparsepath.cli import searching, using
 from sparsepath.cli.options import OUTPUT
-from sparsepath.cli.say import say
-from sparsepath.cli.streams import list_files, print_document
+from sparsepath.cli.streams import list_files, print_document, say
 from sparsepath.cli.teaching import Taught, asks, examples, list_of_methods, stoppable
 
 app = typer.Typer(

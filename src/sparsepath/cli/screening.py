@@ -9,7 +9,7 @@ import numpy as np
 
 from sparsepath.arrays import Floats
 from sparsepath.cli.options import listing
-from sparsepath.cli.remarks import Remark
+from sparsepath.cli.preparing import Remark
 from sparsepath.cli.tasks import TargetTask
 from sparsepath.data.cells import RawTable
 from sparsepath.data.formats import named_columns

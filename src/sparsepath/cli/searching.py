@@ -8,8 +8,7 @@ import typer
 
 from sparsepath.cli import options
 from sparsepath.cli import teaching as ask
-from sparsepath.cli.say import say
-from sparsepath.cli.streams import list_files, print_document, taken
+from sparsepath.cli.streams import list_files, print_document, say, taken
 from sparsepath.cli.teaching import asks
 from sparsepath.errors import InputError
 from sparsepath.methods import METHODS, called_here

@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 
 from sparsepath.cli import figures, screening
-from sparsepath.cli.preparing import beneath, wrapped
+from sparsepath.cli.preparing import Remark, beneath, wrapped
 from sparsepath.cli.progress import Watch
 from sparsepath.cli.reading import Problem
-from sparsepath.cli.remarks import Remark
-from sparsepath.cli.say import say
 from sparsepath.cli.settling import SearchData, SelectionAsked, caught, rewrite, settle
+from sparsepath.cli.streams import say
 from sparsepath.cli.tasks import TargetTask
 from sparsepath.data.cells import RawTable, placed
 from sparsepath.data.door import column_indices

@@ -13,9 +13,9 @@ from sparsepath.cli import figures
 from sparsepath.cli.preparing import Preparing
 from sparsepath.cli.progress import Watch
 from sparsepath.cli.reading import TableSource
-from sparsepath.cli.say import say
 from sparsepath.cli.select import Outcome
 from sparsepath.cli.settling import caught
+from sparsepath.cli.streams import say
 from sparsepath.cli.tasks import find_task
 from sparsepath.data.features import MISSING
 from sparsepath.data.formats import named_columns

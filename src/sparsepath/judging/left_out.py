@@ -10,6 +10,10 @@ there, and models of its size on the way to them are not.
 
 Samples are left out once or, by repeated splits, several times (then the mean counts), or never
 (the first part of a series, or what Ctrl-C came before); those play no part.
+
+Of classes, error rate and AUC are told beside, whatever the search minimised: a squared error of
++-1 says little to most readers. The rate is a mean over samples, the area under the curve one over
+parts, each as large as its samples weigh.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -23,7 +27,6 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
 from sparsepath.errors import InputError
-from sparsepath.judging.class_figures import class_figures
 from sparsepath.judging.folds import Rows, parts_of
 from sparsepath.judging.neighbours import err_alike
 from sparsepath.judging.repeating import (
@@ -282,3 +285,31 @@ def _weights(given: Any, truth: Truth, yardstick: Yardstick, counted: NDArray[np
     if not total > 0:
         raise InputError("no sample of positive weight was left out; use other splits.")
     return weights / total
+
+
+def class_figures(
+    parts: Parts,
+    truth: Truth,
+    sizes: Sequence[int],
+    sample_weight: Any,
+    at_sizes: Callable[[Mapping[int, Floats], Sequence[int]], Floats],
+) -> dict[str, Floats]:
+    """By size: ``error_rate``, and for two classes ``auc``; nothing if the targets are numbers."""
+    if truth.classes is None:
+        return {}
+    n = len(truth.values)
+    weights = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    names = ("zero_one", "auc") if len(truth.classes) == 2 else ("zero_one",)
+    means = {name: np.full(len(sizes), np.nan) for name in names}
+    for name in names:
+        totals, weight = np.zeros(len(sizes)), 0.0
+        for test, outputs in parts:
+            losses = {k: YARDSTICKS[name].losses(truth[test], out) for k, out in outputs.items()}
+            chosen = at_sizes(losses, sizes)
+            w = np.where(np.isnan(chosen[:, 0]), 0.0, weights[test])
+            totals += w @ np.nan_to_num(chosen)
+            weight += w.sum()
+        if weight > 0:
+            means[name] = totals / weight
+    found = {"error_rate": means["zero_one"]}
+    return {**found, "auc": 1.0 - means["auc"]} if "auc" in means else found
