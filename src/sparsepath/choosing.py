@@ -62,16 +62,9 @@ def places(
     errors: NDArray[np.float64],
     allowance: Callable[[NDArray[np.intp]], NDArray[np.float64]],
 ) -> NDArray[np.intp]:
-    """Which size each row of errors chooses: the first whose error a rule allows.
+    """Which size each row of errors (by ascending size) chooses: the first that a rule allows.
 
-    Parameters
-    ----------
-    rule : "min", "one_se" or float
-        As for ``SelectionPath.choose``.
-    errors : array of shape (B, K)
-        By ascending size.
-    allowance : callable
-        Given where the least error of each row is, how far above it "one_se" goes: B x K.
+    ``allowance`` says, given where the least error of each row is, how far above it "one_se" goes.
     """
     best = errors.argmin(1)  # the first of equals: the smallest
     least = errors[np.arange(len(errors)), best][:, None]

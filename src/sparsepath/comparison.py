@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_classifier
-from sklearn.pipeline import Pipeline
 
 from sparsepath.arrays import Figure
 from sparsepath.data.names import NumberedNames
 from sparsepath.entrants import entrants
 from sparsepath.errors import InputError
 from sparsepath.frames import Make, make_frame
+from sparsepath.judging import pictures
 from sparsepath.judging.folds import parts_of
 from sparsepath.judging.honest import Honest, chosen_size, told
 from sparsepath.judging.left_out import AskedToEndError, LeftOut, left_out
@@ -24,6 +24,7 @@ from sparsepath.judging.repeating import (
     check_predicts,
     fitted,
     has_path,
+    last_step,
     quiet_copy,
     selected_by,
     with_groups,
@@ -211,8 +212,6 @@ class Comparison:
 
     def plot(self) -> Figure:
         """Draw the honest errors on one axis, and which features each method takes."""
-        from sparsepath.judging import pictures
-
         curves = {
             one.name: (one.left_out.sizes, one.left_out.errors, one.left_out.sizes[one.place])
             for one in self.contestants
@@ -341,7 +340,7 @@ def compare(
                 groups=groups,
                 yardstick="zero_one" if classes else "squared",
                 told=asked,
-                own=_own_size(model),
+                own=getattr(last_step(model), "_own_size", None),
             )
         except AskedToEndError:
             passed.setdefault(name, "asked to end")
@@ -382,13 +381,7 @@ def _ranked(found: Sequence[Contestant]) -> tuple[Contestant, ...]:
 
 def _sizes(model: Any) -> tuple[int, ...] | None:
     """The sizes there are to choose from: those of the path on all data, if there is one."""
-    last = model.steps[-1][1] if isinstance(model, Pipeline) else model
-    return tuple(last.path_.sizes) if has_path(model) else None
-
-
-def _own_size(model: Any) -> int | None:
-    """The size with which a method ended that chooses it itself."""
-    return getattr(model.steps[-1][1] if isinstance(model, Pipeline) else model, "_own_size", None)
+    return tuple(last_step(model).path_.sizes) if has_path(model) else None
 
 
 def _seconds(budget: Any) -> float:
@@ -414,7 +407,7 @@ def _searched(estimator: Any, X: Any, y: Any, given: Any, deadline: float) -> tu
 def _contestant(
     name: str, model: Any, losses: LeftOut, choose: Any, seconds: float, names: Sequence[str]
 ) -> Contestant:
-    last = model.steps[-1][1] if isinstance(model, Pipeline) else model
+    last = last_step(model)
     if has_path(model):
         kept = np.arange(len(names)) if last is model else selected_by(model[:-1], len(names))
         subsets = {len(s): tuple(kept[list(s)].tolist()) for s in last.path_.subsets}

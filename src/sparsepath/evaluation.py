@@ -1,6 +1,6 @@
 """One yardstick for subsets of any origin: an estimator refitted on each, and what it errs."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,21 +17,12 @@ Subset = tuple[int, ...]
 
 @dataclass(frozen=True, eq=False)
 class Errors:
-    """Errors by size, and what they are.
+    """Errors by size, and what they are."""
 
-    Attributes
-    ----------
-    losses : mapping of size to array
-        What the error is the mean of: a number per sample of the data it was measured on.
-    trained : mapping of size to float
-        The mean loss on the training data.
-    criterion, kind : str, {"training", "selection", "honest"}
-        What is measured, and whether on data that has been seen.
-    """
-
+    # By size: what the error is the mean of: a number per sample of the data it was measured on.
     losses: Mapping[int, Losses]
-    trained: Mapping[int, float]
-    criterion: str
+    trained: Mapping[int, float]  # by size: the mean loss on the training data
+    criterion: str  # what is measured, and whether on data that has been seen
     kind: str
 
 
@@ -65,7 +56,7 @@ def judge(
         losses = {len(s): _losses(u, models[len(s)](B[:, sorted(s)]), counts) for s in subsets}
         kind = "honest"
     elif cv is not None:
-        splits = _splits(cv, A, t, counts)
+        splits = splits_of(cv, A, t, classifier=counts)
         losses = _cross_validated(subsets, fit, A, t, splits, counts, selector)
         kind = "selection" if selector is None else "honest"
     name = type(estimator).__name__
@@ -109,16 +100,12 @@ def _losses(y: NDArray[Any], predicted: NDArray[Any], counts: bool) -> Losses:
     return errors if errors.ndim == 1 else errors.sum(1)
 
 
-def _splits(cv: Any, X: Any, y: NDArray[Any], counts: bool) -> Iterator[Any]:
-    return iter(splits_of(cv, X, y, classifier=counts))
-
-
 def _cross_validated(
     subsets: Sequence[Subset],
     fit: Callable[[Any, Any], Callable[[Any], NDArray[Any]]],
     X: Any,
     y: NDArray[Any],
-    splits: Iterator[Any],
+    splits: Sequence[Any],
     counts: bool,
     selector: Any,
 ) -> dict[int, Losses]:
@@ -127,9 +114,7 @@ def _cross_validated(
     A size that the selector does not reach in every part is left out.
     """
     parts: dict[int, list[Losses]] = {len(s): [] for s in subsets}
-    n_splits = 0
     for train, test in splits:
-        n_splits += 1
         own = subsets
         if selector is not None:
             own = clone(selector).fit(X[train], y[train]).path_.subsets
@@ -139,4 +124,4 @@ def _cross_validated(
                 predict = fit(X[train][:, columns], y[train])
                 predicted = predict(X[test][:, columns])
                 parts[len(subset)].append(_losses(y[test], predicted, counts))
-    return {size: np.concatenate(p) for size, p in parts.items() if len(p) == n_splits}
+    return {size: np.concatenate(p) for size, p in parts.items() if len(p) == len(splits)}

@@ -23,12 +23,7 @@ _PART = re.compile(r"\..+\.(?P<host>[^.]*)-(?P<pid>\d+)-[^.]*\.part")
 def replacing(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[Any]]:
     """Open a file beside ``path`` for writing; it takes its place only when all went well.
 
-    Parameters
-    ----------
-    path : path
-        The file to write. Its folder is made if it is missing.
-    mode : {"w", "wb"}
-        Text (UTF-8) or bytes.
+    Its folder is made if it is missing. ``mode`` is "w", text in UTF-8, or "wb".
     """
     target = Path(path)
     if target.exists() and not target.is_file():  # a device would be gone, for everybody
@@ -56,12 +51,7 @@ def replacing(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[Any]
 def replacing_together(folder: str | os.PathLike[str], names: Iterable[str]) -> Iterator[Path]:
     """A folder to write several files to; they take their places only when all are written.
 
-    Parameters
-    ----------
-    folder : path
-        Where they are to be. It is made if it is missing.
-    names : iterable of str
-        The files, in the order in which they are put in place.
+    They are put in place in the order of ``names``. The folder is made if it is missing.
     """
     target = Path(folder)
     try:

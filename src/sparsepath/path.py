@@ -8,8 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
+from sparsepath import plots
 from sparsepath.arrays import Axes, Figure
 from sparsepath.choosing import ranges
 from sparsepath.data.names import NumberedNames
@@ -327,8 +328,6 @@ class SelectionPath(StepsBySize):
         chosen : int, optional
             A size to mark, and its features.
         """
-        from sparsepath import plots
-
         return plots.plot_path(self.sizes, self.matrix(), self.feature_names, ax=ax, chosen=chosen)
 
     def plot_curve(self, ax: Axes | None = None, chosen: int | None = None) -> Axes:
@@ -341,15 +340,11 @@ class SelectionPath(StepsBySize):
         chosen : int, optional
             The size to mark beside that of least error; default: that of one standard error.
         """
-        from sparsepath import plots
-
-        return plots.plot_curve(*self._curve(chosen), ax=ax)
+        return plots.plot_curve(self._curve(chosen), ax=ax)
 
     def plot(self) -> Figure:
         """Draw the curve above the path, on one axis of sizes."""
-        from sparsepath import plots
-
-        return plots.plot(*self._curve(), self.matrix(), self.feature_names)
+        return plots.plot(self._curve(), self.matrix(), self.feature_names)
 
     def to_dict(self, *, models: bool = True) -> dict[str, Any]:
         """All of the path as standard JSON values, floats exact; ``coef`` has a list per target.
@@ -391,7 +386,7 @@ class SelectionPath(StepsBySize):
             reason = error if isinstance(error, InputError) else "not JSON, or only half written."
             raise FileError(f"cannot read {path}: {reason}") from error
 
-    def _curve(self, asked: int | None = None) -> "Curve":
+    def _curve(self, asked: int | None = None) -> plots.Curve:
         """What is drawn: the errors that sizes are chosen by, and beside honest ones the others."""
         sizes, errors, errors_se = self.sizes, self.errors, self.errors_se
         label, beside = self.error_label, None
@@ -404,17 +399,7 @@ class SelectionPath(StepsBySize):
         chosen = {rule: self.choose(rule) for rule in rules}
         if asked is not None:
             chosen = {"min": chosen["min"], "chosen": asked}
-        return sizes, errors, errors_se, label, chosen, beside
-
-
-Curve: TypeAlias = tuple[
-    tuple[int, ...],
-    FloatArray,
-    FloatArray,
-    str,
-    dict[str, int],
-    tuple[str, FloatArray] | None,
-]
+        return plots.Curve(sizes, errors, errors_se, label, chosen, beside)
 
 
 def _names(given: Sequence[str] | None, n_features: int) -> Sequence[str]:

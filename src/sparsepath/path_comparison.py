@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from sparsepath import plots
 from sparsepath.arrays import Figure
 from sparsepath.errors import InputError
 from sparsepath.frames import Make, make_frame
@@ -38,21 +39,17 @@ class PathComparison:
         backend : {"pandas", "polars", "pyarrow"}, optional
             Of which make; by default the first that is installed.
         """
-        rows = [
-            (size, name, ", ".join(path.names(size)), path.error(size), path.error_se(size))
-            for name, path in self.judged.items()
-            for size in path.sizes
-        ]
-        rows.sort(key=lambda row: row[0])  # methods stay in their order
-        kind = next(iter(self.judged.values())).error_kind
-        columns = dict(
-            zip(
-                ("size", "method", "features", "error", "error_se"),
-                map(list, zip(*rows, strict=True)),
-                strict=True,
-            )
-        )
-        columns["error_kind"] = [kind] * len(rows)
+        every = [(size, name) for name, path in self.judged.items() for size in path.sizes]
+        every.sort(key=lambda pair: pair[0])  # methods stay in their order
+        steps = [self.judged[name].step(size) for size, name in every]
+        columns: dict[str, list[Any]] = {
+            "size": [size for size, _ in every],
+            "method": [name for _, name in every],
+            "features": [", ".join(self.judged[name].names(size)) for size, name in every],
+            "error": [step.error for step in steps],
+            "error_se": [step.error_se for step in steps],
+            "error_kind": [self.judged[name].error_kind for _, name in every],
+        }
         return make_frame(columns, backend)
 
     def plot(self, curves: tuple[str, ...] | None = None) -> Figure:
@@ -63,8 +60,6 @@ class PathComparison:
         curves : tuple of str, optional
             The methods whose own error curve is drawn; None: all.
         """
-        from sparsepath import plots
-
         asked = tuple(self.paths) if curves is None else curves
         if unknown := [name for name in asked if name not in self.paths]:
             raise InputError(f"no path is called {unknown[0]!r}; there are {list(self.paths)}.")
@@ -135,16 +130,9 @@ def compare_paths(
             f"selectors are given for {sorted(selectors)}, paths for {sorted(paths)}; "
             "give one for each path."
         )
+    given, made_by = (estimator, X, y, X_test, y_test), selectors or {}
     judged = {
-        name: path.evaluate(
-            estimator,
-            X,
-            y,
-            X_test,
-            y_test,
-            cv=cv,
-            selector=None if selectors is None else selectors[name],
-        )
+        name: path.evaluate(*given, cv=cv, selector=made_by.get(name))
         for name, path in paths.items()
     }
     return PathComparison(dict(paths), judged)

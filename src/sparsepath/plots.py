@@ -3,12 +3,11 @@
 import math
 from collections.abc import Mapping, Sequence
 from itertools import cycle
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sparsepath.arrays import Axes, Figure
+from sparsepath.arrays import Axes, Figure, Flags, Floats, Indices
 
 # Okabe and Ito's colours, which the colour-blind can tell apart.
 BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#666666"
@@ -35,7 +34,7 @@ LOGARITHMIC = 10  # times the least error, above which the largest makes the sca
 
 def plot_path(
     sizes: Sequence[int],
-    matrix: NDArray[np.bool_],
+    matrix: Flags,
     names: Sequence[str],
     *,
     ax: Axes | None = None,
@@ -43,21 +42,9 @@ def plot_path(
 ) -> Axes:
     """Draw the feature selection path: sizes across, features down, a filled cell if selected.
 
-    Up to 30 features are all shown, in their own order. Of more, those that are ever selected are
-    shown, in order of first entry. With a chosen size, its features are dark and the others pale.
-
-    Parameters
-    ----------
-    sizes : sequence of int
-        Ascending subset sizes.
-    matrix : bool array of shape (len(sizes), len(names))
-        True where a feature is selected.
-    names : sequence of str
-        Names of the features.
-    ax : matplotlib Axes, optional
-        Where to draw; without it a figure is made.
-    chosen : int, optional
-        The size to mark.
+    ``matrix`` is sizes x names. Up to 30 features are all shown, in their own order. Of more, those
+    that are ever selected are shown, in order of first entry. With a ``chosen`` size, its features
+    are dark and the others pale. Without ``ax`` a figure is made.
     """
     from matplotlib.colors import ListedColormap
 
@@ -100,36 +87,25 @@ def plot_path(
     return ax
 
 
-def plot_curve(
-    sizes: Sequence[int],
-    errors: NDArray[np.float64],
-    errors_se: NDArray[np.float64],
-    label: str,
-    chosen: Mapping[str, int],
-    beside: tuple[str, NDArray[np.float64]] | None = None,
-    *,
-    ax: Axes | None = None,
-) -> Axes:
+class Curve(NamedTuple):
+    """Errors against sizes, as they are drawn."""
+
+    sizes: Sequence[int]
+    errors: Floats
+    errors_se: Floats  # NaN where they are not known
+    label: str  # what the errors are, and of which kind, for the axis
+    chosen: Mapping[str, int]  # sizes to mark, by "min", "one_se" or "chosen"
+    beside: tuple[str, Floats] | None = None  # another error, and what it is: a thin dashed line
+
+
+def plot_curve(curve: Curve, *, ax: Axes | None = None) -> Axes:
     """Draw the sparsity-error trade-off (SET) curve: error against size.
 
     The band is one standard error to either side. The errors are on a logarithmic scale if the
     largest is more than ten times the least. Infinite errors are triangles at the upper edge.
-
-    Parameters
-    ----------
-    sizes : sequence of int
-        Ascending subset sizes.
-    errors, errors_se : arrays of shape (len(sizes),)
-        Errors, and their standard errors or NaN.
-    label : str
-        What the errors are, and of which kind, for the axis.
-    chosen : mapping of {"min", "one_se", "chosen"} to int
-        Sizes to mark.
-    beside : (str, array of shape (len(sizes),)), optional
-        Another error by size, and what it is: a thin dashed line.
-    ax : matplotlib Axes, optional
-        Where to draw; without it a figure is made.
+    Without ``ax`` a figure is made.
     """
+    sizes, errors, errors_se, label, chosen, beside = curve
     if ax is None:
         ax = _figure(3.6).add_subplot()
     k = np.asarray(sizes)
@@ -177,22 +153,9 @@ def plot_curve(
 
 
 def plot_lines(
-    lines: Mapping[str, tuple[Sequence[int], NDArray[np.float64]]],
-    label: str,
-    *,
-    ax: Axes | None = None,
+    lines: Mapping[str, tuple[Sequence[int], Floats]], label: str, *, ax: Axes | None = None
 ) -> Axes:
-    """Draw several curves of errors against sizes, dark to light in the order given.
-
-    Parameters
-    ----------
-    lines : mapping of str to (sizes, errors)
-        The curves by the names that the legend gives them.
-    label : str
-        What the errors are, for the axis.
-    ax : matplotlib Axes, optional
-        Where to draw; without it a figure is made.
-    """
+    """Draw several curves, (sizes, errors) by name, dark to light in the order given."""
     import matplotlib
 
     if ax is None:
@@ -207,47 +170,31 @@ def plot_lines(
     return ax
 
 
-def plot(
-    sizes: Sequence[int],
-    errors: NDArray[np.float64],
-    errors_se: NDArray[np.float64],
-    label: str,
-    chosen: Mapping[str, int],
-    beside: tuple[str, NDArray[np.float64]] | None,
-    matrix: NDArray[np.bool_],
-    names: Sequence[str],
-) -> Figure:
+def plot(curve: Curve, matrix: Flags, names: Sequence[str]) -> Figure:
     """Draw the curve above the path, on one axis of sizes; parameters as of the two."""
     height = _path_height(len(_rows(matrix)))
     figure = _figure(3.2 + height)
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=[3.2, height])
-    plot_curve(sizes, errors, errors_se, label, chosen, beside, ax=upper)
-    plot_path(sizes, matrix, names, ax=lower)
+    plot_curve(curve, ax=upper)
+    plot_path(curve.sizes, matrix, names, ax=lower)
     upper.set_xlabel("")
-    for rule, size in chosen.items():
+    for rule, size in curve.chosen.items():
         for ax in (upper, lower):
             ax.axvline(size, color=MARKS[rule][1], linewidth=1.2, linestyle="--", zorder=2)
     return figure
 
 
 def plot_comparison(
-    paths: Mapping[str, tuple[Sequence[int], NDArray[np.bool_], Sequence[str]]],
-    curves: Mapping[str, tuple[Any, ...]],
-    judged: Mapping[str, tuple[Sequence[int], NDArray[np.float64]]],
+    paths: Mapping[str, tuple[Sequence[int], Flags, Sequence[str]]],
+    curves: Mapping[str, Curve],
+    judged: Mapping[str, tuple[Sequence[int], Floats]],
     label: str,
 ) -> Figure:
     """Draw the paths of several methods, error curves, and errors by one yardstick, in panels.
 
-    Parameters
-    ----------
-    paths : mapping of name to (sizes, matrix, names)
-        What ``plot_path`` takes.
-    curves : mapping of name to (sizes, errors, errors_se, label, chosen)
-        What ``plot_curve`` takes.
-    judged : mapping of name to (sizes, errors)
-        Errors that can be compared; all in one panel, without the empty model.
-    label : str
-        What they are.
+    ``paths`` are what ``plot_path`` takes, by name, ``curves`` what ``plot_curve`` does. ``judged``
+    are (sizes, errors) that can be compared, of which ``label`` says what they are: all in one
+    panel, without the empty model.
     """
     from matplotlib.figure import Figure
 
@@ -261,7 +208,7 @@ def plot_comparison(
         plot_path(*given, ax=ax)
         ax.set_title(f"path: {name}", loc="left", fontsize="medium")
     for (name, curve), ax in zip(curves.items(), panels, strict=False):
-        plot_curve(*curve, ax=ax)
+        plot_curve(curve, ax=ax)
         ax.set_title(f"own error: {name}", loc="left", fontsize="medium")
     last = next(panels)
     values = []
@@ -295,7 +242,7 @@ def _path_height(rows: int, most: float = 8.4) -> float:
     return min(max(0.9 + (0.25 if rows <= FEW else 0.18) * rows, 1.6), most)
 
 
-def _rows(matrix: NDArray[np.bool_]) -> NDArray[np.intp]:
+def _rows(matrix: Flags) -> Indices:
     """The features to show: all if few, else those ever selected, in order of first entry."""
     if matrix.shape[1] <= FEW:
         return np.arange(matrix.shape[1])
@@ -303,7 +250,7 @@ def _rows(matrix: NDArray[np.bool_]) -> NDArray[np.intp]:
     return ever[np.argsort(matrix[:, ever].argmax(axis=0), kind="stable")]
 
 
-def _edges(sizes: Sequence[int]) -> NDArray[np.float64]:
+def _edges(sizes: Sequence[int]) -> Floats:
     """Cell edges half-way between the sizes."""
     k = np.asarray(sizes, dtype=float)
     return np.concatenate([[k[0] - 0.5], (k[:-1] + k[1:]) / 2, [k[-1] + 0.5]])

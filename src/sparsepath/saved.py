@@ -20,7 +20,7 @@ from sparsepath.data.layout import Layout
 from sparsepath.data.table import TablePreparation
 from sparsepath.errors import FileError, InputError
 from sparsepath.export import export
-from sparsepath.export.subject import written_by
+from sparsepath.export.subject import check_size, written_by
 from sparsepath.files import replacing
 from sparsepath.running import Predictor
 
@@ -140,9 +140,7 @@ class SavedModel:
 
     def at_size(self, size: int) -> "SavedModel":
         """The same with another size in use."""
-        if size not in self.models_:
-            known = ", ".join(map(str, sorted(self.models_)))
-            raise InputError(f"size={size!r}; there are models of the sizes {known}.")
+        check_size(size, self.models_)
         return SavedModel({**self._content, "size": size})
 
     def export(
@@ -159,11 +157,7 @@ class SavedModel:
     def to_bytes(self) -> bytes:
         """What the file holds."""
         text = _canonical(self._content)
-        head = {
-            "schema": SCHEMA,
-            "schema_version": VERSION,
-            "checksum": hashlib.sha256(text.encode()).hexdigest(),
-        }
+        head = {"schema": SCHEMA, "schema_version": VERSION, "checksum": _checksum(text)}
         return (json.dumps(head)[:-1] + f', "content": {text}}}\n').encode()
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -224,7 +218,7 @@ def read_model(raw: bytes, where: Path) -> SavedModel:
             f"sparsepath reads {VERSION}; use another sparsepath."
         )
     content = record.get("content")
-    if not isinstance(content, dict) or record.get("checksum") != _checksum(content):
+    if not isinstance(content, dict) or record.get("checksum") != _checksum(_canonical(content)):
         raise FileError(f"cannot load {where}: the file was changed after it was written.")
     try:
         return SavedModel(content)
@@ -236,8 +230,8 @@ def _canonical(content: Any) -> str:
     return json.dumps(content, allow_nan=False, separators=(",", ":"))
 
 
-def _checksum(content: Any) -> str:
-    return hashlib.sha256(_canonical(content).encode()).hexdigest()
+def _checksum(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _labels(classes: Any) -> list[Any]:

@@ -12,8 +12,7 @@ from typing import Any
 
 NAME = r"(?::\w+:)?`{1,2}[\w.]+`{1,2}"
 AS_FOR = re.compile(
-    rf"^(?P<before>.*?)[Aa]s (?:for|of) (?P<others>{NAME}(?: and {NAME})?)(?P<after>.*)$",
-    re.DOTALL,
+    rf"^(?P<before>.*?)[Aa]s (?:for|of) (?P<others>{NAME}(?: and {NAME})?)(?P<after>.*)$", re.DOTALL
 )
 
 

@@ -9,8 +9,8 @@ from slow_twins import grafting as twin
 from sparsepath.data.threads import Threads
 from sparsepath.grafting.criterion import Logistic, Penalty, SquaredLoss
 from sparsepath.grafting.engines import Engine
-from sparsepath.grafting.fitting import GraftingOptions, GraftingProblem
-from sparsepath.grafting.procedure import choose_weight
+from sparsepath.grafting.fitting import GraftingProblem
+from sparsepath.grafting.procedure import GraftingOptions, choose_weight
 from sparsepath.path import SelectionPath
 
 LOSSES = {"logistic": Logistic(), "squared": SquaredLoss()}

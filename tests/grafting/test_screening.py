@@ -7,7 +7,8 @@ from sparsepath.data.threads import Threads
 from sparsepath.grafting.criterion import Logistic, Penalty, Softmax
 from sparsepath.grafting.design import GraftingDesign
 from sparsepath.grafting.engine_choice import make_engine
-from sparsepath.grafting.fitting import GraftingOptions, GraftingProblem
+from sparsepath.grafting.fitting import GraftingProblem
+from sparsepath.grafting.procedure import GraftingOptions
 from sparsepath.grafting.solver import gradient_scale, solve
 from sparsepath.tuning import TUNING
 

@@ -14,7 +14,8 @@ from sparsepath import GraftingRegressor, GraftingRegressorCV, grafting_path
 from sparsepath.data.threads import Threads
 from sparsepath.grafting import compiled_path, engine_choice, folds
 from sparsepath.grafting.criterion import Penalty, SquaredLoss
-from sparsepath.grafting.fitting import GraftingOptions, GraftingProblem
+from sparsepath.grafting.fitting import GraftingProblem
+from sparsepath.grafting.procedure import GraftingOptions
 from sparsepath.grafting.squares import SharedSums
 
 PARTS = np.geomspace(1, 0.01, 6)

@@ -9,7 +9,7 @@ from sparsepath import GraftingClassifier, GraftingRegressor
 from sparsepath.data.moments import Cells
 from sparsepath.data.sources import from_array
 from sparsepath.errors import InputError, PathWarning
-from sparsepath.grafting.streamed import StreamedGrafting
+from sparsepath.grafting.streamed_design import StreamedGrafting
 
 
 def problem(m=300, n=12, seed=0):

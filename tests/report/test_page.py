@@ -19,7 +19,7 @@ from sparsepath import (
     compare,
     stability,
 )
-from sparsepath.cli.remarks import Remark
+from sparsepath.cli.preparing import Remark
 from sparsepath.data.cells import table_of
 from sparsepath.report import Seen, contest_page, page, summary
 

@@ -2,16 +2,14 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from sparsepath.cli import searching, using
-from sparsepath.cli import teaching as ask
-from sparsepath.cli.options import OUTPUT, RUNNING
-from sparsepath.cli.say import say
-from sparsepath.cli.streams import list_files, print_document
-from sparsepath.cli.teaching import Taught, examples, list_of_methods, stoppable
+from sparsepath.cli.options import OUTPUT
+from sparsepath.cli.streams import list_files, print_document, say
+from sparsepath.cli.teaching import Taught, asks, examples, list_of_methods, stoppable
 
 app = typer.Typer(
     name="sparsepath",
@@ -47,16 +45,10 @@ def _start(
         print(context.get_help())
 
 
-@stoppable()
+@asks("anyway json")
 def run(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="run.toml of an earlier result.")],
-    anyway: Annotated[
-        bool,
-        typer.Option(
-            "--anyway", help="Also if the data are not what they were.", rich_help_panel=RUNNING
-        ),
-    ] = False,
-    json: ask.Json = False,
+    asked: Any,
 ) -> None:
     """Repeat a run exactly, and say whether its result is the same."""
     from contextlib import nullcontext, redirect_stdout
@@ -64,11 +56,11 @@ def run(
 
     from sparsepath.cli.rerun import again
 
-    with redirect_stdout(StringIO()) if json else nullcontext():
+    with redirect_stdout(StringIO()) if asked.json else nullcontext():
         command, same = again(
-            file, anyway, lambda command: app(args=command, standalone_mode=False)
+            file, asked.anyway, lambda command: app(args=command, standalone_mode=False)
         )
-    if json:
+    if asked.json:
         print_document("rerun", file=str(file), command=command, same=same)
     else:
         say("The result is the same." if same else "The result is not the same as it was.")
@@ -127,9 +119,7 @@ COMMANDS: dict[Callable[..., None], str] = {
         "report result/path.json --size 4 --out four.html",
     ),
     run: examples(
-        "run result/run.toml",
-        "run result/run.toml --anyway",
-        "run contest/run.toml --json",
+        "run result/run.toml", "run result/run.toml --anyway", "run contest/run.toml --json"
     ),
     searching.plan: examples(
         "plan data.csv --target price",

@@ -18,9 +18,9 @@ from sparsepath.cli.progress import Watch
 from sparsepath.cli.reading import Problem
 from sparsepath.cli.rerun import ABOUT, RUN, written
 from sparsepath.cli.results import command, picture
-from sparsepath.cli.say import say
 from sparsepath.cli.screening import look
 from sparsepath.cli.show import WIDE
+from sparsepath.cli.streams import say
 from sparsepath.comparison import Comparison, compare
 from sparsepath.data.cells import RawTable
 from sparsepath.data.readers import write_table

@@ -19,6 +19,7 @@ from sparsepath.methods import OPTIONS, Option, having
 
 TASKS = ("auto", "regression", "classification")
 TYPES = {"flag": bool, "file": Path}
+Reader = Callable[[str, str], Any]  # from an option and what was typed to what it means
 DATA, SEARCH, HONEST, OUTPUT, RUNNING = "Data", "Search", "Honest error", "Output", "Running"
 GROUPS = {  # of options of methods in the help; the others are of the search
     **dict.fromkeys(("weights", "groups"), DATA),
@@ -46,29 +47,61 @@ def one_of(
     raise InputError(f"{option} {given} is not known{hint}; use one of {', '.join(allowed)}.")
 
 
-def _whole(option: str, given: str, words: str, fine: Callable[[int], bool]) -> int:
-    """A whole number that is fine, or an error that says in words what it must be."""
-    plain = given.strip()
-    if not plain.isdecimal() or not fine(int(plain)):
-        raise InputError(f"{option} {given} must be {words}.")
-    return int(plain)
+def _number(given: str) -> float:
+    try:
+        return float(given)
+    except ValueError:
+        return math.nan
 
 
-def _real(option: str, given: str, words: str, fine: Callable[[float], bool]) -> float:
-    """A number that is fine, or an error that says in words what it must be."""
-    value = _number(given)
-    if not fine(value):
-        raise InputError(f"{option} {given} must be a number {words}.")
-    return value
+def _whole(words: str, fine: Callable[[int], bool]) -> Reader:
+    """Reads a whole number that is fine; else an error says in words what it must be.
 
-
-def count(option: str, given: str) -> int:
-    """A whole number from 1 up.
-
-    >>> count("--threads", "4")
-    4
+    >>> READERS["count"]("--threads", "4"), READERS["seed"]("--seed", "0")
+    (4, 0)
     """
-    return _whole(option, given, "a whole number from 1 up", lambda n: n >= 1)
+
+    def read(option: str, given: str) -> int:
+        plain = given.strip()
+        if not plain.isdecimal() or not fine(int(plain)):
+            raise InputError(f"{option} {given} must be {words}.")
+        return int(plain)
+
+    return read
+
+
+def _real(words: str, fine: Callable[[float], bool]) -> Reader:
+    """Reads a number that is fine.
+
+    >>> READERS["penalty"]("--l1", "0.01"), READERS["level"]("--significance", "0.05")
+    (0.01, 0.05)
+    """
+
+    def read(option: str, given: str) -> float:
+        value = _number(given)
+        if not fine(value):
+            raise InputError(f"{option} {given} must be a number {words}.")
+        return value
+
+    return read
+
+
+def _folds(*named: str) -> Reader:
+    """Reads a number of parts to leave out, or one of some words.
+
+    >>> READERS["folds"]("--validation", "5"), READERS["folds"]("--validation", "Time")
+    (5, 'time')
+    >>> READERS["cv"]("--cv", "LOO")
+    'loo'
+    """
+    listed = f"{', or ' if len(named) == 1 else ', '}{' or '.join(named)}"
+    whole = _whole(f"a number of folds from 2 up{listed}", lambda n: n >= 2)
+
+    def read(option: str, given: str) -> int | str:
+        word = given.strip().lower()
+        return word if word in named else whole(option, given)
+
+    return read
 
 
 def size(option: str, given: str) -> float:
@@ -86,29 +119,6 @@ def size(option: str, given: str) -> float:
     return found
 
 
-def folds(option: str, given: str) -> int | str:
-    """A number of parts to leave out, "loo" or "time".
-
-    >>> folds("--validation", "5"), folds("--validation", "Time")
-    (5, 'time')
-    """
-    word = given.strip().lower()
-    if word in ("loo", "time"):
-        return word
-    return _whole(option, given, "a number of folds from 2 up, loo or time", lambda n: n >= 2)
-
-
-def cv(option: str, given: str) -> int | str:
-    """A number of folds, or "loo".
-
-    >>> cv("--cv", "5"), cv("--cv", "LOO")
-    (5, 'loo')
-    """
-    if given.strip().lower() == "loo":
-        return "loo"
-    return _whole(option, given, "a number of folds from 2 up, or loo", lambda n: n >= 2)
-
-
 def duration(option: str, given: str) -> float:
     """Seconds, from a number and a unit.
 
@@ -124,98 +134,26 @@ def duration(option: str, given: str) -> float:
     return value * unit
 
 
-def shuffles(option: str, given: str) -> int:
-    """How often the target is shuffled: so often that a p-value can tell something.
-
-    >>> shuffles("--null", "99")
-    99
-    """
-    words = "a whole number from 19 up: of N shuffles the least p-value is 1/(N+1)"
-    return _whole(option, given, words, lambda n: n >= 19)
-
-
-def halves(option: str, given: str) -> int:
-    """How many halves of the data; they come in pairs.
-
-    >>> halves("--stability", "50")
-    50
-    """
-    words = "an even number from 2 up, such as 50"
-    return _whole(option, given, words, lambda n: n >= 2 and n % 2 == 0)
-
-
-def whole(option: str, given: str) -> int:
-    """A whole number from 0 up.
-
-    >>> whole("--size", "0")
-    0
-    """
-    return _whole(option, given, "a whole number from 0 up", lambda n: True)
-
-
-def seed(option: str, given: str) -> int:
-    """A whole number from 0 up that a generator of random numbers can start from.
-
-    >>> seed("--seed", "0")
-    0
-    """
-    return _whole(option, given, "a whole number from 0 up, below 2**32", lambda n: n < 2**32)
-
-
-def penalty(option: str, given: str) -> float:
-    """A number from 0 up.
-
-    >>> penalty("--l1", "0.01")
-    0.01
-    """
-    return _real(option, given, "from 0 up", lambda value: 0 <= value < math.inf)
-
-
-def budget(option: str, given: str) -> float:
-    """A number above 0.
-
-    >>> budget("--r", "50")
-    50.0
-    """
-    return _real(option, given, "above 0", lambda value: 0 < value < math.inf)
-
-
-def level(option: str, given: str) -> float:
-    """A probability above 0 and below 1, not less than the test can tell.
-
-    >>> level("--significance", "0.05")
-    0.05
-    """
-    return _real(option, given, "from 0.001 up, below 1", lambda value: 0.001 <= value < 1)
-
-
-def _number(given: str) -> float:
-    try:
-        return float(given)
-    except ValueError:
-        return math.nan
-
-
-def preparing(missing: str, dates: str) -> Any:
+def preparing(asked: Any) -> Any:
     """What becomes of missing values and dates."""
     from sparsepath.cli.preparing import MISSING, Preparing
     from sparsepath.data.features import DATES
 
-    return Preparing(one_of("--missing", missing, MISSING), one_of("--dates", dates, DATES))
+    missing = one_of("--missing", asked.missing, MISSING)
+    return Preparing(missing, one_of("--dates", asked.dates, DATES))
 
 
-def writing(
-    delimiter: str | None, decimal: str | None, encoding: str | None, sheet: str | None = None
-) -> dict[str, str]:
+def writing(asked: Any) -> dict[str, str]:
     """How a text file is written, or which sheet of a workbook it is, as far as that was said.
 
-    >>> writing("space", ",", None)
+    >>> from types import SimpleNamespace
+    >>> writing(SimpleNamespace(delimiter="space", decimal=",", sheet=None))
     {'delimiter': ' ', 'decimal': ','}
     """
-    said = {"delimiter": delimiter, "decimal": decimal, "encoding": encoding, "sheet": sheet}
+    said = {n: getattr(asked, n, None) for n in ("delimiter", "decimal", "encoding", "sheet")}
     known = {name: value for name, value in said.items() if value is not None}
-    if known.get("decimal", ".") not in (".", ","):
-        raise InputError(f"--decimal {decimal} is not known; use . or ,")
+    if (mark := known.get("decimal", ".")) not in (".", ","):
+        raise InputError(f"--decimal {mark} is not known; use . or ,")
     named = {"tab": "\t", "space": " ", "\\t": "\t"}
     return {name: named.get(value, value) for name, value in known.items()}
 
@@ -227,7 +165,7 @@ def sample(option: str, given: str) -> tuple[int, int]:
     ((1000, 0), (1000, 7))
     """
     rows, _, start = given.partition(":")
-    return count(option, rows), whole(option, start or "0")
+    return READERS["count"](option, rows), READERS["whole"](option, start or "0")
 
 
 def names(option: str, given: str) -> list[str]:
@@ -330,6 +268,30 @@ def check_checkpoint(file: str | Path | None) -> None:
         )
 
 
+READERS: dict[str, Reader] = {  # by what an option is; any other means itself
+    "count": _whole("a whole number from 1 up", lambda n: n >= 1),
+    "whole": _whole("a whole number from 0 up", lambda n: True),
+    "seed": _whole("a whole number from 0 up, below 2**32", lambda n: n < 2**32),
+    "shuffles": _whole(
+        "a whole number from 19 up: of N shuffles the least p-value is 1/(N+1)", lambda n: n >= 19
+    ),
+    "halves": _whole("an even number from 2 up, such as 50", lambda n: n >= 2 and n % 2 == 0),
+    "penalty": _real("from 0 up", lambda value: 0 <= value < math.inf),
+    "budget": _real("above 0", lambda value: 0 < value < math.inf),
+    "level": _real("from 0.001 up, below 1", lambda value: 0.001 <= value < 1),
+    "folds": _folds("loo", "time"),
+    "cv": _folds("loo"),
+    "size": size,
+    "duration": duration,
+    "sample": sample,
+    "names": names,
+    "rows": rows,
+    "alpha": alpha,
+    "choose": choose,
+    "loss": loss,
+}
+
+
 def value(name: str, given: Any) -> Any:
     """What was given for an option of a method, made into what it means.
 
@@ -339,7 +301,7 @@ def value(name: str, given: Any) -> Any:
     option = OPTIONS[name]
     if option.kind == "one_of":
         return one_of(f"--{name}", given, option.values)
-    reader: Any = globals().get(option.kind)  # a flag, a file and a column mean themselves
+    reader = READERS.get(option.kind)
     return given if reader is None else reader(f"--{name}", given)
 
 

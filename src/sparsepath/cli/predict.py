@@ -18,7 +18,7 @@ from sparsepath import saved
 from sparsepath.cli import figures
 from sparsepath.cli.reading import is_sparse
 from sparsepath.cli.results import CHECKSUM, MODEL
-from sparsepath.cli.say import say
+from sparsepath.cli.streams import say
 from sparsepath.data.cells import placed, raw_table
 from sparsepath.data.door import some_of
 from sparsepath.data.formats import read_columns

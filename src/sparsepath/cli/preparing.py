@@ -7,13 +7,23 @@ from typing import Any
 
 import numpy as np
 
-from sparsepath.cli.remarks import Remark
 from sparsepath.data.cells import RawTable
 from sparsepath.data.features import quoted
 from sparsepath.data.formats import reason_of
 from sparsepath.data.layout import NAMES
 from sparsepath.data.readers import Table
 from sparsepath.errors import FileError, InputError
+
+
+@dataclass(frozen=True)
+class Remark:
+    """What there is to say of some columns."""
+
+    columns: tuple[str, ...]  # none of them where it is about the rows or the target
+    why: str  # in few words, for the card of the data
+    out: bool  # whether they take no part in the search
+    said: str = ""  # a sentence to print before the search; empty: nobody needs to be told
+
 
 MISSING = ("error", "median", "indicator", "drop-rows", "drop-columns")
 

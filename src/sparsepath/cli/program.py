@@ -15,8 +15,8 @@ import typer
 from sparsepath.cli.app import app
 from sparsepath.cli.options import typed
 from sparsepath.cli.rerun import note
-from sparsepath.cli.say import say
 from sparsepath.cli.searching import INTERRUPTED
+from sparsepath.cli.streams import say
 from sparsepath.cli.teaching import InterruptError
 from sparsepath.errors import SparsepathError
 

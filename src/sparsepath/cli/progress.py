@@ -13,21 +13,9 @@ PATIENCE = 1.0
 class Watch(AbstractContextManager["Watch"]):
     """Shows how far a search is, on stderr, if that is a terminal and after a second.
 
-    Parameters
-    ----------
-    total : int, optional
-        Sizes that one search goes through, or how often it calls; None if that is not known.
-    searches : int
-        How many searches there are, one per penalty.
-    unit : str
-        "features": how far a search is, is told by the sizes of its path; any other: by the number
-        of calls.
-    backward : bool
-        Whether the sizes go down.
-    quiet : bool
-        Show nothing.
-    what : str
-        What is being done.
+    ``total`` are the sizes that one of ``searches``, one per penalty, goes through, or how often it
+    calls, if that is known. Of the unit "features" it is told by the sizes of its path, which may
+    go down (``backward``), of any other by the number of calls.
     """
 
     def __init__(

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.cli.preparing import Preparing, named, ready, sampled
-from sparsepath.cli.remarks import Remark
+from sparsepath.cli.preparing import Preparing, Remark, named, ready, sampled
 from sparsepath.cli.tasks import TargetTask, find_task
 from sparsepath.data.formats import read_columns
 from sparsepath.data.picking import Rows

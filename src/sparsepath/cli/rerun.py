@@ -22,14 +22,9 @@ def note(arguments: Sequence[str]) -> None:
 
 
 def written(data: Path | None, outcome: Any) -> bytes:
-    """The run file of the command that is running.
+    """The run file of the command that is running, on the data that it read.
 
-    Parameters
-    ----------
-    data : Path or None
-        The file that was read.
-    outcome : object
-        Plain values that tell one result from another.
+    ``outcome`` are plain values that tell one result from another.
     """
     from sparsepath import __version__
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from sparsepath.arrays import Floats
 from sparsepath.cli.options import listing
-from sparsepath.cli.remarks import Remark
+from sparsepath.cli.preparing import Remark
 from sparsepath.cli.tasks import TargetTask
 from sparsepath.data.cells import RawTable
 from sparsepath.data.formats import named_columns
@@ -40,12 +40,7 @@ class Looked:
 def look(table: Table, task: TargetTask) -> list[Remark]:
     """What there is to say about the columns, or an error for numbers that cannot be computed with.
 
-    Parameters
-    ----------
-    table : Table
-        The features and the target.
-    task : TargetTask
-        Classes are compared by their order if there are two.
+    Classes are compared with columns by their order if there are two.
     """
     found = []
     if names := tuple(table.index):

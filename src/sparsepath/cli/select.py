@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 
 from sparsepath.cli import figures, screening
-from sparsepath.cli.preparing import beneath, wrapped
+from sparsepath.cli.preparing import Remark, beneath, wrapped
 from sparsepath.cli.progress import Watch
 from sparsepath.cli.reading import Problem
-from sparsepath.cli.remarks import Remark
-from sparsepath.cli.say import say
 from sparsepath.cli.settling import SearchData, SelectionAsked, caught, rewrite, settle
+from sparsepath.cli.streams import say
 from sparsepath.cli.tasks import TargetTask
 from sparsepath.data.cells import RawTable, placed
 from sparsepath.data.door import column_indices
@@ -87,21 +86,9 @@ def search(
 ) -> Outcome:
     """Search, and settle on a size.
 
-    Parameters
-    ----------
-    problem : Problem
-        The data.
-    given : mapping
-        The options that were given, by their names on the command line without the dashes.
-    method : str
-        One of ``METHODS``.
-    asked : {"auto", "regression", "classification"}
-        The task.
-    judging : SelectionAsked, optional
-        How the model is judged, but for the rule to choose by, which is an option; default:
-        validation, and nothing else.
-    quiet : bool
-        No progress and no note on the cost.
+    ``given`` are the options by their names on the command line without the dashes; ``judging``
+    says how the model is judged but for the rule to choose by, which is an option. ``quiet``: no
+    progress and no note on the cost.
     """
     table, entry = problem.table, METHODS[method]
     if entry.ranks and asked == "auto" and problem.y.dtype.kind in "biuf":

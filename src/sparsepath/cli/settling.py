@@ -33,21 +33,13 @@ ALIKE = (
 
 @dataclass(frozen=True)
 class SelectionAsked:
-    """What is wanted beyond the search.
+    """What is wanted beyond the search."""
 
-    Attributes
-    ----------
-    rule : str, int, float or None
-        How to settle on a size; None: as the method usually does.
-    validation : "auto", "loo", "time", int or None
-        Folds that are left out of the whole procedure; "loo": one row or group; "time": rows in
-        their order, by those before them; None: none.
-    null, halves : int
-        How often the search is repeated with the target shuffled, and on halves of the data.
-    """
-
-    rule: Rule | None = None
+    rule: Rule | None = None  # how to settle on a size; None: as the method usually does
+    # Folds that are left out of the whole procedure; "loo": one row or group; "time": rows in their
+    # order, by those before them; None: none.
     validation: Any = "auto"
+    # How often the search is repeated with the target shuffled, and on halves of the data.
     null: int = 0
     halves: int = 0
 

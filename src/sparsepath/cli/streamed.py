@@ -12,9 +12,10 @@ import numpy as np
 from sparsepath.cli import figures
 from sparsepath.cli.preparing import Preparing
 from sparsepath.cli.progress import Watch
-from sparsepath.cli.say import say
+from sparsepath.cli.reading import TableSource
 from sparsepath.cli.select import Outcome
 from sparsepath.cli.settling import caught
+from sparsepath.cli.streams import say
 from sparsepath.cli.tasks import find_task
 from sparsepath.data.features import MISSING
 from sparsepath.data.formats import named_columns
@@ -36,26 +37,18 @@ def is_asked(data: Path, memory: float | None, dask: str | None) -> bool:
     )
 
 
-def opened(
-    data: Path,
-    target: str | None,
-    drop: Sequence[str],
-    weights: str | None,
-    memory: float | None,
-    keep_index: bool | Sequence[str] = True,
-    writing: Mapping[str, str] | None = None,
-    groups: str | None = None,
-) -> tuple[Source, list[str]]:
+def opened(asked: TableSource, memory: float | None) -> tuple[Source, list[str]]:
     """The source, without columns that are dropped, and without those that only number the rows.
 
-    The names of the latter come beside it; ``keep_index`` is that of ``read_table``.
+    The names of the latter come beside it.
     """
-    if "sheet" in (writing or {}):
+    data, drop, keep_index = asked.path, asked.drop, asked.keep_index
+    if "sheet" in asked.writing:
         raise InputError(f"{data} has no sheets; leave --sheet out.")
 
     def read(columns: Sequence[str] | None) -> Source:
-        given = {"target": target, "weights": weights, "groups": groups, **(writing or {})}
-        return open(str(data), columns=columns, memory=memory, **given)
+        given = {"target": asked.target, "weights": asked.weights, "groups": asked.groups}
+        return open(str(data), columns=columns, memory=memory, **given, **asked.writing)
 
     source = read(None)
     names = [*(source.names or ()), *source.index]

@@ -1,13 +1,22 @@
-"""What comes in by stdin, and what goes out by stdout."""
+"""What comes in by stdin, and what goes out by stdout and stderr."""
 
 import atexit
 import json
 import shutil
 import sys
 import tempfile
+import textwrap
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+
+def say(message: str) -> None:
+    """Print one message; lines stay whole if nobody looks at a terminal."""
+    if sys.stderr.isatty():
+        width = max(shutil.get_terminal_size().columns, 20)
+        message = textwrap.fill(message, width, break_on_hyphens=False, break_long_words=False)
+    print(message, file=sys.stderr, flush=True)
 
 
 def taken(data: Path) -> Path:

@@ -25,22 +25,11 @@ class TargetTask(NamedTuple):
 
 
 def find_task(y: NDArray[Any], asked: str, label: str, labels: bool = False) -> TargetTask:
-    """The task for a target.
+    """The task for a target, which messages call ``label``.
 
-    If it is asked for as "auto": text and true/false are classes; so are whole numbers if there
-    are only two different ones, or at most 20 and at least 10 rows for each on average; all else
-    is regression.
-
-    Parameters
-    ----------
-    y : array of shape (m,)
-        The target: numbers, booleans or strings.
-    asked : {"auto", "regression", "classification"}
-        What the user wants.
-    label : str
-        What to call the target in messages.
-    labels : bool
-        Whether the target is likely to be labels of classes, as in svmlight files.
+    If "auto" is asked for, text and true/false are classes; so are whole numbers if there are only
+    two different ones, or at most 20 and at least 10 rows for each on average; all else is
+    regression. ``labels`` says that classes are likely, as in svmlight files.
 
     >>> find_task(np.array(["no", "yes", "no"]), "auto", "y")
     TargetTask(name='classification', why='text with 2 different values', doubt='')

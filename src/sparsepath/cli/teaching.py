@@ -1,17 +1,19 @@
-"""Help that teaches: options in groups, examples to copy, and the options that commands share."""
+"""Help that teaches: options in groups, examples to copy; the options of commands, in one table."""
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from types import SimpleNamespace
+from typing import Annotated, Any, NamedTuple
 
 import typer
 from typer.core import TyperCommand
 
 from sparsepath.cli import options
-from sparsepath.cli.options import DATA, HONEST, OUTPUT, RUNNING, SEARCH
-from sparsepath.methods import METHODS
+from sparsepath.cli.options import DATA, HONEST, OUTPUT, RUNNING, SEARCH, TASKS, TYPES
+from sparsepath.methods import METHODS, called_here
 
 
 class InterruptError(Exception):
@@ -60,209 +62,228 @@ def list_of_methods() -> str:
     return "\n".join(["Methods:", *lines])
 
 
-def among(values: Iterable[str]) -> Callable[[str], list[str]]:
-    """What a shell completes an option with."""
-
-    def completed(incomplete: str) -> list[str]:
-        return [value for value in values if value.startswith(incomplete)]
-
-    return completed
-
-
-Command = TypeVar("Command", bound=Callable[..., None])
-
-
-def with_options(command: Command) -> Command:
-    """Give a command the options of all methods, in the place of its last parameter."""
-    own = list(inspect.signature(command).parameters.values())[:-1]
-    every = [*own, *options.parameters()]
-    command.__signature__ = inspect.Signature(every)  # type: ignore[attr-defined]
-    command.__annotations__ = {each.name: each.annotation for each in every}
-    return command
-
-
-def _option(group: str, metavar: str, text: str, *flags: str, **more: Any) -> Any:
-    return typer.Option(*flags, metavar=metavar, help=text, rich_help_panel=group, **more)
-
-
-def _flag(group: str, flag: str, text: str) -> Any:
-    return typer.Option(flag, help=text, rich_help_panel=group)
-
-
 DATA_FILES = "CSV, Parquet, Feather, JSON, Excel, svmlight, npy or npz file; - for CSV from stdin"
 File = Annotated[Path, typer.Argument(metavar="DATA", help=DATA_FILES)]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="model.json of sparsepath select.")]
-Target = Annotated[
-    str | None,
-    _option(
+
+
+class Typed(NamedTuple):
+    """An option of a command.
+
+    ``kind`` is that of one of the readers of ``options.py``, "flag", "file", or nothing for text;
+    ``flags`` are what is typed if not its name with dashes before it, ``shown`` stands in the help
+    for the default, ``values`` are what a shell completes it with.
+    """
+
+    group: str
+    metavar: str
+    help: str
+    kind: str = ""
+    flags: str = ""
+    shown: str = ""
+    values: tuple[str, ...] = ()
+
+    def parameter(self, name: str, default: str) -> inspect.Parameter:
+        """As a parameter of a command."""
+        more: dict[str, Any] = {}
+        if self.values:
+            more["autocompletion"] = self._completed
+        if self.shown:
+            more["show_default"] = self.shown
+        flag = self.kind == "flag"
+        option = typer.Option(
+            *(self.flags or f"--{name}").split(),
+            metavar=None if flag else self.metavar,
+            help=self.help,
+            rich_help_panel=self.group,
+            **more,
+        )
+        kind: Any = TYPES.get(self.kind, str)
+        return inspect.Parameter(
+            name.replace("-", "_"),
+            inspect.Parameter.KEYWORD_ONLY,
+            default=default or (False if flag else None),
+            annotation=Annotated[kind if flag or default else kind | None, option],
+        )
+
+    def _completed(self, incomplete: str) -> list[str]:
+        return [value for value in self.values if value.startswith(incomplete)]
+
+    def read(self, name: str, given: Any) -> Any:
+        """What was typed, made into what it means."""
+        reader = options.READERS.get(self.kind)
+        first = self.flags.split()[0] if self.flags else f"--{name}"
+        if self.kind == "method":
+            return options.one_of(first, given, METHODS, called_here())
+        if self.kind == "one_of":
+            return options.one_of(first, given, self.values)
+        return given if reader is None or given is None else reader(first, given)
+
+
+OPTIONS = {
+    "target": Typed(
         DATA,
         "COL",
         "Column to predict, by name or position (-1: the last). Needed, but for svmlight.",
-        "--target",
-        "-t",
+        flags="--target -t",
     ),
-]
-Drop = Annotated[str | None, _option(DATA, "A,B", "Columns not to read as features.")]
-Rows = Annotated[
-    str | None, _option(DATA, "COL=VALUE", "Rows to use, such as split=train or split!=test.")
-]
-KeepIndex = Annotated[
-    bool,
-    _flag(
+    "true-values": Typed(
+        DATA, "COL", "Column of the true values: print the error too.", flags="--target -t"
+    ),
+    "id": Typed(DATA, "COL", "Column to put before the predictions, as the names of rows."),
+    "drop": Typed(DATA, "A,B", "Columns not to read as features.", "names"),
+    "rows": Typed(DATA, "COL=VALUE", "Rows to use, such as split=train or split!=test.", "rows"),
+    "keep-index": Typed(
         DATA,
-        "--keep-index",
+        "",
         "Take columns that only number the rows (a first column without a name, or one that counts "
         "0, 1, 2, ...) as features.",
+        "flag",
     ),
-]
-Missing = Annotated[
-    str,
-    _option(
+    "missing": Typed(
         DATA,
         "HOW",
         "Missing values: error (they are refused), median (or the commonest value), indicator "
         "(that, and where they were), drop-rows, drop-columns.",
-        autocompletion=among(("error", "median", "indicator", "drop-rows", "drop-columns")),
+        values=("error", "median", "indicator", "drop-rows", "drop-columns"),
     ),
-]
-Dates = Annotated[
-    str,
-    _option(
+    "dates": Typed(
         DATA,
         "HOW",
         "Dates: error (they are refused), or parts: year, month, day, weekday, hour.",
-        autocompletion=among(("error", "parts")),
+        values=("error", "parts"),
     ),
-]
-Delimiter = Annotated[
-    str | None,
-    _option(DATA, "C", "What separates the columns of a text file; found out if not given."),
-]
-Decimal = Annotated[
-    str | None,
-    _option(DATA, "C", "Decimal mark of a text file: . or , (found out if not given)."),
-]
-Encoding = Annotated[
-    str | None,
-    _option(
+    "delimiter": Typed(
+        DATA, "C", "What separates the columns of a text file; found out if not given."
+    ),
+    "decimal": Typed(DATA, "C", "Decimal mark of a text file: . or , (found out if not given)."),
+    "encoding": Typed(
         DATA, "NAME", "Encoding of a text file, such as latin-1 or utf-16; UTF-8 if not given."
     ),
-]
-Sheet = Annotated[
-    str | None, _option(DATA, "NAME", "Sheet of a workbook; needed if several have cells.")
-]
-Names = Annotated[
-    Path | None,
-    _option(
+    "sheet": Typed(DATA, "NAME", "Sheet of a workbook; needed if several have cells."),
+    "names": Typed(
         DATA,
         "FILE",
         "Text file with a name for each column, one a line, where the data have none: svmlight, "
         "npy, CSV without names.",
+        "file",
     ),
-]
-Sample = Annotated[
-    str | None,
-    _option(DATA, "N", "For a first look: N rows drawn at random, with the seed 0, or N:SEED."),
-]
-Weights = Annotated[str | None, _option(DATA, "COL", "Column of weights.")]
-Groups = Annotated[str | None, _option(DATA, "COL", "Column of groups; folds keep them whole.")]
-Memory = Annotated[
-    str | None,
-    _option(
-        RUNNING, "SIZE", "Read the data in passes, within this much memory: 2GB, for larger files."
+    "sample": Typed(
+        DATA, "N", "For a first look: N rows drawn at random, with the seed 0, or N:SEED.", "sample"
     ),
-]
-Dask = Annotated[
-    str | None, _option(RUNNING, "ADDRESS", "Let a Dask cluster read the data; or 'local'.")
-]
-Resume = Annotated[
-    bool, _flag(RUNNING, "--resume", "Go on from --checkpoint FILE, which must be there.")
-]
-MethodName = Annotated[
-    str,
-    _option(SEARCH, "NAME", "How to search, see below.", autocompletion=among(METHODS)),
-]
-MethodNames = Annotated[
-    str | None,
-    _option(
+    "weights": Typed(DATA, "COL", "Column of weights."),
+    "groups": Typed(DATA, "COL", "Column of groups; folds keep them whole."),
+    "method": Typed(SEARCH, "NAME", "How to search, see below.", "method", values=(*METHODS,)),
+    "methods": Typed(
         SEARCH,
         "A,B",
         "Methods to compare, see below.",
-        show_default="those that suit the task and the size",
-        autocompletion=among(METHODS),
+        "names",
+        shown="those that suit the task and the size",
+        values=(*METHODS,),
     ),
-]
-Task = Annotated[
-    str,
-    _option(SEARCH, "T", f"{', '.join(options.TASKS)}.", autocompletion=among(options.TASKS)),
-]
-MaxFeatures = Annotated[
-    str | None, _option(SEARCH, "K", "Steps of the search.", show_default="as for select")
-]
-Cv = Annotated[str, _option(SEARCH, "CV", "As for select: loo, or folds.")]
-Validation = Annotated[
-    str | None,
-    _option(
+    "task": Typed(SEARCH, "T", f"{', '.join(TASKS)}.", "one_of", values=TASKS),
+    "max-features": Typed(SEARCH, "K", "Steps of the search.", "count", shown="as for select"),
+    "cv": Typed(SEARCH, "CV", "As for select: loo, or folds.", "cv"),
+    "size": Typed(
+        SEARCH, "K", "Model of this many features, instead of the one recommended.", "whole"
+    ),
+    "validation": Typed(
         HONEST,
         "N",
         "Folds that are left out of the whole procedure for the error on new data, by which the "
         "size is chosen; loo: one row at a time; time: rows in their order, by those before them.",
-        show_default="10; 5 for nonlinear methods",
+        "folds",
+        shown="10; 5 for nonlinear methods",
     ),
-]
-NoValidation = Annotated[
-    bool, _flag(HONEST, "--no-validation", "Leave nothing out: quicker, and no honest error.")
-]
-Folds = Annotated[
-    str, _option(HONEST, "N", "Folds that are left out, the same for all; loo or time.")
-]
-Null = Annotated[
-    str | None,
-    _option(HONEST, "N", "Repeat the search N times with the target shuffled: a p-value."),
-]
-Stability = Annotated[
-    str | None,
-    _option(HONEST, "N", "Repeat the search on N halves: which features are chosen again."),
-]
-TrueValues = Annotated[
-    str | None,
-    _option(DATA, "COL", "Column of the true values: print the error too.", "--target", "-t"),
-]
-Ids = Annotated[
-    str | None, _option(DATA, "COL", "Column to put before the predictions, as the names of rows.")
-]
-Size = Annotated[
-    str | None,
-    _option(SEARCH, "K", "Model of this many features, instead of the one recommended."),
-]
-Folder = Annotated[
-    Path | None,
-    _option(OUTPUT, "DIR", "Write all of it to this folder, and a page to explore.", "--out", "-o"),
-]
-ToFile = Annotated[
-    Path | None, _option(OUTPUT, "FILE", "Write here instead of to stdout.", "--out", "-o")
-]
-ModelFormat = Annotated[
-    str,
-    _option(
+    "no-validation": Typed(HONEST, "", "Leave nothing out: quicker, and no honest error.", "flag"),
+    "folds": Typed(
+        HONEST,
+        "N",
+        "Folds that are left out, the same for all; loo or time.",
+        "folds",
+        flags="--validation",
+    ),
+    "null": Typed(
+        HONEST, "N", "Repeat the search N times with the target shuffled: a p-value.", "shuffles"
+    ),
+    "stability": Typed(
+        HONEST, "N", "Repeat the search on N halves: which features are chosen again.", "halves"
+    ),
+    "out": Typed(
+        OUTPUT,
+        "DIR",
+        "Write all of it to this folder, and a page to explore.",
+        "file",
+        flags="--out -o",
+    ),
+    "out-file": Typed(OUTPUT, "FILE", "Write here instead of to stdout.", "file", flags="--out -o"),
+    "out-table": Typed(
+        OUTPUT, "FILE", "Write to this .csv, .parquet or .npy file.", "file", flags="--out -o"
+    ),
+    "model-format": Typed(
         OUTPUT,
         "F",
         "json: models as plain data; joblib: the estimator beside it, as a pickle.",
-        autocompletion=among(("json", "joblib")),
+        "one_of",
+        values=("json", "joblib"),
     ),
-]
-Json = Annotated[bool, _flag(OUTPUT, "--json", "Print one JSON document instead.")]
-Quiet = Annotated[bool, _flag(OUTPUT, "--quiet", "Print what was asked for, and no word more.")]
-Budget = Annotated[
-    str | None,
-    _option(
+    "dtype": Typed(OUTPUT, "T", "double or float: onnx.", shown="double"),
+    "json": Typed(OUTPUT, "", "Print one JSON document instead.", "flag"),
+    "quiet": Typed(OUTPUT, "", "Print what was asked for, and no word more.", "flag"),
+    "memory": Typed(
+        RUNNING,
+        "SIZE",
+        "Read the data in passes, within this much memory: 2GB, for larger files.",
+        "size",
+    ),
+    "dask": Typed(RUNNING, "ADDRESS", "Let a Dask cluster read the data; or 'local'."),
+    "resume": Typed(RUNNING, "", "Go on from --checkpoint FILE, which must be there.", "flag"),
+    "budget": Typed(
         RUNNING,
         "TIME",
         "Such as 90s, 5min or 1h: methods that would not be done by then are passed over.",
+        "duration",
     ),
-]
-Seed = Annotated[str | None, _option(RUNNING, "N", "Seed of methods that draw.", show_default="0")]
-Threads = Annotated[
-    str | None,
-    _option(RUNNING, "N", options.THREADS, "--threads", "--jobs", show_default="one per core"),
-]
+    "seed": Typed(RUNNING, "N", "Seed of methods that draw.", "seed", shown="0"),
+    "threads": Typed(
+        RUNNING, "N", options.THREADS, "count", flags="--threads --jobs", shown="one per core"
+    ),
+    "anyway": Typed(RUNNING, "", "Also if the data are not what they were.", "flag"),
+}
+
+
+def asks(names: str, *, of_methods: bool = False) -> Callable[..., Callable[..., None]]:
+    """Give a command its options, by their names in ``OPTIONS``; ``name=value`` has a default.
+
+    What was typed is its last argument: an attribute for each option, read. With ``of_methods``
+    those of all methods come too, as far as they were given, in the mapping ``of_method``.
+    """
+    own = {name: default for name, _, default in (each.partition("=") for each in names.split())}
+
+    def decorated(command: Callable[..., None]) -> Callable[..., None]:
+        first = list(inspect.signature(command).parameters.values())[:-1]
+        typed = [OPTIONS[name].parameter(name, default) for name, default in own.items()]
+        every = [*first, *typed, *(options.parameters() if of_methods else [])]
+
+        @wraps(command)
+        @stoppable()
+        def asked(**given: Any) -> None:
+            arguments = [given.pop(each.name) for each in first]
+            read = SimpleNamespace()
+            for name in own:
+                place = name.replace("-", "_")
+                setattr(read, place, OPTIONS[name].read(name, given.pop(place)))
+            left = {name.replace("_", "-"): value for name, value in given.items()}
+            read.of_method = {
+                name: options.value(name, value)
+                for name, value in left.items()
+                if value is not None
+            }
+            command(*arguments, read)
+
+        asked.__signature__ = inspect.Signature(every)  # type: ignore[attr-defined]
+        asked.__annotations__ = {each.name: each.annotation for each in every}
+        return asked
+
+    return decorated

@@ -9,7 +9,7 @@ from sparsepath.cli import options
 from sparsepath.cli import teaching as ask
 from sparsepath.cli.options import OUTPUT
 from sparsepath.cli.streams import print_document, taken
-from sparsepath.cli.teaching import among, stoppable
+from sparsepath.cli.teaching import asks
 from sparsepath.errors import InputError
 
 # For the help, without loading what writes them.
@@ -28,54 +28,31 @@ def list_of_languages() -> str:
     return "\n".join(["Languages:", *(f"  {name:10}  {is_}" for name, is_ in LANGUAGES.items())])
 
 
-@stoppable()
-def predict(
-    model: ask.Model,
-    data: Annotated[
-        Path,
-        typer.Argument(metavar="DATA", help=f"{ask.DATA_FILES}, with the columns the model uses."),
-    ],
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="FILE",
-            help="Write to this .csv, .parquet or .npy file.",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = None,
-    target: ask.TrueValues = None,
-    id: ask.Ids = None,
-    rows: ask.Rows = None,
-    size: ask.Size = None,
-    delimiter: ask.Delimiter = None,
-    decimal: ask.Decimal = None,
-    encoding: ask.Encoding = None,
-    sheet: ask.Sheet = None,
-    json: ask.Json = False,
-    quiet: ask.Quiet = False,
-) -> None:
+Columns = Annotated[
+    Path, typer.Argument(metavar="DATA", help=f"{ask.DATA_FILES}, with the columns the model uses.")
+]
+
+
+@asks("out-table true-values id rows size delimiter decimal encoding sheet json quiet")
+def predict(model: ask.Model, data: Columns, asked: Any) -> None:
     """Predict with a saved model.
 
     CSV goes to stdout unless a file is named.
     """
-    wanted = None if rows is None else options.rows("--rows", rows)
-
     from sparsepath.cli import predict as job
     from sparsepath.cli import results
 
+    out = asked.out_table
     if out is not None:
-        beside = model.parent / "path.json"
-        results.refuse_inputs([data, model, beside], [out])
+        results.refuse_inputs([data, model, model.parent / "path.json"], [out])
     data = taken(data)
-    loaded = job.load_model(model, None if size is None else options.whole("--size", size))
-    writing = options.writing(delimiter, decimal, encoding, sheet)
-    found = job.predict(loaded, job.PredictionAsked(data, wanted, target, writing, id))
-    job.write(found, out, json, quiet)
+    loaded = job.load_model(model, asked.size)
+    given = (asked.rows, asked.true_values, options.writing(asked), asked.id)
+    found = job.predict(loaded, job.PredictionAsked(data, *given))
+    job.write(found, out, asked.json, asked.quiet)
 
 
-@stoppable()
+@asks("size dtype out-file json")
 def export(
     model: ask.Model,
     to: Annotated[
@@ -83,22 +60,11 @@ def export(
         typer.Option(
             metavar="NAME",
             help="The language, see below.",
-            autocompletion=among(LANGUAGES),
+            autocompletion=lambda incomplete: [n for n in LANGUAGES if n.startswith(incomplete)],
             rich_help_panel=OUTPUT,
         ),
     ],
-    size: ask.Size = None,
-    dtype: Annotated[
-        str | None,
-        typer.Option(
-            metavar="T",
-            show_default="double",
-            help="double or float: onnx.",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = None,
-    out: ask.ToFile = None,
-    json: ask.Json = False,
+    asked: Any,
 ) -> None:
     """Write a saved model as a program that needs no sparsepath."""
     import sys
@@ -107,14 +73,14 @@ def export(
     from sparsepath.cli import results
     from sparsepath.export import FORMATS
 
-    to = options.one_of("--to", to, FORMATS)
+    to, out = options.one_of("--to", to, FORMATS), asked.out_file
     if out is not None:
         results.refuse_inputs([model, model.parent / "path.json"], [out])
-    loaded = job.load_model(model, None if size is None else options.whole("--size", size))
-    made = loaded.export(to, out, dtype=dtype)
-    if out is None and isinstance(made, bytes) and (json or sys.stdout.isatty()):
+    loaded = job.load_model(model, asked.size)
+    made = loaded.export(to, out, dtype=asked.dtype)
+    if out is None and isinstance(made, bytes) and (asked.json or sys.stdout.isatty()):
         raise InputError(f"{to} is no text; name a file with --out.")
-    if json:
+    if asked.json:
         print_document(
             "export",
             language=to,
@@ -129,14 +95,13 @@ def export(
         sys.stdout.buffer.write(made if isinstance(made, bytes) else made.encode())
 
 
-@stoppable()
+@asks("size json")
 def report(
     path: Annotated[Path, typer.Argument(metavar="PATH", help="path.json of sparsepath select.")],
-    size: ask.Size = None,
     out: Annotated[
         Path, typer.Option(metavar="FILE", help="The page.", rich_help_panel=OUTPUT)
     ] = Path("index.html"),
-    json: ask.Json = False,
+    asked: Any = None,
 ) -> None:
     """Write the page of a path: sizes, errors and features, to explore in a browser."""
     from sparsepath.cli import results
@@ -146,13 +111,12 @@ def report(
 
     results.refuse_inputs([path], [out])
     found = SelectionPath.load(path)
-    rule: Any = "one_se" if size is None else options.whole("--size", size)
-    chosen = found.choose(rule)
+    chosen = found.choose("one_se" if asked.size is None else asked.size)
     answer = told(found, chosen)
     made = summary(found, title=f"Which few features: {path}", answer=answer, chosen=chosen)
     with replacing(out) as stream:
         stream.write(page(made))
-    if json:
+    if asked.json:
         print_document("report", file=str(out), size=chosen, answer=answer)
     else:
         print(f"Written: {out}")

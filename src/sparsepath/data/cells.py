@@ -15,14 +15,7 @@ from sparsepath.errors import InputError
 
 
 class RawTable:
-    """Columns of all kinds, of which rows can be taken.
-
-    Attributes
-    ----------
-    cells : tuple of RawColumn
-    shape : (int, int)
-    columns : list of str
-    """
+    """Columns of all kinds, of which rows can be taken."""
 
     def __init__(self, cells: Iterable[RawColumn]) -> None:
         self.cells = tuple(cells)

@@ -34,6 +34,21 @@ class ClusterError(SparsepathError):
 
 
 @dataclass(frozen=True, eq=False)
+class Held:
+    """A partition in memory, as messages see it; its first row has the number ``start``."""
+
+    data: Any
+    start: int
+
+    def read(self, columns: Columns | None) -> Iterator[Slab]:
+        for slab in self.data.read(columns):
+            yield replace(slab, start=slab.start + self.start)  # parts know their own numbers
+
+    def cells(self, names: Sequence[str]) -> Iterator[tuple[list[RawColumn], Slab]]:
+        return self.data.cells(names)
+
+
+@dataclass(frozen=True, eq=False)
 class Partition:
     """Rows that are on a worker: ``data`` is a future of them, or what computes them."""
 
@@ -41,18 +56,15 @@ class Partition:
     start: int
     n_rows: int
 
+    def _here(self) -> Held:
+        """In the process that calls; used where there is no cluster."""
+        return Held(self.data.compute(scheduler="synchronous"), self.start)
+
     def read(self, columns: Columns | None) -> Iterator[Slab]:
-        """Slabs, in the process that calls; used where there is no cluster."""
-        return slabs(self.data.compute(scheduler="synchronous"), self.start, columns)
+        return self._here().read(columns)
 
     def cells(self, names: Sequence[str]) -> Iterator[tuple[list[RawColumn], Slab]]:
-        return self.data.compute(scheduler="synchronous").cells(names)
-
-
-def slabs(data: ArrayPart, start: int, columns: Columns | None) -> Iterator[Slab]:
-    """Slabs of a partition whose first row has the number ``start``."""
-    for slab in data.read(columns):
-        yield replace(slab, start=slab.start + start)  # parts of files know their own numbers
+        return self._here().cells(names)
 
 
 def by_columns(X: NDArray[Any]) -> NDArray[Any]:
@@ -139,24 +151,10 @@ def n_rows(data: Any) -> int:
     return int(data.n_rows)
 
 
-@dataclass(frozen=True, eq=False)
-class _There:
-    """A partition on the worker that holds it, as messages see it."""
-
-    data: Any
-    start: int
-
-    def read(self, columns: Columns | None) -> Iterator[Slab]:
-        return slabs(self.data, self.start, columns)
-
-    def cells(self, names: Sequence[str]) -> Iterator[tuple[list[RawColumn], Slab]]:
-        return self.data.cells(names)
-
-
 def answered(data: Any, start: int, message: Callable[..., Any], args: tuple[Any, ...]) -> Any:
     """What a partition says to a message, on its worker; BLAS keeps to one thread."""
     with Threads(1):
-        return message(_There(data, start), *args)
+        return message(Held(data, start), *args)
 
 
 def added_up(*answers: Answer) -> Answer:

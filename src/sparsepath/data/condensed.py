@@ -29,41 +29,23 @@ SAFE = 1e-6  # least part of a column's square that others, or fewer rows, must 
 
 @dataclass(frozen=True, eq=False)
 class Condensed:
-    """Rows that stand for others.
+    """Rows that stand for others."""
 
-    Attributes
-    ----------
-    Z : array of shape (k + 1, k)
-        Of the columns that vary, with mean square one over the rows they stand for: their squares
-        sum to the number of these.
-    y : array of shape (k + 1,)
-    mean : float
-        Of the target.
-    usable : array of int, shape (k,)
-        The columns that vary.
-    centre, scale : arrays of shape (n,)
-        Of all columns: z = (x - centre) / scale.
-    n_rows : int
-        How many rows there were.
-    """
-
+    # (k + 1, k): of the columns that vary, with mean square one over the rows they stand for: their
+    # squares sum to the number of these.
     Z: Floats
-    y: Floats
-    mean: float
-    usable: NDArray[np.intp]
-    centre: Floats
+    y: Floats  # (k + 1,)
+    mean: float  # of the target
+    usable: NDArray[np.intp]  # (k,): the columns that vary
+    centre: Floats  # (n,): of all columns: z = (x - centre) / scale
     scale: Floats
-    n_rows: int
+    n_rows: int  # how many rows there were
 
 
 class Products:
-    """Data of which parts can be condensed.
+    """Data, m x n, of which parts can be condensed.
 
-    Parameters
-    ----------
-    X : array of shape (m, n)
-    standardize : bool
-        Divide columns by their standard deviations over the rows of a part.
+    ``standardize``: divide columns by their standard deviations over the rows of a part.
     """
 
     def __init__(self, X: NDArray[np.number], *, standardize: bool = True) -> None:

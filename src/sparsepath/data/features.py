@@ -57,31 +57,17 @@ LIKE_DATE = re.compile(r"\d{1,4}([-./])\d{1,2}\1\d{1,4}([ T]\d.*)?")
 
 @dataclass(frozen=True)
 class Feature:
-    """A column of a table, and all that was learnt to make numbers of it.
+    """A column of a table, and all that was learnt to make numbers of it."""
 
-    Attributes
-    ----------
-    name, kind : str
-        See the module.
-    values : tuple of str
-        Of a category those with an indicator, of ordered ones all in order, of a date its parts.
-    missing : {"error", "median", "indicator"}
-        What becomes of missing values.
-    fill : tuple
-        What stands for a missing value, for each column; of a category the commonest value.
-    flagged : bool
-        Whether a further column says where values are missing.
-    unit, style : str
-        Of numbers that are written as text; see ``STYLES``.
-    """
-
-    name: str
+    name: str  # see the module
     kind: str
+    # Of a category those with an indicator, of ordered ones all in order, of a date its parts.
     values: tuple[str, ...] = ()
-    missing: str = "error"
+    missing: str = "error"  # 'error', 'median', 'indicator': what becomes of missing values
+    # What stands for a missing value, for each column; of a category the commonest value.
     fill: tuple[Any, ...] = ()
-    flagged: bool = False
-    unit: str = ""
+    flagged: bool = False  # whether a further column says where values are missing
+    unit: str = ""  # of numbers that are written as text; see STYLES
     style: str = ""
 
     @property

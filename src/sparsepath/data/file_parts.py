@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sparsepath.data.blocks import row_blocks
 from sparsepath.data.cells import cells_of
 from sparsepath.data.features import RawColumn
-from sparsepath.data.sources import FEWEST_ROWS, SLAB_NUMBERS, Columns, Slab
+from sparsepath.data.sources import FEWEST_ROWS, SLAB_NUMBERS, Columns, PartOver, Slab
 from sparsepath.errors import FileError, SparsepathError
 
 Made = TypeVar("Made")
@@ -143,20 +143,11 @@ class TablePart:
 
 
 @dataclass(frozen=True, eq=False)
-class Beside:
+class Beside(PartOver):
     """Rows of a table whose targets, and perhaps weights, are arrays and in no column of it."""
 
-    part: Any
     y: NDArray[Any]
     weights: NDArray[np.float64] | None
-
-    @property
-    def start(self) -> int:
-        return self.part.start
-
-    @property
-    def n_rows(self) -> int:
-        return self.part.n_rows
 
     def read(self, columns: Columns | None) -> Iterator[Slab]:
         for slab in self.part.read(columns):

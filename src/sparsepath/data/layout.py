@@ -18,26 +18,14 @@ NAMES, PLACES, NUMBERS = "names", "places", "numbers"
 
 @dataclass(frozen=True)
 class Layout:
-    """The columns of a file.
+    """The columns of a file."""
 
-    Attributes
-    ----------
-    kind : {"names", "places", "numbers"}
-        What a column is known by.
-    columns : int
-        How many there are; of an svmlight file the features, up to the last that has an entry.
-    first : int
-        The number of the first column: 1 for svmlight files that count from 1.
-    target : int or None
-        The place of the target, if it is one of the columns.
-    numbers : tuple of int
-        The numbers or places of the features, where they were given names of their own.
-    """
-
-    kind: str
+    kind: str  # 'names', 'places', 'numbers': what a column is known by
+    # How many there are; of an svmlight file the features, up to the last that has an entry.
     columns: int
-    first: int = 0
-    target: int | None = None
+    first: int = 0  # the number of the first column: 1 for svmlight files that count from 1
+    target: int | None = None  # the place of the target, if it is one of the columns
+    # The numbers or places of the features, where they were given names of their own.
     numbers: tuple[int, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
@@ -70,14 +58,8 @@ def same_columns(
 ) -> list[str]:
     """What the columns that a model uses are called in another file.
 
-    Parameters
-    ----------
-    path : Path
-        The file, for messages.
-    model, file : Layout
-        Of the file that the model was fitted to, and of this one.
-    used, known : sequence of str
-        The names of the columns that the model uses, and of those in the file.
+    ``model`` is the layout of the file that it was fitted to, ``file`` that of this one; ``used``
+    are the names that the model uses, ``known`` those in the file.
     """
     if file.kind == NAMES:
         if model.kind != NAMES:

@@ -3,30 +3,29 @@
 They are the only thing as long as the rows that leaves them.
 """
 
+import operator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.data.crew import Crew
-from sparsepath.data.sources import Answer, Slab, Source
+from sparsepath.data.sources import Answer, Joined, Slab, Source
 from sparsepath.errors import InputError
 
 
-class Listed:
-    """Labels that are put one after another when they are added."""
+def _listed(labels: NDArray[Any], start: int) -> Answer:
+    return [Joined([(start, labels)], operator.add)]
 
-    def __init__(self, labels: NDArray[Any], start: int) -> None:
-        self.labels, self.start = labels, start
 
-    def __add__(self, other: "Listed") -> "Listed":
-        first, second = sorted((self, other), key=lambda listed: listed.start)
-        return Listed(np.concatenate([first.labels, second.labels]), first.start)
+def in_order(found: Joined) -> NDArray[Any]:
+    """Labels of parts, one after another."""
+    return np.concatenate([labels for _, labels in sorted(found.value, key=lambda pair: pair[0])])
 
 
 def labels_listed(slab: Slab) -> Answer:
     """The targets themselves."""
-    return [Listed(np.asarray(slab.y), slab.start)]  # type: ignore[list-item]
+    return _listed(np.asarray(slab.y), slab.start)
 
 
 def group_labels(part: Any, name: str) -> Answer:
@@ -37,7 +36,7 @@ def group_labels(part: Any, name: str) -> Answer:
             raise InputError(f"groups: column {name!r} has missing values; every row needs one.")
         found.append(column.values.astype(str) if column.kind == "text" else column.values)
         start = slab.start if start is None else start
-    return [Listed(np.concatenate(found), start or 0)]  # type: ignore[list-item]
+    return _listed(np.concatenate(found), start or 0)
 
 
 def groups_of(source: Source, crew: Crew, given: Any) -> NDArray[Any] | None:
@@ -50,10 +49,7 @@ def groups_of(source: Source, crew: Crew, given: Any) -> NDArray[Any] | None:
     if given is None and source.groups is None:
         return None
     if given is None:
-        source.passes += 1 / max(1, source.n_features)
-        source.readings += 1
-        (found,) = crew.total(source.parts, group_labels, source.groups)
-        given = found.labels  # type: ignore[attr-defined]
+        given = in_order(*source.asked(crew, 1, group_labels, source.groups))
     values = np.asarray(given)
     if values.shape != (len(source),):
         raise InputError(

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from sparsepath.arrays import Floats
 from sparsepath.data.crew import Crew
-from sparsepath.data.sources import Answer, Source
+from sparsepath.data.sources import Answer, Joined, Source
 
 BITS = 12
 WIDTH = 64
@@ -78,15 +78,10 @@ class MedianSearch:
         return MedianSearch(self.count, below, inside, self.first + (place << left), left)
 
 
-class MiddleValues:
-    """Values of some columns, put together when they are added; and the least beyond of each."""
-
-    def __init__(self, values: list[Keys], beyond: Keys) -> None:
-        self.values, self.beyond = values, beyond
-
-    def __add__(self, other: "MiddleValues") -> "MiddleValues":
-        values = [np.concatenate(pair) for pair in zip(self.values, other.values, strict=True)]
-        return MiddleValues(values, np.minimum(self.beyond, other.beyond))
+def _together(one: list[Keys], other: list[Keys]) -> list[Keys]:
+    """Values of some columns, put together; of the last array, of those beyond, the least."""
+    pairs = list(zip(one, other, strict=True))
+    return [*map(np.concatenate, pairs[:-1]), np.minimum(*pairs[-1])]
 
 
 def _there(part: Any, names: tuple[str, ...]) -> Any:
@@ -119,16 +114,16 @@ def next_bits(part: Any, names: tuple[str, ...], known: tuple[MedianSearch, ...]
 
 def collected(part: Any, names: tuple[str, ...], known: tuple[MedianSearch, ...]) -> Answer:
     """The values that begin as is known, unless they are all the same; the least beyond them."""
-    total: MiddleValues | None = None
+    total: list[Keys] | None = None
     for columns in _there(part, names):
         values, beyond = [], np.full(len(names), np.iinfo(np.uint64).max)
         for i, (of, search) in enumerate(zip(columns, known, strict=True)):
             inside = (of >= np.uint64(search.first)) & (of <= np.uint64(search.last))
             values.append(of[inside] if search.left else of[:0])
             beyond[i] = of[of > np.uint64(search.last)].min(initial=beyond[i])
-        slab = MiddleValues(values, beyond)
-        total = slab if total is None else total + slab
-    return [total]  # type: ignore[list-item]
+        slab = [*values, beyond]
+        total = slab if total is None else _together(total, slab)
+    return [Joined(total, _together)]
 
 
 def middle_values(
@@ -146,9 +141,7 @@ def middle_values(
 
 def _middle(source: Source, crew: Crew, names: tuple[str, ...]) -> dict[str, tuple[Floats, int]]:
     def ask(message: Any, which: tuple[str, ...], *args: Any) -> Any:
-        source.passes += len(which) / max(1, source.n_features)
-        source.readings += 1
-        return crew.total(source.parts, message, which, *args)[0]
+        return source.asked(crew, len(which), message, which, *args)[0]
 
     totals = dict(zip(names, ask(counted, names).tolist(), strict=True))
     known = {
@@ -161,10 +154,8 @@ def _middle(source: Source, crew: Crew, names: tuple[str, ...]) -> dict[str, tup
         known |= {n: known[n].narrowed(bits) for n, bits in zip(wide, counts, strict=True)}
     found = {name: (np.zeros(0), missing) for name, (_, missing) in totals.items()}
     if known:
-        told = ask(collected, tuple(known), tuple(known.values()))
-        for (name, search), values, beyond in zip(
-            known.items(), told.values, told.beyond, strict=True
-        ):
+        *each, least = ask(collected, tuple(known), tuple(known.values())).value
+        for (name, search), values, beyond in zip(known.items(), each, least, strict=True):
             found[name] = _pair(search, values, beyond), totals[name][1]
     return found
 

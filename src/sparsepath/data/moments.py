@@ -16,7 +16,7 @@ and because s is near the means, little is lost by it. What else there is to kno
 (counts, numbers that are no numbers, the fingerprint) comes with the same pass.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,10 +29,11 @@ from sparsepath.data.blocks import Marks, row_blocks
 from sparsepath.data.crew import Crew
 from sparsepath.data.door import some_of
 from sparsepath.data.fingerprint import drawn, labels_marked
-from sparsepath.data.sources import Answer, Columns, Part, Slab, Source
+from sparsepath.data.sources import Answer, Columns, Joined, Part, Slab, Source
 from sparsepath.errors import InputError
 
 MOST_CLASSES = 1000
+FAR = 30.0  # mean over standard deviation, after the shift, from which a second pass is taken
 NONE = np.zeros(0, dtype=np.intp)
 
 
@@ -52,21 +53,11 @@ class Coding:
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Which cell every row is in.
+    """Which cell every row is in."""
 
-    Attributes
-    ----------
-    edges : array of int, or None
-        Rows from ``edges[c]`` up to ``edges[c + 1]`` are cell c.
-    listed : array of small int, or None
-        The cell of every row.
-    dealt : bool
-        Rows are dealt to the cells as if at random, by their number.
-    """
-
-    edges: NDArray[np.int64] | None = None
-    listed: NDArray[np.uint8] | None = None
-    dealt: bool = False
+    edges: NDArray[np.int64] | None = None  # rows from edges[c] up to edges[c + 1] are cell c
+    listed: NDArray[np.uint8] | None = None  # the cell of every row
+    dealt: bool = False  # rows are dealt to the cells as if at random, by their number
     count: int = 1
 
     def __call__(self, start: int, n_rows: int) -> NDArray[np.int64]:
@@ -90,19 +81,9 @@ class Cells:
 
 
 def labels_in(slab: Slab) -> Answer:
-    """The labels of a slab's samples of some weight; added up they are joined."""
+    """The labels of a slab's samples of some weight."""
     y = slab.y if slab.weights is None else slab.y[slab.weights > 0]
-    return [Labels(np.unique(y))]  # type: ignore[list-item]
-
-
-class Labels:
-    """Sets of labels that are joined when they are added."""
-
-    def __init__(self, labels: NDArray[Any]) -> None:
-        self.labels = labels
-
-    def __add__(self, other: "Labels") -> "Labels":
-        return Labels(np.union1d(self.labels, other.labels))
+    return [Joined(np.unique(y), np.union1d)]
 
 
 def coding_of(source: Source, crew: Crew, classifier: bool) -> Coding:
@@ -110,7 +91,7 @@ def coding_of(source: Source, crew: Crew, classifier: bool) -> Coding:
     if not classifier:
         return Coding()
     (found,) = source.total(crew, NONE, labels_in)
-    classes = found.labels  # type: ignore[attr-defined]
+    classes = found.value
     if len(classes) < 2:
         raise InputError(f"y has only one class ({classes[0]!r}); at least two are needed.")
     if len(classes) > MOST_CLASSES:
@@ -164,23 +145,13 @@ def sums_of(slab: Slab, shift: Floats, coding: Coding, cells: Cells, gram: bool)
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """The sums M of cells, and the shift of the columns.
-
-    Attributes
-    ----------
-    products : array (C, n, n), or None where n is too large for it
-    right : array (C, n + T + 1, T + 1)
-        Columns, targets and one against targets and one.
-    squares : array (C, n)
-    ww : array (C,)
-        Sums of squared weights.
-    """
+    """The sums M of cells, and the shift of the columns."""
 
     shift: Floats
-    products: Floats | None
-    right: Floats
-    squares: Floats
-    ww: Floats
+    products: Floats | None  # (C, n, n); None where n is too large for it
+    right: Floats  # (C, n + T + 1, T + 1): columns, targets and one against targets and one
+    squares: Floats  # (C, n)
+    ww: Floats  # (C,): sums of squared weights
 
     @property
     def n(self) -> int:
@@ -244,6 +215,24 @@ def first_shift(source: Source, crew: Crew) -> Floats:
     if not source.sparse:
         (shift,) = crew.ask(source.parts[:1], None, first_means)
     return np.where(np.isfinite(shift), shift, 0.0)
+
+
+def read_centred(
+    source: Source,
+    crew: Crew,
+    coding: Coding,
+    cells: Cells,
+    made: Callable[[Sums], Any],
+    whole: bool,
+) -> Any:
+    """What is made of the sums of one pass; of a second if that is ``off_centre``.
+
+    Then the first rows were so bad a guide to the means that digits were lost.
+    """
+    found = made(read_sums(source, crew, first_shift(source, crew), coding, cells, whole=whole))
+    if source.sparse or not found.off_centre:
+        return found
+    return made(read_sums(source, crew, found.means, coding, cells, whole=whole))
 
 
 def first_means(part: Part) -> Floats:

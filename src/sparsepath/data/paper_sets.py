@@ -44,27 +44,14 @@ SOURCES = {
 
 @dataclass(frozen=True, eq=False)
 class PaperSet:
-    """A data set as its source has it: unscaled, missing values as NaN.
+    """A data set as its source has it: unscaled, missing values as NaN."""
 
-    Attributes
-    ----------
-    X : ndarray of shape (m, n), column-major
-        The features: integers where the source has only integers (mnist: uint8), otherwise floats.
-    y : ndarray of shape (m,)
-        The target.
-    names : list of str
-        The names of the features.
-    split : ndarray of "train" and "test", or None
-        The part to which a row belongs, where the source says so.
-    source : str
-        Where the data come from.
-    """
-
+    # (m, n), column-major: integers where the source has only integers (mnist: uint8).
     X: Array
-    y: Array
-    names: list[str]
-    split: Array | None
-    source: str
+    y: Array  # (m,): the target
+    names: list[str]  # the names of the features
+    split: Array | None  # "train" or "test", where the source says so
+    source: str  # where the data come from
 
 
 def load(name: str) -> PaperSet:

@@ -19,21 +19,19 @@ from sparsepath.data.cells import RawTable
 from sparsepath.data.crew import Crew
 from sparsepath.data.features import Feature, RawColumn, typed
 from sparsepath.data.medians import middle_values
-from sparsepath.data.sources import FEWEST_ROWS, Answer, Columns, Slab, Source
+from sparsepath.data.sources import FEWEST_ROWS, Answer, Columns, Joined, PartOver, Slab, Source
 from sparsepath.data.table import TablePreparation
 from sparsepath.errors import InputError
 
 MOST_VALUES = 1 << 20  # different values of a column that are counted
 
 
-class Tally:
-    """How often which values occur in some columns; added up, they are counted together."""
+Tally = dict[str, RawColumn]  # how often which values occur in some columns
 
-    def __init__(self, columns: dict[str, RawColumn]) -> None:
-        self.columns = columns
 
-    def __add__(self, other: "Tally") -> "Tally":
-        return Tally({name: _joined(a, other.columns[name]) for name, a in self.columns.items()})
+def _together(one: Tally, other: Tally) -> Tally:
+    """Counted together."""
+    return {name: _joined(a, other[name]) for name, a in one.items()}
 
 
 def _joined(a: RawColumn, b: RawColumn) -> RawColumn:
@@ -63,9 +61,9 @@ def tallied(part: Any, names: tuple[str, ...], hours: bool) -> Answer:
     """The values of some columns of a part, counted; of dates the hours, or no more than needed."""
     total: Tally | None = None
     for cells, _ in part.cells(names):
-        found = Tally({column.name: _counted(column, hours) for column in cells})
-        total = found if total is None else total + found
-    return [total]  # type: ignore[list-item]
+        found = {column.name: _counted(column, hours) for column in cells}
+        total = found if total is None else _together(total, found)
+    return [Joined(total, _together)]
 
 
 def _counted(column: RawColumn, hours: bool) -> RawColumn:
@@ -94,10 +92,8 @@ def learnt(source: Source, crew: Crew, preparation: TablePreparation) -> TablePr
     text = tuple(name for name, kind in zip(source.names, kinds, strict=True) if kind == "text")
     known: dict[str, RawColumn] = {}
     if text:
-        source.passes += len(text) / source.n_features
-        source.readings += 1
-        (tally,) = crew.total(source.parts, tallied, text, preparation.missing != "error")
-        known = {name: typed(column) for name, column in tally.columns.items()}  # type: ignore[attr-defined]
+        (tally,) = source.asked(crew, len(text), tallied, text, preparation.missing != "error")
+        known = {name: typed(column) for name, column in tally.value.items()}
     plain = {name: kind for name, kind in zip(source.names, kinds, strict=True) if kind != "text"}
     known |= {name: RawColumn(name, kind, np.zeros(0)) for name, kind in plain.items()}
     if preparation.missing != "error":
@@ -108,19 +104,10 @@ def learnt(source: Source, crew: Crew, preparation: TablePreparation) -> TablePr
 
 
 @dataclass(frozen=True, eq=False)
-class PreparedPart:
+class PreparedPart(PartOver):
     """Rows of a table as columns of numbers."""
 
-    part: Any
     features: tuple[Feature, ...]
-
-    @property
-    def start(self) -> int:
-        return self.part.start
-
-    @property
-    def n_rows(self) -> int:
-        return self.part.n_rows
 
     def read(self, columns: Columns | None) -> Iterator[Slab]:
         of = np.repeat(np.arange(len(self.features)), [len(f.labels) for f in self.features])

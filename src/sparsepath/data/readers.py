@@ -60,39 +60,21 @@ HOW = " (--missing drop-rows)"  # rows without a target are left out
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """What :func:`read_table` found.
+    """What :func:`read_table` found."""
 
-    Attributes
-    ----------
-    X : ndarray of shape (m, n), column-major, or SciPy CSR (svmlight files)
-        The features: integers if all columns are, float32 if all are, otherwise float64.
-    y : ndarray of shape (m,), or (m, T) for several targets, or None
-        The target: numbers, booleans or strings.
-    names : sequence of str
-        The names of the n features.
-    target : str, tuple of str or None
-        The name of the target, or the names of several.
-    source : str
-        The file.
-    beside : dict of str to ndarray of shape (m,)
-        The columns that were asked for beside the features.
-    index : list of str
-        Columns left out because they only number the rows.
-    layout : Layout or None
-        What the columns of the file are known by.
-    unknown : int
-        Rows left out because their target is missing.
-    """
-
+    # (m, n), column-major, or SciPy CSR of svmlight files: integers if all columns are, float32 if
+    # all are, otherwise float64.
     X: Any
-    y: Array | None
-    names: Sequence[str]
-    target: str | tuple[str, ...] | None
-    source: str
+    y: Array | None  # (m,) or (m, T): numbers, booleans or strings
+    names: Sequence[str]  # the names of the n features
+    target: str | tuple[str, ...] | None  # the name of the target, or the names of several
+    source: str  # the file
+    # (m,): the columns that were asked for beside the features.
     beside: dict[str, Array] = field(default_factory=dict)
+    # Columns left out because they only number the rows.
     index: list[str] = field(default_factory=list)
-    layout: Layout | None = None
-    unknown: int = 0
+    layout: Layout | None = None  # what the columns of the file are known by
+    unknown: int = 0  # rows left out because their target is missing
 
 
 def read_table(

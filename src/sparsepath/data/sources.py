@@ -23,31 +23,19 @@ from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
 
 Columns = NDArray[np.intp]
-Answer = list[NDArray[Any]]
+Answer = list[Any]  # arrays, or what else can be added
 SLAB_NUMBERS = 1 << 21  # numbers read at once: 16 MiB as float64
 FEWEST_ROWS = 256
 
 
 @dataclass(frozen=True, eq=False)
 class Slab:
-    """Some rows in memory.
+    """Some rows in memory."""
 
-    Attributes
-    ----------
-    block : RowBlock
-        The columns that were asked for, in the order asked.
-    y : array
-        Targets or labels of these rows, as they are.
-    weights : array or None
-        Weights of the samples; None means ones.
-    start : int
-        The number of the first row.
-    """
-
-    block: RowBlock
-    y: NDArray[Any]
-    weights: NDArray[np.float64] | None
-    start: int
+    block: RowBlock  # the columns that were asked for, in the order asked
+    y: NDArray[Any]  # targets or labels of these rows, as they are
+    weights: NDArray[np.float64] | None  # weights of the samples; None means ones
+    start: int  # the number of the first row
 
     def strips(self, height: int) -> "Iterator[Slab]":
         """The same rows, so many at a time."""
@@ -69,6 +57,21 @@ class Part(Protocol):
         """Slabs of these rows, in order; None means all columns, an empty array none."""
 
 
+@dataclass(frozen=True, eq=False)
+class PartOver:
+    """The same rows as those of another part, read otherwise."""
+
+    part: Any
+
+    @property
+    def start(self) -> int:
+        return self.part.start
+
+    @property
+    def n_rows(self) -> int:
+        return self.part.n_rows
+
+
 def summed(
     part: Part, columns: Columns | None, message: Callable[..., Answer], *args: Any
 ) -> Answer:
@@ -79,6 +82,17 @@ def summed(
 def plus(a: Answer, b: Answer) -> Answer:
     """Answers added, each to its like."""
     return [x + y for x, y in zip(a, b, strict=True)]
+
+
+@dataclass(frozen=True, eq=False)
+class Joined:
+    """An answer that is no array: two are put together by ``join`` when they are added."""
+
+    value: Any
+    join: Callable[[Any, Any], Any]
+
+    def __add__(self, other: "Joined") -> "Joined":
+        return Joined(self.join(self.value, other.value), self.join)
 
 
 @dataclass(eq=False)
@@ -172,10 +186,14 @@ class Source:
         self, crew: Crew, columns: Columns | None, message: Callable[..., Answer], *args: Any
     ) -> Answer:
         """The answers of all rows to a message, added up: one pass over these columns."""
-        share = 1.0 if columns is None else len(columns) / max(1, self.n_features)
-        self.passes += share
+        width = self.n_features if columns is None else len(columns)
+        return self.asked(crew, width, summed, columns, message, *args)
+
+    def asked(self, crew: Crew, width: int, message: Callable[..., Answer], *args: Any) -> Answer:
+        """The answers of all parts to a message, added up: one pass over so many columns."""
+        self.passes += width / max(1, self.n_features)
         self.readings += 1
-        return crew.total(self.parts, summed, columns, message, *args)
+        return crew.total(self.parts, message, *args)
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,14 +19,8 @@ def splits_of(
 ) -> list[Split]:
     """Row numbers of training and test parts.
 
-    Parameters
-    ----------
-    cv : int, "loo", splitter, list of splits or None
-        Folds, those of classes stratified; "loo" leaves out a row or a group at a time.
-    X, y, groups
-        What is split.
-    classifier : bool
-        Whether y are classes.
+    ``cv`` is a number of folds (of classes stratified), a splitter, a list of splits, or "loo",
+    which leaves out a row or a group at a time; ``classifier`` says whether y are classes.
 
     >>> [test.tolist() for _, test in splits_of(2, np.zeros((4, 1)), np.zeros(4))]
     [[0, 1], [2, 3]]

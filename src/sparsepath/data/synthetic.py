@@ -23,27 +23,13 @@ THRESHOLD_MAX = {"A": (10, 0, 90), "B": (10, 90, 0), "C": (10, 490, 500)}
 
 @dataclass(frozen=True, eq=False)
 class Synthetic:
-    """A drawn problem and its answer.
+    """A drawn problem and its answer."""
 
-    Attributes
-    ----------
-    X : ndarray of shape (n_samples, n_features), column-major
-        The features.
-    y : ndarray of shape (n_samples,) or (n_samples, n_targets)
-        The target: numbers, or classes -1 and +1.
-    signal : ndarray of the shape of y
-        The target without its noise; for classes the same as y.
-    relevant : ndarray of int
-        The columns on which the target depends, ascending.
-    original : ndarray of int, one per column
-        The column that a column copies; its own number if it is no copy.
-    """
-
-    X: Array
-    y: Array
-    signal: Array
-    relevant: Array
-    original: Array
+    X: Array  # (n_samples, n_features): the features
+    y: Array  # (n_samples,) or (n_samples, n_targets): numbers, or classes -1 and +1
+    signal: Array  # the target without its noise; for classes the same as y
+    relevant: Array  # the columns on which the target depends, ascending
+    original: Array  # the column that a column copies; its own number if it is no copy
 
 
 def two_normals(
@@ -156,11 +142,7 @@ def sparse_linear(
 
 
 def xor_like(
-    n_samples: int = 1000,
-    n_features: int = 6,
-    *,
-    noise: float = 0.1,
-    random_state: Seed = None,
+    n_samples: int = 1000, n_features: int = 6, *, noise: float = 0.1, random_state: Seed = None
 ) -> Synthetic:
     r"""Two features that say much together and less than a third one apart.
 
@@ -181,11 +163,7 @@ def xor_like(
 
 
 def functional(
-    n_samples: int = 1000,
-    n_features: int = 10,
-    *,
-    noise: float = 0.1,
-    random_state: Seed = None,
+    n_samples: int = 1000, n_features: int = 10, *, noise: float = 0.1, random_state: Seed = None
 ) -> Synthetic:
     r"""A smooth nonlinear target of five features.
 
@@ -205,11 +183,7 @@ def functional(
 
 
 def bump(
-    n_samples: int = 100,
-    n_features: int = 5,
-    *,
-    noise: float = 0.15,
-    random_state: Seed = None,
+    n_samples: int = 100, n_features: int = 5, *, noise: float = 0.15, random_state: Seed = None
 ) -> Synthetic:
     r"""A bumpy curve of one feature.
 
@@ -229,11 +203,7 @@ def bump(
 
 
 def friedman(
-    n_samples: int = 250,
-    n_features: int = 10,
-    *,
-    noise: float = 1.0,
-    random_state: Seed = None,
+    n_samples: int = 250, n_features: int = 10, *, noise: float = 1.0, random_state: Seed = None
 ) -> Synthetic:
     r"""Friedman's first function: an interaction, a parabola and two lines.
 

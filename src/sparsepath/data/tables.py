@@ -16,13 +16,7 @@ from sparsepath.data.csv_cache import CACHE, INDEX, ROW_GROUP, converted
 from sparsepath.data.csv_form import UNNAMED
 from sparsepath.data.door import some_of
 from sparsepath.data.file_parts import Beside, File, NpyPart, SvmlightPart, TablePart
-from sparsepath.data.sources import (
-    FEWEST_ROWS,
-    SLAB_NUMBERS,
-    Source,
-    is_a,
-    register,
-)
+from sparsepath.data.sources import FEWEST_ROWS, SLAB_NUMBERS, Source, is_a, register
 from sparsepath.errors import FileError, InputError
 from sparsepath.tuning import TUNING
 

@@ -45,13 +45,9 @@ def _each(task: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]
 
 
 class Threads:
-    """A crew of threads, to be used in a ``with`` statement.
+    """A crew of threads, to be used in a ``with`` statement; None: as many as there are cores.
 
-    Parameters
-    ----------
-    n_threads : int or None
-        None: as many as there are cores for this process. The number changes the speed only:
-        results are the same to the last bit.
+    The number changes the speed only: results are the same to the last bit.
     """
 
     def __init__(self, n_threads: int | None = None) -> None:

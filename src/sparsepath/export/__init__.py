@@ -1,6 +1,6 @@
 """Fitted models for other languages: Python, JavaScript, C, SQL, ONNX, JSON.
 
-Every model is a formula of a few parts (``formula.py``), and every language has a module
+Every model is a formula of a few parts (``predictors.py``), and every language has a module
 here that writes any formula: a new method is exported by saying what its formula is.
 """
 

@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from sparsepath.errors import InputError
-from sparsepath.export.preparing import Term
-from sparsepath.export.subject import Subject
+from sparsepath.export.subject import Subject, Term
 from sparsepath.running import Tanh
 
 OPSET = 17

@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from sparsepath.export.preparing import Term
-from sparsepath.export.subject import Subject, number, one_line
+from sparsepath.export.subject import Subject, Term, number, one_line
 from sparsepath.running import Tanh
 
 

@@ -1,48 +1,87 @@
-"""What is to be written: a formula, and how the outside world calls its inputs and outputs."""
+"""What is to be written: a formula, and how the outside world calls its inputs and outputs.
+
+A model of ``TableSelector`` is a formula of columns that ``TablePreparation`` made. Each of these
+is one of the terms below, expressions on columns of the table that every language can write down.
+"""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
 
+from sparsepath.data.features import Feature
 from sparsepath.data.names import NumberedNames
+from sparsepath.data.table import TablePreparation
 from sparsepath.data.units import unit_of
 from sparsepath.errors import InputError
-from sparsepath.export.preparing import Term, terms
 from sparsepath.running import Formula
+
+
+@dataclass(frozen=True)
+class Term:
+    """One column of numbers."""
+
+    # "number", "flag", "equals" (1 if the value is value), "place" (of the value among values),
+    # "part" (value is the part of a date) or "missing" (1 if there is no value).
+    kind: str
+    name: str  # the column of the table
+    value: str = ""  # see kind
+    values: tuple[str, ...] = ()  # see kind
+    fill: Any = None  # what stands for a missing value; None: there is no answer then
+    # For "equals" without fill: whether a missing value is no value like any other.
+    absent: bool = False
+
+    @property
+    def may_lack(self) -> bool:
+        """Whether there is an answer for a missing value."""
+        return self.fill is not None or self.absent or self.kind == "missing"
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values, without what does not matter."""
+        every = {"value": self.value, "values": list(self.values), "fill": self.fill}
+        told = {name: value for name, value in every.items() if value not in ("", [], None)}
+        return {"kind": self.kind, "column": self.name, **told, "may_lack": self.may_lack}
+
+
+def terms(preparation: TablePreparation) -> list[Term]:
+    """A term for each column made."""
+    return [term for feature in preparation.features_ for term in _terms(feature)]
+
+
+def _terms(feature: Feature) -> list[Term]:
+    name, fill = feature.name, feature.fill
+    if feature.kind == "category":
+        known = fill[0] if feature.missing == "median" and fill else None
+        lacks = feature.missing != "error"
+        made = [Term("equals", name, v, fill=known, absent=lacks) for v in feature.values]
+    elif feature.kind == "date":
+        filled = fill or (None,) * len(feature.values)
+        made = [
+            Term("part", name, part, fill=f) for part, f in zip(feature.values, filled, strict=True)
+        ]
+    else:
+        kind = "place" if feature.kind == "ordered" else feature.kind
+        made = [Term(kind, name, values=feature.values, fill=fill[0] if fill else None)]
+    return made + [Term("missing", name)] * feature.flagged
 
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """A model of one size, ready to be written.
-
-    Attributes
-    ----------
-    formula : Formula
-    inputs : list of str
-        The names of the columns in use, in the formula's order.
-    terms : list of Term or None
-        What the inputs are made of, where the model takes a table as it comes; None: they are
-        columns of the data.
-    n_columns : int
-        How many columns the data had.
-    classes : list or None
-        The labels of a classifier. With two classes there is one output, and above zero it means
-        the second; with more the largest output decides, the first of equal ones.
-    about : str
-        One line on what this is.
-    units : dict of str to str
-        Of the columns in use, where they are known: by the values or by the name.
-    """
+    """A model of one size, ready to be written."""
 
     formula: Formula
-    inputs: list[str]
-    n_columns: int
+    inputs: list[str]  # the names of the columns in use, in the formula's order
+    n_columns: int  # how many columns the data had
+    # The labels of a classifier. With two classes there is one output, and above zero it means the
+    # second; with more the largest output decides, the first of equal ones.
     classes: list[Any] | None
-    about: str
+    about: str  # one line on what this is
+    # What the inputs are made of, where the model takes a table as it comes; None: they are columns
+    # of the data.
     terms: list[Term] | None = None
+    # Of the columns in use, where they are known: by the values or by the name.
     units: dict[str, str] = field(default_factory=dict)
 
     @classmethod
@@ -55,9 +94,7 @@ class Subject:
                 "selector that predicts."
             )
         size = len(model.selected_) if size is None else size
-        if size not in models:
-            known = ", ".join(map(str, sorted(models)))
-            raise InputError(f"size={size!r}; there are models of the sizes {known}.")
+        check_size(size, models)
         formula = models[size].formula()
         named = getattr(model, "feature_names_in_", None)
         names = NumberedNames(model.n_features_in_) if named is None else named
@@ -116,12 +153,20 @@ class Subject:
         return found
 
 
+def check_size(size: int, models: Iterable[int]) -> None:
+    """Refuse a size of which there is no model."""
+    known = sorted(models)
+    if size not in known:
+        raise InputError(
+            f"size={size!r}; there are models of the sizes {', '.join(map(str, known))}."
+        )
+
+
 def written_by() -> str:
     """The version of this package."""
-    try:
-        return version("sparsepath")
-    except PackageNotFoundError:  # run from a source tree that is not installed
-        return "of unknown version"
+    from sparsepath import __version__
+
+    return __version__
 
 
 def one_line(text: str) -> str:

@@ -18,7 +18,7 @@ SCHEMA = {"schema": "sparsepath/formula", "schema_version": 1}
 
 
 def as_json(subject: Subject) -> str:
-    """The formula itself; ``formula.py`` says what its parts mean."""
+    """The formula itself; ``predictors.py`` says what its parts mean."""
     formula, units = subject.formula, subject.formula.units
     hidden: dict[str, Any] | None = None
     if units is not None and formula.coef is not None:

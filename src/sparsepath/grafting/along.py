@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from sparsepath.arrays import Floats
 from sparsepath.errors import InputError
+from sparsepath.faces.parameters import count
 from sparsepath.grafting.criterion import Penalty
 from sparsepath.grafting.fitting import GraftingFit, GraftingProblem, check_penalties
 from sparsepath.steps import Move, Step
@@ -19,8 +20,7 @@ def grid(
     """The l1 values, descending: as given, or evenly spaced in their logarithm from the largest."""
     if l1s is not None:
         return descending("l1s", l1s)
-    if isinstance(n_l1s, bool) or n_l1s != int(n_l1s) or n_l1s < 1:
-        raise InputError(f"n_l1s={n_l1s!r}; give a whole number from 1 up.")
+    count("n_l1s", n_l1s)
     if not 0 < least < 1:
         raise InputError(f"least={least!r}; give a part of the largest l1, between 0 and 1.")
     return problem.largest_l1(penalty) * np.geomspace(1.0, least, int(n_l1s))

@@ -25,49 +25,14 @@ weight carries no penalty at all, its column must be orthogonal to s U: U is fir
 changes it little where that weight is near its best.
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sparsepath.arrays import Floats
-
-
-class ConvexLoss(Protocol):
-    """A convex loss of outputs F (m x K) and targets Y (m x K); every answer is per sample.
-
-    Paths show an error that methods share, not the loss: ``error_factor`` times it, which is
-    called ``error_name``.
-    """
-
-    @property
-    def error_name(self) -> str: ...
-
-    @property
-    def error_factor(self) -> float: ...
-
-    @property
-    def of_differences(self) -> bool:
-        """Whether it depends on F - Y alone."""
-
-    def value(self, F: Floats, Y: Floats) -> Floats:
-        """L, of shape (m,)."""
-
-    def slope(self, F: Floats, Y: Floats) -> Floats:
-        """The derivative in F, m x K."""
-
-    def curvature(self, F: Floats, Y: Floats) -> Floats:
-        """The second derivative for K = 1 (softened where it jumps); class shares for more."""
-
-    def expansion(self, F: Floats, Y: Floats) -> "Expansion":
-        """Value, slope and a curvature that is good for steps, at one go."""
-
-    def conjugate(self, U: Floats, Y: Floats) -> Floats:
-        """L* at U, of shape (m,); U is a slope, or part of the way from zero to one."""
-
-    def within(self, U: Floats, Y: Floats) -> float:
-        """The largest c <= 1 at which L* is finite at c U; NaN if there is none."""
 
 
 class Expansion(NamedTuple):
@@ -78,13 +43,44 @@ class Expansion(NamedTuple):
     curvature: Floats
 
 
-@dataclass(frozen=True)
-class Logistic:
-    """log(1 + exp(-y f)) for y = +-1: the binomial negative log likelihood, BNLL."""
+class ConvexLoss(ABC):
+    """A convex loss of outputs F (m x K) and targets Y (m x K); every answer is per sample.
 
-    error_name: str = "log loss"
-    error_factor: float = 1.0
-    of_differences: bool = False
+    Paths show an error that methods share, not the loss: ``error_factor`` times it, which is
+    called ``error_name``.
+    """
+
+    error_name = "log loss"
+    error_factor = 1.0
+    of_differences = False  # whether it depends on F - Y alone
+
+    @abstractmethod
+    def value(self, F: Floats, Y: Floats) -> Floats:
+        """L, of shape (m,)."""
+
+    @abstractmethod
+    def slope(self, F: Floats, Y: Floats) -> Floats:
+        """The derivative in F, m x K."""
+
+    @abstractmethod
+    def curvature(self, F: Floats, Y: Floats) -> Floats:
+        """The second derivative for K = 1 (softened where it jumps); class shares for more."""
+
+    def expansion(self, F: Floats, Y: Floats) -> Expansion:
+        """Value, slope and a curvature that is good for steps, at one go."""
+        return Expansion(self.value(F, Y), self.slope(F, Y), self.curvature(F, Y))
+
+    @abstractmethod
+    def conjugate(self, U: Floats, Y: Floats) -> Floats:
+        """L* at U, of shape (m,); U is a slope, or part of the way from zero to one."""
+
+    def within(self, U: Floats, Y: Floats) -> float:
+        """The largest c <= 1 at which L* is finite at c U; NaN if there is none."""
+        return 1.0
+
+
+class Logistic(ConvexLoss):
+    """log(1 + exp(-y f)) for y = +-1: the binomial negative log likelihood, BNLL."""
 
     def value(self, F: Floats, Y: Floats) -> Floats:
         rho = (Y * F)[:, 0]
@@ -121,13 +117,10 @@ class Logistic:
         return np.nan if p.min() < 0.0 else 1.0 / max(1.0, float(p.max()))
 
 
-@dataclass(frozen=True)
-class SquaredLoss:
+class SquaredLoss(ConvexLoss):
     """(f - y)^2 / 2."""
 
-    error_name: str = "squared error"
-    error_factor: float = 2.0
-    of_differences: bool = True
+    error_name, error_factor, of_differences = "squared error", 2.0, True
 
     def value(self, F: Floats, Y: Floats) -> Floats:
         return 0.5 * ((F - Y) ** 2)[:, 0]
@@ -138,27 +131,17 @@ class SquaredLoss:
     def curvature(self, F: Floats, Y: Floats) -> Floats:
         return np.ones_like(F)
 
-    def expansion(self, F: Floats, Y: Floats) -> Expansion:
-        return Expansion(self.value(F, Y), self.slope(F, Y), self.curvature(F, Y))
-
     def conjugate(self, U: Floats, Y: Floats) -> Floats:
         return (0.5 * U * U + U * Y)[:, 0]
 
-    def within(self, U: Floats, Y: Floats) -> float:
-        return 1.0
 
-
-@dataclass(frozen=True)
-class HuberLoss:
+class HuberLoss(ConvexLoss):
     """(f - y)^2 / 2 up to |f - y| = delta, a straight line beyond."""
 
-    delta: float = 1.35
-    error_factor: float = 1.0
-    of_differences: bool = True
+    of_differences = True
 
-    @property
-    def error_name(self) -> str:
-        return f"Huber loss (delta {self.delta:g})"
+    def __init__(self, delta: float = 1.35) -> None:
+        self.delta, self.error_name = delta, f"Huber loss (delta {delta:g})"
 
     def value(self, F: Floats, Y: Floats) -> Floats:
         r = np.abs(F - Y)[:, 0]
@@ -173,23 +156,14 @@ class HuberLoss:
         r = np.abs(F - Y)
         return np.where(r <= self.delta, 1.0, 0.05 * self.delta / np.maximum(r, self.delta))
 
-    def expansion(self, F: Floats, Y: Floats) -> Expansion:
-        return Expansion(self.value(F, Y), self.slope(F, Y), self.curvature(F, Y))
-
-    def conjugate(self, U: Floats, Y: Floats) -> Floats:
-        return (0.5 * U * U + U * Y)[:, 0]
+    conjugate = SquaredLoss.conjugate  # the same parabola, as far as ``within`` lets it
 
     def within(self, U: Floats, Y: Floats) -> float:
         return self.delta / max(self.delta, float(np.abs(U).max()))
 
 
-@dataclass(frozen=True)
-class Softmax:
+class Softmax(ConvexLoss):
     """log sum_k exp(f_k) - f_y for Y with one 1 per row, that of the sample's class."""
-
-    error_name: str = "log loss"
-    error_factor: float = 1.0
-    of_differences: bool = False
 
     def value(self, F: Floats, Y: Floats) -> Floats:
         # From the sample's own class, so that a loss far below 1 keeps its digits.
@@ -207,15 +181,17 @@ class Softmax:
         e = np.exp(F - F.max(1, keepdims=True))
         return e / e.sum(1, keepdims=True)
 
-    def expansion(self, F: Floats, Y: Floats) -> Expansion:
-        return Expansion(self.value(F, Y), self.slope(F, Y), self.curvature(F, Y))
-
     def conjugate(self, U: Floats, Y: Floats) -> Floats:
         return _entropy(np.clip(U + Y, 0.0, 1.0)).sum(1)
 
     def within(self, U: Floats, Y: Floats) -> float:
         others = np.where(Y > 0, 0.0, U)
         return np.nan if others.min() < 0.0 else 1.0 / max(1.0, float(-(U * Y).sum(1).min()))
+
+
+def row_norms(W: Floats) -> Floats:
+    """The Euclidean norm of every row: of a feature's weights or gradients over the outputs."""
+    return np.sqrt(np.einsum("jk,jk->j", W, W))
 
 
 def _log_of_one_and(e: Floats) -> Floats:
@@ -255,14 +231,13 @@ class Penalty:
         """Three lambdas and the factors of the features (ones if not given)."""
 
         def times(value: float, factors: ArrayLike | None) -> Floats:
-            each = np.ones(n) if factors is None else np.asarray(factors, dtype=np.float64)
-            return value * each
+            return value * (np.ones(n) if factors is None else np.asarray(factors, np.float64))
 
         return cls(times(l1, l1_factors), times(l2, l2_factors), times(l0, costs))
 
     def value(self, W: Floats) -> float:
         """The whole penalty, L0 included."""
-        norms = np.abs(W[:, 0]) if W.shape[1] == 1 else np.sqrt(np.einsum("jk,jk->j", W, W))
+        norms = np.abs(W[:, 0]) if W.shape[1] == 1 else row_norms(W)
         total = self.l1 @ norms + self.l2 @ (norms * norms)
         return float(total + self.l0 @ (norms > 0) if self.l0.any() else total)
 
@@ -282,10 +257,10 @@ def violations(gradient: Floats, W: Floats, penalty: Penalty) -> Floats:
             w, l1, l2 = w[free], penalty.l1[free], penalty.l2[free]
             out[free] = np.abs(g[free] + 2.0 * l2 * w + l1 * np.sign(w))
         return out
-    norms = np.sqrt(np.einsum("jk,jk->j", W, W))
+    norms = row_norms(W)
     safe = np.where(norms > 0, norms, 1.0)
     push = gradient + (2.0 * penalty.l2 + penalty.l1 / safe)[:, None] * W
-    sizes: Floats = np.sqrt(np.einsum("jk,jk->j", push, push))
+    sizes = row_norms(push)
     return np.where(norms > 0, sizes, np.maximum(sizes - penalty.l1, 0.0))
 
 
@@ -308,14 +283,14 @@ def duality_gap(
     if no multiple of U is feasible.
     """
     U = loss.slope(F, Y) if U is None else U
-    sizes = np.sqrt(np.einsum("jk,jk->j", gradient, gradient))[usable]
+    sizes = row_norms(gradient)[usable]
     l1, l2 = penalty.l1[usable], penalty.l2[usable]
     hard = (l2 == 0) & (sizes > l1) & (l1 > 0)
     c = min(loss.within(U, Y), float(np.min(l1[hard] / sizes[hard])) if hard.any() else 1.0)
     over = np.maximum(c * sizes - l1, 0.0)
     soft = over**2 / np.where(l2 > 0, 4.0 * l2, 1.0)
     dual = -float(s @ loss.conjugate(c * U, Y)) - float(soft[l2 > 0].sum())
-    norms = np.sqrt(np.einsum("jk,jk->j", W, W))
+    norms = row_norms(W)
     here = float(s @ loss.value(F, Y)) if mean_loss is None else mean_loss
     primal = here + float(penalty.l1 @ norms + penalty.l2 @ norms**2)
     return primal - dual if np.isfinite(c) else float("nan")

@@ -71,7 +71,7 @@ class _GraftingCV(LinearGrafting):
             return self._found(problem, l1s, list(fits), list(errors), seconds) if fits else None
 
         with Threads(1) as threads:
-            problem = GraftingProblem(X, Y, weights, loss, threads, **scale)
+            problem = self._problem(X, Y, weights, loss, threads)
             l1s = grid(problem, penalty, self.l1s, self.n_l1s, self.least)
             with Run(self, given, X, method="grafting-cv", found=found) as run:
                 sums = problem.shared_sums(penalty, options, len(l1s))
@@ -128,11 +128,6 @@ class _GraftingCV(LinearGrafting):
             fitted={"l1s_": l1s, "cv_errors_": cv_errors, "_of_size": of_size},
             stopped=Stop.ALL_L1,
         )
-
-    def _take(self, size: int) -> None:
-        super()._take(size)
-        for name, value in self._of_size[size].items():
-            setattr(self, name, value)
 
     def _error_name(self, loss: ConvexLoss) -> str:
         return loss.error_name if self._error == "loss" else "zero-one error"

@@ -17,28 +17,13 @@ class GraftingDesign:
     """Columns z_j = (x_j - mean_j) / scale_j of data that are neither copied nor filled in.
 
     Standardised columns have mean zero and population standard deviation one over the samples,
-    weighted by s (section 3.2.6 of the paper). Without an intercept they are not centred, and the
-    scale is the root mean square. Constant columns are not ``usable`` and never selected. The mean
-    of a sparse column is subtracted from results, never from its entries: zeros stay implicit.
+    weighted by s, which sum to one (section 3.2.6 of the paper). Without an intercept they are not
+    centred, and the scale is the root mean square. Constant columns are not ``usable`` and never
+    selected. The mean of a sparse column is subtracted from results, never from its entries: zeros
+    stay implicit; ``sparse`` is then the matrix in CSC form.
 
-    Parameters
-    ----------
-    X : array or SciPy CSC / CSR matrix of shape (m, n)
-    s : array of shape (m,)
-        Sample weights, positive, with sum one.
-    threads : Threads
-        For the products with all columns.
-    fit_intercept, standardize : bool
-
-    Attributes
-    ----------
-    means, scales : arrays of shape (n,)
-    usable : boolean array of shape (n,)
-    norms : array of shape (n,) or None
-        Bounds of the columns' norms, weighted by s, where it pays to know them: big dense data.
-    worth_choosing : int
-        So many columns are read sooner than all.
-    sparse : the matrix in CSC form, or None if it is dense
+    ``norms`` bound those of the columns, weighted by s, where it pays to know them: big dense data.
+    So many columns as ``worth_choosing`` are read sooner than all.
     """
 
     def __init__(

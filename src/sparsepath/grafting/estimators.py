@@ -11,7 +11,6 @@ from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
 from sparsepath.grafting.faces import GraftingClasses, LinearGrafting, LinearNumbers
 from sparsepath.grafting.fitting import GraftingFit, GraftingProblem
-from sparsepath.grafting.procedure import Record
 from sparsepath.grafting.streamed import StreamProblem
 from sparsepath.running import Found, Given, Run, fitting
 
@@ -56,9 +55,8 @@ class _Grafting(LinearGrafting):
         given = Given.of(X, y, sample_weight=sample_weight, groups=groups)
         X = check_features(self, X, reset=True)
         Y, weights, loss = self._targets(y, sample_weight, X.shape[0])
-        ways = {"fit_intercept": self.fit_intercept, "standardize": self.standardize}
         with Threads(self.n_threads) as threads:
-            return self._minimise(GraftingProblem(X, Y, weights, loss, threads, **ways), given, X)
+            return self._minimise(self._problem(X, Y, weights, loss, threads), given, X)
 
     def _minimise(self, problem: GraftingProblem, given: Given, X: Any) -> Self:
         options, penalty = self._options(), self._penalty(self.l1)
@@ -68,31 +66,21 @@ class _Grafting(LinearGrafting):
             record = problem.so_far() if fit is None else fit.record
             if record is None:
                 return None
-            ways = {"history_": list(record.history), "_criteria": _criteria(record)}
-            if fit is None:
-                return problem.found(record, **ways)
-            return problem.found(
-                record,
-                **ways,
-                kkt_violation_=fit.solution.violation,
-                dual_gap_=fit.solution.gap,
-                n_iter_=max(1, problem.engine.steps),
-            )
+            of_size = {k: {"criterion_": model.criterion} for k, model in record.models.items()}
+            known: dict[str, Any] = {"history_": list(record.history), "_of_size": of_size}
+            if fit is not None:
+                known["kkt_violation_"], known["dual_gap_"] = (
+                    fit.solution.violation,
+                    fit.solution.gap,
+                )
+                known["n_iter_"] = max(1, problem.engine.steps)
+            return problem.found(record, **known)
 
         with Run(self, given, X, method="grafting", found=found, **problem.ways(self)) as run:
             fit = problem.fit(penalty, options, watch=run.tell)
         if fit is None and (record := problem.so_far()) is not None:
             fit = problem.cut_short(record, penalty, options)
         return run.settle()
-
-    def _take(self, size: int) -> None:
-        super()._take(size)
-        self.criterion_ = self._criteria[size]
-
-
-def _criteria(record: Record) -> dict[int, float]:
-    """What was minimised, penalties included, by the best model of every size."""
-    return {size: model.criterion for size, model in record.models.items()}
 
 
 @dataclass(eq=False, repr=False)

@@ -24,10 +24,11 @@ from sparsepath.grafting.criterion import (
     Softmax,
     SquaredLoss,
 )
-from sparsepath.grafting.fitting import GraftingOptions, check_factors, check_penalties
-from sparsepath.grafting.procedure import SELECTIONS, STOPS, UPDATES
+from sparsepath.grafting.fitting import GraftingProblem, check_factors, check_penalties
+from sparsepath.grafting.procedure import SELECTIONS, STOPS, UPDATES, GraftingOptions
 from sparsepath.judging.repeating import Repetition, Searched
 from sparsepath.running import Callback, CallbackSupportMixin
+from sparsepath.selector import PathSelector
 
 Factors = ArrayLike | Mapping[str, float] | None
 STEPS = ("auto", "single", "batch")
@@ -47,6 +48,29 @@ class GraftingParameters(CallbackSupportMixin, BaseEstimator):
     validation: Any = "auto"
     callback: Callback = None
 
+    def _penalties(self, l1: float, l0: float, more: int = 0) -> Penalty:
+        """Of the features, and of ``more`` connections with factor 1."""
+        check_penalties(l1=l1, l2=self.l2, l0=l0)
+        n, names = self.n_features_in_, getattr(self, "feature_names_in_", None)
+
+        def factors(name: str) -> Floats:
+            given = check_factors(getattr(self, name), names, n, name)
+            return np.append(np.ones(n) if given is None else given, np.ones(more))
+
+        of_l1, of_l2, of_l0 = map(factors, ("l1_factors", "l2_factors", "feature_costs"))
+        return Penalty(l1 * of_l1, self.l2 * of_l2, l0 * of_l0)
+
+
+class OfSize(PathSelector):
+    """What else there is to know of the model in use is kept by size."""
+
+    _of_size: Mapping[int, Mapping[str, Any]]  # fitted attributes
+
+    def _take(self, size: int) -> None:
+        super()._take(size)
+        for name, value in self._of_size[size].items():
+            setattr(self, name, value)
+
 
 @dataclass(eq=False, repr=False)
 class LinearParameters(GraftingParameters):
@@ -61,13 +85,12 @@ class LinearParameters(GraftingParameters):
     tol: float = 1e-9
 
 
-class LinearGrafting(LinearFace, LinearParameters):
+class LinearGrafting(LinearFace, OfSize, LinearParameters):
     """What all linear grafting estimators share: data, penalties, the linear model."""
 
     _takes_sparse = True
     l2: float
     l0: float
-    _of_size: dict[int, dict[str, Any]]  # fitted attributes of every size
 
     def _options(self) -> GraftingOptions:
         one_of("selection", self.selection, SELECTIONS)
@@ -76,8 +99,7 @@ class LinearGrafting(LinearFace, LinearParameters):
         one_of("steps", self.steps, STEPS)
         share("tol", self.tol)
         size = self.max_features
-        if size is not None:
-            size = count("max_features", size, 0)
+        size = size if size is None else count("max_features", size, 0)
         batch_only = self.l0 == 0 and size is None and self.update == "all"
         if self.steps == "batch" and not batch_only:
             raise InputError(
@@ -87,18 +109,11 @@ class LinearGrafting(LinearFace, LinearParameters):
         return GraftingOptions(self.selection, self.stop, self.update, self.steps, size, self.tol)
 
     def _penalty(self, l1: float) -> Penalty:
-        check_penalties(l1=l1, l2=self.l2, l0=self.l0)
-        n = self.n_features_in_
-        names = getattr(self, "feature_names_in_", None)
-        factors = {
-            name: check_factors(getattr(self, given), names, n, given)
-            for name, given in (
-                ("l1_factors", "l1_factors"),
-                ("l2_factors", "l2_factors"),
-                ("costs", "feature_costs"),
-            )
-        }
-        return Penalty.of(n, l1, self.l2, self.l0, **factors)
+        return self._penalties(l1, self.l0)
+
+    def _problem(self, X: Any, Y: Floats, weights: Floats, loss: Any, threads: Any) -> Any:
+        ways = {"fit_intercept": self.fit_intercept, "standardize": self.standardize}
+        return GraftingProblem(X, Y, weights, loss, threads, **ways)
 
 
 class GraftingNumbers(RegressorFace):

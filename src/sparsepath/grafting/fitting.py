@@ -13,11 +13,11 @@ from sparsepath.data.condensed import Condensed
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError, warn_user
 from sparsepath.faces import parameters
-from sparsepath.grafting.criterion import ConvexLoss, Penalty
+from sparsepath.grafting.criterion import ConvexLoss, Penalty, row_norms
 from sparsepath.grafting.design import GraftingDesign
 from sparsepath.grafting.engine_choice import by_squares, make_engine
 from sparsepath.grafting.engines import Engine
-from sparsepath.grafting.procedure import Graft, Record, WorkingModel, graft
+from sparsepath.grafting.procedure import GraftingOptions, Record, WorkingModel, graft
 from sparsepath.grafting.solver import NO_GRADIENT, Round, Solution, gradient_scale, solve
 from sparsepath.grafting.squares import SharedSums, SquaredProblem
 from sparsepath.grafting.steps import Indices
@@ -25,23 +25,6 @@ from sparsepath.running import Found, Stop
 from sparsepath.steps import Step
 
 WARN = 1e-8  # certificates above this (or ten tolerances) are not what was promised
-
-
-@dataclass(frozen=True)
-class GraftingOptions:
-    """How to minimise; see the estimators for what the words mean."""
-
-    selection: str = "auto"
-    stop: str = "first"
-    update: str = "all"
-    steps: str = "auto"
-    max_features: int | None = None
-    tol: float = 1e-9
-
-    def single(self, penalty: Penalty) -> bool:
-        """Whether weights come in one at a time."""
-        asked = self.max_features is not None or self.update == "newest"
-        return self.steps == "single" or bool(penalty.l0.any()) or asked
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +128,7 @@ class GraftingProblem:
         penalised = (penalty.l1 > 0) & self.design.usable
         if not penalised.any():
             return self.scale
-        sizes = _sizes(gradient)
+        sizes = row_norms(gradient)
         if sizes.max() <= NO_GRADIENT * self.engine.slope_sums()[1]:
             return self.scale
         return float((sizes[penalised] / penalty.l1[penalised]).max()) or self.scale
@@ -167,31 +150,13 @@ class GraftingProblem:
         self._record, self._rounds = Record(), []
         if options.single(penalty):
             self.restart()
-            record = graft(
-                self.engine,
-                penalty,
-                scale=self.scale,
-                tol=options.tol,
-                selection=options.selection,
-                stop=options.stop,
-                update=options.update,
-                max_features=options.max_features,
-                watch=watch,
-                record=self._record,
-            )
-            return self._certified(record, penalty, options)
+            graft(self.engine, penalty, options, self.scale, self._record, watch)
+            return self._certified(self._record, penalty, options)
         if gradient is None and not self.engine.W.any():
             gradient = self.null_gradient
-        solution = solve(
-            self.engine,
-            penalty,
-            scale=self.scale,
-            tol=options.tol,
-            likely=likely,
-            gradient=gradient,
-            rounds=self._rounds,
-            watch=watch,
-        )
+        given: Any = {"likely": likely, "gradient": gradient}
+        given |= {"rounds": self._rounds, "watch": watch}
+        solution = solve(self.engine, penalty, scale=self.scale, tol=options.tol, **given)
         if not solution.converged and not solution.asked:
             bad = max(solution.violation, np.nan_to_num(solution.gap))
             if bad > max(WARN, 10 * options.tol):
@@ -253,7 +218,7 @@ class GraftingProblem:
             likely = None
             if gradient is not None:
                 bound = (2.0 * l1 - before) * penalty.l1
-                likely = np.flatnonzero((_sizes(gradient) >= bound) & self.design.usable)
+                likely = np.flatnonzero((row_norms(gradient) >= bound) & self.design.usable)
             known = gradient if self.engine.known_gradient.exact else None
             fits.append(self.fit(now, options, likely=likely, gradient=known))
             if watch is not None and watch():
@@ -344,10 +309,6 @@ class GraftingProblem:
         )
 
 
-def _sizes(gradient: Floats) -> Floats:
-    return np.sqrt(np.einsum("jk,jk->j", gradient, gradient))
-
-
 def _record(rounds: list[Round], null: WorkingModel) -> tuple[Record, list[int]]:
     """The rounds of the solver as moves: what left, then what came in, by falling gradient.
 
@@ -413,13 +374,3 @@ def check_factors(
     if not (np.isfinite(out) & (out >= 0)).all():
         raise InputError(f"{what} must hold finite numbers, zero or more.")
     return out
-
-
-__all__ = [
-    "Graft",
-    "GraftingFit",
-    "GraftingOptions",
-    "GraftingProblem",
-    "check_factors",
-    "check_penalties",
-]

@@ -11,7 +11,8 @@ from sparsepath.arrays import Floats
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
 from sparsepath.grafting.criterion import ConvexLoss, Penalty
-from sparsepath.grafting.fitting import GraftingFit, GraftingOptions, GraftingProblem
+from sparsepath.grafting.fitting import GraftingFit, GraftingProblem
+from sparsepath.grafting.procedure import GraftingOptions
 from sparsepath.grafting.squares import SharedSums
 
 Errors = TypeVar("Errors")
@@ -53,20 +54,10 @@ def judge(
     errors: list[Errors],
     tell: Callable[[], bool],
 ) -> None:
-    """Append the errors of the splits, in their order.
+    """Append to ``errors`` what ``work`` gives for each split, in their order.
 
-    Parameters
-    ----------
-    work : callable
-        Gives the errors of a split, or None if it was told to end meanwhile.
-    splits : sequence of pairs of arrays
-        Training and test rows.
-    n_jobs : int, optional
-        Splits that run at the same time.
-    errors : list
-        What ``work`` gives is appended for every split that is done.
-    tell : callable
-        Called after each; a true value ends the work.
+    ``work`` gives None if it was told to end meanwhile. ``n_jobs`` splits run at the same time;
+    ``tell`` is called after each, and a true value ends the work.
     """
     halt = Halt()
     calls = (delayed(_unless)(halt, work, split) for split in splits)

@@ -131,15 +131,7 @@ class Trial:
 
 
 class Grower:
-    """One network that grows; see the module.
-
-    Attributes
-    ----------
-    grown : Grown
-        What there is so far.
-    convex : float
-        The criterion of the present network without L0.
-    """
+    """One network that grows; see the module. ``convex`` is its criterion without L0."""
 
     def __init__(
         self,
@@ -285,8 +277,7 @@ class Grower:
         best, promised = None, 0.0
         for output in range(F.shape[1]):
             for S in sorted(
-                known.union(self._sets[output]),
-                key=lambda S: (-self._last_promise(output, S), S),
+                known.union(self._sets[output]), key=lambda S: (-self._last_promise(output, S), S)
             ):
                 if self._last_promise(output, S) < BEHIND * promised:
                     break  # so are those that follow

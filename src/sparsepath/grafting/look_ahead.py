@@ -93,15 +93,9 @@ def _unit(v: Floats, s: Floats) -> Floats:
 
 
 class Scout:
-    """Finds the sets of inputs that gain most; see the module.
+    """Finds the sets of inputs that gain most, up to ``most_inputs`` of them; see the module.
 
-    Parameters
-    ----------
-    design : GraftingDesign
-    most_inputs : int
-        The largest order.
-    count : float
-        The number of samples, N.
+    ``count`` is the number of samples, N.
     """
 
     def __init__(self, design: GraftingDesign, most_inputs: int, count: float) -> None:

@@ -1,7 +1,7 @@
 """Networks grown by grafting, as scikit-learn estimators."""
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass, fields, replace
 from typing import Any, Self
 
 import numpy as np
@@ -15,14 +15,17 @@ from sparsepath.errors import InputError
 from sparsepath.faces.parameters import count, one_of
 from sparsepath.grafting.criterion import Penalty
 from sparsepath.grafting.design import GraftingDesign
-from sparsepath.grafting.faces import GraftingClasses, GraftingNumbers, GraftingParameters
-from sparsepath.grafting.fitting import check_factors, check_penalties
+from sparsepath.grafting.faces import (
+    GraftingClasses,
+    GraftingNumbers,
+    GraftingParameters,
+    OfSize,
+)
 from sparsepath.grafting.growing import L0_PER, Grown, Growth, grow, samples
 from sparsepath.grafting.network import HiddenLayer, NetworkModel
 from sparsepath.grafting.network_folds import spread
 from sparsepath.grafting.procedure import STOPS
 from sparsepath.running import Found, Given, Run, fitting
-from sparsepath.selector import PathSelector
 from sparsepath.steps import Step
 
 
@@ -37,7 +40,7 @@ class NetworkParameters(GraftingParameters):
     max_connections: int | None = 200
 
 
-class GrownNetworks(PathSelector, NetworkParameters):
+class GrownNetworks(OfSize, NetworkParameters):
     """What all estimators that grow networks share: checks, the model of a size, the picture."""
 
     _n_folds = 5
@@ -49,7 +52,6 @@ class GrownNetworks(PathSelector, NetworkParameters):
     tol: float | Sequence[float]
     max_iter: int
     network_: HiddenLayer
-    _of_size: dict[int, dict[str, Any]]  # fitted attributes of every size
 
     def _growths(self) -> list[Growth]:
         one_of("l0_per", self.l0_per, L0_PER)
@@ -62,40 +64,12 @@ class GrownNetworks(PathSelector, NetworkParameters):
         tols = list(self.tol) if isinstance(self.tol, Sequence) else [self.tol]
         if not tols or not all(0 < tol < 1 for tol in tols):
             raise InputError(f"tol={self.tol!r}; give a number between 0 and 1, or several.")
-        return [
-            Growth(
-                self.l0_per,
-                self.selection,
-                self.stop,
-                self.max_hidden,
-                self.max_connections,
-                self.max_features,
-                int(self.look_ahead),
-                tol,
-                self.max_iter,
-            )
-            for tol in tols
-        ]
+        asked = {each.name: getattr(self, each.name) for each in fields(Growth)}
+        return [Growth(**{**asked, "tol": tol}) for tol in tols]
 
     def _penalty(self, n_outputs: int, l1: float, l0: float) -> Penalty:
         """Of the features, and with several outputs of the connections to them, with factor 1."""
-        check_penalties(l1=l1, l2=self.l2, l0=l0)
-        n, names = self.n_features_in_, getattr(self, "feature_names_in_", None)
-        more = n_outputs if n_outputs > 1 else 0
-
-        def factors(name: str) -> Floats:
-            given = check_factors(getattr(self, name), names, n, name)
-            return np.append(np.ones(n) if given is None else given, np.ones(more))
-
-        return Penalty.of(
-            n + more,
-            l1,
-            self.l2,
-            l0,
-            l1_factors=factors("l1_factors"),
-            l2_factors=factors("l2_factors"),
-            costs=factors("feature_costs"),
-        )
+        return self._penalties(l1, l0, n_outputs if n_outputs > 1 else 0)
 
     def _scaled(self, Y: Floats, s: Floats) -> Floats:
         return Y
@@ -104,11 +78,6 @@ class GrownNetworks(PathSelector, NetworkParameters):
         used = network.used
         means, scales = design.means[used], design.scales[used]
         return NetworkModel(network, means, scales, self._y_scale, self._y_mean)
-
-    def _take(self, size: int) -> None:
-        super()._take(size)
-        _, self.network_, self.criterion_, self.loss_ = self._networks[size]
-        self.n_hidden_ = self.network_.n_hidden
 
     def plot_network(self, ax: Axes | None = None) -> Axes:
         """Draw the network: which features feed which unit, and how strongly."""
@@ -134,6 +103,12 @@ class ScaledNumbers(GraftingNumbers):
     def _scaled(self, Y: Floats, s: Floats) -> Floats:
         self._y_scale, self._y_mean = spread(Y, s)
         return (Y - self._y_mean) / self._y_scale
+
+
+def of_network(network: HiddenLayer, criterion: float, loss: float) -> dict[str, Any]:
+    """Fitted attributes of the network of a size."""
+    known = {"network_": network, "n_hidden_": network.n_hidden}
+    return {**known, "criterion_": criterion, "loss_": loss}
 
 
 @dataclass(eq=False, repr=False)
@@ -216,7 +191,7 @@ class MLPGrafting(GrownNetworks):
                 "history_": list(grown.history),
                 "n_iter_": max(1, len(grown.history)),
                 "tol_": tol,
-                "_networks": networks,
+                "_of_size": {k: of_network(*each[1:]) for k, each in networks.items()},
             },
             models={size: self._model(net, design) for size, (_, net, *_) in networks.items()},
             size=min(networks, key=lambda size: networks[size][2]),

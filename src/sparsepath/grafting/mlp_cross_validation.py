@@ -18,8 +18,7 @@ from sparsepath.grafting.design import GraftingDesign
 from sparsepath.grafting.faces import JudgedClasses
 from sparsepath.grafting.folds import judge
 from sparsepath.grafting.growing import Grower, samples
-from sparsepath.grafting.mlp import GrownNetworks, ScaledNumbers
-from sparsepath.grafting.network import HiddenLayer
+from sparsepath.grafting.mlp import GrownNetworks, ScaledNumbers, of_network
 from sparsepath.grafting.network_folds import FoldState, NetworkTask, end, state_of
 from sparsepath.running import Found, Given, Run, Stop, fitting
 from sparsepath.steps import Step
@@ -143,7 +142,6 @@ class MLPGraftingCV(GrownNetworks):
         else:
             offers = [(k, best, factor * each.loss, np.nan) for k, each in enumerate(states)]
         steps: dict[int, Step] = {}
-        networks: dict[int, tuple[tuple[int, ...], HiddenLayer, float, float]] = {}
         of_size: dict[int, dict[str, Any]] = {}
         for k, l0, error, se in offers:
             state = states[k]
@@ -155,33 +153,24 @@ class MLPGraftingCV(GrownNetworks):
                 state.order, error=float(error), error_se=float(se), train_error=trained
             )
             criterion = state.convex + l0 * state.charge
-            networks[size] = (state.order, state.network, criterion, state.loss)
             history = grower.grown.history[: state.written]
-            of_size[size] = {"l1_": l1, "l0_": l0, "history_": history}
+            known = of_network(state.network, criterion, state.loss)
+            of_size[size] = {"l1_": l1, "l0_": l0, "history_": history, **known}
+        fitted: dict[str, Any] = {"_of_size": of_size}
+        if errors:
+            fitted |= {"l1s_": task.l1s, "l0s_": task.l0s}
+            fitted["cv_errors_"] = np.array(errors)[:, :, 1:]
+            fitted["n_iter_"] = max(1, len(grower.grown.history))
         name = task.loss.error_name if self._error == "loss" else "zero-one error"
         return Found(
             steps,
             [replace(move, error=factor * move.error) for move in grower.grown.moves],
             criterion=f"{len(errors)}-split {name}" if whole else task.loss.error_name,
             error_kind="selection" if whole else "training",
-            fitted={
-                "l1s_": task.l1s,
-                "l0s_": task.l0s,
-                "cv_errors_": np.array(errors)[:, :, 1:],
-                "n_iter_": max(1, len(grower.grown.history)),
-                "_of_size": of_size,
-                "_networks": networks,
-            }
-            if errors
-            else {"_of_size": of_size, "_networks": networks},
-            models={size: self._model(net, design) for size, (_, net, *_) in networks.items()},
+            fitted=fitted,
+            models={k: self._model(each["network_"], design) for k, each in of_size.items()},
             stopped=Stop.ALL_L0,
         )
-
-    def _take(self, size: int) -> None:
-        super()._take(size)
-        for name, value in self._of_size[size].items():
-            setattr(self, name, value)
 
 
 def _best(task: NetworkTask, errors: list[Floats]) -> tuple[float, float]:

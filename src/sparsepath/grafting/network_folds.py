@@ -18,6 +18,7 @@ import numpy as np
 
 from sparsepath.arrays import Floats
 from sparsepath.data.threads import Threads
+from sparsepath.faces.targets import dense
 from sparsepath.grafting.criterion import ConvexLoss, Penalty
 from sparsepath.grafting.design import GraftingDesign
 from sparsepath.grafting.folds import Halt, mean_error, refuse_empty
@@ -30,7 +31,7 @@ from sparsepath.grafting.procedure import FALL
 class FoldState:
     """A network on its way: its features in order of entry, C without L0, L0 factors, mean loss.
 
-    ``written`` is the number of lines of history, ``moved`` that of moves, that led to it.
+    ``written`` is the number of lines of history that led to it.
     """
 
     network: HiddenLayer
@@ -39,21 +40,13 @@ class FoldState:
     charge: float
     loss: float
     written: int
-    moved: int
 
 
 def state_of(grower: Grower, factors: Penalty) -> FoldState:
     """Where a growth is now."""
     net, grown = grower.network, grower.grown
-    return FoldState(
-        net,
-        grower.order,
-        grower.convex,
-        grower.charge(net, factors.l0),
-        grown.loss,
-        len(grown.history),
-        len(grown.moves),
-    )
+    charge = grower.charge(net, factors.l0)
+    return FoldState(net, grower.order, grower.convex, charge, grown.loss, len(grown.history))
 
 
 def end(states: Sequence[FoldState], l0: float) -> int:
@@ -134,9 +127,8 @@ class NetworkTask:
         unit: float,
         origin: float,
     ) -> float:
-        rows = self.X[test][:, net.used]
-        rows = rows if isinstance(rows, np.ndarray) else rows.toarray()
-        Z = (rows.astype(np.float64) - design.means[net.used]) / design.scales[net.used]
+        rows = dense(self.X[test][:, net.used])
+        Z = (rows - design.means[net.used]) / design.scales[net.used]
         F = net.scores(Z) * unit + origin
         return mean_error(self.loss, F, T, self.weights[test], self.error)
 

@@ -19,18 +19,8 @@ def plot_network(
 ) -> Axes:
     """Draw which features feed which unit: blue for positive weights, orange for negative.
 
-    Connections of weight 1 from units to their output are grey.
-
-    Parameters
-    ----------
-    network : GrownNetwork or SoftmaxNetwork
-        What to draw.
-    names : sequence of str
-        Names of all features.
-    classes : sequence of str
-        Names of the outputs, if there are several.
-    ax : matplotlib Axes, optional
-        Where to draw; without it a figure is made.
+    Connections of weight 1 from units to their output are grey. ``names`` are those of all
+    features, ``classes`` of the outputs, if there are several. Without ``ax`` a figure is made.
     """
     from matplotlib.figure import Figure
 

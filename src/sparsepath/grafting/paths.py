@@ -8,10 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sparsepath.arrays import Floats
+from sparsepath.data.door import check_features
+from sparsepath.data.threads import Threads
 from sparsepath.grafting.along import best_of_each_size, grid, path_moves
 from sparsepath.grafting.estimators import GraftingClassifier, GraftingRegressor
 from sparsepath.grafting.faces import Factors
-from sparsepath.grafting.fitting import GraftingFit, GraftingOptions, GraftingProblem
+from sparsepath.grafting.fitting import GraftingFit, GraftingProblem
+from sparsepath.grafting.procedure import GraftingOptions
 from sparsepath.path import SelectionPath
 from sparsepath.running import Callback, Found, Given, Run, Stop
 
@@ -54,20 +57,19 @@ def collect(
     problem: GraftingProblem, l1s: Floats, fits: list[GraftingFit], path: SelectionPath
 ) -> GraftingPath:
     """Put the fits and their selection path into one record."""
-    K = problem.Y.shape[1]
-    coefs = np.zeros((len(l1s), K, problem.design.n))
-    intercepts = np.zeros((len(l1s), K))
-    for i, fit in enumerate(fits):
-        V, b = problem.original(fit.solution.W, fit.solution.b)
-        coefs[i], intercepts[i] = V.T, b
+    K, solutions = problem.Y.shape[1], [fit.solution for fit in fits]
+    coefs, intercepts = np.zeros((len(l1s), K, problem.design.n)), np.zeros((len(l1s), K))
+    for i, solution in enumerate(solutions):
+        V, intercepts[i] = problem.original(solution.W, solution.b)
+        coefs[i] = V.T
     return GraftingPath(
         l1s,
         coefs,
         intercepts,
         np.array([fit.criterion for fit in fits]),
-        np.array([fit.solution.loss for fit in fits]),
-        np.array([fit.solution.violation for fit in fits]),
-        np.array([fit.solution.gap for fit in fits]),
+        np.array([solution.loss for solution in solutions]),
+        np.array([solution.violation for solution in solutions]),
+        np.array([solution.gap for solution in solutions]),
         np.array([len(fit.selected) for fit in fits]),
         path,
         fits,
@@ -141,27 +143,14 @@ def grafting_path(
     """
     from sklearn.utils.multiclass import type_of_target
 
-    from sparsepath.data.door import check_features
-    from sparsepath.data.threads import Threads
-
+    asked = dict(locals())
     if loss == "auto":
         loss = "squared" if type_of_target(y).startswith("continuous") else "logistic"
-    shared: dict[str, Any] = {
-        "l2": l2,
-        "l0": l0,
-        "feature_costs": feature_costs,
-        "l1_factors": l1_factors,
-        "l2_factors": l2_factors,
-        "fit_intercept": fit_intercept,
-        "standardize": standardize,
-        "tol": tol,
-        "n_threads": n_threads,
-    }
-    face: Any
-    if loss == "logistic":
-        face = GraftingClassifier(1.0, class_weight=class_weight, callback=callback, **shared)
-    else:
-        face = GraftingRegressor(1.0, loss=loss, delta=delta, callback=callback, **shared)
+    face: Any = (GraftingClassifier if loss == "logistic" else GraftingRegressor)()
+    known = face.get_params()
+    face.set_params(**{name: asked[name] for name in known if name in asked}, l1=1.0)
+    if loss != "logistic":
+        face.set_params(loss=loss)
     given = Given.of(X, y, sample_weight=sample_weight)
     X = check_features(face, X, reset=True)
     Y, weights, loss_term = face._targets(y, sample_weight, X.shape[0])

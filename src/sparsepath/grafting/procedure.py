@@ -30,7 +30,7 @@ from typing import Literal
 import numpy as np
 
 from sparsepath.arrays import Floats
-from sparsepath.grafting.criterion import Penalty
+from sparsepath.grafting.criterion import Penalty, row_norms
 from sparsepath.grafting.engines import Engine
 from sparsepath.grafting.steps import Indices
 from sparsepath.running import Stop
@@ -41,6 +41,23 @@ STOPS = ("first", "exhaust")
 UPDATES = ("all", "newest")
 TIE = 1e-11
 FALL = 1e-12  # relative fall of C below which it did not fall
+
+
+@dataclass(frozen=True)
+class GraftingOptions:
+    """How to minimise; see the estimators for what the words mean."""
+
+    selection: str = "auto"
+    stop: str = "first"
+    update: str = "all"
+    steps: str = "auto"
+    max_features: int | None = None
+    tol: float = 1e-9
+
+    def single(self, penalty: Penalty) -> bool:
+        """Whether weights come in one at a time."""
+        asked = self.max_features is not None or self.update == "newest"
+        return self.steps == "single" or bool(penalty.l0.any()) or asked
 
 
 @dataclass(frozen=True)
@@ -113,18 +130,7 @@ def choose_weight(
 ) -> int:
     """The feature to try next among the ``candidates`` (indices); see step 2 of the module's notes.
 
-    Parameters
-    ----------
-    sizes : array of shape (n,)
-        Sizes of the loss gradients.
-    penalty : Penalty
-        Of all features.
-    candidates : array of int
-        The features to choose from.
-    last : float
-        Size of the weight that was added last; 0 if there is none.
-    selection : {"gradient", "bound"}
-        The rule.
+    ``sizes`` are those of the loss gradients, ``last`` is that of the weight added last, 0 if none.
     """
     gains = sizes[candidates] - penalty.l1[candidates]
     if selection == "bound" and last > 0.0:
@@ -138,42 +144,23 @@ def choose_weight(
 def graft(
     engine: Engine,
     penalty: Penalty,
-    *,
+    options: GraftingOptions,
     scale: float,
-    tol: float = 1e-9,
-    selection: str = "auto",
-    stop: str = "first",
-    update: str = "all",
-    max_features: int | None = None,
+    record: Record,
     watch: Callable[[], bool] | None = None,
-    record: Record | None = None,
-) -> Record:
+) -> None:
     """Run the procedure from the empty model; the engine is left at the last model.
 
-    Parameters
-    ----------
-    engine : Engine
-        At the empty model, with the intercept at its best.
-    penalty : Penalty
-        Of all features.
-    scale : float
-        The largest gradient of the empty model.
-    tol : float
-        Violations of optimality left by each optimisation, relative to ``scale``.
-    selection, stop, update : str
-        One of ``SELECTIONS``, ``STOPS``, ``UPDATES``; see the module's notes.
-    max_features : int, optional
-        The procedure ends when this many features are in use.
-    watch : callable, optional
-        Called after every step that is kept; a true value ends the procedure.
-    record : Record, optional
-        An empty one to write to, so that the models are known if an exception ends the procedure.
+    The engine is at the empty model with the intercept at its best; ``scale`` is the largest
+    gradient there, to which ``tol``, the violation left by each optimisation, is relative.
+    ``watch`` is called after every step that is kept, and a true value ends the procedure.
+    ``record`` is an empty one to write to, so that the models are known if an exception ends it.
     """
+    selection, tol = options.selection, options.tol
     if selection == "auto":
         selection = "gradient" if np.ptp(penalty.l0) == 0.0 else "bound"
     usable = engine.design.usable
-    limit = engine.design.n if max_features is None else max_features
-    record = Record() if record is None else record
+    limit = engine.design.n if options.max_features is None else options.max_features
     free: list[int] = []
     tried = np.zeros(engine.design.n, dtype=bool)
     last = 0.0
@@ -185,7 +172,7 @@ def graft(
         if len(free) >= limit:
             record.stopped = Stop.MAX_FEATURES
             break
-        sizes = np.sqrt(np.einsum("jk,jk->j", gradient, gradient))
+        sizes = row_norms(gradient)
         open_ = usable & ~tried & (sizes - penalty.l1 > tol * scale)
         open_[free] = False
         candidates = np.flatnonzero(open_)
@@ -196,14 +183,14 @@ def graft(
         j = choose_weight(sizes, penalty, candidates, last, selection)
         before = (engine.W, engine.b, engine.F)
         engine.move_to(*before)
-        movable = np.array([*free, j] if update == "all" else [j], dtype=np.intp)
+        movable = np.array([*free, j] if options.update == "all" else [j], dtype=np.intp)
         engine.optimise(movable, penalty, 0.1 * tol * scale)
         engine.settle_intercept()
         there = _criterion(engine, penalty)
         if not there < here - FALL * abs(here):
             engine.W, engine.b, engine.F = before
             record.history.append(Graft(step, "undo", j, there, float(sizes[j])))
-            if stop == "first":
+            if options.stop == "first":
                 record.stopped = Stop.RISES
                 break
             tried[j] = True
@@ -221,7 +208,6 @@ def graft(
         if watch is not None and watch():
             break
         gradient = engine.gradient()
-    return record
 
 
 def _criterion(engine: Engine, penalty: Penalty) -> float:

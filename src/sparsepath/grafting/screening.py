@@ -15,21 +15,14 @@ unread is proven not to matter.
 import numpy as np
 
 from sparsepath.arrays import Floats
-from sparsepath.grafting.criterion import Penalty
+from sparsepath.grafting.criterion import Penalty, row_norms
 from sparsepath.grafting.design import GraftingDesign
 
 ROUNDING_OF_L1 = 1e-9  # of l1: room for the rounding of gradients
 
 
 class KnownGradient:
-    """The gradient as it was when each column was last read.
-
-    Attributes
-    ----------
-    gradient : array of shape (n, K) or None
-    off : array of shape (n,)
-        How far from the truth, as a norm, it can be.
-    """
+    """The gradient as it was when each column was last read, and how far ``off`` it can be."""
 
     def __init__(self, design: GraftingDesign) -> None:
         self.design = design
@@ -58,7 +51,7 @@ class KnownGradient:
         moved = slopes - self._slopes
         self.off += norms * float(np.sqrt(np.vdot(moved, moved * self.design.s[:, None])))
         self._slopes = slopes
-        sizes = np.sqrt(np.einsum("jk,jk->j", self.gradient, self.gradient))
+        sizes = row_norms(self.gradient)
         matters = sizes + self.off > (1.0 - ROUNDING_OF_L1) * penalty.l1
         some = np.flatnonzero((matters | W.any(1)) & self.design.usable)
         if len(some) > self.design.worth_choosing:

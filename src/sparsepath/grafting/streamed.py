@@ -6,368 +6,49 @@ The first pass takes means, scales and products of the columns (``data/moments.p
 the means where there is an intercept. So n + 1 rows R with R'R = A stand for all of them: whatever
 is minimised, and every certificate, is the same. No further pass is made, whatever the penalties.
 
-**Other losses** of one output. Rows keep nothing: the point (W, b) is sent, and a pass answers with
-the sums of loss and slopes, and for the columns asked for the gradient Z'u and the Hessian blocks
-Z'hZ and Z'h, u and h being slopes and curvatures times s. A Newton step is one pass over the
-columns of the working set (plus one for every halving of a step); the test of all weights is one
-over all columns; the duality gap is one over the columns in use. The steps are those of
-``engines.py``, so the optimum is the same: gradients are exact, and they alone decide.
+**Other losses** of one output go by further passes: ``streamed_engine.py``.
+
+**Honest errors.** Rows are dealt to folds by their number, and the first pass takes its sums for
+each fold by itself. With the squared loss that is all: means, scales and products without a fold
+are sums over the others, and so are the squared errors on it. With other losses the rows of a fold
+weigh nothing in the passes of its fit, and one more, over the columns in use, takes the losses.
 """
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sparsepath.arrays import Floats
-from sparsepath.data.columns import is_constant
-from sparsepath.data.crew import Crew
-from sparsepath.data.fingerprint import name_from
-from sparsepath.data.moments import Cells, Coding, Sums, coding_of, first_shift, read_sums
+from sparsepath.data.moments import Cells, Sums, coding_of, read_centred
 from sparsepath.data.opening import taken
-from sparsepath.data.sources import Answer, Columns, Slab, Source
+from sparsepath.data.sources import Source
 from sparsepath.data.threads import Threads
-from sparsepath.errors import InputError
-from sparsepath.grafting.criterion import ConvexLoss, Penalty, SquaredLoss
+from sparsepath.errors import InputError, warn_user
+from sparsepath.grafting.criterion import ConvexLoss, SquaredLoss
 from sparsepath.grafting.design import GraftingDesign
-from sparsepath.grafting.engines import INNER_GRAM, Engine
 from sparsepath.grafting.fitting import GraftingProblem
 from sparsepath.grafting.gram import GramEngine
 from sparsepath.grafting.procedure import Record
-from sparsepath.grafting.screening import KnownGradient
-from sparsepath.grafting.steps import Indices, minimise
-from sparsepath.grafting.streamed_folds import folds_asked, losses_by_passes
+from sparsepath.grafting.streamed_design import StreamedGrafting
+from sparsepath.grafting.streamed_engine import StreamEngine
+from sparsepath.judging import validation
 from sparsepath.judging.by_fold import (
     Models,
     judged,
     left_out_by_fold,
     linear_models,
+    losses_by_pass,
+    number_of_folds,
     squared_losses,
 )
+from sparsepath.judging.left_out import FEWEST
 from sparsepath.running import Found
 
 MOST_PRODUCTS = 4096  # columns whose products are all kept
-REMEMBERED = 4  # passes whose answers are kept
-CENTRED = 1e-14  # part of the sizes of the slopes that their sum may be
-FAR = 30.0  # mean over standard deviation, after the shift, from which a second pass is taken
-NOTHING = np.zeros(0, dtype=np.intp)
-
-
-class StreamedGrafting(GraftingDesign):
-    """Columns z_j as ``GraftingDesign`` has them, for rows that are read in passes.
-
-    Attributes
-    ----------
-    total : float
-        The sum of the sample weights; s are these over it.
-    left : array of shape (n,)
-        The means less the shift about which the sums were taken.
-    cells, apart : Cells, int or None
-        The folds of the rows, and the one that is left out: its rows weigh nothing.
-    """
-
-    def __init__(
-        self,
-        source: Source,
-        crew: Crew,
-        coding: Coding,
-        sums: Sums,
-        cells: Cells,
-        apart: int | None = None,
-        *,
-        fit_intercept: bool,
-        standardize: bool,
-    ) -> None:
-        self.source, self.crew, self.coding = source, crew, coding
-        self.cells, self.apart, self.by_cell = cells, apart, sums
-        self.standardize = standardize
-        inside = np.arange(cells.count) != apart
-        self.sums = sums = replace(sums, moments=sums.moments.over(inside[None]))
-        self.fit_intercept = fit_intercept
-        m = sums.moments
-        self.m, self.n = int(sums.counts[0]), m.n
-        right, squares = m.right[0], m.squares[0]
-        self.total = float(right[-1, -1])
-        averages = right[: self.n, -1] / self.total
-        self.left = averages if fit_intercept else -m.shift
-        self.means = m.shift + averages if fit_intercept else np.zeros(self.n)
-        spread = squares / self.total - 2 * self.left * averages + self.left**2
-        self.spread = np.maximum(spread, 0.0)
-        self.scales = np.ones(self.n)
-        self.usable: NDArray[np.bool_] = np.ones(self.n, dtype=bool)
-        size = np.maximum(self.spread + self.means**2, (m.shift + averages) ** 2)
-        known = self.spread > 1e-15 * squares / self.total  # sums know no better
-        self.varies = ~is_constant(self.spread, size) & known
-        if standardize:
-            self.usable = self.varies
-            self.scales = np.where(self.usable, np.sqrt(self.spread), 1.0)
-        self.norms = None
-        self.worth_choosing = 0
-
-    def without(self, fold: int) -> "StreamedGrafting":
-        """The same without the rows of a fold."""
-        return StreamedGrafting(
-            self.source,
-            self.crew,
-            self.coding,
-            self.by_cell,
-            self.cells,
-            fold,
-            fit_intercept=self.fit_intercept,
-            standardize=self.standardize,
-        )
-
-    @property
-    def off_centre(self) -> bool:
-        """Whether the shift was so far off that digits were lost."""
-        off = self.left**2 > FAR**2 * self.spread
-        return bool(self.fit_intercept and np.any(off & self.varies))
-
-    def name(self) -> str:
-        """The fingerprint."""
-        return name_from(self.m, *self.sums.marked)
-
-    def reduced(self) -> tuple[Floats, Floats, float]:
-        """Rows R and targets that stand for all rows, each of weight 1 / (n + 1); the mean of y."""
-        m, n, a = self.sums.moments, self.n, self.left
-        assert m.products is not None
-        right = m.right[0] / self.total
-        x, y, xy = right[:n, -1], right[n, -1], right[:n, 0]
-        mean = float(y) if self.fit_intercept else 0.0
-        G = m.products[0] / self.total - np.outer(x, a) - np.outer(a, x) + np.outer(a, a)
-        c = xy - a * y - x * mean + a * mean
-        yy = max(float(right[n, 0] - 2 * mean * y + mean**2), 0.0)
-        root = np.sqrt(yy) or 1.0  # for the digits of what is left of small columns
-        A = np.empty((n + 1, n + 1))
-        A[:n, :n], A[n, n] = G / np.outer(self.scales, self.scales), yy / root**2
-        A[:n, n] = A[n, :n] = c / (self.scales * root)
-        A[:n][~self.usable] = 0.0
-        A[:, :n][:, ~self.usable] = 0.0
-        values, V = np.linalg.eigh(A)
-        R = np.sqrt(np.maximum(values, 0.0) * (n + 1))[:, None] * V.T
-        return np.asfortranarray(R[:, :n]), R[:, n:] * root, mean
-
-
-@dataclass(frozen=True, eq=False)
-class SentModel:
-    """A model, and what of the rows it needs: sent to every part.
-
-    ``columns`` are those that are read (None: all), ``means``, ``scales`` and ``w`` theirs;
-    ``used`` are the places of those that have a weight.
-    """
-
-    columns: Columns | None
-    used: Columns
-    means: Floats
-    scales: Floats
-    w: Floats
-    b: float
-    total: float
-    coding: Coding
-    loss: ConvexLoss
-    cells: Cells
-    apart: int | None
-
-    def outputs(self, slab: Slab) -> tuple[Floats, Floats, Floats]:
-        """Outputs, targets and s of a slab's rows."""
-        Y = self.coding(slab.y)
-        w = np.ones(len(Y)) if slab.weights is None else slab.weights
-        if self.apart is not None:
-            w = np.where(self.cells(slab.start, len(Y)) == self.apart, 0.0, w)
-        Z = self.standardised(slab, self.used)
-        return Z @ self.w[self.used][:, None] + self.b, Y, w / self.total
-
-    def standardised(self, slab: Slab, places: Columns) -> Floats:
-        """Some of the columns that are read, as z."""
-        Z = slab.block.columns(places)
-        Z -= self.means[places]
-        Z /= self.scales[places]
-        return Z
-
-
-def expanded(slab: Slab, at: SentModel, hessian: bool) -> Answer:
-    """Sums of s L, of the slopes, their sizes and the curvatures; gradient; Z'h and Z'hZ."""
-    F, Y, s = at.outputs(slab)
-    here = at.loss.expansion(F, Y)
-    u, h = here.slope[:, 0] * s, here.curvature[:, 0] * s
-    sums = np.array([s @ here.value, u.sum(), np.abs(u).sum(), h.sum()])
-    if not hessian:
-        q = slab.block.dot(u[:, None])[:, 0]
-        return [sums, (q - at.means * sums[1]) / at.scales]
-    Z = at.standardised(slab, np.arange(len(at.means)))
-    return [sums, Z.T @ u, Z.T @ h, Z.T @ (h[:, None] * Z)]
-
-
-def conjugates(slab: Slab, at: SentModel, part: float) -> Answer:
-    """The sum of s L* at a part of the slopes."""
-    F, Y, s = at.outputs(slab)
-    return [np.array(s @ at.loss.conjugate(part * at.loss.slope(F, Y), Y))]
-
-
-@dataclass(frozen=True, eq=False)
-class Look:
-    """What a pass has told of a point; the Hessian blocks only where they were asked for."""
-
-    value: float
-    slope: float
-    size: float
-    curvature: float
-    q: Floats
-    c: Floats
-    H: Floats
-
-
-class StreamEngine(Engine):
-    """One output, by passes. F is the point itself, weights and then the intercept: n + 1 numbers.
-
-    So outputs are linear in it, and steps are added to it as they are to the outputs of rows.
-    """
-
-    design: StreamedGrafting
-
-    part = GramEngine.part  # the same rounds as in memory
-
-    def __init__(self, design: StreamedGrafting, loss: ConvexLoss) -> None:
-        self.design, self.loss, self.steps = design, loss, 0
-        self._free = slice(None)
-        self._features: Indices = NOTHING
-        self._seen: dict[tuple[bytes, bytes], Look] = {}
-        self.known_gradient = KnownGradient(design)
-        self._expanded = None
-        self.W, self.b = np.zeros((design.n, 1)), np.zeros(1)
-        self.F = np.zeros((design.n + 1, 1))
-        self.settle_intercept()
-        self.null_loss = self.loss_term()
-
-    def move_to(self, W: Floats, b: Floats, F: Floats | None = None) -> None:
-        self.W, self.b = W.copy(), b.copy()
-        self.F = np.vstack([W, b[None]]) if F is None else F.copy()
-
-    def _point(self, F: Floats, columns: Columns | None) -> SentModel:
-        design = self.design
-        which = np.arange(design.n) if columns is None else columns
-        w = F[which, 0]
-        return SentModel(
-            columns, np.flatnonzero(w), design.means[which], design.scales[which], w,
-            float(F[-1, 0]), design.total, design.coding, self.loss, design.cells, design.apart,
-        )  # fmt: skip
-
-    def _look(self, F: Floats, features: Indices | None) -> Look:
-        """A point, and the Hessian of some features; with None the gradient of all."""
-        name = b"all" if features is None else features.tobytes()
-        key = F.tobytes(), name
-        if key in self._seen:
-            return self._seen[key]
-        design = self.design
-        columns: Columns | None = None
-        if features is not None:
-            columns = np.union1d(np.flatnonzero(F[:-1]), features)
-        at = self._point(F, columns)
-        answer = design.source.total(design.crew, columns, expanded, at, columns is not None)
-        sums, q, *blocks = answer
-        if columns is None or features is None:
-            q = np.where(design.usable, q, 0.0)
-            blocks = [np.zeros(0), np.zeros((0, 0))]
-        else:
-            places = np.searchsorted(columns, features)
-            q, blocks = q[places], [blocks[0][places], blocks[1][np.ix_(places, places)]]
-        while len(self._seen) >= REMEMBERED:
-            del self._seen[next(iter(self._seen))]
-        value, slope, size, curvature = sums.tolist()
-        self._seen[key] = Look(value, slope, size, curvature, q, *blocks)
-        return self._seen[key]
-
-    def _any_look(self) -> Look:
-        """What is known of the present point, by a pass over the columns in use if need be."""
-        here = self.F.tobytes()
-        known = (look for (point, _), look in self._seen.items() if point == here)
-        return next(known, None) or self._look(self.F, self._features)
-
-    def settle_intercept(self) -> None:
-        if not self.design.fit_intercept:
-            return
-        best = self._any_look()
-        for _ in range(100):
-            near = abs(best.slope) <= 1e-6 * best.size  # too flat for losses to be compared
-            if abs(best.slope) <= CENTRED * best.size:
-                break
-            d = -best.slope / max(best.curvature, 1e-300)
-            while True:
-                F = self.F.copy()
-                F[-1] += d
-                there = self._look(F, NOTHING)
-                if near or there.value <= best.value or abs(d) < 1e-10:
-                    break
-                d /= 2
-            if near and abs(there.slope) >= abs(best.slope):
-                break
-            self.F, self.b, best = F, F[-1].copy(), there
-
-    def gradient(self) -> Floats:
-        return self._look(self.F, None).q[:, None]
-
-    def gradient_for(self, penalty: Penalty) -> Floats:
-        return self.gradient()
-
-    def loss_term(self) -> float:
-        return self._any_look().value
-
-    def slope_sums(self) -> tuple[Floats, float]:
-        look = self._any_look()
-        return np.array([look.slope]), look.size
-
-    def gap(self, penalty: Penalty, gradient: Floats, usable: NDArray[np.bool_]) -> float:
-        """The duality gap; slopes are feasible as they are. NaN if a weight has no penalty."""
-        l1, l2, sizes = penalty.l1[usable], penalty.l2[usable], np.abs(gradient[usable, 0])
-        if np.any((l1 == 0) & (l2 == 0)):
-            return float("nan")
-        hard = (l2 == 0) & (sizes > l1)
-        c = float(np.min(l1[hard] / sizes[hard])) if hard.any() else 1.0
-        over = np.maximum(c * sizes - l1, 0.0)[l2 > 0]
-        design, used = self.design, np.flatnonzero(self.F[:-1])
-        at = self._point(self.F, used)
-        (conjugate,) = design.source.total(design.crew, used, conjugates, at, c)
-        dual = -float(conjugate) - float((over**2 / (4.0 * l2[l2 > 0])).sum())
-        return self.loss_term() + replace(penalty, l0=np.zeros(design.n)).value(self.W) - dual
-
-    # Steps --------------------------------------------------------------------------------------
-
-    def _prepare(self, features: Indices) -> Indices:
-        self._features = np.sort(features)
-        return self._features
-
-    def _derivatives(self) -> tuple[Floats, Floats]:
-        look = self._look(self.F, self._features)
-        return look.q[:, None], np.array([look.slope if self.design.fit_intercept else 0.0])
-
-    def _direction(
-        self, q: Floats, beta: Floats, w: Floats, local: Penalty, violation: float, ratio: float
-    ) -> tuple[Floats, Floats]:
-        look = self._look(self.F, self._features)
-        H, r = look.H, q[:, 0] + 2.0 * local.l2 * w[:, 0]
-        least = 1e-14 * H.diagonal()
-        if self.design.fit_intercept:
-            H = H - np.outer(look.c / look.curvature, look.c)
-            r = r - look.c * (beta[0] / look.curvature)
-        D = minimise(H, r, np.ascontiguousarray(w[:, 0]), local, least, INNER_GRAM * violation)
-        d = np.zeros(1)
-        if self.design.fit_intercept:
-            d = -(beta + look.c @ D) / look.curvature
-        return D[:, None], d
-
-    def _change(self, D: Floats, d: Floats) -> Floats:
-        change = np.zeros_like(self.F)
-        change[self._features], change[-1] = D, d
-        return change
-
-    def _try(self, change: Floats) -> float:
-        F = self.F + change
-        self._tried = F, None  # type: ignore[assignment]
-        return self._look(F, self._features).value
+MOST_KEPT = 1 << 24  # in the products of all columns, of all folds
 
 
 class StreamProblem(GraftingProblem):
@@ -402,17 +83,14 @@ class StreamProblem(GraftingProblem):
             coding = coding_of(source, crew, hasattr(estimator, "class_weight"))
             loss = estimator._stream_loss(coding.classes)
             whole = isinstance(loss, SquaredLoss) and source.n_features <= MOST_PRODUCTS
-            shift = first_shift(source, crew)
-            cells = folds_asked(estimator, source, products=whole)
-            for _ in range(2):
-                sums = read_sums(source, crew, shift, coding, cells, whole=whole)
+            cells = _folds(estimator, source, products=whole)
+
+            def made(sums: Sums) -> StreamedGrafting:
                 if sums.moments.right.shape[2] > 2:
                     raise InputError("y has several targets; this estimator takes one.")
-                data = StreamedGrafting(source, crew, coding, sums, cells, **ways)
-                if source.sparse or not data.off_centre:
-                    break
-                shift = data.means
-            yield cls(data, loss)
+                return StreamedGrafting(source, crew, coding, sums, cells, **ways)
+
+            yield cls(read_centred(source, crew, coding, cells, made, whole), loss)
 
     @property
     def source(self) -> Source:
@@ -437,7 +115,7 @@ class StreamProblem(GraftingProblem):
             losses = squared_losses(moments)
             if moments.products is None or stick != "squared":
                 total = partial(data.source.total, data.crew)
-                losses = losses_by_passes(stick, data.cells, data.coding, total)
+                losses = losses_by_pass(total, data.coding, data.cells, stick)
             weights, label = moments.right[:, -1, -1], f"{count}-fold"
             given = losses, weights, path.sizes, label, stick, rule
             found = judged(path, left_out_by_fold(without, *given), rule)
@@ -449,3 +127,19 @@ class StreamProblem(GraftingProblem):
 
     def found(self, record: Record, **fitted: Any) -> Found:
         return replace(super().found(record, **fitted), data=self.source.record())
+
+
+def _folds(estimator: Any, source: Source, *, products: bool) -> Cells:
+    """The folds of ``validation``; one cell for all rows if there are to be none."""
+    asked, m = estimator.validation, source.n_samples
+    auto = isinstance(asked, str) and asked == validation.AUTO
+    if asked is None or (auto and not (validation.BY_DEFAULT and m >= FEWEST)):
+        return Cells()
+    count = number_of_folds(asked, estimator._n_folds, m)
+    if products and count * source.n_features**2 > MOST_KEPT:
+        warn_user(
+            f"products of {source.n_features} columns for {count} folds do not fit into memory: "
+            "there is no honest error."
+        )
+        return Cells()
+    return Cells(dealt=True, count=count)

@@ -78,18 +78,10 @@ class Estimate:
 class Estimator:
     """Mutual information of subsets of the features with the target, on given data.
 
-    Up to a few thousand samples the distances of the last subset are kept, so that one more feature
-    costs the same whatever the size; beyond, trees are asked.
-
-    Parameters
-    ----------
-    XT, YT : arrays, d x n and q x n
-        Features and targets as rows; of classes those of ``target_rows``.
-    k, variant : int
-    threads : Threads
-        They share the rows; results do not depend on their number.
-    use_tree : bool, optional
-        None: beyond 5000 samples.
+    Features XT, d x n, and targets YT, q x n, are rows; of classes those of ``target_rows``. Up to
+    a few thousand samples the distances of the last subset are kept, so that one more feature costs
+    the same whatever the size; beyond, or with ``use_tree``, trees are asked. Results do not depend
+    on the number of threads, which share the rows.
     """
 
     def __init__(

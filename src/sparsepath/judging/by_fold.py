@@ -10,12 +10,14 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.data.moments import Moments
+from sparsepath.data.moments import Cells, Coding, Moments
+from sparsepath.data.sources import Answer, Slab
+from sparsepath.errors import InputError
 from sparsepath.judging.honest import Honest, attach, told
 from sparsepath.judging.left_out import LeftOut
 from sparsepath.judging.repeating import at_most
 from sparsepath.judging.validation import warn_if_cut
-from sparsepath.judging.yardsticks import YARDSTICKS, Floats
+from sparsepath.judging.yardsticks import YARDSTICKS, Floats, Truth
 from sparsepath.path import SelectionPath
 from sparsepath.running.interrupts import Interruptible
 from sparsepath.steps import Step
@@ -33,6 +35,18 @@ def linear_models(steps: Mapping[int, Step]) -> dict[int, LinearModel]:
     }
 
 
+def number_of_folds(asked: Any, usual: int, n_samples: int) -> int:
+    """The folds that ``validation`` asks for; "auto" means the usual number."""
+    count = usual if isinstance(asked, str) and asked == "auto" else asked
+    whole = isinstance(count, int | np.integer) and not isinstance(count, bool)
+    if not (whole and 2 <= count <= n_samples):
+        raise InputError(
+            f"validation={asked!r}; with data that are read in passes give a number of folds, "
+            "'auto' or None."
+        )
+    return int(count)
+
+
 def left_out_by_fold(
     search: Callable[[int], tuple[Models, int | None]],
     losses: Callable[[int, Models], Mapping[int, float]],
@@ -44,21 +58,11 @@ def left_out_by_fold(
 ) -> LeftOut | None:
     """What the models without a fold err on that fold; None if Ctrl-C leaves less than two folds.
 
-    Parameters
-    ----------
-    search : callable
-        From a fold to the models that the search finds without it, and the size with which it ends
-        if it chooses that itself, else None.
-    losses : callable
-        From a fold and these models to their mean losses there.
-    weights : array
-        What the samples of each fold weigh; folds without any are passed over.
-    sizes : sequence of int
-        The sizes wanted; the largest model below stands in for one that is not there.
-    label, yardstick : str
-        How parts are left out, and what is measured.
-    own : int, optional
-        The size with which the search of all rows ended, if it chooses it itself.
+    ``search`` gives the models found without a fold, and the size with which it ends if it chooses
+    that itself; ``losses`` their mean losses on the fold; ``weights`` are what folds weigh, and
+    those of none are passed over. For one of the ``sizes`` that is not there the largest model
+    below stands in. ``own`` is the size with which the search of all rows ended, if it chooses it
+    itself.
     """
     folds, rows = np.flatnonzero(weights > 0), list[list[float]]()
     with Interruptible():
@@ -86,6 +90,43 @@ def squared_losses(moments: Moments) -> Callable[[int, Models], dict[int, float]
         return {k: float(of.squared_errors(*model).sum() / weight) for k, model in models.items()}
 
     return losses
+
+
+def losses_by_pass(
+    total: Callable[..., Answer], coding: Coding, cells: Cells, yardstick: str
+) -> Callable[[int, Models], dict[int, float]]:
+    """Mean losses on a fold, by a pass over the columns of the models; ``total`` makes passes."""
+
+    def losses(fold: int, models: Models) -> dict[int, float]:
+        columns = np.unique(np.concatenate([of for of, _, _ in models.values()])).astype(np.intp)
+        given = (fold, cells, coding, columns, list(models.values()), yardstick)
+        sums, weight = total(columns, losses_on, *given)
+        return dict(zip(models, (sums / weight).tolist(), strict=True))
+
+    return losses
+
+
+def losses_on(
+    slab: Slab,
+    fold: int,
+    cells: Cells,
+    coding: Coding,
+    columns: NDArray[np.intp],
+    models: Sequence[LinearModel],
+    yardstick: str,
+) -> Answer:
+    """Sums over the rows of a fold of weight times loss, one for each model, and of weights."""
+    m = slab.block.shape[0]
+    rows = np.flatnonzero(cells(slab.start, m) == fold)
+    weights = np.ones(len(rows)) if slab.weights is None else slab.weights[rows]
+    X = slab.block.columns(np.arange(len(columns)))[rows]
+    truth = Truth(coding(slab.y)[rows])
+    if coding.classes is not None:
+        index = np.searchsorted(coding.classes, slab.y)[rows]
+        truth = Truth(truth.values, coding.classes, index)
+    outputs = (X[:, np.searchsorted(columns, of)] @ coef + b for of, coef, b in models)
+    losses = [weights @ YARDSTICKS[yardstick].losses(truth, out) for out in outputs]
+    return [np.array(losses), np.array(weights.sum())]
 
 
 def judged(

@@ -1,7 +1,7 @@
 """Parts to leave out: default folds that do not depend on the order of the rows.
 
 Rows that are equal, in X and y, are one case: they are left out together, since a copy in the
-training part would give the answer away (but for rows that are equal by chance: ``copies.py``).
+training part would give the answer away (but for rows that are equal by chance, see below).
 Rows of weight zero are no cases. The cases are put in an
 order of their own, by y, then by the first columns of X, then by a hash of the row, and are dealt
 to the folds at random from there; the seed is a hash of how the columns are ordered in it. So
@@ -13,11 +13,24 @@ to the folds at random from there; the seed is a hash of how the columns are ord
 Numbers are *not* dealt so that every fold has its share of small and large ones. Folds with equal
 means give the mean of the left-out samples away: the empty model would seem to err by (1 - 1/n)
 times the variance where the truth is (1 + 1/n), four per cent too little with 50 samples.
+
+**Equal rows.** A copy on the other side of a split gives the answer away. But where there are few
+values to have, as in answers of yes and no, different samples are equal by chance, and whoever
+leaves out all of them at once leaves out all that is known of such a case. Which of the two it is,
+is told by how many pairs of rows would be equal if the columns, y among them, had nothing to do
+with each other: with C different rows, of which a_j pairs agree in column j,
+
+    expected = n (n - 1) / 2  times the product over j of  a_j / (C (C - 1) / 2).
+
+If that is a hundredth of the pairs that are equal, or less, they are copies. Columns that do have
+to do with each other make chance likelier than this says; so where no column has values enough to
+tell most of the different rows apart, rows that occur more than three times on average are equal by
+chance too.
 """
 
 import warnings
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
@@ -29,7 +42,6 @@ from sklearn.model_selection import GroupKFold, LeaveOneGroupOut, TimeSeriesSpli
 from sparsepath.data.cells import table_of
 from sparsepath.data.splitting import checked_split
 from sparsepath.errors import InputError, warn_user
-from sparsepath.judging.copies import by_chance
 from sparsepath.tuning import TUNING
 
 Rows = NDArray[np.intp]
@@ -40,19 +52,11 @@ TIME_PARTS, TIME_FEWEST = 10, 4  # parts in time order, and rows in each of them
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """Training and test rows, what that is called, and which rows hang together.
-
-    Attributes
-    ----------
-    splits : list of (array, array)
-    label : str
-        As ``"10-fold"``.
-    clusters : array of int, shape (n,)
-    """
+    """Training and test rows, what that is called, and which rows hang together."""
 
     splits: list[tuple[Rows, Rows]]
-    label: str
-    clusters: Rows
+    label: str  # as "10-fold"
+    clusters: Rows  # (n,): which rows hang together
 
 
 def parts_of(
@@ -292,3 +296,34 @@ def _label(splitter: Any, number: int) -> str:
         return f"{number}-fold"
     named = {"LeaveOneOut": "leave-one-out", "LeaveOneGroupOut": "leave-one-group-out"}
     return named.get(name, f"{number} splits of {name}")
+
+
+RARE = 0.01  # part of the equal pairs that chance may make, for them to be copies
+MOST = 3  # times that a row of coarse columns may be there, on average, for it to be copied
+
+
+def by_chance(A: Any, t: NDArray[np.intp], first: NDArray[np.intp], n: int, pairs: float) -> bool:
+    """Whether rows are equal by chance.
+
+    A and t are features and targets of all n rows, n x p and n x T, ``first`` has one row of each
+    kind, and so many ``pairs`` of rows are equal.
+    """
+    C, expected, widest = len(first), n * (n - 1) / 2, 0
+    for column in _columns(A, t, first):
+        counts = np.unique(column, return_counts=True)[1]
+        expected *= float((counts * (counts - 1.0)).sum()) / (C * (C - 1.0))
+        widest = max(widest, len(counts))
+        if expected <= RARE * pairs and (2 * widest > C or n <= MOST * C):
+            return False
+    return True
+
+
+def _columns(A: Any, t: NDArray[np.intp], first: NDArray[np.intp]) -> Iterator[NDArray[np.generic]]:
+    yield from t[first].T
+    some = A[first]
+    if hasattr(some, "tocsc"):
+        some = some.tocsc()
+        for j in range(some.shape[1]):
+            yield np.asarray(some[:, [j]].todense()).ravel()
+    else:
+        yield from some.T

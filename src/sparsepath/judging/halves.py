@@ -32,6 +32,7 @@ from sparsepath.arrays import Axes
 from sparsepath.data.names import NumberedNames
 from sparsepath.errors import InputError
 from sparsepath.frames import Make, make_frame
+from sparsepath.judging import pictures
 from sparsepath.judging.folds import numbers
 from sparsepath.judging.repeating import (
     Repetition,
@@ -152,8 +153,6 @@ class Stability:
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw how often features were chosen, by size."""
-        from sparsepath.judging import pictures
-
         return pictures.plot_stability(self.sizes, self.frequencies, self.feature_names, ax)
 
     def _at(self, size: int) -> int:

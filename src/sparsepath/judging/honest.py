@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from sparsepath import plots
 from sparsepath.arrays import Axes
 from sparsepath.choosing import check_rule, is_size, places
 from sparsepath.errors import warn_user
@@ -158,12 +159,11 @@ class HonestError:
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the honest error against size."""
-        from sparsepath import plots
-
         label = f"{self.chosen.measure} on samples left out ({self.chosen.validation})"
         least = self.sizes[int(np.argmin(self.errors))]
         chosen = {"min": least, "chosen": self.chosen.size}
-        return plots.plot_curve(self.sizes, self.errors, self.errors_se, label, chosen, ax=ax)
+        curve = plots.Curve(self.sizes, self.errors, self.errors_se, label, chosen)
+        return plots.plot_curve(curve, ax=ax)
 
 
 def honest_error(

@@ -10,6 +10,10 @@ there, and models of its size on the way to them are not.
 
 Samples are left out once or, by repeated splits, several times (then the mean counts), or never
 (the first part of a series, or what Ctrl-C came before); those play no part.
+
+Of classes, error rate and AUC are told beside, whatever the search minimised: a squared error of
++-1 says little to most readers. The rate is a mean over samples, the area under the curve one over
+parts, each as large as its samples weigh.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -23,7 +27,6 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
 from sparsepath.errors import InputError
-from sparsepath.judging.class_figures import class_figures
 from sparsepath.judging.folds import Rows, parts_of
 from sparsepath.judging.neighbours import err_alike
 from sparsepath.judging.repeating import (
@@ -51,46 +54,26 @@ class AskedToEndError(KeyboardInterrupt):
 
 @dataclass(frozen=True, eq=False)
 class LeftOut:
-    """Losses of samples that were left out, by size.
+    """Losses of samples that were left out, by size."""
 
-    Attributes
-    ----------
-    sizes : tuple of int
-        Ascending.
-    losses : array of shape (n, K)
-        NaN for samples that were never left out.
-    weights : array of shape (n,)
-        Of the samples in a mean; they sum to one over those that were left out.
-    clusters : array of int, shape (n,)
-        Samples that hang together: those of a group, or of a part that has one figure for all.
-    label : str
-        How parts were left out, as ``"10-fold"``.
-    yardstick : str
-        What is measured.
-    between : array of shape (K,)
-        By what the errors of parts vary more than the samples in them explain: the variance of
-        what models of other samples err. Zero where it cannot be told.
-    figures : dict of arrays
-        For classes also ``error_rate`` and ``auc`` of the same predictions, by size.
-    whole : bool
-        Whether every part was left out; else Ctrl-C came before, and the label says how many were.
-    own : int or None
-        The size with which the method ends, or usually does, if it chooses it itself.
-    neighbours : dict of int to float
-        By size, the correlation of the errors of rows next to each other, where folds were dealt at
-        random and it is more than chance; see ``neighbours.py``.
-    """
-
-    sizes: tuple[int, ...]
-    losses: Floats
-    weights: Floats
+    sizes: tuple[int, ...]  # ascending
+    losses: Floats  # (n, K): NaN for samples that were never left out
+    weights: Floats  # (n,): of the samples in a mean; they sum to one over those that were left out
+    # (n,): samples that hang together: those of a group, or of a part that has one figure for all.
     clusters: NDArray[np.intp]
-    label: str
-    yardstick: str
+    label: str  # how parts were left out, as "10-fold"
+    yardstick: str  # what is measured
+    # (K,): by what the errors of parts vary more than the samples in them explain: the variance of
+    # what models of other samples err. Zero where it cannot be told.
     between: Floats = field(default_factory=lambda: np.zeros(0))
+    # For classes also error_rate and auc of the same predictions, by size.
     figures: dict[str, Floats] = field(default_factory=dict)
+    # Whether every part was left out; else Ctrl-C came before, and the label says how many were.
     whole: bool = True
+    # The size with which the method ends, or usually does, if it chooses it itself.
     own: int | None = None
+    # By size, the correlation of the errors of rows next to each other, where folds were dealt at
+    # random and it is more than chance; see neighbours.py.
     neighbours: dict[int, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -155,35 +138,16 @@ def left_out(
 ) -> LeftOut:
     """Repeat the procedure with each part of the data left out.
 
-    Parameters
-    ----------
-    estimator : estimator with a path, or any scikit-learn predictor
-        It is cloned. A plain predictor has one size, the number of columns that it usually
-        selects, and the empty model beside it.
-    X, y : array, sparse matrix or data frame; array
-        As given to ``fit``.
-    validation : int, "loo", "time", splitter or list of splits
-        A number of folds: dealt at random by a fixed seed, stratified for classes, with whole
-        ``groups``. "loo": one sample at a time, or one group. "time": ten parts in the order of the
-        rows, each by those before it.
-    sizes : sequence of int, optional
-        The sizes wanted; default: all that any part reaches.
-    fit_params : mapping, optional
-        More arguments of ``fit``; those with an entry per sample are cut like y.
-    groups : array, optional
-        Samples that must not be parted.
-    yardstick : str, optional
-        What is measured, one of ``YARDSTICKS``; default: what the estimator is judged by.
-    told : callable, optional
-        Called with the number of parts done and of all; a true value ends the work there.
-    keep : bool
-        Whether the parts that are done when the work is ended, so or by Ctrl-C, are told, if there
-        are two of them or more; else the end goes on to the caller.
-    likely : sequence of int
-        Columns that the search of all rows has chosen, if that is known.
-    own : int, optional
-        The size with which the method ended on all data, if it chooses it itself; default: as it
-        usually does in the parts.
+    The estimator is cloned. A plain predictor has one size, the number of columns that it usually
+    selects, and the empty model beside it. ``validation`` is as for ``honest_error``; ``sizes`` are
+    those wanted (default: all that any part reaches), ``own`` the size with which the method ended
+    on all data, if it chooses it itself (default: as it usually does in the parts), ``likely``
+    columns that the search of all rows has chosen. ``fit_params`` with an entry per sample are cut
+    like y.
+
+    ``told`` is called with the number of parts done and of all, and a true value ends the work
+    there. With ``keep`` the parts that are done when the work is ended, so or by Ctrl-C, are told,
+    if there are two of them or more; else the end goes on to the caller.
     """
     check_predicts(estimator)
     X, y = by_rows(X), by_rows(y)
@@ -321,3 +285,31 @@ def _weights(given: Any, truth: Truth, yardstick: Yardstick, counted: NDArray[np
     if not total > 0:
         raise InputError("no sample of positive weight was left out; use other splits.")
     return weights / total
+
+
+def class_figures(
+    parts: Parts,
+    truth: Truth,
+    sizes: Sequence[int],
+    sample_weight: Any,
+    at_sizes: Callable[[Mapping[int, Floats], Sequence[int]], Floats],
+) -> dict[str, Floats]:
+    """By size: ``error_rate``, and for two classes ``auc``; nothing if the targets are numbers."""
+    if truth.classes is None:
+        return {}
+    n = len(truth.values)
+    weights = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    names = ("zero_one", "auc") if len(truth.classes) == 2 else ("zero_one",)
+    means = {name: np.full(len(sizes), np.nan) for name in names}
+    for name in names:
+        totals, weight = np.zeros(len(sizes)), 0.0
+        for test, outputs in parts:
+            losses = {k: YARDSTICKS[name].losses(truth[test], out) for k, out in outputs.items()}
+            chosen = at_sizes(losses, sizes)
+            w = np.where(np.isnan(chosen[:, 0]), 0.0, weights[test])
+            totals += w @ np.nan_to_num(chosen)
+            weight += w.sum()
+        if weight > 0:
+            means[name] = totals / weight
+    found = {"error_rate": means["zero_one"]}
+    return {**found, "auc": 1.0 - means["auc"]} if "auc" in means else found

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from sparsepath.arrays import Axes
 from sparsepath.errors import InputError
 from sparsepath.frames import Make, make_frame
+from sparsepath.judging import pictures
 from sparsepath.judging.left_out import left_out
 from sparsepath.judging.repeating import (
     Repetition,
@@ -131,8 +132,6 @@ class Null:
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the errors on the data above those on shuffled targets."""
-        from sparsepath.judging import pictures
-
         lower = "lower than" if self.anything else "not clearly lower than"
         title = f"p = {self.p_value:.3g}: {lower} where there is nothing to find"
         return pictures.plot_null(

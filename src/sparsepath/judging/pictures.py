@@ -78,18 +78,9 @@ def plot_contest(
 ) -> Figure:
     """Honest errors of several methods on one axis, and below which features each of them takes.
 
-    Parameters
-    ----------
-    curves : mapping of name to (sizes, errors, chosen size)
-        What is drawn on the one axis.
-    label : str
-        What the errors are.
-    empty : float
-        The error of the empty model.
-    maps : mapping of name to (sizes, matrix)
-        Which features are selected at which size.
-    names : sequence of str
-        Of the features; only those that a method takes at some size are shown.
+    By name: ``curves`` are (sizes, errors, chosen size), ``maps`` (sizes, matrix of the features
+    selected); ``empty`` is the error of the empty model. Only features that a method takes at some
+    size are shown.
     """
     across = min(3, len(maps))
     down = math.ceil(len(maps) / across)

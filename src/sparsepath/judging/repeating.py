@@ -47,27 +47,17 @@ class Repetition:
 
 @dataclass(frozen=True, eq=False)
 class Searched:
-    """What a repetition left.
+    """What a repetition left."""
 
-    Attributes
-    ----------
-    subsets : mapping of size to tuple of int
-        The columns of the model of each size; one size only if there is no path.
-    errors : mapping of size to float
-        The criterion of the search; may be empty where some of the rows were used only, since
-        those who repeat a search on parts judge it by other means.
-    outputs : callable
-        What the models put out for some rows of the data, by size: numbers, or scores of classes.
-    criterion : str
-        What the errors are.
-    own : int, optional
-        The size with which the method ended, if it is not for a rule to choose one.
-    """
-
+    # By size: the columns of the model of each size; one size only if there is no path.
     subsets: Mapping[int, tuple[int, ...]]
+    # By size: the criterion of the search; may be empty where some of the rows were used only,
+    # since those who repeat a search on parts judge it by other means.
     errors: Mapping[int, float]
+    # What the models put out for some rows of the data, by size: numbers, or scores of classes.
     outputs: Callable[[Rows], Mapping[int, Floats]]
-    criterion: str = ""
+    criterion: str = ""  # what the errors are
+    # The size with which the method ended, if it is not for a rule to choose one.
     own: int | None = None
 
     def subset(self, size: int) -> tuple[int, ...]:
@@ -124,7 +114,7 @@ def _found(model: Any, X: Any, classes: NDArray[Any] | None) -> Searched:
         return Searched(
             {0: ()}, {0: 0.0}, lambda rows: {0: np.repeat(_constant(model, classes), len(rows), 0)}
         )
-    last, transform = _last(model)
+    last = last_step(model)
     path = getattr(last, "path_", None)
     if path is None:
         columns = selected_by(model, X.shape[1])
@@ -141,7 +131,9 @@ def _found(model: Any, X: Any, classes: NDArray[Any] | None) -> Searched:
     def outputs(rows: Rows) -> Mapping[int, Floats]:
         if path is None:
             return {len(columns): _columns(model, rows_of(X, rows), classes)}
-        return _outputs_of(last, transform(rows_of(X, rows)), classes)
+        part = rows_of(X, rows)
+        first = isinstance(model, Pipeline) and len(model.steps) > 1
+        return _outputs_of(last, model[:-1].transform(part) if first else part, classes)
 
     own = getattr(last, "_own_size", None)
     return Searched(subsets, errors, outputs, criterion, own)
@@ -162,12 +154,7 @@ def _constant(value: NDArray[Any], classes: NDArray[Any] | None) -> Floats:
 
 
 def fitted(
-    estimator: Any,
-    X: Any,
-    y: Any,
-    given: Given,
-    rows: Rows | None = None,
-    n: int | None = None,
+    estimator: Any, X: Any, y: Any, given: Given, rows: Rows | None = None, n: int | None = None
 ) -> Any:
     """A clone, fitted in silence; arguments with an entry for each of n samples are cut to rows.
 
@@ -182,14 +169,14 @@ def fitted(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PathWarning)
         model = model.fit(X, y, **{name: cut(value) for name, value in given.items()})
-    pass_on(_last(model)[0])
+    pass_on(last_step(model))
     return model
 
 
 def quiet_copy(estimator: Any) -> Any:
     """A copy that searches and nothing else, also as the last step of a pipeline."""
     copy = clone(estimator)
-    last = copy.steps[-1][1] if isinstance(copy, Pipeline) else copy
+    last = last_step(copy)
     if hasattr(last, "get_params"):
         known = last.get_params(deep=False)
         last.set_params(**{name: value for name, value in QUIET.items() if name in known})
@@ -198,14 +185,12 @@ def quiet_copy(estimator: Any) -> Any:
 
 def has_path(estimator: Any) -> bool:
     """Whether an estimator, or the last step of a pipeline, leaves a path."""
-    last = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
-    return hasattr(last, "at_size")
+    return hasattr(last_step(estimator), "at_size")
 
 
 def selects_columns(estimator: Any) -> bool:
     """Whether what is chosen are columns of X; others choose among samples."""
-    last = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
-    return bool(getattr(last, "_selects_columns", True))
+    return bool(getattr(last_step(estimator), "_selects_columns", True))
 
 
 def check_predicts(estimator: Any) -> None:
@@ -256,11 +241,9 @@ def _width(step: Any, n: int) -> int:
     return len(step.get_feature_names_out()) if hasattr(step, "get_feature_names_out") else n
 
 
-def _last(model: Any) -> tuple[Any, Callable[[Any], Any]]:
-    """The last step of a fitted pipeline and what comes before it; else the model itself."""
-    if not isinstance(model, Pipeline):
-        return model, lambda X: X
-    return model.steps[-1][1], model[:-1].transform if len(model.steps) > 1 else lambda X: X
+def last_step(model: Any) -> Any:
+    """The last step of a pipeline; of any other model the model itself."""
+    return model.steps[-1][1] if isinstance(model, Pipeline) else model
 
 
 def with_groups(estimator: Any, given: Given, groups: Any) -> dict[str, Any]:

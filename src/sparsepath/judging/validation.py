@@ -27,19 +27,10 @@ def validated(
 ) -> tuple[SelectionPath, Honest | None]:
     """The path with honest errors, and the record of the size to use; None if there are none.
 
-    Parameters
-    ----------
-    estimator : estimator
-        Its ``validation`` says how; ``"auto"`` is as many folds as its ``_n_folds``.
-    path : SelectionPath
-        Of all data.
-    rule : str, int or float
-        How the size is chosen.
-    X, y, more
-        The arguments of its fit, as given.
-    told_of : callable, optional
-        Called with the number of folds done and of all; a true value ends it, as Ctrl-C does:
-        what is done counts, if that is two folds or more.
+    The estimator's ``validation`` says how; "auto" is as many folds as its ``_n_folds``. X, y and
+    ``more`` are the arguments of its fit, as given. ``told_of`` is called with the number of folds
+    done and of all; a true value ends it, as Ctrl-C does: what is done counts, if that is two or
+    more.
     """
     validation = getattr(estimator, "validation", None)
     auto = isinstance(validation, str) and validation == AUTO

@@ -32,24 +32,12 @@ Floats: TypeAlias = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Truth:
-    """What is to be predicted: numbers, or classes and their codes.
+    """What is to be predicted: numbers, or classes and their codes."""
 
-    Attributes
-    ----------
-    values : array of shape (n, T)
-        Numbers; for classes +-1, one column for two of them.
-    classes : array or None
-        The labels in order; None for numbers.
-    index : array of int or None
-        The class of every sample.
-    query : array of int or None
-        Samples are compared within these only; for ranking.
-    """
-
-    values: Floats
-    classes: NDArray[Any] | None = None
-    index: NDArray[np.intp] | None = None
-    query: NDArray[np.intp] | None = None
+    values: Floats  # (n, T): numbers; for classes +-1, one column for two of them
+    classes: NDArray[Any] | None = None  # the labels in order; None for numbers
+    index: NDArray[np.intp] | None = None  # the class of every sample
+    query: NDArray[np.intp] | None = None  # samples are compared within these only; for ranking
 
     @classmethod
     def of(cls, y: Any, *, is_class: bool, query: Any = None) -> "Truth":

@@ -2,11 +2,6 @@
 
 from sparsepath.kernel_machines.forward import LSSVMForwardRegressor
 from sparsepath.kernel_machines.lssvm_estimators import LSSVMClassifier, LSSVMRegressor
-from sparsepath.kernel_machines.reduced_rank_estimator import ReducedRankKernelRidge
+from sparsepath.kernel_machines.reduced_rank import ReducedRankKernelRidge
 
-__all__ = [
-    "LSSVMClassifier",
-    "LSSVMForwardRegressor",
-    "LSSVMRegressor",
-    "ReducedRankKernelRidge",
-]
+__all__ = ["LSSVMClassifier", "LSSVMForwardRegressor", "LSSVMRegressor", "ReducedRankKernelRidge"]

@@ -84,9 +84,7 @@ class KernelModel(Predictor):
     bias: Floats
 
     def predict(self, X: Any) -> Floats:
-        part = X[:, self.columns]
-        part = part if isinstance(part, np.ndarray) else part.toarray()
-        Z = (part - self.mean) / self.scale
+        Z = (dense(X[:, self.columns]) - self.mean) / self.scale
         return gaussian_kernel(Z, self.support, self.sigma2) @ self.dual + self.bias
 
     def formula(self) -> Formula:

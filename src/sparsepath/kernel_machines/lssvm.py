@@ -51,15 +51,7 @@ def _exponential(D: Floats, sigma2: float) -> Floats:
 
 
 class LSSVM:
-    """One kernel matrix and targets, for any gamma.
-
-    Parameters
-    ----------
-    K : array of shape (N, N)
-    Y : array of shape (N, T)
-    weights : array of shape (N,), optional
-        Sample weights, above zero.
-    """
+    """One kernel matrix, N x N, and targets, N x T, for any gamma; weights are above zero."""
 
     def __init__(self, K: Floats, Y: Floats, weights: Floats | None = None) -> None:
         K, Y, self._roots = _rooted(K, Y, weights)

@@ -14,25 +14,27 @@ Sample weights v_n multiply the squared errors: columns of F, the ones and y are
 sqrt(v_n) and projected off the ones' image instead of centred; the residuals are divided by it.
 """
 
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Self
+
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import solve_triangular, svd
 
 from sparsepath.arrays import Floats
-from sparsepath.orders.reconstruction import Reconstruction
+from sparsepath.data.door import check_features, column_indices
+from sparsepath.data.threads import Threads
+from sparsepath.errors import InputError
+from sparsepath.faces.parameters import count, positive
+from sparsepath.faces.targets import dense, weights_of
+from sparsepath.kernel_machines.kernel_machine import _KernelMachine, _SeveralTargets
+from sparsepath.kernel_machines.lssvm import Block, gaussian_kernel
+from sparsepath.orders.reconstruction import Reconstruction, reconstruct
 
 
 class ReducedRank:
-    """The regression on one choice of samples, for any gamma.
-
-    Parameters
-    ----------
-    basis : Reconstruction
-        The samples chosen.
-    Y : array of shape (N, T)
-        Targets.
-    weights : array of shape (N,), optional
-        Sample weights, above zero.
-    """
+    """The regression on one choice of samples, for any gamma; targets Y are N x T."""
 
     def __init__(self, basis: Reconstruction, Y: Floats, weights: Floats | None = None) -> None:
         self._basis = basis
@@ -56,3 +58,101 @@ class ReducedRank:
         beta = solve_triangular(L, theta, lower=True, trans=1)
         room = np.maximum(room, 1e-12) * roots
         return beta, bias, (self._centred - fitted) / room[:, None]
+
+
+@dataclass(eq=False, repr=False)
+class ReducedRankKernelRidge(_SeveralTargets, _KernelMachine):
+    """Kernel ridge regression on a few samples that stand for all, tuned by exact leave-one-out.
+
+    Samples are taken by least mean reconstruction error, without a look at the target, until there
+    are ``max_samples`` or until their kernel matrix is no longer invertible; all samples count in
+    the fit. With the columns that a selector found (``columns``) it is the paper's sparse version.
+
+    Parameters
+    ----------
+    gamma, sigma2, standardize
+        As for ``LSSVMRegressor``.
+    max_samples : int or None, default=None
+        Most samples to take.
+    tolerance : float, default=1e-10
+        A sample of which less than this is left after reconstruction makes the matrix singular.
+    columns : list of int or str, optional
+        Inputs to use; default all.
+
+    Attributes
+    ----------
+    samples_ : array of int
+        The samples in use, in order of choice.
+    gamma_, sigma2_, cv_error_, cv_residuals_, cv_results_, dual_coef_, intercept_
+        As for ``LSSVMRegressor``.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+
+    Examples
+    --------
+    >>> from sparsepath.data.synthetic import bump
+    >>> data = bump(random_state=0)
+    >>> model = ReducedRankKernelRidge(sigma2=[0.1, 1, 10], columns=[0]).fit(data.X, data.y)
+    >>> len(model.samples_) < 50
+    True
+    """
+
+    gamma: float | str | Sequence[float] = "tune"
+    sigma2: float | str | Sequence[float] = "tune"
+    _: KW_ONLY
+    max_samples: int | None = None
+    tolerance: float = 1e-10
+    columns: Sequence[int] | Sequence[str] | None = None
+    standardize: bool = True
+
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Choose samples for every width, tune and fit.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_samples, n_features)
+            The inputs.
+        y : array of shape (n_samples,) or (n_samples, n_targets)
+            The target.
+        sample_weight : array of shape (n_samples,), optional
+            How much each squared error counts: a weight of 2 is the sample twice, but
+            for the tuning, which leaves it out as one.
+        """
+        X = dense(check_features(self, X, reset=True))
+        Y = self._numbers(y, len(X), weights_of(sample_weight, len(X)))
+        weights, counted = self._counted(sample_weight, len(X))
+        e = np.full_like(Y, np.nan)
+        X, Y = X[counted], Y[counted]
+        if self.max_samples is not None:
+            count("max_samples", self.max_samples)
+        names = getattr(self, "feature_names_in_", None)
+        given = column_indices(self.columns, names, X.shape[1], "columns")
+        if self.columns is not None and not len(given):
+            raise InputError("columns is empty; name at least one input, or use None for all.")
+        self._columns = np.array(given or range(X.shape[1]), dtype=np.intp)
+        with Threads(1):
+            Z = self._scaled(X[:, self._columns], weights)
+            self.gamma_, self.sigma2_, self.cv_results_ = self._tune(Z, Y, None, weights)
+            machine, chosen = self._machine(gaussian_kernel(Z, Z, self.sigma2_), Y, weights)
+            self._dual, self._bias, e[counted] = machine.fit(self.gamma_)
+        self._support, self.samples_ = Z[chosen], counted[chosen]
+        self._show(e)
+        return self
+
+    def _machine(
+        self, K: Floats, Y: Floats, weights: Floats | None
+    ) -> tuple[ReducedRank, NDArray[np.intp]]:
+        tolerance = positive("tolerance", self.tolerance)
+        basis = reconstruct(K, self.max_samples or len(K), tolerance, weights)
+        return ReducedRank(basis, Y, weights), basis.chosen
+
+    def _cv(
+        self,
+        K: Floats,
+        Y: Floats,
+        gammas: Sequence[float],
+        blocks: list[Block] | None,
+        weights: Floats | None,
+    ) -> list[Floats]:
+        machine, _ = self._machine(K, Y, weights)
+        return [machine.fit(gamma)[2] for gamma in gammas]

@@ -6,10 +6,8 @@ it costs and when to take it. The command line, ``compare``, the tables of the d
 ``tests/contract`` read this table and nothing else, so a new method is its class and its entry.
 """
 
-from sparsepath.methods.asking import called_here, check, having, selectors
-from sparsepath.methods.method import Method, Option, load
-from sparsepath.methods.options import OPTIONS
-from sparsepath.methods.table import METHODS
+from sparsepath.methods.method import OPTIONS, Method, Option, load
+from sparsepath.methods.table import METHODS, called_here, check, having, selectors
 
 __all__ = [
     "METHODS",

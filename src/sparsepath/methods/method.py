@@ -1,4 +1,4 @@
-"""What an entry of the table of methods says, and how its estimator is made."""
+"""What an entry of the table of methods says, how its estimator is made; and the options."""
 
 import inspect
 from collections.abc import Callable, Collection, Mapping
@@ -12,116 +12,59 @@ Estimator = str | type
 
 @dataclass(frozen=True)
 class Option:
-    """What may be asked of a method.
+    """What may be asked of a method."""
 
-    Attributes
-    ----------
-    parameter : str
-        Its name in Python.
-    kind : str
-        What is typed on the command line: the name of one of the readers of ``cli/options.py``,
-        "flag", "file" or "column".
-    help : str
-        One sentence; ``{methods}`` are those that have the option, ``{values}`` what it may be.
-    default : str
-        What it is if it is not given.
-    metavar : str
-        What stands for it in the help.
-    values : tuple of str
-        What it may be, if that is one of a few words.
-    """
-
-    parameter: str
+    parameter: str  # its name in Python
+    # What is typed on the command line: the name of one of the readers of cli/options.py, "flag",
+    # "file" or "column".
     kind: str
-    help: str
-    default: str = ""
-    metavar: str = "N"
-    values: tuple[str, ...] = ()
+    help: str  # one sentence; {methods} are those that have the option, {values} what it may be
+    default: str = ""  # what it is if it is not given
+    metavar: str = "N"  # what stands for it in the help
+    values: tuple[str, ...] = ()  # what it may be, if that is one of a few words
 
 
 @dataclass(frozen=True)
 class Method:
-    """One line of the table.
+    """One line of the table."""
 
-    Attributes
-    ----------
-    name : str
-        On the command line and on the path.
-    summary : str
-        One line that says what the method does.
-    when : str
-        When to take it.
-    regressor, classifier : str or class
-        Its estimators; empty where it has none.
-    options : frozenset of str
-        Which of ``OPTIONS`` it has.
-    page : str
-        The page on it, below ``docs/methods/``.
-    cost : str
-        What one step of the search costs, for the note on big inputs.
-    limits : str
-        For which data it is not made, in words.
-    criterion : str
-        What kind of error its path has.
-    parameters : mapping
-        What makes its estimators this method, and what they get unless something else is asked for.
-    given : tuple of options
-        Options that together fix what is chosen by cross-validation otherwise.
-    single : pair of str
-        Its estimators then.
-    others : tuple of str
-        More selectors that belong to it.
-    losses : mapping of task to tuple of str
-        What ``--loss`` may be.
-    known_as : mapping of str to str
-        What it is called elsewhere, names between blanks, and what to say of them.
-    sizes : {"up", "down", "own"}
-        Whether the path goes from no feature up to ``max-features``, from all of them down, or
-        through such sizes as its penalties happen to give.
-    model : str
-        What predicts, if the name of the method does not say it.
-    ranks : bool
-        Whether it ranks rows, and ``--groups`` are the queries within which it does.
-    work : callable, optional
-        From rows, columns and sizes to the numbers touched, in all; None: each once per size.
-    unit : str
-        What a progress bar counts: the features of the path so far, or calls of the estimator's
-        callback under any other name.
-    calls : callable, optional
-        From the options and the largest size to how often the callback comes, where that is known
-        from them.
-    two_classes : bool
-        Whether classes are two at most.
-    memory : callable, optional
-        From rows and columns to the bytes that it needs at once, if more than the data take.
-    longest : int, optional
-        The size at which a path ends unless more is asked for; None: that of all methods.
-    """
-
-    name: str
-    summary: str
-    when: str
-    regressor: Estimator
+    name: str  # on the command line and on the path
+    summary: str  # one line that says what the method does
+    when: str  # when to take it
+    regressor: Estimator  # its estimators; empty where it has none
     classifier: Estimator
-    options: frozenset[str]
-    page: str
-    cost: str
-    limits: str = ""
-    criterion: str = "leave-one-out"
+    options: frozenset[str]  # which of OPTIONS it has
+    page: str  # the page on it, below docs/methods/
+    cost: str  # what one step of the search costs, for the note on big inputs
+    limits: str = ""  # for which data it is not made, in words
+    criterion: str = "leave-one-out"  # what kind of error its path has
+    # What makes its estimators this method, and what they get unless something else is asked for.
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    # Options that together fix what is chosen by cross-validation otherwise.
     given: tuple[str, ...] = ()
-    single: tuple[Estimator, Estimator] = ("", "")
-    others: tuple[Estimator, ...] = ()
+    single: tuple[Estimator, Estimator] = ("", "")  # its estimators then
+    others: tuple[Estimator, ...] = ()  # more selectors that belong to it
+    # By task: what --loss may be.
     losses: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    # What it is called elsewhere, names between blanks, and what to say of them.
     known_as: Mapping[str, str] = field(default_factory=dict)
+    # 'up', 'down', 'own': whether the path goes from no feature up to max-features, from all of
+    # them down, or through such sizes as its penalties happen to give.
     sizes: str = "up"
-    model: str = ""
-    ranks: bool = False
+    model: str = ""  # what predicts, if the name of the method does not say it
+    ranks: bool = False  # whether it ranks rows, and --groups are the queries within which it does
+    # From rows, columns and sizes to the numbers touched, in all; None: each once per size.
     work: Callable[[int, int, int], float] | None = None
+    # What a progress bar counts: the features of the path so far, or calls of the estimator's
+    # callback under any other name.
     unit: str = "features"
+    # From the options and the largest size to how often the callback comes, where that is known
+    # from them.
     calls: Callable[[Mapping[str, Any], int], int] | None = None
-    two_classes: bool = False
+    two_classes: bool = False  # whether classes are two at most
+    # From rows and columns to the bytes that it needs at once, if more than the data take.
     memory: Callable[[int, int], float] | None = None
+    # The size at which a path ends unless more is asked for; None: that of all methods.
     longest: int | None = None
 
     @property
@@ -141,16 +84,10 @@ class Method:
         return bool(self.given) and set(asked) >= {*self.given}
 
     def make(self, task: str = "regression", **parameters: Any) -> Any:
-        """The estimator for a task.
+        """The estimator for a task, one of ``tasks``, with parameters by their names in Python.
 
-        Parameters
-        ----------
-        task : {"regression", "classification"}
-            It must be one of ``tasks``.
-        **parameters
-            Of the estimator, by their names in Python. A rule to choose a size by and a loss are
-            passed over where there is nothing to choose; a value of what is chosen otherwise is
-            taken as the only one.
+        A rule to choose a size by and a loss are passed over where there is nothing to choose; a
+        value of what is chosen otherwise is taken as the only one.
         """
         pair = self.single if self.is_fixed(parameters) else (self.regressor, self.classifier)
         maker = load(pair[task == "classification"])
@@ -176,3 +113,88 @@ def load(estimator: Estimator) -> Any:
         return estimator
     room, _, name = estimator.rpartition(".")
     return getattr(import_module(f"sparsepath.{room}"), name)
+
+
+OF_NUMBERS = ("squared", "absolute", "huber", "log-cosh")  # losses of residuals, for classes too
+OF_CLASSES = ("zero-one", "balanced", "auc")
+OF_ORDERS = ("disagreement",)
+LOSSES = (*OF_NUMBERS, *OF_CLASSES, *OF_ORDERS)
+SEARCHES = ("forward", "floating", "backward", "swap")
+STRATEGIES = ("both", "scaling", "swap")
+
+OPTIONS: dict[str, Option] = {
+    "max-features": Option(
+        "max_features", "count", "Where the path ends.", "all, at most 100; 20 of elm-fs", "K"
+    ),
+    "choose": Option(
+        "choose",
+        "choose",
+        "Size to use: one_se (smallest within one standard error of the least error), min, a "
+        "number of features, or a fraction of the least error such as 0.05.",
+        "one_se; min for rbf and lssvm-forward",
+        "RULE",
+    ),
+    "cv": Option(
+        "cv", "cv", "loo, or a number of folds.", "loo; 5 for grafting, mlp-grafting and rbf"
+    ),
+    "standardize": Option(
+        "standardize", "flag", "Penalise as if all columns had unit variance.", "standardize", ""
+    ),
+    "weights": Option("sample_weight", "column", "Column of sample weights.", metavar="COL"),
+    "groups": Option(
+        "groups",
+        "column",
+        "Column of groups; the folds of --cv and --validation keep them whole, loo leaves out a "
+        "group at a time. For rank-rls: the queries.",
+        "10 folds; loo for rank-rls",
+        "COL",
+    ),
+    "alpha": Option(
+        "alpha",
+        "alpha",
+        "Ridge penalty: a number, several between commas (the best is used), or loo (chosen with "
+        "all features).",
+        "1",
+        "A",
+    ),
+    "loss": Option("loss", "loss", "{values}.", "squared; zero-one of elm-fs", "NAME", LOSSES),
+    "search": Option(
+        "search", "one_of", "Search of {methods}: {values}.", "forward", "NAME", SEARCHES
+    ),
+    "force": Option("forced", "names", "Features that every model has.", metavar="A,B"),
+    "forbid": Option("forbidden", "names", "Features that no model has.", metavar="A,B"),
+    "start": Option(
+        "start", "names", "Features to start from; they may be dropped again.", metavar="A,B"
+    ),
+    "significance": Option(
+        "stop",
+        "level",
+        "Stop when the best feature left is not significant at this level (max-T).",
+        metavar="P",
+    ),
+    "l1": Option("l1", "penalty", "L1 penalty of grafting, instead of many.", metavar="A"),
+    "l2": Option("l2", "penalty", "L2 penalty of grafting.", metavar="A"),
+    "l0": Option("l0", "penalty", "L0 penalty of grafting.", metavar="A"),
+    "max-hidden": Option("max_hidden", "count", "Most hidden units of {methods}.", "50"),
+    "r": Option("r", "budget", "Budget of {methods} for coefficients, instead of many.", "", "A"),
+    "t": Option("t", "budget", "Budget of {methods} for inputs, instead of many.", "", "A"),
+    "strategy": Option(
+        "strategy", "one_of", "Search of {methods}: {values}.", "both", "NAME", STRATEGIES
+    ),
+    "restarts": Option(
+        "n_restarts", "count", "Random starts of {methods}.", "40 of elm-fs, 100 of the other"
+    ),
+    "neighbors": Option(
+        "n_neighbors", "count", "Neighbours by which {methods} tell how dense data are.", "6"
+    ),
+    "seed": Option("random_state", "seed", "Seed of methods that draw.", "0"),
+    "threads": Option(
+        "n_threads",
+        "count",
+        "Threads, or processes where a method works in those; only the speed changes.",
+        "one per core",
+    ),
+    "checkpoint": Option(
+        "checkpoint", "file", "Keep progress here, and go on from it if it is there.", "", "FILE"
+    ),
+}

@@ -1,10 +1,11 @@
-"""Every method by its name: one entry each."""
+"""Every method by its name, one entry each, and what of it may be asked for."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
-from sparsepath.methods.method import Method
-from sparsepath.methods.options import OF_CLASSES, OF_NUMBERS, OF_ORDERS
+from sparsepath.errors import InputError
+from sparsepath.methods.method import OF_CLASSES, OF_NUMBERS, OF_ORDERS, Method, load
 
 
 def _rbf_calls(options: Mapping[str, Any], size: int) -> int:
@@ -32,76 +33,65 @@ def _has(options: str) -> frozenset[str]:
     return frozenset(options.split())
 
 
-_RLS = ("rls.SparseRLSRegressor", "rls.SparseRLSClassifier")
-_RLS_LOSSES = {"regression": OF_NUMBERS, "classification": OF_NUMBERS + OF_CLASSES}
 _FORWARD = _has(
     "max-features alpha loss choose cv standardize force forbid start significance threads "
     "checkpoint weights groups"
 )
-_SPLITS = "cross-validation"
 _DRAWN = {"random_state": 0}  # so that the same command gives the same result
-_OP_ELM = "mutual information selects, OP-ELM on the selected columns predicts"
-_BY_OP_ELM = "leave-one-out of OP-ELM"
 
 
 def _entries() -> Iterator[Method]:
-    yield Method(
+    greedy = Method(
         "greedy-rls",
         "Add one feature at a time, judged by exact cross-validation of ridge regression.",
         "first: linear effects, any number of rows and columns",
-        *_RLS,
+        "rls.SparseRLSRegressor",
+        "rls.SparseRLSClassifier",
         _FORWARD | {"search"},
         "rls.md",
         "about one pass over the data",
-        criterion=_SPLITS,
+        criterion="cross-validation",
         parameters={"search": "forward"},
-        losses=_RLS_LOSSES,
+        losses={"regression": OF_NUMBERS, "classification": OF_NUMBERS + OF_CLASSES},
         known_as={
             "forward sfs sequential ridge rls omp greedy": "adding one feature at a time is called "
             "greedy-rls here"
         },
     )
-    yield Method(
-        "floating-rls",
-        "As greedy-rls, and drop features again where that costs little.",
-        "features that came early are made needless by later ones",
-        *_RLS,
-        _FORWARD,
-        "rls.md",
-        "one pass over the data or a few",
-        criterion=_SPLITS,
+    yield greedy
+    yield replace(
+        greedy,
+        name="floating-rls",
+        summary="As greedy-rls, and drop features again where that costs little.",
+        when="features that came early are made needless by later ones",
+        options=_FORWARD,
+        cost="one pass over the data or a few",
         parameters={"search": "floating"},
-        losses=_RLS_LOSSES,
         known_as={"stepwise floating sffs sfbs": "called floating-rls here, or swap-rls"},
     )
-    yield Method(
-        "backward-rls",
-        "Start with all features and drop one at a time.",
-        "features are good only together, and there are more rows than columns",
-        *_RLS,
-        _FORWARD - {"significance"},
-        "rls.md",
-        "a pass over all features that are still in",
-        criterion=_SPLITS,
+    yield replace(
+        greedy,
+        name="backward-rls",
+        summary="Start with all features and drop one at a time.",
+        when="features are good only together, and there are more rows than columns",
+        options=_FORWARD - {"significance"},
+        cost="a pass over all features that are still in",
         parameters={"search": "backward"},
-        losses=_RLS_LOSSES,
         known_as={
             "rfe rfecv backward sbs elimination": "dropping one feature at a time is called "
             "backward-rls here"
         },
         sizes="down",
     )
-    yield Method(
-        "swap-rls",
-        "As greedy-rls, and exchange chosen features for others while that helps.",
-        "the best set of a size matters more than the time",
-        *_RLS,
-        _FORWARD,
-        "rls.md",
-        "a pass over the data for each feature chosen so far, or several",
-        criterion=_SPLITS,
+    yield replace(
+        greedy,
+        name="swap-rls",
+        summary="As greedy-rls, and exchange chosen features for others while that helps.",
+        when="the best set of a size matters more than the time",
+        options=_FORWARD,
+        cost="a pass over the data for each feature chosen so far, or several",
         parameters={"search": "swap"},
-        losses=_RLS_LOSSES,
+        known_as={},
     )
     yield Method(
         "rank-rls",
@@ -210,7 +200,7 @@ def _entries() -> Iterator[Method]:
         memory=_as_dense,
         longest=20,
     )
-    yield Method(
+    informed = Method(
         "mi-forward",
         "Add one feature at a time by joint mutual information; regression.",
         "the features matter, whatever the model",
@@ -220,31 +210,28 @@ def _entries() -> Iterator[Method]:
         "mutual-information.md",
         "distances between all rows for every feature that is left",
         limits="some thousand rows; sets of about ten",
-        criterion=_BY_OP_ELM,
+        criterion="leave-one-out of OP-ELM",
         parameters={**_DRAWN, "search": "forward"},
         others=("information.MutualInfoSelector",),
         known_as={"mrmr mi mutual-info jmi": "called mi-forward here"},
-        model=_OP_ELM,
+        model="mutual information selects, OP-ELM on the selected columns predicts",
         work=lambda rows, columns, sizes: 5.0 * rows**2 * columns * sizes,
         memory=_as_dense,
     )
-    yield Method(
-        "mi-forward-backward",
-        "Add and drop by joint mutual information, from random starts; regression.",
-        "as mi-forward, where features may be good only together",
-        "informed.MutualInfoRegressor",
-        "",
-        _has("max-features choose neighbors seed threads restarts groups"),
-        "mutual-information.md",
-        "distances between all rows for every feature, in a hundred climbs",
-        limits="some thousand rows; sets of about ten",
-        criterion=_BY_OP_ELM,
+    yield informed
+    yield replace(
+        informed,
+        name="mi-forward-backward",
+        summary="Add and drop by joint mutual information, from random starts; regression.",
+        when="as mi-forward, where features may be good only together",
+        options=informed.options | {"restarts"},
+        cost="distances between all rows for every feature, in a hundred climbs",
         parameters={**_DRAWN, "search": "forward-backward"},
-        model=_OP_ELM,
+        others=(),
+        known_as={},
         work=lambda rows, columns, sizes: 50.0 * rows**2 * columns * sizes,
         unit="climbs",
         calls=lambda options, size: int(options.get("restarts", 100)),
-        memory=_as_dense,
     )
     yield Method(
         "lars",
@@ -262,3 +249,71 @@ def _entries() -> Iterator[Method]:
 
 
 METHODS: dict[str, Method] = {method.name: method for method in _entries()}
+
+
+def selectors() -> dict[str, Any]:
+    """Every selector of the table by its name."""
+    every = (load(estimator) for method in METHODS.values() for estimator in method.estimators)
+    return {maker.__name__: maker for maker in every}
+
+
+def having(option: str) -> list[str]:
+    """The methods that have an option.
+
+    >>> having("restarts")
+    ['elm-fs', 'mi-forward-backward']
+    """
+    return [name for name, method in METHODS.items() if option in method.options]
+
+
+def called_here() -> dict[str, str]:
+    """What methods are called elsewhere, and what to say of it.
+
+    >>> called_here()["rfe"]
+    'dropping one feature at a time is called backward-rls here'
+    """
+    return {
+        name: said
+        for method in METHODS.values()
+        for names, said in method.known_as.items()
+        for name in names.split()
+    }
+
+
+def check(method: Method, task: str, given: Mapping[str, Any], classes: int = 2) -> None:
+    """Refuse what the method does not have."""
+    if task not in method.tasks:
+        able = _able(lambda other: task in other.tasks)
+        raise InputError(
+            f"{method.name} does {' and '.join(method.tasks)} only, not {task}; methods that do: "
+            f"{able}."
+        )
+    if task == "classification" and classes > 2 and method.two_classes:
+        able = _able(lambda other: task in other.tasks and not other.two_classes)
+        raise InputError(
+            f"{method.name} is for two classes, and the target has {classes}; methods for more: "
+            f"{able}."
+        )
+    if task == "classification" and classes > 2 and given.get("loss") == "auc":
+        raise InputError(f"--loss auc is for two classes, and the target has {classes}.")
+    missing = sorted(set(given) - method.options)
+    if missing:
+        able = _able(lambda other: other.options.issuperset(missing))
+        hint = f"; methods that have it: {able}" if able else ""
+        wanted = " or ".join(f"--{option}" for option in missing)
+        raise InputError(f"{method.name} has no option {wanted}{hint}.")
+    losses = method.losses.get(task, ())
+    if "loss" in given and given["loss"].partition(":")[0] not in losses:
+        raise InputError(
+            f"--loss {given['loss']} is not for {task} with {method.name}; use one of "
+            f"{', '.join(losses)}."
+        )
+    if method.is_fixed(given) and "cv" in given:
+        fixed = " and ".join(f"--{option}" for option in method.given)
+        raise InputError(
+            f"with {fixed} there is nothing for --cv to choose; leave one or the other out."
+        )
+
+
+def _able(fits: Callable[[Method], bool]) -> str:
+    return ", ".join(name for name, method in METHODS.items() if fits(method))

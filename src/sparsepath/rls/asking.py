@@ -1,7 +1,8 @@
 """From what a user asks to a ``Task``: parameters checked, columns found, sizes settled."""
 
 import dataclasses
-from collections.abc import Iterable
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
@@ -12,13 +13,14 @@ from numpy.typing import ArrayLike, NDArray
 from sparsepath.arrays import Floats
 from sparsepath.choosing import is_size
 from sparsepath.classes import coded, encode
-from sparsepath.data.door import check_labels, check_target, column_indices, some_of
-from sparsepath.errors import InputError
+from sparsepath.data.door import FEW_DIGITS, check_labels, check_target, column_indices, some_of
+from sparsepath.data.door import refuse_extremes as refuse_extreme_targets
+from sparsepath.errors import InputError, warn_user
 from sparsepath.faces.parameters import flag, function, number, one_of
+from sparsepath.path import LONGEST_PATH, SelectionPath
 from sparsepath.rls.constraints import marked, parents_of
 from sparsepath.rls.criteria.losses import Criterion
 from sparsepath.rls.design import Design
-from sparsepath.rls.parameters import costs_of, longest, stop_rules
 from sparsepath.rls.search import SEARCHES
 from sparsepath.rls.splits.asked import Splits, leaves_out_singly, read_splits
 from sparsepath.rls.task import Task
@@ -188,12 +190,7 @@ class Asked:
         return Costs(costs_of(self.feature_costs, n), budget)
 
     def _splits(
-        self,
-        X: Any,
-        labels: ArrayLike,
-        groups: ArrayLike | None,
-        design: Design,
-        classifier: bool,
+        self, X: Any, labels: ArrayLike, groups: ArrayLike | None, design: Design, classifier: bool
     ) -> Splits | None:
         """The splits of ``cv``; None if samples are left out one at a time."""
         singly = leaves_out_singly(self.criterion, design.weights, pooled=self.pooled)
@@ -222,3 +219,105 @@ def targets_of(y: Any, weights: Floats, loss: Criterion) -> Floats:
         needed = "at least two classes" if loss.several else "two classes"
         raise InputError(f"loss={loss.name!r} needs {needed}; y has {len(classes)}.")
     return coded(codes, len(classes))
+
+
+LARGEST = np.finfo(np.float64).max
+
+
+def stop_rules(stop: Any) -> tuple[Callable[..., Any], ...]:
+    """One rule or several."""
+    if callable(stop) and not isinstance(stop, type):
+        return (stop,)
+    rules = None if isinstance(stop, (str, type)) or not isinstance(stop, Iterable) else tuple(stop)
+    if rules is None or not all(callable(rule) and not isinstance(rule, type) for rule in rules):
+        raise InputError(
+            f"stop={stop!r}; give a rule such as Patience(3), a function of the trail, or a list "
+            "of them."
+        )
+    return rules
+
+
+def costs_of(feature_costs: Any, n: int) -> Floats:
+    """What every feature costs: given, or one."""
+    if feature_costs is None:
+        return np.ones(n)
+    try:
+        of = np.asarray(feature_costs, dtype=np.float64)
+    except (TypeError, ValueError):
+        of = np.full(0, np.nan)
+    if of.shape != (n,) or not (np.isfinite(of) & (of > 0)).all():
+        shown = f"shape {of.shape}" if of.size and of.ndim else repr(feature_costs)
+        raise InputError(
+            f"feature_costs must be {n} finite numbers above zero, one per feature; given: {shown}."
+        )
+    return of
+
+
+def rule_for(choose: Any, paths: Mapping[float, SelectionPath]) -> Any:
+    """The rule by which a size is chosen; "min" for "one_se" where no standard error is known."""
+    if isinstance(choose, str) and choose == "one_se" and not _has_se(paths.values()):
+        return "min"
+    return choose
+
+
+def warn_without_se(choose: Any, paths: Mapping[float, SelectionPath], how: str) -> None:
+    """Say that the rule of one standard error could not be used."""
+    if rule_for(choose, paths) != choose:
+        warn_user(
+            f"choose='one_se' needs a standard error, and {how} has none: the size of the least "
+            "error is used instead. Use choose='min', or splits whose test parts differ."
+        )
+
+
+def _has_se(paths: Iterable[SelectionPath]) -> bool:
+    return any(math.isfinite(step.error_se) for path in paths for step in path.steps)
+
+
+# Numbers that floating point cannot square --------------------------------------------------------
+
+
+def refuse_extremes(design: Design, Y: Floats, names: NDArray[Any] | None) -> None:
+    """Columns whose squares are infinite are refused, as targets are; others are told of."""
+    refuse_extreme_targets(Y)
+    refuse_wide(design, names)
+    faint = np.flatnonzero(design.sizes**2 < FEW_DIGITS * design.scales**2)
+    tiny = np.zeros(design.n_features, dtype=bool)
+    counted = design.weights > 0
+    for i in faint.tolist():
+        tiny[i] = np.any(np.concatenate([b.columns([i])[:, 0] for b in design.blocks])[counted])
+    if tiny.any():
+        design.constant = design.constant | tiny
+        warn_user(
+            f"column {_which(tiny, names)} has numbers whose squares floating point cannot hold "
+            "(1e-150 and less) and counts as constant; divide by their size."
+        )
+
+
+def refuse_wide(design: Design, names: NDArray[Any] | None) -> None:
+    """Columns whose squares are infinite are refused."""
+    wide = ~np.isfinite(design.squares) | ~np.isfinite(design.sizes)
+    if wide.any():
+        raise InputError(
+            f"column {_which(wide, names)} has numbers whose squares floating point cannot hold "
+            "(1e150 and more); divide by their size."
+        )
+
+
+def warn_still(still: NDArray[np.bool_], names: NDArray[Any] | None) -> None:
+    """Say which candidates are passed over because of a single training part."""
+    if still.any():
+        warn_user(
+            f"column {_which(still, names)} does not vary in some training part of cv, cannot be "
+            "judged there and so is passed over everywhere; use a penalty alpha above zero, or "
+            "other splits."
+        )
+
+
+def _which(mask: NDArray[np.bool_], names: NDArray[Any] | None) -> str:
+    columns: Sequence[Any] = np.flatnonzero(mask).tolist()
+    return some_of(columns if names is None else names[columns])
+
+
+def longest(groups: Sequence[tuple[int, ...]]) -> int:
+    """The most columns of a path whose length was left open: every group counts as a feature."""
+    return sum(sorted(map(len, groups))[-LONGEST_PATH:]) if groups else LONGEST_PATH

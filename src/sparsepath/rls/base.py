@@ -19,26 +19,17 @@ from sparsepath.errors import InputError
 from sparsepath.faces.linear import LinearFace
 from sparsepath.judging.yardsticks import Yardstick
 from sparsepath.path import SelectionPath
-from sparsepath.rls.alphas import alpha_grid, loo_errors
-from sparsepath.rls.asking import Asked, penalty
+from sparsepath.rls.alphas import alpha_grid, loo_errors, loo_errors_in_passes
+from sparsepath.rls.asking import Asked, penalty, rule_for, warn_without_se
 from sparsepath.rls.criteria.losses import Criterion, Loss
 from sparsepath.rls.criteria.residuals import SQUARED
 from sparsepath.rls.criteria.table import criterion_of
 from sparsepath.rls.design import Design
 from sparsepath.rls.driver import run as search_for
 from sparsepath.rls.models import counted
-from sparsepath.rls.parameters import rule_for, warn_without_se
-from sparsepath.rls.paths import (
-    METHODS,
-    data_of,
-    design_for,
-    endings,
-    found_on,
-    sums_for,
-)
+from sparsepath.rls.paths import METHODS, data_of, design_for, endings, found_on, sums_for
 from sparsepath.rls.splits.sums import SplitSums
 from sparsepath.rls.streamed.design import StreamDesign
-from sparsepath.rls.streamed.penalties import loo_errors_in_passes
 from sparsepath.rls.surface import Surface
 from sparsepath.rls.task import Task
 from sparsepath.rls.trail import Rule, SearchTrail

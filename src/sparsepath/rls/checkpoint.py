@@ -15,21 +15,12 @@ SCHEMA = {"schema": "sparsepath/checkpoint", "schema_version": 2}
 
 
 class Checkpoint:
-    """It holds the moves and what the problem was.
+    """It holds the moves and what the problem was: what decides the moves, as JSON holds it.
 
     Going on means making the same moves again, which needs no search, and everything computed from
-    there on is the same to the last bit. Rules that are asked after a move are asked again; what
-    a test had let in is not tested again. Of data that are read in passes it also holds what the
+    there on is the same to the last bit. Rules that are asked after a move are asked again; what a
+    test had let in is not tested again. Of data that are read in passes it also holds what the
     passes told: they judge models in company that depends on what is known already.
-
-    Parameters
-    ----------
-    path : path
-        The file.
-    problem : dict
-        What decides the moves, as JSON holds it.
-    n_features : int
-        The columns there are.
     """
 
     def __init__(self, path: str | Path, problem: dict[str, Any], n_features: int) -> None:

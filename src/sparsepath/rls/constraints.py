@@ -73,25 +73,11 @@ def marked(columns: Sequence[int], n: int) -> NDArray[np.bool_]:
 class Constraints:
     """Which sets of features may be on a path.
 
-    Parameters
-    ----------
-    candidates : sequence of int
-        The columns that are not forbidden.
-    constant : array of bool
-        For every column, whether it is constant and so is never chosen.
-    forced : sequence of int
-        Columns that are in every set.
-    groups : sequence of tuples of int
-        Columns that enter and leave as one.
-    parents : mapping of int to tuple of int
-        For every child its parents; they need not wait for each other within a group.
-    costs : Costs, optional
-        What columns cost, and the budget.
-    most : float
-        The largest number of columns.
+    ``candidates`` are the columns that are not forbidden, ``constant`` ones are never chosen,
+    ``forced`` ones are in every set, those of a group enter and leave as one, and a child only with
+    its ``parents``, which need not wait for each other within a group. ``most`` is the largest
+    number of columns, ``costs`` are theirs, with the budget.
 
-    Examples
-    --------
     >>> sets = Constraints(range(4), np.zeros(4, bool), groups=[(0, 1), (2,), (3,)],
     ...     parents={3: (0,)}, most=3)
     >>> sets.entering([]), sets.entering([0, 1]), sets.leaving([0, 1, 3])

@@ -53,18 +53,10 @@ def run(
 ) -> SearchTrail:
     """Search, and leave on the trail what was found, whenever an interrupt comes.
 
-    Parameters
-    ----------
-    design, Y, alpha, task
-        The problem: data, targets (m x T), penalty, and what is asked.
-    trail : SearchTrail, optional
-        An empty one, for a caller who wants to see it whatever happens.
-    tell, watch : callable, optional
-        Called after every update, the second with the trail; a true value ends the search.
-    checkpoint : path, optional
-        A file from which the search goes on, and in which its moves are kept.
-    sums : SplitSums, optional
-        Those of ``make_sums``, if they are known.
+    An empty ``trail`` is for a caller who wants to see it whatever happens. ``tell`` and ``watch``,
+    the second with the trail, are called after every update; a true value ends the search.
+    ``checkpoint`` is a file from which the search goes on, and in which its moves are kept;
+    ``sums`` are those of ``make_sums``, if they are known.
     """
     if task.search not in SEARCHES:
         raise InputError(f"search={task.search!r}; use one of {', '.join(SEARCHES)}.")

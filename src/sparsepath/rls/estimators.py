@@ -23,7 +23,7 @@ from sparsepath.judging.repeating import Repetition, Searched
 from sparsepath.rls.base import SparseRLS
 from sparsepath.rls.criteria.table import CLASSES, NUMBERS
 from sparsepath.rls.repeated import search_many
-from sparsepath.rls.streamed.estimating import fit_source
+from sparsepath.rls.streamed.fitting import fit_source
 from sparsepath.running import Given, fitting
 
 

@@ -84,26 +84,12 @@ def form_for(
     asked: str = "auto",
     memory: float | None = None,
 ) -> Form:
-    """The form for a leave-one-out search.
+    """The form for a leave-one-out search of so many ``steps``, as far as they are known.
 
-    Parameters
-    ----------
-    design : Design or Shape
-        The data.
-    loss : Criterion
-        What it can: without bounds there is one form, P X in memory or columns as they come.
-    steps : int
-        Features to be chosen, as far as is known.
-    targets : int
-        How many there are.
-    grouped : bool
-        Whether columns enter in groups, which the fused form does not know.
-    once : bool
-        Whether the search may be run as a whole.
-    asked : str
-        One of ``FORMS``; other than "auto" it is taken if it can be.
-    memory : float, optional
-        Bytes that copies of the data may take; default a quarter of the machine's memory.
+    Without bounds of the loss there is one form, P X in memory or columns as they come. Columns
+    that enter in groups are not known to the fused form; ``once`` says that the search may be run
+    as a whole, ``asked`` is one of ``FORMS`` and taken if it can be, ``memory`` are the bytes that
+    copies of the data may take (default: a quarter of the machine's).
     """
     m, n = design.n_samples, design.n_features
     numbers = m * n

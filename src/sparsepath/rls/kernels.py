@@ -36,6 +36,10 @@ from sparsepath.running import Given
 
 Kernel = str | Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]
 KERNELS = {"gaussian": "rbf", "polynomial": "polynomial"}
+SEARCH = (  # what is asked of the search among columns
+    "choose", "alpha", "search", "cv", "loss", "fit_intercept", "n_threads", "callback",
+    "checkpoint",
+)  # fmt: skip
 
 
 @dataclass(eq=False, repr=False)
@@ -101,20 +105,9 @@ class _SparseKernelRLS(BaseEstimator):
 
     def _search(self) -> SparseRLSRegressor | SparseRLSClassifier:
         """The search among columns; what it finds is judged with centres and width of each part."""
-        return self._linear(
-            self.max_centres,
-            choose=self.choose,
-            alpha=self.alpha,
-            search=self.search,
-            cv=self.cv,
-            loss=self.loss,
-            fit_intercept=self.fit_intercept,
-            standardize=False,  # kernel values have one scale, and the penalty is on their weights
-            n_threads=self.n_threads,
-            validation=None,
-            callback=self.callback,
-            checkpoint=self.checkpoint,
-        )
+        # Kernel values have one scale, and the penalty is on their weights.
+        asked = {name: getattr(self, name) for name in SEARCH}
+        return self._linear(self.max_centres, standardize=False, validation=None, **asked)
 
     def _validate(self, given: Given) -> None:
         """Honest errors for the path, and the number of centres by them."""

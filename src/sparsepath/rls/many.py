@@ -35,28 +35,19 @@ TURN = 2  # problems for each thread between which Ctrl-C is heard and progress 
 
 @dataclass(frozen=True)
 class Searches:
-    """Forward paths of several problems, as arrays: the first index is the problem.
+    """Forward paths of several problems, as arrays: the first index is the problem."""
 
-    Attributes
-    ----------
-    sizes : array of int, shape (count,)
-        The size that each search reached.
-    subsets : array of int, shape (count, size)
-        Features in order of entry; -1 beyond the size reached.
-    errors, errors_se : arrays of shape (count, size + 1)
-        Leave-one-out error of every size, from the empty model on, and its standard error; NaN
-        beyond.
-    coef : array of shape (count, size + 1, size, T)
-        Coefficients of every size in the order of ``subsets``, in the units of the data.
-    intercept : array of shape (count, size + 1, T)
-    """
-
-    sizes: NDArray[np.intp]
+    sizes: NDArray[np.intp]  # (count,): the size that each search reached
+    # (count, size): features in order of entry; -1 beyond the size reached.
     subsets: NDArray[np.intp]
+    # (count, size + 1): leave-one-out error of every size, from the empty model on, and its
+    # standard error; NaN beyond.
     errors: Floats
     errors_se: Floats
+    # (count, size + 1, size, T): coefficients of every size in the order of subsets, in the units
+    # of the data.
     coef: Floats
-    intercept: Floats
+    intercept: Floats  # (count, size + 1, T)
 
     def put(self, problem: int, found: Whole) -> None:
         """Take over the path of a problem."""
@@ -112,26 +103,10 @@ class ProblemSearch(Problems):
     ) -> "ProblemSearch":
         """Forward search, by exact leave-one-out and the squared loss, in many problems.
 
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (m, n)
-            Features, checked.
-        Y : array of shape (m, T) or (count, m, T)
-            Targets; one for all problems or one for each.
-        size : int
-            How many features to choose.
-        alpha : float
-            As for ``SparseRLSRegressor``.
-        weights : array of shape (m,) or (count, m), optional
-            Sample weights; for all problems or for each.
-        rows : sequence of index arrays, optional
-            The rows of each problem; default all.
-        candidates : sequence of int, optional
-            Columns that may be chosen; default all.
-        likely : sequence of int
-            Columns that most of the problems will choose, as far as is known: for the speed only.
-        **options
-            ``fit_intercept`` and ``standardize`` of ``make_design``.
+        X, m x n, is checked. Targets (m x T, or count x m x T), ``weights`` (m, or count x m) and
+        ``rows`` are for all problems or for each; ``size`` features are chosen of the
+        ``candidates``. Columns that most of the problems will choose, ``likely``, are for the speed
+        only; ``options`` are ``fit_intercept`` and ``standardize`` of ``make_design``.
         """
         m, n = X.shape
         Y = np.asarray(Y, dtype=np.float64)

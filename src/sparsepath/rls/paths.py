@@ -11,14 +11,13 @@ from sparsepath.arrays import Floats
 from sparsepath.data.door import check_features, check_weights, refuse_constant
 from sparsepath.data.threads import Threads
 from sparsepath.path import SelectionPath
-from sparsepath.rls.asking import Asked, penalty, targets_of
+from sparsepath.rls.asking import Asked, penalty, refuse_extremes, targets_of, warn_still
 from sparsepath.rls.constraints import marked
 from sparsepath.rls.criteria.losses import Loss
 from sparsepath.rls.criteria.table import CLASSES, criterion_of
 from sparsepath.rls.design import Design
 from sparsepath.rls.driver import run as search_for
 from sparsepath.rls.models import counted, make_design, make_sums
-from sparsepath.rls.parameters import refuse_extremes, warn_still
 from sparsepath.rls.splits.sums import SplitSums
 from sparsepath.rls.task import Task
 from sparsepath.rls.trail import Rule, SearchTrail

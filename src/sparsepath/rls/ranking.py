@@ -84,12 +84,7 @@ class SparseRankRLS(RegressorMixin, SparseRLS):
     memory_budget = None
 
     @fitting
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike,
-        groups: ArrayLike | None = None,
-    ) -> Self:
+    def fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
         """Search for the path and settle on a size.
 
         Parameters

@@ -70,20 +70,10 @@ def p_value(
     candidates: Iterable[int],
     dealt: Iterable[NDArray[np.intp]],
 ) -> float:
-    """The p-value of adding a feature; see the module.
+    """The p-value of adding a feature to the chosen ones; see the module.
 
-    Parameters
-    ----------
-    design, Y, alpha
-        The problem.
-    chosen : list of int
-        The features in the model.
-    feature : int
-        The one to be added.
-    candidates : iterable of int
-        All that might be.
-    dealt : iterable of arrays
-        Permutations of the samples that have weight.
+    ``candidates`` are all that might be added, ``dealt`` permutations of the samples that have
+    weight.
     """
     g = np.sqrt(design.weights)[:, None]
     counted = np.flatnonzero(design.weights > 0)

@@ -138,12 +138,8 @@ def _both(one: str | None, other: str | None) -> str | None:
 class NoMistakes(StopRule):
     """End a search that counts mistakes when there are none left: no addition could gain.
 
-    It is asked before an addition, so that a floating search may still drop what is not needed.
-
-    Parameters
-    ----------
-    size : int
-        Up to this size, which was asked for, the search goes on nevertheless.
+    It is asked before an addition, so that a floating search may still drop what is not needed. Up
+    to ``size``, which was asked for, the search goes on nevertheless.
     """
 
     size: int = 0

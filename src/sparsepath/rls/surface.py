@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from sparsepath import plots
 from sparsepath.arrays import Axes
 from sparsepath.choosing import check_rule, is_size, nearest, worst_allowed
 from sparsepath.frames import Make, make_frame
@@ -104,8 +105,6 @@ class Surface:
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the error against the size, a line for every penalty."""
-        from sparsepath import plots
-
         lines = {f"alpha {alpha:.4g}": path for alpha, path in sorted(self.paths.items())}
         label = next(iter(self.paths.values())).error_label
         return plots.plot_lines({n: (p.sizes, p.errors) for n, p in lines.items()}, label, ax=ax)

@@ -40,39 +40,17 @@ class Exchanging(Protocol):
 class SearchTrail(Trail):
     """What a search has done so far: the best model of each size, the moves, the time.
 
-    Parameters
-    ----------
-    watch : callable, optional
-        Called with the trail after every update; a true value stops the search.
-    rules : sequence of callables
-        Asked after every whole update; the first that gives a reason stops the search.
-    admits : callable, optional
-        Whether a set may be on the path; default: every set.
-    backward : bool
-        Whether sizes go down.
+    ``watch`` is called with the trail after every update, and a true value stops the search;
+    ``rules`` are asked after every whole update, and the first that gives a reason stops it.
+    ``admits`` says whether a set may be on the path (default: every set), ``backward`` that sizes
+    go down.
 
-    Attributes
-    ----------
-    steps : dict of size to Step
-    moves : list of Move
-        Column by column.
-    updates : list of Update
-        As they were made; a group of columns is one, an exchange two.
-    errors : list of float
-        The criterion where the search set out and after every whole update: after an exchange,
-        not in the middle of it.
-    start : tuple of int
-        The features the model began with: those that are forced, or all if it goes backward.
-    size : int
-        The size of the model now.
-    first_error : float
-        The criterion of the start.
-    passed : Step or None
-        The last model that may not be on the path, as long as none was met that may.
-    stopped : str
-        Why the search ended.
-    form : str
-        In which form the search was run, and why.
+    ``updates`` are as they were made, a group of columns one and an exchange two, ``moves`` column
+    by column. ``errors`` has the criterion where the search set out and after every whole update:
+    after an exchange, not in the middle of it. ``start`` are the features the model began with,
+    those that are forced, or all if it goes backward, and ``first_error`` is their criterion;
+    ``size`` is that of the model now. ``passed`` is the last model that may not be on the path, as
+    long as none was met that may; ``form`` says in which form the search was run, and why.
     """
 
     def __init__(

@@ -52,18 +52,10 @@ class Update:
 
 @dataclass(frozen=True)
 class Costs:
-    """What features cost: additions are judged by gain per cost, within a total budget.
+    """What features cost: additions are judged by gain per cost, within a total budget."""
 
-    Parameters
-    ----------
-    of : array of shape (n_features,)
-        The cost of each feature, above zero.
-    budget : float
-        What all chosen features together may cost.
-    """
-
-    of: Floats
-    budget: float = np.inf
+    of: Floats  # (n_features,): the cost of each feature, above zero
+    budget: float = np.inf  # what all chosen features together may cost
 
     def worth(self, features: NDArray[np.intp], errors: Floats, now: float) -> Floats:
         """Lower is better: minus the gain per cost; where there is a loss, the loss times the cost.

@@ -1,11 +1,9 @@
 """One run for every fit: what a search leaves, who is told, how it ends, which size is used."""
 
-from sparsepath.formula import Formula, Gaussian, Tanh
-from sparsepath.predictors import Frozen, Linear, Predictor
+from sparsepath.predictors import Formula, Frozen, Gaussian, Linear, Predictor, Tanh
 from sparsepath.running.callbacks import Callback, CallbackSupportMixin
 from sparsepath.running.fitting import fitting
-from sparsepath.running.record import Call, Given, seed_of
-from sparsepath.running.run import Found, Run, Validate
+from sparsepath.running.run import Call, Found, Given, Run, Validate, seed_of
 from sparsepath.running.trail import Stop, Trail
 
 __all__ = [

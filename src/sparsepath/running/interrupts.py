@@ -26,14 +26,8 @@ ALARM = getattr(signal, "SIGALRM", None)  # Windows has none
 class Interruptible:
     """A ``with`` block that Ctrl-C ends; see the module.
 
-    Parameters
-    ----------
-    keep : callable
-        Whether there is anything to keep, asked after an interrupt only.
-
-    Attributes
-    ----------
-    interrupted : bool
+    ``keep`` says whether there is anything to keep, and is asked after an interrupt only;
+    ``interrupted`` is whether one came.
     """
 
     def __init__(self, keep: Callable[[], bool] = lambda: True) -> None:
@@ -51,17 +45,9 @@ class Interruptible:
 class Alarm:
     """A ``with`` block that is interrupted, as by Ctrl-C, when the time is up.
 
-    Whoever cares catches the interrupt and asks ``rang``; one that nobody caught within the block
-    ends there. It needs Python's main thread, to which interrupts go, and does nothing in another.
-
-    Parameters
-    ----------
-    deadline : float
-        When, by ``time.perf_counter()``; infinity: never.
-
-    Attributes
-    ----------
-    rang : bool
+    The ``deadline`` is by ``time.perf_counter()``; infinity: never. Whoever cares catches the
+    interrupt and asks ``rang``; one that nobody caught within the block ends there. It needs
+    Python's main thread, to which interrupts go, and does nothing in another.
     """
 
     def __init__(self, deadline: float) -> None:

@@ -19,61 +19,121 @@ if it were all. Nothing below has to catch an interrupt; it has to leave what it
 import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
+from numbers import Integral
 from typing import Any, Self
 
+from sklearn.base import BaseEstimator
+
+from sparsepath.data.fingerprint import fingerprint
 from sparsepath.errors import warn_user
 from sparsepath.path import SelectionPath
 from sparsepath.predictors import Predictor
 from sparsepath.running.callbacks import begin, listeners, tell_listeners
 from sparsepath.running.interrupts import Interruptible
-from sparsepath.running.record import Given, data_of, parameters_of
 from sparsepath.running.trail import Stop, Trail
 from sparsepath.steps import Move, Step
+
+# Parameters that change no result, and the random state, of which the seed is told.
+UNSAID = ("callback", "checkpoint", "memory_budget", "n_jobs", "n_threads", "random_state")
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """The arguments of a fit, as they were given."""
+
+    X: Any  # before any check or conversion
+    y: Any
+    # The others that are not None, by name: sample_weight, groups. With them
+    # clone(estimator).fit(X, y, **more) is the same fit.
+    more: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, X: Any, y: Any, **more: Any) -> "Given":
+        """Those that are None are left out."""
+        return cls(X, y, {name: value for name, value in more.items() if value is not None})
+
+
+class Call(BaseEstimator):
+    """A call of a function that is run as a fit is; its arguments stand for parameters."""
+
+    _names: Sequence[str] = ()
+
+    @classmethod
+    def of(cls, arguments: Mapping[str, Any], but: Sequence[str]) -> "Call":
+        """The arguments of a function, ``locals()`` at its first line, but some."""
+        call = cls()
+        call._names = [name for name in arguments if name not in but]
+        call.__dict__.update({name: arguments[name] for name in call._names})
+        return call
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The arguments."""
+        return {name: getattr(self, name) for name in self._names}
+
+
+def parameters_of(estimator: Any) -> dict[str, Any]:
+    """The parameters that matter for the result."""
+    kind: Any = type(estimator)
+    if kind.get_params is BaseEstimator.get_params:
+        return {name: getattr(estimator, name) for name in _said(kind)}
+    given = estimator.get_params(deep=False)
+    return {name: value for name, value in given.items() if name not in UNSAID}
+
+
+@cache
+def _said(kind: Any) -> tuple[str, ...]:
+    """The names of those parameters; to look them up takes as long as a small search."""
+    return tuple(name for name in kind._get_param_names() if name not in UNSAID)
+
+
+def data_of(X: Any, given: Given) -> dict[str, Any]:
+    """Sizes and fingerprint of checked features, and of target and weights as given."""
+    weights = given.more.get("sample_weight")
+    name = fingerprint(X, given.y, weights)
+    return {"n_samples": X.shape[0], "n_features": X.shape[1], "fingerprint": name}
+
+
+def seed_of(random_state: Any) -> int:
+    """A whole number that stands for a random state: itself, or one that is drawn from it.
+
+    Drawn once and used from then on, so that the number on the path gives the same path again.
+    """
+    from sklearn.utils import check_random_state
+
+    if isinstance(random_state, Integral):
+        return int(random_state)
+    return int(check_random_state(random_state).randint(2**31 - 1))
+
 
 Validate = Callable[[SelectionPath, Any], tuple[SelectionPath, Any]]
 
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """What a search has found so far.
+    """What a search has found so far."""
 
-    Attributes
-    ----------
-    steps, moves, start, criterion, error_kind
-        As for ``SelectionPath``.
-    fitted : dict
-        Fitted attributes of the estimator, private ones too, that go with the path.
-    models : dict of size to Predictor
-        The models of the path; not needed if the steps hold linear ones.
-    parameters : dict
-        What the path is to say of parameters that were settled by the data.
-    size : int, optional
-        The size that the method itself means; None: the estimator's ``choose`` decides.
-    stopped : str
-        Why the search came to its end, if it did and says so.
-    data : dict
-        What the path is to say of its data beside their sizes and fingerprint.
-    path : SelectionPath, optional
-        The path, if it is one of several that are made already; then ``chosen`` is the size that
-        the estimator's ``choose`` comes to over all of them.
-    said : sequence of str
-        What is to be told of how the search ended, beside that it was interrupted.
-    """
-
-    steps: Mapping[int, Step] | Iterable[Step]
+    steps: Mapping[int, Step] | Iterable[Step]  # as for SelectionPath
     moves: Iterable[Move] = ()
     start: Iterable[int] = ()
     criterion: str = "leave-one-out squared error"
     error_kind: str = "selection"
+    # Fitted attributes of the estimator, private ones too, that go with the path.
     fitted: Mapping[str, Any] = field(default_factory=dict)
+    # By size: the models of the path; not needed if the steps hold linear ones.
     models: Mapping[int, Predictor] = field(default_factory=dict)
+    # What the path is to say of parameters that were settled by the data.
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    # The size that the method itself means; None: the estimator's choose decides.
     size: int | None = None
-    stopped: str = ""
+    stopped: str = ""  # why the search came to its end, if it did and says so
+    # What the path is to say of its data beside their sizes and fingerprint.
     data: Mapping[str, Any] = field(default_factory=dict)
+    # The path, if it is one of several that are made already; then chosen is the size that the
+    # estimator's choose comes to over all of them.
     path: SelectionPath | None = None
     chosen: int | None = None
+    # What is to be told of how the search ended, beside that it was interrupted.
     said: Sequence[str] = ()
 
     @classmethod
@@ -89,34 +149,15 @@ class _AskedToStopError(Exception):
 class Run:
     """One fit of an estimator; see the module.
 
-    Parameters
-    ----------
-    estimator : estimator
-        The one that is being fitted. Its ``_settle_on(path, given)`` chooses a size of a whole
-        path, and ``_take(size)`` uses the model of a size.
-    given : Given
-        The arguments of its fit.
-    X : array or sparse matrix
-        The features, checked.
-    method : str
-        The name of the method, for the path.
-    found : callable
-        What there is so far; None: nothing to keep yet.
-    subtasks : int, optional
-        The most times that it will tell, if that is known.
-    seed : int, optional
-        The seed in use.
-    data : callable, optional
-        What a path says of the data, if the method has marked them already; see ``data_of``.
-    validate : callable, optional
-        From a whole path and the rule to choose by to the same with honest errors, and the size to
-        use by them, for data of which no parts can be given to ``fit``; default: the estimator's
-        ``_validated``.
+    The estimator's ``_settle_on(path, given)`` chooses a size of a whole path, and ``_take(size)``
+    uses the model of a size. ``X`` are the features, checked; ``found`` says what there is so far,
+    None: nothing to keep yet. ``subtasks`` are the most times that it will tell, if that is known.
+    ``data`` gives what a path says of the data, if the method has marked them already (see
+    ``data_of``). ``validate`` makes of a whole path and the rule to choose by the same with honest
+    errors, and the size to use by them, for data of which no parts can be given to ``fit``;
+    default: the estimator's ``_validated``.
 
-    Attributes
-    ----------
-    stopped : str
-        ``Stop.ASKED`` or ``Stop.INTERRUPTED`` if the search was ended from outside.
+    ``stopped`` is ``Stop.ASKED`` or ``Stop.INTERRUPTED`` if the search was ended from outside.
     """
 
     def __init__(

@@ -14,13 +14,7 @@ WRONG, WRONG_CLASS, ABSOLUTE, HUBER = 0, 1, 2, 3  # kinds of losses
 
 
 class Judging(Protocol):
-    """How a loss judges candidates as they lie in memory.
-
-    Attributes
-    ----------
-    delta : float
-        A number that it needs, zero if none.
-    """
+    """How a loss judges candidates as they lie in memory; ``delta`` is a number that it needs."""
 
     delta: float
 

@@ -28,46 +28,23 @@ ROOM = 1e-10  # 1 - leverage below this: the sample decides its own prediction, 
 
 
 class Criterion:
-    """What a search minimises.
+    """What a search minimises."""
 
-    Attributes
-    ----------
-    name : str
-        For messages, and for checkpoints.
-    label : str
-        What its errors are called.
-    coded : bool
-        Whether it is for classes, coded +-1.
-    counts : bool
-        Whether it counts mistakes: equal counts are told apart by the squared criterion of the same
-        models, left out in the same way, and a search ends when there is none left.
-    several : bool
-        Whether there may be several targets.
-    pairs : bool
-        Whether it judges pairs of samples.
-    bounded : bool
-        Whether the lower bounds of the squared criterion are its own: for additions and removals,
-        which are then not all evaluated, and for the forms built on them.
-    by_sums : bool
-        Whether its errors over splits follow from sums of products.
-    carried : Judging or None
-        Compiled loops that judge all candidates in one pass over P X in memory; None: there are
-        none, and NumPy has to do.
-    needs : str
-        What a test part must have to be judged.
-    yardstick : str or Yardstick
-        What predictions for new data are judged by.
-    """
-
-    name: ClassVar[str] = ""
-    coded: ClassVar[bool] = False
+    name: ClassVar[str] = ""  # for messages, and for checkpoints
+    coded: ClassVar[bool] = False  # whether it is for classes, coded +-1
+    # Whether it counts mistakes: equal counts are told apart by the squared criterion of the same
+    # models, left out in the same way, and a search ends when there is none left.
     counts: ClassVar[bool] = False
-    several: ClassVar[bool] = True
-    pairs: ClassVar[bool] = False
+    several: ClassVar[bool] = True  # whether there may be several targets
+    pairs: ClassVar[bool] = False  # whether it judges pairs of samples
+    # Whether the lower bounds of the squared criterion are its own: for additions and removals,
+    # which are then not all evaluated, and for the forms built on them.
     bounded: ClassVar[bool] = False
-    by_sums: ClassVar[bool] = False
+    by_sums: ClassVar[bool] = False  # whether its errors over splits follow from sums of products
+    # Compiled loops that judge all candidates in one pass over P X in memory; None: there are none,
+    # and NumPy has to do.
     carried: Judging | None = None
-    needs: ClassVar[str] = "samples of positive weight"
+    needs: ClassVar[str] = "samples of positive weight"  # what a test part must have to be judged
 
     def __init_subclass__(cls) -> None:
         """Loops are those of a class with its own costs: a class that changes these has none."""
@@ -77,6 +54,7 @@ class Criterion:
 
     @property
     def label(self) -> str:
+        """What its errors are called."""
         return f"{self.name.replace('_', '-')} error"
 
     @property
@@ -90,6 +68,7 @@ class Criterion:
 
     @property
     def yardstick(self) -> str | Yardstick:
+        """What predictions for new data are judged by."""
         return self.name
 
     def can_judge(self, Y: Floats, weights: Floats, queries: NDArray[np.intp]) -> bool:
@@ -122,18 +101,9 @@ class Loss(Criterion, ABC):
     ) -> Floats:
         """The numbers v_j * loss_j, for one model or, column by column, for several.
 
-        Parameters
-        ----------
-        residuals : list of arrays, one per target
-            r, of shape (m,) or (m, c) for c models at once. They may be overwritten.
-        p : array
-            1 - leverage, of the same shape.
-        g, v : arrays of shape (m,)
-            Roots of the sample weights; weights of the mean.
-        Y : array of shape (m, T)
-            Targets as given (+-1 if the loss is ``coded``).
-        blur : float, or array of shape (c,)
-            Of each model, for losses that count.
+        Residuals r, one array per target, are of shape (m,), or (m, c) for c models at once, and
+        may be overwritten; so is p = 1 - leverage. g are roots of the sample weights, v weights of
+        the mean, Y targets as given, m x T; ``blur`` is that of each model, for losses that count.
         """
 
 

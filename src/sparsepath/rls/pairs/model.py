@@ -50,14 +50,8 @@ LEFT_OF_SCORES = 1e-14  # what a removal may leave of scores, over the reach of 
 class LeavePairOut(EveryNeighbour):
     """A model on a growing and shrinking set of features, judged by leaving out pairs of samples.
 
-    Parameters
-    ----------
-    design : Design
-        The data; all features are held in memory, centred, unless they are sparse and many.
-    Y : array of shape (m, 1)
-        The target.
-    alpha : float
-        The ridge penalty of the models that are judged, zero or more.
+    All features are held in memory, centred, unless they are sparse and many; the target is m x 1,
+    and ``alpha`` the ridge penalty of the models that are judged.
     """
 
     _instead: str
@@ -309,20 +303,14 @@ class RankModel(LeavePairOut):
 
     What is minimised is sum_{i<j} (d_i - d_j)^2 + alpha |w|^2 with d = y - Xw, and with m samples
     the first sum is m sum_i (d_i - mean d)^2: ridge regression with an intercept and the penalty
-    alpha / m. The models that are judged have m - 2 samples, hence the penalty alpha / (m - 2);
-    the intercept cancels in e_i - e_j.
+    alpha / m. The models that are judged have m - 2 samples, hence the penalty alpha / (m - 2); the
+    intercept cancels in e_i - e_j. All samples have the weight one.
 
-    Parameters
-    ----------
-    design, Y
-        As for ``LeavePairOut``; all samples have the weight one.
-    alpha : float
-        The penalty beside the sum over all pairs.
-    loss : Criterion
-        If it does not count, the mean over pairs of (e_i - e_j)^2 / 2, which for independent errors
-        is their variance: the scale of a squared error per sample (of the empty model it is the
-        variance of y, with m - 1). If it does, the share of pairs with different targets that are
-        put in the wrong order, where one that the scores do not tell apart counts half.
+    If the loss does not count, the criterion is the mean over pairs of (e_i - e_j)^2 / 2, which for
+    independent errors is their variance: the scale of a squared error per sample (of the empty
+    model it is the variance of y, with m - 1). If it does, it is the share of pairs with different
+    targets that are put in the wrong order, where one that the scores do not tell apart counts
+    half.
     """
 
     _instead = "splits (cv=10)"

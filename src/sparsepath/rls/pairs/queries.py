@@ -63,12 +63,7 @@ def standardize_within(design: Design, queries: Codes) -> None:
 class QuerySums(SplitSums):
     """Sums of products over the pairs of samples in parts of the rows; see ``SplitSums``.
 
-    Parameters
-    ----------
-    design, Y, splits
-        As for ``SplitSums``.
-    queries : array of shape (m,)
-        Whole numbers from zero: samples with the same number are ranked among each other.
+    Samples with the same of the ``queries``, whole numbers from zero, are ranked among each other.
     """
 
     plain = False
@@ -148,29 +143,14 @@ class Order(NamedTuple):
 
     and each of the two sums is taken in the order of the scores: what has come so far is kept by
     target in a tree of sums, so that a row asks for the weight of those above it in log time.
-
-    Parameters
-    ----------
-    rows : array of int
-        The rows of some weight, those of a query together.
-    ends : array of int
-        Where each query ends.
-    depth : array of int
-        The place of a row's target among those of its query, zero for the largest.
-    weights : array of float
-        Of these rows.
-    total : float
-        The weight of all pairs with different targets.
-    plain : bool
-        Whether there are two targets in one query, and all rows weigh the same.
     """
 
-    rows: Codes
-    ends: Codes
-    depth: Codes
-    weights: Floats
-    total: float
-    plain: bool
+    rows: Codes  # those of some weight, those of a query together
+    ends: Codes  # where each query ends
+    depth: Codes  # the place of a row's target among those of its query, zero for the largest
+    weights: Floats  # of these rows
+    total: float  # the weight of all pairs with different targets
+    plain: bool  # whether there are two targets in one query, and all rows weigh the same
 
     @classmethod
     def of(cls, y: Floats, weights: Floats, queries: Codes) -> "Order":
@@ -235,28 +215,14 @@ class Order(NamedTuple):
 class DisagreementModel(FoldLossModel):
     """Scores judged by the share of pairs in the wrong order, in the test parts of splits.
 
-    Pairs of the same query with different targets count, each with the product of its weights;
-    one that the scores do not tell apart counts half. ``FoldLossModel`` has what every candidate
-    predicts for the test rows.
-
-    Parameters
-    ----------
-    design, Y, alpha, pooled
-        As for ``FoldModel``.
-    sums : SplitSums
-        The sums of products, for ranking those over pairs; there are such pairs in every test part.
-    queries : array of shape (m,)
-        As for ``QuerySums``.
+    Pairs of the same query with different targets count, each with the product of its weights; one
+    that the scores do not tell apart counts half. ``FoldLossModel`` has what every candidate
+    predicts for the test rows. The sums are for ranking those over pairs; there are such pairs in
+    every test part.
     """
 
     def __init__(
-        self,
-        design: Design,
-        Y: Floats,
-        alpha: float,
-        pooled: bool,
-        sums: SplitSums,
-        queries: Codes,
+        self, design: Design, Y: Floats, alpha: float, pooled: bool, sums: SplitSums, queries: Codes
     ) -> None:
         self._blur = NO_DECISION * float(np.ptp(Y))
         self._orders = [

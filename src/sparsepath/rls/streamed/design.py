@@ -13,12 +13,11 @@ from sparsepath.data.blocks import Marks
 from sparsepath.data.columns import is_constant
 from sparsepath.data.crew import Crew
 from sparsepath.data.fingerprint import name_from
-from sparsepath.data.moments import Cells, Coding, Moments, first_shift, read_sums
+from sparsepath.data.moments import FAR, Cells, Coding, Moments
 from sparsepath.data.sources import Answer, Columns, Slab, Source
 from sparsepath.rls.design import Design
 
 BATCH = 32  # columns whose products are computed together
-FAR = 30.0  # mean over standard deviation, after the shift, from which a second pass is taken
 
 
 @dataclass(eq=False)
@@ -94,6 +93,12 @@ class StreamDesign(Design):
         self._gram: dict[int, Floats] = {}
         self.n_features, self.n_samples = n, int(self.counts[0])
         self.uniform = self.counts[2] == 0
+
+    @property
+    def off_centre(self) -> bool:
+        """Whether the shift was so far off that digits were lost."""
+        off = self.left**2 * self.total > FAR**2 * self.variation
+        return bool(self.fit_intercept and np.any(off & ~self.constant))
 
     @property
     def n_counted(self) -> int:
@@ -190,28 +195,3 @@ def class_weights(corner: Floats) -> Floats:
     total = corner[-1, -1]
     positive = (total + corner[-1, :-1]) / 2
     return positive if len(positive) > 1 else np.array([total - positive[0], positive[0]])
-
-
-def read_design(
-    source: Source,
-    crew: Crew,
-    coding: Coding,
-    cells: Cells,
-    *,
-    fit_intercept: bool,
-    standardize: bool,
-    whole: bool,
-) -> StreamDesign:
-    """The sums over all rows, by one pass; a second if the first rows were no good guide."""
-    shift = first_shift(source, crew)
-    for attempt in range(2):
-        sums = read_sums(source, crew, shift, coding, cells, whole=whole)
-        design = StreamDesign(
-            source, crew, coding, cells, sums.moments, sums.counts, sums.marked,
-            fit_intercept, standardize,
-        )  # fmt: skip
-        off = design.left**2 * design.total > FAR**2 * design.variation
-        if attempt or not fit_intercept or source.sparse or not np.any(off & ~design.constant):
-            break
-        shift = design.means
-    return design

@@ -1,31 +1,46 @@
-"""From a source to a path: what is read before a search, and the honest error after it."""
+"""From a source to a fitted estimator: what is read first, the search, the honest errors."""
 
+import copy
+import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import KFold
 
+from sparsepath.choosing import check_rule
 from sparsepath.data.crew import Crew
-from sparsepath.data.listing import labels_listed
-from sparsepath.data.moments import Cells, Coding
+from sparsepath.data.listing import groups_of, in_order, labels_listed
+from sparsepath.data.moments import Cells, Coding, Sums, coding_of, read_centred
+from sparsepath.data.opening import taken
 from sparsepath.data.sources import Source
 from sparsepath.errors import InputError, warn_user
+from sparsepath.judging import validation
 from sparsepath.judging.by_fold import (
     Models,
+    judged,
     left_out_by_fold,
     linear_models,
+    losses_by_pass,
+    number_of_folds,
     squared_losses,
 )
+from sparsepath.judging.honest import Honest
 from sparsepath.judging.left_out import LeftOut
+from sparsepath.path import SelectionPath
+from sparsepath.rls.asking import Asked, refuse_wide, warn_still
+from sparsepath.rls.constraints import marked
 from sparsepath.rls.criteria.losses import Loss
+from sparsepath.rls.driver import run as search_for
 from sparsepath.rls.splits.asked import Splits, read_splits
-from sparsepath.rls.streamed.design import StreamDesign, read_design
-from sparsepath.rls.streamed.fold_losses import mean_losses
+from sparsepath.rls.streamed.design import StreamDesign
 from sparsepath.rls.streamed.folds import CellSums, nested
+from sparsepath.rls.task import Task
 from sparsepath.rls.trail import SearchTrail
+from sparsepath.running import Given
 
 GRAM_OF_MEMORY = 0.25  # part of the memory that products of all columns may take
 DEFAULT_MEMORY = 2.0**31
@@ -72,12 +87,7 @@ def parting_of(
     if singly and groups is None:
         if validation is None:
             return Parting(Cells(), None, None, "", False)
-        count = n_folds if validation == "auto" else validation
-        if isinstance(count, bool) or not isinstance(count, int) or not 2 <= count <= m:
-            raise InputError(
-                f"validation={validation!r}; with data that are read in passes give a number of "
-                "folds, 'auto' or None."
-            )
+        count = number_of_folds(validation, n_folds, m)
         return Parting(Cells(dealt=True, count=count), None, None, f"{count}-fold", True)
     if validation is not None and validation not in ("auto", cv):
         raise InputError(
@@ -91,8 +101,7 @@ def parting_of(
         cells = Cells.folds(m, cv.n_splits)
         eye = np.eye(cv.n_splits, dtype=bool)
         return Parting(cells, ~eye, eye, f"{cv.n_splits}-fold", True)
-    (found,) = source.total(crew, NONE, labels_listed)
-    labels = found.labels  # type: ignore[attr-defined]
+    labels = in_order(*source.total(crew, NONE, labels_listed))
     thin = np.broadcast_to(np.zeros(1), (m, 1))
     splits = read_splits(cv, thin, labels, groups, classifier=classifier, leave_one_out=False)
     assert splits is not None
@@ -146,9 +155,12 @@ def read(
             "honest error, and the size is chosen by the criterion."
         )
         cells, numbers = Cells(), 8.0 * n * n * 7
-    whole = numbers <= limit
-    given = {"fit_intercept": fit_intercept, "standardize": standardize}
-    design = read_design(source, crew, coding, cells, whole=whole, **given)
+
+    def made(sums: Sums) -> StreamDesign:
+        told = (sums.moments, sums.counts, sums.marked)
+        return StreamDesign(source, crew, coding, cells, *told, fit_intercept, standardize)
+
+    design: StreamDesign = read_centred(source, crew, coding, cells, made, numbers <= limit)
     if not np.any(design.yy > 0):
         raise InputError("y is constant for all samples; there is nothing to select for.")
     return design
@@ -190,22 +202,77 @@ def honest(
             sums = CellSums(part, *nested(design.cells.count, fold))
         return linear_models(search(part, sums).steps), None
 
-    moments = design.moments
-    weights = moments.right[:, -1, -1]
-    losses = squared_losses(moments) if loss.by_sums else losses_by_pass(design, loss)
-    name = str(loss.yardstick)
+    moments, name = design.moments, str(loss.yardstick)
+    weights, losses = moments.right[:, -1, -1], squared_losses(moments)
+    if not loss.by_sums:
+        total = partial(design.source.total, design.crew)
+        losses = losses_by_pass(total, design.coding, design.cells, name)
     return left_out_by_fold(without, losses, weights, sizes, parting.label, yardstick=name)
 
 
-def losses_by_pass(design: StreamDesign, loss: Loss) -> Callable[[int, Models], dict[int, float]]:
-    """Mean losses of models on a cell, by a pass over the columns that they use."""
+def fit_source(
+    estimator: Any, X: Any, y: Any, sample_weight: Any, groups: Any, *, classifier: bool
+) -> Any:
+    """The whole of ``fit`` for a source, or for what can be opened as one."""
+    source = taken(X, y, sample_weight)
+    loss = estimator._criterion
+    asking = Asked.of(estimator, criterion=loss)
+    asking.check()
+    check_rule(estimator.choose)
+    if loss.pairs:
+        raise InputError(f"loss={loss.name!r} compares pairs of samples and needs data in memory.")
+    names = source.name_columns(estimator)
+    with source.crew(estimator.n_threads) as crew:
+        coding = coding_of(source, crew, classifier)
+        if classifier:
+            estimator.classes_ = coding.classes
+        asked = estimator.validation
+        if isinstance(asked, str) and asked == "auto" and not validation.BY_DEFAULT:
+            asked = None
+        together = groups_of(source, crew, groups)
+        given = (asked, source, crew, coding, estimator._n_folds, together)
+        parting = parting_of(estimator.cv, *given)
+        design = read(
+            source,
+            crew,
+            coding,
+            parting,
+            estimator.memory_budget,
+            fit_intercept=estimator.fit_intercept,
+            standardize=estimator.standardize,
+        )
+        refuse_wide(design, names)
+        if not classifier:
+            estimator._one_target = len(design.y_mean) == 1
+        task = estimator._task(asking, None, None, None, names, design)
+        task = dataclasses.replace(task, splits=parting.splits)
+        nothing = np.zeros((0, len(design.y_mean)))  # targets stay with their rows
+        alphas = estimator._alphas(design, None, task.candidates)
+        sums = sums_for(design, parting)
+        if sums is not None and estimator.search != "backward":
+            candidate = marked(task.candidates, design.n_features)
+            warn_still(candidate & sums.still(min(alphas)), names)
 
-    def losses(cell: int, models: Models) -> dict[int, float]:
-        columns = np.unique(np.concatenate([which for which, *_ in models.values()]))
-        columns = columns.astype(np.intp)
-        given = (cell, list(models.values()), (columns, loss, design.coding, design.cells))
-        (found,) = design.source.total(design.crew, columns, mean_losses, *given)
-        weight = design.moments.right[cell, -1, -1]
-        return dict(zip(models, (found / weight).tolist(), strict=True))
+        def search(without: StreamDesign, sums: CellSums | None) -> SearchTrail:
+            """The whole of it without some rows; a penalty that these settle is settled anew."""
+            fresh = copy.copy(estimator)._alphas(without, None, task.candidates)
+            return _best(without, fresh, task, sums)
 
-    return losses
+        def validate(path: SelectionPath, rule: Any) -> tuple[SelectionPath, Honest | None]:
+            if asked is None or not has_honest(design, parting, loss):
+                return path, None
+            found = judged(path, honest(design, parting, loss, search, path.sizes), rule)
+            found[0].data.update(design.record())  # with the passes of the searches without a fold
+            return found
+
+        run = estimator._searched(
+            Given(source, None), source, nothing, nothing, design, task, alphas, sums, validate
+        )
+        return estimator._settled(run, task)
+
+
+def _best(design: StreamDesign, alphas: Any, task: Task, sums: CellSums | None) -> SearchTrail:
+    """The search with every penalty; the one with the least error."""
+    nothing = np.zeros((0, len(design.y_mean)))
+    trails = [search_for(design, nothing, alpha, task, sums=sums) for alpha in alphas]
+    return min(trails, key=lambda trail: min(step.error for step in trail.steps.values()))

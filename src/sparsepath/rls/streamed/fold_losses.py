@@ -14,7 +14,6 @@ What a pass tells depends on nothing but the chosen features and their order, so
 these, and a search that goes on from a checkpoint is told the same to the bit.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
@@ -36,30 +35,16 @@ from sparsepath.rls.streamed.judging import ROWS_OF_A_STRIP
 
 @dataclass(frozen=True, eq=False)
 class SplitModels:
-    """The models of one split, to be judged on its test rows.
+    """The models of one split, to be judged on its test rows."""
 
-    Attributes
-    ----------
-    cells : boolean array
-        Which cells are its test part.
-    mu, nu : arrays
-        Means of the columns read and of the targets in the training part.
-    W : array of shape (|S|, T)
-    A, omega : arrays of shape (|S|, c), (c, T)
-        Of the candidates.
-    without : array of shape (|S|, b, T)
-        Coefficients with each of b chosen features dropped.
-    share : array of shape (1,) or (classes,)
-        What the weight of a sample, or of one of each class, is divided by.
-    """
-
-    cells: NDArray[np.bool_]
-    mu: Floats
+    cells: NDArray[np.bool_]  # which cells are its test part
+    mu: Floats  # means of the columns read and of the targets in the training part
     nu: Floats
-    W: Floats
-    A: Floats
+    W: Floats  # (|S|, T)
+    A: Floats  # (|S|, c) and (c, T): of the candidates
     omega: Floats
-    without: Floats
+    without: Floats  # (|S|, b, T): coefficients with each of b chosen features dropped
+    # (1,) and (classes,): what the weight of a sample, or of one of each class, is divided by.
     share: Floats
 
 
@@ -135,15 +120,7 @@ class _Judge:
 
 
 class StreamedFolds(FoldModel):
-    """A ``FoldModel`` judged by any loss that is a mean over samples, by passes.
-
-    Parameters
-    ----------
-    design, alpha, pooled, sums
-        As for ``FoldModel``; the sums are those of cells.
-    loss : Loss
-        How a test residual is judged.
-    """
+    """A ``FoldModel`` judged by any loss that is a mean over samples, by passes."""
 
     sums: CellSums
 
@@ -257,22 +234,3 @@ def _shares(design: StreamDesign, sums: CellSums, loss: Loss, pooled: bool) -> F
     weights = np.array([class_weights(corner) for corner in corners])
     there = weights > 0
     return np.where(there, weights, 1.0) * there.sum(1)[:, None]
-
-
-def mean_losses(
-    slab: Slab, cell: int, models: Sequence[tuple[Columns, Floats, Floats]], how: Any
-) -> Answer:
-    """What linear models cost on the rows of a cell, summed with their weights."""
-    columns, loss, coding, cells = how
-    m = slab.block.shape[0]
-    rows = np.flatnonzero(cells(slab.start, m) == cell)
-    out = np.zeros(len(models))
-    if len(rows):
-        X = slab.block.columns(np.arange(slab.block.shape[1]))[rows]
-        Y = coding(slab.y)[rows]
-        w = np.ones(m) if slab.weights is None else np.asarray(slab.weights, dtype=np.float64)
-        judge = _Judge(loss, Y, w[rows], np.ones(1))
-        for i, (which, coef, intercept) in enumerate(models):
-            left = Y - X[:, np.searchsorted(columns, which)] @ coef - intercept
-            out[i] = judge(left[:, :, None], loss.blur(1.0))[0]
-    return [out]

@@ -13,12 +13,7 @@ from sparsepath.rls.streamed.design import StreamDesign
 class CellSums(SplitSums):
     """``SplitSums`` of a stream: every part is a sum of cells.
 
-    Parameters
-    ----------
-    design : StreamDesign
-        The data, with products of all columns.
-    trains, tests : boolean arrays of shape (F, cells)
-        Which cells are in the training and the test part of every split.
+    ``trains`` and ``tests``, F x cells, say which are in the training and test part of every split.
     """
 
     plain = False  # rows cannot be asked

@@ -22,15 +22,7 @@ from sparsepath.rls.wrappers.groups import Grouped
 
 
 class StreamedGroups(Streamed):
-    """As ``Streamed``, but what is judged beside the model is groups of columns.
-
-    Parameters
-    ----------
-    design, alpha, loss, steps
-        As of ``Streamed``.
-    groups : list of lists of int
-        The columns of each group.
-    """
+    """As ``Streamed``, but what is judged beside the model is groups of columns."""
 
     def __init__(
         self,

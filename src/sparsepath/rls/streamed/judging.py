@@ -45,23 +45,14 @@ class Buffers:
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """How the columns and targets of a slab become those of the model.
+    """How the columns and targets of a slab become those of the model."""
 
-    Attributes
-    ----------
-    columns : array of int
-        Those that are read, ascending; everything below is for these.
-    shift, left, scales : arrays
-        A column is scales * (x - shift - left), times the root of the weight.
-    total, shares : float, array
-        The whole weight; for the balanced loss that of every class, times the number of classes.
-    """
-
-    columns: Columns
-    shift: Floats
+    columns: Columns  # those that are read, ascending; everything below is for these
+    shift: Floats  # A column is scales * (x - shift - left), times the root of the weight
     left: Floats
     scales: Floats
     y_mean: Floats
+    # The whole weight; for the balanced loss that of every class, times the number of classes.
     total: float
     shares: Floats | None
     fit_intercept: bool

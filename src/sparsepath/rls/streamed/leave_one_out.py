@@ -61,16 +61,7 @@ NOTHING = np.zeros(0, dtype=np.intp)
 class Streamed(Changeable):
     """A model on a set of features and the exact criterion of neighbouring sets, by passes.
 
-    Parameters
-    ----------
-    design : StreamDesign
-        The data.
-    alpha : float
-        The ridge penalty, zero or more.
-    loss : Loss
-        How a leave-one-out residual is judged.
-    steps : int
-        How many features will be chosen, as far as is known.
+    ``steps`` features will be chosen, as far as is known.
     """
 
     def __init__(self, design: StreamDesign, alpha: float, loss: Loss, steps: int) -> None:

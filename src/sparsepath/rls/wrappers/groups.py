@@ -82,13 +82,8 @@ def error_without_all(state: Neighbours, features: Sequence[int], squared: bool 
 class Grouped(Wrapped[State | FoldModel]):
     """A model whose features come and go in groups; searched like any other.
 
-    Parameters
-    ----------
-    model : State or FoldModel
-        The model underneath, empty.
-    groups : list of lists of int
-        The columns of each group. Constant columns, and with alpha = 0 columns that are collinear
-        with those before them, are left out of their group.
+    The model underneath is empty. Constant columns, and with alpha = 0 columns that are collinear
+    with those before them, are left out of their group.
     """
 
     def __init__(self, model: State | FoldModel, groups: Sequence[list[int]]) -> None:

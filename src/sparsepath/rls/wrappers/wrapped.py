@@ -29,29 +29,21 @@ class Readable(Protocol):
 Inner = TypeVar("Inner", bound=Readable)
 
 
-class Wrapped(Generic[Inner]):
-    """Answers all questions but those on updates, from the model inside.
+def _inside(name: str) -> property:
+    """What the model inside says."""
+    return property(lambda self: getattr(self.model, name))
 
-    Parameters
-    ----------
-    model : Readable
-        The model inside.
-    """
+
+class Wrapped(Generic[Inner]):
+    """Answers all questions but those on updates, from the model inside."""
+
+    chosen: list[int] = _inside("chosen")  # type: ignore[assignment]
+    error: float = _inside("error")  # type: ignore[assignment]
+    empty_error: float = _inside("empty_error")  # type: ignore[assignment]
+    vanished: bool = _inside("vanished")  # type: ignore[assignment]
 
     def __init__(self, model: Inner) -> None:
         self.model = model
-
-    @property
-    def chosen(self) -> list[int]:
-        return self.model.chosen
-
-    @property
-    def error(self) -> float:
-        return self.model.error
-
-    @property
-    def empty_error(self) -> float:
-        return self.model.empty_error
 
     @property
     def costs(self) -> Costs | None:
@@ -60,10 +52,6 @@ class Wrapped(Generic[Inner]):
     @costs.setter
     def costs(self, costs: Costs | None) -> None:
         self.model.costs = costs
-
-    @property
-    def vanished(self) -> bool:
-        return self.model.vanished
 
     def standard_error(self) -> float:
         """Standard error of the criterion."""
