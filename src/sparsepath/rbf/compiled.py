@@ -81,17 +81,12 @@ def second_derivatives(K, X, C, alpha, e, least):  # type: ignore[no-untyped-def
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
-def assemble(upper, hessian, n, live, cross, among):  # type: ignore[no-untyped-def]
-    """In place: ``upper`` <- the upper triangle of ``hessian``, and what is beyond Gauss-Newton.
+def add_beyond(upper, n, live, cross, among):  # type: ignore[no-untyped-def]
+    """In place: what is beyond Gauss-Newton, in the transpose of a Hessian's lower triangle.
 
-    Both are transposes. ``cross`` (centres x ``live``) and ``among`` (``live`` x ``live``) belong
-    to the ``live`` ones of the weights, whose rows begin at ``n``.
+    ``cross`` (centres x ``live``) and ``among`` (``live`` x ``live``) belong to the ``live`` ones
+    of the weights, whose rows begin at ``n``.
     """
-    order = len(upper)
-    for i in range(order):
-        row, other = upper[i], hessian[i]
-        for j in range(i, order):
-            row[j] = other[j]
     for m in range(len(cross)):
         for k in range(len(live)):
             upper[1 + m, n + live[k]] += cross[m, k]

@@ -19,6 +19,7 @@ hundred samples, by 3 to 18 per cent. So an input is said to be missed if the er
 than one per cent and, for each input left out, by more than four standard errors squared, 16 / N.
 """
 
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -177,6 +178,12 @@ class Trainer:
         self.network = RBFNetwork(self.Z, self.target, self.C, weights)
         self._best: RBFSolution | None = None  # of the starts that are finished
         self._last: RBFSolution | None = None  # of the start under way
+
+    def at(self, r: float, t: float) -> "Trainer":
+        """The same data with other budgets; one of those that share data may run at a time."""
+        other = copy(self)
+        other.r, other.t, other._best, other._last = r, t, None, None
+        return other
 
     def so_far(self) -> Training | None:
         """The best start that is finished, else the last stage that is."""

@@ -150,8 +150,6 @@ class PrimalDual:
         self.x = start(budget, n, d) if x is None else x.copy()
         self.z = InteriorPoint(mu * self.shares / self.x.all, n)
         self._cross: tuple[NDArray[np.intp], Floats] | None = None
-        # The exact Hessian's part beyond Gauss-Newton, where it is not taken.
-        self._nothing = np.zeros(0, dtype=np.intp), np.zeros((0, 0)), np.zeros((0, 0))
         self.turn(parts)
         network.place(self.x.w)
         self._at = self._tried(self.x.all, np.zeros_like(self.x.all), 0.0)
@@ -179,10 +177,8 @@ class PrimalDual:
         n, d = self.network.n_centres + 1, self.network.n_inputs
         first, last = {"both": (0, n + d), "alpha": (0, n), "weights": (n, n + d)}[parts]
         self._rows = slice(first, last)
-        order = last - first
-        self._hessian = np.zeros((order, order), order="F")
-        self._factor = np.zeros((order, order), order="F")
-        self._fresh = False  # whether the Hessian at hand is that of the point
+        self._room = np.zeros((last - first, last - first), order="F")
+        self._gram: Floats | None = None  # of the Gaussians, as long as they stay
 
     def value(self) -> float:
         """J at the current point and mu."""
@@ -289,28 +285,32 @@ class PrimalDual:
         """The system with the exact Hessian if mu is small and it is positive definite."""
         x, z = self.x, self.z
         curvature = InteriorPoint(z.all / x.all, x.n_alpha)
-        n, assemble = x.n_alpha, self._compiled.assemble
         lam, lam_w = 0.0, self.lam / (x.w * x.w)
-        H = self._hessian
-        if not self._fresh:
-            self.network.gauss_newton(self._rows, H)
-            self._fresh = self.parts == "alpha"  # else the basis moves, and its Gram matrix
         self._cross = None
         if self.parts == "both" and self.mu <= EXACT_FROM:
             live = np.flatnonzero(x.w > LIVE * x.w.max())
             cross, among = self.network.curvature(x.alpha, self._at.off, live)
-            assemble(self._factor.T, H.T, n, live, cross, among)
-            system = NewtonSystem(self._factor, curvature, self.parts, lam, lam_w)
+            H = self._gauss_newton()
+            self._compiled.add_beyond(H.T, x.n_alpha, live, cross, among)
+            system = NewtonSystem(H, curvature, self.parts, lam, lam_w)
             if system.positive:
                 self._cross = (live, cross)
                 return system
         while True:
-            assemble(self._factor.T, H.T, n, *self._nothing)
-            system = NewtonSystem(self._factor, curvature, self.parts, lam, lam_w)
+            system = NewtonSystem(self._gauss_newton(), curvature, self.parts, lam, lam_w)
             if system.positive:
                 return system
             lam = max(100.0 * lam, 1e-14 * float(np.abs(curvature.u + curvature.v).max()))
             lam_w = lam_w + lam
+
+    def _gauss_newton(self) -> Floats:
+        """The Gauss-Newton Hessian of what moves, for a system to overwrite."""
+        if self.parts != "alpha":
+            return self.network.gauss_newton(self._rows, self._room)
+        if self._gram is None:
+            self._gram = self.network.gauss_newton(self._rows)
+        np.copyto(self._room, self._gram)
+        return self._room
 
     def solution(self, stages: Sequence[Stage]) -> RBFSolution:
         """The record of where it stands."""
