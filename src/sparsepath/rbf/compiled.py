@@ -368,3 +368,43 @@ def straight_trial(  # type: ignore[no-untyped-def]
     )
     other = trial(plain[0], fix, far, shares, basis, y, n)
     return other if other[3] + mu * other[4] < plain[3] + mu * plain[4] else plain
+
+
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+def drop_corners(V, shares, may_go, room):  # type: ignore[no-untyped-def]
+    """In place: leave out corners, the one that costs least first, for ``room`` at most in all.
+
+    ``V`` is the covariance of the shares, whose sum is fixed. Leaving out corner m costs
+    shares_m^2 / V_mm and moves the others by -V_im shares_m / V_mm; it is not left out if that
+    takes some share below zero. What is left out has the share zero.
+    """
+    k = len(shares)
+    tried = np.empty(k, np.bool_)
+    while True:
+        tried[:] = False
+        gone = -1
+        while gone < 0:
+            m, least = -1, room
+            for i in range(k):
+                if may_go[i] and shares[i] > 0.0 and not tried[i] and V[i, i] > 0.0:
+                    cost = shares[i] * shares[i] / V[i, i]
+                    if cost < least:
+                        m, least = i, cost
+            if m < 0:
+                return
+            tried[m] = True
+            part = shares[m] / V[m, m]
+            gone = m
+            for i in range(k):
+                if i != m and shares[i] > 0.0 and shares[i] <= V[m, i] * part:
+                    gone = -1
+                    break
+        room -= least
+        row = V[gone].copy()
+        for i in range(k):
+            if shares[i] > 0.0:
+                shares[i] -= row[i] * part
+                factor, other = row[i] / row[gone], V[i]
+                for j in range(k):
+                    other[j] -= factor * row[j]
+        shares[gone] = 0.0
