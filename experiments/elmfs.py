@@ -72,7 +72,7 @@ def run(problem: Problem, full: bool, seed: int = 0) -> list[str]:
     data = problem.split(seed)
     size = problem.full_size if full else problem.quick_size
     restarts, climbs, k = (100, problem.climbs, "resampling") if full else (20, 5, 6)
-    judge = OPELMRegressor(100, random_state=seed)
+    judge = OPELMRegressor(100, random_state=seed, reach=np.inf)
     paths: dict[str, SelectionPath] = {}
     seconds: dict[str, float] = {}
     for method, selector in selectors(size, restarts, climbs, k, seed).items():

@@ -16,7 +16,7 @@ from sparsepath.data.paper_sets import available, load
 from sparsepath.data.synthetic import friedman, sparse_linear
 from sparsepath.rbf.centres import place_centres
 from sparsepath.rbf.grid import Scale
-from sparsepath.rbf.lasso import budget_lasso
+from sparsepath.rbf.lasso import _independent, _nearest, budget_lasso, thinned
 from sparsepath.rbf.model import RBFOptions, Trainer, train
 from sparsepath.rbf.primal_dual import solve
 
@@ -62,6 +62,35 @@ def test_coefficients_against_a_slow_solver():
         a = budget_lasso(B, y, r)
         assert_allclose(a, twin.budget_lasso(B, y, r), atol=1e-5)
         assert_allclose(budget_lasso(B, y, r, rng.standard_normal(8)), a, atol=1e-5)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(0, 2**32 - 1),
+    st.integers(3, 12),
+    st.sampled_from([0.3, 2.0, 1e4]),
+    st.sampled_from([1.0, 1.002, 1.2, 100.0]),
+)
+def test_coefficients_are_left_out_as_by_refits(seed, m, r, factor):
+    rng = np.random.default_rng(seed)
+    B = np.vstack([np.ones(30), rng.standard_normal((m, 30)) + rng.standard_normal(30)])
+    y = rng.standard_normal(30) + 0.3 * B[1]
+    a = budget_lasso(B, y, r)
+    most = factor * np.mean((a @ B - y) ** 2)
+    few = thinned(B, y, r, a, most)
+    assert_allclose(few, twin.thinned(B, y, r, a, most), atol=1e-7 * max(1.0, np.abs(a).max()))
+    assert np.abs(few).sum() <= r * (1 + 1e-9)
+    assert np.mean((few @ B - y) ** 2) <= most * (1 + 1e-12)
+
+
+def test_corners_that_are_alike_share_what_one_would_have():
+    """Least squares of columns that depend on each other: the least shares, not huge ones."""
+    rng = np.random.default_rng(0)
+    one, last, y = rng.standard_normal((3, 20))
+    once = _nearest(np.vstack([one, last]), y, 2.0)
+    twice = _nearest(np.vstack([one, one, last]), y, 2.0)
+    assert_allclose(twice, [once[0] / 2, once[0] / 2, once[1]], rtol=1e-9)
+    assert_array_equal(_independent(np.column_stack([one, last, one])).shape, (2,))
 
 
 @pytest.mark.parametrize("t", [0.05, 0.5])

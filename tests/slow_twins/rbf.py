@@ -245,6 +245,43 @@ def budget_lasso(B, y, r, steps=200_000):
     return a
 
 
+def thinned(B, y, r, a, most):
+    """Coefficients left out one after another, all others solved again each time for their sum.
+
+    The one whose loss leaves the least error goes, as long as that is at most ``most`` and no other
+    changes its sign. The first stays. If the budget is not used up it may be used more.
+    """
+    used = np.flatnonzero(a)
+    signs = np.sign(a[used])
+    points = signs[:, None] * B[used]
+    if np.abs(a).sum() < r * (1 - 1e-9):
+        used, points = np.append(used, -1), np.vstack([points, np.zeros(len(y))])
+        signs = np.append(signs, 0.0)
+    left = list(range(len(used)))
+    while True:
+        best = None
+        for m in [m for m in left if used[m] > 0]:
+            rest = [i for i in left if i != m]
+            if not rest:
+                continue
+            P = points[rest]
+            system = np.block(
+                [[P @ P.T, np.ones((len(rest), 1))], [np.ones(len(rest)), np.zeros(1)]]
+            )
+            shares = np.linalg.solve(system, np.append(P @ y, r))[:-1]
+            error = np.mean((shares @ P - y) ** 2)
+            if shares.min() > 0 and error <= most and (best is None or error < best[0]):
+                best = error, rest, shares
+        if best is None:
+            break
+        left, found = best[1], best[2]
+        a = np.zeros(len(B))
+        for i, share in zip(left, found, strict=True):
+            if used[i] >= 0:
+                a[used[i]] = signs[i] * share
+    return a
+
+
 def _onto_the_ball(a, r):
     """The nearest point with sum |a| <= r: all shrunk by one number, found by bisection."""
     low, high = 0.0, np.abs(a).max()

@@ -14,7 +14,7 @@ from sparsepath.classes import coded
 from sparsepath.data.columns import standardise
 from sparsepath.data.door import check_features, check_target, refuse_extremes
 from sparsepath.elm.network import Fit, Indices, Machine, Neurons, Space, Target, draw_neurons
-from sparsepath.faces.parameters import count, positive
+from sparsepath.faces.parameters import count, number, positive
 from sparsepath.faces.targets import ClassifierFace, RegressorFace
 from sparsepath.orders.least_angle import lars_entries
 
@@ -84,6 +84,9 @@ class ELMRegressor(RegressorFace, _ELM):
         above zero: neurons that see few features are dependent to rounding.
     random_state : int, RandomState or None
         The seed of the neurons.
+    reach : float, default=0.5
+        Predictions leave the range of the training target by at most this fraction of it, on
+        either side, and so do those of the leave-one-out error. Infinity: no limit.
 
     Attributes
     ----------
@@ -103,6 +106,8 @@ class ELMRegressor(RegressorFace, _ELM):
     True
     """
 
+    _: KW_ONLY
+    reach: float = 0.5
     _several = True
 
     def fit(self, X: Any, y: ArrayLike) -> Self:
@@ -118,7 +123,7 @@ class ELMRegressor(RegressorFace, _ELM):
         X = check_features(self, X, reset=True)
         Y, self._one_target = check_target(y, X.shape[0])
         refuse_extremes(Y)
-        self._fit(X, Target(Y))
+        self._fit(X, Target(Y, reach=number("reach", self.reach, finite=False)))
         self.loo_predictions_ = self._shaped(self._left_out)
         return self
 
@@ -188,7 +193,7 @@ class OPELMRegressor(_OPELM, ELMRegressor):
     ----------
     n_neurons : int, default=100
         Hidden neurons to choose from.
-    activation, ridge, random_state
+    activation, ridge, random_state, reach
         As for ``ELMRegressor``.
 
     Attributes
@@ -197,7 +202,7 @@ class OPELMRegressor(_OPELM, ELMRegressor):
         The number of neurons kept.
     loo_errors_ : array
         Mean squared leave-one-out error, summed over targets, with the first 1, 2, ... neurons of
-        the ranking.
+        the ranking, by predictions without limit: no number is chosen because it is held back.
     loo_error_, loo_error_se_ : float
         That of the machine in use; it was selected, so it flatters a little.
     loo_predictions_ : array of the shape of y

@@ -81,17 +81,12 @@ def second_derivatives(K, X, C, alpha, e, least):  # type: ignore[no-untyped-def
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
-def assemble(upper, hessian, n, live, cross, among):  # type: ignore[no-untyped-def]
-    """In place: ``upper`` <- the upper triangle of ``hessian``, and what is beyond Gauss-Newton.
+def add_beyond(upper, n, live, cross, among):  # type: ignore[no-untyped-def]
+    """In place: what is beyond Gauss-Newton, in the transpose of a Hessian's lower triangle.
 
-    Both are transposes. ``cross`` (centres x ``live``) and ``among`` (``live`` x ``live``) belong
-    to the ``live`` ones of the weights, whose rows begin at ``n``.
+    ``cross`` (centres x ``live``) and ``among`` (``live`` x ``live``) belong to the ``live`` ones
+    of the weights, whose rows begin at ``n``.
     """
-    order = len(upper)
-    for i in range(order):
-        row, other = upper[i], hessian[i]
-        for j in range(i, order):
-            row[j] = other[j]
     for m in range(len(cross)):
         for k in range(len(live)):
             upper[1 + m, n + live[k]] += cross[m, k]
@@ -281,6 +276,38 @@ def move(  # type: ignore[no-untyped-def]
     return step, dual, along(of_J, step, n), furthest(x, step, fraction)
 
 
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+def direction(  # type: ignore[no-untyped-def]
+    upper, c, inverse, theta, gradient, plain, x, z, n, fraction, long, recentrings, longer, band
+):
+    """The best of a step for ``plain`` (mu k) and, if the boundary shortens it, of corrections.
+
+    Best is the one along which J may fall most. Returns the step, that of the multipliers, the
+    slope of J along it, its length, and the decrement of J.
+    """
+    of_J, targets = slopes(gradient, plain, x, n), plain
+    step, dual, slope, length = move(
+        upper, c, inverse, theta, gradient, plain, of_J, x, z, n, fraction
+    )
+    decrement = -slope
+    for correction in range(1 + recentrings):
+        if length >= long:
+            break
+        if correction == 0:
+            other = plain - step * dual
+        else:
+            further = min(1.0, length + longer)
+            other = targets + recentred(x, z, step, dual, plain, further, band)
+        step_2, dual_2, slope_2, length_2 = move(
+            upper, c, inverse, theta, gradient, other, of_J, x, z, n, fraction
+        )
+        if slope_2 * length_2 < slope * length:
+            targets, step, dual, slope, length = other, step_2, dual_2, slope_2, length_2
+        elif correction:
+            break
+    return step, dual, slope, length, decrement
+
+
 @njit(nogil=True, cache=True, fastmath={"contract"}, error_model="numpy")
 def move_multipliers(z, dual, middle, x, fraction, factor):  # type: ignore[no-untyped-def]
     """In place: as far along ``dual`` as the boundary allows, then, but for those of the budgets,
@@ -296,21 +323,22 @@ def move_multipliers(z, dual, middle, x, fraction, factor):  # type: ignore[no-u
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
 def trial(x, step, length, shares, basis, y, n):  # type: ignore[no-untyped-def]
-    """The point a step further, its residuals, mean squared error and sum of logarithms."""
-    new = np.empty(len(x))
+    """The point a step further, its alpha, residuals, mean squared error and sum of logarithms."""
+    new, alpha = np.empty(len(x)), np.empty(n)
     logarithms = 0.0
     for i in range(len(x)):
         new[i] = x[i] + length * step[i]
         logarithms -= shares[i] * np.log(new[i])
     off = -y
     for m in range(n):
-        row, alpha = basis[m], 0.5 * (new[m] - new[n + m])
+        row, part = basis[m], 0.5 * (new[m] - new[n + m])
+        alpha[m] = part
         for i in range(len(off)):
-            off[i] += alpha * row[i]
+            off[i] += part * row[i]
     error = 0.0
     for i in range(len(off)):
         error += off[i] * off[i]
-    return new, off, error / len(off), logarithms
+    return new, alpha, off, error / len(off), logarithms
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
@@ -327,3 +355,56 @@ def straightened(  # type: ignore[no-untyped-def]
         wrong[m] = scale * total - expected[m]
     step = solution(upper, c, inverse, theta, wrong, n, True)
     return step, furthest(x, step, fraction)
+
+
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+def straight_trial(  # type: ignore[no-untyped-def]
+    upper, c, inverse, theta, x, step, length, shares, basis, y, expected, n, fraction, mu
+):
+    """As ``trial``, or what straightening makes of it if J is lower there."""
+    plain = trial(x, step, length, shares, basis, y, n)
+    fix, far = straightened(
+        upper, c, inverse, theta, basis, plain[2], expected, plain[0], n, fraction
+    )
+    other = trial(plain[0], fix, far, shares, basis, y, n)
+    return other if other[3] + mu * other[4] < plain[3] + mu * plain[4] else plain
+
+
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+def drop_corners(V, shares, may_go, room):  # type: ignore[no-untyped-def]
+    """In place: leave out corners, the one that costs least first, for ``room`` at most in all.
+
+    ``V`` is the covariance of the shares, whose sum is fixed. Leaving out corner m costs
+    shares_m^2 / V_mm and moves the others by -V_im shares_m / V_mm; it is not left out if that
+    takes some share below zero. What is left out has the share zero.
+    """
+    k = len(shares)
+    tried = np.empty(k, np.bool_)
+    while True:
+        tried[:] = False
+        gone = -1
+        while gone < 0:
+            m, least = -1, room
+            for i in range(k):
+                if may_go[i] and shares[i] > 0.0 and not tried[i] and V[i, i] > 0.0:
+                    cost = shares[i] * shares[i] / V[i, i]
+                    if cost < least:
+                        m, least = i, cost
+            if m < 0:
+                return
+            tried[m] = True
+            part = shares[m] / V[m, m]
+            gone = m
+            for i in range(k):
+                if i != m and shares[i] > 0.0 and shares[i] <= V[m, i] * part:
+                    gone = -1
+                    break
+        room -= least
+        row = V[gone].copy()
+        for i in range(k):
+            if shares[i] > 0.0:
+                shares[i] -= row[i] * part
+                factor, other = row[i] / row[gone], V[i]
+                for j in range(k):
+                    other[j] -= factor * row[j]
+        shares[gone] = 0.0

@@ -18,7 +18,7 @@ from sparsepath.arrays import Floats
 from sparsepath.data.threads import Threads
 from sparsepath.rbf.base import renumbered
 from sparsepath.rbf.centres import place_centres
-from sparsepath.rbf.model import RBFOptions, Training, empty_model, train
+from sparsepath.rbf.model import RBFOptions, Trainer, Training, empty_model, train
 from sparsepath.running import Trail
 from sparsepath.steps import Step
 
@@ -145,9 +145,10 @@ def fold(data: GridData, split: Split, rs: Sequence[float], t: float) -> list[Fo
         return [Fold(error, np.zeros(0, dtype=np.intp), 0, True)] * len(rs)
     with Threads(1):
         places, _ = place_centres(X, data.centres, data.placing, options.seed, weights)
+        trainer = Trainer(X, y, places, float(rs[0]), t, options, weights)
         out = []
         for r in rs:
-            fit = train(X, y, places, float(r), t, options, weights)
+            fit = trainer.at(float(r), t).run()
             model = fit.model
             error = float(np.average((y_test - model.predict(X_test)) ** 2, weights=of_test))
             out.append(Fold(error, model.columns, len(model.coef), fit.solution.converged))

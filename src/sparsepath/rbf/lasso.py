@@ -16,10 +16,19 @@ an error less than that of the present one by more than
     gap = a'g + r max |g|
 
 which says when to end. There are finitely many sets of corners and the error falls, so it does end.
+
+The least error may need several corners that lie so near each other that it is hardly larger
+without some of them. So corners are left out again, the one that costs least first, as long as the
+error stays within a small fraction of the least (``thinned``). With the shares x of the k corners,
+whose sum is r, and differences of corners D = Q R, V = T (R'R)^-1 T' is the covariance of the
+shares, where T has the unit matrix and a last row of -1: without corner m the squared error is
+larger by x_m^2 / V_mm, and V becomes V - V_m V_m' / V_mm.
 """
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import lstsq, qr
+from scipy.linalg.lapack import dgels, dgeqrf, dtrtrs
 
 from sparsepath.arrays import Floats
 
@@ -27,6 +36,8 @@ GAP = 1e-6  # of the error: what could still be gained at the end
 SLACK = 0  # the corner at zero: what is not used of the budget
 MOST_IDLE = 5  # corners in a row by which the error does not fall
 DEPENDENT = 1e-10  # of the largest: what is left of a corner by the others
+FULL = 1e-9  # of the budget: less that is not used is rounding
+PLAIN = 1e-7  # the same, above which columns need not be exchanged to tell
 USED = 1e-3  # of the largest coefficient of a start: what is less is left out of it
 
 
@@ -86,6 +97,53 @@ def budget_lasso(B: Floats, y: Floats, r: float, start: Floats | None = None) ->
     return a
 
 
+def thinned(B: Floats, y: Floats, r: float, a: Floats, most: float) -> Floats:
+    """The solution a of ``budget_lasso`` with fewer coefficients, if the error allows it.
+
+    Parameters
+    ----------
+    B, y, r : array, array, float
+        As there. The first of the basis functions stays: it is the constant one.
+    a : array of shape (M,)
+        The solution.
+    most : float
+        What |B'a - y|^2 / N may become at most.
+    """
+    from sparsepath.rbf.compiled import drop_corners
+
+    used = np.flatnonzero(a)
+    shares, points = np.abs(a[used]), np.sign(a[used])[:, None] * B[used]
+    may_go = used > 0
+    slack = r - float(shares.sum())
+    if slack > FULL * r:
+        shares, points = np.append(shares, slack), np.vstack([points, np.zeros(B.shape[1])])
+        may_go = np.append(may_go, False)
+    off = a @ B - y
+    room = len(y) * most - float(off @ off)
+    k = len(shares)
+    if room <= 0.0 or k < 2 or k - 1 > len(y):
+        return a
+    R = dgeqrf((points[:-1] - points[-1]).T)[0][: k - 1]
+    if _close(R):
+        return a
+    inverse = dtrtrs(R, np.eye(k - 1), trans=1)[0]
+    inverse = np.column_stack([inverse, -inverse.sum(axis=1)])
+    left = shares.copy()
+    drop_corners(np.ascontiguousarray(inverse.T @ inverse), left, may_go, room)
+    kept = left > 0.0
+    if kept.all():
+        return a
+    # The shares from scratch: what was left out step by step has gathered rounding.
+    found = _nearest(points[kept], y, r)
+    off = found @ points[kept] - y
+    if found.min() < 0.0 or float(off @ off) > len(y) * most:
+        return a
+    out = np.zeros_like(a)
+    kept = kept[: len(used)]
+    out[used[kept]] = np.sign(a[used[kept]]) * found[: np.count_nonzero(kept)]
+    return out
+
+
 def _corners(B: Floats, start: Floats | None, r: float) -> tuple[list[int], Floats, Floats]:
     """The corners that coefficients use (m + 1 for b_m, -(m + 1) for -b_m), the share of each, and
     the points that they are.
@@ -96,9 +154,7 @@ def _corners(B: Floats, start: Floats | None, r: float) -> tuple[list[int], Floa
     if start is None or not start.any():
         return alone
     used = np.flatnonzero(np.abs(start) > USED * np.abs(start).max())
-    weighted, order = qr(start[used] * B[used].T, mode="r", pivoting=True, check_finite=False)
-    sizes = np.abs(np.diag(weighted))
-    used = np.sort(used[order[: np.count_nonzero(sizes > DEPENDENT * sizes[0])]])
+    used = used[_independent(start[used] * B[used].T)]
     if not len(used):
         return alone
     shares, signs = np.abs(start[used]), np.sign(start[used])
@@ -108,8 +164,34 @@ def _corners(B: Floats, start: Floats | None, r: float) -> tuple[list[int], Floa
     return corners, np.append(r - shares.sum(), shares), points
 
 
+def _independent(columns: Floats) -> NDArray[np.intp]:
+    """Columns that do not depend on each other, by the triangular factor of a QR decomposition."""
+    n, m = columns.shape
+    if m <= n and not _close(dgeqrf(columns)[0]):
+        return np.arange(m)
+    triangle, order = qr(columns, mode="r", pivoting=True, check_finite=False)
+    sizes = np.abs(np.diag(triangle))
+    return np.sort(order[: np.count_nonzero(sizes > DEPENDENT * sizes[0])])
+
+
 def _nearest(points: Floats, y: Floats, r: float) -> Floats:
     """Shares of sum r, of any sign, with which the points come nearest to y."""
-    from_last = points[:-1] - points[-1]
-    others = lstsq(from_last.T, y - r * points[-1], lapack_driver="gelsy", check_finite=False)[0]
+    if len(points) == 1:
+        return np.array([r])
+    from_last, rest = (points[:-1] - points[-1]).T, y - r * points[-1]
+    n, m = from_last.shape
+    others = None
+    if m <= n:
+        triangle, solved, _ = dgels(from_last, rest)
+        others = None if _close(triangle) else solved[:m]
+    if others is None:
+        others = lstsq(from_last, rest, lapack_driver="gelsy", check_finite=False)[0]
     return np.append(others, r - others.sum())
+
+
+def _close(triangle: Floats) -> bool:
+    """Whether columns with this triangular factor are so close to dependent that their order
+    matters; telling it that way takes a third of the time of exchanging them.
+    """
+    sizes = np.abs(np.diag(triangle))
+    return not float(sizes.min()) > PLAIN * float(sizes.max())

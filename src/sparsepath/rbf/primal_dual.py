@@ -26,6 +26,7 @@ solve it to any accuracy, whatever the condition number, which coordinate descen
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +41,7 @@ from sparsepath.rbf.barrier import (
 from sparsepath.rbf.network import RBFNetwork
 
 FRACTION = 0.995  # of the way to the boundary
+LONG = 0.9  # a step that the boundary hardly shortens
 RECENTRINGS = 2  # at most, of a step that the boundary shortens
 LONGER = 0.5  # than the step at hand, the one that a recentring aims at
 BAND = 10.0  # products x z are brought to within this factor of mu k
@@ -80,22 +82,21 @@ class RBFSolution:
         return sum(stage.iterations for stage in self.stages)
 
 
-@dataclass(frozen=True)
-class _Move:
+class _Move(NamedTuple):
     """A step of the point and of its multipliers."""
 
-    targets: Floats  # what the products x z should become
     step: Floats
     dual: Floats
     slope: float  # of J along the step
     longest: float  # length, of at most 1, that the boundary leaves
+    decrement: float
 
 
-@dataclass(frozen=True)
-class _Place:
+class _Place(NamedTuple):
     """A point, as it lies in ``Point.all``, and what J is made of there."""
 
     x: Floats
+    alpha: Floats
     off: Floats  # residuals
     error: float
     logarithms: float
@@ -150,12 +151,10 @@ class PrimalDual:
         self.x = start(budget, n, d) if x is None else x.copy()
         self.z = InteriorPoint(mu * self.shares / self.x.all, n)
         self._cross: tuple[NDArray[np.intp], Floats] | None = None
-        # The exact Hessian's part beyond Gauss-Newton, where it is not taken.
-        self._nothing = np.zeros(0, dtype=np.intp), np.zeros((0, 0)), np.zeros((0, 0))
         self.turn(parts)
         network.place(self.x.w)
-        self._at = self._tried(self.x.all, np.zeros_like(self.x.all), 0.0)
-        self.gradient = network.gradient(self.x.alpha, self._at.off)
+        self._at = self._tried(np.zeros_like(self.x.all), 0.0)
+        self.gradient = network.gradient(self._at.alpha, self._at.off)
 
     # One mu -------------------------------------------------------------------------------------
 
@@ -168,7 +167,7 @@ class PrimalDual:
             decrement, length = self._iterate()
             if length == 0.0:
                 break
-            done = decrement <= tolerance * mu and length > 0.9
+            done = decrement <= tolerance * mu and length > LONG
         # A step too small to be seen in J is as far as rounding lets us go.
         seen = decrement > 1e-12 * abs(self.value())
         return Stage(mu, iterations, decrement, done or not seen)
@@ -180,9 +179,9 @@ class PrimalDual:
         first, last = {"both": (0, n + d), "alpha": (0, n), "weights": (n, n + d)}[parts]
         self._rows = slice(first, last)
         order = last - first
-        self._hessian = np.zeros((order, order), order="F")
-        self._factor = np.zeros((order, order), order="F")
-        self._fresh = False  # whether the Hessian at hand is that of the point
+        self._room = np.zeros((order, order), order="F")
+        self._kept = np.zeros((order, order), order="F")
+        self._fresh = False  # whether what is kept is of the Gaussians where they are
 
     def value(self) -> float:
         """J at the current point and mu."""
@@ -192,49 +191,19 @@ class PrimalDual:
         """One step; the decrement before it and its length."""
         system = self._system()
         plain = self.mu * self.shares
-        slopes = self._compiled.slopes(self.gradient, plain, self.x.all, self.x.n_alpha)
-        move = first = self._move(system, plain, slopes)
-        if first.longest < 0.9:
-            move = self._corrected(system, first, slopes)
+        move = _Move(
+            *self._compiled.direction(
+                *system.parts, self.gradient, plain, self.x.all, self.z.all, self.x.n_alpha,
+                FRACTION, LONG, RECENTRINGS, LONGER, BAND,
+            )
+        )  # fmt: skip
         length = self._search(system, move)
         if length:
             self._compiled.move_multipliers(
                 self.z.all, move.dual, plain, self.x.all, FRACTION, CENTRED
             )
-            self.gradient = self.network.gradient(self.x.alpha, self._at.off)
-        return -first.slope, length
-
-    def _corrected(self, system: NewtonSystem, first: _Move, slopes: Floats) -> _Move:
-        """The best of a step that the boundary shortens and of its corrections; see the module."""
-        plain = first.targets
-        best = self._better(first, system, plain - first.step * first.dual, slopes)
-        for _ in range(RECENTRINGS):
-            if best.longest >= 0.9:
-                break
-            lack = self._compiled.recentred(
-                self.x.all, self.z.all, best.step, best.dual, plain,
-                min(1.0, best.longest + LONGER), BAND,
-            )  # fmt: skip
-            other = self._better(best, system, best.targets + lack, slopes)
-            if other is best:
-                break
-            best = other
-        return best
-
-    def _better(self, move: _Move, system: NewtonSystem, targets: Floats, slopes: Floats) -> _Move:
-        """This move, or that for other targets if J may fall more along it."""
-        other = self._move(system, targets, slopes)
-        return other if other.slope * other.longest < move.slope * move.longest else move
-
-    def _move(self, system: NewtonSystem, targets: Floats, slopes: Floats) -> _Move:
-        """The step for ``targets`` in place of mu k; ``slopes`` are those of J."""
-        x, z = self.x.all, self.z.all
-        return _Move(
-            targets,
-            *self._compiled.move(
-                *system.parts, self.gradient, targets, slopes, x, z, self.x.n_alpha, FRACTION
-            ),
-        )
+            self.gradient = self.network.gradient(self._at.alpha, self._at.off)
+        return move.decrement, length
 
     def _search(self, system: NewtonSystem, move: _Move) -> float:
         """Move along the step; returns its length, or 0 if no length goes down."""
@@ -245,15 +214,16 @@ class PrimalDual:
         for halvings in range(MOST_HALVINGS):
             if self.parts != "alpha":
                 network.place(self.x.w + length * move.step[2 * n : -2])
-            best = self._tried(self.x.all, move.step, length)
             if self.parts == "both":
                 expected = self.gradient[:n] + length * change
-                fix, furthest = self._compiled.straightened(
-                    *system.parts, network.basis, best.off, expected, best.x, n, FRACTION
-                )
-                other = self._tried(best.x, fix, furthest)
-                if other.value(self.mu) < best.value(self.mu):
-                    best = other
+                best = _Place(
+                    *self._compiled.straight_trial(
+                        *system.parts, self.x.all, move.step, length, self.shares, network.basis,
+                        network.y, expected, n, FRACTION, self.mu,
+                    )
+                )  # fmt: skip
+            else:
+                best = self._tried(move.step, length)
             if best.value(self.mu) <= before + 1e-4 * length * move.slope + 1e-13 * abs(before):
                 self._at = best
                 self.x = InteriorPoint(best.x, n)
@@ -268,12 +238,12 @@ class PrimalDual:
             network.place(self.x.w)
         return 0.0
 
-    def _tried(self, x: Floats, step: Floats, length: float) -> _Place:
-        """A point a step further, at the weights last placed."""
-        network = self.network
+    def _tried(self, step: Floats, length: float) -> _Place:
+        """The point a step further, at the weights last placed."""
+        network, x = self.network, self.x
         return _Place(
             *self._compiled.trial(
-                x, step, length, self.shares, network.basis, network.y, self.x.n_alpha
+                x.all, step, length, self.shares, network.basis, network.y, x.n_alpha
             )
         )
 
@@ -289,28 +259,42 @@ class PrimalDual:
         """The system with the exact Hessian if mu is small and it is positive definite."""
         x, z = self.x, self.z
         curvature = InteriorPoint(z.all / x.all, x.n_alpha)
-        n, assemble = x.n_alpha, self._compiled.assemble
         lam, lam_w = 0.0, self.lam / (x.w * x.w)
-        H = self._hessian
-        if not self._fresh:
-            self.network.gauss_newton(self._rows, H)
-            self._fresh = self.parts == "alpha"  # else the basis moves, and its Gram matrix
         self._cross = None
-        if self.parts == "both" and self.mu <= EXACT_FROM:
+        exact = self.parts == "both" and self.mu <= EXACT_FROM
+        H = self._gauss_newton(again=exact)
+        if exact:
             live = np.flatnonzero(x.w > LIVE * x.w.max())
-            cross, among = self.network.curvature(x.alpha, self._at.off, live)
-            assemble(self._factor.T, H.T, n, live, cross, among)
-            system = NewtonSystem(self._factor, curvature, self.parts, lam, lam_w)
+            cross, among = self.network.curvature(self._at.alpha, self._at.off, live)
+            self._compiled.add_beyond(H.T, x.n_alpha, live, cross, among)
+            system = NewtonSystem(H, curvature, self.parts, lam, lam_w)
             if system.positive:
                 self._cross = (live, cross)
                 return system
+            np.copyto(H, self._kept)
         while True:
-            assemble(self._factor.T, H.T, n, *self._nothing)
-            system = NewtonSystem(self._factor, curvature, self.parts, lam, lam_w)
+            system = NewtonSystem(H, curvature, self.parts, lam, lam_w)
             if system.positive:
                 return system
             lam = max(100.0 * lam, 1e-14 * float(np.abs(curvature.u + curvature.v).max()))
             lam_w = lam_w + lam
+            H = self._gauss_newton()
+
+    def _gauss_newton(self, again: bool = False) -> Floats:
+        """The Gauss-Newton Hessian of what moves, for a system to overwrite.
+
+        ``again``: it may be needed again, and is kept; that of the Gaussians alone always is.
+        """
+        if self.parts == "alpha":
+            if not self._fresh:
+                self.network.gauss_newton(self._rows, self._kept)
+                self._fresh = True
+            np.copyto(self._room, self._kept)
+            return self._room
+        self.network.gauss_newton(self._rows, self._room)
+        if again:
+            np.copyto(self._kept, self._room)
+        return self._room
 
     def solution(self, stages: Sequence[Stage]) -> RBFSolution:
         """The record of where it stands."""
