@@ -132,7 +132,7 @@ class Compiled:
     def __init__(self, pool: Pool, scaling) -> None:
         m, n, T = len(pool.neurons), pool.target.n, len(pool.target.rows)
         self.pool = pool
-        self.H, self.means, self.U = np.empty((m, n)), np.empty(m), layer.room(m)
+        self.H, self.means, self.U = np.empty((m, n)), np.empty(m), layer.room(np.empty((m, n)))
         self.w, self.E = np.empty((T, m)), np.empty((T, n))
         self.mse, self.objective, self.fine = layer.fit(
             pool.XT,

@@ -37,6 +37,7 @@ class Candidate:
     scaling: Floats  # d
     which: Indices  # its neurons in the pool
     ridge: float
+    losses: Floats | None = None  # the criterion sample by sample, if it is at hand
 
     @property
     def subset(self) -> tuple[int, ...]:

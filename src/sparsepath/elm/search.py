@@ -24,6 +24,7 @@ NEAR_TOP, RIVALS = (
     1.25,
     3,
 )  # subsets whose score is that near the best are polished, at most so many
+SAMPLE = 500  # rows, at most, by which machines are found that are looked at again by all
 FIRST_ROUNDS = 5  # of polishing all of them, before one is chosen
 CLEARLY = 0.9  # of the error of the best by score: less takes its place
 
@@ -70,6 +71,7 @@ class Search:
         watch: Watch | None = None,
     ) -> None:
         self.pool, self.others, self.plan = pool, others, plan
+        self.sample = pool.sample(SAMPLE)
         self.threads, self.watch = threads, watch
         self.machines: Callable[[], Best] = Best
         self.ended = self.gained_nothing = False
@@ -104,12 +106,13 @@ class Search:
     def restarts(self, seeds: Sequence[np.random.SeedSequence]) -> Best:
         """Restarts of Algorithm 1, some at a time."""
         plan, best = self.plan, Best()
-        active = len(self.pool.XT) if plan.strategy == "scaling" else ACTIVE
+        alone = plan.strategy == "scaling"
+        pool, active = (self.pool, len(self.pool.XT)) if alone else (self.sample, ACTIVE)
         self.machines = lambda: best
         for low in range(0, len(seeds), BATCH):
             task = partial(
                 restart,
-                self.pool,
+                pool,
                 most=plan.size,
                 k=plan.n_levels,
                 rule=plan.rule,
@@ -183,13 +186,12 @@ def _settled(pool: Pool, found: Best, best: Best) -> Best:
     Sizes that the swap search has not reached are those of the restarts.
     """
     machines = Best()
-    for size in best.at.keys() - found.at.keys():
-        machines.offer(best.at[size])
+    # Both have ridges of their own and may have seen a part of the rows: errors are taken afresh.
     for size, candidate in found.at.items():
-        # The swap search has a ridge of its own, so the error is taken afresh.
         machines.offer(tuned(pool, candidate.scaling))
-        if size in best.at and best.at[size].subset == candidate.subset:
-            machines.offer(best.at[size])
+    for size, candidate in best.at.items():
+        if size not in found.at or candidate.subset == found.at[size].subset:
+            machines.offer(tuned(pool, candidate.scaling, candidate.which))
     return machines
 
 
