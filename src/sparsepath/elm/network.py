@@ -34,7 +34,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import blas, lapack
+from scipy.linalg import lapack
 
 from sparsepath.arrays import Floats
 from sparsepath.elm.limits import Limits, held, limits, others_limits
@@ -222,8 +222,8 @@ class Fit:
     ----------
     H, means : arrays, m x n and m
         Centred outputs of the neurons, and their means.
-    L, z, w, E : arrays
-        As in the module's first lines; w is m x T, E is T x n.
+    inverse_root, z, w, E : arrays
+        L^-1 and as in the module's first lines; w is m x T, E is T x n.
     mse, objective : float
         |e|^2 / n, and the same plus ridge |w|^2.
     """
@@ -236,27 +236,26 @@ class Fit:
         self.space = space
         self.H, self.means = space.H[:m], np.empty(m)
         neurons.outputs(XT, self.H, self.means)
-        self._gram = blas.dsyrk(1.0, self.H.T, trans=1, lower=1)
+        # Large products by NumPy, which lets other threads go on meanwhile; SciPy's BLAS does not.
+        self._gram = self.H @ self.H.T
         self._moments = self.H @ target.centred
         n = target.n
         self.ridge = ridge
-        A = self._gram.copy(order="F")
-        A.T.reshape(-1)[:: len(A) + 1] += ridge * n
-        self.L, info = lapack.dpotrf(A, lower=1, overwrite_a=1, clean=0)
+        A = self._gram.copy()
+        A.reshape(-1)[:: len(A) + 1] += ridge * n
+        upper, info = lapack.dpotrf(A.T, lower=0, overwrite_a=1)
         if info:
             raise dependent(ridge)
-        self.z = lapack.dtrtrs(self.L, self._moments, lower=1)[0]
-        self.w = lapack.dtrtrs(self.L, self.z, lower=1, trans=1)[0]
+        self.inverse_root = lapack.dtrtri(upper, lower=0)[0].T
+        self.z = self.inverse_root @ self._moments
+        self.w = self.inverse_root.T @ self.z
         self.E = target.rows - np.matmul(self.w.T, self.H)
         self.mse = float(np.vdot(self.E, self.E)) / n
         self.objective = self.mse + ridge * float(np.vdot(self.w, self.w))
 
     def orthogonal(self) -> Floats:
         """Q = L^-1 H."""
-        Q = self.space.Q[: len(self.H)]
-        Q[:] = self.H
-        blas.dtrsm(1.0, self.L, Q.T, side=1, lower=1, trans_a=1, overwrite_b=1)
-        return Q
+        return np.matmul(self.inverse_root, self.H, out=self.space.Q[: len(self.H)])
 
     def leave_one_out(self) -> LeaveOneOut:
         """Exact leave-one-out of all neurons."""

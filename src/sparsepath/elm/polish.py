@@ -29,7 +29,6 @@ but noise to fit, such machines do worse on new data than those that they would 
 """
 
 import numpy as np
-from scipy.linalg import blas, lapack
 from scipy.optimize import OptimizeResult, minimize
 
 from sparsepath.arrays import Floats
@@ -47,9 +46,8 @@ def press_gradient(fit: Fit) -> tuple[float, Floats]:
     from sparsepath.elm import compiled
 
     n, m = fit.target.n, len(fit.H)
-    inverse = lapack.dpotri(fit.L, lower=1)[0]
-    K, R, p = fit.space.Q[:m], fit.space.R[:m], np.empty(n)
-    blas.dsymm(1.0, inverse, fit.H.T, side=1, lower=1, c=K.T, overwrite_c=1)
+    R, p = fit.space.R[:m], np.empty(n)
+    K = np.matmul(fit.inverse_root.T @ fit.inverse_root, fit.H, out=fit.space.Q[:m])
     compiled.leverage_left(K, fit.H, p)
     if p.min() <= ROOM:
         return np.inf, np.zeros(fit.XT.shape[0] + 1)
@@ -61,7 +59,7 @@ def press_gradient(fit: Fit) -> tuple[float, Floats]:
     inner = R @ R.T
     slope = 2.0 * fit.ridge * (float(np.vdot(fit.w, a)) - float(np.trace(inner)))
     M = 2.0 * inner - fit.w @ a.T
-    blas.dgemm(1.0, fit.H.T, M.T, c=R.T, overwrite_c=1)
+    np.matmul(M, fit.H, out=R)
     compiled.slope_of_press(R, K, fit.H, fit.means, v, fit.w, u, a, fit.E)
     slopes = np.einsum("jk,jk->k", fit.neurons.weights, R @ fit.XT.T) / n
     return float(np.square(c).sum()) / n, np.append(slopes, slope)
