@@ -21,8 +21,8 @@ from sparsepath.elm.network import (
     draw_neurons,
 )
 from sparsepath.elm.polish import press_gradient, tuned
+from sparsepath.elm.rough import RoughJudge
 from sparsepath.elm.scaling import Best, restart
-from sparsepath.elm.subsets import judge, judge_quickly
 from sparsepath.errors import InputError
 
 RIDGES = (1e-6, 1e-3, 1e-1)
@@ -132,7 +132,7 @@ class Compiled:
     def __init__(self, pool: Pool, scaling) -> None:
         m, n, T = len(pool.neurons), pool.target.n, len(pool.target.rows)
         self.pool = pool
-        self.H, self.means, self.U = np.empty((m, n)), np.empty(m), layer.room(m)
+        self.H, self.means, self.U = np.empty((m, n)), np.empty(m), layer.room(np.empty((m, n)))
         self.w, self.E = np.empty((T, m)), np.empty((T, n))
         self.mse, self.objective, self.fine = layer.fit(
             pool.XT,
@@ -268,7 +268,7 @@ def test_the_ridge_of_a_machine_is_the_largest_as_good_as_the_best_of_refits(see
 
 
 @pytest.mark.parametrize("classes", [0, 2, 3])
-def test_the_compiled_screen_is_the_best_prefix(classes):
+def test_the_compiled_screen_is_the_best_prefix_of_refits(classes):
     random = np.random.default_rng(classes)
     X = random.standard_normal((60, 5))
     own = None
@@ -277,13 +277,31 @@ def test_the_compiled_screen_is_the_best_prefix(classes):
         own = (random.integers(0, classes, 60) + (X[:, 0] > 0)) % classes
         Y = np.where(own[:, None] == np.arange(classes), 1.0, -1.0)
         Y = Y[:, 1:] if classes == 2 else Y
+    scalings, subset = (0.1, 0.2, 0.5, 1.0), (0, 2, 3)
     for m in (1, 7, 8):
-        neurons = draw_neurons(m, 5, "tanh", random)
-        pool = Pool(standardise(X)[0], Target(Y, own), neurons, 1e-3)
-        quick, slow = (each(pool, (0, 2, 3)) for each in (judge_quickly, judge))
-        assert quick.key == pytest.approx(slow.key, rel=1e-9)
-        np.testing.assert_array_equal(quick.scaling, slow.scaling)
-        assert len(quick.which) == len(slow.which)
+        pool = Pool(
+            standardise(X)[0], Target(Y, own), draw_neurons(m, 5, "tanh", random), 1e-3
+        )
+        slow = []
+        for place, value in enumerate(scalings):
+            H = twin_hidden(pool, value * np.isin(range(5), subset))
+            for k in range(1, m + 1):
+                residuals = twin.loo_residuals(H[:, :k], Y, 1e-3)
+                squares = float(np.square(residuals).sum() / 60)
+                scores = Y - residuals
+                winner = (scores[:, 0] > 0).astype(int) if classes == 2 else scores.argmax(1)
+                rate = float((winner != own).mean()) if classes else squares
+                slow.append(((rate, squares), place, k))
+        (rate, squares), place, k = min(slow)
+        exact = layer.screen(
+            pool.XT, pool.neurons.weights, pool.neurons.biases, pool.target.rows, pool.target.own,
+            1e-3, 1e-10, np.array(subset), np.array(scalings),
+        )  # fmt: skip
+        assert exact == pytest.approx((rate, squares, place, k), rel=1e-9)
+        rough = RoughJudge(pool, 1e-3)(subset, scalings)
+        assert rough.key == pytest.approx((rate, squares), rel=1e-5)
+        assert (rough.subset, len(rough.which)) == (subset, k)
+        assert rough.scaling.max() == scalings[place]
 
 
 def test_gaussian_neurons():

@@ -1,5 +1,7 @@
 """Algorithm 1 and the swap search against their slow twins."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,9 +15,10 @@ from sparsepath.elm import descent
 from sparsepath.elm.neighbours import settle
 from sparsepath.elm.network import Pool, Target, draw_neurons
 from sparsepath.elm.polish import clearly_better, losses, polish, tuned
+from sparsepath.elm.rough import RoughJudge
 from sparsepath.elm.scaling import RULES, Best, Candidate, restart
 from sparsepath.elm.search import RestartPlan, Search, _rivals, _settled, _winner
-from sparsepath.elm.subsets import HOPEFUL, RIDGE, SCALINGS, SwapSearch, best_prefix
+from sparsepath.elm.subsets import HOPEFUL, RIDGE, SCALINGS, SwapSearch
 
 
 def search(pool, others, plan, seeds, threads, watch=None):
@@ -117,11 +120,11 @@ def test_swap_search_scores_and_optimum():
     assert found.scalings[1] == found.scalings[2] == SCALINGS
     for subset, candidate in (*found.seen.items(), *found.known.items()):
         scalings = found.scalings[len(subset)]
-        assert candidate.key[0] == pytest.approx(value(pool, subset, scalings), rel=1e-8)
+        assert candidate.key[0] == pytest.approx(value(pool, subset, scalings), rel=1e-5)
     for subset, candidate in found.steady.items():
         scaling = (candidate.scaling.max(),)
         mean = np.mean([value(each, subset, scaling) for each in (pool, *others)])
-        assert candidate.key[0] == pytest.approx(mean, rel=1e-8)
+        assert candidate.key[0] == pytest.approx(mean, rel=1e-5)
     for size, candidate in best.at.items():
         here = set(candidate.subset)
         judged = [c.key for s, c in found.steady.items() if len(s) == size]
@@ -253,13 +256,13 @@ def test_scalings_of_their_own_must_serve_other_neurons_too():
     )
     plain = tuned(pool, np.full(3, 0.5))
     polished = [polish(pool, plain)]
-    winner = _winner(pool, other, [plain], polished, 0.1)
+    winner = _winner(pool, other, plain, polished, 0.1)
     assert np.ptp(winner.scaling) > 0.1
     blind = other.drawn(other.neurons, 1e-6)
     blind.target = Target(np.sin(3 * X[:, 2:]))  # for which other scalings are good
     scores = [blind.fit(c.scaling, slice(None), c.ridge).key() for c in (winner, plain)]
     assert scores[0] > scores[1]
-    assert np.ptp(_winner(pool, blind, [plain], polished, 0.1).scaling) == 0
+    assert np.ptp(_winner(pool, blind, plain, polished, 0.1).scaling) == 0
 
 
 def test_a_better_machine_one_feature_away_takes_its_place():
@@ -270,7 +273,7 @@ def test_a_better_machine_one_feature_away_takes_its_place():
     found.offer(tuned(pool, poor))
     found.offer(tuned(pool, good))
     with Threads(1) as threads:
-        settled = settle(pool, found, {3: range(7)}, 0.1, threads)
+        settled = settle(pool, pool, found, {3: range(7)}, 0.1, threads)
     assert settled.at[2].subset == (0, 1)
     assert settled.at[2].key < found.at[2].key
 
@@ -356,11 +359,8 @@ def made_up(scores, d, other=9.0):
 
 def give_scores(monkeypatch, judge):
     """All stages of the swap search are told the scores."""
-    monkeypatch.setattr("sparsepath.elm.subsets.judge", judge)
-    monkeypatch.setattr("sparsepath.elm.subsets.judge_quickly", judge)
     monkeypatch.setattr(
-        "sparsepath.elm.subsets.best_prefix",
-        lambda pool, scaling: judge(pool, tuple(np.flatnonzero(scaling).tolist())),
+        "sparsepath.elm.subsets.RoughJudge", lambda pool, ridge: partial(judge, pool)
     )
 
 
@@ -415,11 +415,10 @@ def judged_by_draws(monkeypatch, first, mean):
     one, two = made_up(first, 8), made_up(rest, 8)
 
     def judge(given, subset, scalings=()):
-        first = given.neurons is pool.neurons or len(given.neurons) < len(pool.neurons)
-        return (one if first else two)(given, subset)
+        another = any(given is other for other in others)
+        return (two if another else one)(given, subset)
 
     give_scores(monkeypatch, judge)
-    monkeypatch.setattr("sparsepath.elm.subsets.judge_quickly", one)
     return lambda threads: SwapSearch(pool, others, range(8), 1, threads)
 
 
@@ -505,7 +504,8 @@ def test_near_ties_are_settled_by_polished_errors(monkeypatch, third, errors, ch
     monkeypatch.setattr(
         "sparsepath.elm.search.clearly_better", lambda pool, a, b, *_: a.key < b.key
     )
-    monkeypatch.setattr("sparsepath.elm.search.settle", lambda pool, found, *_: found)
+    monkeypatch.setattr("sparsepath.elm.search.settle", lambda pool, sample, found, *_: found)
+    monkeypatch.setattr("sparsepath.elm.search.rejudged", lambda pool, machine: machine)
     monkeypatch.setattr("sparsepath.elm.search._score", lambda other, machine: machine.key)
 
     def restarted(pool, *_, **__):
@@ -539,9 +539,9 @@ def test_the_first_of_equals_is_kept():
 
 
 def test_the_best_prefix_is_a_machine_of_that_error():
-    pool = pool_of(xor_like(60, 3, random_state=0), m=15)
-    found = best_prefix(pool, np.array([0.2, 0.5, 1.0]))
+    pool = pool_of(xor_like(60, 3, random_state=0), m=15, ridge=1e-3)
+    found = RoughJudge(pool, 1e-3)((0, 1, 2), (0.5,))
     assert 1 < len(found.which) < 15
-    assert pool.fit(found.scaling, found.which).key() == pytest.approx(found.key)
+    assert pool.fit(found.scaling, found.which).key() == pytest.approx(found.key, rel=1e-5)
     for m in range(1, 16):
-        assert pool.fit(found.scaling, np.arange(m)).key()[0] >= found.key[0] * (1 - 1e-9)
+        assert pool.fit(found.scaling, np.arange(m)).key()[0] >= found.key[0] * (1 - 1e-5)

@@ -19,30 +19,34 @@ def squash(H, biases, means):  # type: ignore[no-untyped-def]
     2x. The error is at most a few units in the last place; beyond |x| = 20, tanh is 1.
     """
     n = H.shape[1]
+    number = H.dtype.type
+    far, part, two = number(20.0), number(0.03125), number(2.0)
+    c2, c3, c4, c5 = number(0.5), number(1 / 6.0), number(1 / 24.0), number(1 / 120.0)
+    c6, c7, c8 = number(1 / 720.0), number(1 / 5040.0), number(1 / 40320.0)
+    c9, c10, c11 = number(1 / 362880.0), number(1 / 3628800.0), number(1 / 39916800.0)
+    c12, c13 = number(1 / 479001600.0), number(1 / 6227020800.0)
     for j in range(H.shape[0]):
         h = H[j]
         bias = biases[j]
-        total = 0.0
+        total = number(0.0)
         for i in range(n):
-            v = min(max(h[i] + bias, -20.0), 20.0) * 0.03125
+            v = min(max(h[i] + bias, -far), far) * part
             v2 = v * v
             v4 = v2 * v2
-            low = (0.5 + v * (1 / 6.0)) + v2 * (1 / 24.0 + v * (1 / 120.0))
-            mid = (1 / 720.0 + v * (1 / 5040.0)) + v2 * (1 / 40320.0 + v * (1 / 362880.0))
-            top = (1 / 3628800.0 + v * (1 / 39916800.0)) + v2 * (
-                1 / 479001600.0 + v * (1 / 6227020800.0)
-            )
+            low = (c2 + v * c3) + v2 * (c4 + v * c5)
+            mid = (c6 + v * c7) + v2 * (c8 + v * c9)
+            top = (c10 + v * c11) + v2 * (c12 + v * c13)
             e = v + v2 * (low + v4 * (mid + v4 * top))
-            e = e * e + 2 * e
-            e = e * e + 2 * e
-            e = e * e + 2 * e
-            e = e * e + 2 * e
-            e = e * e + 2 * e
-            e = e * e + 2 * e
-            t = e / (e + 2.0)
+            e = e * e + two * e
+            e = e * e + two * e
+            e = e * e + two * e
+            e = e * e + two * e
+            e = e * e + two * e
+            e = e * e + two * e
+            t = e / (e + two)
             h[i] = t
             total += t
-        mean = total / n
+        mean = total / number(n)
         means[j] = mean
         for i in range(n):
             h[i] -= mean
@@ -64,15 +68,51 @@ def centre(H, means):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)
-def times_slope(H, means, R):  # type: ignore[no-untyped-def]
-    """In place: R <- R (1 - h^2), h being the output before its mean was taken off."""
+def leverage_left(K, H, p):  # type: ignore[no-untyped-def]
+    """p <- 1 - 1/n - sum over the neurons of K H, sample by sample."""
+    n = H.shape[1]
+    for i in range(n):
+        p[i] = 1.0 - 1.0 / n
     for j in range(H.shape[0]):
-        h = H[j]
-        r = R[j]
+        k, h = K[j], H[j]
+        for i in range(n):
+            p[i] -= k[i] * h[i]
+
+
+@njit(nogil=True, cache=True, fastmath=FAST)
+def weigh(K, v, out):  # type: ignore[no-untyped-def]
+    """out <- K with the samples weighed by v."""
+    for j in range(K.shape[0]):
+        k, o = K[j], out[j]
+        for i in range(v.size):
+            o[i] = k[i] * v[i]
+
+
+@njit(nogil=True, cache=True, fastmath=FAST)
+def slope_of_press(R, K, H, means, v, w, u, a, E):  # type: ignore[no-untyped-def]
+    """In place: R <- n times the derivatives of PRESS by what goes into the neurons.
+
+    R comes in as 2 (K V K' - w a' / 2) H, see :mod:`sparsepath.elm.polish`; w and a are m x T, u
+    and E T x n. The mean over the samples is taken off because H is centred, and the slope of tanh
+    is 1 - h^2, h being the output before its mean was taken off.
+    """
+    n = H.shape[1]
+    for j in range(H.shape[0]):
+        r, k, h = R[j], K[j], H[j]
+        for i in range(n):
+            r[i] = 2.0 * v[i] * k[i] - r[i]
+        for t in range(E.shape[0]):
+            x, y = w[j, t], a[j, t]
+            for i in range(n):
+                r[i] -= x * u[t, i] + y * E[t, i]
+        total = 0.0
+        for i in range(n):
+            total += r[i]
+        total /= n
         mean = means[j]
-        for i in range(h.size):
+        for i in range(n):
             x = h[i] + mean
-            r[i] *= 1.0 - x * x
+            r[i] = 2.0 * (r[i] - total) * (1.0 - x * x)
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, inline="always")
@@ -118,13 +158,14 @@ def prefix_losses(Q, z, R, p, own, least, squares, wrong):  # type: ignore[no-un
     """
     n = Q.shape[1]
     T = R.shape[0]
+    zero, one = Q.dtype.type(0.0), Q.dtype.type(1.0)
     for j in range(Q.shape[0]):
         q = Q[j]
-        total = tight = 0.0
+        total = tight = zero
         for i in range(n):
             x = p[i] - q[i] * q[i]
             p[i] = x
-            tight += 1.0 if x <= least else 0.0
+            tight += one if x <= least else zero
         for t in range(T):
             r = R[t]
             factor = z[j, t]
@@ -133,7 +174,7 @@ def prefix_losses(Q, z, R, p, own, least, squares, wrong):  # type: ignore[no-un
                 r[i] = x
                 x /= p[i]
                 total += x * x
-        if tight > 0.0:
+        if tight > zero:
             squares[j] = np.inf
             wrong[j] = np.inf
             continue

@@ -159,7 +159,7 @@ def descend(  # type: ignore[no-untyped-def]
     """
     m, n = H.shape
     T = rows.shape[0]
-    U, means, w, E = room(m), np.empty(m), np.empty((T, m)), np.empty((T, n))
+    U, means, w, E = room(H), np.empty(m), np.empty((T, m)), np.empty((T, n))
     empty = np.square(rows).sum() / n
     grid, C1 = start.copy(), 0.0
     mse = J = J_new = 0.0

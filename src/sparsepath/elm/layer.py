@@ -43,8 +43,8 @@ def gram(H, A):  # type: ignore[no-untyped-def]
     counted again instead of a case of its own.
     """
     m, n = H.shape
-    last = m - 1
-    A[: m + 1] = 0.0
+    last, zero = m - 1, H.dtype.type(0.0)
+    A[: m + 1] = zero
     for low in range(0, n, STRIP):
         high = min(n, low + STRIP)
         for j in range(0, m, 2):
@@ -52,7 +52,7 @@ def gram(H, A):  # type: ignore[no-untyped-def]
             for k in range(j, m, 4):
                 a, b = H[k, low:high], H[min(k + 1, last), low:high]
                 c, d = H[min(k + 2, last), low:high], H[min(k + 3, last), low:high]
-                xa = xb = xc = xd = ya = yb = yc = yd = 0.0
+                xa = xb = xc = xd = ya = yb = yc = yd = zero
                 for i in range(x.size):
                     xa += x[i] * a[i]
                     xb += x[i] * b[i]
@@ -73,14 +73,16 @@ def gram(H, A):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def room(m):  # type: ignore[no-untyped-def]
-    """A square matrix for ``gram`` of m neurons."""
-    return np.empty((m + 1, m + 4))
+def room(H):  # type: ignore[no-untyped-def]
+    """A square matrix for ``gram`` of the neurons H."""
+    m = H.shape[0]
+    return np.empty((m + 1, m + 4), H.dtype)
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
 def cholesky(A, m):  # type: ignore[no-untyped-def]
     """In place, upper triangle: A = U'U, row by row; False if A is not positive definite."""
+    zero = A.dtype.type(0.0)
     for k in range(m):
         u = A[k, k:m]
         for p in range(0, k - 3, 4):
@@ -93,9 +95,9 @@ def cholesky(A, m):  # type: ignore[no-untyped-def]
             a0 = a[0]
             for i in range(u.size):
                 u[i] -= a0 * a[i]
-        if not u[0] > 0.0:
+        if not u[0] > zero:
             return False
-        factor = 1.0 / np.sqrt(u[0])
+        factor = A.dtype.type(1.0) / np.sqrt(u[0])
         for i in range(u.size):
             u[i] *= factor
     return True
@@ -105,6 +107,7 @@ def cholesky(A, m):  # type: ignore[no-untyped-def]
 def orthogonalise(U, H, Q):  # type: ignore[no-untyped-def]
     """Q <- U'^-1 H, two rows at a time."""
     m, n = H.shape
+    one = H.dtype.type(1.0)
     for low in range(0, n, STRIP):
         high = min(n, low + STRIP)
         for k in range(0, m, 2):
@@ -127,10 +130,10 @@ def orthogonalise(U, H, Q):  # type: ignore[no-untyped-def]
                 for i in range(q.size):
                     q[i] -= qa * a[i]
                     r[i] -= ra * a[i]
-            factor = 1.0 / U[k, k]
+            factor = one / U[k, k]
             for i in range(q.size):
                 q[i] *= factor
-            ra, factor = U[k, o], 1.0 / U[o, o]
+            ra, factor = U[k, o], one / U[o, o]
             for i in range(q.size):
                 r[i] = (r[i] - ra * q[i]) * factor
 
@@ -188,24 +191,26 @@ def screen(XT, weights, biases, rows, own, ridge, least, subset, scalings):  # t
     first of equals. A factorisation that fails is infinitely bad.
     """
     n, m, T = XT.shape[1], biases.size, rows.shape[0]
-    H, Q, U, means = np.empty((m, n)), np.empty((m, n)), room(m), np.empty(m)
-    z, squares, wrong = np.empty((m, T)), np.empty(m), np.empty(m)
+    number = XT.dtype.type
+    H, Q, means = np.empty((m, n), XT.dtype), np.empty((m, n), XT.dtype), np.empty(m, XT.dtype)
+    U, z = room(H), np.empty((m, T), XT.dtype)
+    squares, wrong = np.empty(m), np.empty(m)
     W, seen = weights[:, subset], XT[subset]
     first, second, place, count = np.inf, np.inf, 0, m
     for s in range(scalings.size):
-        affine(W * scalings[s], seen, H)
+        affine(W * number(scalings[s]), seen, H)
         squash(H, biases, means)
         gram(H, U)
         for j in range(m):
-            U[j, j] += ridge * n
+            U[j, j] += number(ridge * n)
         if not cholesky(U, m):
             continue
         orthogonalise(U, H, Q)
         for j in range(m):
             for t in range(T):
                 z[j, t] = (Q[j] * rows[t]).sum()
-        p = np.full(n, 1.0 - 1.0 / n)
-        prefix_losses(Q, z, rows.copy(), p, own, least, squares, wrong)
+        p = np.full(n, number(1.0 - 1.0 / n))
+        prefix_losses(Q, z, rows.copy(), p, own, number(least), squares, wrong)
         for j in range(m):
             value = (wrong[j] if own.size else squares[j]) / n
             if value < first or (value == first and squares[j] / n < second):

@@ -5,8 +5,8 @@ machine of one size may contain a better one of the size below than the path has
 one feature more to beat that of the size above. Here each machine is tried without each of its
 features, and with each feature more that some machine of the path has or that the search lists for
 the size, at the geometric mean of the scalings that it has; neurons, ridge and the other scalings
-stay. One feature less wins if it is better, by a thousandth at least;
-one feature more, of which there are many to try, if it is better by a tenth. Scalings that are not
+stay. One feature less wins if it is better, by a thousandth at least; one feature more, of which
+there are many to try, if it is better by a tenth, and on a sample of the rows at all. Scalings that are not
 common are polished, and the neighbours of what has won are tried in turn. Errors only fall, so this
 ends.
 """
@@ -58,15 +58,30 @@ def improved(pool: Pool, machine: Candidate, least: float) -> Candidate:
 
 
 def settle(
-    pool: Pool, found: Best, listed: Mapping[int, Sequence[int]], least: float, threads: Threads
+    pool: Pool,
+    sample: Pool,
+    found: Best,
+    listed: Mapping[int, Sequence[int]],
+    least: float,
+    threads: Threads,
 ) -> Best:
     """Machines of which none is beaten by a neighbour of another one.
 
     ``listed`` are the features to try by size; of sizes without an entry, those of the path.
+    ``sample`` is the pool on some of the rows, or the pool itself.
     """
     machines = Best()
     machines.merge(found)
     tried: dict[int, Candidate] = {}
+    on_sample: dict[int, tuple[Candidate, float]] = {}
+
+    def hopeless(size: int, candidate: Candidate) -> bool:
+        """Whether one feature more gains nothing on the sample, where it should gain a tenth."""
+        more = len(candidate.subset)
+        if sample is pool or more < size or more not in on_sample:
+            return False
+        bar = on_sample[more][1]
+        return judged(sample, candidate, bar).key[0] >= bar
     while True:
         donors = {s: c for s, c in machines.at.items() if tried.get(s) is not c}
         tried |= donors
@@ -83,7 +98,13 @@ def settle(
             beaten = BEATEN if len(candidate.subset) < size else BEATEN_BY_MORE
             return beaten * machines.criterion(len(candidate.subset))
 
-        known = threads.map(lambda task: judged(pool, task[1], enough(*task)), around)
+        for size, machine in machines.at.items() if sample is not pool else ():
+            if size not in on_sample or on_sample[size][0] is not machine:
+                on_sample[size] = machine, judged(sample, machine, np.inf).key[0]
+        known = threads.map(
+            lambda task: task[1] if hopeless(*task) else judged(pool, task[1], enough(*task)),
+            around,
+        )
         better = Best()
         for (size, _), candidate in zip(around, known, strict=True):
             if candidate.key[0] < enough(size, candidate):

@@ -34,7 +34,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import blas, lapack
+from scipy.linalg import lapack
 
 from sparsepath.arrays import Floats
 from sparsepath.elm.limits import Limits, held, limits, others_limits
@@ -113,6 +113,7 @@ class LeaveOneOut:
     criterion: float  # mean per sample of what is minimised; infinite if a sample is not left out
     squares: float  # mean per sample of the squared residuals
     losses: Floats  # the criterion sample by sample
+    key: tuple[float, float]  # criterion and squares of predictions that nothing holds back
 
     @property
     def standard_error(self) -> float:
@@ -172,12 +173,14 @@ class Target:
     def judge(self, E: Floats, p: Floats) -> LeaveOneOut:
         """Leave-one-out of the residuals E, T x n, with 1 - leverage p."""
         residuals = E / np.maximum(p, ROOM)
+        losses, squares = self._losses(residuals)
+        key = float(losses.mean()), float(squares.mean())
         if np.isfinite(self.reach):
             residuals = held(self.Y.T, residuals, self._others_limits)
-        losses, squares = self._losses(residuals)
+            losses, squares = self._losses(residuals)
         if p.min() <= ROOM:
-            return LeaveOneOut(residuals, np.inf, np.inf, losses)
-        return LeaveOneOut(residuals, float(losses.mean()), float(squares.mean()), losses)
+            return LeaveOneOut(residuals, np.inf, np.inf, losses, (np.inf, np.inf))
+        return LeaveOneOut(residuals, float(losses.mean()), float(squares.mean()), losses, key)
 
     def training_error(self, E: Floats) -> float:
         """The criterion on the training data, of the residuals E, T x n."""
@@ -219,8 +222,8 @@ class Fit:
     ----------
     H, means : arrays, m x n and m
         Centred outputs of the neurons, and their means.
-    L, z, w, E : arrays
-        As in the module's first lines; w is m x T, E is T x n.
+    inverse_root, z, w, E : arrays
+        L^-1 and as in the module's first lines; w is m x T, E is T x n.
     mse, objective : float
         |e|^2 / n, and the same plus ridge |w|^2.
     """
@@ -230,30 +233,29 @@ class Fit:
     ) -> None:
         m = len(neurons)
         self.neurons, self.XT, self.target = neurons, XT, target
-        self._space = space
+        self.space = space
         self.H, self.means = space.H[:m], np.empty(m)
         neurons.outputs(XT, self.H, self.means)
-        self._gram = blas.dsyrk(1.0, self.H.T, trans=1, lower=1)
+        # Large products by NumPy, which lets other threads go on meanwhile; SciPy's BLAS does not.
+        self._gram = self.H @ self.H.T
         self._moments = self.H @ target.centred
         n = target.n
         self.ridge = ridge
-        A = self._gram.copy(order="F")
-        A.T.reshape(-1)[:: len(A) + 1] += ridge * n
-        self.L, info = lapack.dpotrf(A, lower=1, overwrite_a=1, clean=0)
+        A = self._gram.copy()
+        A.reshape(-1)[:: len(A) + 1] += ridge * n
+        upper, info = lapack.dpotrf(A.T, lower=0, overwrite_a=1)
         if info:
             raise dependent(ridge)
-        self.z = lapack.dtrtrs(self.L, self._moments, lower=1)[0]
-        self.w = lapack.dtrtrs(self.L, self.z, lower=1, trans=1)[0]
+        self.inverse_root = lapack.dtrtri(upper, lower=0)[0].T
+        self.z = self.inverse_root @ self._moments
+        self.w = self.inverse_root.T @ self.z
         self.E = target.rows - np.matmul(self.w.T, self.H)
         self.mse = float(np.vdot(self.E, self.E)) / n
         self.objective = self.mse + ridge * float(np.vdot(self.w, self.w))
 
     def orthogonal(self) -> Floats:
         """Q = L^-1 H."""
-        Q = self._space.Q[: len(self.H)]
-        Q[:] = self.H
-        blas.dtrsm(1.0, self.L, Q.T, side=1, lower=1, trans_a=1, overwrite_b=1)
-        return Q
+        return np.matmul(self.inverse_root, self.H, out=self.space.Q[: len(self.H)])
 
     def leave_one_out(self) -> LeaveOneOut:
         """Exact leave-one-out of all neurons."""
@@ -267,13 +269,14 @@ class Fit:
         :math:`e = Y - G' D V' H Y` and :math:`p = 1 - 1/n - \sum_j D_{jj} G_{ji}^2`, where
         :math:`D = (\Lambda + \rho n I)^{-1}`: one decomposition for all of them.
         """
-        n = self.target.n
+        n, m = self.target.n, len(self.H)
         values, V = np.linalg.eigh(self._gram)
-        G, moments = V.T @ self.H, V.T @ self._moments
+        G, moments = np.matmul(V.T, self.H, out=self.space.Q[:m]), V.T @ self._moments
         D = 1.0 / (np.maximum(values, 0.0) + n * np.array(ridges)[:, None])
-        residuals = [self.target.rows - (moments * each[:, None]).T @ G for each in D]
+        weights = D[:, None, :] * moments.T
+        E = self.target.rows - (weights.reshape(-1, m) @ G).reshape(len(D), -1, n)
         P = 1.0 - 1.0 / n - D @ np.square(G, out=G)
-        return [self.target.judge(E, p) for E, p in zip(residuals, P, strict=True)]
+        return [self.target.judge(e, p) for e, p in zip(E, P, strict=True)]
 
     def key(self) -> tuple[float, float]:
         """Criterion and squared leave-one-out error of all neurons, and nothing else."""
@@ -288,23 +291,12 @@ class Fit:
         """Criterion and squared leave-one-out error of the first 1, 2, ..., m neurons."""
         return self.target.prefixes(self.orthogonal(), self.z)
 
-    def slopes(self, G: Floats) -> Floats:
-        """Of a number with derivatives G, m x n, by H: the derivatives by scalings; tanh, at 1.
-
-        The derivative by the scaling of a feature, at the scaling that the neurons have in them.
-        ``G`` is overwritten.
-        """
-        from sparsepath.elm import compiled
-
-        compiled.times_slope(self.H, self.means, G)
-        return np.einsum("jk,jk->k", self.neurons.weights, G @ self.XT.T)
-
 
 class Space:
-    """Room for the two large arrays of a fit, so that they are not asked for again and again."""
+    """Room for the large arrays of a fit, so that they are not asked for again and again."""
 
     def __init__(self, m: int, n: int) -> None:
-        self.H, self.Q = np.empty((m, n)), np.empty((m, n))
+        self.H, self.Q, self.R = (np.empty((m, n)) for _ in range(3))
 
 
 class Pool:

@@ -29,41 +29,40 @@ but noise to fit, such machines do worse on new data than those that they would 
 """
 
 import numpy as np
-from scipy.linalg import blas
-from scipy.optimize import minimize
+from scipy.optimize import OptimizeResult, minimize
 
 from sparsepath.arrays import Floats
 from sparsepath.elm.network import ROOM, Fit, Indices, Pool
 from sparsepath.elm.scaling import Candidate
 
 ROUNDS = 12
+WORTH_A_ROUND = 1e-3  # of the error: what a round must gain for another one
 AS_GOOD = 0.5  # standard errors of the difference by which a larger ridge may be worse
 STANDARD_ERRORS, FOR_EACH = 3.0, 2.0  # of the mean difference; more in z^2 for each feature more
 
 
 def press_gradient(fit: Fit) -> tuple[float, Floats]:
     """Squared leave-one-out error; gradient by logarithms of the active scalings and the ridge."""
-    n = fit.target.n
-    Q = fit.orthogonal()
-    p = 1.0 - 1.0 / n - np.einsum("ji,ji->i", Q, Q)
+    from sparsepath.elm import compiled
+
+    n, m = fit.target.n, len(fit.H)
+    R, p = fit.space.R[:m], np.empty(n)
+    K = np.matmul(fit.inverse_root.T @ fit.inverse_root, fit.H, out=fit.space.Q[:m])
+    compiled.leverage_left(K, fit.H, p)
     if p.min() <= ROOM:
         return np.inf, np.zeros(fit.XT.shape[0] + 1)
-    K = Q
-    blas.dtrsm(1.0, fit.L, K.T, side=1, lower=1, overwrite_b=1)
     c = fit.E / p
     u = c / p
     v = (c * u).sum(0)
     a = K @ u.T
-    weighted = K * np.sqrt(v)
-    inner = weighted @ weighted.T
+    compiled.weigh(K, np.sqrt(v), R)
+    inner = R @ R.T
     slope = 2.0 * fit.ridge * (float(np.vdot(fit.w, a)) - float(np.trace(inner)))
-    K *= 2.0 * v
     M = 2.0 * inner - fit.w @ a.T
-    blas.dgemm(-1.0, fit.H.T, M.T, beta=1.0, c=K.T, overwrite_c=1)
-    K -= np.hstack([fit.w, a]) @ np.vstack([u, fit.E])
-    K -= K.mean(1)[:, None]
-    K *= 2.0 / n
-    return float(np.square(c).sum()) / n, np.append(fit.slopes(K), slope)
+    np.matmul(M, fit.H, out=R)
+    compiled.slope_of_press(R, K, fit.H, fit.means, v, fit.w, u, a, fit.E)
+    slopes = np.einsum("jk,jk->k", fit.neurons.weights, R @ fit.XT.T) / n
+    return float(np.square(c).sum()) / n, np.append(slopes, slope)
 
 
 def tuned(pool: Pool, scaling: Floats, which: Indices | None = None) -> Candidate:
@@ -82,12 +81,14 @@ def tuned(pool: Pool, scaling: Floats, which: Indices | None = None) -> Candidat
         if above.mean() <= AS_GOOD * above.std(ddof=1) / np.sqrt(len(above)):
             best = i
             break
-    key = pool.fit(scaling, which, ridges[best]).key()
-    return Candidate(key, scaling, which, ridges[best])
+    chosen = found[best]
+    return Candidate(chosen.key, scaling, which, ridges[best], chosen.losses)
 
 
 def losses(pool: Pool, machine: Candidate) -> Floats:
     """The criterion of a machine, sample by sample."""
+    if machine.losses is not None:
+        return machine.losses
     return pool.fit(machine.scaling, machine.which, machine.ridge).leave_one_out().losses
 
 
@@ -107,33 +108,55 @@ def polish(pool: Pool, candidate: Candidate, least: float = 0.1, rounds: int = R
     """A machine on the same subset that is at least as good: other scalings, another ridge.
 
     Scalings stay between ``least`` and 1, as on the grid: one that could go to nothing would let a
-    large subset pass for a small one.
+    large subset pass for a small one. It ends when a round gains less than a thousandth.
     """
     active = np.array(candidate.subset)
-    free = (np.log(pool.ridge), np.log(pool.most))
+    low = np.log([*[least] * len(active), pool.ridge])
+    high = np.log([*[1.0] * len(active), pool.most])
+    best, at = np.inf, np.zeros(0)
 
-    def scaling_of(logs: Floats) -> Floats:
+    def machine(logs: Floats) -> tuple[Floats, float]:
         scaling = np.zeros(len(pool.XT))
         scaling[active] = np.exp(logs[:-1])
-        return scaling
+        return scaling, float(np.clip(np.exp(logs[-1]), pool.ridge, pool.most))
 
     def error(logs: Floats) -> tuple[float, Floats]:
-        fit = pool.fit(scaling_of(logs), candidate.which, float(np.exp(logs[-1])))
-        press, gradient = press_gradient(fit)
+        nonlocal best, at
+        scaling, ridge = machine(logs)
+        press, gradient = press_gradient(pool.fit(scaling, candidate.which, ridge))
         if not np.isfinite(press) or press <= 0.0:
             return 1e3, np.zeros(len(logs))
+        if press < best:
+            best, at = press, logs.copy()
         return float(np.log(press)), gradient / press
 
-    found = minimize(
+    minimize(
         error,
-        np.log([*np.clip(candidate.scaling[active], least, 1.0), candidate.ridge]),
+        np.clip(np.log([*candidate.scaling[active], candidate.ridge]), low, high),
         jac=True,
         method="L-BFGS-B",
-        bounds=[(np.log(least), 0.0)] * len(active) + [free],
+        bounds=list(zip(low, high, strict=True)),
+        callback=_Gains(),
         options={"maxiter": rounds, "maxfun": 2 * rounds},
     )
-    scaling, ridge = scaling_of(found.x), float(np.clip(np.exp(found.x[-1]), pool.ridge, pool.most))
-    key = pool.fit(scaling, candidate.which, ridge).key()
+    if not at.size:
+        return candidate
+    scaling, ridge = machine(at)
+    key = best, best
+    if pool.target.own.size:
+        key = pool.fit(scaling, candidate.which, ridge).key()
     return min(
         (candidate, Candidate(key, scaling, candidate.which, ridge)), key=lambda found: found.key
     )
+
+
+class _Gains:
+    """Ends a descent when a round gains too little to go on."""
+
+    def __init__(self) -> None:
+        self.before = np.inf
+
+    def __call__(self, intermediate_result: OptimizeResult) -> None:
+        if self.before - intermediate_result.fun < WORTH_A_ROUND:
+            raise StopIteration
+        self.before = float(intermediate_result.fun)

@@ -37,6 +37,7 @@ class Candidate:
     scaling: Floats  # d
     which: Indices  # its neurons in the pool
     ridge: float
+    losses: Floats | None = None  # the criterion sample by sample, if it is at hand
 
     @property
     def subset(self) -> tuple[int, ...]:
@@ -75,6 +76,7 @@ def restart(
     rule: str,
     bound: Best,
     active: int | None = None,
+    neurons: int | None = None,
 ) -> Best:
     """A restart from its own seed: the best machine of each size up to ``most``.
 
@@ -84,25 +86,26 @@ def restart(
 
     ``active`` is the most features that the start has, drawn anew; default: all. With a hundred of
     them every neuron is saturated, and the way down to the few that are asked for is long.
+    ``neurons`` is the most of them that it uses; default: all.
     """
     from sparsepath.elm import descent
 
     random = np.random.default_rng(seed)
     XT, target = pool.XT, pool.target
     start = random.integers(0, k + 1, len(XT))
-    n_neurons = int(random.integers(1, len(pool.neurons) + 1))
+    n_neurons = int(random.integers(1, (neurons or len(pool.neurons)) + 1))
     which = random.choice(len(pool.neurons), n_neurons, replace=False)
     start[~XT.any(1)] = 0  # a constant feature has nothing to say
     if active is not None:
         start[random.permutation(np.flatnonzero(start))[active:]] = 0
-    neurons, space = pool.neurons.take(which), pool.space()
+    drawn, space = pool.neurons.take(which), pool.space()
     known = np.array([bound.criterion(size) for size in range(most + 1)])
     keys = np.full((most + 1, 2), np.inf)
     grids = np.zeros((most + 1, len(XT)), dtype=np.int64)
     fine = descent.descend(
         XT,
-        neurons.weights,
-        neurons.biases,
+        drawn.weights,
+        drawn.biases,
         target.rows,
         target.own,
         pool.ridge,

@@ -12,11 +12,12 @@ from sparsepath.elm.neighbours import settle
 from sparsepath.elm.network import Machine, Pool
 from sparsepath.elm.polish import STANDARD_ERRORS, clearly_better, polish, tuned
 from sparsepath.elm.scaling import Best, Candidate, restart
-from sparsepath.elm.subsets import SwapSearch
+from sparsepath.elm.subsets import FIRST_ROWS, SwapSearch
 from sparsepath.steps import Step
 
 STRATEGIES = ("both", "scaling", "swap")
 BATCH = 10  # restarts between two calls of the watcher
+WORTH_A_BATCH = 0.9  # of the error: less, for some size, is worth another batch of restarts
 ACTIVE = (
     20  # features that a restart begins with, at most, if its subsets only join the swap search
 )
@@ -48,6 +49,22 @@ class RestartPlan:
         return restarts + (self.size + 1 if self.strategy != "scaling" else 0)
 
 
+@dataclass(frozen=True, eq=False)
+class Draw:
+    """A problem and all that is drawn for its search: neurons, and a seed for each restart."""
+
+    pool: Pool
+    others: Sequence[Pool]
+    plan: RestartPlan
+    seeds: Sequence[np.random.SeedSequence]
+    centre: Floats
+    scale: Floats
+
+    def search(self, threads: Threads, watch: Watch | None = None) -> "Search":
+        """The search, yet to be run."""
+        return Search(self.pool, self.others, self.plan, threads, watch)
+
+
 class Search:
     """The best scaled machine of each size; ``machines()`` gives those so far at any time.
 
@@ -70,6 +87,7 @@ class Search:
         watch: Watch | None = None,
     ) -> None:
         self.pool, self.others, self.plan = pool, others, plan
+        self.sample = pool.sample(FIRST_ROWS)
         self.threads, self.watch = threads, watch
         self.machines: Callable[[], Best] = Best
         self.ended = self.gained_nothing = False
@@ -97,39 +115,54 @@ class Search:
         if not self.ended:
             self.gained_nothing = swaps.gained_nothing()
             least, machines = 1.0 / plan.n_levels, self.polished(swaps, best)
-            polished = settle(self.pool, machines, swaps.listed, least, self.threads)
+            polished = settle(self.pool, self.sample, machines, swaps.listed, least, self.threads)
             self.machines = lambda: polished
             self.tell()
 
     def restarts(self, seeds: Sequence[np.random.SeedSequence]) -> Best:
-        """Restarts of Algorithm 1, some at a time."""
+        """Restarts of Algorithm 1, some at a time.
+
+        Where they but find candidates for the swap search they see a sample of the rows, and end
+        when some of them in a row have not lowered the error by much for any number of features.
+        """
         plan, best = self.plan, Best()
-        active = len(self.pool.XT) if plan.strategy == "scaling" else ACTIVE
+        alone = plan.strategy == "scaling"
+        pool, active, neurons = self.sample, ACTIVE, (len(self.pool.neurons) + 1) // 2
+        if alone:
+            pool, active, neurons = self.pool, len(self.pool.XT), len(self.pool.neurons)
         self.machines = lambda: best
         for low in range(0, len(seeds), BATCH):
             task = partial(
                 restart,
-                self.pool,
+                pool,
                 most=plan.size,
                 k=plan.n_levels,
                 rule=plan.rule,
                 bound=best,
                 active=active,
+                neurons=neurons,
             )
+            before = least_so_far(best, plan.size)
             for found in self.threads.spread(task, seeds[low : low + BATCH]):
                 best.merge(found)
             if self.tell():
+                break
+            if not alone and (least_so_far(best, plan.size) > WORTH_A_BATCH * before).all():
                 break
         return best
 
     def polished(self, swaps: SwapSearch, best: Best) -> Best:
         """The machines of the best subsets, one of each size, polished where that serves."""
-        pool, least = self.pool, 1.0 / self.plan.n_levels
+        pool, sample, least = self.pool, self.sample, 1.0 / self.plan.n_levels
         sizes = sorted(swaps.best.at)
-        rivals = self.threads.map(lambda size: _rivals(pool, swaps, best, size), sizes)
+        rivals = self.threads.map(lambda size: _rivals(sample, swaps, best, size), sizes)
         tasks = [rival for some in rivals for rival in some]
-        first = iter(self.threads.map(lambda c: polish(pool, c, least, FIRST_ROUNDS), tasks))
-        pairs = [(some, [next(first) for _ in some]) for some in rivals]
+        first = iter(
+            self.threads.map(
+                lambda rival: rejudged(pool, polish(sample, rival, least, FIRST_ROUNDS)), tasks
+            )
+        )
+        pairs = [(some[0], [next(first) for _ in some]) for some in rivals]
         machines = Best()
         other = self.others[0] if self.others else pool
         for winner in self.threads.map(lambda pair: _winner(pool, other, *pair, least), pairs):
@@ -137,10 +170,15 @@ class Search:
         return machines
 
 
+def least_so_far(best: Best, most: int) -> Floats:
+    """The least error of machines with at most 1, 2, ... features."""
+    return np.minimum.accumulate([best.criterion(size) for size in range(1, most + 1)])
+
+
 def _winner(
-    pool: Pool, other: Pool, rivals: list[Candidate], polished: list[Candidate], least: float
+    pool: Pool, other: Pool, first: Candidate, polished: list[Candidate], least: float
 ) -> Candidate:
-    """One machine out of those of a size, the first being on the best subset by score.
+    """One machine out of those of a size; ``first`` is on the best subset by score.
 
     That subset stays unless another, polished, is better than it, polished, by a tenth, and by more
     than fitting so many scalings to noise would gain. It has scalings of its own if they are
@@ -148,7 +186,7 @@ def _winner(
     were not fitted. So far with half of the neurons; the winner has all of them, or those of its
     restart.
     """
-    plain = rivals[0]
+    plain = tuned(pool, first.scaling, first.which)
     own = min((c for c in polished if c.subset == plain.subset), key=lambda c: c.key)
     winner = min(polished, key=lambda c: c.key)
     standard_errors = 0.0
@@ -162,6 +200,12 @@ def _winner(
     if not clearly_better(pool, machine, whole, standard_errors):
         return whole
     return machine if _score(other, machine) < _score(other, whole) else whole
+
+
+def rejudged(pool: Pool, machine: Candidate) -> Candidate:
+    """A machine that was found on some of the rows, with its error on all of them."""
+    key = pool.fit(machine.scaling, machine.which, machine.ridge).key()
+    return Candidate(key, machine.scaling, machine.which, machine.ridge)
 
 
 def _score(pool: Pool, machine: Candidate) -> tuple[float, float]:
@@ -183,13 +227,12 @@ def _settled(pool: Pool, found: Best, best: Best) -> Best:
     Sizes that the swap search has not reached are those of the restarts.
     """
     machines = Best()
-    for size in best.at.keys() - found.at.keys():
-        machines.offer(best.at[size])
+    # Both have ridges of their own and may have seen a part of the rows: errors are taken afresh.
     for size, candidate in found.at.items():
-        # The swap search has a ridge of its own, so the error is taken afresh.
         machines.offer(tuned(pool, candidate.scaling))
-        if size in best.at and best.at[size].subset == candidate.subset:
-            machines.offer(best.at[size])
+    for size, candidate in best.at.items():
+        if size not in found.at or candidate.subset == found.at[size].subset:
+            machines.offer(tuned(pool, candidate.scaling, candidate.which))
     return machines
 
 
@@ -200,7 +243,7 @@ def _rivals(pool: Pool, swaps: SwapSearch, best: Best, size: int) -> list[Candid
     wants a scaling of its own, the second best can be the best by far once polished. The first
     machine is on the best subset by score. On the subset of the restarts there are two, theirs and
     that of the common scaling, since from one of them the polishing may end at a worse place.
-    Half of the neurons are enough to tell which subset it will be.
+    Half of the neurons, and a sample of the rows, are enough to tell which subset it will be.
     """
     leading, *others = swaps.ranked(size)[:RIVALS]
     limit = NEAR_TOP * swaps.known[leading].key[0]

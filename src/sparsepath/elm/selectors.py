@@ -1,6 +1,7 @@
 """ELM-FS as scikit-learn estimators: selection paths for nonlinear problems."""
 
-from dataclasses import KW_ONLY, dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -17,10 +18,11 @@ from sparsepath.elm.estimators import seeds_of
 from sparsepath.elm.limits import unit_of
 from sparsepath.elm.network import Neurons, Pool, Target, draw_neurons
 from sparsepath.elm.scaling import RULES, Best
-from sparsepath.elm.search import STRATEGIES, RestartPlan, Search, models
+from sparsepath.elm.search import STRATEGIES, Draw, RestartPlan, Search, models
 from sparsepath.elm.subsets import POOLS
 from sparsepath.faces.parameters import count, number, one_of, positive
 from sparsepath.faces.targets import ClassifierFace, RegressorFace
+from sparsepath.judging.repeating import Repetition, Searched
 from sparsepath.running import (
     Callback,
     CallbackSupportMixin,
@@ -34,7 +36,7 @@ from sparsepath.running import (
 from sparsepath.selector import PathSelector
 
 RIDGES = (1e-6, 1.0)  # between these the ridge of a machine is chosen
-MOST, PATIENCE = 20, 5  # features on the path, and sizes without a gain, unless asked for more
+MOST, PATIENCE = 20, 3  # features on the path, and sizes without a gain, unless asked for more
 
 
 @dataclass(eq=False, repr=False)
@@ -76,25 +78,16 @@ class _ELMFS(PathSelector, CallbackSupportMixin, BaseEstimator):
     # Fitting ------------------------------------------------------------------------------------
 
     def _fit(self, given: Given, X: Any, target: Target) -> Self:
-        XT, centre, scale = standardise(X)
-        plan = self._plan(int(np.count_nonzero(XT.any(1))))
         seed = seed_of(self.random_state)
-        for_neurons, for_restarts, for_others = seeds_of(seed).spawn(3)
-        ridges = RIDGES if self.ridge is None else (positive("ridge", self.ridge),)
-        n_neurons = count("n_neurons", self.n_neurons)
-
-        def drawn(seed: np.random.SeedSequence) -> Neurons:
-            return draw_neurons(n_neurons, len(XT), "tanh", np.random.default_rng(seed))
-
-        pool = Pool(XT, target, drawn(for_neurons), *ridges)
-        others = [pool.drawn(drawn(seed), ridges[0]) for seed in for_others.spawn(POOLS - 1)]
+        draw = self._draw(X, target, seed)
+        plan, pool = draw.plan, draw.pool
         search: Search | None = None
 
         def found() -> Found | None:
             best = Best() if search is None else search.machines()
             if not best.at and plan.size:
                 return None
-            steps, machines = models(pool, best, centre, scale)
+            steps, machines = models(pool, best, draw.centre, draw.scale)
             fitted = {
                 "scalings_": {size: best.at[size].scaling for size in sorted(best.at)},
                 "ridges_": {size: best.at[size].ridge for size in sorted(best.at)},
@@ -115,9 +108,34 @@ class _ELMFS(PathSelector, CallbackSupportMixin, BaseEstimator):
             seed=seed,
         )
         with Threads(self.n_threads) as threads, run:
-            search = Search(pool, others, plan, threads, lambda: run.tell("best subsets so far"))
-            search.run(for_restarts.spawn(plan.n_restarts))
+            search = draw.search(threads, lambda: run.tell("best subsets so far"))
+            search.run(draw.seeds)
         return run.settle()
+
+    def _draw(self, X: Any, target: Target, seed: int, most: int | None = None) -> Draw:
+        """What is drawn for a search, to sizes of at most ``most``."""
+        XT, centre, scale = standardise(X)
+        plan = self._plan(int(np.count_nonzero(XT.any(1))))
+        if most is not None:
+            plan = replace(plan, size=min(plan.size, most))
+        for_neurons, for_restarts, for_others = seeds_of(seed).spawn(3)
+        ridges = RIDGES if self.ridge is None else (positive("ridge", self.ridge),)
+        n_neurons = count("n_neurons", self.n_neurons)
+
+        def drawn(seed: np.random.SeedSequence) -> Neurons:
+            return draw_neurons(n_neurons, len(XT), "tanh", np.random.default_rng(seed))
+
+        pool = Pool(XT, target, drawn(for_neurons), *ridges)
+        others = [pool.drawn(drawn(seed), ridges[0]) for seed in for_others.spawn(POOLS - 1)]
+        return Draw(pool, others, plan, for_restarts.spawn(plan.n_restarts), centre, scale)
+
+    def _search_many(
+        self, X: Any, y: Any, given: Any, repetitions: Sequence[Repetition]
+    ) -> Iterator[Searched | None] | None:
+        """What repetitions of the search leave, side by side; see ``elm.repeated``."""
+        from sparsepath.elm.repeated import search_many
+
+        return search_many(self, check_features(self, X, reset=True), y, given, repetitions)
 
     def _plan(self, usable: int) -> RestartPlan:
         """What is asked of a search among so many features that are not constant."""
@@ -225,8 +243,11 @@ class ELMFSRegressor(RegressorFace, _ELMFS):
         """
         given = Given.of(X, y, groups=groups)
         X = check_features(self, X, reset=True)
-        Y, reach = self._numbers(y, X.shape[0]), number("reach", self.reach, finite=False)
-        return self._fit(given, X, Target(Y, unit=unit_of(Y), reach=reach))
+        return self._fit(given, X, self._target(y, X.shape[0]))
+
+    def _target(self, y: Any, n_samples: int) -> Target:
+        Y, reach = self._numbers(y, n_samples), number("reach", self.reach, finite=False)
+        return Target(Y, unit=unit_of(Y), reach=reach)
 
 
 @dataclass(eq=False, repr=False)
@@ -278,9 +299,12 @@ class ELMFSClassifier(ClassifierFace, _ELMFS):
         one_of("loss", self.loss, ("zero_one", "squared"))
         given = Given.of(X, y, groups=groups)
         X = check_features(self, X, reset=True)
-        codes = self._codes(y, X.shape[0])
+        return self._fit(given, X, self._target(y, X.shape[0]))
+
+    def _target(self, y: Any, n_samples: int) -> Target:
+        codes = self._codes(y, n_samples)
         Y = coded(codes, len(self.classes_))
-        return self._fit(given, X, Target(Y, codes if self.loss == "zero_one" else None))
+        return Target(Y, codes if self.loss == "zero_one" else None)
 
     @property
     def _yardstick(self) -> str:

@@ -34,9 +34,9 @@ from math import comb
 
 import numpy as np
 
-from sparsepath.arrays import Floats
 from sparsepath.data.threads import Threads
-from sparsepath.elm.network import ROOM, Pool
+from sparsepath.elm.network import Pool
+from sparsepath.elm.rough import RoughJudge, Subset
 from sparsepath.elm.scaling import Best, Candidate
 
 SCALINGS = (0.1, 0.2, 0.5, 1.0)
@@ -50,47 +50,6 @@ POOLS = 4  # draws of the neurons by which the few best are judged
 PROMISING, LIKELY = 6, 1.3  # of those looked at together: at most so many, if so near, pass stage 1
 HOPEFUL, NEAR_SECOND = 5, 1.05  # and stage 2
 RIDGE = 1e-3  # at least, while subsets are compared: less lets chance fits of single machines win
-Subset = tuple[int, ...]
-Judge = Callable[[Pool, Subset, Sequence[float]], Candidate]
-
-
-def judge(pool: Pool, subset: Subset, scalings: Sequence[float] = SCALINGS) -> Candidate:
-    """The best machine on a subset over common scalings and prefixes of the neurons."""
-    found: list[Candidate] = []
-    for value in scalings:
-        scaling = np.zeros(len(pool.XT))
-        scaling[list(subset)] = value
-        found.append(best_prefix(pool, scaling))
-    return min(found, key=lambda candidate: candidate.key)  # the first of equals
-
-
-def judge_quickly(pool: Pool, subset: Subset, scalings: Sequence[float] = SCALINGS) -> Candidate:
-    """The same in one compiled piece, for few neurons: there calls take longer than products."""
-    from sparsepath.elm import layer
-
-    neurons, target = pool.neurons, pool.target
-    criterion, squares, place, m = layer.screen(
-        pool.XT,
-        neurons.weights,
-        neurons.biases,
-        target.rows,
-        target.own,
-        pool.ridge,
-        ROOM,
-        np.array(subset),
-        np.array(scalings),
-    )
-    scaling = np.zeros(len(pool.XT))
-    scaling[list(subset)] = scalings[place]
-    return Candidate((criterion, squares), scaling, np.arange(m), pool.ridge)
-
-
-def best_prefix(pool: Pool, scaling: Floats) -> Candidate:
-    """The best machine of the first 1, 2, ..., m neurons of the pool at a scaling."""
-    criteria, squares = pool.fit(scaling, slice(None)).prefixes()
-    m = int(np.lexsort((squares, criteria))[0])
-    key = (float(criteria[m]), float(squares[m]))
-    return Candidate(key, scaling, np.arange(m + 1), pool.ridge)
 
 
 class SwapSearch:
@@ -122,8 +81,9 @@ class SwapSearch:
         patience: int | None = None,
     ) -> None:
         ridge = max(pool.ridge, RIDGE)
-        self.pool, *self.others = (each.drawn(each.neurons, ridge) for each in (pool, *others))
-        self.first = pool.sample(FIRST_ROWS).first(FIRST_NEURONS, ridge)
+        self.judge, *self.others = (RoughJudge(each, ridge) for each in (pool, *others))
+        self.sample = pool.sample(FIRST_ROWS)
+        self.first = RoughJudge(self.sample.first(FIRST_NEURONS, ridge), ridge)
         self.features, self.threads = tuple(features), threads
         self.most = min(most, len(self.features))
         self.patience = self.most if patience is None else patience
@@ -146,8 +106,8 @@ class SwapSearch:
         for size in range(1, self.most + 1):
             self.scalings[size] = self._around(size)
             fresh = [subset for subset in starts if len(subset) == size]
-            self.seen |= self._judged(judge_quickly, self.first, fresh)
-            self.known |= self._judged(judge, self.pool, fresh)
+            self.seen |= self._judged(self.first, fresh)
+            self.known |= self._judged(self.judge, fresh)
             fresh += self._grown(size)
             if size == 2 and comb(len(self.features), 2) <= PAIRS:
                 fresh += combinations(self.features, 2)
@@ -215,16 +175,16 @@ class SwapSearch:
         """List the features that are best together with a subset, for the next larger size."""
         larger = {other: i for i in self.features for other in self._larger(subset, [i])}
         unseen = [other for other in larger if other not in self.seen]
-        self.seen |= self._judged(judge_quickly, self.first, unseen)
+        self.seen |= self._judged(self.first, unseen)
         order = sorted(larger, key=lambda other: (self.seen[other].key, other))
         self.listed[len(subset) + 1] = (*subset, *(larger[other] for other in order[:LISTED]))
 
     def _like(self, i: int) -> list[int]:
         """The features that are most correlated with one."""
         if i not in self._alike:
-            rows = self.first.XT[list(self.features)]
+            rows = self.sample.XT[list(self.features)]
             size = np.sqrt(np.einsum("ij,ij->i", rows, rows))
-            alike = np.abs(rows @ self.first.XT[i]) / np.where(size > 0, size, 1.0)
+            alike = np.abs(rows @ self.sample.XT[i]) / np.where(size > 0, size, 1.0)
             order = np.argsort(-alike, kind="stable")[: ALIKE + 1]
             self._alike[i] = [self.features[k] for k in order]
         return self._alike[i]
@@ -233,23 +193,19 @@ class SwapSearch:
     def _larger(subset: Subset, features: Iterable[int]) -> list[Subset]:
         return [tuple(sorted((*subset, i))) for i in features if i not in subset]
 
-    def _judged(
-        self, judge: Judge, pool: Pool, subsets: Sequence[Subset]
-    ) -> dict[Subset, Candidate]:
-        """What a pool says of subsets."""
-        found = self.threads.map(
-            lambda subset: judge(pool, subset, self.scalings[len(subset)]), subsets
-        )
+    def _judged(self, judge: RoughJudge, subsets: Sequence[Subset]) -> dict[Subset, Candidate]:
+        """What a judge says of subsets."""
+        found = self.threads.map(lambda subset: judge(subset, self.scalings[len(subset)]), subsets)
         return dict(zip(subsets, found, strict=True))
 
     def _look(self, subsets: Sequence[Subset]) -> set[int]:
         """Judge subsets, all of a size, as far as they are new; the size, if its best improved."""
         together = sorted(set(subsets))
         unseen = [s for s in together if s not in self.seen]
-        self.seen |= self._judged(judge_quickly, self.first, unseen)
+        self.seen |= self._judged(self.first, unseen)
         unknown = [s for s in together if s not in self.known]
         promising = self._few(unknown, self.seen, PROMISING, LIKELY)
-        self.known |= self._judged(judge, self.pool, promising)
+        self.known |= self._judged(self.judge, promising)
         unsteady = [s for s in together if s in self.known and s not in self.steady]
         hopeful = self._few(unsteady, self.known, HOPEFUL, NEAR_SECOND)
         judged = self.threads.map(lambda subset: self._by_all(self.known[subset]), hopeful)
@@ -269,6 +225,7 @@ class SwapSearch:
 
     def _by_all(self, found: Candidate) -> Candidate:
         """The same machine with the mean of the scores of all pools at its common scaling."""
-        keys = [found.key, *(best_prefix(pool, found.scaling).key for pool in self.others)]
+        scaling = (float(found.scaling.max()),)
+        keys = [found.key, *(judge(found.subset, scaling).key for judge in self.others)]
         criterion, squares = np.mean(keys, axis=0).tolist()
         return Candidate((criterion, squares), found.scaling, found.which, found.ridge)

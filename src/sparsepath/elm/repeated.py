@@ -1,0 +1,96 @@
+"""The search of an estimator, repeated on parts of the rows: one repetition to a core.
+
+Every repetition is the whole search on its own rows: columns standardised by them, neurons drawn
+by the same seed, nothing handed on from one to another. A search alone leaves the cores idle
+between its steps; several side by side do not, and what each finds does not depend on the others.
+No path is written down and no data are marked, since nobody will look at them.
+
+Where the path of all rows is known a repetition is not asked for larger sizes than it has.
+"""
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from copy import deepcopy
+from threading import Event
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.base import clone, is_classifier
+
+from sparsepath.data.threads import Threads
+from sparsepath.elm.search import Draw, models
+from sparsepath.judging.folds import Rows
+from sparsepath.judging.repeating import Repetition, Searched, is_plain
+from sparsepath.running import seed_of
+
+
+def search_many(
+    estimator: Any, X: Any, y: Any, given: Any, repetitions: Sequence[Repetition]
+) -> Iterator[Searched | None] | None:
+    """What each repetition leaves; None where ``fit`` has more to say, or others share the work."""
+    if set(given) - {"groups"} or effective_n_jobs(None) > 1:
+        return None
+    return _side_by_side(estimator, X, np.asarray(y), repetitions)
+
+
+def _side_by_side(
+    estimator: Any, X: Any, y: Any, repetitions: Sequence[Repetition]
+) -> Iterator[Searched | None]:
+    ended = Event()
+
+    def searched(draw: Draw | None) -> Searched | None:
+        return None if draw is None or ended.is_set() else _searched(estimator, X, draw, ended)
+
+    with Threads(estimator.n_threads) as threads:
+        if threads.n_threads == 1:
+            for one in repetitions:
+                yield searched(_draw(estimator, X, y, one))
+            return
+        crew = ThreadPoolExecutor(threads.n_threads)
+        waiting: deque[Future[Searched | None]] = deque()
+        try:
+            for one in repetitions:
+                waiting.append(crew.submit(searched, _draw(estimator, X, y, one)))
+                if len(waiting) > threads.n_threads:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            ended.set()  # Ctrl-C, or nobody wants the rest: searches under way end at their next step
+            crew.shutdown(cancel_futures=True)
+
+
+def _draw(estimator: Any, X: Any, y: Any, one: Repetition) -> Draw | None:
+    """What a repetition is made of; None if it is none for a search."""
+    inside = y if one.order is None else y[one.order]
+    if not is_plain(inside, one):
+        return None
+    part = X
+    if one.rows is not None:
+        part, inside = X[one.rows], inside[one.rows]
+    if is_classifier(estimator) and len(np.unique(inside)) < len(np.unique(y)):
+        return None  # scores of fewer classes
+    model = clone(estimator)
+    target = model._target(inside, len(inside))
+    seed = seed_of(deepcopy(estimator.random_state))
+    return model._draw(part, target, seed, len(one.likely) if one.likely else None)
+
+
+def _searched(estimator: Any, X: Any, draw: Draw, ended: Event) -> Searched | None:
+    search = draw.search(Threads(1), ended.is_set)
+    search.run(draw.seeds)
+    if ended.is_set():
+        return None
+    steps, machines = models(draw.pool, search.machines(), draw.centre, draw.scale)
+
+    def outputs(rows: Rows) -> Any:
+        return {size: machine.predict(X[rows]) for size, machine in machines.items()}
+
+    return Searched(
+        {len(step.subset): step.subset for step in steps},
+        {len(step.subset): step.error for step in steps},
+        outputs,
+        estimator._criterion(),
+    )
