@@ -25,6 +25,7 @@ from sparsepath.errors import InputError
 from sparsepath.rls.criteria.table import CLASSES
 from sparsepath.rls.forms import Shape, form_for, seconds
 from sparsepath.rls.leave_one_out.fused import Fused
+from sparsepath.rls.models import make_design
 from sparsepath.rls.update import Costs, Update
 from sparsepath.tuning import TUNING
 
@@ -101,6 +102,34 @@ def test_data_are_turned_as_they_are(monkeypatch, kind, order):
     assert other.dtype == np.float64
     assert np.array_equal(X, other)
     assert (other is X) == (kind == "float64" and order == "F")
+
+
+@pytest.mark.parametrize("kind", ["float32", "int16", "uint8"])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_tall_data_stay_narrow_and_give_the_same_path(monkeypatch, kind, order):
+    monkeypatch.setattr(TUNING, "compiled_pass_from", 1)
+    rng = np.random.default_rng(1)
+    X = np.asarray(rng.integers(0, 100, (9000, 8)) ** 1.3 / 4, order=order).astype(kind)
+    y = X[:, :5] @ rng.standard_normal(5) + 20 * rng.standard_normal(len(X))
+    kept = turned(X, Threads(1))
+    assert kept.dtype == np.float32
+    assert np.array_equal(kept, X)
+    assert (kept is X) == (kind == "float32" and order == "F")
+    assert turned(X.astype(np.int32), Threads(1)).dtype == np.float64
+    with Threads(1) as crew:
+        designs = [
+            make_design(Z, np.ones(len(X)), crew) for Z in (X, np.asfortranarray(X, dtype=float))
+        ]
+        assert_allclose(designs[0].squares, designs[1].squares, rtol=1e-12)
+        paths = [search(design, y[:, None], 1.0, 6, form="gram") for design in designs]
+        passes = [search(design, y[:, None], 1.0, 6, form="pass") for design in designs]
+    for trail in (paths[1], *passes):
+        assert [step.feature for step in trail.moves] == [step.feature for step in paths[0].moves]
+        assert_allclose(
+            [step.error for step in trail.moves],
+            [step.error for step in paths[0].moves],
+            rtol=1e-12,
+        )
 
 
 # --- the fused form -------------------------------------------------------------------------------

@@ -27,6 +27,7 @@ from slow_twins import rls
 from sparsepath import InputError, SparseRLSRegressor
 from sparsepath.rls.criteria.residuals import SQUARED
 from sparsepath.rls.criteria.table import CLASSES
+from sparsepath.rls.leave_one_out import fused_exchanges
 from sparsepath.rls.leave_one_out.additions import BoundFinder, EveryFinder
 from sparsepath.rls.leave_one_out.fused import Fused
 from sparsepath.rls.leave_one_out.model import State, Update
@@ -325,7 +326,9 @@ def test_the_best_of_many_removals_is_the_best_of_all(kind, alpha):
 
 @pytest.mark.parametrize("kind", ["tall", "duplicate", "targets", "ties", "wide"])
 @pytest.mark.parametrize("alpha", [1e-6, 1.0, 100.0])
-def test_exchanges_are_ruled_out_where_refits_rule_them_out(kind, alpha):
+@pytest.mark.parametrize("loaded", ["nowhere", "numpy"])
+def test_exchanges_are_ruled_out_where_refits_rule_them_out(monkeypatch, kind, alpha, loaded):
+    monkeypatch.setattr(fused_exchanges, "LOADED", loaded)
     case = make(kind, 24, 9, T=2 if kind == "targets" else 1, seed=4, weighted=True, alpha=alpha)
     judge, design = judge_of(case), design_of(case.X, case.sw, "uneven")
     bounds = state_of(case, BoundFinder("gram"), layout="uneven")
@@ -341,6 +344,40 @@ def test_exchanges_are_ruled_out_where_refits_rule_them_out(kind, alpha):
             if kind != "duplicate":  # copies among the chosen are not known well enough
                 ruled_out = least * (1 - 4e-8)
                 assert not state.may_exchange(drop, lambda others=others: others, ruled_out)
+
+
+@pytest.mark.parametrize("kind", ["tall", "wide", "targets", "ties"])
+def test_exchanges_are_the_same_with_loops_and_without(monkeypatch, kind):
+    made = 0
+    for seed in range(6):
+        case = make(kind, 40, 14, T=2 if kind == "targets" else 1, seed=seed, weighted=True)
+        design, trails = design_of(case.X, case.sw), []
+        for loaded in ("nowhere", "numpy"):
+            monkeypatch.setattr(fused_exchanges, "LOADED", loaded)
+            options = {"search": "swap", "form": "fused"}
+            trails.append(search(design, case.Y, 0.1, 9, **options))
+        one, other = trails
+        moves = [(move.action, move.feature, move.error) for move in one.moves]
+        assert moves == [(move.action, move.feature, move.error) for move in other.moves]
+        made += any(action == "drop" for action, *_ in moves)
+    assert made
+
+
+def test_an_exchange_that_is_not_allowed_hides_no_other(monkeypatch):
+    """The best exchange of all may be forbidden; the loop tells of that one only."""
+    monkeypatch.setattr(fused_exchanges, "LOADED", "numpy")
+    case = make("tall", 24, 9, seed=4, weighted=True, alpha=1.0)
+    judge, state = judge_of(case), Fused(design_of(case.X, case.sw), case.Y, 1.0)
+    for i in (3, 5, 1):
+        state.add(i)
+    for drop in state.chosen:
+        left = [i for i in state.chosen if i != drop]
+        errors = {i: judge.error_of([*left, i]) for i in range(9) if i not in state.chosen}
+        best = min(errors, key=errors.__getitem__)
+        rest = [i for i in errors if i != best]
+        least = min(errors[i] for i in rest)
+        assert state.may_exchange(drop, lambda rest=rest: rest, least * (1 + 1e-8))
+        assert not state.may_exchange(drop, lambda rest=rest: rest, least * (1 - 4e-8))
 
 
 def test_an_empty_model_has_nothing_to_drop():

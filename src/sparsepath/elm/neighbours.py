@@ -82,6 +82,7 @@ def settle(
             return False
         bar = on_sample[more][1]
         return judged(sample, candidate, bar).key[0] >= bar
+
     while True:
         donors = {s: c for s, c in machines.at.items() if tried.get(s) is not c}
         tried |= donors

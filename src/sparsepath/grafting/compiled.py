@@ -92,6 +92,25 @@ def _move(H, r, w, D, l1, l2, least, j):  # type: ignore[no-untyped-def]
     return abs(d) * a
 
 
+@njit(nogil=True, cache=True)
+def violations_of_one(g, w, l1, l2, out):  # type: ignore[no-untyped-def]
+    """Fill the v_j of ``criterion.py`` for one output."""
+    for j in range(w.size):
+        if w[j] == 0.0:
+            out[j] = max(abs(g[j]) - l1[j], 0.0)
+        else:
+            out[j] = abs(g[j] + 2.0 * l2[j] * w[j] + (l1[j] if w[j] > 0.0 else -l1[j]))
+
+
+@njit(nogil=True, cache=True, fastmath=FAST)
+def penalty_of_one(w, l1, l2):  # type: ignore[no-untyped-def]
+    """The sum of l1_j |w_j| + l2_j w_j^2."""
+    total = 0.0
+    for j in range(w.size):
+        total += l1[j] * abs(w[j]) + l2[j] * w[j] * w[j]
+    return total
+
+
 LOG2_E = 1.4426950408889634
 # The logarithm of 2 in two parts, the first with so few digits that a product with k is exact.
 LN2_HIGH, LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10

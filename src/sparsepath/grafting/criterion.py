@@ -237,7 +237,12 @@ class Penalty:
 
     def value(self, W: Floats) -> float:
         """The whole penalty, L0 included."""
-        norms = np.abs(W[:, 0]) if W.shape[1] == 1 else row_norms(W)
+        if W.shape[1] == 1:
+            from sparsepath.grafting.compiled import penalty_of_one
+
+            total = penalty_of_one(np.ascontiguousarray(W[:, 0]), self.l1, self.l2)
+            return float(total + self.l0 @ (W[:, 0] != 0.0) if self.l0.any() else total)
+        norms = row_norms(W)
         total = self.l1 @ norms + self.l2 @ (norms * norms)
         return float(total + self.l0 @ (norms > 0) if self.l0.any() else total)
 
@@ -248,14 +253,11 @@ def violations(gradient: Floats, W: Floats, penalty: Penalty) -> Floats:
     ``gradient`` is that of the loss term alone, n x K.
     """
     if W.shape[1] == 1:
-        g, w = gradient[:, 0], W[:, 0]
-        out = np.abs(g)
-        out -= penalty.l1
-        np.maximum(out, 0.0, out=out)
-        free = np.flatnonzero(w)
-        if len(free):
-            w, l1, l2 = w[free], penalty.l1[free], penalty.l2[free]
-            out[free] = np.abs(g[free] + 2.0 * l2 * w + l1 * np.sign(w))
+        from sparsepath.grafting.compiled import violations_of_one
+
+        g, w = np.ascontiguousarray(gradient[:, 0]), np.ascontiguousarray(W[:, 0])
+        out = np.empty(len(w))
+        violations_of_one(g, w, penalty.l1, penalty.l2, out)
         return out
     norms = row_norms(W)
     safe = np.where(norms > 0, norms, 1.0)

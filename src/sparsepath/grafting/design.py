@@ -106,13 +106,16 @@ class GraftingDesign:
         out[~self.usable[which]] = 0.0
         return out
 
-    def columns(self, indices: NDArray[np.intp]) -> Floats:
-        """Those columns z_j as a float64 array in Fortran order."""
-        out = np.empty((self.m, len(indices)), order="F")
+    def columns(self, indices: NDArray[np.intp], out: Floats | None = None) -> Floats:
+        """Those columns z_j as a float64 array in Fortran order, new or ``out``."""
+        if out is None:
+            out = np.empty((self.m, len(indices)), order="F")
         for block, part in zip(self.blocks, self._slices, strict=True):
-            out[part] = block.columns(indices)
-        out -= self.means[indices]
-        out /= self.scales[indices]
+            block.columns(indices, out[part])
+        if self.fit_intercept:
+            out -= self.means[indices]
+        if self.standardize:
+            out /= self.scales[indices]
         return out
 
     def outputs(self, W: Floats, b: Floats) -> Floats:

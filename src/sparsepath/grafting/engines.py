@@ -272,7 +272,7 @@ class ColumnCache(Engine):
             grown[:, :k] = self._A[:, :k]
             self._A = grown
         if len(new):
-            self._A[:, k : k + len(new)] = self.design.columns(new)
+            self.design.columns(new, self._A[:, k : k + len(new)])
             self.held = np.concatenate([self.held, new])
         self._free = wanted[self.held]
         return self.held

@@ -22,6 +22,7 @@ from sparsepath.tuning import TUNING
 DRIFT = 0.3  # relative change of the curvatures that makes the matrix too old
 SLOW = 0.25  # a step that leaves more of the violation than this is slow; the fewer columns,
 WORTH = 1000  # the sooner a new matrix pays: from (number of columns) / WORTH of the violation on
+NARROW = 32  # columns up to which both halves of a product take less time than one
 
 
 class GramEngine(ColumnCache):
@@ -92,9 +93,13 @@ def _weighted_products(A: Floats, B: Floats | None, h: Floats, kind: type) -> Fl
     from scipy.linalg.blas import dsyrk, ssyrk
 
     m, k = A.shape
-    if m * k <= TUNING.tile_numbers and kind is np.float64:  # both halves sooner than two copies
-        weighted = A * h[:, None]
-        return weighted.T @ (A if B is None else B)
+    if m * k <= TUNING.tile_numbers and kind is np.float64:  # no strips, no copies
+        if B is not None:
+            return A.T @ (B * h[:, None])
+        if k <= NARROW:
+            return A.T @ (A * h[:, None])
+        weighted = A * np.sqrt(h)[:, None]
+        return weighted.T @ weighted  # which NumPy sees to be symmetric
     out: NDArray[Any] = np.zeros((k, k if B is None else B.shape[1]), dtype=kind, order="F")
     symmetric = ssyrk if kind is np.float32 else dsyrk
     step = max(1024, TUNING.weighted_numbers // k)

@@ -74,7 +74,7 @@ class SharedParts:
     def __init__(self, problems: Problems, threads: Threads) -> None:
         assert problems.rows is not None
         self._problems, self._roots = problems, np.sqrt(problems.weights)
-        self._X = turned(problems.X, threads)
+        self._X = turned(problems.X, threads, np.float64)
         m, n = self._X.shape
         whole = make_design(self._X, problems.weights, threads)
         self._means, self._constant = whole.means, whole.constant

@@ -15,7 +15,8 @@ bound exceeds the best exact value.
 
 X'u takes a pass over X, or for some candidates their columns. So h is first bounded, with
 beta = u'r / r'r, by |x'P(u - beta r)| <= |z| |u - beta r|, and x'u computed only for candidates
-that this leaves open. How t is come by: ``following.py``.
+that this leaves open; if in the step before it left nobody but the best, only after that one has
+been evaluated. How t is come by: ``following.py``.
 
 Rounding. The quantities for all candidates (s, c, t) only order the work. Their error is
 estimated and the bounds are lowered by it; every decision rests on an evaluation from the columns
@@ -136,6 +137,7 @@ class BoundFinder(Follower):
         self.evaluated = 0
         self._usual = 2 * CANDIDATES_AT_ONCE  # that the first bounds left open in the step before
         self._wide = False  # whether that were so many that X'u should come with the next pass
+        self._rough_will_do = False  # or nobody but the best, so that X'u may not be needed at all
         self._overlap_u: Floats | None = None
 
     def best(self, fitted: Neighbours, allowed: NDArray[np.bool_]) -> Update | None:
@@ -162,7 +164,7 @@ class BoundFinder(Follower):
                 break
             first = not len(found)
             head = self._head(fitted, n_open, first)
-            if not line.fine[:head].all():
+            if not (line.fine[:head].all() or (first and self._rough_will_do)):
                 part, Xu = self._sharper(fitted, weighed, line, n_open, head, first)
                 bounds = self._bounds(fitted, line.features[part], weighed, Xu)
                 line.refine(part, bounds)
@@ -209,6 +211,7 @@ class BoundFinder(Follower):
         """From how many the first bounds left open: what the next step should expect."""
         self._usual = min(max(2 * CANDIDATES_AT_ONCE, n_open), 8 * CANDIDATES_AT_ONCE)
         self._wide = n_open > PASS_FROM * int(np.count_nonzero(allowed))
+        self._rough_will_do = n_open <= 1
 
     def catch_up(self, fitted: Neighbours) -> None:
         """Follow the last change; two at once would mean to start afresh."""

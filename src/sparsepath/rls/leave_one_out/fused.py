@@ -43,7 +43,13 @@ from sparsepath.rls.leave_one_out.carried import (
     columns_of,
 )
 from sparsepath.rls.leave_one_out.fitted import COLLINEAR, OFF_CENTRE, VANISHED
-from sparsepath.rls.leave_one_out.fused_exchanges import NEAR_LIMIT, STEEP, Exchanges, Removed
+from sparsepath.rls.leave_one_out.fused_exchanges import (
+    NEAR_LIMIT,
+    STEEP,
+    Columns,
+    Exchanges,
+    Removals,
+)
 from sparsepath.rls.leave_one_out.projection import SECOND_GO
 from sparsepath.rls.update import Changeable, Costs, Second, Update, limit, pick
 from sparsepath.tuning import TUNING
@@ -53,6 +59,8 @@ JUDGED_AT_ONCE = 8  # candidates judged at once after the first; then four times
 LARGEST_BOUND = np.finfo(float).max  # bounds above are infinite: the row is out of the question
 MOST_EXCHANGES = 1 << 24  # removals, columns and targets, multiplied, that are looked at at once
 ROOM_AT_FIRST = 128  # features for which there is room from the start, at most
+
+Sums = tuple[Floats, Floats, Floats, Floats]
 
 
 class Fused(Changeable):
@@ -135,6 +143,7 @@ class Fused(Changeable):
         self.error = np.inf if tight else self._ur / self.design.total
         self._coef: Floats | None = None
         self._exchanges: Exchanges | str | None = None
+        self._followed_sums: Sums | None = None  # of the rows as they are, if they are known
 
     def standard_error(self) -> float:
         """Standard error of ``error`` as a mean over samples."""
@@ -266,57 +275,50 @@ class Fused(Changeable):
         return Second(squared, squared, self.empty_squared)
 
     def _squares_without(self) -> Floats:
-        *_, e, left = self._without()
+        e, left = self._without()
         e /= left
         total = np.vecdot(e, e).sum(0)
         tight = left.min(1, initial=np.inf) <= ROOM
         return np.where(tight, np.inf, total / self.design.total)
 
-    def _without(self) -> Removed:
-        """The model with each chosen feature dropped."""
-        m = self.design.n_samples
+    def _removals(self) -> Removals:
+        """The directions in which each chosen feature is dropped."""
         Q = self._Q[: len(self.chosen)]
         directions = -Q[:, self._places].T
         norms = np.linalg.norm(directions, axis=1)
         directions /= norms[:, None]
-        q = directions @ Q[:, :m]
-        steps = self._V[: self._T, self._places] / norms
-        r = steps[:, :, None] * q
-        r += self._V[: self._T, None, :m]
-        return Removed(norms, q, directions @ Q[:, self._places], r, self.p + q * q)
+        q = directions @ Q[:, : self.design.n_samples]
+        return Removals(norms, q, directions @ Q[:, self._places])
+
+    def _without(self) -> tuple[Floats, Floats]:
+        """Residuals, T x |S| x m, and p, |S| x m, with each chosen feature dropped."""
+        norms, q, _ = self._removals()
+        r = (self._V[: self._T, self._places] / norms)[:, :, None] * q
+        r += self._V[: self._T, None, : self.design.n_samples]
+        return r, self.p + q * q
 
     def may_exchange(self, feature: int, others: Callable[[], Iterable[int]], below: float) -> bool:
         """Whether dropping a feature and adding another may do; see ``State.may_exchange``."""
         if self._exchanges is None:
             self._exchanges = self._all_exchanges()
-        found, place = self._exchanges, self.chosen.index(feature)
-        if isinstance(found, str):
+        if isinstance(self._exchanges, str):
             return True
         most = limit(below, self.empty_error) * self.design.total * (1.0 + NEAR_LIMIT)
-        if found.least[place] > most:
-            return False
-        which = (found.bounds[:, place] <= most).nonzero()[0]
-        step = max(1, TUNING.thread_numbers // self.design.n_samples)
-        allowed: set[int] = set()
-        for i in range(0, len(which), step):
-            part = which[i : i + step]
-            good = part[found.errors(place, part, self._columns.some(part)) <= most]
-            if len(good):
-                allowed = allowed or set(others())
-                if not allowed.isdisjoint(good.tolist()):
-                    return True
-        return False
+        return self._exchanges.may_reach(self.chosen.index(feature), most, others)
 
     def _all_exchanges(self) -> Exchanges | str:
         """What is known of all exchanges, or why that is too little."""
         if len(self._features) * len(self.chosen) * self._T > MOST_EXCHANGES:
             return "too many"
         self._follow()
-        removed = self._without()
-        if np.any(removed.norms**2 * self.design.squares[self.chosen] > STEEP):
+        removals = self._removals()
+        if np.any(removals.norms**2 * self.design.squares[self.chosen] > STEEP):
             return "nearly collinear"
-        w, B = self._V[: self._T, self._places].T, self._columns.rows[:, self._places]
-        return Exchanges(removed, w, B, self._live, *self._known, self.alpha)
+        m, T, carried = self.design.n_samples, self._T, self._columns
+        B = carried.rows[:, self._places]
+        columns = Columns(carried.rows[:, :m], B, self._live, *self._known)
+        w, r = self._V[:T, self._places].T, self._V[:T, :m]
+        return Exchanges(removals, columns, w, r, self.p, self.alpha, carried.compiled)
 
     # Which addition is best ---------------------------------------------------------------------
 
@@ -380,8 +382,11 @@ class Fused(Changeable):
             self._features if features is None else features, errors, self.error
         )
 
-    def _sums(self, allowed: NDArray[np.bool_]) -> tuple[Floats, Floats, Floats, Floats]:
+    def _sums(self, allowed: NDArray[np.bool_]) -> Sums:
         """Of every row: pivot; per target <row, y> and z'u; sum z^2/p^2."""
+        if self._followed_sums is not None:
+            pivots, c, h, q = self._followed_sums
+            return pivots.copy(), c, h, q
         if self._columns.lacks(allowed):
             self._columns.own()
         sums, doubtful = self._pass()
@@ -397,11 +402,13 @@ class Fused(Changeable):
         """Make the rows follow the last change."""
         if self._columns.pending is not None:
             self._columns.own()
-            _, doubtful = self._pass()
+            sums, doubtful = self._pass()
             if len(doubtful):
                 self._renew(doubtful)
+            else:
+                self._followed_sums = sums
 
-    def _pass(self) -> tuple[tuple[Floats, Floats, Floats, Floats], NDArray[np.intp]]:
+    def _pass(self) -> tuple[Sums, NDArray[np.intp]]:
         """One pass over the rows: a pending change, and the sums; which rows are in doubt."""
         T = self._T
         pivots, products, squares = self._swept()

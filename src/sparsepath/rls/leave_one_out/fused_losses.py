@@ -79,7 +79,7 @@ class FusedLoss(Fused):
 
     def errors_without(self) -> Floats:
         """The criterion after dropping each chosen feature, in the order of ``chosen``."""
-        *_, residuals, left = self._without()
+        residuals, left = self._without()
         tight = left.min(1, initial=np.inf) <= ROOM
         reach = self._reach[self.chosen]
         losses = self._weighted(residuals, np.maximum(left, ROOM), reach.sum() - reach)
