@@ -36,7 +36,8 @@ def test_it_goes_on_step_by_step_from_the_first_removal():
 
 
 @pytest.mark.parametrize("targets", [1, 3])
-def test_models_without_a_feature_are_the_twins(targets):
+def test_models_without_a_feature_are_the_twins(monkeypatch, targets):
+    monkeypatch.setattr(TUNING, "removals_bounded_from", 0)
     case = make("tall", m=30, n=8, T=targets, weighted=True, seed=2)
     design = design_of(case.X, weights_of(case), standardize=False)
     noted = NotedRemovals(design, Centred.of(design, case.Y), case.alpha, 6)
@@ -48,6 +49,40 @@ def test_models_without_a_feature_are_the_twins(targets):
         sets = [tuple(i for i in subset[:k] if i != b) for b in subset[:k]]
         expected = [judge.error_of(of) for of in sets]
         assert_allclose(noted.errors_without(k), expected, rtol=1e-9)
+        squares = [float((weights_of(case) @ residuals(case, of) ** 2).sum()) for of in sets[:-1]]
+        least = min(squares, default=np.inf) / design.total
+        assert_allclose(noted.least_without(k), least, rtol=1e-6)
+        assert noted.least_without(k) <= min(expected[:-1], default=np.inf)
+
+
+def residuals(case, subset):
+    """Those of ridge regression, by normal equations."""
+    w, X = weights_of(case), case.X[:, list(subset)]
+    X, Y = (of - w @ of / w.sum() for of in (X, case.Y))
+    weighted = w[:, None] * X
+    return Y - X @ np.linalg.solve(
+        weighted.T @ X + case.alpha * np.eye(len(subset)), weighted.T @ Y
+    )
+
+
+@pytest.mark.parametrize("apart", [0.05, 0.3, 1.0])
+def test_removals_that_cannot_pay_are_not_judged(monkeypatch, apart):
+    """And those that may are: the moves are those of a search that judges all."""
+    monkeypatch.setattr(TUNING, "removals_bounded_from", 0)
+    rng, judged = np.random.default_rng(4), []
+    X = rng.standard_normal((300, 4)) @ rng.standard_normal((4, 12))
+    X += apart * rng.standard_normal(X.shape)
+    Y = X @ rng.standard_normal((12, 1)) + 0.5 * rng.standard_normal((300, 1))
+    plain = NotedRemovals.errors_without
+    monkeypatch.setattr(
+        NotedRemovals, "errors_without", lambda self, k: (judged.append(k), plain(self, k))[1]
+    )
+    trails = [search(design_of(X), Y, 1e-3, 10, search="floating")]
+    few = len(judged)
+    monkeypatch.setattr(NotedRemovals, "least_without", lambda self, k: 0.0)
+    trails.append(search(design_of(X), Y, 1e-3, 10, search="floating"))
+    assert moves_of(trails[0]) == moves_of(trails[1])
+    assert few < len(judged) - few
 
 
 def test_it_does_not_matter_who_chose_nor_where_the_search_was_cut(monkeypatch):

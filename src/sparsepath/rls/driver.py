@@ -170,13 +170,11 @@ def _floating(
         for k in range(looked, len(errors)):
             last = k + 1 == len(errors)
             gain = errors[k - 1] - errors[k] if k else 0.0
-            removal = None
-            if k:
+            than = errors[k], gain, errors[k - 1], errors[0]
+            if k > 1 and worthwhile(noted.least_without(k), *than):
                 removal = pick("drop", found.subset[:k], noted.errors_without(k), errors[0])
-            if removal is not None and worthwhile(
-                removal.error, errors[k], gain, errors[k - 1], errors[0]
-            ):
-                return trail.take(found.up_to(k), earlier)
+                if removal is not None and worthwhile(removal.error, *than):
+                    return trail.take(found.up_to(k), earlier)
             if task.epsilon is not None and not last and errors[k] - errors[k + 1] < task.epsilon:
                 if not trail.take(found.up_to(k), earlier):
                     trail.stopped = "epsilon"

@@ -31,10 +31,43 @@ from sparsepath.rls.leave_one_out.whole import (
     search_in_parts,
     whole_search,
 )
+from sparsepath.tuning import TUNING
+
+SURE = 1.0 - 1e-9  # of squared residuals; the rest is more than rounding
 
 
 class NotedRemovals(Noted):
     """A forward path, and what its models are without one of their features."""
+
+    _products = np.zeros((0, 0))
+
+    def least_without(self, k: int) -> float:
+        """What the criterion is at least after dropping a feature of size k but the last.
+
+        1 - leverages are at most one, so that it is no less than the squared residuals, which are
+        known from products of the basis. Dropping the last feature gives the size before. Where
+        judging all takes no longer, it is zero.
+        """
+        Z, E = self._Z[:k], self._d[:k, : k - 1]
+        if Z.size < TUNING.removals_bounded_from:
+            return 0.0
+        r, w = self._rp[k, :-1], self._w[k, :, : k - 1]
+        norms = np.sqrt(np.vecdot(E.T, E.T))
+        along = (E / norms).T @ (Z @ r.T)
+        square = np.vecdot(E.T, E.T @ self._among(k)) / norms**2
+        change = (-w / norms).T
+        residuals = np.vdot(r, r) + (change * (2.0 * along + change * square[:, None])).sum(1)
+        return float(SURE * residuals.min(initial=np.inf)) / self._design.total
+
+    def _among(self, k: int) -> Floats:
+        """Products of the first k rows of the basis, as far as samples go."""
+        known = len(self._products)
+        if known < k:
+            more = self._Z[known:k] @ self._Z[:k].T
+            self._products = np.pad(self._products, (0, k - known))
+            self._products[known:] = more
+            self._products[:, known:] = more.T
+        return self._products[:k, :k]
 
     def errors_without(self, k: int) -> Floats:
         """The criterion of the model of size k after dropping each feature, in order of entry."""
