@@ -15,7 +15,7 @@ from sparsepath.information.selectors import MutualInfoSearch
 from sparsepath.running import Found, Given, Linear, Predictor, Trail, fitting, seed_of
 from sparsepath.steps import Step
 
-CRITERION = "leave-one-out squared error of OP-ELM"
+OP_ELM_CRITERION = "leave-one-out squared error of OP-ELM"
 
 
 @dataclass(eq=False, repr=False)
@@ -94,7 +94,7 @@ class MutualInfoRegressor(RegressorFace, MutualInfoSearch):
             return Found(
                 steps,
                 moves,
-                criterion=CRITERION,
+                criterion=OP_ELM_CRITERION,
                 fitted={"mutual_information_": {k: -step.error for k, step in trail.steps.items()}},
                 models={k: machines.get(step.subset, mean) for k, step in steps.items()},
             )

@@ -23,7 +23,7 @@ from sparsepath.grafting.network_folds import FoldState, NetworkTask, end, state
 from sparsepath.running import Found, Given, Run, Stop, fitting
 from sparsepath.steps import Step
 
-LARGEST = 0.1  # part of the empty model's loss from which the grid of l0 goes down
+LARGEST_L0 = 0.1  # part of the empty model's loss from which the grid of l0 goes down
 
 
 @dataclass(eq=False, repr=False)
@@ -111,12 +111,12 @@ class MLPGraftingCV(GrownNetworks):
         if self.l0s is not None:
             return descending("l0s", self.l0s)
         n_l0s = count("n_l0s", self.n_l0s)
-        if not 0 < self.least < LARGEST:
+        if not 0 < self.least < LARGEST_L0:
             raise InputError(
                 f"least={self.least!r}; give a part of the empty model's loss between 0 and "
-                f"{LARGEST}."
+                f"{LARGEST_L0}."
             )
-        return null * np.geomspace(LARGEST, self.least, n_l0s)
+        return null * np.geomspace(LARGEST_L0, self.least, n_l0s)
 
     def _found(
         self,

@@ -36,7 +36,7 @@ from sparsepath.running import Given
 
 Kernel = str | Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]
 KERNELS = {"gaussian": "rbf", "polynomial": "polynomial"}
-SEARCH = (  # what is asked of the search among columns
+ASKED_OF_SEARCH = (  # what is asked of the search among columns
     "choose", "alpha", "search", "cv", "loss", "fit_intercept", "n_threads", "callback",
     "checkpoint",
 )  # fmt: skip
@@ -106,7 +106,7 @@ class _SparseKernelRLS(BaseEstimator):
     def _search(self) -> SparseRLSRegressor | SparseRLSClassifier:
         """The search among columns; what it finds is judged with centres and width of each part."""
         # Kernel values have one scale, and the penalty is on their weights.
-        asked = {name: getattr(self, name) for name in SEARCH}
+        asked = {name: getattr(self, name) for name in ASKED_OF_SEARCH}
         return self._linear(self.max_centres, standardize=False, validation=None, **asked)
 
     def _validate(self, given: Given) -> None:
