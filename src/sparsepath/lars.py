@@ -73,17 +73,7 @@ class LarsSelector(RegressorFace, LinearFace, CallbackSupportMixin, BaseEstimato
 
     @fitting
     def fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
-        """Follow least angle regression and settle on a size.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            The features.
-        y : array of shape (n_samples,)
-            The target.
-        groups : array of shape (n_samples,), optional
-            Samples that belong together: the validation leaves them out together.
-        """
+        """Follow least angle regression and settle on a size."""
         given = Given.of(X, y, groups=groups)
         X = check_features(self, X, reset=True)
         Y = self._numbers(y, X.shape[0])

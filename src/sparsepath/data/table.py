@@ -159,7 +159,13 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         return [place[feature.name] for feature in features]
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """The names of the columns made, as ``colour=red``."""
+        """The names of the columns made, as ``colour=red``.
+
+        Parameters
+        ----------
+        input_features : object
+            Ignored: the names are those of the fit.
+        """
         check_is_fitted(self)
         return np.array([name for feature in self.features_ for name in feature.labels], object)
 

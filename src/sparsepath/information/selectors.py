@@ -198,8 +198,6 @@ class MutualInfoSelector(MutualInfoSearch):
 
         Parameters
         ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            The features.
         y : array of shape (n_samples,) or (n_samples, n_targets)
             Several targets are taken together. With ``discrete_target`` the labels of one.
         """
