@@ -3,11 +3,12 @@
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 Floats: TypeAlias = NDArray[np.float64]
 Indices: TypeAlias = NDArray[np.intp]
 Flags: TypeAlias = NDArray[np.bool_]
+Vector: TypeAlias = ArrayLike | None  # what may be given for each sample, or not
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,4 +22,4 @@ else:  # Matplotlib is loaded when something is drawn
         """Of ``matplotlib.figure``."""
 
 
-__all__ = ["Axes", "Figure", "Flags", "Floats", "Indices"]
+__all__ = ["Axes", "Figure", "Flags", "Floats", "Indices", "Vector"]

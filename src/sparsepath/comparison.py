@@ -34,7 +34,7 @@ from sparsepath.running.interrupts import Alarm, Interruptible
 from sparsepath.selector import check_weights_taken
 from sparsepath.wording import brief
 
-SAME = 1e-9  # part of an error below which a difference is rounding
+SAME_ERROR = 1e-9  # part of an error below which a difference is rounding
 LATE = "not done in the time given"
 Told = Callable[[str, int, int], object]
 
@@ -372,7 +372,7 @@ def _ranked(found: Sequence[Contestant]) -> tuple[Contestant, ...]:
     ranked: list[list[Contestant]] = []
     for one in sorted(found, key=lambda one: one.chosen.error):
         above = ranked[-1][0].chosen.error if ranked else np.nan
-        if one.chosen.error - above <= SAME * abs(above):
+        if one.chosen.error - above <= SAME_ERROR * abs(above):
             ranked[-1].append(one)
         else:
             ranked.append([one])

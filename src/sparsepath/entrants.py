@@ -11,7 +11,7 @@ from sparsepath.path import LONGEST_PATH
 from sparsepath.table_selector import TableSelector
 
 NUMBER = 2e-9  # seconds for each number that the table of methods says is touched
-PATIENCE = 60.0  # seconds that a method may take, by that reckoning, to be tried unasked
+PATIENCE_SECONDS = 60.0  # seconds that a method may take, by that reckoning, to be tried unasked
 
 
 def costs(
@@ -56,7 +56,7 @@ def entrants(
             task = "classification" if classes else "regression"
         known = costs(X.shape[0], X.shape[1], task, len(values), folds)
         if methods is None:
-            methods = [name for name, seconds in known.items() if seconds <= PATIENCE]
+            methods = [name for name, seconds in known.items() if seconds <= PATIENCE_SECONDS]
         names = [methods] if isinstance(methods, str) else methods
         made = {name: _made(name, task, len(values), options) for name in names}
         if preparation is not None:

@@ -3,7 +3,7 @@
 import sys
 import warnings
 
-INNER = ("sparsepath", "sklearn", "joblib", "contextlib")  # not the user's lines
+OURS = ("sparsepath", "sklearn", "joblib", "contextlib")  # not the user's lines
 
 
 class SparsepathError(Exception):
@@ -28,6 +28,6 @@ def warn_user(message: str, category: type[Warning] = PathWarning) -> None:
     A warning that points at a line of ours says nothing, and Python shows it once for all callers.
     """
     level, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] in INNER:
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] in OURS:
         level, frame = level + 1, frame.f_back
     warnings.warn(message, category, stacklevel=level + 1)

@@ -15,7 +15,7 @@ from sparsepath.information.selectors import MutualInfoSearch
 from sparsepath.running import Found, Given, Linear, Predictor, Trail, fitting, seed_of
 from sparsepath.steps import Step
 
-CRITERION = "leave-one-out squared error of OP-ELM"
+OP_ELM_CRITERION = "leave-one-out squared error of OP-ELM"
 
 
 @dataclass(eq=False, repr=False)
@@ -60,17 +60,7 @@ class MutualInfoRegressor(RegressorFace, MutualInfoSearch):
 
     @fitting
     def fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
-        """Search for the path, fit a machine to every subset, and settle on a size.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            The features.
-        y : array of shape (n_samples,)
-            The target.
-        groups : array of shape (n_samples,), optional
-            Samples that belong together: the validation leaves them out together.
-        """
+        """Search for the path, fit a machine to every subset, and settle on a size."""
         given = Given.of(X, y, groups=groups)
         X = check_features(self, X, reset=True)
         Y = self._numbers(y, X.shape[0])
@@ -94,7 +84,7 @@ class MutualInfoRegressor(RegressorFace, MutualInfoSearch):
             return Found(
                 steps,
                 moves,
-                criterion=CRITERION,
+                criterion=OP_ELM_CRITERION,
                 fitted={"mutual_information_": {k: -step.error for k, step in trail.steps.items()}},
                 models={k: machines.get(step.subset, mean) for k, step in steps.items()},
             )

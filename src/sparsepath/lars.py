@@ -21,9 +21,9 @@ from sparsepath.orders.least_angle import lars_entries
 from sparsepath.running import Callback, CallbackSupportMixin, Found, Given, Run, Trail, fitting
 from sparsepath.steps import Step
 
-FIRST, MORE = 32, 4  # columns that are asked for at first, and by what they grow
-MANY = 2  # rows for each column from which products of columns are worth making,
-LONG = 8  # if the path goes to this part of the columns
+FIRST_ASKED, MORE = 32, 4  # columns that are asked for at first, and by what they grow
+LARS_ROWS = 2  # rows for each column from which products of columns are worth making,
+LONG_PATHS = 8  # if the path goes to this part of the columns
 CRITERION = "leave-one-out squared error (selection error)"
 ROOM = 1e-10  # 1 - leverage below which a sample decides its own prediction
 
@@ -73,17 +73,7 @@ class LarsSelector(RegressorFace, LinearFace, CallbackSupportMixin, BaseEstimato
 
     @fitting
     def fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
-        """Follow least angle regression and settle on a size.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            The features.
-        y : array of shape (n_samples,)
-            The target.
-        groups : array of shape (n_samples,), optional
-            Samples that belong together: the validation leaves them out together.
-        """
+        """Follow least angle regression and settle on a size."""
         given = Given.of(X, y, groups=groups)
         X = check_features(self, X, reset=True)
         Y = self._numbers(y, X.shape[0])
@@ -115,7 +105,7 @@ class LarsSelector(RegressorFace, LinearFace, CallbackSupportMixin, BaseEstimato
         m, n = X.shape
         longest = n if self.max_features is None else count("max_features", self.max_features, 0)
         more = set(given) - {"groups"}  # which matter to whoever leaves rows out
-        if more or not isinstance(X, np.ndarray) or m < MANY * n or LONG * longest < n:
+        if more or not isinstance(X, np.ndarray) or m < LARS_ROWS * n or LONG_PATHS * longest < n:
             return None
         t, products = self._numbers(y, m)[:, 0], Products(X)
         columns = standardise(X) if any(one.rows is None for one in repetitions) else None
@@ -166,7 +156,7 @@ def _entering(X: Floats, y: Floats, most: int) -> Iterator[int]:
     scikit-learn tells them all at its end, so it is asked for a few, then for four times as many,
     and so on: a third more work at the most, and something to keep if the rest is not waited for.
     """
-    given, asked = 0, FIRST
+    given, asked = 0, FIRST_ASKED
     while given < most:
         entered = lars_entries(X, y, min(asked, most))
         yield from entered[given:].tolist()

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from html import escape
 
 ACCENT = "#2b8cc4"  # can be read on white and on black
-SHOWN = 12  # rows of a table
-LONGEST = 160  # characters of a cell
+ROWS_SHOWN = 12  # rows of a table
+LONGEST_CELL = 160  # characters of a cell
 W, H = 340, 110
 
 Curve = tuple[Sequence[int], Sequence[float]]
@@ -34,9 +34,9 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], marked: int | None
     1
     """
     kept = range(len(rows))
-    if len(rows) > SHOWN:
+    if len(rows) > ROWS_SHOWN:
         about = range(max((marked or 0) - 2, 0), min((marked or 0) + 3, len(rows)))
-        kept = sorted({*range(SHOWN - len(about)), *about, len(rows) - 1})  # type: ignore[assignment]
+        kept = sorted({*range(ROWS_SHOWN - len(about)), *about, len(rows) - 1})  # type: ignore[assignment]
     border = "text-align:left;border-bottom:1px solid #8886;padding:2px 8px"
     titles = "".join(f'<th style="{border}">{escape(h)}</th>' for h in head)
     lines, before = [f"<tr>{titles}</tr>"], -1
@@ -53,7 +53,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], marked: int | None
 
 
 def _cell(text: str) -> str:
-    return escape(text if len(text) <= LONGEST else f"{text[:LONGEST]}...")
+    return escape(text if len(text) <= LONGEST_CELL else f"{text[:LONGEST_CELL]}...")
 
 
 def curves(lines: Sequence[Curve], marked: tuple[int, float] | None, label: str) -> str:

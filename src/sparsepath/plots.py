@@ -26,8 +26,8 @@ MARKS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "one_se": ("one-standard-error rule", GREEN, _AROUND),
     "chosen": ("chosen", GREEN, _AROUND),
 }
-FEW = 30  # up to here all features are shown, in their own order
-LONGEST = 28  # characters of a name
+ALL_SHOWN = 30  # up to here all features are shown, in their own order
+LONGEST_NAME = 28  # characters of a name
 TALL = 18.0  # inches that a path alone may take, so that a hundred names can be read
 LOGARITHMIC = 10  # times the least error, above which the largest makes the scale logarithmic
 
@@ -56,7 +56,7 @@ def plot_path(
         inside = shown[:, list(sizes).index(chosen)]
         shown, colours = np.where(inside[:, None], 2, 1) * shown, [EMPTY, PALE, BLUE]
     edges = _edges(sizes)
-    fine = len(rows) <= 2 * FEW and len(sizes) <= 2 * FEW
+    fine = len(rows) <= 2 * ALL_SHOWN and len(sizes) <= 2 * ALL_SHOWN
     ax.pcolormesh(
         edges,
         np.arange(len(rows) + 1) - 0.5,
@@ -111,7 +111,7 @@ def plot_curve(curve: Curve, *, ax: Axes | None = None) -> Axes:
     k = np.asarray(sizes)
     finite = np.isfinite(errors)
     seen = np.where(finite, errors, np.nan)
-    dotted: dict[str, Any] = {"marker": "o", "markersize": 3.5} if len(k) <= 2 * FEW else {}
+    dotted: dict[str, Any] = {"marker": "o", "markersize": 3.5} if len(k) <= 2 * ALL_SHOWN else {}
     ax.plot(k, seen, color=BLUE, linewidth=1.6, zorder=3, **dotted)
     if np.isfinite(errors_se).any():
         ax.fill_between(
@@ -239,12 +239,12 @@ def _figure(height: float) -> Figure:
 
 
 def _path_height(rows: int, most: float = 8.4) -> float:
-    return min(max(0.9 + (0.25 if rows <= FEW else 0.18) * rows, 1.6), most)
+    return min(max(0.9 + (0.25 if rows <= ALL_SHOWN else 0.18) * rows, 1.6), most)
 
 
 def _rows(matrix: Flags) -> Indices:
     """The features to show: all if few, else those ever selected, in order of first entry."""
-    if matrix.shape[1] <= FEW:
+    if matrix.shape[1] <= ALL_SHOWN:
         return np.arange(matrix.shape[1])
     ever = np.flatnonzero(matrix.any(axis=0))
     return ever[np.argsort(matrix[:, ever].argmax(axis=0), kind="stable")]
@@ -259,8 +259,8 @@ def _edges(sizes: Sequence[int]) -> Floats:
 def _label(name: str) -> str:
     """One line, elided in the middle if long, and with no dollar taken for mathematics."""
     name = " ".join(name.split())
-    if len(name) > LONGEST:
-        name = f"{name[: LONGEST - 10]}…{name[-9:]}"
+    if len(name) > LONGEST_NAME:
+        name = f"{name[: LONGEST_NAME - 10]}…{name[-9:]}"
     return name.replace("$", r"\$")
 
 

@@ -20,8 +20,9 @@ from sparsepath.data.layout import Layout
 from sparsepath.data.table import TablePreparation
 from sparsepath.errors import FileError, InputError
 from sparsepath.export import export
-from sparsepath.export.subject import check_size, written_by
+from sparsepath.export.subject import check_size
 from sparsepath.files import replacing
+from sparsepath.path_record import versions_in_use
 from sparsepath.running import Predictor
 
 SCHEMA = "sparsepath/model"
@@ -93,7 +94,7 @@ class SavedModel:
         beneath = getattr(model, "selector_", model)
         return cls(
             {
-                "sparsepath": written_by(),
+                "sparsepath": versions_in_use()["sparsepath"],
                 "estimator": type(beneath).__name__,
                 "n_features": int(model.n_features_in_),
                 "names": None if names is None else [str(name) for name in names],

@@ -16,7 +16,7 @@ from sparsepath.errors import InputError
 from sparsepath.export import export
 from sparsepath.judging.folds import check_validation
 from sparsepath.judging.honest import Honest
-from sparsepath.judging.validation import AUTO, validated
+from sparsepath.judging.validation import BY_ITSELF, validated
 from sparsepath.path import SelectionPath
 from sparsepath.predictors import Predictor
 from sparsepath.running import Given
@@ -81,7 +81,7 @@ class PathSelector(SelectorMixin):
     def _check_validation(self, n_samples: int) -> None:
         """Refuse a ``validation`` that stands for no parts of these samples."""
         validation = getattr(self, "validation", None)
-        if validation is not None and not (isinstance(validation, str) and validation == AUTO):
+        if validation is not None and not (isinstance(validation, str) and validation == BY_ITSELF):
             check_validation(validation, n_samples)
 
     @property

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sparsepath.errors import InputError
 
 FloatArray: TypeAlias = NDArray[np.float64]
-NUMBERS = (
+STEP_NUMBERS = (
     "error",
     "error_se",
     "train_error",
@@ -39,7 +39,7 @@ class Step:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "subset", tuple(map(operator.index, self.subset)))
-        for name in NUMBERS:
+        for name in STEP_NUMBERS:
             if type(value := getattr(self, name)) is not float:
                 object.__setattr__(self, name, number(value))
         for name in ("coef", "intercept"):
@@ -85,7 +85,9 @@ class Step:
         return step
 
 
-UNKNOWN = dict.fromkeys(NUMBERS[2:], math.nan)  # what is not known of a step that was just found
+UNKNOWN = dict.fromkeys(
+    STEP_NUMBERS[2:], math.nan
+)  # what is not known of a step that was just found
 
 
 @dataclass(frozen=True)

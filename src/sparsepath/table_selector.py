@@ -38,7 +38,7 @@ from sparsepath.rls import SparseRLSRegressor
 from sparsepath.selector import PathSelector, check_weights_taken
 from sparsepath.steps import Move, Step
 
-QUIET = {"validation": None, "choose": "min"}
+BENEATH = {"validation": None, "choose": "min"}
 COLUMNS = ("forced", "forbidden", "start")
 OF_COLUMNS = (*COLUMNS, "feature_costs", "feature_groups", "max_features")  # not of numbers
 
@@ -272,7 +272,7 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
     ) -> dict[str, Any]:
         """The parameters of the selector beneath: columns of the table as columns of numbers."""
         takes = inner.get_params(deep=False)
-        asked: dict[str, Any] = {name: value for name, value in QUIET.items() if name in takes}
+        asked: dict[str, Any] = {name: value for name, value in BENEATH.items() if name in takes}
         if self.callback is not None:
             asked["callback"] = lambda path: self.callback(self._in_table(path, of, names)[0])
         n = len(prepared.features_)

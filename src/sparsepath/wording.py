@@ -2,7 +2,7 @@
 
 import math
 
-LARGEST, LEAST = 1e7, 1e-4  # beyond these a power of ten says more than a row of digits
+LARGEST_PLAIN, LEAST_PLAIN = 1e7, 1e-4  # beyond these a power of ten says more than a row of digits
 
 
 def brief(value: float, of: float | None = None) -> str:
@@ -16,6 +16,6 @@ def brief(value: float, of: float | None = None) -> str:
     size = abs(value if of is None else of)
     if of is not None and abs(value) < 1e-9 * size:
         return "0"
-    if not LEAST < size < LARGEST:
+    if not LEAST_PLAIN < size < LARGEST_PLAIN:
         return f"{value:.4g}"
     return f"{value:.{max(3 - math.floor(math.log10(size)), 0)}f}"

@@ -51,7 +51,7 @@ def test_a_bar_counts_steps(monkeypatch) -> None:
 
     screen = Terminal()
     monkeypatch.setattr(sys, "stderr", screen)
-    monkeypatch.setattr(progress, "PATIENCE", 0.01)
+    monkeypatch.setattr(progress, "BAR_AFTER", 0.01)
     X, y = load_diabetes(return_X_y=True)
     with progress.Watch(9, 1, backward=False, quiet=False, unit="steps") as watch:
         GraftingRegressorCV(n_l1s=4, cv=5, callback=watch.callback).fit(X, y)

@@ -166,7 +166,7 @@ def test_demo_writes_plots_and_a_page(run: Run, tmp_path: Path, monkeypatch) -> 
     assert "bmi" in done.out
     assert "Use 3 of 10 features" in done.out
     assert "The same data by several methods" in done.out
-    for method in demo.METHODS:
+    for method in demo.DEMO_METHODS:
         assert f"\n {method} " in done.out
     for name in (
         "index.html",

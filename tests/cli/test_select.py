@@ -291,7 +291,7 @@ def test_progress_is_shown_on_a_terminal_after_a_moment(monkeypatch) -> None:
 
     screen = Terminal()
     monkeypatch.setattr(sys, "stderr", screen)
-    monkeypatch.setattr(progress, "PATIENCE", 0.01)
+    monkeypatch.setattr(progress, "BAR_AFTER", 0.01)
     X, y = load_diabetes(return_X_y=True)
     with progress.Watch(10, 1, unit="features", backward=False, quiet=False) as watch:
         model = SparseRLSRegressor(3, callback=watch.callback).fit(X, y)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sparsepath import SelectionPath, Step
-from sparsepath.data.layout import NAMES, NUMBERS, PLACES, Layout, same_columns
+from sparsepath.data.layout import BY_NAME, BY_NUMBER, BY_PLACE, Layout, same_columns
 from sparsepath.data.names import NumberedNames
 from sparsepath.errors import InputError
 
@@ -65,34 +65,42 @@ USED = {0: ["x0", "x3"], 1: ["x1", "x4"]}
     ("model", "file", "expected"),
     [
         # svmlight on svmlight: counted alike, or refused
-        (Layout(NUMBERS, 5, 1), Layout(NUMBERS, 5, 1), ["x1", "x4"]),
-        (Layout(NUMBERS, 5, 1), Layout(NUMBERS, 9, 1), ["x1", "x4"]),
-        (Layout(NUMBERS, 5, 1), Layout(NUMBERS, 5, 0), "counts its columns from 0"),
-        (Layout(NUMBERS, 5, 0), Layout(NUMBERS, 5, 0), ["x0", "x3"]),
-        (Layout(NUMBERS, 5, 0), Layout(NUMBERS, 4, 1), ["x0", "x3"]),  # column 0 is empty
-        (Layout(NUMBERS, 5, 0), Layout(NUMBERS, 5, 1), "seems to count from 1"),
+        (Layout(BY_NUMBER, 5, 1), Layout(BY_NUMBER, 5, 1), ["x1", "x4"]),
+        (Layout(BY_NUMBER, 5, 1), Layout(BY_NUMBER, 9, 1), ["x1", "x4"]),
+        (Layout(BY_NUMBER, 5, 1), Layout(BY_NUMBER, 5, 0), "counts its columns from 0"),
+        (Layout(BY_NUMBER, 5, 0), Layout(BY_NUMBER, 5, 0), ["x0", "x3"]),
+        (Layout(BY_NUMBER, 5, 0), Layout(BY_NUMBER, 4, 1), ["x0", "x3"]),  # column 0 is empty
+        (Layout(BY_NUMBER, 5, 0), Layout(BY_NUMBER, 5, 1), "seems to count from 1"),
         # svmlight and arrays: by place, if there are as many
-        (Layout(NUMBERS, 5, 1), Layout(PLACES, 5), ["x0", "x3"]),
-        (Layout(NUMBERS, 5, 0), Layout(PLACES, 5), ["x0", "x3"]),
-        (Layout(NUMBERS, 5, 1), Layout(PLACES, 6), "6 columns without names, and 5 are expected"),
-        (Layout(PLACES, 5), Layout(NUMBERS, 5, 0), ["x0", "x3"]),
-        (Layout(PLACES, 5), Layout(NUMBERS, 5, 1), ["x1", "x4"]),
-        (Layout(PLACES, 5), Layout(NUMBERS, 4, 1), "beyond doubt"),
-        (Layout(PLACES, 5), Layout(NUMBERS, 6, 0), "beyond doubt"),
-        (Layout(PLACES, 6, target=5), Layout(NUMBERS, 5, 1), ["x1", "x4"]),
-        (Layout(PLACES, 6, target=1), Layout(NUMBERS, 5, 1), "beyond doubt"),
+        (Layout(BY_NUMBER, 5, 1), Layout(BY_PLACE, 5), ["x0", "x3"]),
+        (Layout(BY_NUMBER, 5, 0), Layout(BY_PLACE, 5), ["x0", "x3"]),
+        (
+            Layout(BY_NUMBER, 5, 1),
+            Layout(BY_PLACE, 6),
+            "6 columns without names, and 5 are expected",
+        ),
+        (Layout(BY_PLACE, 5), Layout(BY_NUMBER, 5, 0), ["x0", "x3"]),
+        (Layout(BY_PLACE, 5), Layout(BY_NUMBER, 5, 1), ["x1", "x4"]),
+        (Layout(BY_PLACE, 5), Layout(BY_NUMBER, 4, 1), "beyond doubt"),
+        (Layout(BY_PLACE, 5), Layout(BY_NUMBER, 6, 0), "beyond doubt"),
+        (Layout(BY_PLACE, 6, target=5), Layout(BY_NUMBER, 5, 1), ["x1", "x4"]),
+        (Layout(BY_PLACE, 6, target=1), Layout(BY_NUMBER, 5, 1), "beyond doubt"),
         # arrays on arrays: as many columns, or without the target if it came last
-        (Layout(PLACES, 6, target=5), Layout(PLACES, 6), ["x0", "x3"]),
-        (Layout(PLACES, 6, target=5), Layout(PLACES, 5), ["x0", "x3"]),
-        (Layout(PLACES, 6, target=5), Layout(PLACES, 7), "6, or 5 without the target are expected"),
-        (Layout(PLACES, 6, target=1), Layout(PLACES, 5), "the target in column x1"),
-        (Layout(PLACES, 5), Layout(PLACES, 6), "6 columns without names, and 5 are expected"),
+        (Layout(BY_PLACE, 6, target=5), Layout(BY_PLACE, 6), ["x0", "x3"]),
+        (Layout(BY_PLACE, 6, target=5), Layout(BY_PLACE, 5), ["x0", "x3"]),
+        (
+            Layout(BY_PLACE, 6, target=5),
+            Layout(BY_PLACE, 7),
+            "6, or 5 without the target are expected",
+        ),
+        (Layout(BY_PLACE, 6, target=1), Layout(BY_PLACE, 5), "the target in column x1"),
+        (Layout(BY_PLACE, 5), Layout(BY_PLACE, 6), "6 columns without names, and 5 are expected"),
         # names: what the columns were called here, from the first to the last
-        (Layout(NUMBERS, 5, 1), Layout(NAMES, 6, 1), ["x1", "x4"]),
-        (Layout(NUMBERS, 5, 1), Layout(NAMES, 5, 0), "lacks the column 'x5'"),
-        (Layout(PLACES, 5), Layout(NAMES, 5, 1), "lacks the column 'x0'"),
-        (Layout(NAMES, 5), Layout(PLACES, 5), "knows its columns by name"),
-        (Layout(NAMES, 5), Layout(NUMBERS, 5), "knows its columns by name"),
+        (Layout(BY_NUMBER, 5, 1), Layout(BY_NAME, 6, 1), ["x1", "x4"]),
+        (Layout(BY_NUMBER, 5, 1), Layout(BY_NAME, 5, 0), "lacks the column 'x5'"),
+        (Layout(BY_PLACE, 5), Layout(BY_NAME, 5, 1), "lacks the column 'x0'"),
+        (Layout(BY_NAME, 5), Layout(BY_PLACE, 5), "knows its columns by name"),
+        (Layout(BY_NAME, 5), Layout(BY_NUMBER, 5), "knows its columns by name"),
     ],
 )
 def test_which_column_is_which(model: Layout, file: Layout, expected: list[str] | str) -> None:

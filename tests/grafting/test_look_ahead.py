@@ -76,7 +76,7 @@ def test_noise_is_left_alone_and_orders_are_within_reach(monkeypatch):
         tried += bool(scouted(rng.standard_normal((100, 10)), rng.standard_normal(100))[1])
     assert tried <= 3
     X = np.random.default_rng(0).standard_normal((100, 40))
-    monkeypatch.setattr(look_ahead, "MOST", 100 * 9880)  # 40 choose 3
+    monkeypatch.setattr(look_ahead, "MOST_WORK", 100 * 9880)  # 40 choose 3
     assert scouted(X, X[:, 0])[0].orders == [1, 2, 3]
 
 

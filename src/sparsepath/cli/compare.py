@@ -19,12 +19,12 @@ from sparsepath.cli.reading import Problem
 from sparsepath.cli.rerun import ABOUT, RUN, written
 from sparsepath.cli.results import command, picture
 from sparsepath.cli.screening import look
-from sparsepath.cli.show import WIDE
+from sparsepath.cli.show import WIDE_TABLE
 from sparsepath.cli.streams import say
 from sparsepath.comparison import Comparison, compare
 from sparsepath.data.cells import RawTable
 from sparsepath.data.readers import write_table
-from sparsepath.entrants import PATIENCE, costs
+from sparsepath.entrants import PATIENCE_SECONDS, costs
 from sparsepath.files import replacing_together
 from sparsepath.wording import brief
 
@@ -57,7 +57,7 @@ def run(problem: Problem, asked: ContestAsked, quiet: bool = True) -> Comparison
     known = costs(table.X.shape[0], table.X.shape[1], task.name, len(np.unique(problem.y)), folds)
     names = asked.methods
     if names is None:
-        names = tuple(name for name, seconds in known.items() if seconds <= PATIENCE)
+        names = tuple(name for name, seconds in known.items() if seconds <= PATIENCE_SECONDS)
     for remark in [*problem.remarks, *look(table, task)]:
         if remark.said:
             say(remark.said)
@@ -121,7 +121,7 @@ def show(found: Comparison) -> None:
             f"{one.seconds:.2g}",
             Text(", ".join(one.features)),
         )
-    console = Console(highlight=False, width=WIDE)
+    console = Console(highlight=False, width=WIDE_TABLE)
     console.print(
         Text(
             f"Error: the {measure} on rows that the whole procedure never saw "

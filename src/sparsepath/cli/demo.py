@@ -15,15 +15,15 @@ from sparsepath.errors import FileError, SparsepathError
 from sparsepath.report import contest_page
 
 TARGET = "progression"
-METHODS = ("greedy-rls", "floating-rls", "lars")
-MARK = '<meta name="generator" content="sparsepath demo">'
+DEMO_METHODS = ("greedy-rls", "floating-rls", "lars")
+DEMO_MARK = '<meta name="generator" content="sparsepath demo">'
 
 
 def refuse_others(folder: Path) -> None:
     """Refuse a folder that has files of these names which no demo has written."""
     there = [name for name in (*FILES, *MORE_FILES) if (folder / name).exists()]
     page = folder / "index.html"
-    if there and not (page.is_file() and MARK in page.read_text("utf-8", "replace")):
+    if there and not (page.is_file() and DEMO_MARK in page.read_text("utf-8", "replace")):
         raise FileError(
             f"cannot write to {folder}: it has {there[0]}, which no demo wrote; name another "
             "folder with --out."
@@ -54,12 +54,12 @@ def solve(folder: Path, quiet: bool = False) -> tuple[Outcome, Comparison | None
     outcome = search(problem, {}, quiet=quiet)
     if outcome.interrupted:
         return outcome, None
-    return outcome, run(problem, ContestAsked(METHODS), quiet=True)
+    return outcome, run(problem, ContestAsked(DEMO_METHODS), quiet=True)
 
 
 def write_demo(outcome: Outcome, found: Comparison | None, folder: Path) -> dict[str, Path]:
     """All that ``sparsepath select --out`` writes, and the pages that show it."""
-    pages = {"index.html": page_of(outcome, mark=MARK)}
+    pages = {"index.html": page_of(outcome, mark=DEMO_MARK)}
     if found is not None:
         source = outcome.table.source
         pages["compare.html"] = contest_page(

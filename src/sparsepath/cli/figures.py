@@ -14,7 +14,7 @@ from sparsepath.judging import Honest
 from sparsepath.path import SelectionPath
 from sparsepath.wording import brief
 
-PAIRS = 5e7  # pairs of rows times features up to which the area under the curve takes a second
+PAIRED = 5e7  # pairs of rows times features up to which the area under the curve takes a second
 
 
 def of_numbers(path: SelectionPath, size: int, honest: Honest | None = None) -> dict[str, float]:
@@ -48,7 +48,7 @@ def of_classes(
         return {}
     columns = X[:, model.selected_]
     losses = {"error_rate": "zero_one"}
-    if len(model.classes_) == 2 and X.shape[0] ** 2 * size <= PAIRS:
+    if len(model.classes_) == 2 and X.shape[0] ** 2 * size <= PAIRED:
         losses["auc"] = "auc"
     asked = {
         "alpha": model.alpha_,

@@ -136,10 +136,10 @@ def duration(option: str, given: str) -> float:
 
 def preparing(asked: Any) -> Any:
     """What becomes of missing values and dates."""
-    from sparsepath.cli.preparing import MISSING, Preparing
+    from sparsepath.cli.preparing import MISSING_TYPED, Preparing
     from sparsepath.data.features import DATES
 
-    missing = one_of("--missing", asked.missing, MISSING)
+    missing = one_of("--missing", asked.missing, MISSING_TYPED)
     return Preparing(missing, one_of("--dates", asked.dates, DATES))
 
 

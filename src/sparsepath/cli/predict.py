@@ -22,7 +22,7 @@ from sparsepath.cli.streams import say
 from sparsepath.data.cells import placed, raw_table
 from sparsepath.data.door import some_of
 from sparsepath.data.formats import read_columns
-from sparsepath.data.layout import NUMBERS, Layout, same_columns
+from sparsepath.data.layout import BY_NUMBER, Layout, same_columns
 from sparsepath.data.names import NumberedNames
 from sparsepath.data.picking import Rows, checked_target, find_column, rows_where
 from sparsepath.data.readers import read_table, write_table
@@ -141,7 +141,7 @@ def _sparse_blocks(
     if asked.ids is not None:
         raise InputError(f"{asked.path}: svmlight files have no column for --id.")
     table = read_table(asked.path, target=asked.target, rows=asked.rows)
-    file = table.layout or Layout(NUMBERS, len(table.names))
+    file = table.layout or Layout(BY_NUMBER, len(table.names))
     called = same_columns(asked.path, layout, [names[i] for i in used], file, table.names)
     places = [table.names.index(name) if name in table.names else -1 for name in called]
     there = sorted((place, i) for place, i in zip(places, used.tolist(), strict=True) if place >= 0)

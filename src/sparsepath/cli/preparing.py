@@ -10,7 +10,7 @@ import numpy as np
 from sparsepath.data.cells import RawTable
 from sparsepath.data.features import quoted
 from sparsepath.data.formats import reason_of
-from sparsepath.data.layout import NAMES
+from sparsepath.data.layout import BY_NAME
 from sparsepath.data.readers import Table
 from sparsepath.errors import FileError, InputError
 
@@ -25,7 +25,7 @@ class Remark:
     said: str = ""  # a sentence to print before the search; empty: nobody needs to be told
 
 
-MISSING = ("error", "median", "indicator", "drop-rows", "drop-columns")
+MISSING_TYPED = ("error", "median", "indicator", "drop-rows", "drop-columns")
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def sampled(table: Table, count: int, seed: int) -> tuple[Table, list[Remark]]:
 def named(table: Table, file: Path) -> Table:
     """A table whose columns have numbers or places only, with names from a file, one a line."""
     layout = table.layout
-    if layout is None or layout.kind == NAMES:
+    if layout is None or layout.kind == BY_NAME:
         raise InputError(f"{table.source} has names of its own; leave --names out.")
     try:
         words = file.read_text("utf-8-sig").splitlines()

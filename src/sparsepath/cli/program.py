@@ -15,14 +15,14 @@ import typer
 from sparsepath.cli.app import app
 from sparsepath.cli.options import typed
 from sparsepath.cli.rerun import note
-from sparsepath.cli.searching import INTERRUPTED
+from sparsepath.cli.searching import EXIT_INTERRUPTED
 from sparsepath.cli.streams import say
 from sparsepath.cli.teaching import InterruptError
 from sparsepath.errors import SparsepathError
 
 TERMINATED = 143
 MOMENT = 0.01  # seconds until an interrupt that was dropped is sent again
-LONGEST = 2000  # characters of a message; what is quoted in it is cut before
+LONGEST_MESSAGE = 2000  # characters of a message; what is quoted in it is cut before
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 # What typer raises for bad usage; newer versions of typer carry their own copy of click.
 _UsageError: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="replace")  # a name that it cannot show is no reason to fail
     with Signals() as signals:
         code = _run(arguments)
-        return TERMINATED if code == INTERRUPTED and signals.terminated else code
+        return TERMINATED if code == EXIT_INTERRUPTED and signals.terminated else code
 
 
 def _run(arguments: Sequence[str] | None) -> int:
@@ -64,7 +64,7 @@ def _run(arguments: Sequence[str] | None) -> int:
         return _refuse(f"{error.format_message().rstrip('.')}; see sparsepath --help.")
     except (InterruptError, typer.Abort, KeyboardInterrupt):
         say("Interrupted.")
-        return INTERRUPTED
+        return EXIT_INTERRUPTED
 
 
 def _forget_output() -> None:
@@ -74,8 +74,8 @@ def _forget_output() -> None:
 
 def _refuse(message: str) -> int:
     message = " ".join(message.split())
-    if len(message) > LONGEST:
-        message = f"{message[: LONGEST // 2]} ... {message[-LONGEST // 2 :]}"
+    if len(message) > LONGEST_MESSAGE:
+        message = f"{message[: LONGEST_MESSAGE // 2]} ... {message[-LONGEST_MESSAGE // 2 :]}"
     say(f"Error: {message}")
     return 2
 

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from sparsepath.path import SelectionPath
 
-PATIENCE = 1.0
+BAR_AFTER = 1.0
 
 
 class Watch(AbstractContextManager["Watch"]):
@@ -52,7 +52,7 @@ class Watch(AbstractContextManager["Watch"]):
             )
             total = None if self.total is None else self.total * self.searches
             self._task = self._bar.add_task(self.what, total=total)
-            self._timer = threading.Timer(PATIENCE, self._bar.start)
+            self._timer = threading.Timer(BAR_AFTER, self._bar.start)
             self._timer.daemon = True
             self._timer.start()
         return self

@@ -17,14 +17,14 @@ from sparsepath.data.readers import Table
 from sparsepath.errors import InputError
 from sparsepath.judging.folds import cases
 
-SAME = 1e-6  # 1 - r^2 below which a column is the target but for rounding
+AS_TARGET = 1e-6  # 1 - r^2 below which a column is the target but for rounding
 NEAR = 1e-3  # the same below which it may well be made of the target
-SURE = 10  # rows from which on it is no accident
+SURE_ROWS = 10  # rows from which on it is no accident
 HUGE = 1e150  # the square of anything larger is infinite
 SPREAD = 10  # an id lies in a range of so many times the number of rows, unless its name says it
 NAMED_ID = re.compile(r"(^|[^a-z])(id|uid|uuid|key|nr|no|number)([^a-z]|$)")
 BLOCK = 1 << 22  # numbers looked at together
-MANY = 1 << 26  # numbers in the rows that are compared with each other
+MOST_COMPARED = 1 << 26  # numbers in the rows that are compared with each other
 
 
 @dataclass
@@ -74,7 +74,7 @@ def look(table: Table, task: TargetTask) -> list[Remark]:
 def _repeated(table: Table) -> list[Remark]:
     """Rows that are there more than once, unless there are too many numbers to look at."""
     m, n = table.X.shape
-    if m * n > MANY:
+    if m * n > MOST_COMPARED:
         return []
     case, _ = cases(table.X, table.y, np.ones(m, dtype=bool))
     copies = m - len(np.unique(case))
@@ -150,7 +150,7 @@ def _numeric(table: Table) -> Table:
 def _told_by_gaps(table: Table, y: Floats) -> list[str]:
     """Columns that tell the target by where they are missing, such as the day of a cancellation."""
     lacking = [cell for cell in table.X.cells if cell.n_missing]
-    if not lacking or len(y) < SURE:
+    if not lacking or len(y) < SURE_ROWS:
         return []
     gaps = np.array([[text is None for text in cell.texts()] for cell in lacking], dtype=float).T
     return [lacking[j].name for j in np.flatnonzero(_shared(gaps, y - y.mean()) > 1 - NEAR)]
@@ -159,7 +159,7 @@ def _told_by_gaps(table: Table, y: Floats) -> list[str]:
 def _copies(table: Table) -> list[tuple[str, str]]:
     """Columns that equal an earlier one, with that one."""
     X, names = table.X, table.names
-    if not isinstance(X, np.ndarray) or X.shape[0] < SURE:
+    if not isinstance(X, np.ndarray) or X.shape[0] < SURE_ROWS:
         return []
     first: dict[bytes, list[int]] = {}
     found = []
@@ -178,7 +178,7 @@ def _tell_all(table: Table) -> list[str]:
     labels = [str(label) for label in np.asarray(table.y).tolist()]
     found = []
     for cell in table.X.cells:
-        if cell.kind in ("text", "ordered") and not cell.n_missing and len(labels) >= SURE:
+        if cell.kind in ("text", "ordered") and not cell.n_missing and len(labels) >= SURE_ROWS:
             pairs = set(zip(cell.texts(), labels, strict=True))
             if len(pairs) == len({text for text, _ in pairs}) == len(set(labels)):
                 found.append(cell.name)
@@ -220,13 +220,13 @@ def _columns(table: Table, y: Floats | None) -> Looked:
     X, names = table.X, table.names
     m, n = X.shape
     seen = Looked([], [], [], [])
-    if m < SURE:
+    if m < SURE_ROWS:
         return seen
     off = None if y is None else y - y.mean()
 
     def sort(shared: Floats, first: int = 0) -> None:
-        seen.leaks += [names[first + j] for j in np.flatnonzero(shared > 1 - SAME).tolist()]
-        near = (shared > 1 - NEAR) & (shared <= 1 - SAME)
+        seen.leaks += [names[first + j] for j in np.flatnonzero(shared > 1 - AS_TARGET).tolist()]
+        near = (shared > 1 - NEAR) & (shared <= 1 - AS_TARGET)
         seen.near += [names[first + j] for j in np.flatnonzero(near).tolist()]
 
     if not isinstance(X, np.ndarray):

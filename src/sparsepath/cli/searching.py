@@ -13,7 +13,7 @@ from sparsepath.cli.teaching import asks
 from sparsepath.errors import InputError
 from sparsepath.methods import METHODS, called_here
 
-INTERRUPTED = 130
+EXIT_INTERRUPTED = 130
 
 
 @asks(
@@ -88,7 +88,7 @@ def _report(outcome: Any, asked: Any) -> None:
         show.show(outcome)
         list_files(files, results.FILES | results.MORE_FILES)
     if outcome.interrupted:
-        raise typer.Exit(INTERRUPTED)
+        raise typer.Exit(EXIT_INTERRUPTED)
 
 
 @asks(

@@ -24,7 +24,7 @@ from sparsepath.judging.validation import validated
 from sparsepath.path import SelectionPath
 
 Rule = str | int | float
-ALIKE = (
+ERR_ALIKE = (
     "rows next to each other err alike (correlation {:.2f}). If they are of one person, place or "
     "time, the error on others is larger than told: name them by --groups COL, or use --validation "
     "time."
@@ -147,7 +147,7 @@ def _validate(
     model.path_, model.honest_ = path, honest
     model._take(honest.size)
     if honest.neighbours is not None:
-        said.append(ALIKE.format(honest.neighbours))
+        said.append(ERR_ALIKE.format(honest.neighbours))
     return [*notes, *said], cut
 
 

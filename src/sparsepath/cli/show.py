@@ -16,7 +16,7 @@ from sparsepath.choosing import ranges
 from sparsepath.cli.figures import said as figures_said
 from sparsepath.cli.preparing import beneath
 from sparsepath.cli.select import Outcome
-from sparsepath.data.layout import NUMBERS
+from sparsepath.data.layout import BY_NUMBER
 from sparsepath.judging import Honest
 from sparsepath.judging.repeating import at_most
 from sparsepath.methods import METHODS
@@ -43,10 +43,14 @@ TOO_LITTLE = (
     "With the target shuffled the same search rarely finds as much (p = {0.p_value:.3g}), but what "
     "it finds here is too little to be of use on new data."
 )
-FIRST, AROUND, WHOLE = 5, 2, 24  # rows of the table: at the top, about a mark, when all are shown
+ROWS_ON_TOP, AROUND, SHOWN_WHOLE = (
+    5,
+    2,
+    24,
+)  # rows of the table: at the top, about a mark, when all are shown
 FALLING = 1e-3  # part of an error by which the next step lowers it, if it is to count as falling
-WIDE = 160  # columns of a table that goes to a file
-RULES = {
+WIDE_TABLE = 160  # columns of a table that goes to a file
+RULES_SAID = {
     "min": "the least error on the path",
     "own": "the model with which the method ended",
     "one_se": "the smallest set within one standard error of the least error",
@@ -74,7 +78,7 @@ def heading(outcome: Outcome) -> list[str]:
     path, model, table = outcome.path, beneath(outcome.model), outcome.table
     m, n = table.X.shape
     task = outcome.task
-    columns = 0 if table.layout is None or table.layout.kind != NUMBERS else table.layout.columns
+    columns = 0 if table.layout is None or table.layout.kind != BY_NUMBER else table.layout.columns
     of = f" (of {columns:,} columns; the others are empty)" if columns > n else ""
     how = [path.method if path.method in METHODS else outcome.method]
     said = METHODS[outcome.method].model
@@ -179,9 +183,9 @@ def number_format(values: Any) -> Callable[[float], str]:
 def in_table(path: SelectionPath, size: int) -> list[int | None]:
     """The rows to show of a long path, by place; None stands for those left out."""
     last = len(path) - 1
-    if last < WHOLE:
+    if last < SHOWN_WHOLE:
         return list(range(last + 1))
-    places = {*range(FIRST + 1), last}
+    places = {*range(ROWS_ON_TOP + 1), last}
     for marked, around in ((path.sizes.index(size), AROUND), (least(path), 1)):
         places |= {*range(max(marked - around, 0), min(marked + around, last) + 1)}
     shown: list[int | None] = []
@@ -351,7 +355,7 @@ def _why(outcome: Outcome) -> list[str]:
         return []
     if isinstance(rule, str):
         paired = rule == "one_se" and outcome.honest is not None
-        why = RULES["paired" if paired else rule]
+        why = RULES_SAID["paired" if paired else rule]
         if paired and "passes" in path.data:  # of which folds are known, not rows
             why = why.replace("row by row", "fold by fold")
     elif isinstance(rule, int):
@@ -414,7 +418,7 @@ def _falls(errors: Any) -> bool:
 def show(outcome: Outcome) -> None:
     """Print the heading, the table and the recommendation."""
     piped = not sys.stdout.isatty()  # then lines stay whole, for whoever reads them
-    console = Console(highlight=False, width=WIDE if piped else None)
+    console = Console(highlight=False, width=WIDE_TABLE if piped else None)
     for line in heading(outcome):
         console.print(Text(line), soft_wrap=piped)
     console.print(path_table(outcome))

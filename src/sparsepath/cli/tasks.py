@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sparsepath.data.formats import CELL, shortened
 from sparsepath.errors import InputError
 
-MOST_CLASSES = 20
+MOST_CLASSES_GUESSED = 20
 ROWS_PER_CLASS = 10
 
 
@@ -47,7 +47,7 @@ def find_task(y: NDArray[Any], asked: str, label: str, labels: bool = False) -> 
     kind = "text" if text else "true/false" if y.dtype.kind == "b" else "whole numbers"
     kind = kind if text or whole else "numbers"
     why = f"{kind} with {count} different values"
-    few = count == 2 or (count <= MOST_CLASSES and count * ROWS_PER_CLASS <= len(y))
+    few = count == 2 or (count <= MOST_CLASSES_GUESSED and count * ROWS_PER_CLASS <= len(y))
     task = asked
     if asked == "auto":
         task = "classification" if text or (whole and few) else "regression"
@@ -60,7 +60,7 @@ def find_task(y: NDArray[Any], asked: str, label: str, labels: bool = False) -> 
                 f"{label} has {count} different values that are not whole numbers; use --task "
                 "regression."
             )
-        if count > max(MOST_CLASSES, len(y) // 2):
+        if count > max(MOST_CLASSES_GUESSED, len(y) // 2):
             raise InputError(
                 f"{label} is {why} in {len(y)} rows, too many for classes; name another column, "
                 "or make it numbers for --task regression."

@@ -34,7 +34,7 @@ class ClusterError(SparsepathError):
 
 
 @dataclass(frozen=True, eq=False)
-class Held:
+class HeldPart:
     """A partition in memory, as messages see it; its first row has the number ``start``."""
 
     data: Any
@@ -56,9 +56,9 @@ class Partition:
     start: int
     n_rows: int
 
-    def _here(self) -> Held:
+    def _here(self) -> HeldPart:
         """In the process that calls; used where there is no cluster."""
-        return Held(self.data.compute(scheduler="synchronous"), self.start)
+        return HeldPart(self.data.compute(scheduler="synchronous"), self.start)
 
     def read(self, columns: Columns | None) -> Iterator[Slab]:
         return self._here().read(columns)
@@ -154,7 +154,7 @@ def n_rows(data: Any) -> int:
 def answered(data: Any, start: int, message: Callable[..., Any], args: tuple[Any, ...]) -> Any:
     """What a partition says to a message, on its worker; BLAS keeps to one thread."""
     with Threads(1):
-        return message(Held(data, start), *args)
+        return message(HeldPart(data, start), *args)
 
 
 def added_up(*answers: Answer) -> Answer:

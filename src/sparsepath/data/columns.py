@@ -15,7 +15,7 @@ from sparsepath.data.door import FEW_DIGITS, some_of
 from sparsepath.errors import InputError, warn_user
 
 CONSTANT = 1e-26
-SAME = 1e-10  # of the largest number of standardised columns: what copies may differ by
+SAME_COLUMN = 1e-10  # of the largest number of standardised columns: what copies may differ by
 
 
 def is_constant(variance: Floats, mean_square: Floats) -> Flags:
@@ -66,7 +66,7 @@ def are_copies(Z: Floats) -> Flags:
     out = np.zeros(Z.shape[1], dtype=bool)
     if not Z.size:
         return out
-    off = SAME * float(np.abs(Z).max())
+    off = SAME_COLUMN * float(np.abs(Z).max())
     mixture = np.random.default_rng(0).uniform(0.5, 1.0, len(Z))
     products = np.abs(mixture @ Z)
     order = np.argsort(products, kind="stable")

@@ -5,8 +5,8 @@ from numba import njit
 
 # Sums may be reordered, so that they run in vector registers; NaN and infinity keep their meaning.
 FAST = {"reassoc", "contract", "nsz"}
-STRIP = 1 << 14  # rows of a strip: the vectors stay in cache while the columns stream by
-AT_ONCE = 6  # columns read at once: six streams from memory come in faster than one
+STRIP_ROWS = 1 << 14  # rows of a strip: the vectors stay in cache while the columns stream by
+STREAMS = 6  # columns read at once: six streams from memory come in faster than one
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)
@@ -17,11 +17,11 @@ def product(XT, start, which, a, out):  # type: ignore[no-untyped-def]
     six features are left the last is read again, so that every sum is formed in the same way.
     """
     n, m = which.size, a.size
-    for low in range(0, m, STRIP):
-        high = min(m, low + STRIP)
+    for low in range(0, m, STRIP_ROWS):
+        high = min(m, low + STRIP_ROWS)
         u = a[low:high]
         part = slice(start + low, start + high)
-        for i in range(0, n, AT_ONCE):
+        for i in range(0, n, STREAMS):
             x1, x2 = XT[which[i], part], XT[which[min(i + 1, n - 1)], part]
             x3, x4 = XT[which[min(i + 2, n - 1)], part], XT[which[min(i + 3, n - 1)], part]
             x5, x6 = XT[which[min(i + 4, n - 1)], part], XT[which[min(i + 5, n - 1)], part]
@@ -35,7 +35,7 @@ def product(XT, start, which, a, out):  # type: ignore[no-untyped-def]
                 u5 += x5[j] * p
                 u6 += x6[j] * p
             sums = (u1, u2, u3, u4, u5, u6)
-            for c in range(min(AT_ONCE, n - i)):
+            for c in range(min(STREAMS, n - i)):
                 out[i + c] += sums[c]
 
 
@@ -43,11 +43,11 @@ def product(XT, start, which, a, out):  # type: ignore[no-untyped-def]
 def two_products(XT, start, which, a, b, out):  # type: ignore[no-untyped-def]
     """The same for two vectors, X'[a, b], reading X once."""
     n, m = which.size, a.size
-    for low in range(0, m, STRIP):
-        high = min(m, low + STRIP)
+    for low in range(0, m, STRIP_ROWS):
+        high = min(m, low + STRIP_ROWS)
         u, v = a[low:high], b[low:high]
         part = slice(start + low, start + high)
-        for i in range(0, n, AT_ONCE):
+        for i in range(0, n, STREAMS):
             x1, x2 = XT[which[i], part], XT[which[min(i + 1, n - 1)], part]
             x3, x4 = XT[which[min(i + 2, n - 1)], part], XT[which[min(i + 3, n - 1)], part]
             x5, x6 = XT[which[min(i + 4, n - 1)], part], XT[which[min(i + 5, n - 1)], part]
@@ -67,7 +67,7 @@ def two_products(XT, start, which, a, b, out):  # type: ignore[no-untyped-def]
                 u6 += x6[j] * p
                 v6 += x6[j] * q
             sums = (u1, u2, u3, u4, u5, u6), (v1, v2, v3, v4, v5, v6)
-            for c in range(min(AT_ONCE, n - i)):
+            for c in range(min(STREAMS, n - i)):
                 out[i + c, 0] += sums[0][c]
                 out[i + c, 1] += sums[1][c]
 

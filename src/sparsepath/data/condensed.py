@@ -12,7 +12,7 @@ a search is repeated with rows left out, Z'Z over the others is the products ove
 those over the rows left out, and what follows does not depend on the number of rows any more.
 
 Products of differences lose digits where columns nearly depend on each other, or hardly vary within
-a part of the rows. ``SAFE`` bounds that loss; beyond it there is no short way (None).
+a part of the rows. ``LEAST_LEFT`` bounds that loss; beyond it there is no short way (None).
 """
 
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ from scipy.linalg import LinAlgError, cholesky, solve_triangular
 from sparsepath.arrays import Floats
 from sparsepath.data.columns import is_constant
 
-SAFE = 1e-6  # least part of a column's square that others, or fewer rows, must leave of it
+LEAST_LEFT = 1e-6  # least part of a column's square that others, or fewer rows, must leave of it
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +78,7 @@ class Products:
         centre = sums / n_rows
         gram = gram[np.ix_(k, k)] - n_rows * np.outer(centre[k], centre[k])
         squares = gram.diagonal()
-        if (squares < SAFE * n_rows / m * self._total.diagonal()[k]).any():
+        if (squares < LEAST_LEFT * n_rows / m * self._total.diagonal()[k]).any():
             return None
         scale = np.ones(len(centre))
         norms = np.sqrt(squares / n_rows)
@@ -90,7 +90,7 @@ class Products:
                 factor = cholesky(gram / np.outer(norms, norms) / n_rows)
             except LinAlgError:
                 return None
-            if factor.diagonal().min(initial=1.0) ** 2 < SAFE:
+            if factor.diagonal().min(initial=1.0) ** 2 < LEAST_LEFT:
                 return None
             if rows is None:
                 self._factor = factor

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sparsepath.errors import InputError
 
-LISTED = 5
+NAMED_AT_MOST = 5
 FEW_DIGITS = 1e-290  # a sum of squares below which floating point has few digits left
 
 
@@ -28,8 +28,8 @@ def some_of(names: Iterable[object]) -> str:
     "'a', 'b', 'c', 'd', 'e' and 3 more"
     """
     listed = [repr(str(name)) for name in names]
-    more = f" and {len(listed) - LISTED} more" if len(listed) > LISTED else ""
-    return ", ".join(listed[:LISTED]) + more
+    more = f" and {len(listed) - NAMED_AT_MOST} more" if len(listed) > NAMED_AT_MOST else ""
+    return ", ".join(listed[:NAMED_AT_MOST]) + more
 
 
 def check_features(estimator: Any, X: Any, *, reset: bool) -> Any:

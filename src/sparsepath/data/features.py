@@ -30,11 +30,11 @@ from sparsepath.errors import InputError
 
 MISSING = ("error", "median", "indicator")
 DATES = ("error", "parts")
-PARTS = ("year", "month", "day", "weekday", "hour")
+DATE_PARTS = ("year", "month", "day", "weekday", "hour")
 TWICE = 2  # rows in which a value must occur to have an indicator
-SHOWN = 3  # values quoted in a message
-NAMED = 50  # columns with missing values that a message names
-NEARLY = 0.8  # part of the values that are numbers, from which on the others are mistakes
+QUOTED = 3  # values quoted in a message
+NAMED_GAPS = 50  # columns with missing values that a message names
+NEARLY_ALL = 0.8  # part of the values that are numbers, from which on the others are mistakes
 STYLES = {  # how numbers are written, the plainest first; what to take out, and the decimal mark
     "plain": (r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", "", "."),
     "comma": (r"[-+]?(\d{1,3}(,\d{3})+|\d+)(\.\d+)?", ",", "."),
@@ -233,7 +233,7 @@ def learn(cells: RawColumn, *, missing: str, dates: str, max_categories: int) ->
     if cells.kind == "date":
         if dates == "error":
             raise InputError(f"{dates_said([cells.name])}.")
-        values = PARTS if _has_hours(cells) else PARTS[:-1]
+        values = DATE_PARTS if _has_hours(cells) else DATE_PARTS[:-1]
     elif cells.kind == "text":
         counts = cells.counted_texts()
         often = [value for value, count in counts.items() if count >= TWICE]
@@ -351,7 +351,7 @@ def _quantity(
             return None
     odd = [text for text, (_, written) in split.items() if not _fits(written, "plain")]
     rows = sum(counts[text] or 1 for text in odd)
-    few = rows <= (1 - NEARLY) * sum(count or 1 for count in counts.values())
+    few = rows <= (1 - NEARLY_ALL) * sum(count or 1 for count in counts.values())
     if few or (len(odd) == 1 and len(counts) > 2):
         where = f" in row {list(texts).index(odd[0]) + 1}" if texts else ""
         raise InputError(
@@ -364,7 +364,7 @@ def _quantity(
 # What is said ------------------------------------------------------------------------------------
 
 
-def quoted(values: Iterable[object], limit: int = SHOWN) -> str:
+def quoted(values: Iterable[object], limit: int = QUOTED) -> str:
     """The first few of some values.
 
     >>> quoted("abcd")
@@ -380,10 +380,11 @@ def missing_said(counts: Mapping[str, int], rows: int) -> str:
     one = len(counts) == 1
     most = max(counts, key=lambda name: counts[name])
     return (
-        f"missing values in column{'' if one else 's'} {quoted(counts, NAMED)} ({counts[most]} of "
-        f"{rows} rows{'' if one else f' in {most!r}'}): missing='median' (--missing median) puts "
-        "the median or the commonest value in their place, 'indicator' also notes where they were; "
-        "or leave out the rows (--missing drop-rows) or the columns (--missing drop-columns)"
+        f"missing values in column{'' if one else 's'} {quoted(counts, NAMED_GAPS)} "
+        f"({counts[most]} of {rows} rows{'' if one else f' in {most!r}'}): "
+        "missing='median' (--missing median) puts the median or the commonest value in their "
+        "place, 'indicator' also notes where they were; or leave out the rows (--missing "
+        "drop-rows) or the columns (--missing drop-columns)"
     )
 
 

@@ -23,7 +23,7 @@ import numpy as np
 
 from sparsepath.data.blocks import Marks, RowBlock, bits, row_blocks
 
-FEW = 1 << 12  # rows up to which the numbers drawn are kept
+FEW_ROWS = 1 << 12  # rows up to which the numbers drawn are kept
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # odd: 2^64 over the golden ratio
 
 
@@ -100,7 +100,7 @@ def column_marks(blocks: Sequence[RowBlock]) -> Marks:
 
 def drawn(first: int, count: int) -> Marks:
     """Odd numbers for the rows from ``first`` on, as if drawn at random (SplitMix64)."""
-    return _few(first, count) if count <= FEW else _drawn(first, count)
+    return _few(first, count) if count <= FEW_ROWS else _drawn(first, count)
 
 
 @lru_cache(maxsize=8)

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.data.csv_form import NOT_UTF8, UNNAMED, csv_form
-from sparsepath.data.layout import NAMES, PLACES, Layout
+from sparsepath.data.layout import BY_NAME, BY_PLACE, Layout
 from sparsepath.errors import FileError, InputError, SparsepathError
 from sparsepath.tuning import memory
 
@@ -158,7 +158,7 @@ def read_columns(
     with reading(path, kind):
         if kind == "workbook":
             found = read_sheet(path, sheet)
-            columns = FileColumns(found, {}, Layout(NAMES, len(found)))
+            columns = FileColumns(found, {}, Layout(BY_NAME, len(found)))
         elif kind == "CSV":
             columns = _read_csv(path, delimiter, decimal, encoding)
         elif kind in ("Parquet", "Feather", "JSON"):
@@ -253,7 +253,7 @@ def _read_csv(
     form = csv_form(path, delimiter=delimiter, decimal=decimal, encoding=encoding)
     table = arrow_csv.read_csv(form.source, form.read, form.parse, form.convert)
     names, index = form.names(table.column_names)
-    layout = Layout(NAMES if form.has_names else PLACES, len(names))
+    layout = Layout(BY_NAME if form.has_names else BY_PLACE, len(names))
     return FileColumns(_from_arrow(path, table.rename_columns(names)), {}, layout, index)
 
 
@@ -279,7 +279,7 @@ def _read_arrow(path: Path, kind: str) -> FileColumns:
         if getattr(field.type, "ordered", False) and column.num_chunks
     }
     index = next((name for name in UNNAMED if name in columns), None)
-    return FileColumns(columns, {}, Layout(NAMES, len(columns)), index, orders)
+    return FileColumns(columns, {}, Layout(BY_NAME, len(columns)), index, orders)
 
 
 def _from_arrow(path: Path, table: Any) -> dict[str, Array]:
@@ -321,7 +321,7 @@ def _read_numpy(path: Path) -> FileColumns:
     X = np.asfortranarray(X, dtype=X.dtype.newbyteorder("="))
     beside = {name: array for name, array in arrays.items() if array.ndim > 0}
     columns = {f"x{j}": X[:, j] for j in range(X.shape[1])}
-    return FileColumns(columns, beside, Layout(PLACES, X.shape[1]))
+    return FileColumns(columns, beside, Layout(BY_PLACE, X.shape[1]))
 
 
 def _arrays(path: Path) -> dict[str, Array]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from sparsepath.errors import InputError
 
-NAMES, PLACES, NUMBERS = "names", "places", "numbers"
+BY_NAME, BY_PLACE, BY_NUMBER = "names", "places", "numbers"
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Layout:
         if isinstance(record, Mapping):
             return cls(**record)
         named = getattr(model, "feature_names_in_", None) is not None
-        return cls(NAMES if named else PLACES, int(model.n_features_in_))
+        return cls(BY_NAME if named else BY_PLACE, int(model.n_features_in_))
 
     @property
     def ends(self) -> tuple[str, str]:
@@ -61,18 +61,18 @@ def same_columns(
     ``model`` is the layout of the file that it was fitted to, ``file`` that of this one; ``used``
     are the names that the model uses, ``known`` those in the file.
     """
-    if file.kind == NAMES:
-        if model.kind != NAMES:
+    if file.kind == BY_NAME:
+        if model.kind != BY_NAME:
             _check_names(path, model, known)
         return list(used)
-    if model.kind == NAMES:
+    if model.kind == BY_NAME:
         some = ", ".join(map(repr, used[:3]))
         raise InputError(
             f"{path} has columns without names, and the model knows its columns by name"
             + (f" ({some}{', ...' * (len(used) > 3)})" if used else "")
             + "; give a file that has names."
         )
-    if file.kind == PLACES:
+    if file.kind == BY_PLACE:
         return _at_places(path, model, used, file)
     return _by_number(path, model, used, file)
 
@@ -89,7 +89,7 @@ def _check_names(path: Path, model: Layout, known: Sequence[str]) -> None:
 
 def _at_places(path: Path, model: Layout, used: Sequence[str], file: Layout) -> list[str]:
     features = model.columns - (model.target is not None)
-    if model.kind == NUMBERS:
+    if model.kind == BY_NUMBER:
         same = file.columns == model.columns
     else:
         last = model.target == model.columns - 1
@@ -107,7 +107,7 @@ def _at_places(path: Path, model: Layout, used: Sequence[str], file: Layout) -> 
 
 def _by_number(path: Path, model: Layout, used: Sequence[str], file: Layout) -> list[str]:
     last = file.first + file.columns - 1  # the largest number that occurs
-    if model.kind == NUMBERS:
+    if model.kind == BY_NUMBER:
         if model.first == 1 and file.first == 0:
             raise InputError(
                 f"{path} counts its columns from 0, and the model was fitted to {_said(model)}; "
@@ -132,7 +132,7 @@ def _by_number(path: Path, model: Layout, used: Sequence[str], file: Layout) -> 
 
 
 def _said(layout: Layout) -> str:
-    if layout.kind == NUMBERS:
+    if layout.kind == BY_NUMBER:
         first, last = layout.ends
         return f"an svmlight file counted from {layout.first} (columns {first} to {last})"
     where = "" if layout.target is None else f", the target in column x{layout.target}"

@@ -37,7 +37,7 @@ from sparsepath.data.formats import (
     shortened,
     stack_columns,
 )
-from sparsepath.data.layout import NUMBERS, Layout
+from sparsepath.data.layout import BY_NUMBER, Layout
 from sparsepath.data.names import NumberedNames
 from sparsepath.data.picking import (
     Key,
@@ -335,7 +335,7 @@ def _sparse_table(
     columns = X.indices - first - np.searchsorted(gone, X.indices).astype(X.indices.dtype)
     X = csr_array((X.data, columns, X.indptr), shape=(len(y), len(names)))
     _check_sparse(path, X, names)
-    layout = Layout(NUMBERS, width, first)
+    layout = Layout(BY_NUMBER, width, first)
     target_values = checked_target(path, _SVMLIGHT_TARGET, y)
     return Table(X, target_values, names, _SVMLIGHT_TARGET, str(path), layout=layout)
 

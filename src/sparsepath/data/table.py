@@ -127,7 +127,14 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         return self.some(X, range(len(self.features_)))
 
     def some(self, X: Any, wanted: Sequence[int]) -> Floats:
-        """As ``transform``, but what is made of other columns of the table is zero and not read."""
+        """As ``transform``, but what is made of other columns of the table is zero and not read.
+
+        Parameters
+        ----------
+        X : data frame with the columns wanted, in any order, or array
+        wanted : sequence of int
+            Places of columns of the table.
+        """
         widths = np.bincount(self.groups_, minlength=len(self.features_))
         ends = np.cumsum(widths)
         features = [self.features_[i] for i in wanted]
@@ -139,7 +146,13 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         return Z
 
     def unseen(self, X: Any, wanted: Sequence[int]) -> list[str]:
-        """What there is to say of values that were not there when this was fitted."""
+        """What there is to say of values that were not there when this was fitted.
+
+        Parameters
+        ----------
+        X, wanted
+            As for ``some``.
+        """
         features = [self.features_[i] for i in wanted]
         cells = cells_of(X, self._names_in(X, features), of=len(self.features_))
         said = []
@@ -159,7 +172,13 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         return [place[feature.name] for feature in features]
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """The names of the columns made, as ``colour=red``."""
+        """The names of the columns made, as ``colour=red``.
+
+        Parameters
+        ----------
+        input_features : object
+            Ignored: the names are those of the fit.
+        """
         check_is_fitted(self)
         return np.array([name for feature in self.features_ for name in feature.labels], object)
 

@@ -21,7 +21,7 @@ from sparsepath.errors import FileError, InputError
 from sparsepath.tuning import TUNING
 
 PROGRAM = 3.6e8  # bytes that the program itself takes, its libraries loaded
-COPIES = 32  # of a slab as float64, in all threads together
+SLAB_COPIES = 32  # of a slab as float64, in all threads together
 SUFFIXES = {
     ".parquet": "parquet",
     ".pq": "parquet",
@@ -249,7 +249,7 @@ def _height(n: int, memory: float | None) -> int:
     """Rows of a slab: what is read and made of it takes some times its numbers in every thread."""
     numbers = SLAB_NUMBERS
     if memory is not None:
-        numbers = min(numbers, int(max(memory - PROGRAM, memory / 8) / (8 * COPIES)))
+        numbers = min(numbers, int(max(memory - PROGRAM, memory / 8) / (8 * SLAB_COPIES)))
     return max(FEWEST_ROWS, numbers // max(1, n))
 
 

@@ -16,6 +16,7 @@ from sparsepath.data.names import NumberedNames
 from sparsepath.data.table import TablePreparation
 from sparsepath.data.units import unit_of
 from sparsepath.errors import InputError
+from sparsepath.path_record import versions_in_use
 from sparsepath.running import Formula
 
 
@@ -108,7 +109,7 @@ class Subject:
         classes = getattr(model, "classes_", None)
         beneath = getattr(model, "selector_", model)
         kind = getattr(model, "estimator_", type(beneath).__name__)
-        plural = "" if size == 1 else "s"
+        plural, version = "" if size == 1 else "s", versions_in_use()["sparsepath"]
         inputs = [str(names[i]) for i in formula.columns.tolist()]
         columns = inputs if made is None else [term.name for term in made]
         units = {name: told.get(name) or unit_of(name) for name in columns}
@@ -117,7 +118,7 @@ class Subject:
             inputs,
             n_columns,
             None if classes is None else np.asarray(classes).tolist(),
-            f"{kind} on {size} feature{plural}, written by sparsepath {written_by()}",
+            f"{kind} on {size} feature{plural}, written by sparsepath {version}",
             made,
             {name: unit for name, unit in units.items() if unit},
         )
@@ -160,13 +161,6 @@ def check_size(size: int, models: Iterable[int]) -> None:
         raise InputError(
             f"size={size!r}; there are models of the sizes {', '.join(map(str, known))}."
         )
-
-
-def written_by() -> str:
-    """The version of this package."""
-    from sparsepath import __version__
-
-    return __version__
 
 
 def one_line(text: str) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 
 from sparsepath.errors import InputError
 
-LARGEST = float(np.finfo(np.float64).max)
+LARGEST_FLOAT = float(np.finfo(np.float64).max)
 
 
 def count(name: str, value: Any, least: int = 1) -> int:
@@ -29,7 +29,7 @@ def number(name: str, value: Any, *, finite: bool = True) -> float:
     >>> number("l1", 0)
     0.0
     """
-    if not 0 <= _real(value) <= (LARGEST if finite else np.inf):
+    if not 0 <= _real(value) <= (LARGEST_FLOAT if finite else np.inf):
         kind = "a finite number" if finite else "a number"
         raise InputError(f"{name}={value!r}; give {kind}, zero or more.")
     return float(value)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 
-from sparsepath.arrays import Floats
+from sparsepath.arrays import Floats, Vector
 from sparsepath.data.door import check_features
 from sparsepath.data.splitting import splits_of
 from sparsepath.data.threads import Threads
@@ -36,26 +36,8 @@ class _GraftingCV(LinearGrafting):
     n_jobs: int | None = None
 
     @fitting
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        groups: ArrayLike | None = None,
-    ) -> Self:
-        """Fit the paths and settle on a size.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            The features.
-        y : array of shape (n_samples,)
-            The target: numbers, or class labels of any kind.
-        sample_weight : array of shape (n_samples,), optional
-            Used in the training and in the test parts.
-        groups : array of shape (n_samples,), optional
-            Folds keep them whole.
-        """
+    def fit(self, X: Any, y: Any, sample_weight: Vector = None, groups: Vector = None) -> Self:
+        """Fit the paths and settle on a size."""
         given = Given.of(X, y, sample_weight=sample_weight, groups=groups)
         X = check_features(self, X, reset=True)
         Y, weights, loss = self._targets(y, sample_weight, X.shape[0])

@@ -35,12 +35,12 @@ from sparsepath.grafting.steps import Indices, minimise
 INNER = 0.1  # part of the present violation to which a sub-problem is solved;
 INNER_GRAM = 0.01  # that with the matrix at hand, where passes are cheap
 ARMIJO = 1e-4  # part of the predicted decrease that must be had
-ROUNDING = 1e-13  # relative decreases below this cannot be told from rounding
-MOST_STEPS = 200
+ROUNDING_OF_FALL = 1e-13  # relative decreases below this cannot be told from rounding
+MOST_NEWTON_STEPS = 200
 MOST_STALE = 6  # steps in a row that do not halve the violation
 MOST_PASSES = 1000
 CRAWLS = 100  # passes after which sparse columns, if they are not more than
-FEW = 2000  # these, are given the matrix of second derivatives
+FEW_FOR_MATRIX = 2000  # these, are given the matrix of second derivatives
 
 
 class Engine:
@@ -170,7 +170,7 @@ class Engine:
         best, stale = np.inf, 0
         kept = (self.W[features], self.b, self.F)
         loss = self.loss_term()
-        for _ in range(MOST_STEPS):
+        for _ in range(MOST_NEWTON_STEPS):
             q, beta = self._derivatives()
             w = self.W[features]
             left = violations(q, w, local)[self._free]
@@ -185,7 +185,7 @@ class Engine:
             change = self._change(D, d)
             before = local.value(w)
             predicted = float((q * D).sum() + beta @ d) + local.value(w + D) - before
-            if abs(predicted) <= ROUNDING * (loss + before):
+            if abs(predicted) <= ROUNDING_OF_FALL * (loss + before):
                 t, loss = 1.0, self._try(change)
             else:
                 t, loss = self._search(change, D, w, local, loss, before, predicted)
@@ -342,7 +342,7 @@ class SparseEngine(Engine):
         shift = np.array([-beta[0] / total if total else 0.0])
         D = np.zeros(k)
         raw = q[:, 0] + self._centres * beta[0] + 2.0 * local.l2 * w
-        most = CRAWLS if k <= FEW else MOST_PASSES
+        most = CRAWLS if k <= FEW_FOR_MATRIX else MOST_PASSES
         passes = descend_sparse(
             *self._copy, total, raw, c, a, w, D, local.l1, local.l2, np.zeros(self.design.m),
             shift, np.empty(k, dtype=np.intp), INNER * violation, most,

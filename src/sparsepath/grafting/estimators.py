@@ -3,8 +3,7 @@
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
-from numpy.typing import ArrayLike
-
+from sparsepath.arrays import Vector
 from sparsepath.data.door import check_features
 from sparsepath.data.sources import is_source
 from sparsepath.data.threads import Threads
@@ -27,11 +26,7 @@ class _Grafting(LinearGrafting):
 
     @fitting
     def fit(
-        self,
-        X: Any,
-        y: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        groups: ArrayLike | None = None,
+        self, X: Any, y: Vector = None, sample_weight: Vector = None, groups: Vector = None
     ) -> Self:
         """Minimise the criterion.
 
@@ -40,12 +35,6 @@ class _Grafting(LinearGrafting):
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
             The features. Or a source that is read in passes:
             ``sparsepath.open("data/*.parquet", target="y")``, a Dask array or data frame.
-        y : array of shape (n_samples,)
-            The target: numbers, or class labels of any kind.
-        sample_weight : array of shape (n_samples,), optional
-            The loss term becomes the weighted mean.
-        groups : array of shape (n_samples,), optional
-            Samples that belong together: the validation leaves them out together.
         """
         if is_source(X):
             if groups is not None:

@@ -29,7 +29,7 @@ from sparsepath.grafting.criterion import ConvexLoss, Penalty, best_intercept
 from sparsepath.grafting.design import GraftingDesign
 from sparsepath.grafting.look_ahead import Scout, Units, best_units
 from sparsepath.grafting.network import GrownNetwork, HiddenLayer
-from sparsepath.grafting.procedure import FALL, TIE
+from sparsepath.grafting.procedure import FALL, TIED
 from sparsepath.grafting.softmax_network import SoftmaxNetwork
 from sparsepath.running import Stop
 from sparsepath.steps import Move
@@ -420,6 +420,6 @@ def _choose(
         scores = -gains
     scores = np.where(open_, scores, np.inf)
     finite = scores[open_]
-    limit = finite.min() + TIE * np.abs(finite).max()
+    limit = finite.min() + TIED * np.abs(finite).max()
     row, column = np.unravel_index(int(np.argmax(scores <= limit)), scores.shape)
     return int(row), int(column)

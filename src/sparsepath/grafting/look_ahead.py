@@ -14,13 +14,14 @@ coefficient, added to f, lowers the mean loss by about
 A pair is given the sum of this over the four products of degrees one and two, a single input that
 of degree two (degree one is the gradient test's), and three inputs and more that of degree one. All
 pairs at once are four products of matrices; sets of order q are products of those of the order
-below: C(n, q) m multiplications, in single precision. Orders that would need more than ``MOST``
-of them are left out. Ranks make the gain immune to the scale and the tails of the inputs.
+below: C(n, q) m multiplications, in single precision. Orders that would need more than
+``MOST_WORK`` of them are left out. Ranks make the gain immune to the scale and the tails of the
+inputs.
 
 **What counts.** With nothing to explain, N (sum s r q)^2 / sum s r^2 is about chi-squared, N being
 the number of samples; the sums over products have as many degrees of freedom as products. A set is
 tried only if that is beyond what the largest of all sets of its order would reach by chance once in
-1 / ``CHANCE`` times. Weights that are whole numbers count as repetitions; with others N is
+1 / ``ONCE_BY_CHANCE`` times. Weights that are whole numbers count as repetitions; with others N is
 (sum w)^2 / sum w^2.
 
 **The units.** tanh((a + w'z_S) / 2) starts at several scales, directions and biases, all of them
@@ -45,16 +46,16 @@ from sparsepath.grafting.design import GraftingDesign
 
 Singles = NDArray[np.float32]
 
-MOST = 2e10  # multiplications of one order
-CHANCE = 0.01
+MOST_WORK = 2e10  # multiplications of one order
+ONCE_BY_CHANCE = 0.01
 BEST_SETS = 3  # of each order that are tried
-STRIP = 512  # products of one half of a set that are held at once
+SET_STRIP = 512  # products of one half of a set that are held at once
 SCALES = (0.7, 2.0, 6.0)
 BIASES = (-2.0, -1.3, -0.6, 0.0, 0.6, 1.3, 2.0)  # times the scale
 BEST_STARTS = 6
 MOST_DESCENTS = 25
-ENOUGH = 1e-3  # relative fall below which a start has been improved enough
-ROWS = 4000  # samples on which units are compared; those that are best join on all
+IMPROVED_ENOUGH = 1e-3  # relative fall below which a start has been improved enough
+ROWS_COMPARED = 4000  # samples on which units are compared; those that are best join on all
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +106,7 @@ class Scout:
         self.orders = [
             q
             for q in range(1, min(most_inputs, n) + 1)
-            if m * _subsets(n, q) * (4 if q == 2 else 1) <= MOST
+            if m * _subsets(n, q) * (4 if q == 2 else 1) <= MOST_WORK
         ]
         if self.orders:
             first, second = rank_polynomials(design.columns(self.usable), design.s)
@@ -122,7 +123,7 @@ class Scout:
         r = slopes.astype(np.float32)
         for order in self.orders:
             freedom = 4 if order == 2 else 1
-            least = noise * float(chdtri(freedom, CHANCE / _subsets(n, order)))
+            least = noise * float(chdtri(freedom, ONCE_BY_CHANCE / _subsets(n, order)))
             for square, subset in self._order(order, r):
                 if square > least:
                     features = tuple(int(self.usable[i]) for i in subset)
@@ -136,7 +137,7 @@ class Scout:
         each row of ``sizes``.
         """
         noise = np.einsum("tj,tj->j", inward, inward / self.s[:, None]) / self.count
-        return sizes**2 > noise[:, None] * float(chdtri(1, CHANCE / n))
+        return sizes**2 > noise[:, None] * float(chdtri(1, ONCE_BY_CHANCE / n))
 
     def _order(self, order: int, r: Singles) -> list[tuple[float, tuple[int, ...]]]:
         """The best sets of an order with their squared sums."""
@@ -176,8 +177,8 @@ def largest_products(P: Singles, r: Singles, order: int) -> list[tuple[float, tu
     for c in range(a - 1, n):
         start = int(begin[c])
         heads = list(combinations(range(c), a - 1)) if start < len(rights) else []
-        for k in range(0, len(heads), STRIP):
-            lefts = [(*head, c) for head in heads[k : k + STRIP]]
+        for k in range(0, len(heads), SET_STRIP):
+            lefts = [(*head, c) for head in heads[k : k + SET_STRIP]]
             squares = (_columns(P, lefts) * r[:, None]).T @ R[:, start:]
             squares *= squares
             least = found[-1][0] if len(found) == BEST_SETS else -1.0
@@ -239,8 +240,8 @@ def best_units(
 
     Z holds the columns of the features, F the outputs so far.
     """
-    if len(s) > ROWS:
-        some = slice(None, None, -(-len(s) // ROWS))
+    if len(s) > ROWS_COMPARED:
+        some = slice(None, None, -(-len(s) // ROWS_COMPARED))
         Z, F, Y, s = Z[some], F[some], Y[some], s[some] / s[some].sum()
     task = UnitsCriterion(Z, F, Y, s, loss, output)
     P = starts(Z.shape[1])
@@ -330,6 +331,6 @@ class UnitsCriterion:
             if fall <= 0.0:
                 break
             p, here = trial, here - fall
-            if fall < ENOUGH * here:
+            if fall < IMPROVED_ENOUGH * here:
                 break
         return p, here

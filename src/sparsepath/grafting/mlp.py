@@ -5,10 +5,9 @@ from dataclasses import KW_ONLY, dataclass, fields, replace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from sparsepath.arrays import Axes, Floats
+from sparsepath.arrays import Axes, Floats, Vector
 from sparsepath.data.door import check_features
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
@@ -126,26 +125,8 @@ class MLPGrafting(GrownNetworks):
     n_threads: int | None = None
 
     @fitting
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        groups: ArrayLike | None = None,
-    ) -> Self:
-        """Grow the network.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            The features.
-        y : array of shape (n_samples,)
-            The target: numbers, or class labels of any kind.
-        sample_weight : array of shape (n_samples,), optional
-            The loss term becomes the weighted mean.
-        groups : array of shape (n_samples,), optional
-            Samples that belong together: the validation leaves them out together.
-        """
+    def fit(self, X: Any, y: Any, sample_weight: Vector = None, groups: Vector = None) -> Self:
+        """Grow the network."""
         given = Given.of(X, y, sample_weight=sample_weight, groups=groups)
         X = whole = check_features(self, X, reset=True)
         Y, weights, loss = self._targets(y, sample_weight, X.shape[0])

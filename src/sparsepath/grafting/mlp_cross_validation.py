@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 
-from sparsepath.arrays import Floats
+from sparsepath.arrays import Floats, Vector
 from sparsepath.data.door import check_features
 from sparsepath.data.splitting import splits_of
 from sparsepath.data.threads import Threads
@@ -23,7 +23,7 @@ from sparsepath.grafting.network_folds import FoldState, NetworkTask, end, state
 from sparsepath.running import Found, Given, Run, Stop, fitting
 from sparsepath.steps import Step
 
-LARGEST = 0.1  # part of the empty model's loss from which the grid of l0 goes down
+LARGEST_L0 = 0.1  # part of the empty model's loss from which the grid of l0 goes down
 
 
 @dataclass(eq=False, repr=False)
@@ -47,26 +47,8 @@ class MLPGraftingCV(GrownNetworks):
     n_jobs: int | None = None
 
     @fitting
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        groups: ArrayLike | None = None,
-    ) -> Self:
-        """Grow the networks and settle on a size.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            The features.
-        y : array of shape (n_samples,)
-            The target: numbers, or class labels of any kind.
-        sample_weight : array of shape (n_samples,), optional
-            Used in the training and in the test parts.
-        groups : array of shape (n_samples,), optional
-            Folds keep them whole.
-        """
+    def fit(self, X: Any, y: Any, sample_weight: Vector = None, groups: Vector = None) -> Self:
+        """Grow the networks and settle on a size."""
         given = Given.of(X, y, sample_weight=sample_weight, groups=groups)
         X = check_features(self, X, reset=True)
         Y, weights, loss = self._targets(y, sample_weight, X.shape[0])
@@ -111,12 +93,12 @@ class MLPGraftingCV(GrownNetworks):
         if self.l0s is not None:
             return descending("l0s", self.l0s)
         n_l0s = count("n_l0s", self.n_l0s)
-        if not 0 < self.least < LARGEST:
+        if not 0 < self.least < LARGEST_L0:
             raise InputError(
                 f"least={self.least!r}; give a part of the empty model's loss between 0 and "
-                f"{LARGEST}."
+                f"{LARGEST_L0}."
             )
-        return null * np.geomspace(LARGEST, self.least, n_l0s)
+        return null * np.geomspace(LARGEST_L0, self.least, n_l0s)
 
     def _found(
         self,

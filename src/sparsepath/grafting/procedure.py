@@ -19,7 +19,7 @@ most
 5. weights that came back to zero leave F and stop counting in L0.
 
 C falls at every step that is kept, so no set of free weights comes twice and the procedure ends.
-Ties go to the lowest index; gradients that agree to ``TIE`` of the largest count as tied.
+Ties go to the lowest index; gradients that agree to ``TIED`` of the largest count as tied.
 """
 
 import time
@@ -39,7 +39,7 @@ from sparsepath.steps import Move
 SELECTIONS = ("auto", "gradient", "bound")
 STOPS = ("first", "exhaust")
 UPDATES = ("all", "newest")
-TIE = 1e-11
+TIED = 1e-11
 FALL = 1e-12  # relative fall of C below which it did not fall
 
 
@@ -137,7 +137,7 @@ def choose_weight(
         scores = penalty.l0[candidates] - last * (gains - penalty.l2[candidates] * last)
     else:
         scores = -gains
-    slack = TIE * float(np.abs(scores).max())
+    slack = TIED * float(np.abs(scores).max())
     return int(candidates[np.argmax(scores <= scores.min() + slack)])
 
 

@@ -21,14 +21,14 @@ from sparsepath.grafting.folds import errors_on
 from sparsepath.judging.folds import Rows
 from sparsepath.judging.repeating import Repetition, Searched, is_plain, linear_outputs
 
-MANY = 4  # rows for each column from which products of columns are worth making
+GRAFTING_ROWS = 4  # rows for each column from which products of columns are worth making
 
 
 def search_many(
     estimator: Any, X: Any, Y: Floats, given: Any, repetitions: Sequence[Repetition]
 ) -> Iterator[Searched | None] | None:
     """What each repetition leaves; None where the rows themselves are needed."""
-    few = isinstance(X, np.ndarray) and X.shape[0] >= MANY * X.shape[1]
+    few = isinstance(X, np.ndarray) and X.shape[0] >= GRAFTING_ROWS * X.shape[1]
     plain = estimator.loss == "squared" and estimator.fit_intercept
     if set(given) - {"groups"} or not few or not plain:
         return None

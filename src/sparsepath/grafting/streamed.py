@@ -132,7 +132,7 @@ class StreamProblem(GraftingProblem):
 def _folds(estimator: Any, source: Source, *, products: bool) -> Cells:
     """The folds of ``validation``; one cell for all rows if there are to be none."""
     asked, m = estimator.validation, source.n_samples
-    auto = isinstance(asked, str) and asked == validation.AUTO
+    auto = isinstance(asked, str) and asked == validation.BY_ITSELF
     if asked is None or (auto and not (validation.BY_DEFAULT and m >= FEWEST)):
         return Cells()
     count = number_of_folds(asked, estimator._n_folds, m)

@@ -9,7 +9,7 @@ from sparsepath.arrays import Floats
 from sparsepath.data.columns import is_constant
 from sparsepath.data.crew import Crew
 from sparsepath.data.fingerprint import name_from
-from sparsepath.data.moments import FAR, Cells, Coding, Sums
+from sparsepath.data.moments import FAR_FROM_SHIFT, Cells, Coding, Sums
 from sparsepath.data.sources import Source
 from sparsepath.grafting.design import GraftingDesign
 
@@ -70,7 +70,7 @@ class StreamedGrafting(GraftingDesign):
     @property
     def off_centre(self) -> bool:
         """Whether the shift was so far off that digits were lost."""
-        off = self.left**2 > FAR**2 * self.spread
+        off = self.left**2 > FAR_FROM_SHIFT**2 * self.spread
         return bool(self.fit_intercept and np.any(off & self.varies))
 
     def name(self) -> str:

@@ -24,7 +24,7 @@ from sparsepath.grafting.steps import Indices, minimise
 from sparsepath.grafting.streamed_design import StreamedGrafting
 
 REMEMBERED = 4  # passes whose answers are kept
-CENTRED = 1e-14  # part of the sizes of the slopes that their sum may be
+SLOPES_CENTRED = 1e-14  # part of the sizes of the slopes that their sum may be
 NOTHING = np.zeros(0, dtype=np.intp)
 
 
@@ -169,7 +169,7 @@ class StreamEngine(Engine):
         best = self._any_look()
         for _ in range(100):
             near = abs(best.slope) <= 1e-6 * best.size  # too flat for losses to be compared
-            if abs(best.slope) <= CENTRED * best.size:
+            if abs(best.slope) <= SLOPES_CENTRED * best.size:
                 break
             d = -best.slope / max(best.curvature, 1e-300)
             while True:

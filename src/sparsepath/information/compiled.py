@@ -3,14 +3,14 @@
 Features and targets are rows: XT is d x n, YT is q x n. Distances are absolute differences, joined
 by the largest. They are compared with each other and never with sums; those that are equal to nine
 digits count as equal, so no neighbour is counted or lost by rounding. Buffers of one row are a
-multiple of ``STRIP`` long, filled up with infinity. psi[m] is the digamma function of m, up to
-n + 1. What a share is, with ties and classes, stands at the head of ``kraskov``.
+multiple of ``PASSED_TOGETHER`` long, filled up with infinity. psi[m] is the digamma function of m,
+up to n + 1. What a share is, with ties and classes, stands at the head of ``kraskov``.
 """
 
 import numpy as np
 from numba import njit
 
-STRIP = 16  # samples that are passed over together if none is near
+PASSED_TOGETHER = 16  # samples that are passed over together if none is near
 BELOW, ABOVE = 1 - 1e-9, 1 + 1e-9  # times a distance: those below or above it beyond rounding
 FAR = 2.0**500  # and its multiples, between classes: no neighbours
 
@@ -18,7 +18,7 @@ FAR = 2.0**500  # and its multiples, between classes: no neighbours
 @njit(nogil=True, cache=True)
 def padded(n):  # type: ignore[no-untyped-def]
     """A row of infinities for n numbers."""
-    return np.full((n + STRIP - 1) // STRIP * STRIP, np.inf)
+    return np.full((n + PASSED_TOGETHER - 1) // PASSED_TOGETHER * PASSED_TOGETHER, np.inf)
 
 
 @njit(nogil=True, cache=True)
@@ -56,15 +56,15 @@ def nearest(dx, dy, near, who):  # type: ignore[no-untyped-def]
     k = near.size
     near[:] = np.inf
     who[:] = 0
-    for start in range(0, dx.size, STRIP):
-        sx = dx[start : start + STRIP]
-        sy = dy[start : start + STRIP]
+    for start in range(0, dx.size, PASSED_TOGETHER):
+        sx = dx[start : start + PASSED_TOGETHER]
+        sy = dy[start : start + PASSED_TOGETHER]
         bound = near[k - 1]
         nearer = 0  # a count, because whole numbers can be summed in vector registers
-        for j in range(STRIP):
+        for j in range(PASSED_TOGETHER):
             nearer += 1 if (sx[j] < bound) & (sy[j] < bound) else 0
         if nearer:
-            for j in range(STRIP):
+            for j in range(PASSED_TOGETHER):
                 d = sx[j] if sx[j] > sy[j] else sy[j]
                 if d < near[k - 1]:
                     insert(d, start + j, near, who)

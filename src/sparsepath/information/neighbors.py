@@ -17,8 +17,8 @@ from sparsepath.arrays import Floats
 from sparsepath.data.threads import Threads
 from sparsepath.information.tables import Codes, most_neighbors, shares
 
-MOST = 20
-FOLDS = 10
+MOST_NEIGHBORS = 20
+FOLDS_OF_RESAMPLING = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,8 +34,8 @@ def choose_neighbors(
     YT: Floats,
     threads: Threads,
     random: np.random.Generator,
-    most: int = MOST,
-    folds: int = FOLDS,
+    most: int = MOST_NEIGHBORS,
+    folds: int = FOLDS_OF_RESAMPLING,
 ) -> NeighborChoice:
     """Choose k between 1 and ``most`` by resampling; features and targets are rows."""
     from sparsepath.information import compiled

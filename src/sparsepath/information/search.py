@@ -12,7 +12,7 @@ from sparsepath.information.kraskov import Estimator
 from sparsepath.running import Trail
 from sparsepath.steps import Step
 
-SEARCHES = ("forward", "forward-backward")
+MI_SEARCHES = ("forward", "forward-backward")
 Tell = Callable[[], bool]  # asked after every step; whether to end there
 
 

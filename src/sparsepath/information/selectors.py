@@ -22,7 +22,7 @@ from sparsepath.information.kraskov import (
     target_rows,
 )
 from sparsepath.information.neighbors import choose_neighbors
-from sparsepath.information.search import SEARCHES, forward, forward_backward
+from sparsepath.information.search import MI_SEARCHES, forward, forward_backward
 from sparsepath.running import (
     Callback,
     CallbackSupportMixin,
@@ -36,7 +36,7 @@ from sparsepath.running import (
 from sparsepath.selector import PathSelector
 from sparsepath.steps import Step
 
-METHODS = {"forward": "mi-forward", "forward-backward": "mi-forward-backward"}
+MI_METHODS = {"forward": "mi-forward", "forward-backward": "mi-forward-backward"}
 
 
 @dataclass(eq=False, repr=False)
@@ -86,7 +86,7 @@ class MutualInfoSearch(PathSelector, CallbackSupportMixin, BaseEstimator):
             self,
             given,
             X,
-            method=METHODS[self.search],
+            method=MI_METHODS[self.search],
             found=found,
             subtasks=most if self.search == "forward" else n_restarts,
             seed=seed,
@@ -110,7 +110,7 @@ class MutualInfoSearch(PathSelector, CallbackSupportMixin, BaseEstimator):
         return run.settle()
 
     def _check(self, usable: int) -> tuple[int, int]:
-        one_of("search", self.search, SEARCHES)
+        one_of("search", self.search, MI_SEARCHES)
         if self.variant not in VARIANTS:
             raise InputError(f"variant={self.variant!r}; use 1 or 2.")
         if isinstance(self.n_neighbors, str) and self.n_neighbors != "resampling":
@@ -198,8 +198,6 @@ class MutualInfoSelector(MutualInfoSearch):
 
         Parameters
         ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            The features.
         y : array of shape (n_samples,) or (n_samples, n_targets)
             Several targets are taken together. With ``discrete_target`` the labels of one.
         """

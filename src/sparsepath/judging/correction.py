@@ -46,7 +46,7 @@ from sparsepath.judging.yardsticks import RATES, Floats
 N_DRAWS = 500
 MOST_BUNDLES = 2000  # bundles of samples that are drawn from
 SEED = 0
-SAME = 1e-7  # standard error over error that is rounding: of a difference, so its root
+SAME_LOSSES = 1e-7  # standard error over error that is rounding: of a difference, so its root
 BETWEEN = 0.5  # of the variance between parts; see above
 
 
@@ -84,7 +84,7 @@ def corrected(
     ratios = ratios[np.isfinite(ratios)]
     ends = (1 - level) / 2, (1 + level) / 2
     # Without spread in the losses there is that of the choice only.
-    spread_out = len(ratios) and se > SAME * error
+    spread_out = len(ratios) and se > SAME_LOSSES * error
     low, high = np.quantile(ratios, ends) if spread_out else ndtri(ends)
     choice = np.square(errors[sizes] - errors[size]).mean()
     spread = np.sqrt(se**2 + BETWEEN * found.between[size] + choice) / error

@@ -46,7 +46,7 @@ from sparsepath.tuning import TUNING
 
 Rows = NDArray[np.intp]
 SEED = 0
-FIRST = 4  # columns that are looked at one by one
+FIRST_COLUMNS = 4  # columns that are looked at one by one
 TIME_PARTS, TIME_FEWEST = 10, 4  # parts in time order, and rows in each of them at the least
 
 
@@ -227,7 +227,7 @@ def cases(X: Any, y: Any, counted: NDArray[np.bool_]) -> tuple[Rows, int]:
     A = numbers(X)
     t = np.asarray(y)
     t = np.unique(t.ravel(), return_inverse=True)[1].reshape(len(t), -1)  # ranks: labels too
-    first = A[:, : min(FIRST, A.shape[1])]
+    first = A[:, : min(FIRST_COLUMNS, A.shape[1])]
     first = np.asarray(first.todense() if hasattr(first, "todense") else first, dtype=np.float64)
     rows = np.flatnonzero(counted)
     order, new = _in_order((*first.T[::-1], *t.T[::-1]), rows)
@@ -299,7 +299,7 @@ def _label(splitter: Any, number: int) -> str:
 
 
 RARE = 0.01  # part of the equal pairs that chance may make, for them to be copies
-MOST = 3  # times that a row of coarse columns may be there, on average, for it to be copied
+MOST_TIMES = 3  # times that a row of coarse columns may be there, on average, for it to be copied
 
 
 def by_chance(A: Any, t: NDArray[np.intp], first: NDArray[np.intp], n: int, pairs: float) -> bool:
@@ -313,7 +313,7 @@ def by_chance(A: Any, t: NDArray[np.intp], first: NDArray[np.intp], n: int, pair
         counts = np.unique(column, return_counts=True)[1]
         expected *= float((counts * (counts - 1.0)).sum()) / (C * (C - 1.0))
         widest = max(widest, len(counts))
-        if expected <= RARE * pairs and (2 * widest > C or n <= MOST * C):
+        if expected <= RARE * pairs and (2 * widest > C or n <= MOST_TIMES * C):
             return False
     return True
 

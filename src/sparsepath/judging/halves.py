@@ -48,10 +48,10 @@ from sparsepath.running.interrupts import Interruptible
 
 Z90 = 1.6448536269514722
 OFTEN = 0.1  # parts of runs below this: too few to say what a feature stands in for
-ALIKE = 0.3  # absolute correlation from which features may stand in for each other
-COPIES = 1 - 1e-9  # and from which they are one feature, but for its units
+CORRELATED = 0.3  # absolute correlation from which features may stand in for each other
+ONE_FEATURE = 1 - 1e-9  # and from which they are one feature, but for its units
 FIRM = 0.75  # a feature is chosen firmly if in this part of the runs
-CHANCE = 0.05  # level of "more rarely together than by chance", over all pairs looked at
+RARELY = 0.05  # level of "more rarely together than by chance", over all pairs looked at
 
 
 @dataclass(frozen=True, eq=False)
@@ -301,14 +301,14 @@ def _groups(Z: NDArray[np.bool_], correlations: Floats) -> list[list[int]]:
     M, n = Z.shape
     counts = Z.sum(0)
     some = counts >= OFTEN * M
-    pairs = np.argwhere(np.triu(correlations >= ALIKE, 1) & (some[:, None] | some))
+    pairs = np.argwhere(np.triu(correlations >= CORRELATED, 1) & (some[:, None] | some))
     both = int(some[pairs].all(1).sum())
     group = list(range(n))
     for a, b in pairs.tolist():
-        alone = correlations[a, b] >= COPIES
+        alone = correlations[a, b] >= ONE_FEATURE
         if not alone and some[a] and some[b]:
             together = int((Z[:, a] & Z[:, b]).sum())
-            alone = hypergeom.cdf(together, M, counts[a], counts[b]) <= CHANCE / both
+            alone = hypergeom.cdf(together, M, counts[a], counts[b]) <= RARELY / both
         if alone:
             old, new = group[b], group[a]
             group = [new if g == old else g for g in group]
@@ -333,7 +333,7 @@ def _with_copies(X: Any, columns: NDArray[np.intp]) -> tuple[NDArray[np.intp], F
         return np.asarray((part - part.mean(0)) / norms[some])
 
     along = np.abs(np.asarray(A.T @ scaled(columns))) / norms[:, None]
-    columns = np.union1d(columns, np.flatnonzero((along >= COPIES).any(1)))
+    columns = np.union1d(columns, np.flatnonzero((along >= ONE_FEATURE).any(1)))
     chosen = scaled(columns)
     return columns, np.abs(chosen.T @ chosen)
 

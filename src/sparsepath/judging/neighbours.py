@@ -21,7 +21,7 @@ from scipy.special import expit, softmax
 
 from sparsepath.judging.yardsticks import Floats, Truth
 
-SURE = 4.0  # standard deviations from which it is no chance
+SURE_DEVIATIONS = 4.0  # standard deviations from which it is no chance
 MUCH = 0.1  # and the correlation from which it matters
 LITTLE = 0.01  # part of the squares of e; less than this is nothing left of them
 
@@ -64,7 +64,7 @@ def err_alike(
         total = np.vdot(off, off) / len(off)
         if total > 0:
             r = float((off[both] * off[both + 1]).sum() / len(both) / total)
-            if r >= MUCH and r * np.sqrt(len(both)) >= SURE:
+            if r >= MUCH and r * np.sqrt(len(both)) >= SURE_DEVIATIONS:
                 found[size] = r
     return found
 

@@ -42,7 +42,7 @@ from sparsepath.wording import brief
 
 FOLDS = 5  # for predictors without a path
 LEVEL = 0.05  # p-values above this: nothing is there that the search could not find in noise
-ENOUGH = math.ceil(1 / LEVEL) - 1  # shuffles below which no p-value reaches the level
+SHUFFLES = math.ceil(1 / LEVEL) - 1  # shuffles below which no p-value reaches the level
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +79,7 @@ class Null:
     @property
     def is_nothing(self) -> bool:
         """Whether it found no more than that; fewer than 19 shuffles cannot say so."""
-        return not self.anything and len(self.null_errors) >= ENOUGH
+        return not self.anything and len(self.null_errors) >= SHUFFLES
 
     def applied_to(self, model: Any) -> Any:
         """A copy of a fitted estimator that heeds this.
@@ -116,7 +116,7 @@ class Null:
         if self.anything:
             return f"There is something: {told}."
         if not self.is_nothing:
-            return f"{told[0].upper()}{told[1:]}. That is too few to tell; {ENOUGH} are needed."
+            return f"{told[0].upper()}{told[1:]}. That is too few to tell; {SHUFFLES} are needed."
         return f"Nothing here that the search does not find in noise: {told}."
 
     def to_frame(self, backend: Make = None) -> Any:

@@ -12,7 +12,7 @@ from sparsepath.judging.left_out import FEWEST, LeftOut, left_out
 from sparsepath.path import SelectionPath
 from sparsepath.running.interrupts import Interruptible
 
-AUTO = "auto"
+BY_ITSELF = "auto"
 BY_DEFAULT = True  # whether "auto" means folds; the tests of the searches do without
 
 
@@ -33,7 +33,7 @@ def validated(
     more.
     """
     validation = getattr(estimator, "validation", None)
-    auto = isinstance(validation, str) and validation == AUTO
+    auto = isinstance(validation, str) and validation == BY_ITSELF
     if validation is not None and not hasattr(estimator, "predict"):
         if not auto:
             raise InputError(

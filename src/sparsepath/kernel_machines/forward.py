@@ -96,10 +96,6 @@ class LSSVMForwardRegressor(RegressorFace, PathSelector, CallbackSupportMixin, _
 
         Parameters
         ----------
-        X : array or data frame of shape (n_samples, n_features)
-            The inputs.
-        y : array of shape (n_samples,)
-            The target.
         groups : array of shape (n_samples,), optional
             Samples that belong together: folds keep them whole, and "loo" leaves out a group at a
             time.

@@ -21,6 +21,7 @@ from sparsepath.kernel_machines.kernel_machine import (
     warn_of_end,
 )
 from sparsepath.kernel_machines.lssvm import LSSVM, gaussian_kernel
+from sparsepath.running import explained
 
 
 @dataclass(eq=False, repr=False)
@@ -99,13 +100,12 @@ class LSSVMRegressor(_SeveralTargets, _LSSVM):
     True
     """
 
+    @explained
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Tune and fit.
 
         Parameters
         ----------
-        X : array or data frame of shape (n_samples, n_features)
-            The inputs.
         y : array of shape (n_samples,) or (n_samples, n_targets)
             The target.
         sample_weight : array of shape (n_samples,), optional
@@ -143,15 +143,12 @@ class LSSVMClassifier(ClassifierFace, _LSSVM):
     True
     """
 
+    @explained
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Tune and fit.
 
         Parameters
         ----------
-        X : array or data frame of shape (n_samples, n_features)
-            The inputs.
-        y : array of shape (n_samples,)
-            Class labels of any kind.
         sample_weight : array of shape (n_samples,), optional
             How much each squared error counts: a weight of 2 is the sample twice.
         """

@@ -31,6 +31,7 @@ from sparsepath.faces.targets import dense, weights_of
 from sparsepath.kernel_machines.kernel_machine import _KernelMachine, _SeveralTargets
 from sparsepath.kernel_machines.lssvm import Block, gaussian_kernel
 from sparsepath.orders.reconstruction import Reconstruction, reconstruct
+from sparsepath.running import explained
 
 
 class ReducedRank:
@@ -105,13 +106,12 @@ class ReducedRankKernelRidge(_SeveralTargets, _KernelMachine):
     columns: Sequence[int] | Sequence[str] | None = None
     standardize: bool = True
 
+    @explained
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Choose samples for every width, tune and fit.
 
         Parameters
         ----------
-        X : array or data frame of shape (n_samples, n_features)
-            The inputs.
         y : array of shape (n_samples,) or (n_samples, n_targets)
             The target.
         sample_weight : array of shape (n_samples,), optional

@@ -15,7 +15,7 @@ from sparsepath.wording import brief
 
 Place: TypeAlias = Callable[[float], float]
 
-W, H, LEFT, RIGHT, TOP, BOTTOM = 720, 380, 64, 14, 14, 42
+W, H, INDENT, RIGHT, TOP, BOTTOM = 720, 380, 64, 14, 14, 42
 COLOURS = ("--accent", "--other", "--third", "--fourth", "--fifth", "--sixth")
 DASHES = ("", "7 4", "2 3", "9 3 2 3")  # so that colour is not all that tells lines apart
 MOST_IN_MAP = 60  # features shown in the map
@@ -164,7 +164,7 @@ def _curves(found: Comparison) -> str:
     last = max(max(one.left_out.sizes) for one in found.contestants) or 1
 
     def x(size: float) -> float:
-        return LEFT + size / last * (W - LEFT - RIGHT)
+        return INDENT + size / last * (W - INDENT - RIGHT)
 
     def y(error: float) -> float:
         at = np.log10(max(error, least / 3)) if logarithmic else error
@@ -174,8 +174,8 @@ def _curves(found: Comparison) -> str:
     parts = [_band(found.best, x, y)]
     for value in _decades(least, most) if logarithmic else _marks(least, most):
         at = f"{y(value):.1f}"
-        parts.append(f'<line x1="{LEFT}" x2="{W - RIGHT}" y1="{at}" y2="{at}" class="grid"/>')
-        parts.append(f'<text x="{LEFT - 8}" y="{at}" dy="4" text-anchor="end">{value:.4g}</text>')
+        parts.append(f'<line x1="{INDENT}" x2="{W - RIGHT}" y1="{at}" y2="{at}" class="grid"/>')
+        parts.append(f'<text x="{INDENT - 8}" y="{at}" dy="4" text-anchor="end">{value:.4g}</text>')
     for size in sorted({round(mark) for mark in _marks(0, last)}):
         parts.append(f'<text x="{x(size):.1f}" y="{H - 22}" text-anchor="middle">{size}</text>')
     parts.append(f'<text x="{W / 2}" y="{H - 4}" text-anchor="middle">number of features</text>')

@@ -27,12 +27,12 @@ from sparsepath.data.columns import is_constant
 from sparsepath.errors import InputError
 from sparsepath.path import SelectionPath
 
-ROWS = 20_000  # that are looked at for weights and pictures
-NUMBERS = 20_000_000  # the same times columns, for what is like a feature
+ROWS_SEEN = 20_000  # that are looked at for weights and pictures
+MOST_NUMBERS = 20_000_000  # the same times columns, for what is like a feature
 WORK = 2e8  # rows x columns^2 from which on sets are not refitted
-PAIRS = 300  # the same in rows, where pairs of rows are compared
-ALIKE = 0.7  # correlation from which on a column is named
-NAMED = 3  # of these at most
+MOST_PAIRED_ROWS = 300  # the same in rows, where pairs of rows are compared
+STRONGLY = 0.7  # correlation from which on a column is named
+NAMED_ALIKE = 3  # of these at most
 AS_ASKED = ("alpha", "loss", "cv", "fit_intercept", "standardize", "pooled", "n_threads")
 
 
@@ -48,7 +48,7 @@ class Seen:
     def some(self) -> "Seen":
         """The data, or of many rows some in even distances."""
         m = len(self.y)
-        rows = np.arange(m) if m <= ROWS else np.linspace(0, m - 1, ROWS).astype(np.intp)
+        rows = np.arange(m) if m <= ROWS_SEEN else np.linspace(0, m - 1, ROWS_SEEN).astype(np.intp)
         return Seen(self.X[rows], self.y[rows])
 
 
@@ -108,7 +108,7 @@ def rises(model: Any, path: SelectionPath, size: int, seen: Seen) -> dict[str, A
     if "forced" in selector.get_params(deep=False) and hasattr(selector, "alpha_"):
         ranks = not hasattr(selector, "coef_") or "fit_intercept" not in selector.get_params()
         columns = made(model, seen.X, features)
-        if rows * len(columns.of) ** 2 > WORK or (ranks and rows > PAIRS):
+        if rows * len(columns.of) ** 2 > WORK or (ranks and rows > MOST_PAIRED_ROWS):
             return None
         refitted = [_refitted(selector, path, seen, columns, i) for i in features]
         now = path.error(size)
@@ -168,7 +168,7 @@ def _held(
 def alike(X: Any, names: Sequence[str], features: Sequence[int]) -> list[list[tuple[str, float]]]:
     """Of each feature the columns of numbers that are most correlated with it, and how much."""
     rows, n = X.shape
-    X = X[:: max(rows * n // NUMBERS, 1)]
+    X = X[:: max(rows * n // MOST_NUMBERS, 1)]
     if isinstance(X, RawTable):
         cells = {j: c.values for j, c in enumerate(X.cells) if c.kind in ("number", "flag")}
         cells = {j: values for j, values in cells.items() if not np.isnan(values).all()}
@@ -188,6 +188,6 @@ def alike(X: Any, names: Sequence[str], features: Sequence[int]) -> list[list[tu
             found.append([])
             continue
         r = Z[:, which.index(i)] @ Z
-        best = [j for j in np.argsort(-np.abs(r))[: NAMED + 1].tolist() if which[j] != i]
-        found.append([(str(names[which[j]]), float(r[j])) for j in best if abs(r[j]) >= ALIKE])
+        best = [j for j in np.argsort(-np.abs(r))[: NAMED_ALIKE + 1].tolist() if which[j] != i]
+        found.append([(str(names[which[j]]), float(r[j])) for j in best if abs(r[j]) >= STRONGLY])
     return found

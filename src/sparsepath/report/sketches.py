@@ -15,13 +15,13 @@ from sparsepath.data.cells import RawTable
 
 BINS = 10
 VALUES = 8  # shown of a category; the others are one part
-CLASSES = 6  # shown of the target; the others are one class
+CLASSES_SHOWN = 6  # shown of the target; the others are one class
 
 
 def classes_of(y: NDArray[Any]) -> list[str]:
     """The classes of a target, the commonest if there are many."""
-    often = [label for label, _ in Counter(y.tolist()).most_common(CLASSES)]
-    return [str(label) for label in (sorted(often) if len(often) < CLASSES else often)]
+    often = [label for label, _ in Counter(y.tolist()).most_common(CLASSES_SHOWN)]
+    return [str(label) for label in (sorted(often) if len(often) < CLASSES_SHOWN else often)]
 
 
 def sketch(X: Any, feature: int, y: NDArray[Any], classes: list[str] | None) -> dict[str, Any]:

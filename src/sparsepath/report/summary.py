@@ -46,9 +46,9 @@ from sparsepath.report.sketches import classes_of, sketch
 from sparsepath.wording import brief
 
 SCHEMA = {"schema": "sparsepath/report", "schema_version": 1}
-LANGUAGES = ("c", "sql", "javascript", "python", "json", "onnx")
+LANGUAGES_SHOWN = ("c", "sql", "javascript", "python", "json", "onnx")
 MOST_LISTED = 120  # features with a picture, and names of columns that are listed for a reason
-LARGEST = 150_000  # characters of a program that a page carries
+LARGEST_PROGRAM = 150_000  # characters of a program that a page carries
 
 
 def summary(
@@ -236,13 +236,13 @@ def _over_halves(stability: Any, names: Sequence[str]) -> dict[str, Any]:
 
 def _programs(model: Any) -> dict[str, str]:
     found = {}
-    for language in LANGUAGES:
+    for language in LANGUAGES_SHOWN:
         try:
             text = model.export(language)
         except SparsepathError:  # a model that cannot be written is shown all the same
             continue
         text = text if isinstance(text, str) else base64.b64encode(text).decode("ascii")
-        if len(text) <= LARGEST:
+        if len(text) <= LARGEST_PROGRAM:
             found[language] = text
     return found
 

@@ -221,9 +221,6 @@ def targets_of(y: Any, weights: Floats, loss: Criterion) -> Floats:
     return coded(codes, len(classes))
 
 
-LARGEST = np.finfo(np.float64).max
-
-
 def stop_rules(stop: Any) -> tuple[Callable[..., Any], ...]:
     """One rule or several."""
     if callable(stop) and not isinstance(stop, type):

@@ -27,7 +27,7 @@ from sparsepath.rls.criteria.table import criterion_of
 from sparsepath.rls.design import Design
 from sparsepath.rls.driver import run as search_for
 from sparsepath.rls.models import counted
-from sparsepath.rls.paths import METHODS, data_of, design_for, endings, found_on, sums_for
+from sparsepath.rls.paths import RLS_METHODS, data_of, design_for, endings, found_on, sums_for
 from sparsepath.rls.splits.sums import SplitSums
 from sparsepath.rls.streamed.design import StreamDesign
 from sparsepath.rls.surface import Surface
@@ -76,7 +76,7 @@ class SparseRLS(LinearFace, CallbackSupportMixin, BaseEstimator):
 
     @property
     def _method(self) -> str:
-        return METHODS[self.search]
+        return RLS_METHODS[self.search]
 
     def _fit(self, X: Any, Y: Floats, weights: Floats, labels: ArrayLike, given: Given) -> Self:
         asked = Asked.of(self, criterion=self._criterion, cv=self._splitter())

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 
-from sparsepath.arrays import Floats
+from sparsepath.arrays import Floats, Vector
 from sparsepath.classes import coded, encode
 from sparsepath.data.door import (
     check_features,
@@ -37,11 +37,7 @@ class PredictingRLS(SparseRLS):
 
     @fitting
     def fit(
-        self,
-        X: Any,
-        y: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        groups: ArrayLike | None = None,
+        self, X: Any, y: Vector = None, sample_weight: Vector = None, groups: Vector = None
     ) -> Self:
         """Search for the path and settle on a size.
 

@@ -23,7 +23,7 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from sparsepath.arrays import Floats
+from sparsepath.arrays import Floats, Vector
 from sparsepath.data.door import check_features, check_weights
 from sparsepath.errors import InputError
 from sparsepath.faces.targets import ClassifierFace, RegressorFace
@@ -32,11 +32,11 @@ from sparsepath.path import SelectionPath
 from sparsepath.rls.criteria.losses import Loss
 from sparsepath.rls.estimators import SparseRLSClassifier, SparseRLSRegressor
 from sparsepath.rls.surface import Surface
-from sparsepath.running import Given
+from sparsepath.running import Given, explained
 
 Kernel = str | Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]
 KERNELS = {"gaussian": "rbf", "polynomial": "polynomial"}
-SEARCH = (  # what is asked of the search among columns
+ASKED_OF_SEARCH = (  # what is asked of the search among columns
     "choose", "alpha", "search", "cv", "loss", "fit_intercept", "n_threads", "callback",
     "checkpoint",
 )  # fmt: skip
@@ -69,21 +69,12 @@ class _SparseKernelRLS(BaseEstimator):
     random_state: Any = None
     validation: Any = "auto"
 
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        groups: ArrayLike | None = None,
-    ) -> Self:
+    @explained
+    def fit(self, X: Any, y: Any, sample_weight: Vector = None, groups: Vector = None) -> Self:
         """Choose centres and settle on their number.
 
         Parameters
         ----------
-        X : array or data frame of shape (n_samples, n_features)
-            Features.
-        y : array
-            Targets or class labels.
         sample_weight : array of shape (n_samples,), optional
             A sample that is left out is left out with its whole weight.
         groups : array of shape (n_samples,), optional
@@ -106,7 +97,7 @@ class _SparseKernelRLS(BaseEstimator):
     def _search(self) -> SparseRLSRegressor | SparseRLSClassifier:
         """The search among columns; what it finds is judged with centres and width of each part."""
         # Kernel values have one scale, and the penalty is on their weights.
-        asked = {name: getattr(self, name) for name in SEARCH}
+        asked = {name: getattr(self, name) for name in ASKED_OF_SEARCH}
         return self._linear(self.max_centres, standardize=False, validation=None, **asked)
 
     def _validate(self, given: Given) -> None:

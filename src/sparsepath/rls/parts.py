@@ -25,7 +25,7 @@ COPIED = 0.7  # part of the rows below which a part of them is copied
 AHEAD = 2  # columns that products are taken with, beyond each that is likely to be chosen
 LEAST_PART = 0.01  # of a column's squares that a part must have for them to be known by sums
 PICKED = 64  # columns that are picked at once
-FEW = 10  # columns to each that is not, at least, for sums to serve a part
+FEW_INEXACT = 10  # columns to each that is not, at least, for sums to serve a part
 
 
 @dataclass
@@ -203,7 +203,7 @@ class SharedParts:
         spread = np.where(self._constant, 0.0, squares - weight * off**2)
         exact = self._constant | (spread >= LEAST_PART * plus.squares)
         again = np.flatnonzero(of.allowed & ~exact)
-        if len(again) * FEW > len(exact):
+        if len(again) * FEW_INEXACT > len(exact):
             return None
         measured, start = None, np.zeros((0, 0))
         if of.options.get("fit_intercept", True) and exact.all():

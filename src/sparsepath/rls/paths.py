@@ -23,7 +23,7 @@ from sparsepath.rls.task import Task
 from sparsepath.rls.trail import Rule, SearchTrail
 from sparsepath.running import Call, Found, Given, Run
 
-METHODS = {
+RLS_METHODS = {
     "forward": "greedy-rls",
     "floating": "floating-rls",
     "backward": "backward-rls",
@@ -131,7 +131,7 @@ def rls_path(
         sums = sums_for(design, Y, task, [alpha], names)
         found = partial(found_on, trail, task, float(alpha), design)
         data = partial(data_of, design, y)
-        with Run(call, given, X, method=METHODS[search], found=found, data=data) as run:
+        with Run(call, given, X, method=RLS_METHODS[search], found=found, data=data) as run:
             search_for(
                 design,
                 Y,

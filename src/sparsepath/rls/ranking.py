@@ -89,8 +89,6 @@ class SparseRankRLS(RegressorMixin, SparseRLS):
 
         Parameters
         ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            Features of any real type, read as they are.
         y : array of shape (n_samples,)
             What to rank by, the largest first.
         groups : array of shape (n_samples,), optional

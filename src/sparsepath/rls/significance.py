@@ -50,7 +50,7 @@ from sparsepath.rls.design import Design
 
 PERMUTATIONS_AT_ONCE = 64  # permutations in one product
 LEAST_SD = 1e-6  # of a residual, over that of the noise: below it nothing is known of the noise
-SAME = 1e-10  # gains closer than this (relative) are equal
+SAME_GAIN = 1e-10  # gains closer than this (relative) are equal
 EXPLAINED = 1e-10  # part of a column's square that is left, from which it counts as nothing
 
 
@@ -106,7 +106,7 @@ def p_value(
     y = y - one * (one.T @ y)
     r = project(y)
     e = _noise(r[counted], g[counted], Z[counted], design.fit_intercept)
-    least = shares(y[:, None])[feature, 0] * (1 - SAME)
+    least = shares(y[:, None])[feature, 0] * (1 - SAME_GAIN)
     reached = total = 0
     for some in _batches(dealt):
         star = np.repeat((y - r)[:, None], len(some), axis=1)

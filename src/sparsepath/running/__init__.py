@@ -2,7 +2,7 @@
 
 from sparsepath.predictors import Formula, Frozen, Gaussian, Linear, Predictor, Tanh
 from sparsepath.running.callbacks import Callback, CallbackSupportMixin
-from sparsepath.running.fitting import fitting
+from sparsepath.running.fitting import explained, fitting
 from sparsepath.running.run import Call, Found, Given, Run, Validate, seed_of
 from sparsepath.running.trail import Stop, Trail
 
@@ -22,6 +22,7 @@ __all__ = [
     "Tanh",
     "Trail",
     "Validate",
+    "explained",
     "fitting",
     "seed_of",
 ]

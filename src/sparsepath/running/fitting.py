@@ -1,13 +1,40 @@
 """Fits that leave all or nothing."""
 
 import functools
+import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from sparsepath import texts
 from sparsepath.running.callbacks import with_callbacks
 from sparsepath.running.interrupts import is_interrupt
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
+VECTOR = "array of shape (n_samples,)"
+ARGUMENTS = {
+    "X": (
+        "array, sparse matrix or data frame of shape (n_samples, n_features)",
+        "The features.",
+    ),
+    "y": (VECTOR, "The target: numbers, or for a classifier class labels of any kind."),
+    "sample_weight": (f"{VECTOR}, optional", "How much each sample counts."),
+    "groups": (
+        f"{VECTOR}, optional",
+        "Samples that belong together: folds, and the validation, leave them out together.",
+    ),
+}
+
+
+def explained(fit: Fit) -> Fit:
+    """Decorate a ``fit``: what its docstring does not say of arguments is what is true of all."""
+    first, *_ = texts.sections(fit.__doc__ or "")
+    if any(first[1]):  # python -OO has none
+        known = {**ARGUMENTS, **texts.entries(fit.__doc__ or "")}
+        lines = [*first[1], *([""] if first[1][-1] else []), "Parameters", "----------"]
+        for name in list(inspect.signature(fit).parameters)[1:]:
+            lines += texts.entry(name, *known[name])
+        fit.__doc__ = "\n".join(lines)
+    return fit
 
 
 def fitting(fit: Fit) -> Fit:
@@ -17,7 +44,7 @@ def fitting(fit: Fit) -> Fit:
     old, after an error or after Ctrl-C. If the new model was there, it stays: a warning that was
     made an exception does not take it away. scikit-learn's callbacks are torn down in any case.
     """
-    managed = with_callbacks(fit)
+    managed = with_callbacks(explained(fit))
 
     @functools.wraps(fit)
     def all_or_nothing(estimator: Any, *given: Any, **named: Any) -> Any:

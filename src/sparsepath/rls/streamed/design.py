@@ -13,11 +13,11 @@ from sparsepath.data.blocks import Marks
 from sparsepath.data.columns import is_constant
 from sparsepath.data.crew import Crew
 from sparsepath.data.fingerprint import name_from
-from sparsepath.data.moments import FAR, Cells, Coding, Moments
+from sparsepath.data.moments import FAR_FROM_SHIFT, Cells, Coding, Moments
 from sparsepath.data.sources import Answer, Columns, Slab, Source
 from sparsepath.rls.design import Design
 
-BATCH = 32  # columns whose products are computed together
+PRODUCTS_TOGETHER = 32  # columns whose products are computed together
 
 
 @dataclass(eq=False)
@@ -97,7 +97,7 @@ class StreamDesign(Design):
     @property
     def off_centre(self) -> bool:
         """Whether the shift was so far off that digits were lost."""
-        off = self.left**2 * self.total > FAR**2 * self.variation
+        off = self.left**2 * self.total > FAR_FROM_SHIFT**2 * self.variation
         return bool(self.fit_intercept and np.any(off & ~self.constant))
 
     @property
@@ -124,7 +124,7 @@ class StreamDesign(Design):
         gain = np.square(self.xy).sum(1) / np.maximum(self.squares, 1e-300)
         gain[self.constant] = -1.0
         order = np.argsort(-gain, kind="stable")
-        return [order[i : i + BATCH] for i in range(0, len(order), BATCH)]
+        return [order[i : i + PRODUCTS_TOGETHER] for i in range(0, len(order), PRODUCTS_TOGETHER)]
 
     @property
     def knows_all(self) -> bool:
