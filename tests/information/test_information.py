@@ -239,16 +239,17 @@ def test_the_regressor_has_the_subsets_of_the_selector_and_errors_of_its_machine
 
 def test_predictions_stay_within_reach_of_the_target():
     """One wild prediction far from the data spoils an error on new data; leave-one-out alike."""
-    random = np.random.default_rng(3)
+    random = np.random.default_rng(1)
     X = random.standard_t(2, (80, 3))
-    y = X[:, 0] * X[:, 1] + 0.1 * random.standard_normal(80)
+    y = X[:, 0] + X[:, 1] ** 2 + 0.1 * random.standard_normal(80)
     new = 3.0 * random.standard_t(2, (500, 3))
     low, high = y.min() - 0.5 * np.ptp(y), y.max() + 0.5 * np.ptp(y)
     model = MutualInfoRegressor(3, choose=3, validation=None, random_state=0).fit(X, y)
-    assert low <= model.predict(new).min() and model.predict(new).max() <= high
+    assert low <= model.predict(new).min()
+    assert model.predict(new).max() <= high
     free = OPELMRegressor(random_state=0, reach=np.inf).fit(X, y)
     held = OPELMRegressor(random_state=0).fit(X, y)
-    assert not low <= free.predict(new).min() <= free.predict(new).max() <= high
+    assert free.predict(new).max() > 1.5 * high
     np.testing.assert_allclose(held.predict(new), np.clip(free.predict(new), low, high))
     expected = elm_twin.held(y[:, None], (y - free.loo_predictions_)[:, None], 0.5)
     assert held.loo_error_ == pytest.approx(np.square(expected).mean())

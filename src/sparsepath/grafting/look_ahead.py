@@ -305,11 +305,17 @@ class UnitsCriterion:
         return g, G
 
     def value(self, p: Floats) -> float:
-        return float(self.s @ self.loss.value(self._outputs(p)[1], self.Y))
+        """The mean loss at p."""
+        return self._value(self._outputs(p)[1])
+
+    def _value(self, G: Floats) -> float:
+        return float(self.s @ self.loss.value(G, self.Y))
 
     def derivatives(self, p: Floats) -> tuple[Floats, Floats]:
         """The gradient, and the matrix of Gauss and Newton, over p row by row."""
-        g, G = self._outputs(p)
+        return self._derivatives(*self._outputs(p))
+
+    def _derivatives(self, g: Floats, G: Floats) -> tuple[Floats, Floats]:
         bend = 0.5 * (1.0 - g * g)
         J = (bend[:, :, None] * self.E[:, None, :]).reshape(len(G), -1)
         J -= self.s @ J
@@ -318,19 +324,21 @@ class UnitsCriterion:
 
     def improve(self, p: Floats) -> tuple[Floats, float]:
         """A better point near by and its value, by damped steps of Gauss and Newton."""
-        here, damping = self.value(p), 1e-2
+        outputs, damping = self._outputs(p), 1e-2
+        here = self._value(outputs[1])
         for _ in range(MOST_DESCENTS):
-            gradient, H = self.derivatives(p)
+            gradient, H = self._derivatives(*outputs)
             fall = 0.0
             while damping < 1e6 and fall <= 0.0:
-                ridge = damping * (H.diagonal() + 1e-12)
-                step = np.linalg.solve(H + np.diag(ridge), gradient)
-                trial = p - step.reshape(p.shape)
-                fall = here - self.value(trial)
+                damped = H.copy()
+                damped.reshape(-1)[:: len(H) + 1] += damping * (H.diagonal() + 1e-12)
+                trial = p - np.linalg.solve(damped, gradient).reshape(p.shape)
+                there = self._outputs(trial)
+                fall = here - self._value(there[1])
                 damping = damping * 8 if fall <= 0 else max(damping / 5, 1e-8)
             if fall <= 0.0:
                 break
-            p, here = trial, here - fall
+            p, here, outputs = trial, here - fall, there
             if fall < IMPROVED_ENOUGH * here:
                 break
         return p, here
