@@ -27,6 +27,7 @@ NEAR_TOP, RIVALS = (
 )  # subsets whose score is that near the best are polished, at most so many
 FIRST_ROUNDS = 5  # of polishing all of them, before one is chosen
 CLEARLY = 0.9  # of the error of the best by score: less takes its place
+FAR_BETTER = 0.75  # of the error with a common scaling: less needs no more standard errors
 
 Watch = Callable[[], bool]
 
@@ -122,19 +123,19 @@ class Search:
     def restarts(self, seeds: Sequence[np.random.SeedSequence]) -> Best:
         """Restarts of Algorithm 1, some at a time.
 
-        Where they but find candidates for the swap search they see a sample of the rows, and end
-        when some of them in a row have not lowered the error by much for any number of features.
+        Where they but find candidates for the swap search they have half of the neurons at most,
+        and end when a batch has not lowered the error by a tenth for any number of features.
         """
         plan, best = self.plan, Best()
         alone = plan.strategy == "scaling"
-        pool, active, neurons = self.sample, ACTIVE, (len(self.pool.neurons) + 1) // 2
-        if alone:
-            pool, active, neurons = self.pool, len(self.pool.XT), len(self.pool.neurons)
+        active, neurons = len(self.pool.XT), len(self.pool.neurons)
+        if not alone:
+            active, neurons = ACTIVE, (neurons + 1) // 2
         self.machines = lambda: best
         for low in range(0, len(seeds), BATCH):
             task = partial(
                 restart,
-                pool,
+                self.pool,
                 most=plan.size,
                 k=plan.n_levels,
                 rule=plan.rule,
@@ -182,24 +183,33 @@ def _winner(
 
     That subset stays unless another, polished, is better than it, polished, by a tenth, and by more
     than fitting so many scalings to noise would gain. It has scalings of its own if they are
-    clearly better than the common one, with other neurons too: those of another pool, to which they
-    were not fitted. So far with half of the neurons; the winner has all of them, or those of its
-    restart.
+    clearly better than the common one: by three standard errors and what is due to noise, or by the
+    latter and a quarter of the error. So far with half of the neurons; then the same is asked of
+    the machine with all of them, or those of its restart, and that it is better with other neurons
+    too: those of another pool, to which it was not fitted.
     """
     plain = tuned(pool, first.scaling, first.which)
-    own = min((c for c in polished if c.subset == plain.subset), key=lambda c: c.key)
+    own = min((c for c in polished if c.subset == first.subset), key=lambda c: c.key)
     winner = min(polished, key=lambda c: c.key)
-    standard_errors = 0.0
     if winner.key[0] >= CLEARLY * own.key[0] or not clearly_better(pool, winner, plain, 0.0):
-        winner, standard_errors = own, STANDARD_ERRORS
-    whole = tuned(pool, plain.scaling)
-    if not clearly_better(pool, winner, plain, standard_errors):
+        winner = own
+
+    def serves(machine: Candidate, common: Candidate) -> bool:
+        far = machine.subset != common.subset or machine.key[0] < FAR_BETTER * common.key[0]
+        return clearly_better(pool, machine, common, 0.0 if far else STANDARD_ERRORS)
+
+    whole = tuned(pool, first.scaling)
+    if not serves(winner, plain):
         return whole
-    starts = [tuned(pool, winner.scaling), winner]
-    machine = polish(pool, min(starts, key=lambda c: c.key), least)
-    if not clearly_better(pool, machine, whole, standard_errors):
+    machine = finished(pool, winner, least)
+    if not serves(machine, whole):
         return whole
     return machine if _score(other, machine) < _score(other, whole) else whole
+
+
+def finished(pool: Pool, start: Candidate, least: float) -> Candidate:
+    """A machine polished to the end: with all neurons, or those that it has if they are better."""
+    return polish(pool, min(tuned(pool, start.scaling), start, key=lambda c: c.key), least)
 
 
 def rejudged(pool: Pool, machine: Candidate) -> Candidate:
