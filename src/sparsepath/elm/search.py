@@ -27,6 +27,7 @@ NEAR_TOP, RIVALS = (
 )  # subsets whose score is that near the best are polished, at most so many
 FIRST_ROUNDS = 5  # of polishing all of them, before one is chosen
 CLEARLY = 0.9  # of the error of the best by score: less takes its place
+WORTH_POLISHING = 0.97  # of the error with a common scaling: less is polished to the end
 FAR_BETTER = 0.75  # of the error with a common scaling: less needs no more standard errors
 
 Watch = Callable[[], bool]
@@ -184,9 +185,9 @@ def _winner(
     That subset stays unless another, polished, is better than it, polished, by a tenth, and by more
     than fitting so many scalings to noise would gain. It has scalings of its own if they are
     clearly better than the common one: by three standard errors and what is due to noise, or by the
-    latter and a quarter of the error. So far with half of the neurons; then the same is asked of
-    the machine with all of them, or those of its restart, and that it is better with other neurons
-    too: those of another pool, to which it was not fitted.
+    latter and a quarter of the error; and if they are better with other neurons too, those of
+    another pool, to which they were not fitted. The first polishing, with half of the neurons and
+    a sample of the rows, tells which subset it will be, and whether there is anything to gain.
     """
     plain = tuned(pool, first.scaling, first.which)
     own = min((c for c in polished if c.subset == first.subset), key=lambda c: c.key)
@@ -199,7 +200,7 @@ def _winner(
         return clearly_better(pool, machine, common, 0.0 if far else STANDARD_ERRORS)
 
     whole = tuned(pool, first.scaling)
-    if not serves(winner, plain):
+    if winner.key[0] >= WORTH_POLISHING * plain.key[0] and not serves(winner, plain):
         return whole
     machine = finished(pool, winner, least)
     if not serves(machine, whole):
