@@ -25,7 +25,7 @@ from sparsepath import (
 )
 from sparsepath.data.columns import standardise
 from sparsepath.data.synthetic import functional, xor_like
-from sparsepath.elm import selectors
+from sparsepath.elm import search as searching
 from sparsepath.elm.subsets import POOLS
 from sparsepath.errors import InputError, PathWarning
 

@@ -279,9 +279,7 @@ def test_the_compiled_screen_is_the_best_prefix_of_refits(classes):
         Y = Y[:, 1:] if classes == 2 else Y
     scalings, subset = (0.1, 0.2, 0.5, 1.0), (0, 2, 3)
     for m in (1, 7, 8):
-        pool = Pool(
-            standardise(X)[0], Target(Y, own), draw_neurons(m, 5, "tanh", random), 1e-3
-        )
+        pool = Pool(standardise(X)[0], Target(Y, own), draw_neurons(m, 5, "tanh", random), 1e-3)
         slow = []
         for place, value in enumerate(scalings):
             H = twin_hidden(pool, value * np.isin(range(5), subset))

@@ -17,7 +17,7 @@ from sparsepath.steps import Step
 
 STRATEGIES = ("both", "scaling", "swap")
 BATCH = 10  # restarts between two calls of the watcher
-WORTH_A_BATCH = 0.9  # of the error: less, for some size, is worth another batch of restarts
+WORTH = 0.9  # of the error: less, by another subset, is worth another batch of restarts
 ACTIVE = (
     20  # features that a restart begins with, at most, if its subsets only join the swap search
 )
@@ -125,7 +125,7 @@ class Search:
         """Restarts of Algorithm 1, some at a time.
 
         Where they but find candidates for the swap search they have half of the neurons at most,
-        and end when a batch has not lowered the error by a tenth for any number of features.
+        and end when a batch has found no subset that is better by a tenth than those before it.
         """
         plan, best = self.plan, Best()
         alone = plan.strategy == "scaling"
@@ -144,12 +144,12 @@ class Search:
                 active=active,
                 neurons=neurons,
             )
-            before = least_so_far(best, plan.size)
+            before = leaders(best, plan.size)
             for found in self.threads.spread(task, seeds[low : low + BATCH]):
                 best.merge(found)
             if self.tell():
                 break
-            if not alone and (least_so_far(best, plan.size) > WORTH_A_BATCH * before).all():
+            if not alone and not worth_another(before, leaders(best, plan.size)):
                 break
         return best
 
@@ -172,9 +172,23 @@ class Search:
         return machines
 
 
-def least_so_far(best: Best, most: int) -> Floats:
-    """The least error of machines with at most 1, 2, ... features."""
-    return np.minimum.accumulate([best.criterion(size) for size in range(1, most + 1)])
+def leaders(best: Best, most: int) -> list[Candidate | None]:
+    """The best machines with at most 1, 2, ... features."""
+    found: list[Candidate | None] = []
+    for size in range(1, most + 1):
+        before, here = found[-1] if found else None, best.at.get(size)
+        better = before is None or (here is not None and here.key < before.key)
+        found.append(here if better else before)
+    return found
+
+
+def worth_another(before: list[Candidate | None], now: list[Candidate | None]) -> bool:
+    """Whether some subset was found that is better by a tenth than what had as many features."""
+    return any(
+        new is not None
+        and (old is None or (new.subset != old.subset and new.key[0] < WORTH * old.key[0]))
+        for old, new in zip(before, now, strict=True)
+    )
 
 
 def _winner(
@@ -238,8 +252,8 @@ def _settled(pool: Pool, found: Best, best: Best) -> Best:
     Sizes that the swap search has not reached are those of the restarts.
     """
     machines = Best()
-    # Both have ridges of their own and may have seen a part of the rows: errors are taken afresh.
-    for size, candidate in found.at.items():
+    # Both have ridges of their own, so the errors are taken afresh.
+    for candidate in found.at.values():
         machines.offer(tuned(pool, candidate.scaling))
     for size, candidate in best.at.items():
         if size not in found.at or candidate.subset == found.at[size].subset:
