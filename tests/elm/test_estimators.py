@@ -25,7 +25,7 @@ from sparsepath import (
 )
 from sparsepath.data.columns import standardise
 from sparsepath.data.synthetic import functional, xor_like
-from sparsepath.elm import selectors
+from sparsepath.elm import search as searching
 from sparsepath.elm.subsets import POOLS
 from sparsepath.errors import InputError, PathWarning
 
@@ -296,8 +296,8 @@ def test_the_swap_search_has_other_draws_of_the_neurons(monkeypatch):
         given.extend([pool, *others])
         return real(pool, others, *rest)
 
-    real = selectors.Search
-    monkeypatch.setattr(selectors, "Search", search)
+    real = searching.Search
+    monkeypatch.setattr(searching, "Search", search)
     problem = xor_like(60, random_state=0)
     ELMFSRegressor(2, strategy="swap", random_state=0, **QUICK).fit(problem.X, problem.y)
     assert len(given) == POOLS

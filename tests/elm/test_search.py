@@ -14,10 +14,18 @@ from sparsepath.data.threads import Threads
 from sparsepath.elm import descent
 from sparsepath.elm.neighbours import settle
 from sparsepath.elm.network import Pool, Target, draw_neurons
-from sparsepath.elm.polish import clearly_better, losses, polish, tuned
+from sparsepath.elm.polish import clearly_better, losses, polish, press_gradient, tuned
 from sparsepath.elm.rough import RoughJudge
 from sparsepath.elm.scaling import RULES, Best, Candidate, restart
-from sparsepath.elm.search import RestartPlan, Search, _rivals, _settled, _winner
+from sparsepath.elm.search import (
+    RestartPlan,
+    Search,
+    _rivals,
+    _settled,
+    _winner,
+    leaders,
+    worth_another,
+)
 from sparsepath.elm.subsets import HOPEFUL, RIDGE, SCALINGS, SwapSearch
 
 
@@ -174,8 +182,10 @@ def noisy(seed, n=150, d=7):
     )
 
 
+@pytest.mark.parametrize("rows", [500, 60])
 @pytest.mark.parametrize("seed", range(4))
-def test_no_machine_of_a_path_is_beaten_by_a_neighbour_of_another(seed):
+def test_no_machine_of_a_path_is_beaten_by_a_neighbour_of_another(seed, rows, monkeypatch):
+    monkeypatch.setattr("sparsepath.elm.search.FIRST_ROWS", rows)
     pool = noisy(seed)
     with Threads(1) as threads:
         seeds = np.random.SeedSequence(seed).spawn(5)
@@ -191,7 +201,7 @@ def test_no_machine_of_a_path_is_beaten_by_a_neighbour_of_another(seed):
             scaling = machine.scaling.copy()
             scaling[i] = 0.0 if scaling[i] else typical
             other = int(np.count_nonzero(scaling))
-            if other:
+            if other and (other < size or rows >= 150):  # one more is tried on a sample first
                 error = pool.fit(scaling, machine.which, machine.ridge).key()[0]
                 assert error >= (0.999 if other < size else 0.9) * best.at[other].key[0]
 
@@ -276,6 +286,107 @@ def test_a_better_machine_one_feature_away_takes_its_place():
         settled = settle(pool, pool, found, {3: range(7)}, 0.1, threads)
     assert settled.at[2].subset == (0, 1)
     assert settled.at[2].key < found.at[2].key
+
+
+def test_one_feature_more_that_gains_nothing_on_the_sample_is_not_tried_further():
+    pool = noisy(0)
+    sample = pool.sample(60)
+    good, poor = np.zeros(7), np.zeros(7)
+    good[[0, 1]], poor[[0, 5, 6]] = 0.5, 0.5
+    found = Best()
+    for scaling in (good, poor):
+        found.offer(tuned(pool, scaling))
+    fits = []
+
+    class Counted(Pool):
+        def fit(self, scaling, which, ridge=None):
+            fits.append(tuple(np.flatnonzero(scaling).tolist()))
+            return super().fit(scaling, which, ridge)
+
+    counted = Counted(pool.XT, pool.target, pool.neurons, pool.ridge, pool.most)
+    with Threads(1) as threads:
+        settled = settle(counted, sample, found, {3: range(7)}, 0.1, threads)
+    first = {s for s in fits if len(s) == 3 and {0, 1} < set(s)}
+    bar = sample.fit(poor, found.at[3].which, found.at[3].ridge).key()[0]
+    for i in range(2, 7):
+        scaling = good.copy()
+        scaling[i] = 0.5
+        here = sample.fit(scaling, found.at[2].which, found.at[2].ridge).key()[0]
+        if settled.at[3].key == found.at[3].key:
+            assert ((0, 1, i) in first) == (here < bar)
+        elif here < bar:
+            assert (0, 1, i) in first
+
+
+def test_restarts_end_when_no_better_subset_is_found(monkeypatch):
+    batches = [(0, 9.0), (1, 5.0), (1, 4.0), (2, 3.9), (3, 3.0)]  # a feature and its error
+    made = []
+
+    def restarted(pool, seed, **_):
+        feature, error = batches[len(made) // 10]
+        made.append(1)
+        best = Best()
+        best.offer(Candidate((error, error), np.eye(6)[feature], np.arange(3), 1e-6))
+        return best
+
+    monkeypatch.setattr("sparsepath.elm.search.restart", restarted)
+    pool, seeds = pool_of(xor_like(40, random_state=0)), np.random.SeedSequence(0).spawn(50)
+    for strategy, expected in (("both", 3), ("scaling", 5)):
+        made.clear()
+        with Threads(1) as threads:
+            run = Search(pool, [], RestartPlan(strategy, 50, 10, "half", 1), threads)
+            run.restarts(seeds)
+        # The second batch has another subset; the third the same one with better scalings.
+        assert len(made) == 10 * expected
+
+
+def test_leaders_have_at_most_so_many_features():
+    found = {1: 5.0, 3: 2.0, 4: 3.0}
+    best = Best()
+    for size, error in found.items():
+        scaling = (np.arange(5) < size).astype(float)
+        best.offer(Candidate((error, error), scaling, np.arange(3), 1e-6))
+    assert [c.key[0] for c in leaders(best, 5)] == [5.0, 5.0, 2.0, 2.0, 2.0]
+    assert leaders(Best(), 2) == [None, None]
+    assert worth_another(leaders(Best(), 5), leaders(best, 5))
+    assert not worth_another(leaders(best, 5), leaders(best, 5))
+
+
+def test_polishing_ends_when_a_round_gains_too_little(monkeypatch):
+    pool = pool_of(functional(200, 6, random_state=0), m=40)
+    start = tuned(pool, np.array([0.5, 0.5, 0, 0.5, 0, 0]))
+    ends = {}
+    for worth in (1e-9, 1e-3, 10.0):
+        tried = []
+        monkeypatch.setattr("sparsepath.elm.polish.WORTH_A_ROUND", worth)
+        monkeypatch.setattr(
+            "sparsepath.elm.polish.press_gradient",
+            lambda fit, tried=tried: tried.append(1) or press_gradient(fit),
+        )
+        ends[worth] = polish(pool, start), len(tried)
+    (whole, many), (usual, some), (_, few) = ends.values()
+    assert few < some <= many
+    assert whole.key <= usual.key
+    assert usual.key[0] <= 1.02 * whole.key[0]
+    for machine, _ in ends.values():
+        again = pool.fit(machine.scaling, machine.which, machine.ridge).key()
+        assert again == pytest.approx(machine.key, rel=1e-9)
+
+
+def test_scalings_that_are_far_better_need_no_more_standard_errors(monkeypatch):
+    random = np.random.default_rng(0)
+    X = random.standard_normal((200, 3))
+    XT, y = standardise(X)[0], np.sin(3 * X[:, :1]) + 0.1 * X[:, 1:2]
+    pool, other = (
+        Pool(XT, Target(y), draw_neurons(40, 3, "tanh", random), 1e-6, 1.0) for _ in range(2)
+    )
+    plain = tuned(pool, np.full(3, 0.5))
+    polished = [polish(pool, plain)]
+    assert polished[0].key[0] < 0.75 * plain.key[0]
+    monkeypatch.setattr("sparsepath.elm.search.STANDARD_ERRORS", 1e3)
+    assert np.ptp(_winner(pool, other, plain, polished, 0.1).scaling) > 0.1
+    monkeypatch.setattr("sparsepath.elm.search.FAR_BETTER", 0.0)
+    assert np.ptp(_winner(pool, other, plain, polished, 0.1).scaling) == 0
 
 
 def test_scalings_of_their_own_must_be_clearly_better():

@@ -69,7 +69,7 @@ def centre(H, means):  # type: ignore[no-untyped-def]
 
 @njit(nogil=True, cache=True, fastmath=FAST)
 def leverage_left(K, H, p):  # type: ignore[no-untyped-def]
-    """P <- 1 - 1/n - sum over the neurons of K H, sample by sample."""
+    """To p: 1 - 1/n - sum over the neurons of K H, sample by sample."""
     n = H.shape[1]
     for i in range(n):
         p[i] = 1.0 - 1.0 / n
@@ -81,7 +81,7 @@ def leverage_left(K, H, p):  # type: ignore[no-untyped-def]
 
 @njit(nogil=True, cache=True, fastmath=FAST)
 def weigh(K, v, out):  # type: ignore[no-untyped-def]
-    """Out <- K with the samples weighed by v."""
+    """To out: K with the samples weighed by v."""
     for j in range(K.shape[0]):
         k, o = K[j], out[j]
         for i in range(v.size):

@@ -6,9 +6,9 @@ one feature more to beat that of the size above. Here each machine is tried with
 features, and with each feature more that some machine of the path has or that the search lists for
 the size, at the geometric mean of the scalings that it has; neurons, ridge and the other scalings
 stay. One feature less wins if it is better, by a thousandth at least; one feature more, of which
-there are many to try, if it is better by a tenth, and on a sample of the rows at all. Scalings that are not
-common are polished, and the neighbours of what has won are tried in turn. Errors only fall, so this
-ends.
+there are many to try, if it is better by a tenth, and on a sample of the rows at all. Scalings that
+are not common are polished, and the neighbours of what has won are tried in turn. Errors only fall,
+so this ends.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -40,25 +40,28 @@ def _side_by_side(
 ) -> Iterator[Searched | None]:
     ended = Event()
 
-    def searched(draw: Draw | None) -> Searched | None:
-        return None if draw is None or ended.is_set() else _searched(estimator, X, draw, ended)
+    def searched(draw: Draw | None, crew: Threads) -> Searched | None:
+        if draw is None or ended.is_set():
+            return None
+        return _searched(estimator, X, draw, crew, ended)
 
+    draws = (_draw(estimator, X, y, one) for one in repetitions)
     with Threads(estimator.n_threads) as threads:
-        if threads.n_threads == 1:
-            for one in repetitions:
-                yield searched(_draw(estimator, X, y, one))
-            return
-        crew = ThreadPoolExecutor(threads.n_threads)
+        n, alone = threads.n_threads, Threads(1)
+        together = len(repetitions) - len(repetitions) % n  # the last few have all threads in turn
+        crew = ThreadPoolExecutor(n)
         waiting: deque[Future[Searched | None]] = deque()
         try:
-            for one in repetitions:
-                waiting.append(crew.submit(searched, _draw(estimator, X, y, one)))
-                if len(waiting) > threads.n_threads:
+            for _ in range(together):
+                waiting.append(crew.submit(searched, next(draws), alone))
+                if len(waiting) > n:
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()
+            for draw in draws:
+                yield searched(draw, threads)
         finally:
-            ended.set()  # Ctrl-C, or nobody wants the rest: searches under way end at their next step
+            ended.set()  # Ctrl-C, or nobody wants the rest: what is under way ends at its next step
             crew.shutdown(cancel_futures=True)
 
 
@@ -78,8 +81,8 @@ def _draw(estimator: Any, X: Any, y: Any, one: Repetition) -> Draw | None:
     return model._draw(part, target, seed, len(one.likely) if one.likely else None)
 
 
-def _searched(estimator: Any, X: Any, draw: Draw, ended: Event) -> Searched | None:
-    search = draw.search(Threads(1), ended.is_set)
+def _searched(estimator: Any, X: Any, draw: Draw, crew: Threads, ended: Event) -> Searched | None:
+    search = draw.search(crew, ended.is_set)
     search.run(draw.seeds)
     if ended.is_set():
         return None

@@ -22,8 +22,10 @@ class RoughJudge:
 
     def __init__(self, pool: Pool, ridge: float) -> None:
         neurons, target = pool.neurons, pool.target
-        single = (pool.XT, neurons.weights, neurons.biases, target.rows)
-        self.arrays = [np.ascontiguousarray(array, dtype=np.float32) for array in single]
+        self.XT, self.weights, self.biases, self.rows = (
+            np.ascontiguousarray(array, dtype=np.float32)
+            for array in (pool.XT, neurons.weights, neurons.biases, target.rows)
+        )
         self.own, self.ridge = target.own, ridge
 
     def __call__(self, subset: Subset, scalings: Sequence[float]) -> Candidate:
@@ -31,8 +33,16 @@ class RoughJudge:
         from sparsepath.elm import layer
 
         criterion, squares, place, m = layer.screen(
-            *self.arrays, self.own, self.ridge, ROUGH_ROOM, np.array(subset), np.array(scalings)
+            self.XT,
+            self.weights,
+            self.biases,
+            self.rows,
+            self.own,
+            self.ridge,
+            ROUGH_ROOM,
+            np.array(subset),
+            np.array(scalings),
         )
-        scaling = np.zeros(len(self.arrays[0]))
+        scaling = np.zeros(len(self.XT))
         scaling[list(subset)] = scalings[place]
         return Candidate((criterion, squares), scaling, np.arange(m), self.ridge)

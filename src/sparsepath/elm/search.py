@@ -17,7 +17,7 @@ from sparsepath.steps import Step
 
 STRATEGIES = ("both", "scaling", "swap")
 BATCH = 10  # restarts between two calls of the watcher
-WORTH_A_BATCH = 0.9  # of the error: less, for some size, is worth another batch of restarts
+WORTH = 0.9  # of the error: less, by another subset, is worth another batch of restarts
 ACTIVE = (
     20  # features that a restart begins with, at most, if its subsets only join the swap search
 )
@@ -27,6 +27,8 @@ NEAR_TOP, RIVALS = (
 )  # subsets whose score is that near the best are polished, at most so many
 FIRST_ROUNDS = 5  # of polishing all of them, before one is chosen
 CLEARLY = 0.9  # of the error of the best by score: less takes its place
+WORTH_POLISHING = 0.97  # of the error with a common scaling: less is polished to the end
+FAR_BETTER = 0.75  # of the error with a common scaling: less needs no more standard errors
 
 Watch = Callable[[], bool]
 
@@ -122,19 +124,19 @@ class Search:
     def restarts(self, seeds: Sequence[np.random.SeedSequence]) -> Best:
         """Restarts of Algorithm 1, some at a time.
 
-        Where they but find candidates for the swap search they see a sample of the rows, and end
-        when some of them in a row have not lowered the error by much for any number of features.
+        Where they but find candidates for the swap search they have half of the neurons at most,
+        and end when a batch has found no subset that is better by a tenth than those before it.
         """
         plan, best = self.plan, Best()
         alone = plan.strategy == "scaling"
-        pool, active, neurons = self.sample, ACTIVE, (len(self.pool.neurons) + 1) // 2
-        if alone:
-            pool, active, neurons = self.pool, len(self.pool.XT), len(self.pool.neurons)
+        active, neurons = len(self.pool.XT), len(self.pool.neurons)
+        if not alone:
+            active, neurons = ACTIVE, (neurons + 1) // 2
         self.machines = lambda: best
         for low in range(0, len(seeds), BATCH):
             task = partial(
                 restart,
-                pool,
+                self.pool,
                 most=plan.size,
                 k=plan.n_levels,
                 rule=plan.rule,
@@ -142,12 +144,12 @@ class Search:
                 active=active,
                 neurons=neurons,
             )
-            before = least_so_far(best, plan.size)
+            before = leaders(best, plan.size)
             for found in self.threads.spread(task, seeds[low : low + BATCH]):
                 best.merge(found)
             if self.tell():
                 break
-            if not alone and (least_so_far(best, plan.size) > WORTH_A_BATCH * before).all():
+            if not alone and not worth_another(before, leaders(best, plan.size)):
                 break
         return best
 
@@ -170,9 +172,23 @@ class Search:
         return machines
 
 
-def least_so_far(best: Best, most: int) -> Floats:
-    """The least error of machines with at most 1, 2, ... features."""
-    return np.minimum.accumulate([best.criterion(size) for size in range(1, most + 1)])
+def leaders(best: Best, most: int) -> list[Candidate | None]:
+    """The best machines with at most 1, 2, ... features."""
+    found: list[Candidate | None] = []
+    for size in range(1, most + 1):
+        before, here = found[-1] if found else None, best.at.get(size)
+        better = before is None or (here is not None and here.key < before.key)
+        found.append(here if better else before)
+    return found
+
+
+def worth_another(before: list[Candidate | None], now: list[Candidate | None]) -> bool:
+    """Whether some subset was found that is better by a tenth than what had as many features."""
+    return any(
+        new is not None
+        and (old is None or (new.subset != old.subset and new.key[0] < WORTH * old.key[0]))
+        for old, new in zip(before, now, strict=True)
+    )
 
 
 def _winner(
@@ -182,24 +198,33 @@ def _winner(
 
     That subset stays unless another, polished, is better than it, polished, by a tenth, and by more
     than fitting so many scalings to noise would gain. It has scalings of its own if they are
-    clearly better than the common one, with other neurons too: those of another pool, to which they
-    were not fitted. So far with half of the neurons; the winner has all of them, or those of its
-    restart.
+    clearly better than the common one: by three standard errors and what is due to noise, or by the
+    latter and a quarter of the error; and if they are better with other neurons too, those of
+    another pool, to which they were not fitted. The first polishing, with half of the neurons and
+    a sample of the rows, tells which subset it will be, and whether there is anything to gain.
     """
     plain = tuned(pool, first.scaling, first.which)
-    own = min((c for c in polished if c.subset == plain.subset), key=lambda c: c.key)
+    own = min((c for c in polished if c.subset == first.subset), key=lambda c: c.key)
     winner = min(polished, key=lambda c: c.key)
-    standard_errors = 0.0
     if winner.key[0] >= CLEARLY * own.key[0] or not clearly_better(pool, winner, plain, 0.0):
-        winner, standard_errors = own, STANDARD_ERRORS
-    whole = tuned(pool, plain.scaling)
-    if not clearly_better(pool, winner, plain, standard_errors):
+        winner = own
+
+    def serves(machine: Candidate, common: Candidate) -> bool:
+        far = machine.subset != common.subset or machine.key[0] < FAR_BETTER * common.key[0]
+        return clearly_better(pool, machine, common, 0.0 if far else STANDARD_ERRORS)
+
+    whole = tuned(pool, first.scaling)
+    if winner.key[0] >= WORTH_POLISHING * plain.key[0] and not serves(winner, plain):
         return whole
-    starts = [tuned(pool, winner.scaling), winner]
-    machine = polish(pool, min(starts, key=lambda c: c.key), least)
-    if not clearly_better(pool, machine, whole, standard_errors):
+    machine = finished(pool, winner, least)
+    if not serves(machine, whole):
         return whole
     return machine if _score(other, machine) < _score(other, whole) else whole
+
+
+def finished(pool: Pool, start: Candidate, least: float) -> Candidate:
+    """A machine polished to the end: with all neurons, or those that it has if they are better."""
+    return polish(pool, min(tuned(pool, start.scaling), start, key=lambda c: c.key), least)
 
 
 def rejudged(pool: Pool, machine: Candidate) -> Candidate:
@@ -227,8 +252,8 @@ def _settled(pool: Pool, found: Best, best: Best) -> Best:
     Sizes that the swap search has not reached are those of the restarts.
     """
     machines = Best()
-    # Both have ridges of their own and may have seen a part of the rows: errors are taken afresh.
-    for size, candidate in found.at.items():
+    # Both have ridges of their own, so the errors are taken afresh.
+    for candidate in found.at.values():
         machines.offer(tuned(pool, candidate.scaling))
     for size, candidate in best.at.items():
         if size not in found.at or candidate.subset == found.at[size].subset:
