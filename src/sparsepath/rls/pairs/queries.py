@@ -178,7 +178,7 @@ class Order(NamedTuple):
 
     @property
     def is_short(self) -> bool:
-        """Whether all pairs are compared sooner than the rows are sorted, and all weights are one."""
+        """Whether pairs are compared sooner than rows are sorted, and all weights are one."""
         return len(self.rows) <= COMPARED and bool(self.weights[0] == 1.0)
 
     @classmethod
