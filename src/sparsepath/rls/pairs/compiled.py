@@ -16,12 +16,10 @@ def _over_pairs(squared: bool, each: bool) -> Callable[..., None]:
     """The loop over pairs, by squares or by order, with or without the sum of every sample."""
 
     @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
-    def totals(
-        H, Z, low, high, inverse, tau, fitted, y, g, share, stop, begin, blur, room, own, out
-    ):  # type: ignore[no-untyped-def]  # noqa: E501
+    def totals(H, Z, low, high, inverse, tau, F, y, g, share, stop, begin, blur, room, own, out):  # type: ignore[no-untyped-def]
         """``out`` <- sums of g_i^2 g_j^2 times the loss of the pairs i < stop, j >= begin, i < j.
 
-        Of each of the models from ``low`` to ``high``, with H + zz' inverse and ``fitted`` + z tau,
+        Of each of the models from ``low`` to ``high``, with H + zz' inverse and F + z tau,
         z a row of Z; y is centred if there is an intercept, and then ``share`` is one over the
         weight of all samples. ``own`` gets the sums over the pairs of every sample, without its own
         weight. Infinite if a pair leaves no room.
@@ -32,7 +30,7 @@ def _over_pairs(squared: bool, each: bool) -> Callable[..., None]:
         for c in range(low, high):
             z, step = Z[c], inverse[c]
             for j in range(m):
-                f = fitted[j] + z[j] * tau[c]
+                f = F[j] + z[j] * tau[c]
                 h[j] = H[j, j] + z[j] * z[j] * step
                 p[j] = 1.0 - share * weight[j] - h[j]
                 r[j] = gy[j] - f
@@ -140,10 +138,10 @@ def count_disorder(D, e, omega, rows, n_larger, blur, out):  # type: ignore[no-u
         for j in range(m):
             scores[j] = -(e[rows[j]] - D[rows[j], i] * omega[i])
         larger = scores[:n_larger]
-        total = 0
+        total = np.int64(0)
         for j in range(n_larger, m):
             low, high = scores[j] - blur[i], scores[j] + blur[i]
-            wrong = 0
+            wrong = np.int64(0)
             for k in range(n_larger):
                 wrong += np.int64(larger[k] < low) + np.int64(larger[k] <= high)
             total += wrong

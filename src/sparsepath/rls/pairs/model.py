@@ -28,7 +28,8 @@ size of the scores. H is kept as an m x m matrix: for up to some thousands of sa
 
 import copy
 from abc import abstractmethod
-from typing import Any, Self
+from collections.abc import Callable
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,6 +64,8 @@ class LeavePairOut(EveryNeighbour):
     """
 
     _instead: str
+    _coef: Floats | None
+    error: float
 
     def __init__(self, design: Design, Y: Floats, alpha: float) -> None:
         if design.n_samples > MOST_SAMPLES:
@@ -224,7 +227,7 @@ class LeavePairOut(EveryNeighbour):
 
     def _measure(self) -> None:
         """The criterion of the model as it stands, and what every sample has in it."""
-        self._coef: Floats | None = None
+        self._coef = None
         self._own, squared = np.zeros(len(self._g)), not self.counts
         self.error = self._as_it_stands(squared, self._own) / self._weight(squared)
 
@@ -257,17 +260,18 @@ class LeavePairOut(EveryNeighbour):
         reached = NO_DECISION * np.minimum(reach, 1.0) + LEFT_OF_SCORES * min(before, 1.0)
         blur, (stop, begin) = self._spread * reached, self._span
         model: tuple[Any, ...] = (inverse, tau, self._F, self._y)
+        over: Callable[..., Any] = sum_pairs[squared, own is not None]
         if self._even and not squared and own is None and stop == begin:
-            loop = count_pairs
+            over = cast(Callable[..., Any], count_pairs)
             model += (self._share, stop, blur, ROOM)
         else:
-            loop, none = sum_pairs[squared, own is not None], np.zeros(0)
+            none = np.zeros(0)
             model += (self._g, self._share, stop, begin, blur, ROOM, none if own is None else own)
         n, out, threads = len(Z), np.empty(len(Z)), self.design.threads
         step = max(1, -(-n // (PARTS * threads.n_threads)))
 
         def work(low: int) -> None:
-            loop(self._H, Z, low, min(n, low + step), *model, out)
+            over(self._H, Z, low, min(n, low + step), *model, out)
 
         threads.map(work, range(0, n, step), n * len(self._g) ** 2)
         return out
