@@ -29,7 +29,8 @@ from sparsepath.data.threads import Threads
 from sparsepath.rls.criteria.table import CLASSES
 from sparsepath.rls.driver import run
 from sparsepath.rls.models import make_design
-from sparsepath.rls.pairs.queries import Order
+from sparsepath.rls.pairs.model import PairModel
+from sparsepath.rls.pairs.queries import PAIRS_PRICE, Order
 from sparsepath.rls.task import Task
 from sparsepath.rls.update import Update
 
@@ -348,9 +349,28 @@ def test_auc_by_pairs_against_refits(seed, how, alpha, fit_intercept, weighted):
     CHECKS[how](trail, judge, size)
 
 
+@pytest.mark.parametrize("coarse", [False, True])
+@pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize("scale", [1.0, 1e-7])
+def test_pairs_of_two_classes_are_counted_alike(coarse, fit_intercept, scale):
+    """By the loop for weights of one, and by that for any."""
+    for seed in range(4):
+        X, y, _ = labelled(seed, m=41, n=9, coarse=coarse)
+        model = PairModel(design_of(scale * X, fit_intercept=fit_intercept), y[:, None], 1.0)
+        for i in (4, 1, 7):
+            model.add(i)
+        which = np.array([0, 2, 3, 5, 6, 8])
+        found = model.additions(which), model.errors_without()
+        assert model._even
+        model._even = False
+        for one, other in zip(found, (model.additions(which), model.errors_without()), strict=True):
+            assert_array_equal(one, other)
+
+
 @examples(20)
 @given(st.integers(0, 10**6), st.sampled_from(sorted(CHECKS)), st.booleans())
 def test_auc_over_folds_against_refits(seed, how, weighted):
+    """In NumPy and in a compiled loop, with the same numbers to the last bit."""
     X, y, rng = labelled(seed, m=20, n=5, coarse=bool(seed % 2))
     weights = rng.choice([0.0, 0.5, 1.0, 2.0], 20) if weighted else np.ones(20)
     splits = list(StratifiedKFold(3, shuffle=True, random_state=seed % 50).split(X, y))
@@ -358,9 +378,16 @@ def test_auc_over_folds_against_refits(seed, how, weighted):
         return
     size = 0 if how == "backward" else 3
     options = {"loss": "auc", "search": how, "splits": splits}
-    trail = search(design_of(X, weights), y[:, None], 1.0, size, **options)
     judge = Judge(X, y[:, None], 1.0, "auc", sw=weights, error=twin.auc_kfold_error(splits))
-    CHECKS[how](trail, judge, size)
+    found = []
+    for paid in (False, True):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(PAIRS_PRICE, "is_paid", lambda ahead=0.0, paid=paid: paid)
+            trail = search(design_of(X, weights), y[:, None], 1.0, size, **options)
+        CHECKS[how](trail, judge, size)
+        steps = [(k, step.subset, step.error) for k, step in trail.steps.items()]
+        found.append((steps, [(move.action, move.feature, move.error) for move in trail.moves]))
+    assert found[0] == found[1]
 
 
 def test_the_standard_error_of_auc_knows_weights():

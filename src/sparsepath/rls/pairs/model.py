@@ -28,10 +28,12 @@ size of the scores. H is kept as an m x m matrix: for up to some thousands of sa
 
 import copy
 from abc import abstractmethod
-from typing import Self
+from collections.abc import Callable
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg.blas import dger
 
 from sparsepath.arrays import Floats
 from sparsepath.errors import InputError
@@ -42,6 +44,7 @@ from sparsepath.rls.update import Costs, EveryNeighbour
 from sparsepath.tuning import TUNING
 
 MOST_SAMPLES = 10000
+PARTS = 4  # parts of the candidates that every thread takes in turn
 FEWEST_RANKED = 4  # with a pair left out there must be another
 FEWEST_CLASSED = 3  # or a sample
 LEFT_OF_SCORES = 1e-14  # what a removal may leave of scores, over the reach of the model before it
@@ -55,6 +58,8 @@ class LeavePairOut(EveryNeighbour):
     """
 
     _instead: str
+    _coef: Floats | None
+    error: float
 
     def __init__(self, design: Design, Y: Floats, alpha: float) -> None:
         if design.n_samples > MOST_SAMPLES:
@@ -68,6 +73,7 @@ class LeavePairOut(EveryNeighbour):
         counted = np.flatnonzero(w > 0)
         counted = counted[np.argsort(-Y[counted, 0], kind="stable")]
         self._g = np.sqrt(w[counted])
+        self._even = bool(np.all(self._g == 1.0))
         self.y_mean = (w @ Y) / design.total if design.fit_intercept else np.zeros(1)
         self._y = Y[counted, 0] - self.y_mean[0]
         self._counted = counted
@@ -158,9 +164,9 @@ class LeavePairOut(EveryNeighbour):
         if b in self.chosen or not self._usable(one, np.array([pivot]))[0]:
             raise InputError(f"feature {b} is chosen already or collinear with the chosen ones.")
         self._F = self._F + z * (x[:, 0] @ self._r / pivot)
-        self._H += np.outer(z, z / pivot)
+        self._H = dger(1.0 / pivot, z, z, a=self._H.T, overwrite_a=1).T
         if self._C is not None and self._X is not None:
-            self._C -= np.outer(z, (z @ self._X) / pivot)
+            self._C = dger(-1.0 / pivot, z @ self._X, z, a=self._C.T, overwrite_a=1).T
         self.chosen.append(int(b))
         self._measure()
 
@@ -187,10 +193,12 @@ class LeavePairOut(EveryNeighbour):
 
     def coef(self) -> Floats:
         """Coefficients of the chosen features in the units of the data, |S| x 1."""
-        XS = self._columns(self.chosen)
-        A = XS.T @ XS + self._final_alpha * np.eye(XS.shape[1])
-        w = np.linalg.solve(A, XS.T @ (self._g * self._y))
-        return (self.design.scales[self.chosen] * w)[:, None]
+        if self._coef is None:
+            XS = self._columns(self.chosen)
+            A = XS.T @ XS + self._final_alpha * np.eye(XS.shape[1])
+            w = np.linalg.solve(A, XS.T @ (self._g * self._y))
+            self._coef = (self.design.scales[self.chosen] * w)[:, None]
+        return self._coef
 
     def intercept(self) -> Floats:
         """The constant term."""
@@ -209,47 +217,58 @@ class LeavePairOut(EveryNeighbour):
     @property
     def squared_error(self) -> float:
         """The squared criterion, whatever the loss."""
-        nothing = np.zeros(len(self._g))
-        return self._sum(nothing, 0.0, 0.0, 0.0, squared=True) / self._weight(True)
+        return self._as_it_stands(True) / self._weight(True)
 
     def _measure(self) -> None:
         """The criterion of the model as it stands, and what every sample has in it."""
-        nothing = np.zeros(len(self._g))
-        self._own, reach = np.zeros(len(self._g)), self._reach[self.chosen].sum()
-        total = self._sum(nothing, 0.0, 0.0, reach, not self.counts, self._own)
-        self.error = total / self._weight(not self.counts)
+        self._coef = None
+        self._own, squared = np.zeros(len(self._g)), not self.counts
+        self.error = self._as_it_stands(squared, self._own) / self._weight(squared)
+
+    def _as_it_stands(self, squared: bool, own: Floats | None = None) -> float:
+        """The sum over pairs; ``own`` gets those of every sample."""
+        nothing, reach = np.zeros((1, len(self._g))), self._reach[self.chosen].sum(keepdims=True)
+        return float(self._sums(nothing, np.zeros(1), np.zeros(1), reach, squared, own)[0])
 
     def _judge(
         self, Z: Floats, inverse: Floats, tau: Floats, reach: Floats, squared: bool
     ) -> Floats:
         """The criterion after each of some changes r - z tau, P - zz' inverse."""
         squared = squared or not self.counts
+        rows = np.ascontiguousarray(Z.T)
+        return self._sums(rows, inverse, tau, reach, squared) / self._weight(squared)
 
-        def work(i: int) -> float:
-            return self._sum(Z[:, i].copy(), inverse[i], tau[i], reach[i], squared)
-
-        numbers = len(tau) * len(self._g) ** 2
-        totals = self.design.threads.map(work, range(len(tau)), numbers)
-        return np.array(totals, dtype=np.float64) / self._weight(squared)
-
-    def _sum(
+    def _sums(
         self,
-        z: Floats,
-        inverse: float,
-        tau: float,
-        reach: float,
+        Z: Floats,
+        inverse: Floats,
+        tau: Floats,
+        reach: Floats,
         squared: bool,
         own: Floats | None = None,
-    ) -> float:
-        """The sum over pairs after a change; scores are told apart as far as ``reach`` allows."""
-        from sparsepath.rls.pairs.compiled import sum_pairs
+    ) -> Floats:
+        """The sums over pairs after each change; scores are told apart as far as ``reach`` goes."""
+        from sparsepath.rls.pairs.compiled import count_pairs, sum_pairs
 
         before = self._reach[self.chosen].sum()
-        blur = self._spread * (NO_DECISION * min(reach, 1.0) + LEFT_OF_SCORES * min(before, 1.0))
-        h = np.diag(self._H) + z * z * inverse
-        given = (h, self._F + z * tau, self._y, self._g, self._share, *self._span, blur, ROOM)
-        loop = sum_pairs[squared, own is not None]
-        return float(loop(self._H, z, inverse, *given, np.zeros(0) if own is None else own))
+        reached = NO_DECISION * np.minimum(reach, 1.0) + LEFT_OF_SCORES * min(before, 1.0)
+        blur, (stop, begin) = self._spread * reached, self._span
+        model: tuple[Any, ...] = (inverse, tau, self._F, self._y)
+        over: Callable[..., Any] = sum_pairs[squared, own is not None]
+        if self._even and not squared and own is None and stop == begin:
+            over = cast(Callable[..., Any], count_pairs)
+            model += (self._share, stop, blur, ROOM)
+        else:
+            none = np.zeros(0)
+            model += (self._g, self._share, stop, begin, blur, ROOM, none if own is None else own)
+        n, out, threads = len(Z), np.empty(len(Z)), self.design.threads
+        step = max(1, -(-n // (PARTS * threads.n_threads)))
+
+        def work(low: int) -> None:
+            over(self._H, Z, low, min(n, low + step), *model, out)
+
+        threads.map(work, range(0, n, step), n * len(self._g) ** 2)
+        return out
 
     def _usable(self, features: NDArray[np.intp], pivots: Floats) -> NDArray[np.bool_]:
         squares, sizes = self.design.squares[features], self.design.sizes[features]
