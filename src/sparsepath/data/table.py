@@ -151,7 +151,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X, wanted
-            As for ``some``.
+            The table, and which of its features to look at.
         """
         features = [self.features_[i] for i in wanted]
         cells = cells_of(X, self._names_in(X, features), of=len(self.features_))

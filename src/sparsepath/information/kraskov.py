@@ -40,7 +40,7 @@ a standard error. It can fall below zero, where the truth is near zero, and it i
 in many dimensions.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -122,16 +122,11 @@ class Estimator:
             for i in new:
                 self.of((*subset, i))
         elif new:
-            from sparsepath.information import compiled
+            from sparsepath.information.compiled import addition_terms
 
             D = self._matrix(tuple(sorted(subset)))
-            out, asked = np.empty((len(new), self.n)), np.array(new)
-            self.threads.map(
-                lambda part: compiled.addition_terms(
-                    D, self.XT, asked, self.YT, *part, self.k, self.psi, self.variant, out
-                ),
-                self._parts,
-            )
+            out = np.empty((len(new), self.n))
+            self._fill(out, addition_terms, D, self.XT, np.array(new))
             for i, terms in zip(new, out, strict=True):
                 self.known[frozenset((*subset, i))] = Estimate.of(terms)
         return [self.known[key] for key in keys]
@@ -143,15 +138,10 @@ class Estimator:
             return [self.of(tuple(key)) for key in keys]
         self._by_tables(keys)
         if any(key not in self.known for key in keys):
-            from sparsepath.information import compiled
+            from sparsepath.information.compiled import removal_terms
 
-            out, rows = np.empty((len(subset), self.n)), self.XT[list(subset)]
-            self.threads.map(
-                lambda part: compiled.removal_terms(
-                    rows, self.YT, *part, self.k, self.psi, self.variant, out
-                ),
-                self._parts,
-            )
+            out = np.empty((len(subset), self.n))
+            self._fill(out, removal_terms, self.XT[list(subset)])
             for key, terms in zip(keys, out, strict=True):
                 self.known.setdefault(key, Estimate.of(terms))
         return [self.known[key] for key in keys]
@@ -205,16 +195,16 @@ class Estimator:
     def _terms(self, subset: list[int]) -> Floats:
         if self.tree:
             return tree_terms(self.XT[subset].T, self.YT.T, self.k, self.variant, self.psi)
-        from sparsepath.information import compiled
+        from sparsepath.information.compiled import subset_terms
 
-        out, rows = np.empty(self.n), self.XT[subset]
-        self.threads.map(
-            lambda part: compiled.subset_terms(
-                rows, self.YT, *part, self.k, self.psi, self.variant, out
-            ),
-            self._parts,
-        )
+        out = np.empty(self.n)
+        self._fill(out, subset_terms, self.XT[subset])
         return out
+
+    def _fill(self, out: Floats, loop: Callable[..., None], *of: Any) -> None:
+        """The samples' shares by a compiled loop over each thread's rows."""
+        told = (self.k, self.psi, self.variant, out)
+        self.threads.map(lambda part: loop(*of, self.YT, *part, *told), self._parts)
 
 
 def tree_terms(X: Floats, Y: Floats, k: int, variant: int, psi: Floats) -> Floats:
