@@ -170,8 +170,9 @@ def largest_products(P: Singles, r: Singles, order: int) -> list[tuple[float, tu
     """
     n = P.shape[1]
     a = (order + 1) // 2
+    features = np.ascontiguousarray(P.T)  # as rows, which can be picked as wholes
     rights = list(combinations(range(n), order - a))
-    R = _columns(P, rights)
+    R = _products(features, rights)
     begin = np.searchsorted([right[0] for right in rights], np.arange(n), side="right")
     found: list[tuple[float, tuple[int, ...]]] = []
     for c in range(a - 1, n):
@@ -179,7 +180,7 @@ def largest_products(P: Singles, r: Singles, order: int) -> list[tuple[float, tu
         heads = list(combinations(range(c), a - 1)) if start < len(rights) else []
         for k in range(0, len(heads), SET_STRIP):
             lefts = [(*head, c) for head in heads[k : k + SET_STRIP]]
-            squares = (_columns(P, lefts) * r[:, None]).T @ R[:, start:]
+            squares = (_products(features, lefts) * r) @ R[start:].T
             squares *= squares
             least = found[-1][0] if len(found) == BEST_SETS else -1.0
             if squares.max() < least:
@@ -191,11 +192,12 @@ def largest_products(P: Singles, r: Singles, order: int) -> list[tuple[float, tu
     return found
 
 
-def _columns(P: Singles, sets: list[tuple[int, ...]]) -> Singles:
+def _products(features: Singles, sets: list[tuple[int, ...]]) -> Singles:
+    """The product of the features, given as rows, of each set."""
     index = np.array(sets)
-    out = P[:, index[:, 0]].copy()
+    out = features[index[:, 0]]
     for k in range(1, index.shape[1]):
-        out *= P[:, index[:, k]]
+        out *= features[index[:, k]]
     return out
 
 
@@ -260,10 +262,16 @@ def lowest(changes: Floats, count: int) -> list[tuple[int, ...]]:
     if count == 1:
         alone = changes.diagonal()
         return [(int(i),) for i in np.argsort(alone, kind="stable")[:BEST_STARTS]]
-    rows, columns = np.triu_indices(len(changes), 1)
+    rows, columns = _pairs(len(changes))
     values = changes[rows, columns]
     best = np.argpartition(values, BEST_STARTS)[:BEST_STARTS]
     return [(int(rows[i]), int(columns[i])) for i in best[np.argsort(values[best], kind="stable")]]
+
+
+@lru_cache
+def _pairs(n: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The two members of all pairs out of n."""
+    return np.triu_indices(n, 1)
 
 
 class UnitsCriterion:

@@ -246,7 +246,7 @@ def furthest(x, step, fraction):  # type: ignore[no-untyped-def]
     return fraction / fastest
 
 
-@njit(nogil=True, cache=True, fastmath={"contract"}, error_model="numpy")
+@njit(nogil=True, cache=True, fastmath={"contract"}, error_model="numpy", inline="always")
 def recentred(x, z, step, dual, middle, length, band):  # type: ignore[no-untyped-def]
     """What the products x z lack, at a step of this length, to be within ``band`` of ``middle``.
 
@@ -261,7 +261,7 @@ def recentred(x, z, step, dual, middle, length, band):  # type: ignore[no-untype
     return lack
 
 
-@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy", inline="always")
 def move(  # type: ignore[no-untyped-def]
     upper, c, inverse, theta, gradient, targets, of_J, x, z, n, fraction
 ):
@@ -285,25 +285,25 @@ def direction(  # type: ignore[no-untyped-def]
     Best is the one along which J may fall most. Returns the step, that of the multipliers, the
     slope of J along it, its length, and the decrement of J.
     """
-    of_J, targets = slopes(gradient, plain, x, n), plain
-    step, dual, slope, length = move(
-        upper, c, inverse, theta, gradient, plain, of_J, x, z, n, fraction
-    )
-    decrement = -slope
-    for correction in range(1 + recentrings):
-        if length >= long:
-            break
+    of_J = slopes(gradient, plain, x, n)
+    targets, step, dual = plain, x, z
+    slope, length, decrement = 0.0, 0.0, 0.0
+    for correction in range(2 + recentrings):
         if correction == 0:
+            other = plain.copy()
+        elif length >= long:
+            break
+        elif correction == 1:
             other = plain - step * dual
         else:
             further = min(1.0, length + longer)
             other = targets + recentred(x, z, step, dual, plain, further, band)
-        step_2, dual_2, slope_2, length_2 = move(
-            upper, c, inverse, theta, gradient, other, of_J, x, z, n, fraction
-        )
-        if slope_2 * length_2 < slope * length:
-            targets, step, dual, slope, length = other, step_2, dual_2, slope_2, length_2
-        elif correction:
+        found = move(upper, c, inverse, theta, gradient, other, of_J, x, z, n, fraction)
+        if correction == 0:
+            decrement = -found[2]
+        if correction == 0 or found[2] * found[3] < slope * length:
+            targets, (step, dual, slope, length) = other, found
+        elif correction > 1:
             break
     return step, dual, slope, length, decrement
 
@@ -321,7 +321,7 @@ def move_multipliers(z, dual, middle, x, fraction, factor):  # type: ignore[no-u
             z[i] = min(max(z[i], central / factor), central * factor)
 
 
-@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy", inline="always")
 def trial(x, step, length, shares, basis, y, n):  # type: ignore[no-untyped-def]
     """The point a step further, its alpha, residuals, mean squared error and sum of logarithms."""
     new, alpha = np.empty(len(x)), np.empty(n)
@@ -341,7 +341,7 @@ def trial(x, step, length, shares, basis, y, n):  # type: ignore[no-untyped-def]
     return new, alpha, off, error / len(off), logarithms
 
 
-@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy", inline="always")
 def straightened(  # type: ignore[no-untyped-def]
     upper, c, inverse, theta, basis, off, expected, x, n, fraction
 ):
