@@ -167,9 +167,9 @@ class ELMFSRegressor(RegressorFace, _ELMFS):
     Parameters
     ----------
     max_features : int or None, default=None
-        The largest size on the path; None: at most 20, and fewer if three sizes in a row have gained
-        nothing, unless ``choose`` asks for a size. The time grows with this size and with the
-        number of features.
+        The largest size on the path; None: at most 20, and fewer if three sizes in a row have
+        gained nothing, unless ``choose`` asks for a size. The time grows with this size and with
+        the number of features.
     choose
         As for ``SparseRLSRegressor``. On small samples the least error is often at far too many
         features.
