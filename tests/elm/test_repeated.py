@@ -2,8 +2,6 @@
 
 import os
 import signal
-import threading
-import time
 
 import numpy as np
 import pandas as pd
@@ -75,7 +73,7 @@ def test_no_larger_sizes_than_the_path_of_all_rows_has():
 
 
 def test_what_is_not_waited_for_is_ended(monkeypatch):
-    problem, begun, ends = xor_like(90, 5, random_state=0), [], []
+    problem, begun, ends = xor_like(300, 8, random_state=0), [], []
     real = repeated._searched
 
     def searched(*given):
@@ -85,15 +83,13 @@ def test_what_is_not_waited_for_is_ended(monkeypatch):
         return found
 
     monkeypatch.setattr(repeated, "_searched", searched)
-    model = ELMFSRegressor(3, n_threads=2, **SMALL)
-    many = [one for one in repetitions(90) for _ in range(4)]
+    model = ELMFSRegressor(8, n_threads=2, random_state=0)
+    many = [one for one in repetitions(300) for _ in range(4)]
     found = model._search_many(problem.X, problem.y, {}, many)
     next(found)
     found.close()
     assert len(begun) == len(ends) < len(many)
-    assert threading.active_count() == 1 or all(
-        not thread.name.startswith("ThreadPoolExecutor") for thread in threading.enumerate()
-    )
+    assert None in ends  # under way, and ended at its next step
 
 
 @pytest.mark.validated
@@ -104,7 +100,7 @@ def test_ctrl_c_within_the_validation_is_heard(monkeypatch):
 
     def searched(*given):
         if not at:
-            at.append(time.perf_counter())
+            at.append(1)
             os.kill(os.getpid(), signal.SIGINT)
         return real(*given)
 

@@ -2,8 +2,9 @@
 
 Nearly all of its time goes into networks: outputs of the neurons, their products, the leave-one-out
 error. So the search is counted in networks of all neurons on all samples, small ones by their part,
-and one such network is timed on numbers drawn at random. The counts are those of measured searches,
-good to a factor of two; a search that ends early, because nothing is gained, takes less.
+and one such network is timed on numbers drawn at random. Some have a sample of the rows, so that of
+many rows they are a smaller part. The counts are those of measured searches, good to a factor of
+two; a search that ends early, because nothing is gained, takes less.
 """
 
 import time
@@ -13,17 +14,23 @@ import numpy as np
 from sparsepath.elm.network import Pool, Target, draw_neurons
 from sparsepath.elm.search import ACTIVE, RestartPlan
 
-PER_RESTART, PER_ACTIVE = 3.0, 1.0  # networks; more for each feature that it begins with
-PER_SIZE, PER_LISTED, PER_FEATURE = 100.0, 5.0, 0.5  # more for each that is tried, or offered
+ALONE, ALONE_EACH = 0.5, 0.66  # networks of a restart with all neurons; more for each feature
+PER_RESTART, PER_ACTIVE, PER_GIVEN = 1.5, 0.2, 0.2  # with half; for each in its start; for each
+RESTARTS = 25  # after which they mostly end if they but find candidates
+PER_SIZE, PER_LISTED, PER_FEATURE = 10.0, 2.6, 0.3  # more for each that is tried, or offered
 LISTED_AT_MOST = 30
+ON_ALL, ON_SAMPLE = 0.5, 640  # of these: networks of all rows, and of so many rows
 
 
-def networks(plan: RestartPlan, features: int) -> float:
+def networks(plan: RestartPlan, features: int, samples: int) -> float:
     """About how many networks a search fits, in networks of all neurons on all samples."""
-    active = features if plan.strategy == "scaling" else min(features, ACTIVE)
+    if plan.strategy == "scaling":
+        return plan.n_restarts * (ALONE + ALONE_EACH * features)
     each = PER_SIZE + PER_LISTED * min(features, LISTED_AT_MOST) + PER_FEATURE * features
-    restarts = plan.n_restarts * (PER_RESTART + PER_ACTIVE * active)
-    return restarts * (plan.strategy != "swap") + plan.size * each * (plan.strategy != "scaling")
+    each *= ON_ALL + ON_SAMPLE / samples
+    restart = PER_RESTART + PER_ACTIVE * min(features, ACTIVE) + PER_GIVEN * features
+    restarts = min(plan.n_restarts, RESTARTS) * restart
+    return restarts * (plan.strategy != "swap") + plan.size * each
 
 
 def seconds_of_one(samples: int, neurons: int) -> float:

@@ -4,11 +4,12 @@ Subsets are compared by common scalings, machines afterwards by scalings of thei
 machine of one size may contain a better one of the size below than the path has there, or need but
 one feature more to beat that of the size above. Here each machine is tried without each of its
 features, and with each feature more that some machine of the path has or that the search lists for
-the size, at the geometric mean of the scalings that it has; neurons, ridge and the other scalings
-stay. One feature less wins if it is better, by a thousandth at least; one feature more, of which
-there are many to try, if it is better by a tenth, and on a sample of the rows at all. Scalings that
-are not common are polished, and the neighbours of what has won are tried in turn. Errors only fall,
-so this ends.
+the size, at the geometric mean of the scalings that it has, and where the next machine is the worse
+one at the least scaling too, which changes little; neurons, ridge and the other scalings stay. One
+feature less wins if it is better, by a thousandth at least; one feature more, of which there are
+many to try, if it is better by a tenth, and on a sample of the rows at all. Scalings that are not
+common are polished, and the neighbours of what has won are tried in turn. Errors only fall, so this
+ends.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,13 +24,19 @@ from sparsepath.elm.scaling import Best, Candidate
 BEATEN, BEATEN_BY_MORE = 0.999, 0.9  # of the error of a machine: less, by one feature less or more
 
 
-def neighbours(machine: Candidate, features: Sequence[int], most: int) -> Iterator[Candidate]:
-    """One feature less, one more (up to ``most``); not judged yet: the key is infinite."""
+def neighbours(
+    machine: Candidate, features: Sequence[int], most: int, least: float | None = None
+) -> Iterator[Candidate]:
+    """One feature less, one more (up to ``most``); not judged yet: the key is infinite.
+
+    One more has the geometric mean of the scalings, and ``least`` too if that is given.
+    """
     subset = machine.subset
     changes = [(i, 0.0) for i in subset] if len(subset) > 1 else []
     if len(subset) < most:
         typical = float(np.exp(np.log(machine.scaling[list(subset)]).mean()))
-        changes += [(i, typical) for i in features if i not in subset]
+        scalings = [typical] if least is None else [typical, least]
+        changes += [(i, value) for value in scalings for i in features if i not in subset]
     for i, value in changes:
         scaling = machine.scaling.copy()
         scaling[i] = value
@@ -91,7 +98,10 @@ def settle(
             (size, each)
             for size in sorted(donors)
             for each in neighbours(
-                donors[size], sorted(used.union(listed.get(size + 1, ()))), max(found.at)
+                donors[size],
+                sorted(used.union(listed.get(size + 1, ()))),
+                max(found.at),
+                least if machines.criterion(size) < machines.criterion(size + 1) else None,
             )
         ]
 

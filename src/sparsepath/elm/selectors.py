@@ -73,7 +73,7 @@ class _ELMFS(PathSelector, CallbackSupportMixin, BaseEstimator):
         """
         n, d = X.shape
         one = seconds_of_one(n, count("n_neurons", self.n_neurons))
-        return one * networks(self._plan(d), d)
+        return one * networks(self._plan(d), d, n)
 
     # Fitting ------------------------------------------------------------------------------------
 
@@ -167,9 +167,9 @@ class ELMFSRegressor(RegressorFace, _ELMFS):
     Parameters
     ----------
     max_features : int or None, default=None
-        The largest size on the path; None: at most 20, and fewer if five sizes in a row have gained
-        nothing, unless ``choose`` asks for a size. The time grows with this size and with the
-        number of features.
+        The largest size on the path; None: at most 20, and fewer if three sizes in a row have
+        gained nothing, unless ``choose`` asks for a size. The time grows with this size and with
+        the number of features.
     choose
         As for ``SparseRLSRegressor``. On small samples the least error is often at far too many
         features.
@@ -177,10 +177,11 @@ class ELMFSRegressor(RegressorFace, _ELMFS):
         The paper's restarts on the grid of scalings; the swap search over subsets; or both: the
         subsets of the restarts join the swap search, their scalings the polishing.
     n_restarts : int, default=40
-        Restarts of Algorithm 1; no use for strategy="swap".
+        Restarts of Algorithm 1, at most: with strategy="both" they end, after twenty or more, when
+        ten in a row have found nothing new that is better by a tenth. No use for strategy="swap".
     n_neurons : int, default=100
-        The pool of tanh neurons. A restart uses a random number of them; the swap search judges
-        its best subsets by three more pools of that size.
+        The pool of tanh neurons. A restart uses a random number of them, with strategy="both" up to
+        half; the swap search judges its best subsets by three more pools of that size.
     ridge : float or None, default=None
         The penalty is this times the number of samples times the squared output weights. None: for
         each machine the largest, between 1e-6 and 1, of which the leave-one-out error is within
