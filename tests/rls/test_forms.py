@@ -19,7 +19,7 @@ from rls.comparing import (
     weights_of,
 )
 from sparsepath import SparseRLSRegressor
-from sparsepath.data.blocks import turned
+from sparsepath.data.blocks import TurnedLate, row_blocks, turned
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
 from sparsepath.rls.criteria.table import CLASSES
@@ -130,6 +130,49 @@ def test_tall_data_stay_narrow_and_give_the_same_path(monkeypatch, kind, order):
             [step.error for step in paths[0].moves],
             rtol=1e-12,
         )
+
+
+def test_tall_data_in_c_order_are_turned_when_that_pays(monkeypatch):
+    monkeypatch.setattr(TUNING, "compiled_pass_from", 1)
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((6000, 40)) + 1.0
+    X[:, 7] = 3.0
+    y = X[:, :5] @ rng.standard_normal(5) + rng.standard_normal(len(X))
+    late = turned(X, Threads(1))
+    assert isinstance(late, TurnedLate)
+    assert np.shares_memory(late, X)
+    ones = [row_blocks(of, 2)[1] for of in (late, np.asfortranarray(X))]
+    V, some, means = rng.standard_normal((3000, 2)), np.array([3, 11, 5]), X.mean(0)
+    a, w = rng.integers(0, 2**63, 3000, dtype=np.uint64), rng.random(3000)
+    every = np.arange(40)
+    for _ in range(8):  # products with some columns come from a pass at first, then from a copy
+        for v in (V, V[:, :1]):
+            assert_allclose(*(block.dot(v, some) for block in ones), rtol=1e-10, atol=1e-10)
+            assert_allclose(*(block.dot(v) for block in ones), rtol=1e-10, atol=1e-10)
+        assert_allclose(*(block.gram(means, w, every) for block in ones), rtol=1e-10, atol=1e-9)
+        assert_allclose(*(block.spread(means, w) for block in ones), rtol=1e-12)
+        assert_allclose(*(block.spread(means, None) for block in ones), rtol=1e-12)
+        assert np.array_equal(*(block.marks(a) for block in ones))
+        for which in (some, some[:1], every, every[::2]):
+            assert np.array_equal(*(block.columns(which) for block in ones))
+        assert np.array_equal(*(block.rows(some) for block in ones))
+        assert all(
+            np.array_equal(one.columns(some), other.columns(some))
+            for one, other in zip(*(block.strips(700) for block in ones), strict=True)
+        )
+    with Threads(1) as crew:
+        designs = [make_design(Z, np.ones(len(X)), crew) for Z in (X, np.asfortranarray(X))]
+        assert designs[0].marks.tolist() == designs[1].marks.tolist()
+        for asked in ("auto", "gram", "pass", "fused"):
+            same_steps(*(search(design, y[:, None], 1.0, 9, form=asked) for design in designs))
+
+
+def test_no_copy_is_made_beyond_the_budget(monkeypatch):
+    monkeypatch.setattr(TUNING, "compiled_pass_from", 1)
+    X = np.random.default_rng(3).standard_normal((9000, 12))
+    with Threads(1) as crew:
+        design = make_design(X, np.ones(len(X)), crew, memory=100.0)
+    assert not any(block._turns_late for block in design.blocks)
 
 
 # --- the fused form -------------------------------------------------------------------------------

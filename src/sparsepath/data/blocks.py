@@ -20,6 +20,7 @@ products with one vector are those of a compiled loop over float64.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, Protocol
 
@@ -32,6 +33,8 @@ from sparsepath.tuning import TUNING
 
 Marks = NDArray[np.uint64]
 
+PASSES_BEFORE = 5  # over all columns for some of them, before data in C order are turned
+FEW_COLUMNS = 16  # that are read one by one from data in C order
 GRAM_ROWS = 4096  # rows centred at once for the products of all columns
 MOST_BLOCKS = 16
 
@@ -72,9 +75,15 @@ class DenseBlock:
     zeros_implicit = False
 
     def __init__(self, X: NDArray[Any], start: int = 0, stop: int | None = None) -> None:
-        self.whole = X  # the matrix that the rows are part of
+        self._turns_late, self._passes = isinstance(X, TurnedLate), 0
+        self.whole = X = np.asarray(X)  # the matrix that the rows are part of
         self._start = start
         self._rows = X[start:stop]
+
+    @cached_property
+    def _turned(self) -> NDArray[Any]:
+        """The rows with their columns one by one in memory; see ``TurnedLate``."""
+        return turned(self._rows, Threads(1), np.float64)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -106,6 +115,10 @@ class DenseBlock:
         if some is not None:
             if 2 * len(some) > n:
                 return self.dot(V)[some]
+            if self._turns_late and V.shape[1] <= 2:
+                self._passes += 1
+                late = self._passes > PASSES_BEFORE
+                return products(self._turned, V, 0, some) if late else self.dot(V)[some]
             if self._as_is():
                 return np.array([X[:, i] @ V for i in some]).reshape(len(some), V.shape[1])
             return self.columns(some).T @ V
@@ -124,7 +137,7 @@ class DenseBlock:
         m, n = X.shape[0], len(some)
         runs = np.split(np.arange(n), np.flatnonzero(np.diff(some) != 1) + 1) if n else []
         out = np.zeros((n, n))
-        space = np.empty((min(m, GRAM_ROWS), n), order="F")
+        space = np.empty((min(m, GRAM_ROWS), n), order="C" if self._turns_late else "F")
         for i in range(0, m, GRAM_ROWS):
             tile = space[: min(m - i, GRAM_ROWS)]
             for run in runs:
@@ -140,11 +153,18 @@ class DenseBlock:
     ) -> Floats:
         if out is None:
             out = np.empty((self.shape[0], len(indices)), order="F")
+        rows = self._rows
+        if self._turns_late and (len(indices) > FEW_COLUMNS or "_turned" in self.__dict__):
+            rows = self._turned
         if len(indices) == self.shape[1] and np.array_equal(indices, np.arange(len(indices))):
-            out[...] = self._rows
+            out[...] = rows
+            return out
+        if rows is self._rows and self._turns_late and len(indices) > 1:
+            for low in range(0, len(rows), GRAM_ROWS):  # neighbours come with a column
+                out[low : low + GRAM_ROWS] = rows[low : low + GRAM_ROWS].take(indices, axis=1)
             return out
         for j, i in enumerate(indices):
-            out[:, j] = self._rows[:, i]
+            out[:, j] = rows[:, i]
         return out
 
     def rows(self, indices: NDArray[np.intp]) -> Floats:
@@ -156,15 +176,20 @@ class DenseBlock:
     def strips(self, height: int) -> "Iterator[DenseBlock]":
         for low in range(0, self.shape[0], height):
             rows = slice(low, min(low + height, self.shape[0]))
-            yield DenseBlock(self.whole, self._start + rows.start, self._start + rows.stop)
+            whole = self.whole.view(TurnedLate) if self._turns_late else self.whole
+            yield DenseBlock(whole, self._start + rows.start, self._start + rows.stop)
 
     def marks(self, a: Marks) -> Marks:
         m, n = self.shape
         out = np.zeros(n, dtype=np.uint64)
-        if self.whole.dtype in (np.float64, np.float32) and self._compiled():
+        known = self.whole.dtype in (np.float64, np.float32)
+        if self._turns_late or (known and self._compiled()):
             from sparsepath.data import compiled
 
-            compiled.marks(self.whole.T, self._start, a, out)
+            if self._turns_late:
+                compiled.marks_by_rows(self.whole, self._start, a, out)
+            else:
+                compiled.marks(self.whole.T, self._start, a, out)
             return out
         tile, by_column = TUNING.tile_numbers // 4, self._rows.strides[0] == self.whole.itemsize
         height = min(m, tile if by_column else max(16, tile // n))
@@ -178,12 +203,15 @@ class DenseBlock:
     def spread(self, means: Floats, weights: Floats | None) -> Floats:
         X = self._rows
         m, n = X.shape
-        out = np.empty(n)
-        if self._compiled():
+        out = np.zeros(n)
+        if self._turns_late or self._compiled():
             from sparsepath.data import compiled
 
             w = np.ones(m) if weights is None else weights
-            compiled.spread(self.whole.T, self._start, means, w, out)
+            if self._turns_late:
+                compiled.spread_by_rows(self.whole, self._start, means, w, out)
+            else:
+                compiled.spread(self.whole.T, self._start, means, w, out)
             return out
         by_column = X.flags.f_contiguous or X.strides[0] == X.itemsize
         width = max(1, TUNING.tile_numbers // max(1, m)) if by_column else n
@@ -199,10 +227,21 @@ class DenseBlock:
         return out
 
 
+class TurnedLate(np.ndarray[Any, Any]):
+    """Tall data in C order, of which a copy in the other order is made only when it is needed.
+
+    A search by bounds takes the products of all columns, for which one order is as good as the
+    other, and then single columns. Products of some columns with a vector, by which it orders its
+    work, it needs at every step or hardly ever: the first few times they come from a pass over all
+    columns. To rent or to buy: the copy costs about as much as these, and fresh memory.
+    """
+
+
 def turned(X: NDArray[Any], threads: Threads, dtype: Any = None) -> NDArray[Any]:
     """The matrix with its columns one by one in memory; itself if that is what it is.
 
-    ``dtype`` is by default float64, and that of ``kept_type`` for tall data.
+    ``dtype`` is by default float64, and that of ``kept_type`` for tall data, which may also be
+    ``TurnedLate``.
 
     >>> turned(np.ones((2, 3), dtype=np.int8), Threads(1)).flags.f_contiguous
     True
@@ -210,6 +249,8 @@ def turned(X: NDArray[Any], threads: Threads, dtype: Any = None) -> NDArray[Any]
     kind = kept_type(X) if dtype is None else np.dtype(dtype)
     if X.dtype == kind and X.flags.f_contiguous:
         return X
+    if dtype is None and X.dtype == np.float64 and X.flags.c_contiguous and _is_tall(X):
+        return X.view(TurnedLate)
     m, n = X.shape
     out = np.empty((n, m), dtype=kind)
     side = TUNING.turned_columns
@@ -234,10 +275,13 @@ def kept_type(X: NDArray[Any]) -> np.dtype[Any]:
     >>> str(kept_type(np.ones((2**17, 64), dtype=np.int16)))
     'float32'
     """
-    m, n = X.shape
-    tall = m >= TUNING.tall_from * n and X.size >= TUNING.compiled_pass_from
-    narrow = tall and np.can_cast(X.dtype, np.float32)
+    narrow = _is_tall(X) and np.can_cast(X.dtype, np.float32)
     return np.dtype(np.float32 if narrow else np.float64)
+
+
+def _is_tall(X: NDArray[Any]) -> bool:
+    m, n = X.shape
+    return m >= TUNING.tall_from * n and X.size >= TUNING.compiled_pass_from
 
 
 def products(X: NDArray[Any], V: Floats, start: int, which: NDArray[np.intp]) -> Floats:

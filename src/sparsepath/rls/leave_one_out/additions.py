@@ -15,8 +15,8 @@ bound exceeds the best exact value.
 
 X'u takes a pass over X, or for some candidates their columns. So h is first bounded, with
 beta = u'r / r'r, by |x'P(u - beta r)| <= |z| |u - beta r|, and x'u computed only for candidates
-that this leaves open; if in the step before it left nobody but the best, only after that one has
-been evaluated. How t is come by: ``following.py``.
+that this leaves open; at first, and if in the step before it left nobody but the best, only
+after that one has been evaluated. How t is come by: ``following.py``.
 
 Rounding. The quantities for all candidates (s, c, t) only order the work. Their error is
 estimated and the bounds are lowered by it; every decision rests on an evaluation from the columns
@@ -137,7 +137,7 @@ class BoundFinder(Follower):
         self.evaluated = 0
         self._usual = 2 * CANDIDATES_AT_ONCE  # that the first bounds left open in the step before
         self._wide = False  # whether that were so many that X'u should come with the next pass
-        self._rough_will_do = False  # or nobody but the best, so that X'u may not be needed at all
+        self._rough_will_do = True  # or nobody but the best, so that X'u may not be needed at all
         self._overlap_u: Floats | None = None
 
     def best(self, fitted: Neighbours, allowed: NDArray[np.bool_]) -> Update | None:
