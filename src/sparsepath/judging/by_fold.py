@@ -99,8 +99,11 @@ def losses_by_pass(
 
     def losses(fold: int, models: Models) -> dict[int, float]:
         columns = np.unique(np.concatenate([of for of, _, _ in models.values()])).astype(np.intp)
-        given = (fold, cells, coding, columns, list(models.values()), yardstick)
-        sums, weight = total(columns, losses_on, *given)
+        intercepts = np.array([b for _, _, b in models.values()])
+        coefs = np.zeros((len(columns), *intercepts.shape))
+        for j, (of, coef, _) in enumerate(models.values()):
+            coefs[np.searchsorted(columns, of), j] = coef
+        sums, weight = total(columns, losses_on, fold, cells, coding, coefs, intercepts, yardstick)
         return dict(zip(models, (sums / weight).tolist(), strict=True))
 
     return losses
@@ -111,21 +114,22 @@ def losses_on(
     fold: int,
     cells: Cells,
     coding: Coding,
-    columns: NDArray[np.intp],
-    models: Sequence[LinearModel],
+    coefs: Floats,
+    intercepts: Floats,
     yardstick: str,
 ) -> Answer:
     """Sums over the rows of a fold of weight times loss, one for each model, and of weights."""
     m = slab.block.shape[0]
     rows = np.flatnonzero(cells(slab.start, m) == fold)
     weights = np.ones(len(rows)) if slab.weights is None else slab.weights[rows]
-    X = slab.block.columns(np.arange(len(columns)))[rows]
+    X = slab.block.columns(np.arange(len(coefs)))[rows]
     truth = Truth(coding(slab.y)[rows])
     if coding.classes is not None:
         index = np.searchsorted(coding.classes, slab.y)[rows]
         truth = Truth(truth.values, coding.classes, index)
-    outputs = (X[:, np.searchsorted(columns, of)] @ coef + b for of, coef, b in models)
-    losses = [weights @ YARDSTICKS[yardstick].losses(truth, out) for out in outputs]
+    outputs = np.tensordot(X, coefs, 1) + intercepts  # rows x models x targets
+    measure = YARDSTICKS[yardstick].losses
+    losses = [weights @ measure(truth, outputs[:, j]) for j in range(len(intercepts))]
     return [np.array(losses), np.array(weights.sum())]
 
 
