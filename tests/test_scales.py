@@ -253,7 +253,8 @@ def test_columns_whose_squares_no_number_can_hold_are_named_or_constant(name):
     model = REGRESSORS[name](**OPTIONS.get(name, lambda c: {})(1.0))
     with pytest.raises(InputError, match=r"column '2' has numbers .* divide by their size"):
         model.fit(X * [1, 1, 1e160, 1, 1], y)
-    with pytest.warns(PathWarning, match=r"column '2' has numbers .* counts as constant"):
-        model.fit(X * [1, 1, 1e-155, 1, 1], y)
-    if hasattr(model, "path_"):
-        assert all(2 not in subset for subset in model.path_.subsets)
+    for size in (1e-155, 1e-200):  # squares without digits, and squares that are zero
+        with pytest.warns(PathWarning, match=r"column '2' has numbers .* counts as constant"):
+            model.fit(X * [1, 1, size, 1, 1], y)
+        if hasattr(model, "path_"):
+            assert all(2 not in subset for subset in model.path_.subsets)

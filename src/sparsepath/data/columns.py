@@ -27,8 +27,10 @@ def is_constant(variance: Floats, mean_square: Floats) -> Flags:
     return np.asarray(variance <= CONSTANT * mean_square)
 
 
-def _constant(variance: Floats, mean_square: Floats) -> Flags:
-    """The same of features that are to be divided by what they vary by."""
+def _constant(
+    variance: Floats, mean_square: Floats, X: Floats, weights: Floats | None = None
+) -> Flags:
+    """The same of features, the columns of X, that are to be divided by what they vary by."""
     wide = ~np.isfinite(mean_square)
     if wide.any():
         raise InputError(
@@ -37,6 +39,10 @@ def _constant(variance: Floats, mean_square: Floats) -> Flags:
         )
     constant = is_constant(variance, mean_square)
     tiny = ~constant & (variance < FEW_DIGITS)
+    nothing = np.flatnonzero(mean_square == 0.0)
+    if len(nothing):
+        part = X[:, nothing] if weights is None else X[:, nothing][weights > 0]
+        tiny[nothing] = np.ptp(part, axis=0) > 0.0
     if tiny.any():
         warn_user(
             f"column {some_of(np.flatnonzero(tiny).tolist())} has numbers whose squares floating "
@@ -50,7 +56,7 @@ def moments(X: Floats, weights: Floats | None = None) -> tuple[Floats, Floats, F
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         means = np.average(X, axis=0, weights=weights)
         variance = np.average((X - means) ** 2, axis=0, weights=weights)
-        varies = ~_constant(variance, variance + means**2)
+        varies = ~_constant(variance, variance + means**2, X, weights)
     return means, np.where(varies, np.sqrt(variance), 1.0), varies
 
 
@@ -91,7 +97,7 @@ def standardise(X: Any) -> tuple[Floats, Floats, Floats]:
         centre = XT.mean(1)
         XT -= centre[:, None]
         variance = np.einsum("ki,ki->k", XT, XT) / XT.shape[1]
-        constant, scale = _constant(variance, variance + centre**2), np.sqrt(variance)
+        constant, scale = _constant(variance, variance + centre**2, XT.T), np.sqrt(variance)
     scale[constant] = 1.0
     XT[constant] = 0.0
     XT /= scale[:, None]

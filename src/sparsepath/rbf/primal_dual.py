@@ -41,7 +41,7 @@ from sparsepath.rbf.barrier import (
 from sparsepath.rbf.network import RBFNetwork
 
 FRACTION = 0.995  # of the way to the boundary
-LONG = 0.9  # a step that the boundary hardly shortens
+LONG_STEP = 0.9  # a step that the boundary hardly shortens
 RECENTRINGS = 2  # at most, of a step that the boundary shortens
 LONGER = 0.5  # than the step at hand, the one that a recentring aims at
 BAND = 10.0  # products x z are brought to within this factor of mu k
@@ -167,7 +167,7 @@ class PrimalDual:
             decrement, length = self._iterate()
             if length == 0.0:
                 break
-            done = decrement <= tolerance * mu and length > LONG
+            done = decrement <= tolerance * mu and length > LONG_STEP
         # A step too small to be seen in J is as far as rounding lets us go.
         seen = decrement > 1e-12 * abs(self.value())
         return Stage(mu, iterations, decrement, done or not seen)
@@ -194,7 +194,7 @@ class PrimalDual:
         move = _Move(
             *self._compiled.direction(
                 *system.parts, self.gradient, plain, self.x.all, self.z.all, self.x.n_alpha,
-                FRACTION, LONG, RECENTRINGS, LONGER, BAND,
+                FRACTION, LONG_STEP, RECENTRINGS, LONGER, BAND,
             )
         )  # fmt: skip
         length = self._search(system, move)
