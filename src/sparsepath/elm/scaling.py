@@ -62,6 +62,12 @@ class Best:
         self.at[size] = candidate
         return True
 
+    def up_to(self, size: int) -> "Best":
+        """Those of at most so many features."""
+        few = Best()
+        few.at = {k: candidate for k, candidate in self.at.items() if k <= size}
+        return few
+
     def merge(self, other: "Best") -> None:
         """Keep what is better of another one."""
         for size in sorted(other.at):

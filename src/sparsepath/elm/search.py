@@ -43,6 +43,14 @@ class RestartPlan:
     rule: str
     size: int  # the largest subset
     patience: int | None = None  # sizes without a gain after which the search ends; None: never
+    wanted: int = 0  # a size before which it does not end
+
+    @property
+    def certain(self) -> int:
+        """A size that the search will reach in any case."""
+        if self.patience is None:
+            return self.size
+        return min(self.size, max(self.wanted, self.patience + 1))
 
     @property
     def n_reports(self) -> int:
@@ -94,6 +102,11 @@ class Search:
         self.machines: Callable[[], Best] = Best
         self.ended = self.gained_nothing = False
 
+    @property
+    def _told(self) -> int:
+        """The largest size that is told of before the search has come to it: none is taken back."""
+        return self.plan.size if self.plan.strategy == "scaling" else self.plan.certain
+
     def tell(self) -> bool:
         """Report what there is; whether the search is to end."""
         self.ended = self.watch is not None and self.watch()
@@ -105,14 +118,16 @@ class Search:
         if self.plan.strategy != "swap":
             best = self.restarts(seeds)
             if not self.ended:  # else what was told last is what is kept
-                self.machines = lambda: _tuned(self.pool, best)
+                self.machines = lambda: _tuned(self.pool, best.up_to(self._told))
         if self.plan.strategy == "scaling" or self.ended:
             return
         features = np.flatnonzero(self.pool.XT.any(1)).tolist()
         plan = self.plan
-        swaps = SwapSearch(self.pool, self.others, features, plan.size, self.threads, plan.patience)
+        swaps = SwapSearch(
+            self.pool, self.others, features, plan.size, self.threads, plan.patience, plan.wanted
+        )
         starts = [candidate.subset for candidate in best.at.values()]
-        self.machines = lambda: _settled(self.pool, swaps.best, best)
+        self.machines = lambda: _settled(self.pool, swaps.best, best.up_to(plan.certain))
         swaps.run(starts, lambda _: self.tell())
         if not self.ended:
             self.gained_nothing = swaps.gained_nothing()
@@ -132,7 +147,7 @@ class Search:
         active, neurons = len(self.pool.XT), len(self.pool.neurons)
         if not alone:
             active, neurons = ACTIVE, (neurons + 1) // 2
-        self.machines = lambda: best
+        self.machines = lambda: best.up_to(self._told)
         for low in range(0, len(seeds), BATCH):
             task = partial(
                 restart,

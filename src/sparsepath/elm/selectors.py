@@ -148,7 +148,8 @@ class _ELMFS(PathSelector, CallbackSupportMixin, BaseEstimator):
             n_levels=count("n_levels", self.n_levels),
             rule=one_of("rule", self.rule, RULES),
             size=size,
-            patience=PATIENCE if self.max_features is None and not is_size(self.choose) else None,
+            patience=PATIENCE if self.max_features is None else None,
+            wanted=int(self.choose) if is_size(self.choose) else 0,
         )
 
     def _criterion(self) -> str:

@@ -69,6 +69,8 @@ class SwapSearch:
         Subsets are judged side by side; what is found does not depend on their number.
     patience : int, optional
         After so many sizes without a gain the search ends; default: never.
+    wanted : int
+        A size before which it does not end.
     """
 
     def __init__(
@@ -79,6 +81,7 @@ class SwapSearch:
         most: int,
         threads: Threads,
         patience: int | None = None,
+        wanted: int = 0,
     ) -> None:
         ridge = max(pool.ridge, RIDGE)
         self.judge, *self.others = (RoughJudge(each, ridge) for each in (pool, *others))
@@ -87,6 +90,7 @@ class SwapSearch:
         self.features, self.threads = tuple(features), threads
         self.most = min(most, len(self.features))
         self.patience = self.most if patience is None else patience
+        self.wanted = wanted
         self.best = Best()
         self.scalings: dict[int, tuple[float, ...]] = {}  # by size
         self.listed: dict[int, tuple[int, ...]] = {1: self.features}  # to be tried, by size
@@ -120,7 +124,7 @@ class SwapSearch:
             if watch is not None and watch(self.best):
                 self.stopped = True
                 break
-            if self.gained_nothing():
+            if size >= self.wanted and self.gained_nothing():
                 break
         return self.best
 
