@@ -19,7 +19,7 @@ from rls.comparing import (
     weights_of,
 )
 from sparsepath import SparseRLSRegressor
-from sparsepath.data.blocks import TurnedLate, row_blocks, turned
+from sparsepath.data.blocks import TurnedLate, kept_type, row_blocks, turned
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
 from sparsepath.rls.criteria.table import CLASSES
@@ -111,11 +111,11 @@ def test_tall_data_stay_narrow_and_give_the_same_path(monkeypatch, kind, order):
     rng = np.random.default_rng(1)
     X = np.asarray(rng.integers(0, 100, (9000, 8)) ** 1.3 / 4, order=order).astype(kind)
     y = X[:, :5] @ rng.standard_normal(5) + 20 * rng.standard_normal(len(X))
-    kept = turned(X, Threads(1))
-    assert kept.dtype == np.float32
+    assert kept_type(X) == np.float32
+    assert kept_type(X.astype(np.int32)) == np.float64
+    kept = turned(X, Threads(1), kept_type(X))
     assert np.array_equal(kept, X)
     assert (kept is X) == (kind == "float32" and order == "F")
-    assert turned(X.astype(np.int32), Threads(1)).dtype == np.float64
     with Threads(1) as crew:
         designs = [
             make_design(Z, np.ones(len(X)), crew) for Z in (X, np.asfortranarray(X, dtype=float))
@@ -132,17 +132,20 @@ def test_tall_data_stay_narrow_and_give_the_same_path(monkeypatch, kind, order):
         )
 
 
-def test_tall_data_in_c_order_are_turned_when_that_pays(monkeypatch):
+@pytest.mark.parametrize("kind", ["float64", "float32", "int16", "int32", "bool"])
+def test_tall_data_in_c_order_are_turned_when_that_pays(monkeypatch, kind):
     monkeypatch.setattr(TUNING, "compiled_pass_from", 1)
     rng = np.random.default_rng(2)
-    X = rng.standard_normal((6000, 40)) + 1.0
+    size = 1.0 if kind in ("float64", "float32") else 50.0
+    X = np.maximum(size * (rng.standard_normal((6000, 40)) + 1.0), 0.0).astype(kind)
     X[:, 7] = 3.0
     y = X[:, :5] @ rng.standard_normal(5) + rng.standard_normal(len(X))
     late = turned(X, Threads(1))
     assert isinstance(late, TurnedLate)
     assert np.shares_memory(late, X)
-    ones = [row_blocks(of, 2)[1] for of in (late, np.asfortranarray(X))]
-    V, some, means = rng.standard_normal((3000, 2)), np.array([3, 11, 5]), X.mean(0)
+    plain = np.asfortranarray(X, dtype=float)
+    ones = [row_blocks(of, 2)[1] for of in (late, plain)]
+    V, some, means = rng.standard_normal((3000, 2)), np.array([3, 11, 5]), plain.mean(0)
     a, w = rng.integers(0, 2**63, 3000, dtype=np.uint64), rng.random(3000)
     every = np.arange(40)
     for _ in range(8):  # products with some columns come from a pass at first, then from a copy
@@ -161,7 +164,7 @@ def test_tall_data_in_c_order_are_turned_when_that_pays(monkeypatch):
             for one, other in zip(*(block.strips(700) for block in ones), strict=True)
         )
     with Threads(1) as crew:
-        designs = [make_design(Z, np.ones(len(X)), crew) for Z in (X, np.asfortranarray(X))]
+        designs = [make_design(Z, np.ones(len(X)), crew) for Z in (X, plain)]
         assert designs[0].marks.tolist() == designs[1].marks.tolist()
         for asked in ("auto", "gram", "pass", "fused"):
             same_steps(*(search(design, y[:, None], 1.0, 9, form=asked) for design in designs))

@@ -83,22 +83,23 @@ class DenseBlock:
     @cached_property
     def _turned(self) -> NDArray[Any]:
         """The rows with their columns one by one in memory; see ``TurnedLate``."""
-        return turned(self._rows, Threads(1), np.float64)
+        return turned(self._rows, Threads(1), kept_type(self.whole))
+
+    def _cast(self) -> Iterator[tuple[int, Floats]]:
+        """Tiles of all columns as float64, and where they begin."""
+        m, n = self.shape
+        height = max(64, TUNING.tile_numbers // max(1, n))
+        for low in range(0, m, height):
+            yield low, self._rows[low : low + height].astype(np.float64, copy=False)
 
     @property
     def shape(self) -> tuple[int, int]:
         return self._rows.shape
 
-    def _as_is(self) -> bool:
-        return self._rows.dtype == np.float64
-
-    def _tiles(self, n_columns: int) -> range:
-        return range(0, self.shape[0], max(64, TUNING.tile_numbers // max(1, n_columns)))
-
     @property
     def is_plain(self) -> bool:
         """Whether products with one vector are those of a compiled loop over float64."""
-        return self._as_is() and self._compiled()
+        return bool(self.whole.dtype == np.float64) and self._compiled()
 
     def _compiled(self) -> bool:
         """Whether the columns lie in memory one by one, and are worth a compiled loop."""
@@ -119,17 +120,16 @@ class DenseBlock:
                 self._passes += 1
                 late = self._passes > PASSES_BEFORE
                 return products(self._turned, V, 0, some) if late else self.dot(V)[some]
-            if self._as_is():
+            if X.dtype == np.float64:
                 return np.array([X[:, i] @ V for i in some]).reshape(len(some), V.shape[1])
             return self.columns(some).T @ V
-        if self._as_is():
+        if X.dtype == np.float64:
             if V.shape[1] == 1:
                 return (X.T @ V[:, 0])[:, None]
             return (V.T @ X).T  # a little faster than the other way round
         out = np.zeros((n, V.shape[1]))
-        tiles = self._tiles(n)
-        for i in tiles:
-            out += X[i : i + tiles.step].astype(np.float64).T @ V[i : i + tiles.step]
+        for low, tile in self._cast():
+            out += tile.T @ V[low : low + len(tile)]
         return out
 
     def gram(self, means: Floats, weights: Floats | None, some: NDArray[np.intp]) -> Floats:
@@ -186,10 +186,10 @@ class DenseBlock:
         if self._turns_late or (known and self._compiled()):
             from sparsepath.data import compiled
 
-            if self._turns_late:
-                compiled.marks_by_rows(self.whole, self._start, a, out)
-            else:
+            if not self._turns_late:
                 compiled.marks(self.whole.T, self._start, a, out)
+            for low, rows in self._cast() if self._turns_late else ():
+                compiled.marks_by_rows(rows, a[low : low + len(rows)], out)
             return out
         tile, by_column = TUNING.tile_numbers // 4, self._rows.strides[0] == self.whole.itemsize
         height = min(m, tile if by_column else max(16, tile // n))
@@ -208,10 +208,10 @@ class DenseBlock:
             from sparsepath.data import compiled
 
             w = np.ones(m) if weights is None else weights
-            if self._turns_late:
-                compiled.spread_by_rows(self.whole, self._start, means, w, out)
-            else:
+            if not self._turns_late:
                 compiled.spread(self.whole.T, self._start, means, w, out)
+            for low, rows in self._cast() if self._turns_late else ():
+                compiled.spread_by_rows(rows, means, w[low : low + len(rows)], out)
             return out
         by_column = X.flags.f_contiguous or X.strides[0] == X.itemsize
         width = max(1, TUNING.tile_numbers // max(1, m)) if by_column else n
@@ -249,7 +249,8 @@ def turned(X: NDArray[Any], threads: Threads, dtype: Any = None) -> NDArray[Any]
     kind = kept_type(X) if dtype is None else np.dtype(dtype)
     if X.dtype == kind and X.flags.f_contiguous:
         return X
-    if dtype is None and X.dtype == np.float64 and X.flags.c_contiguous and _is_tall(X):
+    known = np.can_cast(X.dtype, np.float64)
+    if dtype is None and known and X.flags.c_contiguous and _is_tall(X):
         return X.view(TurnedLate)
     m, n = X.shape
     out = np.empty((n, m), dtype=kind)

@@ -101,21 +101,21 @@ def marks(XT, start, a, out):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)
-def spread_by_rows(X, start, means, weights, out):  # type: ignore[no-untyped-def]
+def spread_by_rows(X, means, weights, out):  # type: ignore[no-untyped-def]
     """As ``spread``, of a matrix whose rows are contiguous; adds to ``out``."""
     for j in range(weights.size):
-        x, w = X[start + j], weights[j]
+        x, w = X[j], weights[j]
         for i in range(x.size):
             off = x[i] - means[i]
             out[i] += w * off * off
 
 
 @njit(nogil=True, cache=True)
-def marks_by_rows(X, start, a, out):  # type: ignore[no-untyped-def]
+def marks_by_rows(X, a, out):  # type: ignore[no-untyped-def]
     """As ``marks``, of a matrix whose rows are contiguous; adds to ``out``."""
     half = np.uint64(32)
     for j in range(a.size):
-        x, weight = X[start + j], a[j]
+        x, weight = X[j], a[j]
         for i in range(x.size):
             h = np.float64(x[i] + 0.0).view(np.uint64)
             out[i] += weight * (h ^ (h >> half))
