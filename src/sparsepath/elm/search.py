@@ -17,7 +17,7 @@ from sparsepath.steps import Step
 
 STRATEGIES = ("both", "scaling", "swap")
 BATCH = 10  # restarts between two calls of the watcher
-WORTH = 0.9  # of the error: less, by another subset, is worth another batch of restarts
+WORTH_RESTARTS = 0.9  # of the error: less, by another subset, is worth another batch of restarts
 ACTIVE = (
     20  # features that a restart begins with, at most, if its subsets only join the swap search
 )
@@ -201,7 +201,7 @@ def worth_another(before: list[Candidate | None], now: list[Candidate | None]) -
     """Whether some subset was found that is better by a tenth than what had as many features."""
     return any(
         new is not None
-        and (old is None or (new.subset != old.subset and new.key[0] < WORTH * old.key[0]))
+        and (old is None or (new.subset != old.subset and new.key[0] < WORTH_RESTARTS * old.key[0]))
         for old, new in zip(before, now, strict=True)
     )
 

@@ -66,25 +66,8 @@ Sums = tuple[Floats, Floats, Floats, Floats]
 class Fused(Changeable):
     """A model on chosen features by exact leave-one-out, squared loss; searched as ``State`` is.
 
-    Parameters
-    ----------
-    design : Design
-        The data; all columns are copied.
-    Y : array of shape (m, T)
-        Targets.
-    alpha : float
-        The ridge penalty, zero or more.
-    size : int
-        How many features are to be chosen, as far as is known.
-    compiled : bool
-        Whether there is enough to do for compiled loops.
-
-    Attributes
-    ----------
-    chosen : list of int
-        Features in the model, in order of entry.
-    error, empty_error : float
-        The criterion, a mean per sample; that of the empty model.
+    All columns are copied. ``size`` says how many features are to be chosen, as far as is known,
+    and ``compiled`` whether there is enough to do for compiled loops.
     """
 
     counts = False  # whether mistakes are counted, so that the squared criterion settles ties

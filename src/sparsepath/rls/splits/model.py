@@ -54,21 +54,9 @@ Three = tuple[Floats, Floats, Floats]
 class FoldModel(EveryNeighbour):
     """A model on a growing and shrinking set of features, judged by its error on test parts.
 
-    Parameters
-    ----------
-    design : Design
-        The data.
-    Y : array of shape (m, T)
-        Targets.
-    alpha : float
-        The ridge penalty, zero or more.
-    splits : sequence of (train, test) index arrays
-        As a scikit-learn splitter yields them.
-    pooled : bool
-        False: the mean over splits of the mean squared error on the test part, as
-        ``cross_val_score`` has it. True: all squared errors over all test rows.
-    sums : SplitSums, optional
-        The sums of products, if they are known: they serve every penalty.
+    Splits are as a scikit-learn splitter yields them. The error is the mean over splits of the mean
+    squared error on the test part, as ``cross_val_score`` has it; ``pooled``: all squared errors
+    over all test rows. Sums of products that are known already serve every penalty.
     """
 
     counts = False  # whether mistakes are counted, so that the squared criterion settles ties
