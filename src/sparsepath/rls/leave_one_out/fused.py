@@ -79,14 +79,12 @@ class Fused(Changeable):
             raise InputError(f"alpha={alpha!r}; the penalty must be a finite number, zero or more.")
         self.design, self.alpha = design, float(alpha)
         self.costs: Costs | None = None
-        self.form = ""
-        m, n, T = design.n_samples, design.n_features, Y.shape[1]
-        w = design.weights
+        self.form, self._T = "", Y.shape[1]
+        m, n, T, w = design.n_samples, design.n_features, self._T, design.weights
         self.y_mean = (w @ Y) / design.total if design.fit_intercept else np.zeros(T)
         room = max(4, min(size, n, ROOM_AT_FIRST))
         self._columns = CarriedColumns(design, room, compiled)
         self._width = m  # numbers of a row in use: those of the samples, and coefficients
-        self._T = T
         self._V = np.zeros((2 * T, m + room))  # the target's rows [r, w], then u = r / p^2
         centred = Y - self.y_mean
         if design.fit_intercept:
@@ -112,11 +110,8 @@ class Fused(Changeable):
     def _measure(self) -> None:
         """The criterion of the model as it stands, and u."""
         m, T = self.design.n_samples, self._T
-        r, p = self._V[:T, :m], self.p
-        tight = np.count_nonzero(p <= ROOM) > 0
-        if tight:
-            p = np.maximum(p, ROOM)
-        inverse = 1.0 / p
+        r, tight = self._V[:T, :m], np.count_nonzero(self.p <= ROOM) > 0
+        inverse = 1.0 / (np.maximum(self.p, ROOM) if tight else self.p)
         e = r * inverse
         np.multiply(e, inverse, out=self._V[T:, :m])
         np.multiply(inverse, inverse, out=self._W[1, :m])
