@@ -365,8 +365,8 @@ PARTS = {
 as liblinear does too: at 0.03 text 5000 x 5000 takes 40 passes and 10000 x 50000 27, where one order for all took 83 and 120 (words are numbered
 by how frequent they are), half of the time. On small dense data as many features enter at once as have products with each other for two million multiplications:
 1000 x 100 is two rounds of four Newton steps instead of three of five. What is left
-there is the fixed cost of some thousand calls of Python and NumPy, where skglm runs compiled loops: called again and again by itself a fit to 1000 x 100
-takes 1.0 and 0.9 of the time of skglm's, in turn with the others, which throw its code out of the cache, 1.1 times that. One compiled loop for the whole fit was not written.""",
+there is the fixed cost of some thousand calls of Python and NumPy, where skglm runs compiled loops: called in turn with skglm alone a fit to 1000 x 100
+takes 0.85 to 0.95 of its time, in turn with the others too, which throw its code out of the cache, about as long. One compiled loop for the whole fit was not written.""",
         points,
     ),
     "paths": (
