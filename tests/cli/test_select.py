@@ -344,7 +344,7 @@ def test_interrupted_searches_keep_the_path(run: Run, files, tmp_path, monkeypat
     ("method", "options", "place", "calls"),
     [
         ("elm-fs", ["--restarts", 30, "--strategy", "scaling"], "elm.search.restart", 25),
-        ("elm-fs", ["--strategy", "swap"], "elm.subsets.judge", 30),
+        ("elm-fs", ["--strategy", "swap"], "elm.rough.RoughJudge.__call__", 30),
         ("mi-forward", [], "information.search._step", 4),
         ("mi-forward-backward", [], "information.search._step", 20),
     ],
