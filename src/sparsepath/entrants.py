@@ -19,7 +19,7 @@ def costs(
 ) -> dict[str, float]:
     """Methods for a task, and about the seconds that each takes with its validation, ascending.
 
-    >>> [costs(rows, 10, "regression")["rbf"] < PATIENCE for rows in (100, 50000)]
+    >>> [costs(rows, 10, "regression")["rbf"] < PATIENCE_SECONDS for rows in (100, 50000)]
     [True, False]
     """
     able = {}
