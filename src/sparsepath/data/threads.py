@@ -78,11 +78,13 @@ class Threads:
 
     def __exit__(self, *_: object) -> None:
         self._open = False
-        if "_pool" in vars(self):
-            self._pool.shutdown()
-            del self._pool
-        for library, before in self._before:
-            library.set_num_threads(before)
+        try:
+            if "_pool" in vars(self):
+                self._pool.shutdown()
+                del self._pool
+        finally:  # whatever interrupts the wait for threads
+            for library, before in self._before:
+                library.set_num_threads(before)
 
     def ask(
         self,
