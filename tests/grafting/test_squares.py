@@ -90,7 +90,7 @@ class Repeated:
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize(
-    "cv", [KFold(4), KFold(3, shuffle=True, random_state=0), ShuffleSplit(3, train_size=0.3),
+    "cv", [KFold(4), KFold(3, shuffle=True, random_state=0), ShuffleSplit(3, train_size=0.3, random_state=54),
            Repeated(), [(np.arange(80), np.arange(80, 90))]],
     ids=["runs", "shuffled", "few", "repeated", "one"],
 )  # fmt: skip
@@ -103,7 +103,8 @@ def test_errors_of_parts_are_those_of_fits_to_their_rows(cv, options, weighted):
     if isinstance(cv, ShuffleSplit):
         cv = list(cv.split(X))
     w = w if weighted else np.ones(len(y))
-    of = {"validation": None, **options}
+    # columns nearly alike without an intercept: the usual tolerance leaves 1e-5 of the errors open
+    of = {"validation": None, "tol": 1e-12, **options}
     rule = "min"  # one split has no standard error
     model = GraftingRegressorCV(n_l1s=5, cv=cv, choose=rule, **of).fit(X, y, sample_weight=w)
     parts = list(cv.split(X)) if hasattr(cv, "split") else cv

@@ -237,7 +237,7 @@ def test_reduced_rank_on_some_columns():
         (LSSVMRegressor(gamma=-1.0), "gamma=-1.0"),
         (LSSVMRegressor(sigma2="wide"), "'tune'"),
         (LSSVMRegressor(cv="k"), "'loo'"),
-        (LSSVMRegressor(cv=ShuffleSplit(2)), "test every sample once"),
+        (LSSVMRegressor(cv=ShuffleSplit(2, random_state=0)), "test every sample once"),
         (LSSVMForwardRegressor(-1), "max_features=-1"),
         (ReducedRankKernelRidge(max_samples=0), "max_samples=0"),
     ],
