@@ -43,11 +43,7 @@ TOO_LITTLE = (
     "With the target shuffled the same search rarely finds as much (p = {0.p_value:.3g}), but what "
     "it finds here is too little to be of use on new data."
 )
-ROWS_ON_TOP, AROUND, SHOWN_WHOLE = (
-    5,
-    2,
-    24,
-)  # rows of the table: at the top, about a mark, when all are shown
+ROWS_ON_TOP, AROUND, SHOWN_WHOLE = 5, 2, 24  # rows of the table: at the top, about a mark, if all
 FALLING = 1e-3  # part of an error by which the next step lowers it, if it is to count as falling
 WIDE_TABLE = 160  # columns of a table that goes to a file
 RULES_SAID = {

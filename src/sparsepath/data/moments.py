@@ -33,9 +33,7 @@ from sparsepath.data.sources import Answer, Columns, Joined, Part, Slab, Source
 from sparsepath.errors import InputError
 
 MOST_CLASSES = 1000
-FAR_FROM_SHIFT = (
-    30.0  # mean over standard deviation, after the shift, from which a second pass is taken
-)
+FAR_FROM_SHIFT = 30.0  # mean over deviation, after the shift, from which a second pass is taken
 NONE = np.zeros(0, dtype=np.intp)
 
 
