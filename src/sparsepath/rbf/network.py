@@ -76,7 +76,7 @@ class RBFNetwork:
         self, X: Floats, y: Floats, centres: Floats, weights: Floats | None = None
     ) -> None:
         # Only fits need compiled loops: a prediction does not wait for them to be loaded.
-        from sparsepath.rbf.compiled import exponentials, second_derivatives
+        from sparsepath.rbf.compiled_network import exponentials, second_derivatives
 
         roots: Floats | float = 1.0
         shift: Floats | float = 0.0
