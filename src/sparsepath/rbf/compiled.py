@@ -41,9 +41,9 @@ def eliminate(upper, curvature, n, n_alpha, lam, lam_w):  # type: ignore[no-unty
     q = curvature[-2]
     theta = q / (1.0 + q * total)
     for m in range(n):
-        row, part = upper[m], theta * across[m]
-        for i in range(m, n):
-            row[i] += part * across[i]
+        row, rest, part = upper[m, m:n], across[m:], theta * across[m]
+        for i in range(len(row)):
+            row[i] += part * rest[i]
     for i in range(order - n):
         upper[n + i, n + i] += curvature[2 * n_alpha + i] + lam_w[i]
         for j in range(i, order - n):
@@ -53,7 +53,10 @@ def eliminate(upper, curvature, n, n_alpha, lam, lam_w):  # type: ignore[no-unty
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy", inline="always")
 def _forward(upper, b):  # type: ignore[no-untyped-def]
-    """In place: b <- L^-1 b, ``upper`` the transpose of L; four columns of L at a time."""
+    """In place: b <- L^-1 b, ``upper`` the transpose of L; four columns of L at a time.
+
+    Loops run over slices from their first entry on: only these become vectors.
+    """
     order = len(b)
     whole = order - order % 4
     for j in range(0, whole, 4):
@@ -63,8 +66,9 @@ def _forward(upper, b):  # type: ignore[no-untyped-def]
         b2 = (b[j + 2] - b0 * r0[j + 2] - b1 * r1[j + 2]) / r2[j + 2]
         b3 = (b[j + 3] - b0 * r0[j + 3] - b1 * r1[j + 3] - b2 * r2[j + 3]) / r3[j + 3]
         b[j], b[j + 1], b[j + 2], b[j + 3] = b0, b1, b2, b3
-        for i in range(j + 4, order):
-            b[i] -= b0 * r0[i] + b1 * r1[i] + b2 * r2[i] + b3 * r3[i]
+        rest, r0, r1, r2, r3 = b[j + 4 :], r0[j + 4 :], r1[j + 4 :], r2[j + 4 :], r3[j + 4 :]
+        for i in range(len(rest)):
+            rest[i] -= b0 * r0[i] + b1 * r1[i] + b2 * r2[i] + b3 * r3[i]
     for j in range(whole, order):
         b[j] /= upper[j, j]
         for i in range(j + 1, order):
@@ -72,22 +76,25 @@ def _forward(upper, b):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy", inline="always")
+def _dot(a, b):  # type: ignore[no-untyped-def]
+    total = 0.0
+    for i in range(len(a)):
+        total += a[i] * b[i]
+    return total
+
+
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy", inline="always")
 def _backward(upper, b):  # type: ignore[no-untyped-def]
-    """In place: b <- L'^-1 b; see ``_forward``."""
+    """In place: b <- L'^-1 b; see ``_forward``. Several sums in one loop would not be vectors."""
     order = len(b)
     whole = order - order % 4
     for j in range(order - 1, whole - 1, -1):
-        for i in range(j + 1, order):
-            b[j] -= upper[j, i] * b[i]
-        b[j] /= upper[j, j]
+        b[j] = (b[j] - _dot(upper[j, j + 1 :], b[j + 1 :])) / upper[j, j]
     for j in range(whole - 4, -1, -4):
         r0, r1, r2, r3 = upper[j], upper[j + 1], upper[j + 2], upper[j + 3]
-        s0 = s1 = s2 = s3 = 0.0
-        for i in range(j + 4, order):
-            s0 += r0[i] * b[i]
-            s1 += r1[i] * b[i]
-            s2 += r2[i] * b[i]
-            s3 += r3[i] * b[i]
+        rest = b[j + 4 :]
+        s0, s1 = _dot(r0[j + 4 :], rest), _dot(r1[j + 4 :], rest)
+        s2, s3 = _dot(r2[j + 4 :], rest), _dot(r3[j + 4 :], rest)
         b3 = (b[j + 3] - s3) / r3[j + 3]
         b2 = (b[j + 2] - s2 - r2[j + 3] * b3) / r2[j + 2]
         b1 = (b[j + 1] - s1 - r1[j + 2] * b2 - r1[j + 3] * b3) / r1[j + 1]
@@ -286,13 +293,19 @@ def straightened(  # type: ignore[no-untyped-def]
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
 def straight_trial(  # type: ignore[no-untyped-def]
-    upper, c, inverse, theta, x, step, length, shares, basis, y, expected, n, fraction, mu
+    upper, c, inverse, theta, x, z, step, dual, length, shares, basis, y, slope, n, lam, near, mu
 ):
-    """As ``trial``, or what straightening makes of it if J is lower there."""
+    """As ``trial``, or what straightening makes of it if J is lower there.
+
+    ``slope`` is the gradient of E. What the model makes of dE/dalpha by a whole step is what the
+    multipliers balance there, z_u - z_v, less the damping: the step solves that equation.
+    """
     plain = trial(x, step, length, shares, basis, y, n)
-    fix, far = straightened(
-        upper, c, inverse, theta, basis, plain[2], expected, plain[0], n, fraction
-    )
+    expected = np.empty(n)
+    for m in range(n):
+        balanced = z[m] + dual[m] - z[n + m] - dual[n + m] - 0.5 * lam * (step[m] - step[n + m])
+        expected[m] = slope[m] + length * (balanced - slope[m])
+    fix, far = straightened(upper, c, inverse, theta, basis, plain[2], expected, plain[0], n, near)
     other = trial(plain[0], fix, far, shares, basis, y, n)
     return other if other[3] + mu * other[4] < plain[3] + mu * plain[4] else plain
 

@@ -43,6 +43,32 @@ FAST = {"reassoc", "contract", "nsz"}
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+def gradient(A, K, across, squares, powers, alpha, off):  # type: ignore[no-untyped-def]
+    """Gradient of E by (alpha, w); in place: the last rows of A, derivatives by the weights.
+
+    ``K`` are the rows of A that are Gaussians, ``across`` and ``squares`` the inputs and their
+    squares, inputs x samples; the rows of ``powers`` are ones, the centres' inputs, their squares.
+    """
+    (d, n), M = across.shape, len(K)
+    scaled = np.empty_like(powers)
+    for i in range(len(powers)):
+        row, of_row = scaled[i], powers[i]
+        for m in range(M):
+            row[m] = alpha[1 + m] * of_row[m]
+    moments = np.dot(scaled, K)
+    total = moments[0]
+    for i in range(d):
+        row, x, square = A[1 + M + i], across[i], squares[i]
+        first, second = moments[1 + i], moments[1 + d + i]
+        for k in range(n):
+            row[k] = 2.0 * x[k] * first[k] - square[k] * total[k] - second[k]
+    out = np.dot(A, off)
+    for i in range(len(out)):
+        out[i] *= 2.0 / n
+    return out
+
+
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
 def second_derivatives(K, X, C, alpha, e, least):  # type: ignore[no-untyped-def]
     """Sums over n of e K D_i, for every centre, and over n and m of e alpha K D_i D_j.
 
