@@ -104,6 +104,13 @@ class RBFNetwork:
         self._exponentials(self._exponents.at(w, self._K))
         return self.basis
 
+    def at(self, w: Floats) -> Floats:
+        """The basis at weights w, in an array of its own: what was placed stays where it is."""
+        basis = np.empty_like(self.basis)
+        basis[0] = self.basis[0]
+        self._exponentials(self._exponents.at(w, basis[1:]))
+        return basis
+
     def residuals(self, alpha: Floats) -> Floats:
         """Outputs less the target, at alpha and the weights last placed."""
         return alpha @ self.basis - self.y
