@@ -34,7 +34,7 @@ from sparsepath import (
 from sparsepath.data.paper_sets import available, load
 from sparsepath.data.synthetic import bump, friedman
 from sparsepath.rbf.barrier import Budget
-from sparsepath.rbf.lasso import budget_lasso
+from sparsepath.rbf.lasso import BudgetLasso
 from sparsepath.rbf.model import RBFOptions, Trainer
 from sparsepath.rbf.network import RBFNetwork, gaussians
 from sparsepath.rbf.plots import plot_weights
@@ -303,9 +303,9 @@ def centres_on_wine(networks):
             np.mean((scaling.target(y[b]) - barrier) ** 2),
             np.mean((y[b] - fit.model.predict(X[b][:, inputs])) ** 2) / y[a].var(),
         ]
-        least = budget_lasso(
+        least = BudgetLasso(
             trainer.network.place(solution.w), trainer.network.y, network.r_, solution.alpha
-        )
+        ).a
         columns.append(
             [f"{network.r_:.3g}, {network.t_:.2g}", len(inputs), np.count_nonzero(least[1:]),
              len(fit.model.coef), *(f"{error:.5f}" for error in errors),

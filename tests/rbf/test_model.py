@@ -16,7 +16,7 @@ from sparsepath.data.paper_sets import available, load
 from sparsepath.data.synthetic import friedman, sparse_linear
 from sparsepath.rbf.centres import place_centres
 from sparsepath.rbf.grid import Scale
-from sparsepath.rbf.lasso import _independent, _nearest, budget_lasso, thinned
+from sparsepath.rbf.lasso import BudgetLasso, _independent, _nearest
 from sparsepath.rbf.model import RBFOptions, Trainer, train
 from sparsepath.rbf.primal_dual import solve
 
@@ -45,7 +45,7 @@ def test_coefficients_are_the_best_within_the_budget(case, begun):
         "too much": drawn,
         "all alike": np.full(len(B), r / len(B)),
     }[begun]
-    a = budget_lasso(B, y, r, start)
+    a = BudgetLasso(B, y, r, start).a
     assert np.abs(a).sum() <= r * (1 + 1e-9)
     e = a @ B - y
     g = 2 / len(y) * B @ e
@@ -59,9 +59,9 @@ def test_coefficients_against_a_slow_solver():
     rng = np.random.default_rng(0)
     B, y = rng.standard_normal((8, 30)), rng.standard_normal(30)
     for r in (0.1, 0.5, 10.0):
-        a = budget_lasso(B, y, r)
+        a = BudgetLasso(B, y, r).a
         assert_allclose(a, twin.budget_lasso(B, y, r), atol=1e-5)
-        assert_allclose(budget_lasso(B, y, r, rng.standard_normal(8)), a, atol=1e-5)
+        assert_allclose(BudgetLasso(B, y, r, rng.standard_normal(8)).a, a, atol=1e-5)
 
 
 @settings(max_examples=60, deadline=None)
@@ -75,9 +75,12 @@ def test_coefficients_are_left_out_as_by_refits(seed, m, r, factor):
     rng = np.random.default_rng(seed)
     B = np.vstack([np.ones(30), rng.standard_normal((m, 30)) + rng.standard_normal(30)])
     y = rng.standard_normal(30) + 0.3 * B[1]
-    a = budget_lasso(B, y, r)
-    most = factor * np.mean((a @ B - y) ** 2)
-    few = thinned(B, y, r, a, most)
+    found = BudgetLasso(B, y, r)
+    a = found.a
+    assert_allclose(found.error, np.mean((a @ B - y) ** 2), rtol=1e-9)
+    most = factor * found.error
+    few, error = found.thinned(most)
+    assert_allclose(error, np.mean((few @ B - y) ** 2), rtol=1e-9)
     assert_allclose(few, twin.thinned(B, y, r, a, most), atol=1e-7 * max(1.0, np.abs(a).max()))
     assert np.abs(few).sum() <= r * (1 + 1e-9)
     assert np.mean((few @ B - y) ** 2) <= most * (1 + 1e-12)
@@ -87,8 +90,8 @@ def test_corners_that_are_alike_share_what_one_would_have():
     """Least squares of columns that depend on each other: the least shares, not huge ones."""
     rng = np.random.default_rng(0)
     one, last, y = rng.standard_normal((3, 20))
-    once = _nearest(np.vstack([one, last]), y, 2.0)
-    twice = _nearest(np.vstack([one, one, last]), y, 2.0)
+    once = _nearest(np.vstack([one, last]), y, 2.0).shares
+    twice = _nearest(np.vstack([one, one, last]), y, 2.0).shares
     assert_allclose(twice, [once[0] / 2, once[0] / 2, once[1]], rtol=1e-9)
     assert_array_equal(_independent(np.column_stack([one, last, one])).shape, (2,))
 
@@ -100,8 +103,8 @@ def test_coefficients_from_those_of_the_barrier_are_those_from_zero(t):
     trainer = Trainer(data.X, data.y, data.X, 50.0, t, RBFOptions())
     solution = trainer.run().solution
     B = trainer.network.place(solution.w)
-    few = budget_lasso(B, trainer.target, 50.0)
-    assert_allclose(budget_lasso(B, trainer.target, 50.0, solution.alpha), few, atol=1e-4)
+    few = BudgetLasso(B, trainer.target, 50.0).a
+    assert_allclose(BudgetLasso(B, trainer.target, 50.0, solution.alpha).a, few, atol=1e-4)
     assert np.count_nonzero(few) < 40
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from slow_twins import rbf as twin
-from sparsepath.rbf.compiled import exponentials
+from sparsepath.rbf.compiled_network import exponentials
 from sparsepath.rbf.network import RBFNetwork, gaussians
 
 few = settings(max_examples=15, deadline=None, derandomize=True)

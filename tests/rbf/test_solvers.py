@@ -67,6 +67,45 @@ def test_system_without_slacks_is_the_whole_system(M):
     assert np.isclose(min(1.0, 0.9 / (-fix.all / x.all).max()), length)
 
 
+def test_multipliers_tell_the_model_s_change_of_the_slopes():
+    """What straightening compares with is taken from the multipliers; here from the Hessian."""
+    rng = np.random.default_rng(4)
+    N, M, d, r, t, mu, lam = 11, 6, 3, 3.0, 2.0, 0.01, 0.2
+    n = M + 1
+    X, y, C = rng.standard_normal((N, d)), rng.standard_normal(N), rng.standard_normal((M, d))
+    s, w = rng.uniform(0.1, 0.3, n), rng.uniform(0.1, 0.4, d)
+    x = InteriorPoint.of(s, s * rng.uniform(-0.9, 0.9, n), w, r - s.sum(), t - w.sum())
+    shares = Budget(r, t, 1 / M, 1 / d).shares(n, d)
+    z = mu * shares / x.all * rng.uniform(0.5, 2.0, len(shares))
+    network = RBFNetwork(X, y, C)
+    network.place(w)
+    g = network.gradient(x.alpha)
+    H = network.gauss_newton()
+    A = np.tril(H) + np.tril(H, -1).T
+    curvature = InteriorPoint(z / x.all, n)
+    system = NewtonSystem(H, curvature, "both", lam, np.full(d, lam))
+    step, dual, *_ = compiled.direction(
+        *system.parts, g, mu * shares, x.all, z, n, 0.99, 0.9, 2, 0.5, 10.0
+    )
+    length = 0.3
+    tried = compiled.straight_trial(
+        *system.parts, x.all, z, step, dual, length, shares, network.basis, network.y, g, n, lam,
+        0.99, mu,
+    )  # fmt: skip
+    moved = InteriorPoint(step, n)
+    model = g[:n] + length * (A @ np.concatenate([moved.alpha, moved.w]))[:n]
+    point = x.moved(moved, length)
+    off = network.residuals(point.alpha)
+    fix, far = compiled.straightened(*system.parts, network.basis, off, model, point.all, n, 0.99)
+    values = []
+    for part in (point.all, point.all + far * fix):
+        alpha = InteriorPoint(part, n).alpha
+        values.append(network.error(alpha) - mu * shares @ np.log(part))
+    best = (point.all, point.all + far * fix)[int(values[1] < values[0])]
+    assert values[1] < values[0]  # else straightening is not seen
+    assert_allclose(tried[0], best, rtol=1e-9)
+
+
 def test_recentring_asks_for_products_within_the_band():
     rng = np.random.default_rng(1)
     x, z, middle = rng.uniform(0.1, 1.0, (3, 50))

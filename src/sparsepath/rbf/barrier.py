@@ -149,7 +149,7 @@ class NewtonSystem:
 
         self._solution = compiled.solution
         n = 0 if parts == "weights" else curvature.n_alpha
-        self._n_alpha = curvature.n_alpha
+        self._n_alpha, self.lam = curvature.n_alpha, lam
         c, inverse, theta = compiled.eliminate(H.T, curvature.all, n, curvature.n_alpha, lam, lam_w)
         factor, info = dpotrf(H, lower=1, clean=0, overwrite_a=1)
         self.positive = info == 0

@@ -1,83 +1,10 @@
-"""Compiled loops of the RBF room. Arrays and numbers only; no checks."""
+"""Compiled loops of the solvers of the RBF room. Arrays and numbers only; no checks."""
 
 import numpy as np
 from numba import njit
 
-LEAST_POWER = -708.0  # below it exp is less than any normal number
-LOG2_E = 1.4426950408889634
-# The logarithm of 2 in two parts, the first with so few digits that a product with k is exact.
-LN2_HIGH, LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
-WHOLE = 6755399441055744.0  # 1.5 2^52: a number of moderate size added to it loses its fraction
-
-
-@njit(nogil=True, cache=True, fastmath={"contract"}, error_model="numpy")
-def exponentials(H):  # type: ignore[no-untyped-def]
-    """In place: H <- exp(H), for entries below 700; what would be below 1e-307 becomes 0.
-
-    exp(x) = 2^k exp(v) with k the whole number next to x / log 2, so that |v| <= log(2) / 2 and the
-    series to the 13th power leaves 4e-18. Adding ``WHOLE`` puts k into the last bits of a double,
-    from where it is shifted into the exponent; nothing here keeps a loop from running in vector
-    registers, as a call of exp does. The error is at most two units in the last place.
-    """
-    for j in range(H.shape[0]):
-        h = H[j]
-        for i in range(len(h)):
-            x = h[i]
-            z = x * LOG2_E + WHOLE
-            k = z - WHOLE
-            v = (x - k * LN2_HIGH) - k * LN2_LOW
-            v2 = v * v
-            v4 = v2 * v2
-            low = (0.5 + v * (1 / 6.0)) + v2 * (1 / 24.0 + v * (1 / 120.0))
-            mid = (1 / 720.0 + v * (1 / 5040.0)) + v2 * (1 / 40320.0 + v * (1 / 362880.0))
-            top = (1 / 3628800.0 + v * (1 / 39916800.0)) + v2 * (
-                1 / 479001600.0 + v * (1 / 6227020800.0)
-            )
-            e = 1.0 + (v + v2 * (low + v4 * (mid + v4 * top)))
-            bits = np.float64(e).view(np.int64) + (np.float64(z).view(np.int64) << 52)
-            h[i] = 0.0 if x < LEAST_POWER else np.int64(bits).view(np.float64)
-
-
 # Sums may be reordered, so that they run in vector registers; NaN and infinity keep their meaning.
 FAST = {"reassoc", "contract", "nsz"}
-
-
-@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
-def second_derivatives(K, X, C, alpha, e, least):  # type: ignore[no-untyped-def]
-    """Sums over n of e K D_i, for every centre, and over n and m of e alpha K D_i D_j.
-
-    D_i = (x_ni - c_mi)^2; X is inputs x samples, C centres x inputs. Centres whose alpha is not
-    above ``least`` are passed over in the second.
-    """
-    d, n = X.shape
-    by_centre, among = np.empty((len(K), d)), np.zeros((d, d))
-    off, weighted, D = np.empty(n), np.empty(n), np.empty((d, n))
-    for m in range(len(K)):
-        row = K[m]
-        for k in range(n):
-            off[k] = e[k] * row[k]
-        for i in range(d):
-            x, c, squares, total = X[i], C[m, i], D[i], 0.0
-            for k in range(n):
-                square = (x[k] - c) * (x[k] - c)
-                squares[k] = square
-                total += off[k] * square
-            by_centre[m, i] = total
-        if abs(alpha[m]) <= least:
-            continue
-        for i in range(d):
-            squares = D[i]
-            for k in range(n):
-                weighted[k] = alpha[m] * off[k] * squares[k]
-            for j in range(i + 1):
-                squares, total = D[j], 0.0
-                for k in range(n):
-                    total += weighted[k] * squares[k]
-                among[i, j] += total
-    for i in range(d):
-        for j in range(i):
-            among[j, i] = among[i, j]
-    return by_centre, among
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
@@ -114,9 +41,9 @@ def eliminate(upper, curvature, n, n_alpha, lam, lam_w):  # type: ignore[no-unty
     q = curvature[-2]
     theta = q / (1.0 + q * total)
     for m in range(n):
-        row, part = upper[m], theta * across[m]
-        for i in range(m, n):
-            row[i] += part * across[i]
+        row, rest, part = upper[m, m:n], across[m:], theta * across[m]
+        for i in range(len(row)):
+            row[i] += part * rest[i]
     for i in range(order - n):
         upper[n + i, n + i] += curvature[2 * n_alpha + i] + lam_w[i]
         for j in range(i, order - n):
@@ -126,7 +53,10 @@ def eliminate(upper, curvature, n, n_alpha, lam, lam_w):  # type: ignore[no-unty
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy", inline="always")
 def _forward(upper, b):  # type: ignore[no-untyped-def]
-    """In place: b <- L^-1 b, ``upper`` the transpose of L; four columns of L at a time."""
+    """In place: b <- L^-1 b, ``upper`` the transpose of L; four columns of L at a time.
+
+    Loops run over slices from their first entry on: only these become vectors.
+    """
     order = len(b)
     whole = order - order % 4
     for j in range(0, whole, 4):
@@ -136,8 +66,9 @@ def _forward(upper, b):  # type: ignore[no-untyped-def]
         b2 = (b[j + 2] - b0 * r0[j + 2] - b1 * r1[j + 2]) / r2[j + 2]
         b3 = (b[j + 3] - b0 * r0[j + 3] - b1 * r1[j + 3] - b2 * r2[j + 3]) / r3[j + 3]
         b[j], b[j + 1], b[j + 2], b[j + 3] = b0, b1, b2, b3
-        for i in range(j + 4, order):
-            b[i] -= b0 * r0[i] + b1 * r1[i] + b2 * r2[i] + b3 * r3[i]
+        rest, r0, r1, r2, r3 = b[j + 4 :], r0[j + 4 :], r1[j + 4 :], r2[j + 4 :], r3[j + 4 :]
+        for i in range(len(rest)):
+            rest[i] -= b0 * r0[i] + b1 * r1[i] + b2 * r2[i] + b3 * r3[i]
     for j in range(whole, order):
         b[j] /= upper[j, j]
         for i in range(j + 1, order):
@@ -145,22 +76,25 @@ def _forward(upper, b):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy", inline="always")
+def _dot(a, b):  # type: ignore[no-untyped-def]
+    total = 0.0
+    for i in range(len(a)):
+        total += a[i] * b[i]
+    return total
+
+
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy", inline="always")
 def _backward(upper, b):  # type: ignore[no-untyped-def]
-    """In place: b <- L'^-1 b; see ``_forward``."""
+    """In place: b <- L'^-1 b; see ``_forward``. Several sums in one loop would not be vectors."""
     order = len(b)
     whole = order - order % 4
     for j in range(order - 1, whole - 1, -1):
-        for i in range(j + 1, order):
-            b[j] -= upper[j, i] * b[i]
-        b[j] /= upper[j, j]
+        b[j] = (b[j] - _dot(upper[j, j + 1 :], b[j + 1 :])) / upper[j, j]
     for j in range(whole - 4, -1, -4):
         r0, r1, r2, r3 = upper[j], upper[j + 1], upper[j + 2], upper[j + 3]
-        s0 = s1 = s2 = s3 = 0.0
-        for i in range(j + 4, order):
-            s0 += r0[i] * b[i]
-            s1 += r1[i] * b[i]
-            s2 += r2[i] * b[i]
-            s3 += r3[i] * b[i]
+        rest = b[j + 4 :]
+        s0, s1 = _dot(r0[j + 4 :], rest), _dot(r1[j + 4 :], rest)
+        s2, s3 = _dot(r2[j + 4 :], rest), _dot(r3[j + 4 :], rest)
         b3 = (b[j + 3] - s3) / r3[j + 3]
         b2 = (b[j + 2] - s2 - r2[j + 3] * b3) / r2[j + 2]
         b1 = (b[j + 1] - s1 - r1[j + 2] * b2 - r1[j + 3] * b3) / r1[j + 1]
@@ -359,13 +293,19 @@ def straightened(  # type: ignore[no-untyped-def]
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
 def straight_trial(  # type: ignore[no-untyped-def]
-    upper, c, inverse, theta, x, step, length, shares, basis, y, expected, n, fraction, mu
+    upper, c, inverse, theta, x, z, step, dual, length, shares, basis, y, slope, n, lam, near, mu
 ):
-    """As ``trial``, or what straightening makes of it if J is lower there."""
+    """As ``trial``, or what straightening makes of it if J is lower there.
+
+    ``slope`` is the gradient of E. What the model makes of dE/dalpha by a whole step is what the
+    multipliers balance there, z_u - z_v, less the damping: the step solves that equation.
+    """
     plain = trial(x, step, length, shares, basis, y, n)
-    fix, far = straightened(
-        upper, c, inverse, theta, basis, plain[2], expected, plain[0], n, fraction
-    )
+    expected = np.empty(n)
+    for m in range(n):
+        balanced = z[m] + dual[m] - z[n + m] - dual[n + m] - 0.5 * lam * (step[m] - step[n + m])
+        expected[m] = slope[m] + length * (balanced - slope[m])
+    fix, far = straightened(upper, c, inverse, theta, basis, plain[2], expected, plain[0], n, near)
     other = trial(plain[0], fix, far, shares, basis, y, n)
     return other if other[3] + mu * other[4] < plain[3] + mu * plain[4] else plain
 

@@ -25,6 +25,8 @@ shares, where T has the unit matrix and a last row of -1: without corner m the s
 larger by x_m^2 / V_mm, and V becomes V - V_m V_m' / V_mm.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lstsq, qr
@@ -37,11 +39,19 @@ SLACK = 0  # the corner at zero: what is not used of the budget
 MOST_IDLE = 5  # corners in a row by which the error does not fall
 DEPENDENT = 1e-10  # of the largest: what is left of a corner by the others
 FULL = 1e-9  # of the budget: less that is not used is rounding
-PLAIN = 1e-7  # the same, above which columns need not be exchanged to tell
+PLAIN = 1e-7  # as DEPENDENT, above which columns need not be exchanged to tell
 USED = 1e-3  # of the largest coefficient of a start: what is less is left out of it
+BLOCK = 32  # columns that LAPACK takes at a time
 
 
-def budget_lasso(B: Floats, y: Floats, r: float, start: Floats | None = None) -> Floats:
+class _Plane(NamedTuple):
+    """The nearest point of a plane to a target."""
+
+    shares: Floats  # of the points that span it, of any sign
+    triangle: Floats | None  # of the differences to the last point, unless these nearly depend
+
+
+class BudgetLasso:
     """The coefficients a of the least |B'a - y|^2 with sum |a| <= r; most of them are zero.
 
     Parameters
@@ -55,113 +65,119 @@ def budget_lasso(B: Floats, y: Floats, r: float, start: Floats | None = None) ->
     start : array of shape (M,), optional
         Coefficients to begin with, not far from the best: it takes a few steps from there, and
         about one for every coefficient in use from zero. The end is the same.
-    """
-    n = len(y)
-    enough = 1e-12 * float(y @ y) / n
-    corners, shares, points = _corners(B, start, r)
-    least, idle = np.inf, 0
-    for _ in range(10 * len(B) + 10):
-        while len(corners) > 1:
-            found = _nearest(points, y, r)
-            falling = found <= 0.0
-            if not falling.any():
-                shares = found
-                break
-            ways = shares[falling] / (shares[falling] - found[falling])
-            way = float(ways.min())
-            shares = shares + way * (found - shares)
-            shares[np.flatnonzero(falling)[ways <= way]] = 0.0
-            kept = shares > 0.0
-            corners = [c for c, keep in zip(corners, kept, strict=True) if keep]
-            shares, points = shares[kept], points[kept]
-        if len(corners) == 1:
-            shares = np.array([r])
-        off = shares @ points - y
-        error = float(off @ off) / n
-        g = (2.0 / n) * (B @ off)
-        m = int(np.argmax(np.abs(g)))
-        gap = float((2.0 / n) * (shares @ points) @ off) + r * float(abs(g[m]))
-        corner = -(m + 1) if g[m] > 0 else m + 1
-        idle = 0 if error < least else idle + 1
-        least = min(error, least)
-        # A corner whose plane has been searched, or errors that do not fall: rounding.
-        if gap <= GAP * error + enough or corner in corners or idle > MOST_IDLE:
-            break
-        corners.append(corner)
-        shares = np.append(shares, 0.0)
-        points = np.vstack([points, np.sign(corner) * B[m]])
-    a = np.zeros(len(B))
-    for corner, share in zip(corners, shares, strict=True):
-        if corner != SLACK:
-            a[abs(corner) - 1] += np.sign(corner) * share
-    return a
 
-
-def thinned(B: Floats, y: Floats, r: float, a: Floats, most: float) -> Floats:
-    """The solution a of ``budget_lasso`` with fewer coefficients, if the error allows it.
-
-    Parameters
+    Attributes
     ----------
-    B, y, r : array, array, float
-        As there. The first of the basis functions stays: it is the constant one.
     a : array of shape (M,)
-        The solution.
-    most : float
-        What |B'a - y|^2 / N may become at most.
+        The coefficients.
+    error : float
+        |B'a - y|^2 / N.
     """
-    from sparsepath.rbf.compiled import drop_corners
 
-    used = np.flatnonzero(a)
-    shares, points = np.abs(a[used]), np.sign(a[used])[:, None] * B[used]
-    may_go = used > 0
-    slack = r - float(shares.sum())
-    if slack > FULL * r:
-        shares, points = np.append(shares, slack), np.vstack([points, np.zeros(B.shape[1])])
-        may_go = np.append(may_go, False)
-    off = a @ B - y
-    room = len(y) * most - float(off @ off)
-    k = len(shares)
-    if room <= 0.0 or k < 2 or k - 1 > len(y):
-        return a
-    R = dgeqrf((points[:-1] - points[-1]).T)[0][: k - 1]
-    if _close(R):
-        return a
-    inverse = dtrtrs(R, np.eye(k - 1), trans=1)[0]
-    inverse = np.column_stack([inverse, -inverse.sum(axis=1)])
-    left = shares.copy()
-    drop_corners(np.ascontiguousarray(inverse.T @ inverse), left, may_go, room)
-    kept = left > 0.0
-    if kept.all():
-        return a
-    # The shares from scratch: what was left out step by step has gathered rounding.
-    found = _nearest(points[kept], y, r)
-    off = found @ points[kept] - y
-    if found.min() < 0.0 or float(off @ off) > len(y) * most:
-        return a
-    out = np.zeros_like(a)
-    kept = kept[: len(used)]
-    out[used[kept]] = np.sign(a[used[kept]]) * found[: np.count_nonzero(kept)]
-    return out
+    def __init__(self, B: Floats, y: Floats, r: float, start: Floats | None = None) -> None:
+        self._B, self._y, self._r = B, y, r
+        n = len(y)
+        enough = 1e-12 * float(y @ y) / n
+        corners, shares, points = self._begun(start)
+        plane = _nearest(points, y, r)
+        if plane.triangle is None and len(corners) > 1:
+            corners, shares, points = self._begun(start, independent=True)
+            plane = _nearest(points, y, r)
+        least, idle = np.inf, 0
+        for _ in range(10 * len(B) + 10):
+            while (falling := plane.shares <= 0.0).any():
+                ways = shares[falling] / (shares[falling] - plane.shares[falling])
+                way = float(ways.min())
+                shares = shares + way * (plane.shares - shares)
+                shares[np.flatnonzero(falling)[ways <= way]] = 0.0
+                kept = shares > 0.0
+                corners, shares, points = corners[kept], shares[kept], points[kept]
+                plane = _nearest(points, y, r)
+            shares = plane.shares
+            outputs = shares @ points
+            off = outputs - y
+            self.error = float(off @ off) / n
+            g = (2.0 / n) * (B @ off)
+            m = int(np.argmax(np.abs(g)))
+            gap = (2.0 / n) * float(outputs @ off) + r * float(abs(g[m]))
+            corner = -(m + 1) if g[m] > 0 else m + 1
+            idle = 0 if self.error < least else idle + 1
+            least = min(self.error, least)
+            # A corner whose plane has been searched, or errors that do not fall: rounding.
+            if gap <= GAP * self.error + enough or corner in corners or idle > MOST_IDLE:
+                break
+            corners, shares = np.append(corners, corner), np.append(shares, 0.0)
+            points = np.vstack([points, np.sign(corner) * B[m]])
+            plane = _nearest(points, y, r)
+        self._corners, self._shares, self._points = corners, shares, points
+        self._triangle = plane.triangle
+        self.a = self._coefficients(corners, shares)
 
+    def thinned(self, most: float) -> tuple[Floats, float]:
+        """Fewer coefficients, if an error of at most ``most`` allows it, and their error.
 
-def _corners(B: Floats, start: Floats | None, r: float) -> tuple[list[int], Floats, Floats]:
-    """The corners that coefficients use (m + 1 for b_m, -(m + 1) for -b_m), the share of each, and
-    the points that they are.
+        The first of the basis functions stays: it is the constant one.
+        """
+        from sparsepath.rbf.compiled import drop_corners
 
-    Of corners that depend on each other only some stay, those of large shares before others.
-    """
-    alone = [SLACK], np.array([r]), np.zeros((1, B.shape[1]))
-    if start is None or not start.any():
-        return alone
-    used = np.flatnonzero(np.abs(start) > USED * np.abs(start).max())
-    used = used[_independent(start[used] * B[used].T)]
-    if not len(used):
-        return alone
-    shares, signs = np.abs(start[used]), np.sign(start[used])
-    shares *= min(1.0, 0.999 * r / shares.sum())
-    corners = [SLACK, *(signs.astype(int) * (used + 1)).tolist()]
-    points = np.vstack([np.zeros(B.shape[1]), signs[:, None] * B[used]])
-    return corners, np.append(r - shares.sum(), shares), points
+        corners, points, triangle = self._corners, self._points, self._triangle
+        shares = self._shares.copy()
+        kept = (corners != SLACK) | (shares > FULL * self._r)
+        if not kept.all():
+            corners, shares, points = corners[kept], shares[kept], points[kept]
+            triangle = _nearest(points, self._y, self._r).triangle
+        n, k = len(self._y), len(corners)
+        room = n * (most - self.error)
+        if room <= 0.0 or k < 2 or triangle is None:
+            return self.a, self.error
+        inverse = dtrtrs(triangle[: k - 1], np.eye(k - 1), trans=1)[0]
+        inverse = np.column_stack([inverse, -inverse.sum(axis=1)])
+        may_go = np.abs(corners) > 1
+        drop_corners(np.ascontiguousarray(inverse.T @ inverse), shares, may_go, room)
+        kept = shares > 0.0
+        if kept.all():
+            return self.a, self.error
+        # The shares from scratch: what was left out step by step has gathered rounding.
+        corners, points = corners[kept], points[kept]
+        shares = _nearest(points, self._y, self._r).shares
+        off = shares @ points - self._y
+        error = float(off @ off) / n
+        if shares.min() < 0.0 or error > most:
+            return self.a, self.error
+        return self._coefficients(corners, shares), error
+
+    def _coefficients(self, corners: NDArray[np.intp], shares: Floats) -> Floats:
+        a = np.zeros(len(self._B))
+        real = corners != SLACK
+        # A corner and its opposite may both be in use.
+        np.add.at(a, np.abs(corners[real]) - 1, np.sign(corners[real]) * shares[real])
+        return a
+
+    def _begun(
+        self, start: Floats | None, independent: bool = False
+    ) -> tuple[NDArray[np.intp], Floats, Floats]:
+        """The corners that coefficients use (m + 1 for b_m, -(m + 1) for -b_m), the share of each,
+        and the points that they are; no more than there are samples.
+
+        Of corners that depend on each other only some stay if these are asked for, those of large
+        shares before others.
+        """
+        B, r, used = self._B, self._r, np.zeros(0, dtype=np.intp)
+        if start is not None and start.any():
+            sizes = np.abs(start)
+            used = np.flatnonzero(sizes > USED * sizes.max())
+            if independent:
+                used = used[_independent(start[used] * B[used].T)]
+            elif len(used) > B.shape[1]:
+                used = np.sort(used[np.argsort(-sizes[used], kind="stable")[: B.shape[1]]])
+        nothing = np.zeros((1, B.shape[1]))
+        if start is None or not len(used):
+            return np.array([SLACK]), np.array([r]), nothing
+        shares, signs = np.abs(start[used]), np.sign(start[used])
+        shares *= min(1.0, 0.999 * r / shares.sum())
+        corners = np.append(SLACK, signs.astype(np.intp) * (used + 1))
+        points = np.vstack([nothing, signs[:, None] * B[used]])
+        return corners, np.append(r - shares.sum(), shares), points
 
 
 def _independent(columns: Floats) -> NDArray[np.intp]:
@@ -174,19 +190,20 @@ def _independent(columns: Floats) -> NDArray[np.intp]:
     return np.sort(order[: np.count_nonzero(sizes > DEPENDENT * sizes[0])])
 
 
-def _nearest(points: Floats, y: Floats, r: float) -> Floats:
-    """Shares of sum r, of any sign, with which the points come nearest to y."""
+def _nearest(points: Floats, y: Floats, r: float) -> _Plane:
+    """Shares of sum r with which the points come nearest to y."""
     if len(points) == 1:
-        return np.array([r])
+        return _Plane(np.array([r]), None)
     from_last, rest = (points[:-1] - points[-1]).T, y - r * points[-1]
     n, m = from_last.shape
-    others = None
+    triangle = None
     if m <= n:
-        triangle, solved, _ = dgels(from_last, rest)
-        others = None if _close(triangle) else solved[:m]
-    if others is None:
+        triangle, others, _ = dgels(from_last, rest, lwork=(1 + BLOCK) * m)
+    if triangle is None or _close(triangle):
+        triangle = None
         others = lstsq(from_last, rest, lapack_driver="gelsy", check_finite=False)[0]
-    return np.append(others, r - others.sum())
+    others = others[:m]
+    return _Plane(np.append(others, r - others.sum()), triangle)
 
 
 def _close(triangle: Floats) -> bool:

@@ -32,7 +32,7 @@ from sparsepath.arrays import Floats
 from sparsepath.data.columns import are_copies, moments
 from sparsepath.rbf.alternating import solve_alternating
 from sparsepath.rbf.barrier import Budget, InteriorPoint, start
-from sparsepath.rbf.lasso import budget_lasso, thinned
+from sparsepath.rbf.lasso import BudgetLasso
 from sparsepath.rbf.narrowing import MANY, solve_narrowed
 from sparsepath.rbf.network import RBFNetwork, gaussians
 from sparsepath.rbf.primal_dual import RBFSolution, Told, solve
@@ -270,10 +270,7 @@ class Trainer:
         size = int(np.count_nonzero(w[order[:used]] >= self.options.relevance * w.max()))
         if size < used:
             exact = self._exact(solution, order[:size])
-        most = min(THINNED * exact.error, max(limit, exact.error))
-        part = exact.network
-        alpha = thinned(part.basis, part.y, self.r, exact.alpha, most)
-        error = part.error(alpha)
+        alpha, error = exact.thinned(min(THINNED * exact.error, max(limit, exact.error)))
         by_chance = (1.0 + BY_CHANCE * (used - size) / len(self.Z)) * solution.error
         rows, columns = np.flatnonzero(alpha[1:]), self.inputs[order[:size]]
         model = RBFModel(
@@ -288,20 +285,11 @@ class Trainer:
         missed = error > max(limit, by_chance)
         return Training(model, solution, self.inputs[order[size:used]], missed, error)
 
-    def _exact(self, solution: RBFSolution, inputs: NDArray[np.intp]) -> "_Exact":
+    def _exact(self, solution: RBFSolution, inputs: NDArray[np.intp]) -> BudgetLasso:
         """The best coefficients with these inputs at their weights."""
-        part = self._on(inputs)
-        alpha = budget_lasso(part.place(solution.w[inputs]), part.y, self.r, solution.alpha)
-        return _Exact(part, alpha, part.error(alpha))
-
-
-@dataclass(frozen=True)
-class _Exact:
-    """A network on some of the inputs, placed, its best coefficients, and the training error."""
-
-    network: RBFNetwork
-    alpha: Floats
-    error: float
+        w = np.zeros_like(solution.w)
+        w[inputs] = solution.w[inputs]
+        return BudgetLasso(self.network.at(w), self.network.y, self.r, solution.alpha)
 
 
 def train(

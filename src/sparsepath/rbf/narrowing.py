@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.arrays import Floats
-from sparsepath.rbf.lasso import budget_lasso
+from sparsepath.rbf.lasso import BudgetLasso
 from sparsepath.rbf.network import RBFNetwork
 from sparsepath.rbf.primal_dual import RBFSolution, Told, stationarity_gap
 
@@ -54,7 +54,7 @@ def solve_narrowed(
         Called with solutions on all inputs.
     """
     d = network.n_inputs
-    alpha = budget_lasso(network.place(np.full(d, 0.9 * t / d)), network.y, r)
+    alpha = BudgetLasso(network.place(np.full(d, 0.9 * t / d)), network.y, r).a
     first = np.argsort(-explained(network.X, network.y), kind="stable")
     steepest = np.argsort(network.gradient(alpha)[len(alpha) :], kind="stable")
     offered = first[: OFFERED // 2]

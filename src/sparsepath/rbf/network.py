@@ -76,7 +76,7 @@ class RBFNetwork:
         self, X: Floats, y: Floats, centres: Floats, weights: Floats | None = None
     ) -> None:
         # Only fits need compiled loops: a prediction does not wait for them to be loaded.
-        from sparsepath.rbf.compiled import exponentials, second_derivatives
+        from sparsepath.rbf.compiled_network import exponentials, gradient, second_derivatives
 
         roots: Floats | float = 1.0
         shift: Floats | float = 0.0
@@ -88,25 +88,28 @@ class RBFNetwork:
         self.n_samples, self.n_inputs = X.shape
         self.n_centres = len(centres)
         self._exponents = Exponents(self.X, self.centres, shift)
-        self._exponentials, self._second_derivatives = exponentials, second_derivatives
-        self._squares = self.X * self.X
-        self._centre_squares = self.centres * self.centres
-        ones = np.ones((self.n_centres, 1))
-        self._powers = np.concatenate([ones, self.centres, self._centre_squares], axis=1)
+        self._exponentials, self._gradient = exponentials, gradient
+        self._second_derivatives = second_derivatives
         self._across = np.ascontiguousarray(self.X.T)
-        self._squares_across = np.ascontiguousarray(self._squares.T)
+        self._squares_across = self._across**2
+        ones, across = np.ones((1, self.n_centres)), self.centres.T
+        self._powers = np.concatenate([ones, across, across**2])
         self._A = np.empty((1 + self.n_centres + self.n_inputs, self.n_samples))
         self._A[0] = roots
-
-    @property
-    def basis(self) -> Floats:
-        """The bias row of ones and the Gaussians, (M + 1) x N, as last evaluated."""
-        return self._A[: self.n_centres + 1]
+        self._K = self._A[1 : self.n_centres + 1]
+        self.basis = self._A[: self.n_centres + 1]  # the bias row and the Gaussians, (M + 1) x N
 
     def place(self, w: Floats) -> Floats:
         """Evaluate the Gaussians at weights w; returns the basis, which is changed in place."""
-        self._exponentials(self._exponents.at(w, self._A[1 : self.n_centres + 1]))
+        self._exponentials(self._exponents.at(w, self._K))
         return self.basis
+
+    def at(self, w: Floats) -> Floats:
+        """The basis at weights w, in an array of its own: what was placed stays where it is."""
+        basis = np.empty_like(self.basis)
+        basis[0] = self.basis[0]
+        self._exponentials(self._exponents.at(w, basis[1:]))
+        return basis
 
     def residuals(self, alpha: Floats) -> Floats:
         """Outputs less the target, at alpha and the weights last placed."""
@@ -120,25 +123,16 @@ class RBFNetwork:
         """The mean squared error E at alpha and the weights last placed."""
         return self.mean_square(self.residuals(alpha))
 
-    def derivatives(self, alpha: Floats) -> Floats:
-        """A at alpha and the weights last placed: derivatives of the outputs, (1 + M + d) x N."""
-        K = self._A[1 : self.n_centres + 1]
-        d = self.n_inputs
-        moments = (self._powers * alpha[1:, None]).T @ K
-        rows = self._A[self.n_centres + 1 :]
-        np.multiply(self._across, 2.0 * moments[1 : d + 1], out=rows)
-        rows -= self._squares_across * moments[0]
-        rows -= moments[d + 1 :]
-        return self._A
-
     def alpha_gradient(self, off: Floats) -> Floats:
         """Gradient of E by alpha alone, of residuals at the weights last placed."""
         return (2.0 / self.n_samples) * (self.basis @ off)
 
     def gradient(self, alpha: Floats, off: Floats | None = None) -> Floats:
         """Gradient of E by (alpha, w); fills A. ``off``: the residuals, if they are known."""
-        A = self.derivatives(alpha)
-        return (2.0 / self.n_samples) * (A @ (self.residuals(alpha) if off is None else off))
+        off = self.residuals(alpha) if off is None else off
+        return self._gradient(
+            self._A, self._K, self._across, self._squares_across, self._powers, alpha, off
+        )
 
     def gauss_newton(self, rows: slice = slice(None), out: Floats | None = None) -> Floats:
         """(2/N) A A' of these rows of the A last filled; only the lower triangle is set.
@@ -149,10 +143,6 @@ class RBFNetwork:
         if out is None:
             return dsyrk(scale, self._A[rows].T, trans=1, lower=1)
         return dsyrk(scale, self._A[rows].T, trans=1, lower=1, c=out, overwrite_c=1)
-
-    def gauss_newton_alpha(self, p: Floats) -> Floats:
-        """The alphas' part of (2/N) A A' p, of the A last filled."""
-        return (2.0 / self.n_samples) * (self.basis @ (p @ self._A))
 
     def curvature(
         self, alpha: Floats, e: Floats, inputs: NDArray[np.intp]
@@ -168,7 +158,7 @@ class RBFNetwork:
         """
         a = alpha[1:]
         cross, among = self._second_derivatives(
-            self.basis[1:],
+            self._K,
             self._across[inputs],
             self.centres[:, inputs],
             a,

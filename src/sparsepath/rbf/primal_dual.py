@@ -29,7 +29,6 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sparsepath.arrays import Floats
 from sparsepath.rbf.barrier import (
@@ -150,7 +149,6 @@ class PrimalDual:
         self.shares = budget.shares(n, d)
         self.x = start(budget, n, d) if x is None else x.copy()
         self.z = InteriorPoint(mu * self.shares / self.x.all, n)
-        self._cross: tuple[NDArray[np.intp], Floats] | None = None
         self.turn(parts)
         network.place(self.x.w)
         self._at = self._tried(np.zeros_like(self.x.all), 0.0)
@@ -209,17 +207,15 @@ class PrimalDual:
         """Move along the step; returns its length, or 0 if no length goes down."""
         network, n = self.network, self.x.n_alpha
         before, length = self.value(), move.longest
-        if self.parts == "both":
-            change = self._linear_change(InteriorPoint(move.step, n))
         for halvings in range(MOST_HALVINGS):
             if self.parts != "alpha":
                 network.place(self.x.w + length * move.step[2 * n : -2])
             if self.parts == "both":
-                expected = self.gradient[:n] + length * change
                 best = _Place(
                     *self._compiled.straight_trial(
-                        *system.parts, self.x.all, move.step, length, self.shares, network.basis,
-                        network.y, expected, n, FRACTION, self.mu,
+                        *system.parts, self.x.all, self.z.all, move.step, move.dual, length,
+                        self.shares, network.basis, network.y, self.gradient, n, system.lam,
+                        FRACTION, self.mu,
                     )
                 )  # fmt: skip
             else:
@@ -247,20 +243,11 @@ class PrimalDual:
             )
         )
 
-    def _linear_change(self, step: InteriorPoint) -> Floats:
-        """What the quadratic model of E says of the change of dE/dalpha along the step."""
-        change = self.network.gauss_newton_alpha(np.concatenate([step.alpha, step.w]))
-        if self._cross is not None:
-            live, cross = self._cross
-            change[1:] += cross @ step.w[live]
-        return change
-
     def _system(self) -> NewtonSystem:
         """The system with the exact Hessian if mu is small and it is positive definite."""
         x, z = self.x, self.z
         curvature = InteriorPoint(z.all / x.all, x.n_alpha)
         lam, lam_w = 0.0, self.lam / (x.w * x.w)
-        self._cross = None
         exact = self.parts == "both" and self.mu <= EXACT_FROM
         H = self._gauss_newton(again=exact)
         if exact:
@@ -269,7 +256,6 @@ class PrimalDual:
             self._compiled.add_beyond(H.T, x.n_alpha, live, cross, among)
             system = NewtonSystem(H, curvature, self.parts, lam, lam_w)
             if system.positive:
-                self._cross = (live, cross)
                 return system
             np.copyto(H, self._kept)
         while True:
