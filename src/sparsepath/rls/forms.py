@@ -92,8 +92,8 @@ def form_for(
 
     Without bounds of the loss there is one form, P X in memory or columns as they come. Columns
     that enter in groups are not known to the fused form; ``once`` says that the search may be run
-    as a whole, with ``exchanges`` or without, ``asked`` is one of ``FORMS`` and taken if it can be, ``memory`` are the bytes that
-    copies of the data may take (default: a quarter of the machine's).
+    as a whole, with ``exchanges`` or without, ``asked`` is one of ``FORMS`` and taken if it can be,
+    ``memory`` are the bytes that copies of the data may take (default: a quarter of the machine's).
     """
     m, n = design.n_samples, design.n_features
     numbers = m * n

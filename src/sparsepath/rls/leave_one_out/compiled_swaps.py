@@ -100,9 +100,9 @@ def drop(place, problem, state, change, space, found, path, B, of):  # type: ign
     k, n, pending = at[0], at[1], at[2]
     T, m = V.shape
     feature, last = subset[place], k - 1
+    g, gc, roots = np.empty(m), np.empty(k), np.empty(k)
     for i in range(n):
         take_off_changes(Z[i], i, F, D, k - pending, k)
-    g, gc, roots = np.empty(m), np.empty(k), np.empty(k)
     for past in range(place, k):
         roots[past] = np.sqrt(pivots[past])
     turns = take_out(place, k, D, d, pivots, g, gc)
@@ -158,27 +158,32 @@ def drop(place, problem, state, change, space, found, path, B, of):  # type: ign
     for j in range(m):
         w[j] = x[j]
         cube[j] = w[j] * np.sqrt(w[j])
-    for i in range(n + 1):
-        total = 0.0
-        for o in range(last):
-            total += B[o, i] * B[o, i]
-        b2[i] = alpha * total
+    n += 1
+    shared = np.zeros((T, n))
+    for i in range(n):
+        b2[i] = 0.0
+    for o in range(last):
+        row = B[o]
+        for i in range(n):
+            b2[i] += alpha * row[i] * row[i]
+        for t in range(T):
+            f = alpha * wanted[t, o]
+            for i in range(n):
+                shared[t, i] += f * row[i]
+    for i in range(n):
         square, zw[i], c[0, i], fourth[i] = sums_of(Z[i], w, V[0], cube)
         for t in range(1, T):
             c[t, i] = dot(Z[i], V[t])
         for t in range(T):
-            total = 0.0
-            for o in range(last):
-                total += B[o, i] * wanted[t, o]
-            c[t, i] += alpha * total
+            c[t, i] += shared[t, i]
             h[t, i] = dot(Z[i], U[t])
         s[i] = written[i] = square + b2[i] + alpha
         computed[i] = max(computed[i], s[i])
         blur[i], fourth[i] = np.sqrt(zw[i]), np.sqrt(np.sqrt(fourth[i]))
     many, at[5] = at[5], 0  # the finer bound needs sums that are taken when rows follow
-    _bound(0, n + 1, problem, state, found)
+    _bound(0, n, problem, state, found)
     at[5] = many
-    found[1][n] = np.inf
+    found[1][n - 1] = np.inf
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
@@ -232,11 +237,11 @@ def best_exchange(problem, state, change, space, path, B, gains, met, rows):  # 
     ``rows`` room for all rows.
     """
     raw, (means, lefts, scales), weights, _, alpha, guards = problem
-    Z, F, V, _, D, d, pivots, features, _, p, c, at, about, _, numbers, _ = state
+    Z, F, V, _, D, d, pivots, features, _, p, _, at, about, _, numbers, _ = state
     wanted, (subset, errors) = change[6], path
     s, b2, floor, squares = numbers[0], numbers[5], numbers[6], numbers[7]
     room, tie, tie_floor, second_go = guards[0], guards[1], guards[2], guards[3] * guards[3]
-    gain, gain_floor, steep, (floors, column_squares) = gains
+    gain, gain_floor, steep, column_squares = gains[0], gains[1], gains[2], gains[3][1]
     k, n, pending = at[0], at[1], at[2]
     T, m = V.shape
     empty, now = errors[0], about[0]
@@ -244,7 +249,7 @@ def best_exchange(problem, state, change, space, path, B, gains, met, rows):  # 
     if not (np.isfinite(errors[k]) and np.isfinite(empty)):
         return -2
     # Coefficients of the directions that removals take out, k x k, and what bounds share.
-    G, norms = np.zeros((k, k)), np.zeros(k)
+    G, norms, shares = np.zeros((k, k)), np.zeros(k), np.zeros((k, k))
     for past in range(k):
         over = 1.0 / pivots[past]
         for a in range(past + 1):
@@ -257,6 +262,7 @@ def best_exchange(problem, state, change, space, path, B, gains, met, rows):  # 
             return -2
         for b in range(k):
             G[a, b] /= norms[a]
+            shares[b, a] = -d[b, a] / (pivots[b] * norms[a]) if b >= a else 0.0
     abw, b_norm = np.zeros((T, n)), np.empty(n)
     for t in range(T):
         for o in range(k):
@@ -274,9 +280,9 @@ def best_exchange(problem, state, change, space, path, B, gains, met, rows):  # 
     gc, bc, fc, wc = np.empty(k), np.empty(k), np.empty(k), np.empty((T, k))
     best_place, best = -1, np.inf
     for place in np.argsort(subset[:k]):
-        norm, feature = norms[place], subset[place]
+        feature = subset[place]
         most = min(least, best) * (1.0 + SLACK) + gain_floor * empty
-        inverse, own = 1.0 / norm, 0.0
+        inverse, own = 1.0 / norms[place], 0.0
         for o in range(k):
             own += G[place, o] * G[place, o]
         for t in range(T):
@@ -296,8 +302,7 @@ def best_exchange(problem, state, change, space, path, B, gains, met, rows):  # 
                 continue
         for j in range(m):
             g[j] = 0.0
-        for past in range(place, k):
-            take_off(g, -d[past, place] / (pivots[past] * norm), D[past])
+        take_off_changes(g, place, shares, D, place, k)
         for j in range(m):
             left[j] = p[j] + g[j] * g[j]
         for t in range(T):
@@ -379,9 +384,9 @@ def best_exchange(problem, state, change, space, path, B, gains, met, rows):  # 
             continue
         chosen = -1
         for i in range(n):
-            if values[i] <= lowest_now + tie * lowest_now + tie_floor * empty:
-                if chosen < 0 or features[i] < features[chosen]:
-                    chosen = i
+            near = values[i] <= lowest_now + tie * lowest_now + tie_floor * empty
+            if near and (chosen < 0 or features[i] < features[chosen]):
+                chosen = i
         if _is_met(subset[:k], feature, features[chosen], met):
             continue
         if best_place < 0 or values[chosen] < best * (1.0 - gain):

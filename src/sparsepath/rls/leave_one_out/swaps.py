@@ -54,21 +54,28 @@ class Chain(Noted):
     def __init__(self, design: Design, Y: Floats, alpha: float, size: int) -> None:
         super().__init__(design, Centred.of(design, Y), alpha, size)
         self.chosen: list[int] = []
+        self._read: dict[int, Floats] = {}
+
+    def read(self, features: Sequence[int]) -> None:
+        """Have the columns of some features ready."""
+        if more := [i for i in dict.fromkeys(features) if i not in self._read]:
+            self._read.update(zip(more, columns_of(self._design, more), strict=True))
 
     def add(self, features: Sequence[int]) -> None:
         """Go on to models that have these features too."""
         if features:
-            self.extend(columns_of(self._design, features))
+            self.read(features)
+            self.extend(np.array([self._read[i] for i in features]))
             self.chosen += features
 
-    def drop(self, feature: int) -> None:
-        """Go on to the model without a feature."""
+    def drop(self, feature: int, then: Sequence[int] = ()) -> None:
+        """Go on to the model without a feature, and then with others."""
         place = self.chosen.index(feature)
         rest = self.chosen[place + 1 :]
         del self.chosen[place:]
         self.size, self._known = place, min(self._known, place + 1)
         self._d[place:] = 0.0
-        self.add(rest)
+        self.add([*rest, *then])
 
     def standing(self, sizes: Iterable[int]) -> list["Standing"]:
         """The models of some sizes on the way to the one as it is."""
@@ -102,11 +109,13 @@ class Standing:
 
 def told(chain: Chain, moves: Sequence[Update]) -> Iterator[Standing]:
     """The empty model, and the model after each of the moves; the chain is empty at first."""
+    chain.read([move.feature for move in moves])
     places = [i for i, move in enumerate(moves) if move.action == "drop"]
     for begin, end in pairwise((0, *places, len(moves))):
-        dropped = begin < end and moves[begin].action == "drop"
-        if dropped:
-            chain.drop(moves[begin].feature)
-        first = len(chain.chosen)
-        chain.add([move.feature for move in moves[begin + dropped : end]])
-        yield from chain.standing(range(first + (begin > 0 and not dropped), len(chain.chosen) + 1))
+        first, added = len(chain.chosen), [move.feature for move in moves[begin:end]]
+        if begin:
+            first -= 1
+            chain.drop(added[0], added[1:])
+        else:
+            chain.add(added)
+        yield from chain.standing(range(first, len(chain.chosen) + 1))

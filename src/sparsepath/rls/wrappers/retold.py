@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable
+from typing import Any
 
 import numpy as np
 
@@ -26,8 +27,8 @@ class Retold(Wrapped[Fused | State]):
         (self._now,) = chain.standing([0])
         self.error, self.empty_error = self._now.error, self._now.empty_error
 
-    error: float = np.nan  # type: ignore[assignment]
-    empty_error: float = np.nan  # type: ignore[assignment]
+    error: float = np.nan
+    empty_error: float = np.nan
 
     @property
     def form(self) -> str:
@@ -68,6 +69,6 @@ class Retold(Wrapped[Fused | State]):
         """The constant term."""
         return self._now.intercept()
 
-    def duplicate(self) -> Fused | State:  # type: ignore[override]
+    def duplicate(self) -> Any:
         """A copy to try changes on, with numbers of its own."""
         return self.model.duplicate()
