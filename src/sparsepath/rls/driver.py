@@ -17,6 +17,7 @@ from sparsepath.rls.forms import Form, form_for
 from sparsepath.rls.leave_one_out.elimination import Elimination
 from sparsepath.rls.leave_one_out.forward import Centred
 from sparsepath.rls.leave_one_out.fused import Fused
+from sparsepath.rls.leave_one_out.loss_search import search_by_loss
 from sparsepath.rls.leave_one_out.model import State
 from sparsepath.rls.leave_one_out.swaps import SWAP_PRICE, Chain, CompiledSwaps, told
 from sparsepath.rls.leave_one_out.whole import (
@@ -137,7 +138,10 @@ def _at_once(
     allowed = marked(task.candidates, design.n_features)
     problem, clean = (design, Y, alpha, task.size, allowed), False
     if isinstance(loss, Loss) and not loss.bounded:
-        found, clean = LossSearch(*problem, loss, form.compiled).run(task.wanted)
+        if form.compiled:
+            found, clean = search_by_loss(*problem, loss, task.wanted)
+        else:
+            found, clean = LossSearch(*problem, loss).run(task.wanted)
         parts = iter([found])
     elif form.name == "gram":
         parts = iter([whole_search(*problem, data=by_gram(design))])
