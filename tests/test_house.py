@@ -329,7 +329,9 @@ COMPILED = [
         "sparsepath.elm.descent",
         "sparsepath.elm.layer",
         "sparsepath.rls.leave_one_out.compiled_forward",
+        "sparsepath.rls.leave_one_out.compiled_loss_search",
         "sparsepath.rls.leave_one_out.compiled_rows",
+        "sparsepath.rls.leave_one_out.compiled_swaps",
         "sparsepath.rls.splits.compiled_whole",
     )
 ]

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from problems import make
-from rls.comparing import OTHERS, design_of, examples, search, weights_of
+from rls.comparing import OTHERS, check_forward, design_of, examples, judge_of, search, weights_of
 from sparsepath.rls.criteria.table import CLASSES
+from sparsepath.rls.leave_one_out.loss_search import search_by_loss
 from sparsepath.rls.leave_one_out.whole_losses import LossSearch
 from sparsepath.tuning import TUNING
 
@@ -19,10 +20,13 @@ KINDS = ("tall", "wide", "collinear", "scaled", "ties", "constant")
 LOSSES = [name for name in OTHERS if CLASSES[name].carried is not None]
 
 
-def found(case, loss, size, compiled, by_rows=False):
+def found(case, loss, size, compiled, at_once=False):
     design = design_of(case.X, weights_of(case), standardize=True)
     allowed = np.ones(design.n_features, dtype=bool)
-    model = LossSearch(design, case.Y, case.alpha, size, allowed, CLASSES[loss], by_rows)
+    problem = design, case.Y, case.alpha, size, allowed, CLASSES[loss]
+    if at_once:
+        return search_by_loss(*problem, 0)
+    model = LossSearch(*problem)
     model._compiled = compiled and len(model._features) > 1
     return model.run(0)
 
@@ -48,9 +52,30 @@ def test_the_compiled_sweep_is_that_of_numpy_to_the_last_bit(
     assert plain[1] == compiled[1]
     for name in ("subset", "errors", "errors_se", "coef", "intercept", "vanished"):
         assert_array_equal(getattr(plain[0], name), getattr(compiled[0], name), err_msg=name)
-    rows = found(case, loss, size, True, by_rows=True)[0]
+    rows, clean = found(case, loss, size, True, at_once=True)
     assert_array_equal(rows.subset, plain[0].subset)
+    assert (clean, rows.vanished) == (plain[1], plain[0].vanished)
     assert_allclose(rows.errors, plain[0].errors, rtol=1e-9, atol=1e-13)
+    assert_allclose(rows.errors_se, plain[0].errors_se, rtol=1e-7, atol=1e-13)
+    size = np.abs(plain[0].coef).max(initial=1.0)
+    assert_allclose(rows.coef, plain[0].coef, rtol=1e-6, atol=1e-9 * size)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@given(
+    kind=st.sampled_from((*KINDS, "duplicate")),
+    targets=st.sampled_from([1, 3]),
+    weighted=st.booleans(),
+    seed=st.integers(0, 99),
+)
+@examples(6)
+def test_large_data_are_searched_as_the_twins_search_them(loss, kind, targets, weighted, seed):
+    coded = CLASSES[loss].coded
+    case = make(kind, m=26, n=9, T=targets, weighted=weighted, seed=seed, classification=coded)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TUNING, "compiled_search_from", 0)
+        trail = search(design_of(case.X, weights_of(case)), case.Y, case.alpha, 5, loss=loss)
+    check_forward(trail, judge_of(case, loss), 5)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -82,12 +107,13 @@ def test_small_searches_do_not_load_a_compiler():
     assert ran.stdout.strip() == "False"
 
 
-def test_a_count_that_comes_down_to_zero_ends_a_whole_search_as_it_ends_one_by_steps():
+def test_a_count_that_comes_down_to_zero_ends_a_whole_search_as_it_ends_one_by_steps(monkeypatch):
     rng = np.random.default_rng(3)
     X = rng.standard_normal((50, 8))
     Y = np.sign(rng.standard_normal((50, 1)))
     X[:, [2, 5]] += 2 * Y
-    for wanted in (0, 4):
+    for wanted, large in ((0, False), (4, False), (0, True), (4, True)):
+        monkeypatch.setattr(TUNING, "compiled_search_from", 0 if large else 1 << 16)
         whole, steps = (
             search(design_of(X), Y, 0.1, 8, loss="zero_one", form=form, wanted=wanted)
             for form in ("auto", "fused")

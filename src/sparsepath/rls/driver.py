@@ -15,8 +15,12 @@ from sparsepath.rls.criteria.losses import Loss
 from sparsepath.rls.design import Design
 from sparsepath.rls.forms import Form, form_for
 from sparsepath.rls.leave_one_out.elimination import Elimination
+from sparsepath.rls.leave_one_out.forward import Centred
+from sparsepath.rls.leave_one_out.fused import Fused
+from sparsepath.rls.leave_one_out.loss_search import search_by_loss
+from sparsepath.rls.leave_one_out.model import State
+from sparsepath.rls.leave_one_out.swaps import SWAP_PRICE, Chain, CompiledSwaps, told
 from sparsepath.rls.leave_one_out.whole import (
-    Whole,
     by_gram,
     is_short,
     search_in_parts,
@@ -25,7 +29,7 @@ from sparsepath.rls.leave_one_out.whole import (
 from sparsepath.rls.leave_one_out.whole_floating import forward_parts
 from sparsepath.rls.leave_one_out.whole_losses import LossSearch
 from sparsepath.rls.models import make_model
-from sparsepath.rls.search import SEARCHES, worthwhile
+from sparsepath.rls.search import SEARCHES, SWAP_GAIN, worthwhile
 from sparsepath.rls.splits.elimination import FoldElimination
 from sparsepath.rls.splits.model import FoldModel
 from sparsepath.rls.splits.sums import SplitSums
@@ -35,6 +39,7 @@ from sparsepath.rls.stopping import NO_MISTAKES, NoMistakes, StopRule, begun
 from sparsepath.rls.task import Task
 from sparsepath.rls.trail import Model, Rule, SearchTrail
 from sparsepath.rls.update import Update, pick
+from sparsepath.rls.wrappers.retold import Retold
 from sparsepath.running import Stop
 from sparsepath.steps import Move
 
@@ -81,6 +86,8 @@ def run(
         sets, plain = task.sets(design.constant), replace(task, form="bounds")
         trail.hold_to(sets.admits)
         model = make_model(design, Y, alpha, task, sums)
+        if isinstance(model, Fused | State) and _exchanges_at_once(design, Y, task) is not None:
+            model = Retold(model, Chain(design, Y, alpha, task.size))
         if keeper is not None:
             keeper.remind(model)
         model = _begin_below(model, sets, task, lambda: make_model(design, Y, alpha, plain, sums))
@@ -110,6 +117,8 @@ def _at_once(
 
     Return whether it came to its end, or has to go on step by step; None if nothing was done.
     """
+    if task.search == "swap":
+        return _with_swaps(design, Y, alpha, task, trail, earlier)
     loss, floating = task.loss, task.search == "floating"
     known = loss.bounded or (isinstance(loss, Loss) and loss.carried is not None and not floating)
     if not known or not _is_plain(design, task) or task.splits is not None:
@@ -129,7 +138,10 @@ def _at_once(
     allowed = marked(task.candidates, design.n_features)
     problem, clean = (design, Y, alpha, task.size, allowed), False
     if isinstance(loss, Loss) and not loss.bounded:
-        found, clean = LossSearch(*problem, loss, form.compiled).run(task.wanted)
+        if form.compiled:
+            found, clean = search_by_loss(*problem, loss, task.wanted)
+        else:
+            found, clean = LossSearch(*problem, loss).run(task.wanted)
         parts = iter([found])
     elif form.name == "gram":
         parts = iter([whole_search(*problem, data=by_gram(design))])
@@ -145,7 +157,7 @@ def _at_once(
     for found in chain([first], parts):
         if trail.take(found, earlier):
             return True
-    _say_end(trail, found, task.size, clean)
+    _say_end(trail, len(found.subset), found.vanished, task.size, clean)
     return True
 
 
@@ -182,7 +194,52 @@ def _floating(
         looked = len(errors)
         if trail.take(found, earlier):
             return True
-    _say_end(trail, found, task.size)
+    _say_end(trail, len(found.subset), found.vanished, task.size)
+    return True
+
+
+def _exchanges_at_once(design: Design, Y: Floats, task: Task) -> Form | None:
+    """The form of a search with exchanges whose numbers are those of one at once, if it is."""
+    if task.search != "swap" or not task.loss.bounded or task.splits is not None:
+        return None
+    if not _is_plain(design, task):
+        return None
+    form = form_for(
+        design,
+        loss=task.loss,
+        steps=task.size,
+        targets=Y.shape[1],
+        once=True,
+        exchanges=True,
+        memory=task.memory,
+    )
+    return form if form.whole else None
+
+
+def _with_swaps(
+    design: Design, Y: Floats, alpha: float, task: Task, trail: SearchTrail, earlier: list[Move]
+) -> bool | None:
+    """A search with exchanges at once; see ``_at_once``."""
+    form = _exchanges_at_once(design, Y, task)
+    if form is None or not (form.compiled or SWAP_PRICE.is_paid()):
+        return None
+    allowed = marked(task.candidates, design.n_features) & ~design.constant
+    of = Centred.of(design, Y)
+    search = CompiledSwaps(design, of, alpha, task.size, allowed.nonzero()[0])
+    moves = search.moves(SWAP_GAIN)
+    made = [(move.action, move.feature) for move in earlier]
+    if moves is None or [(move.action, move.feature) for move in moves[: len(made)]] != made:
+        return None
+    trail.form = str(form)
+    stated = told(Chain(design, Y, alpha, task.size), moves)
+    empty = next(stated)
+    trail.begin(empty)
+    trail.set_out(empty)
+    for place, (model, update) in enumerate(zip(stated, moves, strict=True)):
+        seconds = earlier[place].seconds if place < len(earlier) else None
+        if trail.note(model, update, seconds=seconds, whole=update.action == "add"):
+            return True
+    _say_end(trail, search.size, search.vanished, task.size)
     return True
 
 
@@ -196,16 +253,18 @@ def _is_plain(design: Design, task: Task) -> bool:
     """Whether a search begins with nothing, goes forward, and every column may come at any time."""
     judging = any(isinstance(rule, StopRule) and rule.judges_additions for rule in task.rules)
     bound = task.forced or task.start or task.parents or task.groups or task.costs or judging
-    plain = task.search in ("forward", "floating") and task.form == "auto"
+    plain = not task.backward and task.form == "auto"
     plain &= task.queries is None
     return plain and not bound and not design.streamed
 
 
-def _say_end(trail: SearchTrail, found: Whole, size: int, clean: bool = False) -> None:
-    """Why a search at once has ended."""
-    if len(found.subset) == size:
+def _say_end(
+    trail: SearchTrail, found: int, vanished: bool, size: int, clean: bool = False
+) -> None:
+    """Why a search at once has ended, with so many features."""
+    if found == size:
         trail.stopped = Stop.MAX_FEATURES
-    elif found.vanished:
+    elif vanished:
         trail.stopped = Stop.VANISHED if trail.first_error > 0 else "target vanished"
     else:
         trail.stopped = NO_MISTAKES if clean else Stop.NO_CANDIDATE
@@ -229,7 +288,7 @@ def _over_splits(
     if trail.take(found, earlier):
         return True
     if complete:
-        _say_end(trail, found, task.size)
+        _say_end(trail, len(found.subset), found.vanished, task.size)
         return True
     model.refit(found.subset.tolist())
     return False

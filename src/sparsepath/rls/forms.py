@@ -9,6 +9,7 @@ features and k steps they take about, in nanoseconds,
                 + 0.45 k^2 m + 0.2 k^3 n                one compiled loop
     fused     3 m n + k (1.5e5 + 1.5 m n)               the same step by step, for searches that
                                                         turn back: read and written once a step
+    swaps     as at once, and  k^2 T (n + m)            exchanges bounded from coefficients
     bounds    3 m n + k (1e6 + (0.2 + 25 k/m) m n       columns of the Gram matrix, or a pass over X
                 + 40 m (T - 1))                         a step, and exact values of a few candidates
 
@@ -45,6 +46,8 @@ ONCE_STEP, ONCE_NUMBER, ONCE_TARGET, ONCE_SAMPLE = 1e4, 0.4, 0.2, 20.0
 GRAM_READ, GRAM_PRODUCT, GRAM_STEP, GRAM_TARGET = 4.0, 0.023, 5e3, 14.0
 GRAM_CHOSEN, GRAM_LEVERAGE = 0.45, 0.19
 GRAM_SECONDS = 0.5  # that a search by the Gram matrix may take at once
+SWAP_SECONDS = 0.2  # and one with exchanges
+SWAP_PAIR, SWAP_SAMPLE = 2.0, 2.0  # nanoseconds to bound an exchange; per sample to drop a feature
 BOUNDS_STEP, BOUNDS_NUMBER, BOUNDS_LEVERAGE, BOUNDS_TARGET = 1e6, 0.2, 25.0, 40.0
 PLAIN_STEP, PLAIN_NUMBER = 5e4, 6.0
 BY_STEPS = 1.3  # what bounds take of a search that is no plain one: removals, exchanges
@@ -81,6 +84,7 @@ def form_for(
     targets: int = 1,
     grouped: bool = False,
     once: bool = False,
+    exchanges: bool = False,
     asked: str = "auto",
     memory: float | None = None,
 ) -> Form:
@@ -88,8 +92,8 @@ def form_for(
 
     Without bounds of the loss there is one form, P X in memory or columns as they come. Columns
     that enter in groups are not known to the fused form; ``once`` says that the search may be run
-    as a whole, ``asked`` is one of ``FORMS`` and taken if it can be, ``memory`` are the bytes that
-    copies of the data may take (default: a quarter of the machine's).
+    as a whole, with ``exchanges`` or without, ``asked`` is one of ``FORMS`` and taken if it can be,
+    ``memory`` are the bytes that copies of the data may take (default: a quarter of the machine's).
     """
     m, n = design.n_samples, design.n_features
     numbers = m * n
@@ -113,7 +117,11 @@ def form_for(
         return Form("bounds", "P X does not fit in memory")
     fused, bounds = seconds(m, n, steps, targets)
     whole = once and not design.sparse
-    if whole:
+    if whole and exchanges:
+        fused = seconds_with_exchanges(m, n, steps, targets)
+        bounds *= BY_STEPS
+        whole = fused < SWAP_SECONDS
+    elif whole:
         fused = seconds_at_once(m, n, steps, targets)
         gram = seconds_by_gram(m, n, steps, targets)
         if large and gram < min(fused, bounds, GRAM_SECONDS):
@@ -150,6 +158,12 @@ def seconds_at_once(m: int, n: int, steps: int, targets: int = 1) -> float:
     """
     step = (ONCE_NUMBER + ONCE_TARGET * targets) * m * n + ONCE_SAMPLE * m * targets
     return 1e-9 * (READ * m * n + steps * (ONCE_STEP + step))
+
+
+def seconds_with_exchanges(m: int, n: int, steps: int, targets: int = 1) -> float:
+    """The same with exchanges: all are bounded, and removals taken from the samples."""
+    looked = SWAP_PAIR * n * targets + SWAP_SAMPLE * m * targets
+    return seconds_at_once(m, n, steps, targets) + 1e-9 * looked * steps**2 / 2
 
 
 def seconds_by_gram(m: int, n: int, steps: int, targets: int = 1) -> float:

@@ -12,6 +12,7 @@ from typing import Protocol, Self, runtime_checkable
 
 import numpy as np
 
+from sparsepath.arrays import Floats
 from sparsepath.rls.leave_one_out.whole import Whole
 from sparsepath.rls.update import Update, limit
 from sparsepath.rls.wrappers.wrapped import Readable
@@ -26,6 +27,20 @@ class Model(Readable, Protocol):
         self, action: str = "add", features: Iterable[int] | None = None, below: float = np.inf
     ) -> Update | None: ...
     def apply_update(self, update: Update) -> None: ...
+
+
+class Stated(Protocol):
+    """What is written down of a model."""
+
+    @property
+    def chosen(self) -> list[int]: ...
+    @property
+    def error(self) -> float: ...
+    @property
+    def empty_error(self) -> float: ...
+    def standard_error(self) -> float: ...
+    def coef(self) -> Floats: ...
+    def intercept(self) -> Floats: ...
 
 
 @runtime_checkable
@@ -85,18 +100,18 @@ class SearchTrail(Trail):
         """Say which sets may be on the path."""
         self._admits = admits
 
-    def begin(self, model: Model) -> None:
+    def begin(self, model: Stated) -> None:
         """Record the model that the search begins with."""
         self.start, self.first_error = tuple(model.chosen), model.error
         self._chosen = list(model.chosen)
         self._record(model, ())
 
-    def set_out(self, model: Model) -> None:
+    def set_out(self, model: Stated) -> None:
         """From here on the search decides, and rules count."""
         self.errors = [model.error] if self.steps else []
 
     def note(
-        self, model: Model, update: Update, *, seconds: float | None = None, whole: bool = True
+        self, model: Stated, update: Update, *, seconds: float | None = None, whole: bool = True
     ) -> bool:
         """Record where the model is after an update; return whether the search should stop.
 
@@ -132,7 +147,7 @@ class SearchTrail(Trail):
             self.stopped = ""
         return bool(self.stopped)
 
-    def _record(self, model: Model, moves: Sequence[Move]) -> None:
+    def _record(self, model: Stated, moves: Sequence[Move]) -> None:
         """Keep the model if it is the best of its size and may be on the path."""
         self.size = size = len(model.chosen)
         may = self._admits is None or self._admits(model.chosen)

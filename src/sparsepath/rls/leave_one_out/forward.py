@@ -94,6 +94,7 @@ class CompiledForward:
         self.subset = np.full(size, -1, dtype=np.intp)
         self.errors = np.zeros(size + 1)
         self._path = (self.subset, self.errors)
+        self._columns = (of.floor, design.squares)
         raw = design.by_feature().view()
         raw.flags.writeable = False  # one kind of array, so that loops are compiled once
         stand = (design.means, design.left, design.scales)

@@ -303,23 +303,32 @@ class Noted:
             self._d[k, k] = -scale
         self.size += len(columns)
 
+    def _stand(self) -> slice:
+        """Residuals, 1 - leverages and coefficients of the sizes that are new; which they are."""
+        k, low = self.size, max(self._known - 1, 0)
+        here, new = slice(low, k + 1), slice(self._known, k + 1)
+        step = max(1, TUNING.tile_numbers // (4 * self._Z.shape[1]))
+        for first in range(low, k, step):  # as many as stay in the cache
+            last = min(k, first + step)
+            Z = self._Z[first:last, None]
+            along = np.vecdot(Z, self._of.y)[..., None]
+            parts = np.concatenate((along * Z, np.square(Z)), axis=1)
+            for place, part in enumerate(parts, first):
+                np.subtract(self._rp[place], part, out=self._rp[place + 1])
+            np.multiply(along, self._d[first:last, None], out=self._w[first + 1 : last + 1])
+        np.subtract.accumulate(self._w[here], axis=0, out=self._w[here])
+        self._known = k + 1
+        return new
+
     def path(self, subset: NDArray[np.intp], vanished: bool) -> Whole:
         """What has come, in the units of the data."""
-        k, low = self.size, max(self._known - 1, 0)
-        Z, here, new = self._Z[low:k, None], slice(low, k + 1), slice(self._known, k + 1)
-        along = np.vecdot(Z, self._of.y)[..., None]
-        parts = np.concatenate((along * Z, np.square(Z)), axis=1)
-        for place, part in enumerate(parts, low):
-            np.subtract(self._rp[place], part, out=self._rp[place + 1])
-        np.multiply(along, self._d[low:k, None], out=self._w[low + 1 : k + 1])
-        np.subtract.accumulate(self._w[here], axis=0, out=self._w[here])
+        new, k = self._stand(), self.size
         r, p = self._rp[new, :-1], self._rp[new, -1]
         losses = np.square(r / np.maximum(p, ROOM)[:, None]).sum(1)
         errors = losses.sum(1)
         losses -= (errors / self._design.total)[:, None] * self._design.weights
         errors[p.min(1) <= ROOM] = np.inf
         self._errors[new], self._around[new] = errors, np.vecdot(losses, losses)
-        self._known = k + 1
         coef = self._w[: k + 1, :, :k].transpose(0, 2, 1)
         numbers = self._errors[: k + 1], self._around[: k + 1], coef
         return _in_units(self._design, self._of, k, vanished, subset, *numbers)

@@ -9,13 +9,13 @@ so that r - z tau and p - z^2 / pivot_i are known as soon as z is. What is left 
 to 1e-16 of what it was when last computed; columns of which less than ``SECOND_GO`` is left are
 computed afresh, as in ``fused.py``.
 
-The sweep comes in three kinds. Columns are samples by features, and a sum over samples is taken
+The sweep comes in two kinds. Columns are samples by features, and a sum over samples is taken
 one sample after the other: in plain NumPy here, or in a compiled loop (``compiled_losses.py``) that
 gives the same numbers to the last bit. So it makes no difference which of the two is run: small
 data, which are not worth the wait for a compiler, are swept by it once it is there, or once as much
-time has been spent without it as it takes to get it. Other data have
-a column after the other in memory, which is followed and judged while it lies in the processor's
-cache, and are always compiled. What is done once a step is the same for all of them.
+time has been spent without it as it takes to get it. Other data have a column after the other in
+memory, which is followed and judged while it lies in the processor's cache, in one compiled loop
+for all steps (``loss_search.py``).
 """
 
 import time
@@ -28,7 +28,7 @@ from sparsepath.arrays import Floats
 from sparsepath.rls.criteria.loops import ABSOLUTE, WRONG, WRONG_CLASS
 from sparsepath.rls.criteria.losses import ROOM, Loss, reach_of
 from sparsepath.rls.design import Design
-from sparsepath.rls.leave_one_out.carried import ADDITION, NO_CHANGE, columns_of, fill
+from sparsepath.rls.leave_one_out.carried import columns_of, fill
 from sparsepath.rls.leave_one_out.fitted import COLLINEAR, OFF_CENTRE, VANISHED
 from sparsepath.rls.leave_one_out.projection import SECOND_GO
 from sparsepath.rls.leave_one_out.whole import Price, Whole
@@ -51,8 +51,6 @@ class LossSearch:
         The columns that may be chosen.
     loss : Loss
         How a leave-one-out residual is judged; it has loops (``carried``).
-    compiled : bool
-        Whether there is so much to do that a compiler may be waited for.
     """
 
     def __init__(
@@ -63,7 +61,6 @@ class LossSearch:
         size: int,
         allowed: NDArray[np.bool_],
         loss: Loss,
-        compiled: bool,
     ) -> None:
         self.design, self.alpha, self.loss, self.size = design, alpha, loss, size
         m, T, w = design.n_samples, Y.shape[1], design.weights
@@ -71,9 +68,8 @@ class LossSearch:
         self._features = (allowed & ~design.constant).nonzero()[0]
         n, rows = len(self._features), m + -m % 4  # samples of weight zero make up fours
         self._rows, width = rows, rows + size + -size % 4
-        self._by_rows = compiled
         self._compiled = n > 1 and LOSS_PRICE.is_paid()
-        self._Z = np.zeros((n, width)) if self._by_rows else np.zeros((width, n)).T
+        self._Z = np.zeros((width, n)).T
         fill(self._Z[:, :m], design, self._features)
         self._Y, self._g, self._v = np.zeros((rows, T)), np.zeros(rows), np.zeros(rows)
         self._Y[:m], self._g[:m], self._v[:m] = Y, np.sqrt(w), loss.sample_weights(Y, w)
@@ -100,7 +96,7 @@ class LossSearch:
         self._errors, self._around = np.zeros((2, size + 1))
         self._coef, self._reached = np.zeros((size + 1, size, T)), 0.0
         (self._D, self._dual), self._pivot = np.zeros((2, width)), 0.0
-        self._products, self._f = np.zeros(T), np.zeros(n)
+        self._products = np.zeros(T)
         self._chosen: list[int] = []
 
     def run(self, wanted: int) -> tuple[Whole, bool]:
@@ -131,7 +127,7 @@ class LossSearch:
                 ranks = self._squared(best)
                 best = best[ranks <= limit(float(ranks.min()), squared)]
             self._add(int(best[0]))
-        if not (self._compiled or self._by_rows):
+        if not self._compiled:
             LOSS_PRICE.spent += time.perf_counter() - began
         return self._found(vanished), clean
 
@@ -165,13 +161,6 @@ class LossSearch:
         used = self._rows + k + -k % 4
         D, dual, first = self._D[:used], self._dual[:used], k == 0
         of = self._pivot, self._products, judging, self._S, self._C, blur
-        if self._by_rows:
-            from sparsepath.rls.leave_one_out.compiled_losses import sweep_rows
-
-            place = NO_CHANGE if first else ADDITION
-            change = (self._rows, D, dual, place, True)
-            sweep_rows(self._Z, 0, len(errors), *change, *of, self._f, errors)
-            return
         run = sweep
         if self._compiled:
             from sparsepath.rls.leave_one_out.compiled_losses import sweep as run
