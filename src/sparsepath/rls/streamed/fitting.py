@@ -20,7 +20,6 @@ from sparsepath.errors import InputError, warn_user
 from sparsepath.judging import validation
 from sparsepath.judging.by_fold import (
     Models,
-    judged,
     left_out_by_fold,
     linear_models,
     losses_by_pass,
@@ -255,7 +254,7 @@ def fit_source(
         def validate(path: SelectionPath, rule: Any) -> tuple[SelectionPath, Honest | None]:
             if asked is None or not has_honest(design, parting, loss):
                 return path, None
-            found = judged(path, honest(design, parting, loss, search, path.sizes), rule)
+            found = validation.judged(path, honest(design, parting, loss, search, path.sizes), rule)
             found[0].data.update(design.record())  # with the passes of the searches without a fold
             return found
 
