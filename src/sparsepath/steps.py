@@ -124,6 +124,17 @@ def exchanged(held: list[int], now: Collection[int]) -> list[tuple[Literal["add"
     return [*(("drop", j) for j in gone), *(("add", j) for j in new)]
 
 
+def mean_and_se(values: FloatArray, axis: int = -1) -> tuple[Any, Any]:
+    """The mean of values and its standard error, NaN of a single one.
+
+    >>> mean_and_se(np.array([1.0, 3.0])) == (2.0, 1.0)
+    True
+    """
+    mean, n = values.mean(axis), values.shape[axis]
+    se = values.std(axis, ddof=1) / np.sqrt(n) if n > 1 else np.full_like(mean, np.nan)
+    return mean, se
+
+
 def number(value: Any) -> float:
     """The number, or NaN for None, as which JSON holds it."""
     return math.nan if value is None else float(value)
