@@ -13,7 +13,7 @@ from sparsepath.faces.targets import RegressorFace
 from sparsepath.information.kraskov import standard_rows
 from sparsepath.information.selectors import MutualInfoSearch
 from sparsepath.running import Found, Given, Linear, Predictor, Trail, fitting, seed_of
-from sparsepath.steps import Step
+from sparsepath.steps import Step, mean_and_se
 
 OP_ELM_CRITERION = "leave-one-out squared error of OP-ELM"
 
@@ -95,4 +95,4 @@ class MutualInfoRegressor(RegressorFace, MutualInfoSearch):
 def _empty(y: Floats) -> Step:
     """The mean, and its leave-one-out error."""
     squares = np.square((y - y.mean()) * len(y) / (len(y) - 1))
-    return Step((), squares.mean(), squares.std(ddof=1) / np.sqrt(len(y)))
+    return Step((), *mean_and_se(squares))

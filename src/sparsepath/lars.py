@@ -14,12 +14,12 @@ from sparsepath.data.columns import standardise
 from sparsepath.data.condensed import Products
 from sparsepath.data.door import check_features
 from sparsepath.faces.linear import LinearFace
-from sparsepath.faces.parameters import count
+from sparsepath.faces.parameters import at_most
 from sparsepath.faces.targets import RegressorFace
 from sparsepath.judging.repeating import Repetition, Searched, is_plain, linear_outputs
 from sparsepath.orders.least_angle import lars_entries
 from sparsepath.running import Callback, CallbackSupportMixin, Found, Given, Run, Trail, fitting
-from sparsepath.steps import Step
+from sparsepath.steps import Step, mean_and_se
 
 FIRST_ASKED, MORE = 32, 4  # columns that are asked for at first, and by what they grow
 LARS_ROWS = 2  # rows for each column from which products of columns are worth making,
@@ -79,9 +79,7 @@ class LarsSelector(RegressorFace, LinearFace, CallbackSupportMixin, BaseEstimato
         Y = self._numbers(y, X.shape[0])
         XT, centre, scale = standardise(X)
         usable = np.flatnonzero(XT.any(1))
-        most = min(len(usable), len(Y) - 2)
-        if self.max_features is not None:
-            most = min(most, count("max_features", self.max_features, 0))
+        most = at_most("max_features", self.max_features, min(len(usable), len(Y) - 2))
         model, trail = _LeastSquares(XT, centre, scale, Y[:, 0], most), Trail()
 
         def found() -> Found | None:
@@ -103,7 +101,7 @@ class LarsSelector(RegressorFace, LinearFace, CallbackSupportMixin, BaseEstimato
         """What repetitions of the search leave, by products of columns; see ``data.condensed``."""
         X = check_features(self, X, reset=True)
         m, n = X.shape
-        longest = n if self.max_features is None else count("max_features", self.max_features, 0)
+        longest = at_most("max_features", self.max_features, n)
         more = set(given) - {"groups"}  # which matter to whoever leaves rows out
         if more or not isinstance(X, np.ndarray) or m < LARS_ROWS * n or LONG_PATHS * longest < n:
             return None
@@ -211,7 +209,7 @@ class _LeastSquares:
         squares = np.square(self.e / np.maximum(self.p, ROOM))
         error, se = np.inf, np.nan  # a sample that decides its own prediction is not left out
         if self.p.min() > ROOM:
-            error, se = squares.mean(), squares.std(ddof=1) / np.sqrt(len(squares))
+            error, se = mean_and_se(squares)
         coef = np.empty((0, 1))
         if k:
             coef = solve_triangular(self.R[:k, :k], self.z[:k, None]) / self.scale[subset, None]

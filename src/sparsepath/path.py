@@ -19,7 +19,7 @@ from sparsepath.files import replacing
 from sparsepath.frames import Make, make_frame
 from sparsepath.path_record import DAMAGE, damaged, parts_of, plain, record_of, versions_in_use
 from sparsepath.predictors import Linear, Predictor
-from sparsepath.steps import FloatArray, Move, Step
+from sparsepath.steps import FloatArray, Move, Step, mean_and_se
 from sparsepath.steps_by_size import StepsBySize, without
 
 ERROR_KINDS = ("training", "selection", "honest")
@@ -303,10 +303,8 @@ class SelectionPath(StepsBySize):
         )
         steps = []
         for size, losses in found.losses.items():
-            n = len(losses)
-            se = float(losses.std(ddof=1)) / math.sqrt(n) if n > 1 else math.nan
             trained = found.trained[size]
-            steps.append(Step(self.subset(size), losses.mean(), se, train_error=trained))
+            steps.append(Step(self.subset(size), *mean_and_se(losses), train_error=trained))
         return self.replaced(
             steps=tuple(steps),
             moves=(),

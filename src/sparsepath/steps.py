@@ -2,6 +2,7 @@
 
 import math
 import operator
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -107,6 +108,31 @@ class Exchange:
     size: int
     entered: tuple[int, ...]
     left: tuple[int, ...]
+
+
+def exchanged(held: list[int], now: Collection[int]) -> list[tuple[Literal["add", "drop"], int]]:
+    """Bring a list of columns, in order of entry, to a set; what left, and then what came in.
+
+    >>> held = [3, 1, 2]
+    >>> exchanged(held, [2, 5, 3]), held
+    ([('drop', 1), ('add', 5)], [3, 2, 5])
+    """
+    after, before = set(now), set(held)
+    gone = [j for j in held if j not in after]
+    new = [j for j in now if j not in before]
+    held[:] = [j for j in held if j in after] + new
+    return [*(("drop", j) for j in gone), *(("add", j) for j in new)]
+
+
+def mean_and_se(values: FloatArray, axis: int = -1) -> tuple[Any, Any]:
+    """The mean of values and its standard error, NaN of a single one.
+
+    >>> mean_and_se(np.array([1.0, 3.0])) == (2.0, 1.0)
+    True
+    """
+    mean, n = values.mean(axis), values.shape[axis]
+    se = values.std(axis, ddof=1) / np.sqrt(n) if n > 1 else np.full_like(mean, np.nan)
+    return mean, se
 
 
 def number(value: Any) -> float:

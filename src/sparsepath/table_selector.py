@@ -188,9 +188,7 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
             self.feature_names_in_ = np.array(names, dtype=object)
         rule, self.honest_ = self._rule(), None
         if self.path_.complete:
-            self.path_, self.honest_ = validated(
-                self, self.path_, rule, table, y, given, self._told
-            )
+            self.path_, self.honest_ = validated(self, self.path_, rule, table, y, given)
         self._take(self.path_.settle(rule) if self.honest_ is None else self.honest_.size)
 
     def _checked(self, prepared: TablePreparation) -> NDArray[np.intp]:
@@ -263,9 +261,6 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
         if honest is not None and (is_size(rule) or honest.size != columns):
             honest = honest.at(self.selector_.path_, columns)
         return None if honest is None else replace(honest, size=size)
-
-    def _told(self, done: int, of: int) -> bool:
-        return self.callback is not None and bool(self.callback(self.path_))
 
     def _asked(
         self, inner: Any, of: Any, prepared: TablePreparation, names: Sequence[str]

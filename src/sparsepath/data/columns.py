@@ -9,11 +9,13 @@ which is told, if they are too small.
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sparsepath.arrays import Flags, Floats
-from sparsepath.data.door import FEW_DIGITS, some_of
+from sparsepath.data.door import FEW_DIGITS, named_columns
 from sparsepath.errors import InputError, warn_user
 
+Names = NDArray[Any] | None
 CONSTANT = 1e-26
 SAME_COLUMN = 1e-10  # of the largest number of standardised columns: what copies may differ by
 
@@ -31,24 +33,35 @@ def _constant(
     variance: Floats, mean_square: Floats, X: Floats, weights: Floats | None = None
 ) -> Flags:
     """The same of features, the columns of X, that are to be divided by what they vary by."""
-    wide = ~np.isfinite(mean_square)
-    if wide.any():
-        raise InputError(
-            f"column {some_of(np.flatnonzero(wide).tolist())} has numbers whose squares floating "
-            "point cannot hold (1e150 and more); divide by their size."
-        )
+    refuse_wide(~np.isfinite(mean_square))
     constant = is_constant(variance, mean_square)
     tiny = ~constant & (variance < FEW_DIGITS)
     nothing = np.flatnonzero(mean_square == 0.0)
     if len(nothing):
         part = X[:, nothing] if weights is None else X[:, nothing][weights > 0]
         tiny[nothing] = np.ptp(part, axis=0) > 0.0
-    if tiny.any():
-        warn_user(
-            f"column {some_of(np.flatnonzero(tiny).tolist())} has numbers whose squares floating "
-            "point cannot hold (1e-150 and less) and counts as constant; divide by their size."
-        )
+    warn_tiny(tiny)
     return np.asarray(constant | tiny)
+
+
+def refuse_wide(wide: Flags, names: Names = None) -> None:
+    """Refuse columns whose squares are infinite."""
+    if wide.any():
+        which = named_columns(np.flatnonzero(wide), names)
+        raise InputError(
+            f"column {which} has numbers whose squares floating point cannot hold "
+            "(1e150 and more); divide by their size."
+        )
+
+
+def warn_tiny(tiny: Flags, names: Names = None) -> None:
+    """Say which columns count as constant because their squares are zero."""
+    if tiny.any():
+        which = named_columns(np.flatnonzero(tiny), names)
+        warn_user(
+            f"column {which} has numbers whose squares floating point cannot hold "
+            "(1e-150 and less) and counts as constant; divide by their size."
+        )
 
 
 def moments(X: Floats, weights: Floats | None = None) -> tuple[Floats, Floats, Flags]:

@@ -32,6 +32,15 @@ def some_of(names: Iterable[object]) -> str:
     return ", ".join(listed[:NAMED_AT_MOST]) + more
 
 
+def named_columns(columns: Iterable[int], names: Sequence[Any] | NDArray[Any] | None) -> str:
+    """Columns in a message: by name, or by number if they have none.
+
+    >>> named_columns([2, 0], "abc"), named_columns([2, 0], None)
+    ("'a', 'c'", "'0', '2'")
+    """
+    return some_of(i if names is None else names[i] for i in sorted(columns))
+
+
 def check_features(estimator: Any, X: Any, *, reset: bool) -> Any:
     """The features of an estimator's fit (``reset=True``) or of its later use.
 
@@ -148,7 +157,7 @@ def _refuse_missing(X: Any, names: NDArray[Any] | None) -> None:
     if not len(bad):
         return
     kind = "NaN" if np.isnan(values).any() else "infinity"
-    which = some_of(bad if names is None else names[bad])
+    which = named_columns(bad.tolist(), names)
     raise InputError(
         f"Input X contains {kind} in column {which}; "
         "impute (SimpleImputer) or drop these values first."

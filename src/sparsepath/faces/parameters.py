@@ -23,6 +23,15 @@ def count(name: str, value: Any, least: int = 1) -> int:
     return int(value)
 
 
+def at_most(name: str, value: Any, most: int) -> int:
+    """A whole number from 0 up, but no more than ``most``, which None stands for.
+
+    >>> at_most("max_features", None, 7), at_most("max_features", 9, 7)
+    (7, 7)
+    """
+    return most if value is None else min(most, count(name, value, 0))
+
+
 def number(name: str, value: Any, *, finite: bool = True) -> float:
     """A number, zero or more.
 

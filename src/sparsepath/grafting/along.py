@@ -11,7 +11,7 @@ from sparsepath.errors import InputError
 from sparsepath.faces.parameters import count
 from sparsepath.grafting.criterion import Penalty
 from sparsepath.grafting.fitting import GraftingFit, GraftingProblem, check_penalties
-from sparsepath.steps import Move, Step
+from sparsepath.steps import Move, Step, exchanged
 
 
 def grid(
@@ -41,15 +41,8 @@ def path_moves(problem: GraftingProblem, fits: Sequence[GraftingFit], seconds: f
     moves: list[Move] = []
     held: list[int] = []
     for fit in fits:
-        error = problem.error(fit.solution.loss)
-        selected = set(fit.selected)
-        for j in [j for j in held if j not in selected]:
-            held.remove(j)
-            moves.append(Move("drop", j, float(error), seconds))
-        for j in fit.selected:
-            if j not in held:
-                held.append(j)
-                moves.append(Move("add", j, float(error), seconds))
+        error = float(problem.error(fit.solution.loss))
+        moves += [Move(*move, error, seconds) for move in exchanged(held, fit.selected)]
     return moves
 
 
@@ -62,9 +55,7 @@ def in_order_of_entry(steps: Sequence[Step]) -> list[Step]:
     held: list[int] = []
     for step in steps:
         place = {j: i for i, j in enumerate(step.subset)}
-        kept = [j for j in held if j in place]
-        known = set(kept)
-        held = kept + [j for j in step.subset if j not in known]
+        exchanged(held, step.subset)
         rows = [place[j] for j in held]
         coef = None if step.coef is None else step.coef[rows]
         out.append(replace(step, subset=tuple(held), coef=coef))

@@ -19,6 +19,7 @@ from sparsepath.grafting.faces import JudgedClasses, LinearGrafting, LinearNumbe
 from sparsepath.grafting.fitting import GraftingFit, GraftingProblem
 from sparsepath.grafting.folds import PathTask, judge, path_errors
 from sparsepath.running import Found, Given, Run, Stop, fitting
+from sparsepath.steps import mean_and_se
 
 
 @dataclass(eq=False, repr=False)
@@ -78,10 +79,7 @@ class _GraftingCV(LinearGrafting):
         l1s = l1s[: len(fits)]
         cv_errors = np.array(errors).reshape(len(errors), len(fits)).T
         trained = np.array([problem.error(fit.solution.loss) for fit in fits])
-        means = cv_errors.mean(1) if errors else trained
-        ses = np.full(len(means), np.nan)
-        if len(errors) > 1:
-            ses = cv_errors.std(1, ddof=1) / np.sqrt(len(errors))
+        means, ses = mean_and_se(cv_errors) if errors else (trained, np.full(len(fits), np.nan))
         steps = best_of_each_size(
             [
                 problem.step(fit.final, error=mean, error_se=se)

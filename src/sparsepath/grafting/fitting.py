@@ -22,7 +22,7 @@ from sparsepath.grafting.solver import NO_GRADIENT, Round, Solution, gradient_sc
 from sparsepath.grafting.squares import SharedSums, SquaredProblem
 from sparsepath.grafting.steps import Indices
 from sparsepath.running import Found, Stop
-from sparsepath.steps import Step
+from sparsepath.steps import Step, exchanged
 
 WARN = 1e-8  # certificates above this (or ten tolerances) are not what was promised
 
@@ -318,16 +318,11 @@ def _record(rounds: list[Round], null: WorkingModel) -> tuple[Record, list[int]]
     record.note(null)
     features: list[int] = []
     for number, done in enumerate(rounds, start=1):
-        support = set(done.support)
-        sizes = dict(zip(done.support, done.gradients, strict=True))
-        for j in features:
-            if j not in support:
-                record.move("drop", j, done.criterion, done.loss, step=number)
-        features = [j for j in features if j in support]
-        for j in sorted(support.difference(features), key=lambda j: (-sizes[j], j)):
-            features.append(j)
-            record.move("add", j, done.criterion, done.loss, float(sizes[j]), step=number)
         place = {j: i for i, j in enumerate(done.support)}
+        sizes = done.gradients
+        for action, j in exchanged(features, sorted(place, key=lambda j: (-sizes[place[j]], j))):
+            size = float(sizes[place[j]]) if action == "add" else np.nan
+            record.move(action, j, done.criterion, done.loss, size, step=number)
         rows = [place[j] for j in features]
         record.note(WorkingModel(tuple(features), done.W[rows], done.b, done.criterion, done.loss))
     return record, features
@@ -335,10 +330,9 @@ def _record(rounds: list[Round], null: WorkingModel) -> tuple[Record, list[int]]
 
 def _whole_record(solution: Solution, null: WorkingModel) -> Record:
     """The rounds, and the solution itself."""
-    record, features = _record(solution.rounds, null)
+    record, order = _record(solution.rounds, null)
     record.stopped = Stop.OPTIMAL if solution.converged else Stop.INEXACT
-    used = set(np.flatnonzero(solution.W.any(1)).tolist())
-    order = [j for j in features if j in used] + sorted(used.difference(features))
+    exchanged(order, np.flatnonzero(solution.W.any(1)).tolist())
     final = WorkingModel(
         tuple(order), solution.W[order], solution.b, solution.criterion, solution.loss
     )

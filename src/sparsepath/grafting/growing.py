@@ -32,7 +32,7 @@ from sparsepath.grafting.network import GrownNetwork, HiddenLayer
 from sparsepath.grafting.procedure import FALL, TIED
 from sparsepath.grafting.softmax_network import SoftmaxNetwork
 from sparsepath.running import Stop
-from sparsepath.steps import Move
+from sparsepath.steps import Move, exchanged
 
 AGAIN = 0.95  # part of the loss at which sets of inputs are looked for again
 BEHIND = 0.5  # part of the best promise below which a set is not tried again, until
@@ -318,15 +318,10 @@ class Grower:
         self._lines("drop", full, dropped, there)
         self.network, self.convex = trial.tidy, trial.convex
         network = self.network
-        used = set(network.used.tolist())
         seconds = time.perf_counter() - self._begun
         mean = self._mean_loss(network)
-        for j in [j for j in self._order if j not in used]:
-            self._order.remove(j)
-            grown.moves.append(Move("drop", j, mean, seconds))
-        for j in sorted(used.difference(self._order)):
-            self._order.append(j)
-            grown.moves.append(Move("add", j, mean, seconds))
+        moves = exchanged(self._order, sorted(network.used.tolist()))
+        grown.moves += [Move(*move, mean, seconds) for move in moves]
         known = grown.networks.get(len(self._order))
         if known is None or there < known[2]:
             grown.networks[len(self._order)] = (tuple(self._order), network, there, mean)

@@ -21,7 +21,7 @@ from sparsepath.grafting.growing import Grower, samples
 from sparsepath.grafting.mlp import GrownNetworks, ScaledNumbers, of_network
 from sparsepath.grafting.network_folds import FoldState, NetworkTask, end, state_of
 from sparsepath.running import Found, Given, Run, Stop, fitting
-from sparsepath.steps import Step
+from sparsepath.steps import Step, mean_and_se
 
 LARGEST_L0 = 0.1  # part of the empty model's loss from which the grid of l0 goes down
 
@@ -115,9 +115,7 @@ class MLPGraftingCV(GrownNetworks):
         l1, best = _best(task, errors) if errors else (float(task.l1s[0]), float(task.l0s[-1]))
         if whole:
             table = np.array(errors)[:, int(np.flatnonzero(task.l1s == l1)[0])]
-            means, ses = table.mean(0), np.full(table.shape[1], np.nan)
-            if len(errors) > 1:
-                ses = table.std(0, ddof=1) / np.sqrt(len(errors))
+            means, ses = mean_and_se(table, 0)
             l0s = [float(task.l0s[0]), *(float(l0) for l0 in task.l0s if l0 >= best)]
             ends = [0, *(end(states, l0) for l0 in l0s[1:])]
             offers = list(zip(ends, l0s, means, ses, strict=False))

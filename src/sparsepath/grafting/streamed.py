@@ -37,7 +37,6 @@ from sparsepath.grafting.streamed_engine import StreamEngine
 from sparsepath.judging import validation
 from sparsepath.judging.by_fold import (
     Models,
-    judged,
     left_out_by_fold,
     linear_models,
     losses_by_pass,
@@ -118,7 +117,7 @@ class StreamProblem(GraftingProblem):
                 losses = losses_by_pass(total, data.coding, data.cells, stick)
             weights, label = moments.right[:, -1, -1], f"{count}-fold"
             given = losses, weights, path.sizes, label, stick, rule
-            found = judged(path, left_out_by_fold(without, *given), rule)
+            found = validation.judged(path, left_out_by_fold(without, *given), rule)
             found[0].data.update(data.source.record())  # with the passes of all folds
             return found
 

@@ -13,7 +13,7 @@ from sparsepath.arrays import Floats
 from sparsepath.data.door import check_features
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
-from sparsepath.faces.parameters import count, one_of
+from sparsepath.faces.parameters import at_most, count, one_of
 from sparsepath.information.kraskov import (
     VARIANTS,
     Estimator,
@@ -117,9 +117,7 @@ class MutualInfoSearch(PathSelector, CallbackSupportMixin, BaseEstimator):
             raise InputError(
                 f"n_neighbors={self.n_neighbors!r}; give a whole number or 'resampling'."
             )
-        most = usable
-        if self.max_features is not None:
-            most = min(usable, count("max_features", self.max_features, 0))
+        most = at_most("max_features", self.max_features, usable)
         return most, count("n_restarts", self.n_restarts, 0)
 
 

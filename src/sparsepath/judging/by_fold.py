@@ -13,12 +13,9 @@ from numpy.typing import NDArray
 from sparsepath.data.moments import Cells, Coding, Moments
 from sparsepath.data.sources import Answer, Slab
 from sparsepath.errors import InputError
-from sparsepath.judging.honest import Honest, attach, told
 from sparsepath.judging.left_out import LeftOut
 from sparsepath.judging.repeating import at_most
-from sparsepath.judging.validation import warn_if_cut
 from sparsepath.judging.yardsticks import YARDSTICKS, Floats, Truth
-from sparsepath.path import SelectionPath
 from sparsepath.running.interrupts import Interruptible
 from sparsepath.steps import Step
 
@@ -131,14 +128,3 @@ def losses_on(
     measure = YARDSTICKS[yardstick].losses
     losses = [weights @ measure(truth, outputs[:, j]) for j in range(len(intercepts))]
     return [np.array(losses), np.array(weights.sum())]
-
-
-def judged(
-    path: SelectionPath, found: LeftOut | None, rule: Any
-) -> tuple[SelectionPath, Honest | None]:
-    """The path with honest errors, and the record of the size that the rule takes."""
-    warn_if_cut(found)
-    if found is None:
-        return path, None
-    path = attach(path, found)
-    return path, told(found, path.settle(rule), rule)

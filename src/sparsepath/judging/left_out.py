@@ -31,12 +31,11 @@ from sparsepath.judging.folds import Rows, parts_of
 from sparsepath.judging.neighbours import err_alike
 from sparsepath.judging.repeating import (
     Repetition,
-    at_most,
-    at_sizes,
     by_rows,
     check_predicts,
     has_path,
     searches,
+    standing_in,
     with_groups,
 )
 from sparsepath.judging.yardsticks import YARDSTICKS, Floats, Truth, Yardstick, balancing
@@ -174,15 +173,16 @@ def left_out(
         label += f", {len(parts)} of {len(splits)} parts"
     if not has_path(estimator):
         parts = _against_none(parts, truth, [train for train, _ in splits[: len(parts)]], given)
-    own = _usual(ends) if own is None or _usual(ends) is None else own
+    usual = _usual(ends)
+    own = usual if own is None or usual is None else own
     if own is not None:
         parts = _at_own_size(parts, ends, own)
     if sizes is None:
         sizes = sorted({size for _, outputs in parts for size in outputs})
+    parts = [(test, standing_in(outputs, sizes)) for test, outputs in parts]
     losses, counts, by_part = np.zeros((n, len(sizes))), np.zeros(n), []
     for part, (test, outputs) in enumerate(parts):
-        columns = {size: stick.losses(truth[test], out) for size, out in outputs.items()}
-        chosen = at_sizes(columns, sizes)
+        chosen = stick.by_size(truth[test], outputs)
         seen = ~np.isnan(chosen[:, 0])
         losses[test[seen]] += chosen[seen]
         counts[test[seen]] += 1
@@ -190,18 +190,14 @@ def left_out(
         if stick.by_part:
             clusters[test] = n + part
     losses = np.where(counts[:, None] > 0, losses / np.maximum(counts, 1)[:, None], np.nan)
-    weights = _weights(given.get("sample_weight"), truth, stick, counts > 0)
+    weight = given.get("sample_weight")
+    weight = np.ones(n) if weight is None else np.asarray(weight, dtype=np.float64)
+    weights = _weights(weight, truth, stick, counts > 0)
     between = np.zeros(len(sizes)) if stick.by_part else _between(by_part, weights, clusters)
-    figures = class_figures(parts, truth, sizes, given.get("sample_weight"), at_sizes)
     neighbours: dict[int, float] = {}
     if isinstance(validation, Integral) and groups is None:  # dealt as if rows were strangers
-        standing_in = [{k: k if k in out else at_most(k, out) for k in sizes} for _, out in parts]
-        aligned = [
-            (test, {k: out[other] for k, other in of.items()})
-            for (test, out), of in zip(parts, standing_in, strict=True)
-        ]
         logits = stick == YARDSTICKS["logistic"]
-        neighbours = err_alike(aligned, truth, found.clusters, logits=logits)
+        neighbours = err_alike(parts, truth, found.clusters, logits=logits)
     return LeftOut(
         tuple(sizes),
         losses,
@@ -210,7 +206,7 @@ def left_out(
         label,
         stick.name,
         between,
-        figures,
+        class_figures(parts, truth, weight),
         whole,
         own,
         neighbours,
@@ -274,9 +270,10 @@ def _between(parts: list[tuple[Rows, Floats]], weights: Floats, clusters: Rows) 
     return np.maximum(np.var(means, axis=0, ddof=1) - np.mean(noise, axis=0), 0.0)
 
 
-def _weights(given: Any, truth: Truth, yardstick: Yardstick, counted: NDArray[np.bool_]) -> Floats:
-    weights = np.ones(len(counted)) if given is None else np.asarray(given, dtype=np.float64)
-    weights = np.where(counted, weights, 0.0)
+def _weights(
+    given: Floats, truth: Truth, yardstick: Yardstick, counted: NDArray[np.bool_]
+) -> Floats:
+    weights = np.where(counted, given, 0.0)
     if not counted.any():
         raise InputError("no part that is left out has two samples to compare; use fewer parts.")
     if yardstick.balanced:
@@ -287,25 +284,17 @@ def _weights(given: Any, truth: Truth, yardstick: Yardstick, counted: NDArray[np
     return weights / total
 
 
-def class_figures(
-    parts: Parts,
-    truth: Truth,
-    sizes: Sequence[int],
-    sample_weight: Any,
-    at_sizes: Callable[[Mapping[int, Floats], Sequence[int]], Floats],
-) -> dict[str, Floats]:
+def class_figures(parts: Parts, truth: Truth, weights: Floats) -> dict[str, Floats]:
     """By size: ``error_rate``, and for two classes ``auc``; nothing if the targets are numbers."""
     if truth.classes is None:
         return {}
-    n = len(truth.values)
-    weights = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    n_sizes = len(parts[0][1])
     names = ("zero_one", "auc") if len(truth.classes) == 2 else ("zero_one",)
-    means = {name: np.full(len(sizes), np.nan) for name in names}
+    means = {name: np.full(n_sizes, np.nan) for name in names}
     for name in names:
-        totals, weight = np.zeros(len(sizes)), 0.0
+        totals, weight = np.zeros(n_sizes), 0.0
         for test, outputs in parts:
-            losses = {k: YARDSTICKS[name].losses(truth[test], out) for k, out in outputs.items()}
-            chosen = at_sizes(losses, sizes)
+            chosen = YARDSTICKS[name].by_size(truth[test], outputs)
             w = np.where(np.isnan(chosen[:, 0]), 0.0, weights[test])
             totals += w @ np.nan_to_num(chosen)
             weight += w.sum()

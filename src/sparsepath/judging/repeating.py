@@ -313,6 +313,6 @@ def at_most(size: int, found: Iterable[int]) -> int:
     return max((k for k in known if k <= size), default=known[0])
 
 
-def at_sizes(found: Mapping[int, Floats], sizes: Sequence[int]) -> Floats:
-    """Columns of what there is at each size; the largest below stands in for one that is not."""
-    return np.column_stack([found[k if k in found else at_most(k, found)] for k in sizes])
+def standing_in(found: Mapping[int, Floats], sizes: Sequence[int]) -> dict[int, Floats]:
+    """What there is at each size; the largest below stands in for one that is not."""
+    return {k: found[k if k in found else at_most(k, found)] for k in sizes}

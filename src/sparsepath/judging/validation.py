@@ -28,10 +28,15 @@ def validated(
     """The path with honest errors, and the record of the size to use; None if there are none.
 
     The estimator's ``validation`` says how; "auto" is as many folds as its ``_n_folds``. X, y and
-    ``more`` are the arguments of its fit, as given. ``told_of`` is called with the number of folds
-    done and of all; a true value ends it, as Ctrl-C does: what is done counts, if that is two or
-    more.
+    ``more`` are the arguments of its fit, as given. Before every fold ``told_of`` is called with
+    the number of folds done and of all, default: its ``callback`` with the path; a true value ends
+    the work, as Ctrl-C does: what is done counts, if that is two or more.
     """
+    callback = getattr(estimator, "callback", None)
+
+    def asked(done: int, of: int) -> object:
+        return callback is not None and callback(path)
+
     validation = getattr(estimator, "validation", None)
     auto = isinstance(validation, str) and validation == BY_ITSELF
     if validation is not None and not hasattr(estimator, "predict"):
@@ -69,7 +74,7 @@ def validated(
                 sizes=path.sizes,
                 fit_params=more,
                 groups=more.get("groups"),
-                told=told_of,
+                told=told_of or asked,
                 keep=True,
                 likely=path.subset(path.sizes[-1]),
                 own=int(rule) if is_size(rule) else None,
@@ -82,25 +87,29 @@ def validated(
             f"with a part of the data left out, {error}"
         )
         return path, None
-    warn_if_cut(found)
-    if found is None:
-        return path, None
-    judged = attach(path, found)
-    return judged, told(found, judged.settle(rule), rule)
+    return judged(path, found, rule)
 
 
-def warn_if_cut(found: LeftOut | None) -> None:
-    """Say that Ctrl-C came, if it did: nothing was found, or not the whole."""
+def judged(
+    path: SelectionPath, found: LeftOut | None, rule: Any
+) -> tuple[SelectionPath, Honest | None]:
+    """The path with honest errors, and the record of the size that the rule takes.
+
+    If Ctrl-C came, it is said: nothing was found, or not the whole.
+    """
     if found is None:
         warn_user(
             "the validation was interrupted: there is no honest error, and the size is chosen by "
             "the criterion of the search."
         )
-    elif not found.whole:
+        return path, None
+    if not found.whole:
         warn_user(
             "the validation was interrupted: the honest error, and the size that is chosen by it, "
             f"are of what was done ({found.label})."
         )
+    path = attach(path, found)
+    return path, told(found, path.settle(rule), rule)
 
 
 def has_fixed_splits(estimator: Any) -> bool:

@@ -16,7 +16,7 @@ disagreement  share of pairs within a query, with different targets, in the wron
            one figure for all samples of a part, as for auc
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -130,6 +130,10 @@ class Yardstick:
     losses: Callable[[Truth, Floats], Floats] = field(compare=False)
     by_part: bool = False
     balanced: bool = False
+
+    def by_size(self, truth: Truth, outputs: Mapping[int, Floats]) -> Floats:
+        """The losses of the samples, a column for each size."""
+        return np.column_stack([self.losses(truth, out) for out in outputs.values()])
 
 
 YARDSTICKS = {

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sparsepath.arrays import Floats
 from sparsepath.data.door import check_features
 from sparsepath.data.threads import Threads
-from sparsepath.faces.parameters import count
+from sparsepath.faces.parameters import at_most
 from sparsepath.faces.targets import RegressorFace, dense
 from sparsepath.kernel_machines.kernel_machine import (
     KernelModel,
@@ -22,7 +22,7 @@ from sparsepath.kernel_machines.kernel_machine import (
 from sparsepath.kernel_machines.lssvm import LSSVM, Block, best_addition, gaussian_kernel
 from sparsepath.running import Callback, CallbackSupportMixin, Found, Given, Run, Trail, fitting
 from sparsepath.selector import PathSelector
-from sparsepath.steps import Step
+from sparsepath.steps import Step, mean_and_se
 
 FEW_GAMMAS = np.logspace(0, 8, 9)
 SIGMA2S = np.logspace(0, 3, 4)  # an addition changes the mean squared distance by 2
@@ -103,9 +103,6 @@ class LSSVMForwardRegressor(RegressorFace, PathSelector, CallbackSupportMixin, _
         given = Given.of(X, y, groups=groups)
         X = dense(check_features(self, X, reset=True))
         y = self._numbers(y, len(X))[:, 0]
-        size = self.n_features_in_
-        if self.max_features is not None:
-            size = count("max_features", self.max_features, 0)
         gammas = sorted(grid(self.gamma, "gamma", FEW_GAMMAS))
         sigma2s = sorted(grid(self.sigma2, "sigma2", SIGMA2S), reverse=True)
         blocks = left_out(self.cv, X, y, groups, classifier=False)
@@ -113,7 +110,7 @@ class LSSVMForwardRegressor(RegressorFace, PathSelector, CallbackSupportMixin, _
         usable = np.flatnonzero(self._varies).tolist()
         mean, scale = self._mean, self._scale
         known: dict[int, KernelModel] = {}
-        trail, most = Trail(), min(size, len(usable))
+        trail, most = Trail(), at_most("max_features", self.max_features, len(usable))
         criterion = f"{'leave-one-out' if blocks is None else 'k-fold'} squared error"
 
         def found() -> Found | None:
@@ -131,13 +128,13 @@ class LSSVMForwardRegressor(RegressorFace, PathSelector, CallbackSupportMixin, _
         near = np.zeros((len(Z), len(Z)))
         run = Run(self, given, X, method="lssvm-forward", found=found, subtasks=most)
         with Threads(1), run:
-            trail.offer(_step((), _mean_residuals(y, blocks)))
+            trail.offer(Step((), *mean_and_se(_mean_residuals(y, blocks) ** 2)))
             while len(subset) < most:
                 added = best_addition(Z, target, near, usable, gammas, sigma2s, blocks)
                 near += (Z[:, added.feature, None] - Z[:, added.feature]) ** 2
                 usable.remove(added.feature)
                 subset += (added.feature,)
-                step = _step(subset, added.residuals[:, 0])
+                step = Step(subset, *mean_and_se(added.residuals[:, 0] ** 2))
                 move = trail.move("add", added.feature, step.error)
                 trail.offer(step, [move], model=(added.gamma, added.sigma2))
                 if run.tell():
@@ -172,11 +169,6 @@ def _machine(
             machine = LSSVM(gaussian_kernel(support, support, sigma2), target)
             dual, bias = machine.fit(gamma)
     return KernelModel(columns, mean[columns], scale[columns], support, sigma2, dual, bias)
-
-
-def _step(subset: tuple[int, ...], e: Floats) -> Step:
-    squares = e * e
-    return Step(subset, float(squares.mean()), float(squares.std(ddof=1) / np.sqrt(len(squares))))
 
 
 def _mean_residuals(y: Floats, blocks: list[Block] | None) -> Floats:

@@ -8,12 +8,20 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
 
-from sparsepath.arrays import Floats
-from sparsepath.choosing import is_size
+from sparsepath.arrays import Floats, Indices, Vector
+from sparsepath.choosing import check_rule, is_size
 from sparsepath.classes import coded, encode
-from sparsepath.data.door import FEW_DIGITS, check_labels, check_target, column_indices, some_of
+from sparsepath.data.columns import Names, refuse_wide, warn_tiny
+from sparsepath.data.door import (
+    FEW_DIGITS,
+    check_labels,
+    check_target,
+    column_indices,
+    named_columns,
+)
 from sparsepath.data.door import refuse_extremes as refuse_extreme_targets
 from sparsepath.errors import InputError, warn_user
 from sparsepath.faces.parameters import flag, function, number, one_of
@@ -23,6 +31,7 @@ from sparsepath.rls.criteria.losses import Criterion
 from sparsepath.rls.design import Design
 from sparsepath.rls.search import SEARCHES
 from sparsepath.rls.splits.asked import Splits, leaves_out_singly, read_splits
+from sparsepath.rls.splits.sums import SplitSums
 from sparsepath.rls.task import Task
 from sparsepath.rls.update import Costs
 from sparsepath.rls.wrappers.groups import members_of
@@ -30,113 +39,105 @@ from sparsepath.rls.wrappers.groups import members_of
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """What a search is asked for, as ``SparseRLSRegressor`` names it; ``criterion`` is the loss."""
+    """What a search is asked for; made of parameters that no search would take, it is refused.
 
+    ``of`` has the parameters by the names of ``SparseRLSRegressor``, be it an estimator or the call
+    of a function; ``criterion`` is its loss, and ``cv`` can be read more than once.
+    """
+
+    of: Any
     criterion: Criterion
-    max_features: Any = None
-    choose: Any = "min"
-    search: Any = "forward"
-    cv: Any = "loo"
-    forced: Any = None
-    forbidden: Any = None
-    start: Any = None
-    parents: Any = None
-    feature_groups: Any = None
-    feature_costs: Any = None
-    budget: Any = None
-    stop: Any = ()
-    epsilon: Any = None
-    pooled: Any = False
-    memory_budget: Any = None
-    fit_intercept: Any = True
-    standardize: Any = True
-    callback: Any = None
+    cv: Any
 
-    @classmethod
-    def of(cls, estimator: Any, **more: Any) -> "Asked":
-        """The parameters of an estimator, some of them replaced."""
-        names = {field.name for field in dataclasses.fields(cls)} - more.keys()
-        known = {name: getattr(estimator, name) for name in names if hasattr(estimator, name)}
-        return cls(**known, **more)
-
-    def check(self) -> None:
-        """What can be said without the data."""
-        one_of("search", self.search, SEARCHES)
+    def __post_init__(self) -> None:
+        asked = self.of
+        one_of("search", asked.search, SEARCHES)
         for name in ("fit_intercept", "standardize", "pooled"):
-            flag(name, getattr(self, name))
-        if self.epsilon is not None:
-            number("epsilon", self.epsilon)
-            if self.search != "floating":
+            flag(name, getattr(asked, name))
+        if asked.epsilon is not None:
+            number("epsilon", asked.epsilon)
+            if asked.search != "floating":
                 raise InputError(
-                    f"epsilon={self.epsilon!r} is for search='floating', and search is "
-                    f"{self.search!r}; leave it out, or use stop=Tolerance(...)."
+                    f"epsilon={asked.epsilon!r} is for search='floating', and search is "
+                    f"{asked.search!r}; leave it out, or use stop=Tolerance(...)."
                 )
-        if self.memory_budget is not None:
-            number("memory_budget", self.memory_budget, finite=False)
-        function("callback", self.callback)
-        stop_rules(self.stop)
+        if asked.memory_budget is not None:
+            number("memory_budget", asked.memory_budget, finite=False)
+        function("callback", asked.callback)
+        stop_rules(asked.stop)
+        check_rule(self.choose)
+        _ = self.most
+
+    @property
+    def choose(self) -> Any:
+        """The rule by which a size is chosen; a function leaves that to its caller."""
+        return getattr(self.of, "choose", "min")
+
+    @property
+    def names(self) -> NDArray[Any] | None:
+        """What the columns are called."""
+        return getattr(self.of, "feature_names_in_", None)
+
+    @property
+    def most(self) -> float:
+        """The largest size that a path may have."""
+        count = self.of.max_features
+        if count is None:
+            return np.inf
+        if isinstance(count, bool) or not isinstance(count, Integral) or int(count) < 0:
+            raise InputError(f"max_features={count!r}; give a whole number from 0 up, or None.")
+        return int(count)
 
     def task(
         self,
         X: Any,
-        labels: ArrayLike,
-        groups: ArrayLike | None,
-        names: NDArray[Any] | None,
+        labels: Vector,
+        groups: Vector,
         design: Design,
-        *,
-        classifier: bool,
+        queries: Indices | None = None,
     ) -> Task:
         """What is asked, of these data."""
-        n = design.n_features
-        forced, start, forbidden = self._columns(names, design)
+        asked, n, names = self.of, design.n_features, self.names
+        forced, start, forbidden = self._columns(design)
         closed = set(forbidden)
         task = Task(
-            search=self.search,
-            most=self._most(),
+            search=asked.search,
+            most=self.most,
             loss=self.criterion,
             candidates=tuple(i for i in range(n) if i not in closed) if closed else range(n),
             forced=tuple(forced),
             start=tuple(i for i in start if i not in set(forced)),
-            parents=parents_of(self.parents, names, n),
-            epsilon=self.epsilon,
+            parents=parents_of(asked.parents, names, n),
+            epsilon=asked.epsilon,
             groups=self._groups(n),
             costs=self._costs(n),
-            rules=stop_rules(self.stop),
-            splits=None if design.streamed else self._splits(X, labels, groups, design, classifier),
-            pooled=self.pooled,
-            memory=self.memory_budget,
+            rules=stop_rules(asked.stop),
+            splits=None if design.streamed else self._splits(X, labels, groups, design),
+            pooled=asked.pooled,
+            queries=queries,
+            memory=asked.memory_budget,
             names=None if names is None else tuple(names),
             wanted=int(self.choose) if is_size(self.choose) else 0,
         )
         return self._sized(task, design)
 
-    def _columns(
-        self, names: NDArray[Any] | None, design: Design
-    ) -> tuple[list[int], list[int], list[int]]:
+    def _columns(self, design: Design) -> tuple[list[int], list[int], list[int]]:
         """The columns that are forced, started from and forbidden."""
-        n = design.n_features
-
-        def named(columns: Iterable[int]) -> str:
-            return some_of(sorted(columns) if names is None else names[sorted(columns)])
-
-        forced = column_indices(self.forced, names, n, "forced")
-        start = column_indices(self.start, names, n, "start")
-        forbidden = column_indices(self.forbidden, names, n, "forbidden")
+        names = self.names
+        forced, start, forbidden = (
+            column_indices(getattr(self.of, what), names, design.n_features, what)
+            for what in ("forced", "start", "forbidden")
+        )
         for what, columns in (("forced", forced), ("in the start set", start)):
             if both := set(columns) & set(forbidden):
-                raise InputError(f"column {named(both)} is both {what} and forbidden.")
+                raise InputError(
+                    f"column {named_columns(both, names)} is both {what} and forbidden."
+                )
             if constant := [i for i in columns if design.constant[i]]:
-                raise InputError(f"column {named(constant)} is constant and cannot be {what}.")
+                raise InputError(
+                    f"column {named_columns(constant, names)} is constant and cannot be {what}."
+                )
         return forced, start, forbidden
-
-    def _most(self) -> float:
-        """The largest size that a path may have."""
-        if self.max_features is None:
-            return np.inf
-        count = self.max_features
-        if isinstance(count, bool) or not isinstance(count, Integral) or int(count) < 0:
-            raise InputError(f"max_features={count!r}; give a whole number from 0 up, or None.")
-        return int(count)
 
     def _sized(self, task: Task, design: Design) -> Task:
         """The task with the size to which the search goes; refused if no path can be so."""
@@ -148,12 +149,12 @@ class Asked:
             given = len(sets.in_order((*task.forced, *task.start)))
         offered = marked(task.candidates, design.n_features)
         usable = int(np.count_nonzero(offered & ~design.constant))
-        if self.max_features is None and self.budget is None and not down:
+        if self.of.max_features is None and self.of.budget is None and not down:
             most = max(given, longest(task.groups))
         self._check_choice(least, most, design.n_features)
         if down:
             size = least
-        elif self.max_features is None:
+        elif self.of.max_features is None:
             # With a sample left out there must be more samples than coefficients.
             room = design.n_counted - 1 - int(design.fit_intercept)
             size = int(max(given, min(usable, most, room)))
@@ -171,30 +172,29 @@ class Asked:
         elif size < least:
             why = f"{least} features are forced"
         elif size > most:
-            why = f"max_features={self.max_features}"
-            if self.max_features is None:
+            why = f"max_features={self.of.max_features}"
+            if self.of.max_features is None:
                 why += f" goes to {most} at most, give a larger one"
         raise InputError(f"choose={size!r} is a size that no path can have: {why}.")
 
     def _groups(self, n: int) -> tuple[tuple[int, ...], ...]:
-        if self.feature_groups is None:
+        if self.of.feature_groups is None:
             return ()
-        return tuple(map(tuple, members_of(self.feature_groups, n)))
+        return tuple(map(tuple, members_of(self.of.feature_groups, n)))
 
     def _costs(self, n: int) -> Costs | None:
-        if self.feature_costs is None and self.budget is None:
+        if self.of.feature_costs is None and self.of.budget is None:
             return None
         budget = np.inf
-        if self.budget is not None:
-            budget = number("budget", self.budget, finite=False)
-        return Costs(costs_of(self.feature_costs, n), budget)
+        if self.of.budget is not None:
+            budget = number("budget", self.of.budget, finite=False)
+        return Costs(costs_of(self.of.feature_costs, n), budget)
 
-    def _splits(
-        self, X: Any, labels: ArrayLike, groups: ArrayLike | None, design: Design, classifier: bool
-    ) -> Splits | None:
+    def _splits(self, X: Any, labels: Any, groups: Vector, design: Design) -> Splits | None:
         """The splits of ``cv``; None if samples are left out one at a time."""
-        singly = leaves_out_singly(self.criterion, design.weights, pooled=self.pooled)
-        return read_splits(self.cv, X, labels, groups, classifier=classifier, leave_one_out=singly)
+        classes = self.criterion.coded or isinstance(self.of, ClassifierMixin)
+        singly = leaves_out_singly(self.criterion, design.weights, pooled=self.of.pooled)
+        return read_splits(self.cv, X, labels, groups, classifier=classes, leave_one_out=singly)
 
 
 def penalty(alpha: Any) -> float:
@@ -273,46 +273,36 @@ def _has_se(paths: Iterable[SelectionPath]) -> bool:
 # Numbers that floating point cannot square --------------------------------------------------------
 
 
-def refuse_extremes(design: Design, Y: Floats, names: NDArray[Any] | None) -> None:
+def refuse_extremes(design: Design, Y: Floats, names: Names) -> None:
     """Columns whose squares are infinite are refused, as targets are; others are told of."""
     refuse_extreme_targets(Y)
-    refuse_wide(design, names)
+    refuse_overflows(design, names)
     faint = np.flatnonzero(design.sizes**2 < FEW_DIGITS * design.scales**2)
     tiny = np.zeros(design.n_features, dtype=bool)
     counted = design.weights > 0
     for i in faint.tolist():
         tiny[i] = np.any(np.concatenate([b.columns([i])[:, 0] for b in design.blocks])[counted])
-    if tiny.any():
-        design.constant = design.constant | tiny
-        warn_user(
-            f"column {_which(tiny, names)} has numbers whose squares floating point cannot hold "
-            "(1e-150 and less) and counts as constant; divide by their size."
-        )
+    design.constant = design.constant | tiny
+    warn_tiny(tiny, names)
 
 
-def refuse_wide(design: Design, names: NDArray[Any] | None) -> None:
+def refuse_overflows(design: Design, names: Names) -> None:
     """Columns whose squares are infinite are refused."""
-    wide = ~np.isfinite(design.squares) | ~np.isfinite(design.sizes)
-    if wide.any():
-        raise InputError(
-            f"column {_which(wide, names)} has numbers whose squares floating point cannot hold "
-            "(1e150 and more); divide by their size."
-        )
+    refuse_wide(~np.isfinite(design.squares) | ~np.isfinite(design.sizes), names)
 
 
-def warn_still(still: NDArray[np.bool_], names: NDArray[Any] | None) -> None:
+def warn_still(task: Task, sums: SplitSums | None, alphas: Sequence[float]) -> None:
     """Say which candidates are passed over because of a single training part."""
-    if still.any():
+    if sums is None or task.backward:
+        return
+    still = sums.still(min(alphas))
+    passed = np.flatnonzero(still & marked(task.candidates, len(still)))
+    if len(passed):
         warn_user(
-            f"column {_which(still, names)} does not vary in some training part of cv, cannot be "
+            f"column {task.named(passed)} does not vary in some training part of cv, cannot be "
             "judged there and so is passed over everywhere; use a penalty alpha above zero, or "
             "other splits."
         )
-
-
-def _which(mask: NDArray[np.bool_], names: NDArray[Any] | None) -> str:
-    columns: Sequence[Any] = np.flatnonzero(mask).tolist()
-    return some_of(columns if names is None else names[columns])
 
 
 def longest(groups: Sequence[tuple[int, ...]]) -> int:

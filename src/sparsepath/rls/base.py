@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from sparsepath.arrays import Floats
-from sparsepath.choosing import check_rule
+from sparsepath.arrays import Floats, Indices, Vector
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
 from sparsepath.faces.linear import LinearFace
@@ -79,23 +78,23 @@ class SparseRLS(LinearFace, CallbackSupportMixin, BaseEstimator):
         return RLS_METHODS[self.search]
 
     def _fit(self, X: Any, Y: Floats, weights: Floats, labels: ArrayLike, given: Given) -> Self:
-        asked = Asked.of(self, criterion=self._criterion, cv=self._splitter())
-        asked.check()
-        check_rule(self.choose)
-        names, groups = getattr(self, "feature_names_in_", None), given.more.get("groups")
+        asked, groups = self._asked(), given.more.get("groups")
         with Threads(self.n_threads) as threads:
-            design = design_for(asked, X, Y, weights, threads, names)
-            task = counted(design, Y, self._task(asked, X, labels, groups, names, design))
+            design = design_for(asked, X, Y, weights, threads)
+            queries = self._queries(labels, groups, design)
+            task = counted(design, Y, asked.task(X, labels, groups, design, queries))
             alphas = self._alphas(design, Y, task.candidates)
-            sums = sums_for(design, Y, task, alphas, names)
+            sums = sums_for(design, Y, task, alphas)
             run = self._searched(given, X, Y, labels, design, task, alphas, sums)
         return self._settled(run, task)
 
-    def _check_asked(self) -> None:
-        """Refuse parameters that no fit would take."""
-        asked = Asked.of(self, criterion=self._criterion, cv=self._splitter())
-        asked.check()
-        asked._most()
+    def _asked(self) -> Asked:
+        """What the parameters ask for; refused if no fit would take them."""
+        return Asked(self, self._criterion, self._splitter())
+
+    def _queries(self, labels: ArrayLike, groups: Vector, design: Design) -> Indices | None:
+        """The query of every sample, if samples are ranked within queries."""
+        return None
 
     def _searched(
         self,
@@ -202,18 +201,6 @@ class SparseRLS(LinearFace, CallbackSupportMixin, BaseEstimator):
             other._paths = self.paths_
             other.alpha_, other.path_ = alpha, other._paths[alpha]
         return LinearFace.at_size(other, size)
-
-    def _task(
-        self,
-        asked: Asked,
-        X: Any,
-        labels: ArrayLike,
-        groups: ArrayLike | None,
-        names: NDArray[Any] | None,
-        design: Design,
-    ) -> Task:
-        classes = isinstance(self, ClassifierMixin)
-        return asked.task(X, labels, groups, names, design, classifier=classes)
 
     def _splitter(self) -> Any:
         """``cv``; a generator can be used once, and what it gave is kept."""

@@ -76,7 +76,7 @@ class PredictingRLS(SparseRLS):
         self, X: Any, y: Any, given: Any, repetitions: Sequence[Repetition]
     ) -> Iterator[Searched] | None:
         """What repetitions of the search leave, all at once; see ``judging.repeating``."""
-        self._check_asked()
+        self._asked()
         X = check_features(self, X, reset=True)
         return search_many(self, X, self._aims_again(y, X.shape[0]), given, repetitions)
 

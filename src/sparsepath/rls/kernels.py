@@ -102,11 +102,7 @@ class _SparseKernelRLS(BaseEstimator):
 
     def _validate(self, given: Given) -> None:
         """Honest errors for the path, and the number of centres by them."""
-
-        def told(done: int, of: int) -> bool:
-            return self.callback is not None and bool(self.callback(self.path_))
-
-        path, honest = validated(self, self.path_, self.choose, given.X, given.y, given.more, told)
+        path, honest = validated(self, self.path_, self.choose, given.X, given.y, given.more)
         if honest is None:
             return
         linear = copy.copy(self.linear_)

@@ -12,7 +12,6 @@ from sparsepath.data.door import check_features, check_weights, refuse_constant
 from sparsepath.data.threads import Threads
 from sparsepath.path import SelectionPath
 from sparsepath.rls.asking import Asked, penalty, refuse_extremes, targets_of, warn_still
-from sparsepath.rls.constraints import marked
 from sparsepath.rls.criteria.losses import Loss
 from sparsepath.rls.criteria.table import CLASSES, criterion_of
 from sparsepath.rls.design import Design
@@ -113,22 +112,18 @@ def rls_path(
     """
     call = Call.of(locals(), but=("X", "y", "sample_weight", "groups"))
     given = Given.of(X, y, sample_weight=sample_weight, groups=groups)
-    asked = Asked.of(call, criterion=criterion_of(loss, CLASSES))
-    asked.check()
+    asked = Asked(call, criterion_of(loss, CLASSES), cv)
     penalty(alpha)
     X = check_features(call, X, reset=True)
-    names = getattr(call, "feature_names_in_", None)
     weights = check_weights(sample_weight, X.shape[0])
     Y = targets_of(y, weights, asked.criterion)
     refuse_constant(Y, weights)
     labels = Y if Y.shape[1] > 1 else Y[:, 0]
     trail = SearchTrail()
     with Threads(n_threads) as threads:
-        design = design_for(asked, X, Y, weights, threads, names)
-        classes = asked.criterion.coded
-        task = asked.task(X, labels, groups, names, design, classifier=classes)
-        task = counted(design, Y, task)
-        sums = sums_for(design, Y, task, [alpha], names)
+        design = design_for(asked, X, Y, weights, threads)
+        task = counted(design, Y, asked.task(X, labels, groups, design))
+        sums = sums_for(design, Y, task, [alpha])
         found = partial(found_on, trail, task, float(alpha), design)
         data = partial(data_of, design, y)
         with Run(call, given, X, method=RLS_METHODS[search], found=found, data=data) as run:
@@ -147,30 +142,24 @@ def rls_path(
     return path
 
 
-def design_for(
-    asked: Asked, X: Any, Y: Floats, weights: Floats, threads: Threads, names: Any
-) -> Design:
+def design_for(asked: Asked, X: Any, Y: Floats, weights: Floats, threads: Threads) -> Design:
     """The data made ready, numbers that floating point cannot square refused."""
     design = make_design(
         X,
         weights,
         threads,
-        fit_intercept=asked.fit_intercept,
-        standardize=asked.standardize,
-        memory=asked.memory_budget,
+        fit_intercept=asked.of.fit_intercept,
+        standardize=asked.of.standardize,
+        memory=asked.of.memory_budget,
     )
-    refuse_extremes(design, Y, names)
+    refuse_extremes(design, Y, asked.names)
     return design
 
 
-def sums_for(
-    design: Design, Y: Floats, task: Task, alphas: Sequence[float], names: Any
-) -> SplitSums | None:
+def sums_for(design: Design, Y: Floats, task: Task, alphas: Sequence[float]) -> SplitSums | None:
     """The sums that splits need; a word on columns that do not vary in some training part."""
     sums = make_sums(design, Y, task)
-    if sums is not None and not task.backward:
-        candidate = marked(task.candidates, design.n_features)
-        warn_still(candidate & sums.still(min(alphas)), names)
+    warn_still(task, sums, alphas)
     return sums
 
 

@@ -1,7 +1,7 @@
 """Ranking on a few features: least squares on pairs of samples, as a scikit-learn estimator."""
 
-import dataclasses
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -9,21 +9,19 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from sparsepath.arrays import Floats
+from sparsepath.arrays import Floats, Vector
 from sparsepath.data.door import check_features, check_target, check_weights
 from sparsepath.errors import InputError
 from sparsepath.faces.targets import one_target
-from sparsepath.rls.asking import Asked
 from sparsepath.rls.base import SparseRLS
 from sparsepath.rls.criteria.losses import NO_DECISION
 from sparsepath.rls.criteria.table import QUERIES
 from sparsepath.rls.design import Design
 from sparsepath.rls.pairs.queries import Order, constant_within, standardize_within
-from sparsepath.rls.task import Task
 from sparsepath.running import Given, Linear, fitting
 
 
-@dataclasses.dataclass(eq=False, repr=False)
+@dataclass(eq=False, repr=False)
 class SparseRankRLS(RegressorMixin, SparseRLS):
     """Ranking by least squares on pairs (RankRLS) with few features, chosen by cross-validation.
 
@@ -99,15 +97,7 @@ class SparseRankRLS(RegressorMixin, SparseRLS):
         Y = one_target(y, X.shape[0])
         return self._fit(X, Y, np.ones(X.shape[0]), Y[:, 0], given)
 
-    def _task(
-        self,
-        asked: Asked,
-        X: Any,
-        labels: ArrayLike,
-        groups: ArrayLike | None,
-        names: NDArray[Any] | None,
-        design: Design,
-    ) -> Task:
+    def _queries(self, labels: ArrayLike, groups: Vector, design: Design) -> NDArray[np.intp]:
         queries = _codes(groups, design.n_samples)
         y = np.asarray(labels)
         if not Order.of(y, design.weights, queries).total > 0:
@@ -117,8 +107,7 @@ class SparseRankRLS(RegressorMixin, SparseRLS):
             raise InputError("groups holds one query only; give two or more, or no groups.")
         if self.standardize and groups is not None:
             standardize_within(design, queries)
-        task = super()._task(asked, X, labels, groups, names, design)
-        return dataclasses.replace(task, queries=queries)
+        return queries
 
     def _alphas(self, design: Design, Y: Floats, candidates: Sequence[int]) -> list[float]:
         if isinstance(self.alpha, str):

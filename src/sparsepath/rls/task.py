@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.data.door import some_of
+from sparsepath.data.door import named_columns
 from sparsepath.data.splitting import Split
 from sparsepath.rls.constraints import Constraints
 from sparsepath.rls.criteria.losses import Criterion
@@ -51,8 +51,7 @@ class Task:
 
     def named(self, columns: Iterable[int]) -> str:
         """Columns in a message."""
-        listed = sorted(columns)
-        return some_of(listed if self.names is None else [self.names[i] for i in listed])
+        return named_columns(columns, self.names)
 
     def name(self) -> str:
         """A short name for what decides the moves: equal moves, equal name."""

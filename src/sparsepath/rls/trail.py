@@ -17,7 +17,7 @@ from sparsepath.rls.leave_one_out.whole import Whole
 from sparsepath.rls.update import Update, limit
 from sparsepath.rls.wrappers.wrapped import Readable
 from sparsepath.running import Stop, Trail
-from sparsepath.steps import Move, Step
+from sparsepath.steps import Move, Step, exchanged
 
 
 class Model(Readable, Protocol):
@@ -119,9 +119,8 @@ class SearchTrail(Trail):
         no rule is asked. ``seconds`` are those of an earlier run that made the same update.
         """
         seconds = self._clock(seconds)
-        now, before = set(model.chosen), set(self._chosen)
-        moves = [Move("drop", i, model.error, seconds) for i in self._chosen if i not in now]
-        moves += [Move("add", i, model.error, seconds) for i in model.chosen if i not in before]
+        made = exchanged(list(self._chosen), model.chosen)
+        moves = [Move(*move, model.error, seconds) for move in made]
         self.updates.append(Update(update.action, update.feature, model.error, len(moves)))
         self._chosen = list(model.chosen)
         self._record(model, moves)

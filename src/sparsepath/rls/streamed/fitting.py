@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import KFold
 
-from sparsepath.choosing import check_rule
 from sparsepath.data.crew import Crew
 from sparsepath.data.listing import groups_of, in_order, labels_listed
 from sparsepath.data.moments import Cells, Coding, Sums, coding_of, read_centred
@@ -21,7 +20,6 @@ from sparsepath.errors import InputError, warn_user
 from sparsepath.judging import validation
 from sparsepath.judging.by_fold import (
     Models,
-    judged,
     left_out_by_fold,
     linear_models,
     losses_by_pass,
@@ -31,8 +29,7 @@ from sparsepath.judging.by_fold import (
 from sparsepath.judging.honest import Honest
 from sparsepath.judging.left_out import LeftOut
 from sparsepath.path import SelectionPath
-from sparsepath.rls.asking import Asked, refuse_wide, warn_still
-from sparsepath.rls.constraints import marked
+from sparsepath.rls.asking import Asked, refuse_overflows, warn_still
 from sparsepath.rls.criteria.losses import Loss
 from sparsepath.rls.driver import run as search_for
 from sparsepath.rls.splits.asked import Splits, read_splits
@@ -216,9 +213,7 @@ def fit_source(
     """The whole of ``fit`` for a source, or for what can be opened as one."""
     source = taken(X, y, sample_weight)
     loss = estimator._criterion
-    asking = Asked.of(estimator, criterion=loss)
-    asking.check()
-    check_rule(estimator.choose)
+    asking = Asked(estimator, loss, estimator.cv)
     if loss.pairs:
         raise InputError(f"loss={loss.name!r} compares pairs of samples and needs data in memory.")
     names = source.name_columns(estimator)
@@ -241,17 +236,15 @@ def fit_source(
             fit_intercept=estimator.fit_intercept,
             standardize=estimator.standardize,
         )
-        refuse_wide(design, names)
+        refuse_overflows(design, names)
         if not classifier:
             estimator._one_target = len(design.y_mean) == 1
-        task = estimator._task(asking, None, None, None, names, design)
+        task = asking.task(None, None, None, design)
         task = dataclasses.replace(task, splits=parting.splits)
         nothing = np.zeros((0, len(design.y_mean)))  # targets stay with their rows
         alphas = estimator._alphas(design, None, task.candidates)
         sums = sums_for(design, parting)
-        if sums is not None and estimator.search != "backward":
-            candidate = marked(task.candidates, design.n_features)
-            warn_still(candidate & sums.still(min(alphas)), names)
+        warn_still(task, sums, alphas)
 
         def search(without: StreamDesign, sums: CellSums | None) -> SearchTrail:
             """The whole of it without some rows; a penalty that these settle is settled anew."""
@@ -261,7 +254,7 @@ def fit_source(
         def validate(path: SelectionPath, rule: Any) -> tuple[SelectionPath, Honest | None]:
             if asked is None or not has_honest(design, parting, loss):
                 return path, None
-            found = judged(path, honest(design, parting, loss, search, path.sizes), rule)
+            found = validation.judged(path, honest(design, parting, loss, search, path.sizes), rule)
             found[0].data.update(design.record())  # with the passes of the searches without a fold
             return found
 
