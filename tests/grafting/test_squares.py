@@ -90,8 +90,9 @@ class Repeated:
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize(
-    "cv", [KFold(4), KFold(3, shuffle=True, random_state=0), ShuffleSplit(3, train_size=0.3, random_state=54),
-           Repeated(), [(np.arange(80), np.arange(80, 90))]],
+    "cv", [KFold(4), KFold(3, shuffle=True, random_state=0),
+           ShuffleSplit(3, train_size=0.3, random_state=54), Repeated(),
+           [(np.arange(80), np.arange(80, 90))]],
     ids=["runs", "shuffled", "few", "repeated", "one"],
 )  # fmt: skip
 @pytest.mark.parametrize(
