@@ -16,7 +16,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from scipy.linalg import eigh
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
-from sklearn.linear_model import LogisticRegressionCV
+from sklearn.linear_model import LogisticRegressionCV, lars_path
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -285,6 +285,17 @@ def compare(name, seed):
     return out, network, turns
 
 
+def by_lars(basis, target, r):
+    """The lasso with sum |a| = r by scikit-learn's path, between the two steps around it."""
+    path = lars_path(basis.T, target, method="lasso", max_iter=10_000)[2]
+    sums = np.abs(path).sum(axis=0)
+    k = int(np.searchsorted(sums, r))
+    if k == len(sums):
+        return path[:, -1]
+    part = (r - sums[k - 1]) / (sums[k] - sums[k - 1])
+    return path[:, k - 1] + part * (path[:, k] - path[:, k - 1])
+
+
 def centres_on_wine(networks):
     """Centres and test errors of each split with the barrier's coefficients and with the exact."""
     data = load("wine_spectra")
@@ -303,15 +314,17 @@ def centres_on_wine(networks):
             np.mean((scaling.target(y[b]) - barrier) ** 2),
             np.mean((y[b] - fit.model.predict(X[b][:, inputs])) ** 2) / y[a].var(),
         ]
-        least = BudgetLasso(
-            trainer.network.place(solution.w), trainer.network.y, network.r_, solution.alpha
-        ).a
+        basis, target = trainer.network.at(solution.w), trainer.network.y
+        least = BudgetLasso(basis, target, network.r_, solution.alpha)
+        others = by_lars(basis, target, network.r_)
+        apart = np.mean((others @ basis - target) ** 2) / least.error - 1
         columns.append(
-            [f"{network.r_:.3g}, {network.t_:.2g}", len(inputs), np.count_nonzero(least[1:]),
-             len(fit.model.coef), *(f"{error:.5f}" for error in errors),
-             f"{errors[1] / errors[0]:.3f}"]
+            [f"{network.r_:.3g}, {network.t_:.2g}", len(inputs), np.count_nonzero(least.a[1:]),
+             np.count_nonzero(others[1:]), f"{apart:.0e}", len(fit.model.coef),
+             *(f"{error:.5f}" for error in errors), f"{errors[1] / errors[0]:.3f}"]
         )  # fmt: skip
-    names = ["r, t", "inputs", "centres of the least error", "centres kept",
+    names = ["r, t", "inputs", "centres of the least error", "the same by scikit-learn's LARS",
+             "training error of LARS, relative difference", "centres kept",
              "test error, the barrier's coefficients (94 centres)",
              "test error, centres kept", "ratio"]  # fmt: skip
     rows = [[name, *row] for name, row in zip(names, zip(*columns, strict=True), strict=True)]

@@ -11,7 +11,7 @@ from sparsepath.rbf import compiled
 from sparsepath.rbf.alternating import solve_alternating
 from sparsepath.rbf.barrier import Budget, InteriorPoint, NewtonSystem, start
 from sparsepath.rbf.network import RBFNetwork
-from sparsepath.rbf.primal_dual import solve
+from sparsepath.rbf.primal_dual import PrimalDual, solve
 from sparsepath.rbf.printed import QuasiNewton, solve_printed
 
 
@@ -143,6 +143,21 @@ def test_recentring_saves_systems(monkeypatch):
     with_it = systems()
     monkeypatch.setattr("sparsepath.rbf.primal_dual.RECENTRINGS", 0)
     assert with_it < 0.95 * systems()
+
+
+def test_weights_that_damping_holds_do_not_end_a_stage(other):
+    """With the weights held in place hardly any fall is promised; that is not the end."""
+    X, y = other
+
+    def run(lam):
+        path = PrimalDual(RBFNetwork(X, y, X), Budget(40.0, 0.3, 1 / len(X), 1 / 7), 1e-3)
+        path.stage(1e-3, 1.0, 100)
+        path.lam = lam
+        return [path.stage(mu, 0.1, 100) for mu in (1e-4, 1e-5, 1e-6)], path.value()
+
+    (free, J), (held, other_J) = run(0.0), run(1e10)
+    assert all(stage.converged for stage in free + held)
+    assert_allclose(other_J, J, rtol=1e-5)
 
 
 def test_twin_gradient_is_the_gradient_of_the_objective(one):

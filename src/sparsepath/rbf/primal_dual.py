@@ -18,7 +18,9 @@ stage ends is the stationary point of equation 14 for that mu, as in the paper; 
   on the weights: after a trial step the change of dE/dalpha beyond the model's is undone by a step
   of alpha alone, for which the leading block of the factor serves and no Gaussian is evaluated;
 * a step is halved until J goes down enough (Armijo); a stage ends when the decrement, the fall that
-  the quadratic model of J still promises, is a small part of mu.
+  the quadratic model of J still promises, is a small part of mu, with a damping that is no more
+  than some hundred times mu (the curvature of the logarithms is mu / d in the same metric): if it
+  is more, the damping is taken back and the stage goes on.
 
 For fixed weights (``parts="alpha"``) the problem is convex, a lasso with a budget; the same steps
 solve it to any accuracy, whatever the condition number, which coordinate descent does not.
@@ -46,6 +48,8 @@ LONGER = 0.5  # than the step at hand, the one that a recentring aims at
 BAND = 10.0  # products x z are brought to within this factor of mu k
 CENTRED = 1e4  # multipliers are kept within this factor of mu k / x
 MOST_HALVINGS = 12
+HOLDING = 100.0  # times mu: damping by which the weights are held rather than guided
+RELEASED = 0.01  # of that damping is left where a stage would end by it
 EXACT_FROM = 2e-4  # the mu from which the exact Hessian is tried
 LIVE = 1e-2  # of the largest weight: smaller ones keep the Gauss-Newton Hessian
 
@@ -166,6 +170,10 @@ class PrimalDual:
             if length == 0.0:
                 break
             done = decrement <= tolerance * mu and length > LONG_STEP
+            if done and self.lam > HOLDING * mu:
+                # What is promised is little because the weights are held, not because it is over.
+                self.lam *= RELEASED
+                done = False
         # A step too small to be seen in J is as far as rounding lets us go.
         seen = decrement > 1e-12 * abs(self.value())
         return Stage(mu, iterations, decrement, done or not seen)
