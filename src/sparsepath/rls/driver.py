@@ -27,7 +27,6 @@ from sparsepath.rls.leave_one_out.whole import (
     whole_search,
 )
 from sparsepath.rls.leave_one_out.whole_floating import forward_parts
-from sparsepath.rls.leave_one_out.whole_losses import LossSearch
 from sparsepath.rls.models import make_model
 from sparsepath.rls.pairs.queries import DisagreementModel
 from sparsepath.rls.pairs.whole import is_short as is_short_by_order
@@ -141,10 +140,7 @@ def _at_once(
     allowed = marked(task.candidates, design.n_features)
     problem, clean = (design, Y, alpha, task.size, allowed), False
     if isinstance(loss, Loss) and not loss.bounded:
-        if form.compiled:
-            found, clean = search_by_loss(*problem, loss, task.wanted)
-        else:
-            found, clean = LossSearch(*problem, loss).run(task.wanted)
+        found, clean = search_by_loss(*problem, loss, task.wanted, compiled=form.compiled)
         parts = iter([found])
     elif form.name == "gram":
         parts = iter([whole_search(*problem, data=by_gram(design))])
