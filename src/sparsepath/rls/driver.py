@@ -27,8 +27,10 @@ from sparsepath.rls.leave_one_out.whole import (
     whole_search,
 )
 from sparsepath.rls.leave_one_out.whole_floating import forward_parts
-from sparsepath.rls.leave_one_out.whole_losses import LossSearch
 from sparsepath.rls.models import make_model
+from sparsepath.rls.pairs.queries import DisagreementModel
+from sparsepath.rls.pairs.whole import is_short as is_short_by_order
+from sparsepath.rls.pairs.whole import whole_search as search_by_order
 from sparsepath.rls.search import SEARCHES, SWAP_GAIN, worthwhile
 from sparsepath.rls.splits.elimination import FoldElimination
 from sparsepath.rls.splits.model import FoldModel
@@ -138,10 +140,7 @@ def _at_once(
     allowed = marked(task.candidates, design.n_features)
     problem, clean = (design, Y, alpha, task.size, allowed), False
     if isinstance(loss, Loss) and not loss.bounded:
-        if form.compiled:
-            found, clean = search_by_loss(*problem, loss, task.wanted)
-        else:
-            found, clean = LossSearch(*problem, loss).run(task.wanted)
+        found, clean = search_by_loss(*problem, loss, task.wanted, compiled=form.compiled)
         parts = iter([found])
     elif form.name == "gram":
         parts = iter([whole_search(*problem, data=by_gram(design))])
@@ -277,10 +276,15 @@ def _over_splits(
 
     Return whether that was the end; None if nothing was done.
     """
-    plain = task.search == "forward" and _is_plain(design, task)
-    if type(model) is not FoldModel or not plain or not is_short_over(model):
+    if task.search != "forward" or not _is_plain(design, task):
         return None
-    found, complete = search_over(model, task.size, marked(task.candidates, design.n_features))
+    given, clean = (task.size, marked(task.candidates, design.n_features)), False
+    if type(model) is FoldModel and is_short_over(model):
+        found, complete = search_over(model, *given)
+    elif isinstance(model, DisagreementModel) and is_short_by_order(model):
+        found, complete, clean = search_by_order(model, *given, task.wanted)
+    else:
+        return None
     made = zip(earlier, found.subset.tolist(), strict=False)
     if any((move.action, move.feature) != ("add", feature) for move, feature in made):
         model.refit([])
@@ -288,7 +292,7 @@ def _over_splits(
     if trail.take(found, earlier):
         return True
     if complete:
-        _say_end(trail, len(found.subset), found.vanished, task.size)
+        _say_end(trail, len(found.subset), found.vanished, task.size, clean)
         return True
     model.refit(found.subset.tolist())
     return False

@@ -1,8 +1,13 @@
-"""A whole forward search by a loss without bounds, in one compiled loop (large data).
+"""A whole forward search by a loss without bounds: who chooses, and the numbers of the path.
 
-What the loop (``compiled_loss_search.py``) finds is which features to take. All numbers of the path
-are computed afresh from these, in NumPy: its own sums may be rounded in one way or another.
+Small data are searched in NumPy (``whole_losses.py``) until loading the compiled loop
+(``compiled_loss_search.py``) has been paid for; large data by the loop. Which of the two it was
+must not be seen: they choose the same features, and all numbers of the path are computed afresh
+from these, in NumPy.
 """
+
+import time
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,25 +19,31 @@ from sparsepath.rls.leave_one_out.carried import columns_of
 from sparsepath.rls.leave_one_out.fitted import VANISHED
 from sparsepath.rls.leave_one_out.forward import Centred
 from sparsepath.rls.leave_one_out.projection import SECOND_GO
-from sparsepath.rls.leave_one_out.whole import Noted, Whole
+from sparsepath.rls.leave_one_out.whole import Noted, Price, Whole
+from sparsepath.rls.leave_one_out.whole_losses import NOBODY, ChosenByLoss, LossSearch
 from sparsepath.rls.update import TIE, TIE_FLOOR
 from sparsepath.tuning import TUNING
 
+LOSS_PRICE = Price("leave_one_out.compiled_loss_search", "advance")
+
 
 class LossNumbers(Noted):
-    """The path through features that come one by one, judged by any loss."""
+    """The path through features that come one by one, judged by any loss.
+
+    ``weights`` are those of the mean over samples that the loss is.
+    """
 
     def __init__(
         self, design: Design, Y: Floats, of: Centred, alpha: float, size: int, loss: Loss
     ) -> None:
         super().__init__(design, of, alpha, size)
         self._Y, self._loss = Y, loss
-        self._v = loss.sample_weights(Y, design.weights)
+        self.weights = loss.sample_weights(Y, design.weights)
         self._reach = reach_of(design.squares, alpha)
 
     def path(self, subset: NDArray[np.intp], vanished: bool) -> Whole:
         """What has come, in the units of the data."""
-        new, k, design, v = self._stand(), self.size, self._design, self._v
+        new, k, design, v = self._stand(), self.size, self._design, self.weights
         reach = np.append(0.0, np.cumsum(self._reach[subset]))
         step, g = max(1, TUNING.losses_at_once // design.n_samples), np.sqrt(design.weights)
         for low in range(new.start, k + 1, step):
@@ -66,19 +77,59 @@ def search_by_loss(
     allowed: NDArray[np.bool_],
     loss: Loss,
     wanted: int,
+    *,
+    compiled: bool = False,
 ) -> tuple[Whole, bool]:
     """The path, and whether it ended because a count of mistakes came down to zero.
 
-    Up to the size ``wanted`` it goes on nevertheless. The other parameters are those of
-    ``whole_losses.LossSearch``.
+    Up to the size ``wanted`` it goes on nevertheless.
+
+    Parameters
+    ----------
+    design, Y, alpha
+        The problem.
+    size : int
+        How many features to choose.
+    allowed : array of bool
+        The columns that may be chosen.
+    loss : Loss
+        How a leave-one-out residual is judged; it has loops (``carried``).
+    wanted : int
+        See above.
+    compiled : bool
+        Whether there is so much to do that a compiler may be waited for.
     """
+    of, features = Centred.of(design, Y), (allowed & ~design.constant).nonzero()[0]
+    numbers, began = LossNumbers(design, Y, of, alpha, size, loss), time.perf_counter()
+    empty = float(numbers.path(NOBODY, False).errors[0])
+    squared = float(np.square(of.y / np.maximum(of.p, ROOM)).sum())
+    if compiled or LOSS_PRICE.is_paid():
+        given = of, size, features, loss, numbers.weights, empty, squared
+        chosen = _compiled(design, Y, alpha, *given, wanted)
+    else:
+        given_too = of, size, features, loss, empty, squared / design.total
+        chosen = LossSearch(design, Y, alpha, *given_too).run(wanted)
+        LOSS_PRICE.spent += time.perf_counter() - began
+    numbers.extend(columns_of(design, chosen.subset))
+    return numbers.path(chosen.subset, chosen.vanished), chosen.clean
+
+
+def _compiled(
+    design: Design,
+    Y: Floats,
+    alpha: float,
+    of: Centred,
+    size: int,
+    features: NDArray[np.intp],
+    loss: Loss,
+    v: Floats,
+    empty: float,
+    squared: float,
+    wanted: int,
+) -> ChosenByLoss:
+    """The same as ``LossSearch``; ``squared`` is a sum over the samples, v their weights."""
     from sparsepath.rls.leave_one_out import compiled_loss_search as loops
 
-    of = Centred.of(design, Y)
-    numbers = LossNumbers(design, Y, of, alpha, size, loss)
-    empty = numbers.path(np.zeros(0, dtype=np.intp), False)
-    squares_of_empty = float(np.square(of.y / np.maximum(of.p, ROOM)).sum())
-    features = (allowed & ~design.constant).nonzero()[0]
     (T, m), n, g = of.y.shape, len(features), np.sqrt(design.weights)
     raw = design.by_feature().view()
     raw.flags.writeable = False  # one kind of array, so that loops are compiled once
@@ -87,7 +138,7 @@ def search_by_loss(
     V[:, :m] = of.y
     S, loop = squares + alpha, loss.carried
     assert loop is not None
-    kind, given = loop.laid_out(Y, of.y, of.p, g, numbers._v)
+    kind, given = loop.laid_out(Y, of.y, of.p, g, v)
     classes = Y.argmax(1)
     state = (
         *(np.empty((n, m + size)), V, np.zeros((size, m + size)), of.p.copy(), S),
@@ -96,12 +147,8 @@ def search_by_loss(
     )
     judging = (kind, given, classes, float(loop.delta), ROOM)
     guards = (TIE, TIE_FLOOR, SECOND_GO, VANISHED, float(alpha), NO_DECISION, LABEL_ROUNDING)
-    scales = (float(empty.errors[0]), squares_of_empty)
     subset = np.empty(size, dtype=np.intp)
     loops.begin(problem, state)
-    k, ended = loops.advance(
-        size, wanted, loss.counts, problem, state, judging, guards, scales, subset
-    )
-    subset = subset[:k]
-    numbers.extend(columns_of(design, subset))
-    return numbers.path(subset, ended == loops.VANISHED), ended == loops.CLEAN
+    about: Any = (problem, state, judging, guards, (empty, squared), subset)
+    k, ended = loops.advance(size, wanted, loss.counts, *about)
+    return ChosenByLoss(subset[:k], ended == loops.VANISHED, ended == loops.CLEAN)

@@ -242,6 +242,42 @@ class DisagreementModel(FoldLossModel):
 
     counts = True
 
+    @property
+    def compares(self) -> bool:
+        """Whether pairs are compared: few rows of two classes in every split, weights of one."""
+        return self._short and self._d is not None
+
+    @property
+    def reach(self) -> Floats:
+        """Of every column; see ``criteria/losses.py``."""
+        return self._reach
+
+    @property
+    def weights_of_splits(self) -> list[Floats]:
+        """What every split weighs in the criterion."""
+        return self._v
+
+    def ordered(self) -> tuple[Any, ...]:
+        """What a compiled loop asks for of the empty model.
+
+        What is left of the columns on the test rows, rows by columns, those of the larger target
+        first in every split; the same of the target, which is zero; where every split begins, how
+        many rows have the larger target, what a pair weighs; the reach of all columns, and the
+        difference of scores of full reach that decides nothing.
+        """
+        assert self._d is not None
+        orders = self._orders
+        d = np.vstack([left[order.rows] for left, order in zip(self._d, orders, strict=True)])
+        starts = np.cumsum([0, *(len(order.rows) for order in orders)])
+        larger = np.array([len(order.rows) - int(order.depth.sum()) for order in orders])
+        each = [v[0] / order.total for v, order in zip(self._v, orders, strict=True)]
+        shares = np.array(each) / (1.0 if self.pooled else len(each))
+        return d, np.zeros(len(d)), starts, larger, shares, self._reach, self._blur
+
+    def judged_order(self, f: int, left: Floats, reach: Floats) -> Floats:
+        """The share of wrong pairs of split f, of models that leave this of zero, rows x models."""
+        return self._judge(f, left[:, None], reach)
+
     def _errors_by_sums(self) -> Floats:
         """The criterion with each feature added, in a compiled loop where that is quicker."""
         if self._d is None or not self._short:

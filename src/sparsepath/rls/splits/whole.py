@@ -21,7 +21,7 @@ step.
 """
 
 import time
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,11 +38,20 @@ FOLDS_PRICE = Price("splits.compiled_whole", "advance")
 
 
 class Chosen(NamedTuple):
-    """Features in the order of entry; whether residuals vanished, and sums told all of it."""
+    """Features in the order of entry; whether residuals vanished, and sums told all of it.
+
+    ``clean`` if it ended because there were no mistakes left.
+    """
 
     subset: NDArray[np.intp]
     vanished: bool
     told: bool
+    clean: bool = False
+
+    def is_all(self, size: int) -> bool:
+        """Whether there is no more of a search that is to go to this size."""
+        most = min(size, MOST_STEPS)
+        return self.told and (self.vanished or len(self.subset) < most or most == size)
 
 
 def is_short(model: FoldModel) -> bool:
@@ -71,15 +80,17 @@ def whole_search(
         compiled = not is_small(model.design) or FOLDS_PRICE.is_paid()
     most, start = min(size, MOST_STEPS), time.perf_counter()
     numbers = FoldNumbers(model)
-    chosen = (_compiled if compiled else _by_steps)(model, most, allowed & ~model.design.constant)
+    chosen = (_compiled if compiled else by_steps)(model, most, allowed & ~model.design.constant)
     if not compiled:
         FOLDS_PRICE.spent += time.perf_counter() - start
-    path = numbers.path(chosen)
-    complete = chosen.told and (chosen.vanished or len(chosen.subset) < most or most == size)
-    return path, complete
+    return numbers.path(chosen), chosen.is_all(size)
 
 
-def _by_steps(model: FoldModel, size: int, allowed: NDArray[np.bool_]) -> Chosen:
+def by_steps(model: FoldModel, size: int, allowed: NDArray[np.bool_], wanted: int = 0) -> Chosen:
+    """Choose features by the steps of the model.
+
+    Counts that come down to zero end it from ``wanted`` features on.
+    """
     features, subset = allowed.nonzero()[0], list[int]()
     while True:
         now = np.array(subset, dtype=np.intp)
@@ -91,6 +102,8 @@ def _by_steps(model: FoldModel, size: int, allowed: NDArray[np.bool_]) -> Chosen
         update = model.find_best_update("add", open_)
         if update is None:
             return Chosen(now, False, True)
+        if model.counts and model.error == 0 and len(subset) >= wanted:
+            return Chosen(now, False, True, clean=True)
         model.add(update.feature)
         if model.rough:
             return Chosen(now, False, False)
@@ -98,7 +111,17 @@ def _by_steps(model: FoldModel, size: int, allowed: NDArray[np.bool_]) -> Chosen
 
 
 def _compiled(model: FoldModel, size: int, allowed: NDArray[np.bool_]) -> Chosen:
-    from sparsepath.rls.splits.compiled_whole import TILE, advance
+    from sparsepath.rls.splits.compiled_whole import advance
+
+    subset = np.empty(size, dtype=np.intp)
+    given: Any = (*laid_out(model, size), subset)
+    k, vanished, told = advance(size, allowed, *given)
+    return Chosen(subset[:k], vanished, told)
+
+
+def laid_out(model: FoldModel, size: int) -> tuple[Any, ...]:
+    """What compiled loops ask for of an empty model: see ``compiled_whole.advance``."""
+    from sparsepath.rls.splits.compiled_whole import TILE
 
     sums, (F, n, T) = model.sums, model.c.shape
     rows, data = 0, sums.laid_out()
@@ -130,10 +153,8 @@ def _compiled(model: FoldModel, size: int, allowed: NDArray[np.bool_]) -> Chosen
         np.empty((3, T)),
         np.empty((2, TILE)),
     )
-    found, subset = np.empty((2, n)), np.empty(size, dtype=np.intp)
     ties = (TIE, TIE_FLOOR, VANISHED, not model.by_rows)
-    k, vanished, told = advance(size, allowed, ties, data, about, state, space, found, subset)
-    return Chosen(subset[:k], vanished, told)
+    return ties, data, about, state, space, np.empty((2, n))
 
 
 class FoldNumbers:
@@ -148,6 +169,7 @@ class FoldNumbers:
     def __init__(self, model: FoldModel) -> None:
         self._model = model
         self._c, self._ed, self._sse = model.c, model.ed, model.sse
+        self._steps: list[Floats] = []  # u of each column, for those after it and the target
 
     def path(self, chosen: Chosen) -> Whole:
         """The numbers of every size."""
@@ -157,11 +179,13 @@ class FoldNumbers:
         A, D, B = np.empty((k, k + T, F + 1)), np.empty((k, k + T, F)), np.zeros((k, k + T))
         self._products(S, A, D)
         coef, changes = np.zeros((k + 1, k, T)), np.zeros((k + 1, F, T))
+        self._steps = []
         for b in range(k):
             own, right = D[b, b], D[b, b + 1 :]
             u = A[b, b + 1 :] / (A[b, b] + alpha)
             A[b + 1 :, b + 1 :] -= u[: k - b - 1, None] * A[b, b + 1 :]
             tests = u[:, :F]
+            self._steps.append(tests)
             rest = right - tests * own
             omega, e_b = tests[k - b - 1 :], right[k - b - 1 :]
             changes[b + 1] = (omega * (omega * own - 2.0 * e_b)).T
