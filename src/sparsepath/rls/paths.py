@@ -1,6 +1,7 @@
 """Selection paths of regularised least squares: the checked function, without a class."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -123,23 +124,56 @@ def rls_path(
     with Threads(n_threads) as threads:
         design = design_for(asked, X, Y, weights, threads)
         task = counted(design, Y, asked.task(X, labels, groups, design))
-        sums = sums_for(design, Y, task, [alpha])
-        found = partial(found_on, trail, task, float(alpha), design)
-        data = partial(data_of, design, y)
+        problem = RLSProblem(design, Y, task, sums_for(design, Y, task, [alpha]))
+        found, data = partial(problem.found, trail, float(alpha)), partial(problem.data, y)
         with Run(call, given, X, method=RLS_METHODS[search], found=found, data=data) as run:
-            search_for(
-                design,
-                Y,
-                float(alpha),
-                task,
-                trail=trail,
-                tell=run.tell if run.watched else None,
-                checkpoint=checkpoint,
-                sums=sums,
-            )
+            tell = run.tell if run.watched else None
+            problem.search(float(alpha), trail, tell, checkpoint)
     path = run.path()
     run.warn(path, endings(path, trail, task))
     return path
+
+
+@dataclass(frozen=True, eq=False)
+class RLSProblem:
+    """Data made ready, and what is asked of them: all that a search needs but its penalty."""
+
+    design: Design
+    Y: Floats
+    task: Task
+    sums: SplitSums | None = None
+
+    def search(
+        self,
+        alpha: float,
+        trail: SearchTrail,
+        tell: Callable[[], object] | None,
+        checkpoint: str | Path | None,
+    ) -> None:
+        """Search, and leave on the trail what was found; see ``driver.run``."""
+        more: Any = {"trail": trail, "tell": tell, "checkpoint": checkpoint}
+        search_for(self.design, self.Y, alpha, self.task, sums=self.sums, **more)
+
+    def found(self, trail: SearchTrail, alpha: float) -> Found | None:
+        """What a search has found; if no set was met that may be on a path, the last one met."""
+        steps = list(trail.steps.values()) or [step for step in [trail.passed] if step is not None]
+        if not steps:
+            return None
+        return Found(
+            steps,
+            trail.moves,
+            trail.start,
+            self.task.criterion,
+            fitted={"alpha_": alpha, "_paths": {}},
+            parameters={"alpha": alpha},
+            stopped=trail.stopped,
+            data={**({"form": trail.form} if trail.form else {}), **self.design.record()},
+        )
+
+    def data(self, y: Any) -> dict[str, Any]:
+        """What a path says of its data, with targets y."""
+        m, n = self.design.n_samples, self.design.n_features
+        return {"n_samples": m, "n_features": n, "fingerprint": self.design.name(y)}
 
 
 def design_for(asked: Asked, X: Any, Y: Floats, weights: Floats, threads: Threads) -> Design:
@@ -161,32 +195,6 @@ def sums_for(design: Design, Y: Floats, task: Task, alphas: Sequence[float]) -> 
     sums = make_sums(design, Y, task)
     warn_still(task, sums, alphas)
     return sums
-
-
-def found_on(trail: SearchTrail, task: Task, alpha: float, design: Design) -> Found | None:
-    """What a search has found; if no set was met yet that may be on a path, the last one met."""
-    steps = list(trail.steps.values()) or [step for step in [trail.passed] if step is not None]
-    if not steps:
-        return None
-    return Found(
-        steps,
-        trail.moves,
-        trail.start,
-        task.criterion,
-        fitted={"alpha_": alpha, "_paths": {}},
-        parameters={"alpha": alpha},
-        stopped=trail.stopped,
-        data={**({"form": trail.form} if trail.form else {}), **design.record()},
-    )
-
-
-def data_of(design: Design, y: Any) -> dict[str, Any]:
-    """What a path says of its data."""
-    return {
-        "n_samples": design.n_samples,
-        "n_features": design.n_features,
-        "fingerprint": design.name(y),
-    }
 
 
 def endings(path: SelectionPath, trail: SearchTrail, task: Task) -> list[str]:
