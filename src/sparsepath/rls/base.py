@@ -78,7 +78,7 @@ class SparseRLS(LinearFace, CallbackSupportMixin, BaseEstimator):
     def _fit(self, X: Any, Y: Floats, weights: Floats, labels: ArrayLike, given: Given) -> Self:
         asked, groups = self._asked(), given.more.get("groups")
         with Threads(self.n_threads) as threads:
-            design = design_for(asked, X, Y, weights, threads)
+            design = design_for(asked, X, weights, threads)
             queries = self._queries(labels, groups, design)
             task = counted(design, Y, asked.task(X, labels, groups, design, queries))
             alphas = self._alphas(design, Y, task.candidates)

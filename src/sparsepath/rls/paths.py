@@ -9,10 +9,10 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from sparsepath.arrays import Floats
-from sparsepath.data.door import check_features, check_weights, refuse_constant
+from sparsepath.data.door import check_features, check_weights, refuse_constant, refuse_extremes
 from sparsepath.data.threads import Threads
 from sparsepath.path import SelectionPath
-from sparsepath.rls.asking import Asked, penalty, refuse_extremes, targets_of, warn_still
+from sparsepath.rls.asking import Asked, check_squares, penalty, targets_of, warn_still
 from sparsepath.rls.criteria.losses import Loss
 from sparsepath.rls.criteria.table import CLASSES, criterion_of
 from sparsepath.rls.design import Design
@@ -118,11 +118,12 @@ def rls_path(
     X = check_features(call, X, reset=True)
     weights = check_weights(sample_weight, X.shape[0])
     Y = targets_of(y, weights, asked.criterion)
-    refuse_constant(Y, weights)
+    refuse_constant(Y[weights > 0])
+    refuse_extremes(Y)
     labels = Y if Y.shape[1] > 1 else Y[:, 0]
     trail = SearchTrail()
     with Threads(n_threads) as threads:
-        design = design_for(asked, X, Y, weights, threads)
+        design = design_for(asked, X, weights, threads)
         task = counted(design, Y, asked.task(X, labels, groups, design))
         problem = RLSProblem(design, Y, task, sums_for(design, Y, task, [alpha]))
         found, data = partial(problem.found, trail, float(alpha)), partial(problem.data, y)
@@ -176,7 +177,7 @@ class RLSProblem:
         return {"n_samples": m, "n_features": n, "fingerprint": self.design.name(y)}
 
 
-def design_for(asked: Asked, X: Any, Y: Floats, weights: Floats, threads: Threads) -> Design:
+def design_for(asked: Asked, X: Any, weights: Floats, threads: Threads) -> Design:
     """The data made ready, numbers that floating point cannot square refused."""
     design = make_design(
         X,
@@ -186,7 +187,7 @@ def design_for(asked: Asked, X: Any, Y: Floats, weights: Floats, threads: Thread
         standardize=asked.of.standardize,
         memory=asked.of.memory_budget,
     )
-    refuse_extremes(design, Y, asked.names)
+    check_squares(design, asked.names)
     return design
 
 
