@@ -93,7 +93,7 @@ class PathSelector(SelectorMixin):
         self, path: SelectionPath, rule: Any, given: Given
     ) -> tuple[SelectionPath, Honest | None]:
         """A whole path with honest errors, and the record of the size to use, if wanted."""
-        return validated(self, path, rule, given.X, given.y, given.more)
+        return validated(self, path, rule, given)
 
     def at_size(self, size: int) -> Self:
         """A copy of this fitted estimator that uses the model of another size on its path.

@@ -73,22 +73,14 @@ class Step:
         step = object.__new__(cls)
         coef.setflags(write=False)
         intercept.setflags(write=False)
-        known = {
-            "subset": subset,
-            "error": error,
-            "error_se": error_se,
-            "coef": coef,
-            "intercept": intercept,
-            **UNKNOWN,
-        }
-        vars(step).update(known)
+        vars(step).update(
+            subset=subset, error=error, error_se=error_se, coef=coef, intercept=intercept, **UNKNOWN
+        )
         step._check_errors()
         return step
 
 
-UNKNOWN = dict.fromkeys(
-    STEP_NUMBERS[2:], math.nan
-)  # what is not known of a step that was just found
+UNKNOWN = dict.fromkeys(STEP_NUMBERS[2:], math.nan)  # of a step that was just found
 
 
 @dataclass(frozen=True)

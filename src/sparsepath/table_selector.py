@@ -35,6 +35,7 @@ from sparsepath.judging.validation import validated
 from sparsepath.path import SelectionPath
 from sparsepath.path_record import plain
 from sparsepath.rls import SparseRLSRegressor
+from sparsepath.running import Given
 from sparsepath.selector import PathSelector, check_weights_taken
 from sparsepath.steps import Move, Step
 
@@ -188,7 +189,7 @@ class TableSelector(MetaEstimatorMixin, PathSelector, BaseEstimator):
             self.feature_names_in_ = np.array(names, dtype=object)
         rule, self.honest_ = self._rule(), None
         if self.path_.complete:
-            self.path_, self.honest_ = validated(self, self.path_, rule, table, y, given)
+            self.path_, self.honest_ = validated(self, self.path_, rule, Given(table, y, given))
         self._take(self.path_.settle(rule) if self.honest_ is None else self.honest_.size)
 
     def _checked(self, prepared: TablePreparation) -> NDArray[np.intp]:

@@ -98,7 +98,8 @@ def test_no_set_is_met_twice_by_exchanges():
     def watch(trail):
         assert len(trail.moves) < 60, "no end in sight"
 
-    model, trail = Restless(), SearchTrail(watch)
+    model, trail = Restless(), SearchTrail()
+    trail.equip(watch)
     trail.begin(model)
     with_swaps(model, trail, Constraints(range(4), np.zeros(4, bool), most=2))
     whole = [after for update, _, after in trail.history() if update.action == "add"]

@@ -22,6 +22,7 @@ from sparsepath.errors import InputError
 from sparsepath.judging import Null, Stability, permutation_null, stability
 from sparsepath.judging.validation import validated
 from sparsepath.path import SelectionPath
+from sparsepath.running import Given
 
 Rule = str | int | float
 ERR_ALIKE = (
@@ -134,9 +135,8 @@ def _validate(
     said: list[str] = []
     try:
         with _bar("validating", "folds", quiet) as count, caught() as said:
-            path, honest = validated(
-                model, model.path_, rule, data.X, data.y, data.extras, told_of=count
-            )
+            given = Given(data.X, data.y, data.extras)
+            path, honest = validated(model, model.path_, rule, given, told_of=count)
     except InputError as error:
         if asked.validation != "auto":
             raise

@@ -230,12 +230,11 @@ def check_weights(sample_weight: Any, n_samples: int) -> NDArray[np.float64]:
     return w
 
 
-def refuse_constant(Y: NDArray[np.float64], weights: NDArray[np.float64]) -> None:
+def refuse_constant(Y: NDArray[np.float64]) -> None:
     """A target that does not vary leaves nothing to select for."""
-    counted = Y[weights > 0]
-    if (counted == counted[0]).all():
+    if (Y[0] == Y).all():
         raise InputError(
-            f"y is constant ({counted[0, 0]:g} for all samples); there is nothing to select for."
+            f"y is constant ({Y[0, 0]:g} for all samples); there is nothing to select for."
         )
 
 

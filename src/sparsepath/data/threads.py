@@ -95,11 +95,7 @@ class Threads:
         **more: Asked.kwargs,
     ) -> list[Result]:
         """The answers of all parts to a message, in their order; see ``crew.py``."""
-
-        def task(part: Item) -> Result:
-            return message(part, *args, **more)
-
-        return self.map(task, parts, numbers)
+        return self.map(lambda part: message(part, *args, **more), parts, numbers)
 
     def total(
         self, parts: Sequence[Any], message: Callable[..., list[NDArray[Any]]], *args: Any

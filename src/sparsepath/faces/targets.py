@@ -27,17 +27,23 @@ def dense(X: Any) -> Floats:
     return np.asarray(X if isinstance(X, np.ndarray) else X.toarray(), dtype=np.float64)
 
 
+def several_targets(y: Any, n_samples: int, weights: Floats | None = None) -> tuple[Floats, bool]:
+    """Targets, n x T, that vary where samples count, and whether they came as a vector."""
+    Y, plain = check_target(y, n_samples)
+    refuse_constant(Y if weights is None else Y[weights > 0])
+    refuse_extremes(Y)
+    return Y, plain
+
+
 def one_target(y: Any, n_samples: int, weights: Floats | None = None) -> Floats:
     """A single target as a column, n x 1, that varies where samples count."""
     from sklearn.utils.validation import column_or_1d
 
-    Y, plain = check_target(y, n_samples)
+    Y, plain = several_targets(y, n_samples, weights)
     if Y.shape[1] != 1:
         raise InputError(f"y has {Y.shape[1]} targets; this estimator takes one.")
     if not plain:
         column_or_1d(y, warn=True)  # says that a vector was expected
-    refuse_constant(Y, np.ones(n_samples) if weights is None else weights)
-    refuse_extremes(Y)
     return Y
 
 
@@ -65,9 +71,7 @@ class RegressorFace(RegressorMixin):
         """The targets of a fit, n x T; they must vary where samples count."""
         if not self._several:
             return one_target(y, n_samples, weights)
-        Y, self._one_target = check_target(y, n_samples)
-        refuse_constant(Y, np.ones(n_samples) if weights is None else weights)
-        refuse_extremes(Y)
+        Y, self._one_target = several_targets(y, n_samples, weights)
         return Y
 
     def _shaped(self, values: Floats) -> Floats:

@@ -127,8 +127,3 @@ class GraftingDesign:
             scaled = W[used] / self.scales[used][:, None]
             return np.asarray(self.sparse[:, used] @ scaled) + (b - self.means[used] @ scaled)
         return self.columns(used) @ W[used] + b
-
-    def original(self, W: Floats, b: Floats) -> tuple[Floats, Floats]:
-        """Weights and intercepts in the units of the data."""
-        V = W / self.scales[:, None]
-        return V, b - self.means @ V

@@ -1,6 +1,6 @@
 """The last part of every fit: honest errors for its path, and the size chosen by them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ from sparsepath.errors import InputError, warn_user
 from sparsepath.judging.honest import Honest, attach, told
 from sparsepath.judging.left_out import FEWEST, LeftOut, left_out
 from sparsepath.path import SelectionPath
+from sparsepath.running import Given
 from sparsepath.running.interrupts import Interruptible
 
 BY_ITSELF = "auto"
@@ -20,17 +21,15 @@ def validated(
     estimator: Any,
     path: SelectionPath,
     rule: Any,
-    X: Any,
-    y: Any,
-    more: Mapping[str, Any],
+    given: Given,
     told_of: Callable[[int, int], object] | None = None,
 ) -> tuple[SelectionPath, Honest | None]:
     """The path with honest errors, and the record of the size to use; None if there are none.
 
-    The estimator's ``validation`` says how; "auto" is as many folds as its ``_n_folds``. X, y and
-    ``more`` are the arguments of its fit, as given. Before every fold ``told_of`` is called with
-    the number of folds done and of all, default: its ``callback`` with the path; a true value ends
-    the work, as Ctrl-C does: what is done counts, if that is two or more.
+    The estimator's ``validation`` says how; "auto" is as many folds as its ``_n_folds``. Before
+    every fold ``told_of`` is called with the number of folds done and of all, default: its
+    ``callback`` with the path; a true value ends the work, as Ctrl-C does: what is done counts, if
+    that is two or more.
     """
     callback = getattr(estimator, "callback", None)
 
@@ -47,7 +46,7 @@ def validated(
             )
         return path, None
     if auto:
-        few = len(np.asarray(y)) < FEWEST
+        few = len(np.asarray(given.y)) < FEWEST
         validation = None if few or not BY_DEFAULT else estimator._n_folds
         if validation is not None and has_fixed_splits(estimator):
             warn_user(
@@ -68,12 +67,12 @@ def validated(
         with Interruptible():
             found = left_out(
                 estimator,
-                X,
-                y,
+                given.X,
+                given.y,
                 validation,
                 sizes=path.sizes,
-                fit_params=more,
-                groups=more.get("groups"),
+                fit_params=given.more,
+                groups=given.more.get("groups"),
                 told=told_of or asked,
                 keep=True,
                 likely=path.subset(path.sizes[-1]),

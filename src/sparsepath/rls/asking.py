@@ -22,7 +22,6 @@ from sparsepath.data.door import (
     column_indices,
     named_columns,
 )
-from sparsepath.data.door import refuse_extremes as refuse_extreme_targets
 from sparsepath.errors import InputError, warn_user
 from sparsepath.faces.parameters import flag, function, number, one_of
 from sparsepath.path import LONGEST_PATH, SelectionPath
@@ -273,9 +272,8 @@ def _has_se(paths: Iterable[SelectionPath]) -> bool:
 # Numbers that floating point cannot square --------------------------------------------------------
 
 
-def refuse_extremes(design: Design, Y: Floats, names: Names) -> None:
-    """Columns whose squares are infinite are refused, as targets are; others are told of."""
-    refuse_extreme_targets(Y)
+def check_squares(design: Design, names: Names) -> None:
+    """Columns whose squares are infinite are refused; those whose squares are zero are told of."""
     refuse_overflows(design, names)
     faint = np.flatnonzero(design.sizes**2 < FEW_DIGITS * design.scales**2)
     tiny = np.zeros(design.n_features, dtype=bool)

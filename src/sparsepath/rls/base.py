@@ -24,10 +24,8 @@ from sparsepath.rls.criteria.losses import Criterion, Loss
 from sparsepath.rls.criteria.residuals import SQUARED
 from sparsepath.rls.criteria.table import criterion_of
 from sparsepath.rls.design import Design
-from sparsepath.rls.driver import run as search_for
 from sparsepath.rls.models import counted
-from sparsepath.rls.paths import RLS_METHODS, data_of, design_for, endings, found_on, sums_for
-from sparsepath.rls.splits.sums import SplitSums
+from sparsepath.rls.paths import RLS_METHODS, RLSProblem, design_for, endings, sums_for
 from sparsepath.rls.streamed.design import StreamDesign
 from sparsepath.rls.surface import Surface
 from sparsepath.rls.task import Task
@@ -80,12 +78,12 @@ class SparseRLS(LinearFace, CallbackSupportMixin, BaseEstimator):
     def _fit(self, X: Any, Y: Floats, weights: Floats, labels: ArrayLike, given: Given) -> Self:
         asked, groups = self._asked(), given.more.get("groups")
         with Threads(self.n_threads) as threads:
-            design = design_for(asked, X, Y, weights, threads)
+            design = design_for(asked, X, weights, threads)
             queries = self._queries(labels, groups, design)
             task = counted(design, Y, asked.task(X, labels, groups, design, queries))
             alphas = self._alphas(design, Y, task.candidates)
-            sums = sums_for(design, Y, task, alphas)
-            run = self._searched(given, X, Y, labels, design, task, alphas, sums)
+            problem = RLSProblem(design, Y, task, sums_for(design, Y, task, alphas))
+            run = self._searched(given, X, labels, problem, alphas)
         return self._settled(run, task)
 
     def _asked(self) -> Asked:
@@ -100,41 +98,30 @@ class SparseRLS(LinearFace, CallbackSupportMixin, BaseEstimator):
         self,
         given: Given,
         X: Any,
-        Y: Floats,
         labels: ArrayLike,
-        design: Design,
-        task: Task,
+        problem: RLSProblem,
         alphas: Sequence[float],
-        sums: SplitSums | None,
         validate: Validate | None = None,
     ) -> Run:
         """The searches with all penalties, or as many of them as there was time for."""
         trails: dict[float, SearchTrail] = {}
-        moves = (task.size - len(task.forced)) * len(alphas)
+        moves = (problem.task.size - len(problem.task.forced)) * len(alphas)
         run = Run(
             self,
             given,
             X,
             method=self._method,
-            found=lambda: self._found(run, trails, task, design),
+            found=lambda: self._found(run, trails, problem),
             subtasks=moves if self.search == "forward" else None,
-            data=partial(data_of, design, labels),
+            data=partial(problem.data, labels),
             validate=validate,
         )
         with run:
             for alpha in alphas:
                 trail = trails[alpha] = SearchTrail()
-                now = partial(found_on, trail, task, alpha, design)
-                search_for(
-                    design,
-                    Y,
-                    alpha,
-                    task,
-                    trail=trail,
-                    tell=partial(run.tell, "", now) if run.watched else None,
-                    checkpoint=self._checkpoint(alpha, len(alphas)),
-                    sums=sums,
-                )
+                now = partial(problem.found, trail, alpha)
+                tell = partial(run.tell, "", now) if run.watched else None
+                problem.search(alpha, trail, tell, self._checkpoint(alpha, len(alphas)))
                 if run.stopped:
                     break
         return run
@@ -146,10 +133,10 @@ class SparseRLS(LinearFace, CallbackSupportMixin, BaseEstimator):
         return self
 
     def _found(
-        self, run: Run, trails: dict[float, SearchTrail], task: Task, design: Design
+        self, run: Run, trails: dict[float, SearchTrail], problem: RLSProblem
     ) -> Found | None:
         """Of all penalties searched, the one to use, and the size with it."""
-        each = {a: found_on(trail, task, a, design) for a, trail in trails.items()}
+        each = {a: problem.found(trail, a) for a, trail in trails.items()}
         kept = {a: found for a, found in each.items() if found is not None}
         if not kept:
             return None
@@ -164,7 +151,7 @@ class SparseRLS(LinearFace, CallbackSupportMixin, BaseEstimator):
             fitted={"alpha_": alpha, "_paths": paths},
             path=paths[alpha],
             chosen=size,
-            said=[text for a in kept for text in endings(paths[a], trails[a], task)],
+            said=[text for a in kept for text in endings(paths[a], trails[a], problem.task)],
         )
 
     @property

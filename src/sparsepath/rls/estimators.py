@@ -14,7 +14,6 @@ from sparsepath.data.door import (
     check_labels,
     check_target,
     check_weights,
-    refuse_constant,
 )
 from sparsepath.data.sources import is_source
 from sparsepath.errors import InputError
@@ -191,8 +190,7 @@ class SparseRLSRegressor(RegressorFace, PredictingRLS):
     _several = True
 
     def _aims(self, y: Any, weights: Floats) -> tuple[Floats, NDArray[Any]]:
-        Y, self._one_target = check_target(y, len(weights))
-        refuse_constant(Y, weights)
+        Y = self._numbers(y, len(weights), weights)
         return Y, Y if Y.shape[1] > 1 else Y[:, 0]
 
     def _aims_again(self, y: Any, n_samples: int) -> Floats:

@@ -102,7 +102,7 @@ class _SparseKernelRLS(BaseEstimator):
 
     def _validate(self, given: Given) -> None:
         """Honest errors for the path, and the number of centres by them."""
-        path, honest = validated(self, self.path_, self.choose, given.X, given.y, given.more)
+        path, honest = validated(self, self.path_, self.choose, given)
         if honest is None:
             return
         linear = copy.copy(self.linear_)

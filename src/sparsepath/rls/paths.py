@@ -1,6 +1,7 @@
 """Selection paths of regularised least squares: the checked function, without a class."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -8,10 +9,10 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from sparsepath.arrays import Floats
-from sparsepath.data.door import check_features, check_weights, refuse_constant
+from sparsepath.data.door import check_features, check_weights, refuse_constant, refuse_extremes
 from sparsepath.data.threads import Threads
 from sparsepath.path import SelectionPath
-from sparsepath.rls.asking import Asked, penalty, refuse_extremes, targets_of, warn_still
+from sparsepath.rls.asking import Asked, check_squares, penalty, targets_of, warn_still
 from sparsepath.rls.criteria.losses import Loss
 from sparsepath.rls.criteria.table import CLASSES, criterion_of
 from sparsepath.rls.design import Design
@@ -117,32 +118,66 @@ def rls_path(
     X = check_features(call, X, reset=True)
     weights = check_weights(sample_weight, X.shape[0])
     Y = targets_of(y, weights, asked.criterion)
-    refuse_constant(Y, weights)
+    refuse_constant(Y[weights > 0])
+    refuse_extremes(Y)
     labels = Y if Y.shape[1] > 1 else Y[:, 0]
     trail = SearchTrail()
     with Threads(n_threads) as threads:
-        design = design_for(asked, X, Y, weights, threads)
+        design = design_for(asked, X, weights, threads)
         task = counted(design, Y, asked.task(X, labels, groups, design))
-        sums = sums_for(design, Y, task, [alpha])
-        found = partial(found_on, trail, task, float(alpha), design)
-        data = partial(data_of, design, y)
+        problem = RLSProblem(design, Y, task, sums_for(design, Y, task, [alpha]))
+        found, data = partial(problem.found, trail, float(alpha)), partial(problem.data, y)
         with Run(call, given, X, method=RLS_METHODS[search], found=found, data=data) as run:
-            search_for(
-                design,
-                Y,
-                float(alpha),
-                task,
-                trail=trail,
-                tell=run.tell if run.watched else None,
-                checkpoint=checkpoint,
-                sums=sums,
-            )
+            tell = run.tell if run.watched else None
+            problem.search(float(alpha), trail, tell, checkpoint)
     path = run.path()
     run.warn(path, endings(path, trail, task))
     return path
 
 
-def design_for(asked: Asked, X: Any, Y: Floats, weights: Floats, threads: Threads) -> Design:
+@dataclass(frozen=True, eq=False)
+class RLSProblem:
+    """Data made ready, and what is asked of them: all that a search needs but its penalty."""
+
+    design: Design
+    Y: Floats
+    task: Task
+    sums: SplitSums | None = None
+
+    def search(
+        self,
+        alpha: float,
+        trail: SearchTrail,
+        tell: Callable[[], object] | None,
+        checkpoint: str | Path | None,
+    ) -> None:
+        """Search, and leave on the trail what was found; see ``driver.run``."""
+        more: Any = {"trail": trail, "tell": tell, "checkpoint": checkpoint}
+        search_for(self.design, self.Y, alpha, self.task, sums=self.sums, **more)
+
+    def found(self, trail: SearchTrail, alpha: float) -> Found | None:
+        """What a search has found; if no set was met that may be on a path, the last one met."""
+        steps = list(trail.steps.values()) or [step for step in [trail.passed] if step is not None]
+        if not steps:
+            return None
+        return Found(
+            steps,
+            trail.moves,
+            trail.start,
+            self.task.criterion,
+            fitted={"alpha_": alpha, "_paths": {}},
+            parameters={"alpha": alpha},
+            stopped=trail.stopped,
+            data={**({"form": trail.form} if trail.form else {}), **self.design.record()},
+        )
+
+    def data(self, y: Any) -> dict[str, Any]:
+        """What a path says of its data, with targets y."""
+        m, n = self.design.n_samples, self.design.n_features
+        return {"n_samples": m, "n_features": n, "fingerprint": self.design.name(y)}
+
+
+def design_for(asked: Asked, X: Any, weights: Floats, threads: Threads) -> Design:
     """The data made ready, numbers that floating point cannot square refused."""
     design = make_design(
         X,
@@ -152,7 +187,7 @@ def design_for(asked: Asked, X: Any, Y: Floats, weights: Floats, threads: Thread
         standardize=asked.of.standardize,
         memory=asked.of.memory_budget,
     )
-    refuse_extremes(design, Y, asked.names)
+    check_squares(design, asked.names)
     return design
 
 
@@ -161,32 +196,6 @@ def sums_for(design: Design, Y: Floats, task: Task, alphas: Sequence[float]) -> 
     sums = make_sums(design, Y, task)
     warn_still(task, sums, alphas)
     return sums
-
-
-def found_on(trail: SearchTrail, task: Task, alpha: float, design: Design) -> Found | None:
-    """What a search has found; if no set was met yet that may be on a path, the last one met."""
-    steps = list(trail.steps.values()) or [step for step in [trail.passed] if step is not None]
-    if not steps:
-        return None
-    return Found(
-        steps,
-        trail.moves,
-        trail.start,
-        task.criterion,
-        fitted={"alpha_": alpha, "_paths": {}},
-        parameters={"alpha": alpha},
-        stopped=trail.stopped,
-        data={**({"form": trail.form} if trail.form else {}), **design.record()},
-    )
-
-
-def data_of(design: Design, y: Any) -> dict[str, Any]:
-    """What a path says of its data."""
-    return {
-        "n_samples": design.n_samples,
-        "n_features": design.n_features,
-        "fingerprint": design.name(y),
-    }
 
 
 def endings(path: SelectionPath, trail: SearchTrail, task: Task) -> list[str]:

@@ -15,9 +15,8 @@ from sparsepath.path import SelectionPath
 from sparsepath.rls.asking import penalty, targets_of
 from sparsepath.rls.criteria.losses import Loss
 from sparsepath.rls.criteria.table import CLASSES, criterion_of
-from sparsepath.rls.design import Design
 from sparsepath.rls.models import counted, make_design, make_model
-from sparsepath.rls.paths import data_of, found_on
+from sparsepath.rls.paths import RLSProblem
 from sparsepath.rls.splits.asked import leaves_out_singly, read_splits
 from sparsepath.rls.task import Task
 from sparsepath.rls.trail import Model, SearchTrail
@@ -37,9 +36,9 @@ class RLSState(Wrapped[Model]):
         Its exact criterion; ``standard_error()``, ``coef()`` and ``intercept()`` go with it.
     """
 
-    def __init__(self, model: Model, design: Design, task: Task, alpha: float, run: Run) -> None:
+    def __init__(self, model: Model, problem: RLSProblem, alpha: float, run: Run) -> None:
         super().__init__(model)
-        self._design, self._task, self._alpha, self._run = design, task, alpha, run
+        self._problem, self._alpha, self._run = problem, alpha, run
         self._trail = SearchTrail()
         self._trail.begin(model)
 
@@ -92,7 +91,7 @@ class RLSState(Wrapped[Model]):
 
     def path(self) -> SelectionPath:
         """The best set of each size that this state has been at, as a selection path."""
-        found = found_on(self._trail, self._task, self._alpha, self._design)
+        found = self._problem.found(self._trail, self._alpha)
         assert found is not None  # it began somewhere
         return self._run.made(found, stopped="")
 
@@ -182,6 +181,7 @@ def rls_state(
         )
         task = counted(design, Y, Task(loss=criterion, form="bounds", splits=splits))
         model = make_model(design, Y, alpha, task)
-        data = partial(data_of, design, y)
+        problem = RLSProblem(design, Y, task)
+        data = partial(problem.data, y)
         run = Run(call, given, X, method="rls-state", found=lambda: None, data=data)
-        yield RLSState(model, design, task, alpha, run)
+        yield RLSState(model, problem, alpha, run)

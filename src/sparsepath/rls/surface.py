@@ -64,19 +64,14 @@ class Surface:
         points = [p for p in self.points if not math.isnan(p.error)]
         check_rule(rule)
         if is_size(rule):
-            there = [point for point in points if point.size == rule]
-            if not there:  # the path knows what to say
+            allowed = [p for p in points if p.size == rule]
+            if not allowed:  # the path knows what to say
                 next(iter(self.paths.values())).step(int(rule))
-            best = min(there, key=lambda p: (p.error, -p.alpha))
-            return best.alpha, best.size
-        least = min(points, key=lambda p: (p.error, p.size, -p.alpha))
-        if rule == "min":
-            return least.alpha, least.size
-        limit = worst_allowed(rule, least.error, least.error_se)
-        best = min(
-            (point for point in points if point.error <= limit),
-            key=lambda p: (p.size, p.error, -p.alpha),
-        )
+        else:
+            least = min(points, key=lambda p: (p.error, p.size, -p.alpha))
+            limit = worst_allowed(rule, least.error, least.error_se)
+            allowed = [p for p in points if p.error <= limit]
+        best = min(allowed, key=lambda p: (p.size, p.error, -p.alpha))
         return best.alpha, best.size
 
     def settle(self, rule: Any) -> tuple[float, int]:

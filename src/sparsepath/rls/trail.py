@@ -55,11 +55,6 @@ class Exchanging(Protocol):
 class SearchTrail(Trail):
     """What a search has done so far: the best model of each size, the moves, the time.
 
-    ``watch`` is called with the trail after every update, and a true value stops the search;
-    ``rules`` are asked after every whole update, and the first that gives a reason stops it.
-    ``admits`` says whether a set may be on the path (default: every set), ``backward`` that sizes
-    go down.
-
     ``updates`` are as they were made, a group of columns one and an exchange two, ``moves`` column
     by column. ``errors`` has the criterion where the search set out and after every whole update:
     after an exchange, not in the middle of it. ``start`` are the features the model began with,
@@ -68,13 +63,7 @@ class SearchTrail(Trail):
     long as none was met that may; ``form`` says in which form the search was run, and why.
     """
 
-    def __init__(
-        self,
-        watch: Callable[["SearchTrail"], object] | None = None,
-        rules: Sequence["Rule"] = (),
-        admits: Callable[[Sequence[int]], bool] | None = None,
-        backward: bool = False,
-    ) -> None:
+    def __init__(self) -> None:
         super().__init__()
         self.updates: list[Update] = []
         self.errors: list[float] = []
@@ -84,20 +73,25 @@ class SearchTrail(Trail):
         self.first_error = np.inf
         self.passed: Step | None = None
         self._chosen: list[int] = []
-        self.equip(watch, rules, backward)
-        self.hold_to(admits)
+        self.equip()
+        self.hold_to(None)
 
     def equip(
         self,
-        watch: Callable[["SearchTrail"], object] | None,
-        rules: Sequence["Rule"],
-        backward: bool,
+        watch: Callable[["SearchTrail"], object] | None = None,
+        rules: Sequence["Rule"] = (),
+        backward: bool = False,
     ) -> None:
-        """Say who is told and asked; the parameters are those of the class."""
+        """Say who is told and asked.
+
+        ``watch`` is called with the trail after every update, and a true value stops the search;
+        ``rules`` are asked after every whole update, and the first that gives a reason stops it.
+        ``backward`` says that sizes go down.
+        """
         self._watch, self._rules, self.backward = watch, rules, backward
 
     def hold_to(self, admits: Callable[[Sequence[int]], bool] | None) -> None:
-        """Say which sets may be on the path."""
+        """Say which sets may be on the path; None: all."""
         self._admits = admits
 
     def begin(self, model: Stated) -> None:

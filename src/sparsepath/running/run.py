@@ -19,7 +19,7 @@ if it were all. Nothing below has to catch an interrupt; it has to leave what it
 import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property, partial
+from functools import cache, partial
 from numbers import Integral
 from typing import Any, Self
 
@@ -177,7 +177,7 @@ class Run:
         self.method, self.found, self.seed = method, found, seed
         self.stopped = ""
         self._subtasks = subtasks
-        self._data = partial(data_of, X, given) if data is None else data
+        self._data = cache(partial(data_of, X, given) if data is None else data)
         self._validate = validate
         self._interruptible = Interruptible(keep=lambda: self.found() is not None)
         self._context: Any = None
@@ -201,19 +201,6 @@ class Run:
         """Whether anybody wants to be told."""
         return self.estimator.callback is not None or listeners(self.estimator)
 
-    @cached_property
-    def _about(self) -> dict[str, Any]:
-        return {
-            "n_features": self.X.shape[1],
-            "feature_names": getattr(self.estimator, "feature_names_in_", None),
-            "method": self.method,
-            "seed": self.seed,
-        }
-
-    @cached_property
-    def _known(self) -> Mapping[str, Any]:
-        return self._data()
-
     def path(self) -> SelectionPath:
         """The selection path, now that the search has ended."""
         return self._path(self._something(), ended=True)
@@ -235,6 +222,10 @@ class Run:
         """The path of something found: the one place where a path is made."""
         return SelectionPath(
             found.steps,
+            n_features=self.X.shape[1],
+            feature_names=getattr(self.estimator, "feature_names_in_", None),
+            method=self.method,
+            seed=self.seed,
             moves=found.moves,
             start=found.start,
             criterion=found.criterion,
@@ -242,9 +233,8 @@ class Run:
             parameters={**parameters_of(self.estimator), **found.parameters},
             complete=complete,
             stopped=str(stopped),
-            data={**self._known, **found.data},
+            data={**self._data(), **found.data},
             models=found.models,
-            **self._about,
         )
 
     def tell(self, name: str = "", found: Callable[[], Found | None] | None = None) -> bool:

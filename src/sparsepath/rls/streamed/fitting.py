@@ -32,6 +32,7 @@ from sparsepath.path import SelectionPath
 from sparsepath.rls.asking import Asked, refuse_overflows, warn_still
 from sparsepath.rls.criteria.losses import Loss
 from sparsepath.rls.driver import run as search_for
+from sparsepath.rls.paths import RLSProblem
 from sparsepath.rls.splits.asked import Splits, read_splits
 from sparsepath.rls.streamed.design import StreamDesign
 from sparsepath.rls.streamed.folds import CellSums, nested
@@ -258,9 +259,8 @@ def fit_source(
             found[0].data.update(design.record())  # with the passes of the searches without a fold
             return found
 
-        run = estimator._searched(
-            Given(source, None), source, nothing, nothing, design, task, alphas, sums, validate
-        )
+        problem = RLSProblem(design, nothing, task, sums)
+        run = estimator._searched(Given(source, None), source, nothing, problem, alphas, validate)
         return estimator._settled(run, task)
 
 
