@@ -1,5 +1,7 @@
 """Costs, budgets, stopping rules, kernels and losses over splits, against plain refits."""
 
+from unittest import mock
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -23,6 +25,7 @@ from sparsepath import (
     SparseRLSRegressor,
 )
 from sparsepath.rls import PastOneSE, Patience, TimeLimit, Tolerance
+from sparsepath.rls.wrappers.groups import Grouped
 
 
 def problem(seed, m=40, n=8):
@@ -70,16 +73,17 @@ def test_budget_is_kept_and_spent():
     assert model.path_.stopped == "budget"
 
 
-def by_groups(X, y, groups, criterion):
+def by_groups(X, y, groups, criterion, loss="squared"):
     """Refit with every group added; returns the columns and the criterion after each addition."""
     chosen, steps = [], []
     left = list(groups)
     while left:
         tried = [
-            (criterion(X[:, chosen + g], y[:, None], 1.0, True, None, "squared")[0], g)
+            (criterion(X[:, chosen + g], y[:, None], 1.0, True, None, loss)[0], g)
             for g in left
         ]
-        value, best = min(tried, key=lambda pair: pair[0])
+        least = min(value for value, _ in tried)
+        value, best = next(pair for pair in tried if pair[0] <= least * (1 + 1e-10))
         chosen = chosen + best
         left.remove(best)
         steps.append((tuple(chosen), value))
@@ -109,6 +113,33 @@ def test_groups_enter_as_one(cv, seed):
         assert error == pytest.approx(refit, rel=1e-9)
         assert all(set(g) <= set(subset) or not set(g) & set(subset) for g in groups)
     list(path.replay())
+
+
+@given(seed=st.integers(0, 200))
+@settings(max_examples=10)
+@pytest.mark.parametrize("loss", ["squared", "absolute"])
+@pytest.mark.parametrize("cv", ["loo", KFold(4)], ids=["loo", "folds"])
+def test_columns_alone_among_groups_are_judged_at_once(cv, loss, seed):
+    X, y, _ = problem(seed, m=40, n=12)
+    X[:, 9] = X[:, 4]  # equal columns: the first one comes
+    labels = [0, 1, 2, 3, 4, 5, 6, 7, 3, 9, 10, 7]
+    groups = [[0], [1], [2], [3, 8], [4], [5], [6], [7, 11], [9], [10]]
+    criterion = twin.loo_error if cv == "loo" else twin.kfold_error(list(cv.split(X)))
+    options = {"cv": cv, "loss": loss, "standardize": False}
+    asked = []
+
+    def noted(self, group, squared):
+        asked.append(group)
+        return judged(self, group, squared)
+
+    judged = Grouped._error_with
+    with mock.patch.object(Grouped, "_error_with", noted):
+        path = SparseRLSRegressor(8, feature_groups=labels, **options).fit(X, y).path_
+    assert all(len(group) > 1 for group in asked)
+    for columns, value in by_groups(X, y, groups, criterion, loss):
+        if len(columns) <= 8:
+            assert path.subset(len(columns)) == columns
+            assert path.error(len(columns)) == pytest.approx(value, rel=1e-9)
 
 
 def test_groups_with_costs_and_a_limit():

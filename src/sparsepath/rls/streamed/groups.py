@@ -120,6 +120,7 @@ class GroupedPasses(Grouped):
 
     def __init__(self, model: StreamedGroups, groups: Sequence[list[int]]) -> None:
         super().__init__(model, groups)  # type: ignore[arg-type]
+        self.alone = set()  # one pass tells of all of them
 
     @property
     def fitted(self) -> Any:

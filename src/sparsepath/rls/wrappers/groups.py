@@ -7,6 +7,9 @@ with T = Z'X_g and B = R^-1 T, and in the augmented space the products
 
 With S^-1 = G G' (directions in which the group is collinear with the chosen columns left out) the
 group changes r to r - W G G'C and p to p minus the row sums of (W G)^2: an update of rank r.
+
+Columns that are alone in their group are left to the model underneath, which finds the best of
+them in its own way, all at once. A table has many of these beside a few categories.
 """
 
 from collections.abc import Iterable, Sequence
@@ -91,6 +94,7 @@ class Grouped(Wrapped[State | FoldModel]):
         constant = self.fitted.design.constant
         self.groups = [[i for i in group if not constant[i]] for group in groups]
         self.home = {i: g for g, group in enumerate(self.groups) for i in group}
+        self.alone = {group[0] for group in self.groups if len(group) == 1}
 
     @property
     def fitted(self) -> Neighbours | FoldModel:
@@ -111,8 +115,7 @@ class Grouped(Wrapped[State | FoldModel]):
                 for g, group in enumerate(self.groups)
                 if group and g not in inside and allowed.issuperset(group)
             ]
-        firsts = np.array([self.groups[g][0] for g in groups], dtype=np.intp)
-        errors = self._errors(action, firsts)
+        firsts, errors = self._hopeful(action, [self.groups[g][0] for g in groups])
         values = self._values(action, firsts, errors)
 
         def second(tied: NDArray[np.intp]) -> Second:
@@ -138,6 +141,16 @@ class Grouped(Wrapped[State | FoldModel]):
         for i in self.groups[group]:
             if i not in self.chosen and self._adds_something(i):
                 self.model.add(i)
+
+    def _hopeful(self, action: str, firsts: list[int]) -> tuple[NDArray[np.intp], Floats]:
+        """Of some groups the best single column and all that have several, with their errors."""
+        several = np.array([i for i in firsts if i not in self.alone], dtype=np.intp)
+        errors = self._errors(action, several)
+        single = self.alone.intersection(firsts)
+        best = self.model.find_best_update(action, single) if single else None
+        if best is None:
+            return several, errors
+        return np.append(several, best.feature), np.append(errors, best.error)
 
     def _errors(self, action: str, firsts: NDArray[np.intp], squared: bool = False) -> Floats:
         """The criterion after each of some groups, named by their first columns, came or went."""
