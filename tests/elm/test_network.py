@@ -11,16 +11,9 @@ from problems import Case, problems
 from slow_twins import elm as twin
 from sparsepath.data.columns import standardise
 from sparsepath.elm import compiled, descent, layer, press
-from sparsepath.elm.network import (
-    Fit,
-    Machine,
-    Neurons,
-    Pool,
-    Space,
-    Target,
-    draw_neurons,
-)
+from sparsepath.elm.network import Fit, Machine, Neurons, Space, Target, draw_neurons
 from sparsepath.elm.polish import tuned
+from sparsepath.elm.pool import Pool
 from sparsepath.elm.rough import RoughJudge, rough_key
 from sparsepath.elm.scaling import Best, Candidate, restart
 from sparsepath.errors import InputError
@@ -253,19 +246,19 @@ def test_a_descent_ends_lower_and_between_its_bounds(seed, d, m, rounds):
     low, high = np.log([*[0.1] * d, 1e-6]), np.zeros(d + 1)
     at = random.uniform(low, high)
     start = pool.fit(np.exp(at[:-1]), slice(None), np.exp(at[-1])).key()[0]
-    for arrays in (pool.arrays, pool.single):
+    for arrays, close in ((pool.arrays, 1e-9), (pool.single, 0.05)):
         here, room = at.copy(), (np.empty((m, 40), arrays[0].dtype) for _ in range(3))
         value = press.go_down(*arrays, 1e-10, here, low, high, rounds, 1e-6, *room)
         assert (here >= low).all()
         assert (here <= high).all()
         end = pool.fit(np.exp(here[:-1]), slice(None), np.exp(here[-1])).key()[0]
-        assert end <= start * (1 + 1e-3)
-        assert np.exp(value) == pytest.approx(end, rel=1e-3)
+        assert end <= start * (1 + close)
+        assert np.exp(value) == pytest.approx(end, rel=close)
 
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10_000), st.integers(1, 3), st.sampled_from([1e-6, 1e-4, 1e-2]))
-def test_errors_in_single_precision_are_near_those_of_refits(seed, T, ridge):  # noqa: N803
+def test_errors_in_single_precision_are_near_those_of_refits(seed, T, ridge):
     random = np.random.default_rng(seed)
     X, Y = random.standard_normal((60, 4)), random.standard_normal((60, T))
     Y += np.sin(2 * X[:, :1])
@@ -389,4 +382,4 @@ def test_too_small_a_ridge_is_named():
     X = np.ones((10, 1)) * np.arange(10)[:, None]
     neurons = Neurons(np.ones((30, 1)), np.zeros(30))  # all the same
     with pytest.raises(InputError, match="ridge=1e-30 is too small"):
-        Fit(neurons, standardise(X)[0], Target(X), 1e-30, Space(30, 10))
+        _ = Fit(neurons, standardise(X)[0], Target(X), 1e-30, Space(30, 10)).w

@@ -13,8 +13,9 @@ from sparsepath.data.synthetic import functional, xor_like
 from sparsepath.data.threads import Threads
 from sparsepath.elm import descent
 from sparsepath.elm.neighbours import settle
-from sparsepath.elm.network import Pool, Target, draw_neurons
+from sparsepath.elm.network import Target, draw_neurons
 from sparsepath.elm.polish import clearly_better, losses, polish, tuned
+from sparsepath.elm.pool import Pool
 from sparsepath.elm.rough import RoughJudge, rough_key
 from sparsepath.elm.scaling import RULES, Best, Candidate, restart
 from sparsepath.elm.search import (
@@ -92,6 +93,23 @@ def test_restarts_equal_the_slow_twin(make, rule):
     for size, (press, subset) in slow.items():
         assert best.at[size].subset == subset
         assert best.at[size].key[0] == pytest.approx(press, rel=1e-8)
+
+
+@pytest.mark.parametrize("make", [xor_like, functional])
+def test_rough_restarts_find_machines_of_nearly_that_error(make):
+    problem = make(120, 6, random_state=1)
+    pool = pool_of(problem)
+    W, b = pool.neurons.weights.T, pool.neurons.biases
+    for seed in np.random.SeedSequence(5).spawn(6):
+        found = restart(pool, seed, 6, 10, "half", Best(), rough=True)
+        assert found.at
+        for machine in found.at.values():
+            H = twin.hidden(pool.XT.T, W, b, machine.scaling)[:, machine.which]
+            residuals = twin.loo_residuals(H, problem.y[:, None], 1e-6)
+            assert machine.key[0] == pytest.approx(np.square(residuals).mean(), rel=0.01)
+    fine = pool_of(problem, ridge=1e-7)  # too small a ridge for single precision
+    exact, rough = (restart(fine, seed, 6, 10, "half", Best(), rough=r) for r in (False, True))
+    assert [c.key for c in exact.at.values()] == [c.key for c in rough.at.values()]
 
 
 def test_what_others_found_saves_work_and_changes_nothing():

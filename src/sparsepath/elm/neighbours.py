@@ -7,9 +7,10 @@ features, and with each feature more that some machine of the path has or that t
 the size, at the geometric mean of the scalings that it has, and where the next machine is the worse
 one at the least scaling too, which changes little; neurons, ridge and the other scalings stay. One
 feature less wins if it is better, by a thousandth at least; one feature more, of which there are
-many to try, if it is better by a tenth, and on a sample of the rows at all. Scalings that are not
-common are polished, and the neighbours of what has won are tried in turn. Errors only fall, so this
-ends.
+many to try, if it is better by a tenth, and among the best few on a sample of the rows. Single
+precision finds the best of each size, double precision says whether it wins. Scalings that are not
+common are polished, a little where a smaller machine is far better, and the neighbours of what has
+won are tried in turn. Errors only fall, so this ends.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,8 +19,8 @@ from dataclasses import replace
 import numpy as np
 
 from sparsepath.data.threads import Threads
-from sparsepath.elm.network import Pool
 from sparsepath.elm.polish import clearly_better, descent, polish, rejudged, tuned
+from sparsepath.elm.pool import Pool
 from sparsepath.elm.rough import rough_key
 from sparsepath.elm.scaling import Best, Candidate
 
@@ -163,7 +164,7 @@ class Neighbourhood:
         return [found.at[size] for size in sorted(found.at)]
 
     def improved(self, machine: Candidate) -> Candidate:
-        """The machine as it is to be kept; one far worse than a smaller one is polished a little."""
+        """The machine as it is kept: polished, a little if a smaller one is far better."""
         smaller = min(
             (self.machines.criterion(size) for size in range(1, len(machine.subset))),
             default=np.inf,

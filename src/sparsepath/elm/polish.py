@@ -17,8 +17,9 @@ give for PRESS = \|c\|^2 / n, of which the differential is (2/n) (u'de - v'dp),
 
 the former less its mean over the samples because H is centred, and from there the chain rule
 through tanh. Logarithms of scalings and ridge are free between bounds, and the descent along the
-gradient (see :mod:`sparsepath.elm.press`) begins at the ridge that :func:`tuned` finds: with too little a machine is good at predicting each sample
-from the others and yet wild in between, with too much it is a constant.
+gradient (see :mod:`sparsepath.elm.press`) begins at the ridge that :func:`tuned` finds: with too
+little a machine is good at predicting each sample from the others and yet wild in between, with too
+much it is a constant.
 
 What was found by making an error small has an error that flatters, so of two machines the plainer
 one stays unless the other is :func:`clearly_better`: its leave-one-out losses are less by more than
@@ -33,7 +34,8 @@ from dataclasses import replace
 import numpy as np
 
 from sparsepath.arrays import Floats
-from sparsepath.elm.network import HOLDS_IN_SINGLE, ROOM, ROUGH_ROOM, Indices, Pool
+from sparsepath.elm.network import ROOM, Indices
+from sparsepath.elm.pool import HOLDS_IN_SINGLE, ROUGH_ROOM, Pool
 from sparsepath.elm.scaling import Candidate
 
 ROUNDS = 12

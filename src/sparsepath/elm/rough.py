@@ -1,8 +1,10 @@
-"""Scores of subsets in single precision: good to five digits, for ranking and nothing else.
+"""Errors in single precision, of subsets and of machines: for ranking and nothing else.
 
-Which of a few hundred subsets are worth a closer look does not hang on the sixth digit, and half as
-many bytes are twice as fast. The ridge is at least a thousandth here (see
-:mod:`sparsepath.elm.subsets`), so that the factorisation holds. Every machine that the path keeps
+Which of a few hundred is worth a closer look does not hang on the sixth digit, and half as many
+bytes are twice as fast. Subsets are compared with a ridge of a thousandth at least (see
+:mod:`sparsepath.elm.subsets`), at which all of it holds in single precision, to five digits;
+machines have the ridge that they have, and what is small there is in double precision (see
+:mod:`sparsepath.elm.press`): three digits with the least ridge. Every machine that the path keeps
 has errors in double precision.
 """
 
@@ -10,15 +12,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sparsepath.elm.network import HOLDS_IN_SINGLE, ROOM, ROUGH_ROOM, Pool
+from sparsepath.elm.network import ROOM
+from sparsepath.elm.pool import HOLDS_IN_SINGLE, ROUGH_ROOM, Pool
 from sparsepath.elm.scaling import Candidate
 
 Subset = tuple[int, ...]
 
 
-def rough_key(
-    pool: Pool, machine: Candidate, enough: float = np.inf
-) -> tuple[float, float]:
+def rough_key(pool: Pool, machine: Candidate, enough: float = np.inf) -> tuple[float, float]:
     """Leave-one-out criterion and squared error; infinite if the former is not below ``enough``.
 
     In single precision, unless the ridge may be too small for that.

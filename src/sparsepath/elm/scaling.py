@@ -20,11 +20,13 @@ The walk itself is compiled, see :mod:`sparsepath.elm.descent`.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from sparsepath.arrays import Floats
-from sparsepath.elm.network import HOLDS_IN_SINGLE, ROOM, ROUGH_ROOM, Indices, Pool, dependent
+from sparsepath.elm.network import ROOM, Indices, dependent
+from sparsepath.elm.pool import HOLDS_IN_SINGLE, ROUGH_ROOM, Pool
 
 RULES = ("half", "sign", "largest")
 
@@ -39,7 +41,7 @@ class Candidate:
     ridge: float
     losses: Floats | None = None  # the criterion sample by sample, if it is at hand
 
-    @property
+    @cached_property
     def subset(self) -> tuple[int, ...]:
         return tuple(np.flatnonzero(self.scaling).tolist())
 

@@ -9,8 +9,9 @@ import numpy as np
 from sparsepath.arrays import Floats
 from sparsepath.data.threads import Threads
 from sparsepath.elm.neighbours import settle
-from sparsepath.elm.network import Machine, Pool
+from sparsepath.elm.network import Machine
 from sparsepath.elm.polish import STANDARD_ERRORS, clearly_better, descent, polish, rejudged, tuned
+from sparsepath.elm.pool import Pool
 from sparsepath.elm.rough import rough_key
 from sparsepath.elm.scaling import Best, Candidate, restart
 from sparsepath.elm.subsets import FIRST_ROWS, SwapSearch
@@ -178,9 +179,7 @@ class Search:
         rivals = self.threads.map(lambda size: _rivals(sample, swaps, best, size), sizes)
         tasks = [rival for some in rivals for rival in some]
         first = iter(
-            self.threads.map(
-                lambda rival: first_polish(pool, sample, rival, least), tasks
-            )
+            self.threads.map(lambda rival: first_polish(pool, sample, rival, least), tasks)
         )
         pairs = [(some[0], [next(first) for _ in some]) for some in rivals]
         machines = Best()
@@ -232,6 +231,7 @@ def _winner(
     latter and a quarter of the error; and if they are better with other neurons too, those of
     another pool, to which they were not fitted. The first polishing, with half of the neurons and
     a sample of the rows, tells which subset it will be, and whether there is anything to gain.
+    Without ``to_the_end`` it is all the polishing there is.
     """
     plain = rejudged(pool, first)
     own = min((c for c in polished if c.subset == first.subset), key=lambda c: c.key)
@@ -299,14 +299,16 @@ def _rivals(pool: Pool, swaps: SwapSearch, best: Best, size: int) -> list[Candid
     The score compares all subsets by common scalings, which is steady but coarse: where a feature
     wants a scaling of its own, the second best can be the best by far once polished. The first
     machine is on the best subset by score. On the subset of the restarts there are two, theirs and
-    that of the common scaling, since from one of them the polishing may end at a worse place.
+    that of the common scaling, since from one of them the polishing may end at a worse place. A
+    size that gained nothing by score has the first and those of the restarts only. The ridge to
+    start from is that of the first, for common scalings.
     Half of the neurons, and a sample of the rows, are enough to tell which subset it will be.
     """
     leading, *others = swaps.ranked(size)[: RIVALS if swaps.gains(size) else 1]
     limit = NEAR_TOP * swaps.known[leading].key[0]
     near = [leading, *(subset for subset in others if swaps.known[subset].key[0] <= limit)]
     half = np.arange((len(pool.neurons) + 1) // 2)
-    restarted = best.at.get(size) if swaps.gains(size) else None
+    restarted = best.at.get(size)
     if restarted is not None and restarted.subset not in near:
         near.append(restarted.subset)
     found = swaps.known | swaps.steady

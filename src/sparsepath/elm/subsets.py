@@ -16,16 +16,19 @@ several sizes in a row have gained nothing.
 
 Subsets are judged in three stages, each for the few that were best in the one before:
 
-- all of them by the first few neurons, on a sample of the rows if there are many;
-- the few best of those looked at together by all neurons;
-- those near the best of their size by several draws of the neurons, of which the mean decides. The
+- all of them by the first few neurons, on a sample of the rows if there are many, from size three
+  on at the common scaling that was best for the size before;
+- the few best of those looked at together by all neurons, on the same rows;
+- those near the best of their size, on all rows, by several draws of the neurons, of which the mean
+  decides. The
   score depends on the draw by one to three per cent with a hundred neurons, and the best of many
   subsets is one that was lucky in its draw.
 
-Only the features that are missed least, when left out, are exchanged. All subsets of a size are
-compared at the same common scalings: all of them up to size two, then the three around the best of
-the size before. Scores of the best only fall and there are finitely many subsets, so the search
-ends.
+Only the features that are missed least, when left out, are exchanged. A size that has gained
+nothing has fewer of them exchanged, and fewer subsets that the next one is grown from. All subsets
+of a size are compared at the same common scalings: all of them up to size two, then the three
+around the best of the size before. Scores of the best only fall and there are finitely many
+subsets, so the search ends.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -35,13 +38,13 @@ from math import comb
 import numpy as np
 
 from sparsepath.data.threads import Threads
-from sparsepath.elm.network import Pool
+from sparsepath.elm.pool import Pool
 from sparsepath.elm.rough import RoughJudge, Subset
 from sparsepath.elm.scaling import Best, Candidate
 
 SCALINGS = (0.1, 0.2, 0.5, 1.0)
-BEAM, IDLE_BEAM = 5, 2  # subsets of a size that the next larger size is grown from
-EXCHANGED, IDLE_EXCHANGED = 5, 2  # features of a subset that are exchanged
+BEAM, IDLE_BEAM = 5, 2  # subsets of a size that the next is grown from; if it gained nothing
+EXCHANGED, IDLE_EXCHANGED = 5, 2  # features of a subset that are exchanged; the same
 LISTED, ALIKE = 20, 10  # features that are tried: so many by rank, so many like the one taken out
 PAIRS = 2000  # all pairs are looked at if there are no more than that: up to 63 features
 GAINED = 0.99  # of the least score: what is less is a gain
@@ -99,7 +102,7 @@ class SwapSearch:
         self.listed: dict[int, tuple[int, ...]] = {1: self.features}  # to be tried, by size
         self._alike: dict[int, list[int]] = {}
         self.seen: dict[Subset, Candidate] = {}  # with the error of the first few neurons
-        self.known: dict[Subset, Candidate] = {}  # some of them, with the error of the one pool
+        self.known: dict[Subset, Candidate] = {}  # some of them, with the error of all its neurons
         self.steady: dict[Subset, Candidate] = {}  # some of these, with the mean error of all pools
         self.stopped = False
 
@@ -244,7 +247,7 @@ class SwapSearch:
         return [s for s in few if scores[s].key[0] <= near * scores[best].key[0]]
 
     def _by_all(self, found: Candidate) -> Candidate:
-        """The same machine with the mean of the scores of all pools at its common scaling."""
+        """The machine with the mean of the scores of all pools, on all rows, at one scaling."""
         if self.on_sample:
             found = self.judge_all_rows(found.subset, self.scalings[len(found.subset)])
         scaling = (float(found.scaling.max()),)
