@@ -33,7 +33,8 @@ from sparsepath.data.paper_sets import diabetes, load
 from sparsepath.data.synthetic import functional, xor_like
 from sparsepath.data.threads import Threads
 from sparsepath.elm.compiled import squash
-from sparsepath.elm.network import Pool, Target, draw_neurons
+from sparsepath.elm.network import Target, draw_neurons
+from sparsepath.elm.pool import Pool
 from sparsepath.elm.scaling import Best, restart
 from sparsepath.errors import FileError
 from sparsepath.information.kraskov import Estimator, standard_rows

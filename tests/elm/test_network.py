@@ -10,19 +10,12 @@ from hypothesis import strategies as st
 from problems import Case, problems
 from slow_twins import elm as twin
 from sparsepath.data.columns import standardise
-from sparsepath.elm import compiled, descent, layer
-from sparsepath.elm.network import (
-    Fit,
-    Machine,
-    Neurons,
-    Pool,
-    Space,
-    Target,
-    draw_neurons,
-)
-from sparsepath.elm.polish import press_gradient, tuned
-from sparsepath.elm.rough import RoughJudge
-from sparsepath.elm.scaling import Best, restart
+from sparsepath.elm import compiled, descent, layer, press
+from sparsepath.elm.network import Fit, Machine, Neurons, Space, Target, draw_neurons
+from sparsepath.elm.polish import tuned
+from sparsepath.elm.pool import Pool
+from sparsepath.elm.rough import RoughJudge, rough_key
+from sparsepath.elm.scaling import Best, Candidate, restart
 from sparsepath.errors import InputError
 
 RIDGES = (1e-6, 1e-3, 1e-1)
@@ -53,6 +46,10 @@ def test_tanh_is_exact_to_rounding():
     H, means = x[None].copy(), np.empty(1)
     compiled.squash(H, np.zeros(1), means)
     np.testing.assert_allclose(H[0] + means[0], np.tanh(x), rtol=0, atol=2e-15)
+    rough = np.clip(x, -1e30, 1e30).astype(np.float32)
+    compiled.tanh_single(rough, np.float32(0.0))
+    np.testing.assert_allclose(rough, np.tanh(x), rtol=3e-7, atol=3e-7)
+    assert np.abs(rough).max() <= 1 + 3e-7
 
 
 @settings(max_examples=40, deadline=None)
@@ -206,16 +203,75 @@ def test_gradient_of_press(seed, T):
     pool = Pool(standardise(X)[0], Target(Y), draw_neurons(12, 4, "tanh", random), 1e-3)
     logs = np.log(random.uniform(0.2, 0.9, 4))
 
-    def press(at):
+    def error(at):
         ridge = float(np.exp(at[4])) if len(at) > 4 else None
         return pool.fit(np.exp(at[:4]), slice(None), ridge).key()[0]
 
-    value, gradient = press_gradient(pool.fit(np.exp(logs), slice(None)))
-    assert value == pytest.approx(press(logs), rel=1e-12)
     steps = 1e-5 * np.eye(5)
     logs = np.append(logs, np.log(1e-3))  # and the ridge
-    numeric = [(press(logs + e) - press(logs - e)) / 2e-5 for e in steps]
-    np.testing.assert_allclose(gradient, numeric, rtol=1e-5, atol=1e-8)
+    numeric = [(error(logs + e) - error(logs - e)) / 2e-5 for e in steps]
+    for arrays, close in ((pool.arrays, 1e-5), (pool.single, 1e-3)):
+        room = (np.empty((12, 50), arrays[0].dtype) for _ in range(3))
+        gradient = np.empty(5)
+        value = press.press(*arrays, np.exp(logs[:4]), 1e-3, 1e-10, *room, gradient)
+        assert value == pytest.approx(error(logs), rel=1e-12 if close < 1e-4 else 1e-5)
+        np.testing.assert_allclose(gradient, numeric, rtol=close, atol=1e-3 * close)
+
+
+@pytest.mark.parametrize("m", [1, 2, 5, 8, 13])
+def test_inverse_of_what_was_factorised(m):
+    random = np.random.default_rng(m)
+    H = random.standard_normal((m, 20))
+    A = np.zeros((m + 1, m + 4))
+    A[:m, :m] = H @ H.T + 0.1 * np.eye(m)
+    expected = np.linalg.inv(A[:m, :m])
+    assert layer.cholesky(A, m)
+    out = np.empty((m, m))
+    press.inverse(A, m, np.empty((m, m)), out)
+    np.testing.assert_allclose(out, expected, atol=1e-9)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10_000), st.integers(1, 5), st.integers(1, 12), st.sampled_from([5, 1]))
+def test_a_descent_ends_lower_and_between_its_bounds(seed, d, m, rounds):
+    random = np.random.default_rng(seed)
+    X = random.standard_normal((40, d))
+    pool = Pool(
+        standardise(X)[0],
+        Target(np.sin(X.sum(1, keepdims=True)) + 0.1 * random.standard_normal((40, 1))),
+        draw_neurons(m, d, "tanh", random),
+        1e-6,
+        1.0,
+    )
+    low, high = np.log([*[0.1] * d, 1e-6]), np.zeros(d + 1)
+    at = random.uniform(low, high)
+    start = pool.fit(np.exp(at[:-1]), slice(None), np.exp(at[-1])).key()[0]
+    for arrays, close in ((pool.arrays, 1e-9), (pool.single, 0.05)):
+        here, room = at.copy(), (np.empty((m, 40), arrays[0].dtype) for _ in range(3))
+        value = press.go_down(*arrays, 1e-10, here, low, high, rounds, 1e-6, *room)
+        assert (here >= low).all()
+        assert (here <= high).all()
+        end = pool.fit(np.exp(here[:-1]), slice(None), np.exp(here[-1])).key()[0]
+        assert end <= start * (1 + close)
+        assert np.exp(value) == pytest.approx(end, rel=close)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10_000), st.integers(1, 3), st.sampled_from([1e-6, 1e-4, 1e-2]))
+def test_errors_in_single_precision_are_near_those_of_refits(seed, T, ridge):
+    random = np.random.default_rng(seed)
+    X, Y = random.standard_normal((60, 4)), random.standard_normal((60, T))
+    Y += np.sin(2 * X[:, :1])
+    pool = Pool(standardise(X)[0], Target(Y), draw_neurons(14, 4, "tanh", random), ridge)
+    scaling = random.uniform(0.1, 1, 4) * (random.random(4) < 0.7)
+    scaling[0] = 0.5
+    machine = Candidate((np.inf, np.inf), scaling, random.permutation(14)[:9], ridge)
+    H = twin_hidden(pool, scaling)[:, machine.which]
+    slow = np.square(twin.loo_residuals(H, Y, ridge)).sum() / 60
+    assert rough_key(pool, machine)[0] == pytest.approx(slow, rel=2e-3)
+    assert rough_key(pool, machine, 0.99 * slow) == (np.inf, np.inf)
+    exact = Pool(pool.XT, pool.target, pool.neurons, 1e-7)  # too small a ridge for that
+    assert rough_key(exact, machine)[0] == pytest.approx(slow, rel=1e-6)
 
 
 @settings(max_examples=40, deadline=None)
@@ -326,4 +382,4 @@ def test_too_small_a_ridge_is_named():
     X = np.ones((10, 1)) * np.arange(10)[:, None]
     neurons = Neurons(np.ones((30, 1)), np.zeros(30))  # all the same
     with pytest.raises(InputError, match="ridge=1e-30 is too small"):
-        Fit(neurons, standardise(X)[0], Target(X), 1e-30, Space(30, 10))
+        _ = Fit(neurons, standardise(X)[0], Target(X), 1e-30, Space(30, 10)).w

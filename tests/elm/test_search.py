@@ -13,11 +13,13 @@ from sparsepath.data.synthetic import functional, xor_like
 from sparsepath.data.threads import Threads
 from sparsepath.elm import descent
 from sparsepath.elm.neighbours import settle
-from sparsepath.elm.network import Pool, Target, draw_neurons
-from sparsepath.elm.polish import clearly_better, losses, polish, press_gradient, tuned
-from sparsepath.elm.rough import RoughJudge
+from sparsepath.elm.network import Target, draw_neurons
+from sparsepath.elm.polish import clearly_better, losses, polish, tuned
+from sparsepath.elm.pool import Pool
+from sparsepath.elm.rough import RoughJudge, rough_key
 from sparsepath.elm.scaling import RULES, Best, Candidate, restart
 from sparsepath.elm.search import (
+    BATCH,
     RestartPlan,
     Search,
     _rivals,
@@ -93,6 +95,23 @@ def test_restarts_equal_the_slow_twin(make, rule):
         assert best.at[size].key[0] == pytest.approx(press, rel=1e-8)
 
 
+@pytest.mark.parametrize("make", [xor_like, functional])
+def test_rough_restarts_find_machines_of_nearly_that_error(make):
+    problem = make(120, 6, random_state=1)
+    pool = pool_of(problem)
+    W, b = pool.neurons.weights.T, pool.neurons.biases
+    for seed in np.random.SeedSequence(5).spawn(6):
+        found = restart(pool, seed, 6, 10, "half", Best(), rough=True)
+        assert found.at
+        for machine in found.at.values():
+            H = twin.hidden(pool.XT.T, W, b, machine.scaling)[:, machine.which]
+            residuals = twin.loo_residuals(H, problem.y[:, None], 1e-6)
+            assert machine.key[0] == pytest.approx(np.square(residuals).mean(), rel=0.01)
+    fine = pool_of(problem, ridge=1e-7)  # too small a ridge for single precision
+    exact, rough = (restart(fine, seed, 6, 10, "half", Best(), rough=r) for r in (False, True))
+    assert [c.key for c in exact.at.values()] == [c.key for c in rough.at.values()]
+
+
 def test_what_others_found_saves_work_and_changes_nothing():
     problem = xor_like(150, random_state=2)
     pool = pool_of(problem)
@@ -126,9 +145,12 @@ def test_swap_search_scores_and_optimum():
         return twin.common_scaling(pool.XT.T, Y, W, b, subset, scalings, RIDGE)
 
     assert found.scalings[1] == found.scalings[2] == SCALINGS
-    for subset, candidate in (*found.seen.items(), *found.known.items()):
-        scalings = found.scalings[len(subset)]
-        assert candidate.key[0] == pytest.approx(value(pool, subset, scalings), rel=1e-5)
+    for by_size, judged in ((found.typical, found.seen), (found.scalings, found.known)):
+        for subset, candidate in judged.items():
+            score = value(pool, subset, by_size[len(subset)])
+            assert candidate.key[0] == pytest.approx(score, rel=1e-5)
+    for size in (3, 4, 5):  # the first look is at the scaling that was best before
+        assert found.typical[size] == (best.at[size - 1].scaling.max(),)
     for subset, candidate in found.steady.items():
         scaling = (candidate.scaling.max(),)
         mean = np.mean([value(each, subset, scaling) for each in (pool, *others)])
@@ -288,7 +310,8 @@ def test_a_better_machine_one_feature_away_takes_its_place():
     assert settled.at[2].key < found.at[2].key
 
 
-def test_one_feature_more_that_gains_nothing_on_the_sample_is_not_tried_further():
+@pytest.mark.parametrize("few", [1, 100])
+def test_one_feature_more_that_gains_nothing_on_the_sample_is_not_tried_further(few, monkeypatch):
     pool = noisy(0)
     sample = pool.sample(60)
     good, poor = np.zeros(7), np.zeros(7)
@@ -296,17 +319,21 @@ def test_one_feature_more_that_gains_nothing_on_the_sample_is_not_tried_further(
     found = Best()
     for scaling in (good, poor):
         found.offer(tuned(pool, scaling))
-    fits = []
+    judged = []
 
-    class Counted(Pool):
-        def fit(self, scaling, which, ridge=None):
-            fits.append(tuple(np.flatnonzero(scaling).tolist()))
-            return super().fit(scaling, which, ridge)
+    def counted(given, machine, enough=np.inf):
+        if given is pool:
+            judged.append(machine.subset)
+        return rough_key(given, machine, enough)
 
-    counted = Counted(pool.XT, pool.target, pool.neurons, pool.ridge, pool.most)
+    monkeypatch.setattr("sparsepath.elm.neighbours.rough_key", counted)
+    monkeypatch.setattr("sparsepath.elm.neighbours.FEW", few)
     with Threads(1) as threads:
-        settled = settle(counted, sample, found, {3: range(7)}, 0.1, threads)
-    first = {s for s in fits if len(s) == 3 and {0, 1} < set(s)}
+        settled = settle(pool, sample, found, {3: range(7)}, 0.1, threads)
+    first = {s for s in judged if len(s) == 3 and {0, 1} < set(s)}
+    if few == 1:
+        assert len(first) == 1
+        return
     bar = sample.fit(poor, found.at[3].which, found.at[3].ridge).key()[0]
     for i in range(2, 7):
         scaling = good.copy()
@@ -323,21 +350,21 @@ def test_restarts_end_when_no_better_subset_is_found(monkeypatch):
     made = []
 
     def restarted(pool, seed, **_):
-        feature, error = batches[len(made) // 10]
+        feature, error = batches[len(made) // BATCH]
         made.append(1)
         best = Best()
         best.offer(Candidate((error, error), np.eye(6)[feature], np.arange(3), 1e-6))
         return best
 
     monkeypatch.setattr("sparsepath.elm.search.restart", restarted)
-    pool, seeds = pool_of(xor_like(40, random_state=0)), np.random.SeedSequence(0).spawn(50)
+    pool, seeds = pool_of(xor_like(40, random_state=0)), np.random.SeedSequence(0).spawn(5 * BATCH)
     for strategy, expected in (("both", 3), ("scaling", 5)):
         made.clear()
         with Threads(1) as threads:
-            run = Search(pool, [], RestartPlan(strategy, 50, 10, "half", 1), threads)
+            run = Search(pool, [], RestartPlan(strategy, 5 * BATCH, 10, "half", 1), threads)
             run.restarts(seeds)
         # The second batch has another subset; the third the same one with better scalings.
-        assert len(made) == 10 * expected
+        assert len(made) == BATCH * expected
 
 
 def test_leaders_have_at_most_so_many_features():
@@ -355,20 +382,15 @@ def test_leaders_have_at_most_so_many_features():
 def test_polishing_ends_when_a_round_gains_too_little(monkeypatch):
     pool = pool_of(functional(200, 6, random_state=0), m=40)
     start = tuned(pool, np.array([0.5, 0.5, 0, 0.5, 0, 0]))
-    ends = {}
+    one_round, ends = polish(pool, start, rounds=1), {}
     for worth in (1e-9, 1e-3, 10.0):
-        tried = []
         monkeypatch.setattr("sparsepath.elm.polish.WORTH_A_ROUND", worth)
-        monkeypatch.setattr(
-            "sparsepath.elm.polish.press_gradient",
-            lambda fit, tried=tried: tried.append(1) or press_gradient(fit),
-        )
-        ends[worth] = polish(pool, start), len(tried)
-    (whole, many), (usual, some), (_, few) = ends.values()
-    assert few < some <= many
-    assert whole.key <= usual.key
+        ends[worth] = polish(pool, start)
+    whole, usual, least = ends.values()
+    assert whole.key <= usual.key < least.key < start.key
+    np.testing.assert_array_equal(least.scaling, one_round.scaling)
     assert usual.key[0] <= 1.02 * whole.key[0]
-    for machine, _ in ends.values():
+    for machine in ends.values():
         again = pool.fit(machine.scaling, machine.which, machine.ridge).key()
         assert again == pytest.approx(machine.key, rel=1e-9)
 
@@ -552,7 +574,7 @@ def test_only_a_few_are_judged_by_all_pools(monkeypatch):
     make = judged_by_draws(monkeypatch, first, {(i,): 2.0 - i / 10 for i in range(8)})
     with Threads(1) as threads:
         found = make(threads)
-        found.scalings[1] = SCALINGS
+        found.scalings[1] = found.typical[1] = SCALINGS
         assert found._look([(i,) for i in reversed(range(8))]) == {1}
     assert sorted(found.steady) == [(i,) for i in range(HOPEFUL)]
     assert found.best.at[1].subset == (HOPEFUL - 1,)
@@ -608,9 +630,13 @@ def test_near_ties_are_settled_by_polished_errors(monkeypatch, third, errors, ch
         "sparsepath.elm.search.tuned",
         lambda pool, scaling, which=None: judge(pool, tuple(np.flatnonzero(scaling).tolist())),
     )
+
+    def polished(pool, c, *_):
+        return Candidate((errors.get(c.subset, 5.0), 0.0), c.scaling, c.which, 1e-6)
+
+    monkeypatch.setattr("sparsepath.elm.search.polish", polished)
     monkeypatch.setattr(
-        "sparsepath.elm.search.polish",
-        lambda pool, c, *_: Candidate((errors.get(c.subset, 5.0), 0.0), c.scaling, c.which, 1e-6),
+        "sparsepath.elm.search.first_polish", lambda pool, sample, c, *_: polished(pool, c)
     )
     monkeypatch.setattr(
         "sparsepath.elm.search.clearly_better", lambda pool, a, b, *_: a.key < b.key

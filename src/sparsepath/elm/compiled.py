@@ -10,43 +10,72 @@ from numba import njit
 FAST = {"reassoc", "contract", "nsz"}
 
 
+# tanh(x) = x P(x^2) / Q(x^2) up to |x| = 8.5, to 1.2e-8 of itself: a fit of least largest error.
+P = (0.9999999881767, 0.1341324475853, 3.534024333242e-3, 2.125100496692e-5, 1.426917775869e-8)
+Q = (1.0, 0.4674656749164, 2.602274161055e-2, 3.348860767791e-4, 8.145101955102e-7)
+FAR = 8.5  # beyond that tanh is 1 in single precision
+
+
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
-def squash(H, biases, means):  # type: ignore[no-untyped-def]
-    """In place: H <- tanh(H + bias), less its mean over the samples, which goes to ``means``.
+def tanh_single(h, bias):  # type: ignore[no-untyped-def]
+    """In place: h <- tanh(h + bias), with an error of a few units in the last place of 1."""
+    number = h.dtype.type
+    far = number(FAR)
+    p0, p1, p2, p3, p4 = number(P[0]), number(P[1]), number(P[2]), number(P[3]), number(P[4])
+    q0, q1, q2, q3, q4 = number(Q[0]), number(Q[1]), number(Q[2]), number(Q[3]), number(Q[4])
+    for i in range(h.size):
+        x = min(max(h[i] + bias, -far), far)
+        s = x * x
+        above = p0 + s * (p1 + s * (p2 + s * (p3 + s * p4)))
+        below = q0 + s * (q1 + s * (q2 + s * (q3 + s * q4)))
+        h[i] = x * above / below
+
+
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+def tanh_double(h, bias):  # type: ignore[no-untyped-def]
+    """In place: h <- tanh(h + bias).
 
     tanh(x) = e / (e + 2) with e = exp(2x) - 1. For v = x / 32 the Taylor series of exp(v) - 1 to
     the 13th power is exact to rounding, and six times e <- e (e + 2) doubles the exponent up to
     2x. The error is at most a few units in the last place; beyond |x| = 20, tanh is 1.
     """
-    n = H.shape[1]
-    number = H.dtype.type
+    number = h.dtype.type
     far, part, two = number(20.0), number(0.03125), number(2.0)
     c2, c3, c4, c5 = number(0.5), number(1 / 6.0), number(1 / 24.0), number(1 / 120.0)
     c6, c7, c8 = number(1 / 720.0), number(1 / 5040.0), number(1 / 40320.0)
     c9, c10, c11 = number(1 / 362880.0), number(1 / 3628800.0), number(1 / 39916800.0)
     c12, c13 = number(1 / 479001600.0), number(1 / 6227020800.0)
+    for i in range(h.size):
+        v = min(max(h[i] + bias, -far), far) * part
+        v2 = v * v
+        v4 = v2 * v2
+        low = (c2 + v * c3) + v2 * (c4 + v * c5)
+        mid = (c6 + v * c7) + v2 * (c8 + v * c9)
+        top = (c10 + v * c11) + v2 * (c12 + v * c13)
+        e = v + v2 * (low + v4 * (mid + v4 * top))
+        e = e * e + two * e
+        e = e * e + two * e
+        e = e * e + two * e
+        e = e * e + two * e
+        e = e * e + two * e
+        e = e * e + two * e
+        h[i] = e / (e + two)
+
+
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+def squash(H, biases, means):  # type: ignore[no-untyped-def]
+    """In place: H <- tanh(H + bias), less its mean over the samples, which goes to ``means``."""
+    n = H.shape[1]
     for j in range(H.shape[0]):
         h = H[j]
-        bias = biases[j]
-        total = number(0.0)
+        if H.itemsize == 4:
+            tanh_single(h, biases[j])
+        else:
+            tanh_double(h, biases[j])
+        total = H.dtype.type(0.0)
         for i in range(n):
-            v = min(max(h[i] + bias, -far), far) * part
-            v2 = v * v
-            v4 = v2 * v2
-            low = (c2 + v * c3) + v2 * (c4 + v * c5)
-            mid = (c6 + v * c7) + v2 * (c8 + v * c9)
-            top = (c10 + v * c11) + v2 * (c12 + v * c13)
-            e = v + v2 * (low + v4 * (mid + v4 * top))
-            e = e * e + two * e
-            e = e * e + two * e
-            e = e * e + two * e
-            e = e * e + two * e
-            e = e * e + two * e
-            e = e * e + two * e
-            t = e / (e + two)
-            h[i] = t
-            total += t
-        mean = total / number(n)
+            total += h[i]
+        mean = total / H.dtype.type(n)
         means[j] = mean
         for i in range(n):
             h[i] -= mean
@@ -97,22 +126,24 @@ def slope_of_press(R, K, H, means, v, w, u, a, E):  # type: ignore[no-untyped-de
     is 1 - h^2, h being the output before its mean was taken off.
     """
     n = H.shape[1]
+    number = H.dtype.type
+    zero, one, two = number(0.0), number(1.0), number(2.0)
     for j in range(H.shape[0]):
         r, k, h = R[j], K[j], H[j]
         for i in range(n):
-            r[i] = 2.0 * v[i] * k[i] - r[i]
+            r[i] = two * v[i] * k[i] - r[i]
         for t in range(E.shape[0]):
             x, y = w[j, t], a[j, t]
             for i in range(n):
                 r[i] -= x * u[t, i] + y * E[t, i]
-        total = 0.0
+        total = zero
         for i in range(n):
             total += r[i]
-        total /= n
+        total /= number(n)
         mean = means[j]
         for i in range(n):
             x = h[i] + mean
-            r[i] = 2.0 * (r[i] - total) * (1.0 - x * x)
+            r[i] = two * (r[i] - total) * (one - x * x)
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, inline="always")

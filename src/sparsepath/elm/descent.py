@@ -9,7 +9,7 @@ import numpy as np
 from numba import njit
 
 from sparsepath.elm.compiled import FAST, leave_out
-from sparsepath.elm.layer import STRIP, fit, orthogonalise, room
+from sparsepath.elm.layer import STRIP, fit, orthogonalise
 
 HALF, SIGN, LARGEST = range(3)  # the order of scaling.RULES
 DECREASED = 1e-12
@@ -19,24 +19,26 @@ DECREASED = 1e-12
 def gradient(XT, weights, H, means, w, E):  # type: ignore[no-untyped-def]
     """Gradient of the objective of a fit by the scalings of all features (equation 13)."""
     d, n = XT.shape
+    number = H.dtype.type
+    zero, one = number(0.0), number(1.0)
     g = np.zeros(d)
-    r = np.empty(min(STRIP, n))
+    r = np.empty(min(STRIP, n), H.dtype)
     for low in range(0, n, STRIP):
         high = min(n, low + STRIP)
         for j in range(H.shape[0]):
             h, mean, v = H[j, low:high], means[j], weights[j]
-            r[: h.size] = 0.0
+            r[: h.size] = zero
             for t in range(E.shape[0]):
-                e, factor = E[t, low:high], w[t, j]
+                e, factor = E[t, low:high], number(w[t, j])
                 for i in range(h.size):
                     r[i] += factor * e[i]
             for i in range(h.size):
                 x = h[i] + mean
-                r[i] *= 1.0 - x * x
+                r[i] *= one - x * x
             for k in range(0, d - 3, 4):
                 a, b = XT[k, low:high], XT[k + 1, low:high]
                 c, f = XT[k + 2, low:high], XT[k + 3, low:high]
-                sa = sb = sc = sf = 0.0
+                sa = sb = sc = sf = zero
                 for i in range(h.size):
                     sa += r[i] * a[i]
                     sb += r[i] * b[i]
@@ -48,7 +50,7 @@ def gradient(XT, weights, H, means, w, E):  # type: ignore[no-untyped-def]
                 g[k + 3] += v[k + 3] * sf
             for k in range(d - d % 4, d):
                 a = XT[k, low:high]
-                sa = 0.0
+                sa = zero
                 for i in range(h.size):
                     sa += r[i] * a[i]
                 g[k] += v[k] * sa
@@ -137,7 +139,7 @@ def descend(  # type: ignore[no-untyped-def]
     Parameters
     ----------
     XT, weights, biases, rows, own, ridge
-        Features, neurons and target, as everywhere in this room.
+        Features, neurons and target, as everywhere in this room, in single or double precision.
     least : float
         The least 1 - leverage at which a sample still counts as left out.
     start : int array, d
@@ -148,7 +150,7 @@ def descend(  # type: ignore[no-untyped-def]
         Criterion by size that need not be improved on by more than equality; sizes beyond the end
         are not asked for.
     H, Q : arrays, m x n
-        Room.
+        Room, of the same precision.
     keys, grids : arrays, (most + 1) x 2 and (most + 1) x d
         Out: criterion and squared error, and scalings in steps; keys come in as infinity.
 
@@ -159,7 +161,8 @@ def descend(  # type: ignore[no-untyped-def]
     """
     m, n = H.shape
     T = rows.shape[0]
-    U, means, w, E = room(H), np.empty(m), np.empty((T, m)), np.empty((T, n))
+    U, w = np.empty((m + 1, m + 4)), np.empty((T, m))
+    means, E = np.empty(m, H.dtype), np.empty((T, n), H.dtype)
     empty = np.square(rows).sum() / n
     grid, C1 = start.copy(), 0.0
     mse = J = J_new = 0.0
@@ -171,8 +174,9 @@ def descend(  # type: ignore[no-untyped-def]
         size = np.count_nonzero(grid)
         # The leave-one-out error is not below the training error.
         if size < known.size and (own.size or mse <= min(known[size], keys[size, 0])):
-            orthogonalise(U, H, Q)
-            squares, wrong = leave_out(Q, E, np.full(n, 1.0 - 1.0 / n), own, least)
+            orthogonalise(U.astype(H.dtype), H, Q)
+            p = np.full(n, H.dtype.type(1.0 - 1.0 / n))
+            squares, wrong = leave_out(Q, E, p, own, least)
             squares, first = squares / n, (wrong if own.size else squares) / n
             if first < keys[size, 0] or (first == keys[size, 0] and squares < keys[size, 1]):
                 keys[size, 0], keys[size, 1] = first, squares

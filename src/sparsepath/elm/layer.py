@@ -9,7 +9,7 @@ row.
 import numpy as np
 from numba import njit
 
-from sparsepath.elm.compiled import FAST, prefix_losses, squash
+from sparsepath.elm.compiled import FAST, leave_out, prefix_losses, squash
 
 STRIP = 512  # samples at a time, so that the rows in use stay in cache
 
@@ -105,48 +105,65 @@ def cholesky(A, m):  # type: ignore[no-untyped-def]
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
 def orthogonalise(U, H, Q):  # type: ignore[no-untyped-def]
-    """Q <- U'^-1 H, two rows at a time."""
+    """Q <- U'^-1 H, four rows at a time, each less four rows before at a time."""
     m, n = H.shape
     one = H.dtype.type(1.0)
+    fours = m - m % 4
     for low in range(0, n, STRIP):
         high = min(n, low + STRIP)
-        for k in range(0, m, 2):
-            o = min(k + 1, m - 1)  # of an odd number the last row comes twice
-            q, r = Q[k, low:high], Q[o, low:high]
+        for k in range(0, fours, 4):
+            q, r = Q[k, low:high], Q[k + 1, low:high]
+            s, t = Q[k + 2, low:high], Q[k + 3, low:high]
             for i in range(q.size):
-                q[i], r[i] = H[k, low + i], H[o, low + i]
-            if o == k:
-                r = np.empty_like(q)
-            for p in range(0, k - 3, 4):
+                q[i], r[i] = H[k, low + i], H[k + 1, low + i]
+                s[i], t[i] = H[k + 2, low + i], H[k + 3, low + i]
+            for p in range(0, k, 4):
                 a, b = Q[p, low:high], Q[p + 1, low:high]
                 c, d = Q[p + 2, low:high], Q[p + 3, low:high]
-                qa, qb, qc, qd = U[p, k], U[p + 1, k], U[p + 2, k], U[p + 3, k]
-                ra, rb, rc, rd = U[p, o], U[p + 1, o], U[p + 2, o], U[p + 3, o]
+                qa, ra, sa, ta = U[p, k], U[p, k + 1], U[p, k + 2], U[p, k + 3]
+                qb, rb, sb, tb = U[p + 1, k], U[p + 1, k + 1], U[p + 1, k + 2], U[p + 1, k + 3]
+                qc, rc, sc, tc = U[p + 2, k], U[p + 2, k + 1], U[p + 2, k + 2], U[p + 2, k + 3]
+                qd, rd, sd, td = U[p + 3, k], U[p + 3, k + 1], U[p + 3, k + 2], U[p + 3, k + 3]
                 for i in range(q.size):
-                    q[i] -= qa * a[i] + qb * b[i] + qc * c[i] + qd * d[i]
-                    r[i] -= ra * a[i] + rb * b[i] + rc * c[i] + rd * d[i]
-            for p in range(k - k % 4, k):
-                a, qa, ra = Q[p, low:high], U[p, k], U[p, o]
+                    x, y, z, w = a[i], b[i], c[i], d[i]
+                    q[i] = q[i] - qa * x - qb * y - qc * z - qd * w
+                    r[i] = r[i] - ra * x - rb * y - rc * z - rd * w
+                    s[i] = s[i] - sa * x - sb * y - sc * z - sd * w
+                    t[i] = t[i] - ta * x - tb * y - tc * z - td * w
+            qr, qs, qt = U[k, k + 1], U[k, k + 2], U[k, k + 3]
+            rs, rt, st = U[k + 1, k + 2], U[k + 1, k + 3], U[k + 2, k + 3]
+            qq, rr = one / U[k, k], one / U[k + 1, k + 1]
+            ss, tt = one / U[k + 2, k + 2], one / U[k + 3, k + 3]
+            for i in range(q.size):
+                x = q[i] * qq
+                y = (r[i] - qr * x) * rr
+                z = (s[i] - qs * x - rs * y) * ss
+                q[i], r[i], s[i] = x, y, z
+                t[i] = (t[i] - qt * x - rt * y - st * z) * tt
+        for k in range(fours, m):
+            q = Q[k, low:high]
+            for i in range(q.size):
+                q[i] = H[k, low + i]
+            for p in range(k):
+                a, qa = Q[p, low:high], U[p, k]
                 for i in range(q.size):
                     q[i] -= qa * a[i]
-                    r[i] -= ra * a[i]
-            factor = one / U[k, k]
+            qq = one / U[k, k]
             for i in range(q.size):
-                q[i] *= factor
-            ra, factor = U[k, o], one / U[o, o]
-            for i in range(q.size):
-                r[i] = (r[i] - ra * q[i]) * factor
+                q[i] *= qq
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
 def fit(XT, weights, biases, rows, ridge, scaling, H, means, U, w, E):  # type: ignore[no-untyped-def]
     """Fit the output layer; U, w (T x m), E (T x n) and H are filled.
 
-    Returns the mean squared error, the same plus ridge |w|^2, and whether all went well.
+    U and w are in double precision, all else in that of H, see :mod:`sparsepath.elm.press`. Returns
+    the mean squared error, the same plus ridge |w|^2, and whether all went well.
     """
     m, n = H.shape
+    number = H.dtype.type
     active = np.flatnonzero(scaling)
-    affine(weights[:, active] * scaling[active], XT[active], H)
+    affine(weights[:, active] * scaling[active].astype(H.dtype), XT[active], H)
     squash(H, biases, means)
     gram(H, U)
     for j in range(m):
@@ -158,10 +175,10 @@ def fit(XT, weights, biases, rows, ridge, scaling, H, means, U, w, E):  # type: 
         y, e, v = rows[t], E[t], w[t]
         for j in range(m):
             h = H[j]
-            total = 0.0
+            product = number(0.0)
             for i in range(n):
-                total += h[i] * y[i]
-            v[j] = total
+                product += h[i] * y[i]
+            v[j] = product
         for j in range(m):
             v[j] /= U[j, j]
             for k in range(j + 1, m):
@@ -175,7 +192,7 @@ def fit(XT, weights, biases, rows, ridge, scaling, H, means, U, w, E):  # type: 
         for i in range(n):
             e[i] = y[i]
         for j in range(m):
-            h, factor = H[j], v[j]
+            h, factor = H[j], number(v[j])
             for i in range(n):
                 e[i] -= factor * h[i]
         for i in range(n):
@@ -216,3 +233,22 @@ def screen(XT, weights, biases, rows, own, ridge, least, subset, scalings):  # t
             if value < first or (value == first and squares[j] / n < second):
                 first, second, place, count = value, squares[j] / n, s, j + 1
     return first, second, place, count
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def error(XT, weights, biases, rows, own, ridge, least, scaling, enough, H, Q):  # type: ignore[no-untyped-def]
+    """Criterion and squared error, left out, of all neurons; infinite if not below ``enough``.
+
+    The leave-one-out error is not below the training error, which comes first.
+    """
+    m, n = H.shape
+    T = rows.shape[0]
+    U, w = np.empty((m + 1, m + 4)), np.empty((T, m))
+    means, E = np.empty(m, H.dtype), np.empty((T, n), H.dtype)
+    mse, _, fine = fit(XT, weights, biases, rows, ridge, scaling, H, means, U, w, E)
+    if not fine or (own.size == 0 and mse >= enough):
+        return np.inf, np.inf
+    orthogonalise(U.astype(H.dtype), H, Q)
+    p = np.full(n, H.dtype.type(1.0 - 1.0 / n))
+    squares, wrong = leave_out(Q, E, p, own, least)
+    return (wrong if own.size else squares) / n, squares / n

@@ -7,21 +7,29 @@ features, and with each feature more that some machine of the path has or that t
 the size, at the geometric mean of the scalings that it has, and where the next machine is the worse
 one at the least scaling too, which changes little; neurons, ridge and the other scalings stay. One
 feature less wins if it is better, by a thousandth at least; one feature more, of which there are
-many to try, if it is better by a tenth, and on a sample of the rows at all. Scalings that are not
-common are polished, and the neighbours of what has won are tried in turn. Errors only fall, so this
-ends.
+many to try, if it is better by a tenth, and among the best few on a sample of the rows. Single
+precision finds the best of each size, double precision says whether it wins. Scalings that are not
+common are polished, a little where a smaller machine is far better, and the neighbours of what has
+won are tried in turn. Errors only fall, so this ends.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from sparsepath.data.threads import Threads
-from sparsepath.elm.network import Pool
-from sparsepath.elm.polish import clearly_better, polish, tuned
+from sparsepath.elm.polish import clearly_better, descent, polish, rejudged, tuned
+from sparsepath.elm.pool import Pool
+from sparsepath.elm.rough import rough_key
 from sparsepath.elm.scaling import Best, Candidate
 
 BEATEN, BEATEN_BY_MORE = 0.999, 0.9  # of the error of a machine: less, by one feature less or more
+FEW = 3  # neighbours of a size with one feature more that are judged on all rows
+FAR_WORSE, LITTLE = 1.5, 5  # times the error of a smaller machine: so many rounds of polishing
+NEARLY = 1.01  # times what is asked for: as much in single precision may be less in double
+
+Task = tuple[int, Candidate]  # a neighbour, after the size of the machine that it comes from
 
 
 def neighbours(
@@ -43,17 +51,6 @@ def neighbours(
         yield Candidate((np.inf, np.inf), scaling, machine.which, machine.ridge)
 
 
-def judged(pool: Pool, machine: Candidate, enough: float) -> Candidate:
-    """The machine with its leave-one-out error, or as it is if that is not below ``enough``.
-
-    The leave-one-out error is not below the training error, which comes first.
-    """
-    fit = pool.fit(machine.scaling, machine.which, machine.ridge)
-    if not pool.target.own.size and fit.mse >= enough:
-        return machine
-    return Candidate(fit.key(), machine.scaling, machine.which, machine.ridge)
-
-
 def improved(pool: Pool, machine: Candidate, least: float) -> Candidate:
     """The machine with the best ridge, and with scalings polished unless they are common."""
     machine = min(machine, tuned(pool, machine.scaling, machine.which), key=lambda c: c.key)
@@ -64,6 +61,121 @@ def improved(pool: Pool, machine: Candidate, least: float) -> Candidate:
     return other if clearly_better(pool, other, machine) else machine
 
 
+class Neighbourhood:
+    """The machines of a path, and what is tried of them.
+
+    Parameters
+    ----------
+    pool, sample : Pool
+        All rows, and some of them, or the same pool.
+    machines : Best
+        Machines as they were found; they are replaced by better ones.
+    listed : mapping
+        The features to try by size; of sizes without an entry, those of the path.
+    least : float
+        The least scaling.
+    """
+
+    def __init__(
+        self,
+        pool: Pool,
+        sample: Pool,
+        machines: Best,
+        listed: Mapping[int, Sequence[int]],
+        least: float,
+    ) -> None:
+        self.pool, self.sample, self.listed, self.least = pool, sample, listed, least
+        self.machines, self.most = Best(), max(machines.at)
+        self.machines.merge(machines)
+        self._tried: dict[int, Candidate] = {}
+        self._on_sample: dict[int, tuple[Candidate, float]] = {}
+
+    def around(self) -> list[Task]:
+        """The neighbours of machines that are new, with the size that they come from."""
+        at, criterion = self.machines.at, self.machines.criterion
+        donors = {s: c for s, c in at.items() if self._tried.get(s) is not c}
+        self._tried |= donors
+        used = {i for machine in at.values() for i in machine.subset}
+        return [
+            (size, each)
+            for size in sorted(donors)
+            for each in neighbours(
+                donors[size],
+                sorted(used.union(self.listed.get(size + 1, ()))),
+                self.most,
+                self.least if criterion(size) < criterion(size + 1) else None,
+            )
+        ]
+
+    def enough(self, size: int, neighbour: Candidate) -> float:
+        """What a neighbour of a machine of a size must be below to take the place of another."""
+        here = len(neighbour.subset)
+        return (BEATEN if here < size else BEATEN_BY_MORE) * self.machines.criterion(here)
+
+    def hopeful(self, tasks: list[Task], threads: Threads) -> list[Task]:
+        """All with one feature less; with one more the few best, of those that gain on the sample.
+
+        One more should gain a tenth on all rows.
+        """
+        if self.sample is self.pool:
+            return tasks
+        for size, machine in self.machines.at.items():
+            if size not in self._on_sample or self._on_sample[size][0] is not machine:
+                self._on_sample[size] = machine, rough_key(self.sample, machine)[0]
+
+        def on_sample(task: Task) -> float:
+            size, neighbour = task
+            here = len(neighbour.subset)
+            if here < size or here not in self._on_sample:
+                return -np.inf
+            return rough_key(self.sample, neighbour, self._on_sample[here][1])[0]
+
+        scores = threads.map(on_sample, tasks)
+        kept: dict[int, int] = {}
+        for place in np.argsort(scores, kind="stable").tolist():
+            size = len(tasks[place][1].subset)
+            if -np.inf < scores[place]:
+                kept[size] = kept.get(size, 0) + 1
+                if kept[size] > FEW:
+                    scores[place] = np.inf
+        return [task for task, score in zip(tasks, scores, strict=True) if score < np.inf]
+
+    def better(self, tasks: list[Task], threads: Threads) -> list[Candidate]:
+        """The best neighbour of each size that takes the place of a machine.
+
+        They are ranked in single precision; whether the first ones serve is judged in double.
+        """
+        rough = threads.map(
+            lambda task: rough_key(self.pool, task[1], NEARLY * self.enough(*task)), tasks
+        )
+        best: dict[tuple[int, bool], tuple[tuple[float, float], Task]] = {}
+        for task, key in zip(tasks, rough, strict=True):
+            size, neighbour = task
+            place = len(neighbour.subset), len(neighbour.subset) < size
+            if key[0] < np.inf and (place not in best or key < best[place][0]):
+                best[place] = key, task
+        found = Best()
+        first = [best[place][1] for place in sorted(best)]
+        for task, judged in zip(
+            first, threads.map(lambda task: rejudged(self.pool, task[1]), first), strict=True
+        ):
+            if judged.key[0] < self.enough(*task):
+                found.offer(judged)
+        return [found.at[size] for size in sorted(found.at)]
+
+    def improved(self, machine: Candidate) -> Candidate:
+        """The machine as it is kept: polished, a little if a smaller one is far better."""
+        smaller = min(
+            (self.machines.criterion(size) for size in range(1, len(machine.subset))),
+            default=np.inf,
+        )
+        if machine.key[0] < FAR_WORSE * smaller:
+            return improved(self.pool, machine, self.least)
+        scaling, ridge = descent(self.sample, machine, self.least, LITTLE)
+        other = rejudged(self.pool, replace(machine, scaling=scaling, ridge=ridge))
+        return other if clearly_better(self.pool, other, machine) else machine
+
+
 def settle(
     pool: Pool,
     sample: Pool,
@@ -72,56 +184,12 @@ def settle(
     least: float,
     threads: Threads,
 ) -> Best:
-    """Machines of which none is beaten by a neighbour of another one.
-
-    ``listed`` are the features to try by size; of sizes without an entry, those of the path.
-    ``sample`` is the pool on some of the rows, or the pool itself.
-    """
-    machines = Best()
-    machines.merge(found)
-    tried: dict[int, Candidate] = {}
-    on_sample: dict[int, tuple[Candidate, float]] = {}
-
-    def hopeless(size: int, candidate: Candidate) -> bool:
-        """Whether one feature more gains nothing on the sample, where it should gain a tenth."""
-        more = len(candidate.subset)
-        if sample is pool or more < size or more not in on_sample:
-            return False
-        bar = on_sample[more][1]
-        return judged(sample, candidate, bar).key[0] >= bar
-
+    """Machines of which none is beaten by a neighbour of another one; see ``Neighbourhood``."""
+    path = Neighbourhood(pool, sample, found, listed, least)
     while True:
-        donors = {s: c for s, c in machines.at.items() if tried.get(s) is not c}
-        tried |= donors
-        used = {i for machine in machines.at.values() for i in machine.subset}
-        around = [
-            (size, each)
-            for size in sorted(donors)
-            for each in neighbours(
-                donors[size],
-                sorted(used.union(listed.get(size + 1, ()))),
-                max(found.at),
-                least if machines.criterion(size) < machines.criterion(size + 1) else None,
-            )
-        ]
-
-        def enough(size: int, candidate: Candidate) -> float:
-            beaten = BEATEN if len(candidate.subset) < size else BEATEN_BY_MORE
-            return beaten * machines.criterion(len(candidate.subset))
-
-        for size, machine in machines.at.items() if sample is not pool else ():
-            if size not in on_sample or on_sample[size][0] is not machine:
-                on_sample[size] = machine, judged(sample, machine, np.inf).key[0]
-        known = threads.map(
-            lambda task: task[1] if hopeless(*task) else judged(pool, task[1], enough(*task)),
-            around,
-        )
-        better = Best()
-        for (size, _), candidate in zip(around, known, strict=True):
-            if candidate.key[0] < enough(size, candidate):
-                better.offer(candidate)
-        if not better.at:
-            return machines
-        chosen = [better.at[size] for size in sorted(better.at)]
-        for candidate in threads.map(lambda machine: improved(pool, machine, least), chosen):
-            machines.offer(candidate)
+        tasks = path.hopeful(path.around(), threads)
+        better = path.better(tasks, threads)
+        if not better:
+            return path.machines
+        for machine in threads.map(path.improved, better):
+            path.machines.offer(machine)

@@ -26,7 +26,6 @@ theorem the gradient of equation 13, with w held fixed:
    = -\tfrac{2}{n} \textstyle\sum_j W_{jk} \sum_i X_{ik} (1 - H_{ji}^2) \sum_t w_{jt} e_{it}
 """
 
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -172,15 +171,22 @@ class Target:
 
     def judge(self, E: Floats, p: Floats) -> LeaveOneOut:
         """Leave-one-out of the residuals E, T x n, with 1 - leverage p."""
-        residuals = E / np.maximum(p, ROOM)
+        return self.judge_several(E[None], p[None])[0]
+
+    def judge_several(self, E: Floats, P: Floats) -> list[LeaveOneOut]:
+        """The same of several fits at a time: E is r x T x n, P is r x n."""
+        residuals = E / np.maximum(P, ROOM)[:, None]
         losses, squares = self._losses(residuals)
-        key = float(losses.mean()), float(squares.mean())
+        keys = [losses.mean(1), squares.mean(1)]
         if np.isfinite(self.reach):
             residuals = held(self.Y.T, residuals, self._others_limits)
             losses, squares = self._losses(residuals)
-        if p.min() <= ROOM:
-            return LeaveOneOut(residuals, np.inf, np.inf, losses, (np.inf, np.inf))
-        return LeaveOneOut(residuals, float(losses.mean()), float(squares.mean()), losses, key)
+        means = np.array([*keys, losses.mean(1), squares.mean(1)])
+        means[:, P.min(1) <= ROOM] = np.inf
+        return [
+            LeaveOneOut(residuals[i], criterion, square, losses[i], (key, key_square))
+            for i, (key, key_square, criterion, square) in enumerate(means.T.tolist())
+        ]
 
     def training_error(self, E: Floats) -> float:
         """The criterion on the training data, of the residuals E, T x n."""
@@ -190,7 +196,7 @@ class Target:
 
     def _losses(self, residuals: Floats) -> tuple[Floats, Floats]:
         """The criterion and the squared error, sample by sample."""
-        squares = np.square(residuals).sum(0)
+        squares = np.square(residuals).sum(-2)
         if self.own.size:
             return (self._winners(residuals) != self.own).astype(np.float64), squares
         return squares, squares
@@ -198,10 +204,12 @@ class Target:
     def _winners(self, residuals: Floats) -> Indices:
         """The classes that win when left out; -1 where there is no decision."""
         scores = self.Y.T - residuals
-        if len(scores) == 1:
-            return np.where(np.abs(scores[0]) <= 1e-10, -1, scores[0] > 0).astype(np.intp)
-        best = np.sort(scores, axis=0)[-2:]
-        return np.where(best[1] - best[0] <= 1e-10, -1, scores.argmax(0)).astype(np.intp)
+        if scores.shape[-2] == 1:
+            only = scores[..., 0, :]
+            return np.where(np.abs(only) <= 1e-10, -1, only > 0).astype(np.intp)
+        ordered = np.sort(scores, axis=-2)
+        ahead = ordered[..., -1, :] - ordered[..., -2, :]
+        return np.where(ahead <= 1e-10, -1, scores.argmax(-2)).astype(np.intp)
 
     def empty(self) -> LeaveOneOut:
         """Leave-one-out of the constant model."""
@@ -239,19 +247,37 @@ class Fit:
         # Large products by NumPy, which lets other threads go on meanwhile; SciPy's BLAS does not.
         self._gram = self.H @ self.H.T
         self._moments = self.H @ target.centred
-        n = target.n
         self.ridge = ridge
+
+    @cached_property
+    def inverse_root(self) -> Floats:
         A = self._gram.copy()
-        A.reshape(-1)[:: len(A) + 1] += ridge * n
+        A.reshape(-1)[:: len(A) + 1] += self.ridge * self.target.n
         upper, info = lapack.dpotrf(A.T, lower=0, overwrite_a=1)
         if info:
-            raise dependent(ridge)
-        self.inverse_root = lapack.dtrtri(upper, lower=0)[0].T
-        self.z = self.inverse_root @ self._moments
-        self.w = self.inverse_root.T @ self.z
-        self.E = target.rows - np.matmul(self.w.T, self.H)
-        self.mse = float(np.vdot(self.E, self.E)) / n
-        self.objective = self.mse + ridge * float(np.vdot(self.w, self.w))
+            raise dependent(self.ridge)
+        inverse: Floats = lapack.dtrtri(upper, lower=0)[0].T
+        return inverse
+
+    @cached_property
+    def z(self) -> Floats:
+        return self.inverse_root @ self._moments
+
+    @cached_property
+    def w(self) -> Floats:
+        return self.inverse_root.T @ self.z
+
+    @cached_property
+    def E(self) -> Floats:  # noqa: N802
+        return self.target.rows - np.matmul(self.w.T, self.H)
+
+    @property
+    def mse(self) -> float:
+        return float(np.vdot(self.E, self.E)) / self.target.n
+
+    @property
+    def objective(self) -> float:
+        return self.mse + self.ridge * float(np.vdot(self.w, self.w))
 
     def orthogonal(self) -> Floats:
         """Q = L^-1 H."""
@@ -276,7 +302,7 @@ class Fit:
         weights = D[:, None, :] * moments.T
         E = self.target.rows - (weights.reshape(-1, m) @ G).reshape(len(D), -1, n)
         P = 1.0 - 1.0 / n - D @ np.square(G, out=G)
-        return [self.target.judge(e, p) for e, p in zip(E, P, strict=True)]
+        return self.target.judge_several(E, P)
 
     def key(self) -> tuple[float, float]:
         """Criterion and squared leave-one-out error of all neurons, and nothing else."""
@@ -296,75 +322,13 @@ class Space:
     """Room for the large arrays of a fit, so that they are not asked for again and again."""
 
     def __init__(self, m: int, n: int) -> None:
-        self.H, self.Q, self.R = (np.empty((m, n)) for _ in range(3))
+        self.H, self.Q = np.empty((m, n)), np.empty((m, n))
 
-
-class Pool:
-    """A fixed pool of neurons on a problem; fits with any scaling and any of the neurons.
-
-    Parameters
-    ----------
-    XT : array, d x n
-        Standardised features as rows.
-    target : Target
-    neurons : Neurons
-        tanh neurons on all d features.
-    ridge : float
-    most : float, optional
-        The ridge of a machine is chosen between ``ridge`` and this; if not given, it is fixed.
-    """
-
-    def __init__(
-        self, XT: Floats, target: Target, neurons: Neurons, ridge: float, most: float | None = None
-    ) -> None:
-        self.XT, self.target, self.neurons, self.ridge = XT, target, neurons, ridge
-        self.most = ridge if most is None else most
-        self._lent = threading.local()
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_lent": None}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, _lent=threading.local())
-
-    @property
-    def ridges(self) -> Floats:
-        """The ridges to choose from, a power of ten apart."""
-        steps = round(np.log10(self.most / self.ridge))
-        return np.geomspace(self.ridge, self.most, steps + 1)
-
-    def drawn(self, neurons: Neurons, ridge: float) -> "Pool":
-        """As many other neurons, another ridge, in the same room."""
-        other = Pool(self.XT, self.target, neurons, ridge)
-        other._lent = self._lent
-        return other
-
-    def sample(self, most: int) -> "Pool":
-        """The same on a sample of so many rows, if there are more: a quick judge."""
-        n = self.target.n
-        if n <= most:
-            return self
-        rows = np.sort(np.random.default_rng(n).permutation(n)[:most])
-        XT = np.ascontiguousarray(self.XT[:, rows])
-        return Pool(XT, self.target.take(rows), self.neurons, self.ridge, self.most)
-
-    def first(self, m: int, ridge: float) -> "Pool":
-        """The first neurons alone, with another ridge."""
-        return Pool(self.XT, self.target, self.neurons.take(slice(0, m)), ridge)
-
-    def space(self) -> Space:
-        """This thread's room."""
-        if not hasattr(self._lent, "space"):
-            self._lent.space = Space(len(self.neurons), self.target.n)
-        space: Space = self._lent.space
-        return space
-
-    def fit(self, scaling: Floats, which: Indices | slice, ridge: float | None = None) -> Fit:
-        """Fit the output layer of some neurons, features scaled."""
-        active = np.flatnonzero(scaling)
-        seen = self.neurons.take(which).on(active, scaling[active])
-        XT = self.XT if len(active) == len(scaling) else self.XT[active]
-        return Fit(seen, XT, self.target, self.ridge if ridge is None else ridge, self.space())
+    def single(self, m: int, count: int) -> list[NDArray[np.float32]]:
+        """Room for up to four arrays of m neurons in single precision, in the same place."""
+        m_most, n = self.H.shape
+        parts = (a.view(np.float32).reshape(2, m_most, n) for a in (self.H, self.Q))
+        return [half[:m] for part in parts for half in part][:count]
 
 
 @dataclass(frozen=True, eq=False)

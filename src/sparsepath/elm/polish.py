@@ -16,9 +16,10 @@ give for PRESS = \|c\|^2 / n, of which the differential is (2/n) (u'de - v'dp),
    \partial \mathrm{PRESS} / \partial \rho = 2 \left( w' a - \textstyle\sum_i v_i |K_i|^2 \right),
 
 the former less its mean over the samples because H is centred, and from there the chain rule
-through tanh. Logarithms of scalings and ridge are free between bounds; L-BFGS does the descent,
-from the ridge that :func:`tuned` finds: with too little a machine is good at predicting each sample
-from the others and yet wild in between, with too much it is a constant.
+through tanh. Logarithms of scalings and ridge are free between bounds, and the descent along the
+gradient (see :mod:`sparsepath.elm.press`) begins at the ridge that :func:`tuned` finds: with too
+little a machine is good at predicting each sample from the others and yet wild in between, with too
+much it is a constant.
 
 What was found by making an error small has an error that flatters, so of two machines the plainer
 one stays unless the other is :func:`clearly_better`: its leave-one-out losses are less by more than
@@ -28,41 +29,19 @@ two with each. Where scalings of their own serve the features, z is five and mor
 but noise to fit, such machines do worse on new data than those that they would replace.
 """
 
+from dataclasses import replace
+
 import numpy as np
-from scipy.optimize import OptimizeResult, minimize
 
 from sparsepath.arrays import Floats
-from sparsepath.elm.network import ROOM, Fit, Indices, Pool
+from sparsepath.elm.network import ROOM, Indices
+from sparsepath.elm.pool import HOLDS_IN_SINGLE, ROUGH_ROOM, Pool
 from sparsepath.elm.scaling import Candidate
 
 ROUNDS = 12
 WORTH_A_ROUND = 1e-3  # of the error: what a round must gain for another one
 AS_GOOD = 0.5  # standard errors of the difference by which a larger ridge may be worse
 STANDARD_ERRORS, FOR_EACH = 3.0, 2.0  # of the mean difference; more in z^2 for each feature more
-
-
-def press_gradient(fit: Fit) -> tuple[float, Floats]:
-    """Squared leave-one-out error; gradient by logarithms of the active scalings and the ridge."""
-    from sparsepath.elm import compiled
-
-    n, m = fit.target.n, len(fit.H)
-    R, p = fit.space.R[:m], np.empty(n)
-    K = np.matmul(fit.inverse_root.T @ fit.inverse_root, fit.H, out=fit.space.Q[:m])
-    compiled.leverage_left(K, fit.H, p)
-    if p.min() <= ROOM:
-        return np.inf, np.zeros(fit.XT.shape[0] + 1)
-    c = fit.E / p
-    u = c / p
-    v = (c * u).sum(0)
-    a = K @ u.T
-    compiled.weigh(K, np.sqrt(v), R)
-    inner = R @ R.T
-    slope = 2.0 * fit.ridge * (float(np.vdot(fit.w, a)) - float(np.trace(inner)))
-    M = 2.0 * inner - fit.w @ a.T
-    np.matmul(M, fit.H, out=R)
-    compiled.slope_of_press(R, K, fit.H, fit.means, v, fit.w, u, a, fit.E)
-    slopes = np.einsum("jk,jk->k", fit.neurons.weights, R @ fit.XT.T) / n
-    return float(np.square(c).sum()) / n, np.append(slopes, slope)
 
 
 def tuned(pool: Pool, scaling: Floats, which: Indices | None = None) -> Candidate:
@@ -104,59 +83,50 @@ def clearly_better(
     return bool(gains.mean() > enough * noise)
 
 
-def polish(pool: Pool, candidate: Candidate, least: float = 0.1, rounds: int = ROUNDS) -> Candidate:
-    """A machine on the same subset that is at least as good: other scalings, another ridge.
+def descent(
+    pool: Pool, candidate: Candidate, least: float = 0.1, rounds: int = ROUNDS
+) -> tuple[Floats, float]:
+    """Scalings and a ridge on the same subset with a smaller squared leave-one-out error.
 
     Scalings stay between ``least`` and 1, as on the grid: one that could go to nothing would let a
-    large subset pass for a small one. It ends when a round gains less than a thousandth.
+    large subset pass for a small one. It ends when a round gains less than a thousandth. The way
+    is found in single precision unless the ridge may be too small for that.
     """
-    active = np.array(candidate.subset)
+    from sparsepath.elm import press
+
+    active, which = np.array(candidate.subset), candidate.which
+    rough = pool.ridge >= HOLDS_IN_SINGLE
+    XT, weights, biases, rows = pool.single if rough else pool.arrays
+    m, space = len(which), pool.space()
     low = np.log([*[least] * len(active), pool.ridge])
     high = np.log([*[1.0] * len(active), pool.most])
-    best, at = np.inf, np.zeros(0)
-
-    def machine(logs: Floats) -> tuple[Floats, float]:
-        scaling = np.zeros(len(pool.XT))
-        scaling[active] = np.exp(logs[:-1])
-        return scaling, float(np.clip(np.exp(logs[-1]), pool.ridge, pool.most))
-
-    def error(logs: Floats) -> tuple[float, Floats]:
-        nonlocal best, at
-        scaling, ridge = machine(logs)
-        press, gradient = press_gradient(pool.fit(scaling, candidate.which, ridge))
-        if not np.isfinite(press) or press <= 0.0:
-            return 1e3, np.zeros(len(logs))
-        if press < best:
-            best, at = press, logs.copy()
-        return float(np.log(press)), gradient / press
-
-    minimize(
-        error,
-        np.clip(np.log([*candidate.scaling[active], candidate.ridge]), low, high),
-        jac=True,
-        method="L-BFGS-B",
-        bounds=list(zip(low, high, strict=True)),
-        callback=_Gains(),
-        options={"maxiter": rounds, "maxfun": 2 * rounds},
+    at = np.clip(np.log([*candidate.scaling[active], candidate.ridge]), low, high)
+    press.go_down(
+        XT[active],
+        weights[which][:, active],
+        biases[which],
+        rows,
+        ROUGH_ROOM if rough else ROOM,
+        at,
+        low,
+        high,
+        rounds,
+        WORTH_A_ROUND,
+        *(space.single(m, 3) if rough else (space.H[:m], space.Q[:m], np.empty_like(space.H[:m]))),
     )
-    if not at.size:
-        return candidate
-    scaling, ridge = machine(at)
-    key = best, best
-    if pool.target.own.size:
-        key = pool.fit(scaling, candidate.which, ridge).key()
-    return min(
-        (candidate, Candidate(key, scaling, candidate.which, ridge)), key=lambda found: found.key
-    )
+    scaling = np.zeros(len(pool.XT))
+    scaling[active] = np.exp(at[:-1])
+    return scaling, float(np.clip(np.exp(at[-1]), pool.ridge, pool.most))
 
 
-class _Gains:
-    """Ends a descent when a round gains too little to go on."""
+def polish(pool: Pool, candidate: Candidate, least: float = 0.1, rounds: int = ROUNDS) -> Candidate:
+    """A machine on the same subset that is at least as good: other scalings, another ridge."""
+    scaling, ridge = descent(pool, candidate, least, rounds)
+    other = rejudged(pool, Candidate(candidate.key, scaling, candidate.which, ridge))
+    return min((candidate, other), key=lambda found: found.key)
 
-    def __init__(self) -> None:
-        self.before = np.inf
 
-    def __call__(self, intermediate_result: OptimizeResult) -> None:
-        if self.before - intermediate_result.fun < WORTH_A_ROUND:
-            raise StopIteration
-        self.before = float(intermediate_result.fun)
+def rejudged(pool: Pool, machine: Candidate) -> Candidate:
+    """A machine with its error on all rows, in double precision."""
+    left_out = pool.fit(machine.scaling, machine.which, machine.ridge).leave_one_out()
+    return replace(machine, key=left_out.key, losses=left_out.losses)

@@ -1,8 +1,10 @@
-"""Scores of subsets in single precision: good to five digits, for ranking and nothing else.
+"""Errors in single precision, of subsets and of machines: for ranking and nothing else.
 
-Which of a few hundred subsets are worth a closer look does not hang on the sixth digit, and half as
-many bytes are twice as fast. The ridge is at least a thousandth here (see
-:mod:`sparsepath.elm.subsets`), so that the factorisation holds. Every machine that the path keeps
+Which of a few hundred is worth a closer look does not hang on the sixth digit, and half as many
+bytes are twice as fast. Subsets are compared with a ridge of a thousandth at least (see
+:mod:`sparsepath.elm.subsets`), at which all of it holds in single precision, to five digits;
+machines have the ridge that they have, and what is small there is in double precision (see
+:mod:`sparsepath.elm.press`): three digits with the least ridge. Every machine that the path keeps
 has errors in double precision.
 """
 
@@ -10,23 +12,45 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sparsepath.elm.network import Pool
+from sparsepath.elm.network import ROOM
+from sparsepath.elm.pool import HOLDS_IN_SINGLE, ROUGH_ROOM, Pool
 from sparsepath.elm.scaling import Candidate
 
-ROUGH_ROOM = 1e-4  # 1 - leverage at or below this: the sample decides its own prediction
 Subset = tuple[int, ...]
+
+
+def rough_key(pool: Pool, machine: Candidate, enough: float = np.inf) -> tuple[float, float]:
+    """Leave-one-out criterion and squared error; infinite if the former is not below ``enough``.
+
+    In single precision, unless the ridge may be too small for that.
+    """
+    from sparsepath.elm import layer
+
+    rough, m, space = pool.ridge >= HOLDS_IN_SINGLE, len(machine.which), pool.space()
+    XT, weights, biases, rows = pool.single if rough else pool.arrays
+    H, Q = space.single(m, 2) if rough else (space.H[:m], space.Q[:m])
+    criterion, squares = layer.error(
+        XT,
+        weights[machine.which],
+        biases[machine.which],
+        rows,
+        pool.target.own,
+        machine.ridge,
+        ROUGH_ROOM if rough else ROOM,
+        machine.scaling,
+        enough,
+        H,
+        Q,
+    )
+    return (criterion, squares) if criterion < enough else (np.inf, np.inf)
 
 
 class RoughJudge:
     """The machines of a pool on subsets, at common scalings, over all prefixes of the neurons."""
 
     def __init__(self, pool: Pool, ridge: float) -> None:
-        neurons, target = pool.neurons, pool.target
-        self.XT, self.weights, self.biases, self.rows = (
-            np.ascontiguousarray(array, dtype=np.float32)
-            for array in (pool.XT, neurons.weights, neurons.biases, target.rows)
-        )
-        self.own, self.ridge = target.own, ridge
+        self.XT, self.weights, self.biases, self.rows = pool.single
+        self.own, self.ridge = pool.target.own, ridge
 
     def __call__(self, subset: Subset, scalings: Sequence[float]) -> Candidate:
         """The best machine on a subset over common scalings and prefixes of the neurons."""

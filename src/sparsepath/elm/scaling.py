@@ -20,11 +20,13 @@ The walk itself is compiled, see :mod:`sparsepath.elm.descent`.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from sparsepath.arrays import Floats
-from sparsepath.elm.network import ROOM, Indices, Pool, dependent
+from sparsepath.elm.network import ROOM, Indices, dependent
+from sparsepath.elm.pool import HOLDS_IN_SINGLE, ROUGH_ROOM, Pool
 
 RULES = ("half", "sign", "largest")
 
@@ -39,7 +41,7 @@ class Candidate:
     ridge: float
     losses: Floats | None = None  # the criterion sample by sample, if it is at hand
 
-    @property
+    @cached_property
     def subset(self) -> tuple[int, ...]:
         return tuple(np.flatnonzero(self.scaling).tolist())
 
@@ -83,6 +85,7 @@ def restart(
     bound: Best,
     active: int | None = None,
     neurons: int | None = None,
+    rough: bool = False,
 ) -> Best:
     """A restart from its own seed: the best machine of each size up to ``most``.
 
@@ -92,36 +95,39 @@ def restart(
 
     ``active`` is the most features that the start has, drawn anew; default: all. With a hundred of
     them every neuron is saturated, and the way down to the few that are asked for is long.
-    ``neurons`` is the most of them that it uses; default: all.
+    ``neurons`` is the most of them that it uses; default: all. ``rough``: in single precision, for
+    machines that will be judged again, unless the ridge is too small for that.
     """
     from sparsepath.elm import descent
 
     random = np.random.default_rng(seed)
-    XT, target = pool.XT, pool.target
+    rough = rough and pool.ridge >= HOLDS_IN_SINGLE
+    XT, weights, biases, rows = pool.single if rough else pool.arrays
     start = random.integers(0, k + 1, len(XT))
     n_neurons = int(random.integers(1, (neurons or len(pool.neurons)) + 1))
     which = random.choice(len(pool.neurons), n_neurons, replace=False)
     start[~XT.any(1)] = 0  # a constant feature has nothing to say
     if active is not None:
         start[random.permutation(np.flatnonzero(start))[active:]] = 0
-    drawn, space = pool.neurons.take(which), pool.space()
+    space = pool.space()
+    H, Q = space.single(n_neurons, 2) if rough else (space.H[:n_neurons], space.Q[:n_neurons])
     known = np.array([bound.criterion(size) for size in range(most + 1)])
     keys = np.full((most + 1, 2), np.inf)
     grids = np.zeros((most + 1, len(XT)), dtype=np.int64)
     fine = descent.descend(
         XT,
-        drawn.weights,
-        drawn.biases,
-        target.rows,
-        target.own,
+        weights[which],
+        biases[which],
+        rows,
+        pool.target.own,
         pool.ridge,
-        ROOM,
+        ROUGH_ROOM if rough else ROOM,
         start,
         k,
         RULES.index(rule),
         known,
-        space.H[:n_neurons],
-        space.Q[:n_neurons],
+        H,
+        Q,
         keys,
         grids,
     )

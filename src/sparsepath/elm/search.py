@@ -1,7 +1,7 @@
 """ELM-FS as a whole: restarts of Algorithm 1, swap search, polished scalings, one path."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -9,14 +9,16 @@ import numpy as np
 from sparsepath.arrays import Floats
 from sparsepath.data.threads import Threads
 from sparsepath.elm.neighbours import settle
-from sparsepath.elm.network import Machine, Pool
-from sparsepath.elm.polish import STANDARD_ERRORS, clearly_better, polish, tuned
+from sparsepath.elm.network import Machine
+from sparsepath.elm.polish import STANDARD_ERRORS, clearly_better, descent, polish, rejudged, tuned
+from sparsepath.elm.pool import Pool
+from sparsepath.elm.rough import rough_key
 from sparsepath.elm.scaling import Best, Candidate, restart
 from sparsepath.elm.subsets import FIRST_ROWS, SwapSearch
 from sparsepath.steps import Step
 
 STRATEGIES = ("both", "scaling", "swap")
-BATCH = 10  # restarts between two calls of the watcher
+BATCH = 6  # restarts between two calls of the watcher
 WORTH_RESTARTS = 0.9  # of the error: less, by another subset, is worth another batch of restarts
 ACTIVE = (
     20  # features that a restart begins with, at most, if its subsets only join the swap search
@@ -28,6 +30,7 @@ NEAR_TOP, RIVALS = (
 FIRST_ROUNDS = 5  # of polishing all of them, before one is chosen
 CLEARLY = 0.9  # of the error of the best by score: less takes its place
 WORTH_POLISHING = 0.97  # of the error with a common scaling: less is polished to the end
+STILL_GAINS = 2.0  # of the error of a smaller one: as much, or more, is not polished to the end
 FAR_BETTER = 0.75  # of the error with a common scaling: less needs no more standard errors
 
 Watch = Callable[[], bool]
@@ -158,6 +161,7 @@ class Search:
                 bound=best,
                 active=active,
                 neurons=neurons,
+                rough=not alone,
             )
             before = leaders(best, plan.size)
             for found in self.threads.spread(task, seeds[low : low + BATCH]):
@@ -175,15 +179,20 @@ class Search:
         rivals = self.threads.map(lambda size: _rivals(sample, swaps, best, size), sizes)
         tasks = [rival for some in rivals for rival in some]
         first = iter(
-            self.threads.map(
-                lambda rival: rejudged(pool, polish(sample, rival, least, FIRST_ROUNDS)), tasks
-            )
+            self.threads.map(lambda rival: first_polish(pool, sample, rival, least), tasks)
         )
         pairs = [(some[0], [next(first) for _ in some]) for some in rivals]
         machines = Best()
         other = self.others[0] if self.others else pool
-        for winner in self.threads.map(lambda pair: _winner(pool, other, *pair, least), pairs):
-            machines.offer(winner)
+        leads = [min(machine.key[0] for machine in some) for _, some in pairs]
+        ends = [i == 0 or lead < STILL_GAINS * min(leads[:i]) for i, lead in enumerate(leads)]
+
+        def winner(task: tuple[tuple[Candidate, list[Candidate]], bool]) -> Candidate:
+            (first, some), to_the_end = task
+            return _winner(pool, other, first, some, least, to_the_end)
+
+        for machine in self.threads.map(winner, zip(pairs, ends, strict=True)):
+            machines.offer(machine)
         return machines
 
 
@@ -207,7 +216,12 @@ def worth_another(before: list[Candidate | None], now: list[Candidate | None]) -
 
 
 def _winner(
-    pool: Pool, other: Pool, first: Candidate, polished: list[Candidate], least: float
+    pool: Pool,
+    other: Pool,
+    first: Candidate,
+    polished: list[Candidate],
+    least: float,
+    to_the_end: bool = True,
 ) -> Candidate:
     """One machine out of those of a size; ``first`` is on the best subset by score.
 
@@ -217,8 +231,9 @@ def _winner(
     latter and a quarter of the error; and if they are better with other neurons too, those of
     another pool, to which they were not fitted. The first polishing, with half of the neurons and
     a sample of the rows, tells which subset it will be, and whether there is anything to gain.
+    Without ``to_the_end`` it is all the polishing there is.
     """
-    plain = tuned(pool, first.scaling, first.which)
+    plain = rejudged(pool, first)
     own = min((c for c in polished if c.subset == first.subset), key=lambda c: c.key)
     winner = min(polished, key=lambda c: c.key)
     if winner.key[0] >= CLEARLY * own.key[0] or not clearly_better(pool, winner, plain, 0.0):
@@ -231,26 +246,28 @@ def _winner(
     whole = tuned(pool, first.scaling)
     if winner.key[0] >= WORTH_POLISHING * plain.key[0] and not serves(winner, plain):
         return whole
-    machine = finished(pool, winner, least)
+    machine = finished(pool, winner, least) if to_the_end else rejudged(pool, winner)
     if not serves(machine, whole):
         return whole
     return machine if _score(other, machine) < _score(other, whole) else whole
 
 
+def first_polish(pool: Pool, sample: Pool, start: Candidate, least: float) -> Candidate:
+    """A machine polished a little, on some of the rows, with its error on all of them."""
+    scaling, ridge = descent(sample, start, least, FIRST_ROUNDS)
+    machine = Candidate(start.key, scaling, start.which, ridge)
+    return replace(machine, key=rough_key(pool, machine))
+
+
 def finished(pool: Pool, start: Candidate, least: float) -> Candidate:
     """A machine polished to the end: with all neurons, or those that it has if they are better."""
-    return polish(pool, min(tuned(pool, start.scaling), start, key=lambda c: c.key), least)
-
-
-def rejudged(pool: Pool, machine: Candidate) -> Candidate:
-    """A machine that was found on some of the rows, with its error on all of them."""
-    key = pool.fit(machine.scaling, machine.which, machine.ridge).key()
-    return Candidate(key, machine.scaling, machine.which, machine.ridge)
+    starts = tuned(pool, start.scaling), rejudged(pool, start)
+    return polish(pool, min(starts, key=lambda c: c.key), least)
 
 
 def _score(pool: Pool, machine: Candidate) -> tuple[float, float]:
     """What the scalings and the ridge of a machine are worth with the neurons of another pool."""
-    return pool.fit(machine.scaling, slice(None), machine.ridge).key()
+    return rough_key(pool, replace(machine, which=np.arange(len(pool.neurons))))
 
 
 def _tuned(pool: Pool, best: Best) -> Best:
@@ -282,20 +299,24 @@ def _rivals(pool: Pool, swaps: SwapSearch, best: Best, size: int) -> list[Candid
     The score compares all subsets by common scalings, which is steady but coarse: where a feature
     wants a scaling of its own, the second best can be the best by far once polished. The first
     machine is on the best subset by score. On the subset of the restarts there are two, theirs and
-    that of the common scaling, since from one of them the polishing may end at a worse place.
+    that of the common scaling, since from one of them the polishing may end at a worse place. A
+    size that gained nothing by score has the first and those of the restarts only. The ridge to
+    start from is that of the first, for common scalings.
     Half of the neurons, and a sample of the rows, are enough to tell which subset it will be.
     """
-    leading, *others = swaps.ranked(size)[:RIVALS]
+    leading, *others = swaps.ranked(size)[: RIVALS if swaps.gains(size) else 1]
     limit = NEAR_TOP * swaps.known[leading].key[0]
     near = [leading, *(subset for subset in others if swaps.known[subset].key[0] <= limit)]
     half = np.arange((len(pool.neurons) + 1) // 2)
-    if size not in best.at:
-        return [tuned(pool, swaps.known[subset].scaling, half) for subset in near]
-    restarted = best.at[size]
-    if restarted.subset not in near:
+    restarted = best.at.get(size)
+    if restarted is not None and restarted.subset not in near:
         near.append(restarted.subset)
-    theirs = tuned(pool, restarted.scaling, restarted.which)
-    return [*(tuned(pool, swaps.known[subset].scaling, half) for subset in near), theirs]
+    found = swaps.known | swaps.steady
+    first = tuned(pool, found[leading].scaling, half)
+    common = [first, *(replace(first, scaling=found[subset].scaling) for subset in near[1:])]
+    if restarted is None:
+        return common
+    return [*common, tuned(pool, restarted.scaling, restarted.which)]
 
 
 def models(

@@ -16,16 +16,19 @@ several sizes in a row have gained nothing.
 
 Subsets are judged in three stages, each for the few that were best in the one before:
 
-- all of them by the first few neurons, on a sample of the rows if there are many;
-- the few best of those looked at together by all neurons;
-- those near the best of their size by several draws of the neurons, of which the mean decides. The
+- all of them by the first few neurons, on a sample of the rows if there are many, from size three
+  on at the common scaling that was best for the size before;
+- the few best of those looked at together by all neurons, on the same rows;
+- those near the best of their size, on all rows, by several draws of the neurons, of which the mean
+  decides. The
   score depends on the draw by one to three per cent with a hundred neurons, and the best of many
   subsets is one that was lucky in its draw.
 
-Only the features that are missed least, when left out, are exchanged. All subsets of a size are
-compared at the same common scalings: all of them up to size two, then the three around the best of
-the size before. Scores of the best only fall and there are finitely many subsets, so the search
-ends.
+Only the features that are missed least, when left out, are exchanged. A size that has gained
+nothing has fewer of them exchanged, and fewer subsets that the next one is grown from. All subsets
+of a size are compared at the same common scalings: all of them up to size two, then the three
+around the best of the size before. Scores of the best only fall and there are finitely many
+subsets, so the search ends.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -35,20 +38,20 @@ from math import comb
 import numpy as np
 
 from sparsepath.data.threads import Threads
-from sparsepath.elm.network import Pool
+from sparsepath.elm.pool import Pool
 from sparsepath.elm.rough import RoughJudge, Subset
 from sparsepath.elm.scaling import Best, Candidate
 
 SCALINGS = (0.1, 0.2, 0.5, 1.0)
-BEAM = 5  # subsets of a size that the next larger size is grown from
-EXCHANGED = 5  # features of a subset that are exchanged
+BEAM, IDLE_BEAM = 5, 2  # subsets of a size that the next is grown from; if it gained nothing
+EXCHANGED, IDLE_EXCHANGED = 5, 2  # features of a subset that are exchanged; the same
 LISTED, ALIKE = 20, 10  # features that are tried: so many by rank, so many like the one taken out
 PAIRS = 2000  # all pairs are looked at if there are no more than that: up to 63 features
 GAINED = 0.99  # of the least score: what is less is a gain
 FIRST_NEURONS, FIRST_ROWS = 30, 500  # of the first stage, at most
 POOLS = 4  # draws of the neurons by which the few best are judged
 PROMISING, LIKELY = 6, 1.3  # of those looked at together: at most so many, if so near, pass stage 1
-HOPEFUL, NEAR_SECOND = 5, 1.05  # and stage 2
+HOPEFUL, NEAR_SECOND, NEAR_ON_SAMPLE = 5, 1.05, 1.1  # and stage 2, on all rows or on a sample
 RIDGE = 1e-3  # at least, while subsets are compared: less lets chance fits of single machines win
 
 
@@ -84,19 +87,22 @@ class SwapSearch:
         wanted: int = 0,
     ) -> None:
         ridge = max(pool.ridge, RIDGE)
-        self.judge, *self.others = (RoughJudge(each, ridge) for each in (pool, *others))
         self.sample = pool.sample(FIRST_ROWS)
+        self.on_sample = self.sample is not pool
         self.first = RoughJudge(self.sample.first(FIRST_NEURONS, ridge), ridge)
+        self.judge = RoughJudge(self.sample, ridge)
+        self.judge_all_rows, *self.others = (RoughJudge(each, ridge) for each in (pool, *others))
         self.features, self.threads = tuple(features), threads
         self.most = min(most, len(self.features))
         self.patience = self.most if patience is None else patience
         self.wanted = wanted
         self.best = Best()
         self.scalings: dict[int, tuple[float, ...]] = {}  # by size
+        self.typical: dict[int, tuple[float, ...]] = {}  # by size: those of the first stage
         self.listed: dict[int, tuple[int, ...]] = {1: self.features}  # to be tried, by size
         self._alike: dict[int, list[int]] = {}
         self.seen: dict[Subset, Candidate] = {}  # with the error of the first few neurons
-        self.known: dict[Subset, Candidate] = {}  # some of them, with the error of the one pool
+        self.known: dict[Subset, Candidate] = {}  # some of them, with the error of all its neurons
         self.steady: dict[Subset, Candidate] = {}  # some of these, with the mean error of all pools
         self.stopped = False
 
@@ -109,6 +115,7 @@ class SwapSearch:
         """
         for size in range(1, self.most + 1):
             self.scalings[size] = self._around(size)
+            self.typical[size] = self.scalings[size] if size <= 2 else self._best_of(size - 1)
             fresh = [subset for subset in starts if len(subset) == size]
             self.seen |= self._judged(self.first, fresh)
             self.known |= self._judged(self.judge, fresh)
@@ -128,6 +135,11 @@ class SwapSearch:
                 break
         return self.best
 
+    def gains(self, size: int) -> bool:
+        """Whether the best score of a size is less than all of smaller ones."""
+        smaller = [self.best.criterion(k) for k in self.best.at if k < size]
+        return self.best.criterion(size) < GAINED * min(smaller, default=np.inf)
+
     def gained_nothing(self) -> bool:
         """Whether the last few sizes are no better than one before them."""
         scores = [self.best.criterion(size) for size in sorted(self.best.at)]
@@ -144,8 +156,12 @@ class SwapSearch:
         """The common scalings at which subsets of a size are compared."""
         if size <= 2:
             return SCALINGS
-        at = SCALINGS.index(float(self.best.at[size - 1].scaling.max()))
+        at = SCALINGS.index(*self._best_of(size - 1))
         return SCALINGS[max(at - 1, 0) : at + 2]
+
+    def _best_of(self, size: int) -> tuple[float]:
+        """The common scaling of the best subset of a size."""
+        return (float(self.best.at[size].scaling.max()),)
 
     def _explore(self, level: int, size: int) -> set[int]:
         """Look at the neighbours of the best subset of a level; the levels that improved."""
@@ -158,7 +174,8 @@ class SwapSearch:
         few = list(rests)
         if level > 1:
             changed |= self._look(few)
-            few = sorted(rests, key=lambda rest: (self.seen[rest].key, rest))[:EXCHANGED]
+            most = EXCHANGED if self.gains(level) else IDLE_EXCHANGED
+            few = sorted(rests, key=lambda rest: (self.seen[rest].key, rest))[:most]
         exchanged: list[Subset] = []
         for rest in few:
             exchanged += self._larger(rest, {*self.listed[level], *self._like(rests[rest])})
@@ -168,7 +185,7 @@ class SwapSearch:
         """The best few of the size before with one feature more."""
         if size == 1:
             return [(i,) for i in self.features]
-        first, *others = self.ranked(size - 1)[:BEAM]
+        first, *others = self.ranked(size - 1)[: BEAM if self.gains(size - 1) else IDLE_BEAM]
         self._rank(first)
         fresh = self._larger(first, self.features)
         for subset in others:
@@ -199,7 +216,8 @@ class SwapSearch:
 
     def _judged(self, judge: RoughJudge, subsets: Sequence[Subset]) -> dict[Subset, Candidate]:
         """What a judge says of subsets."""
-        found = self.threads.map(lambda subset: judge(subset, self.scalings[len(subset)]), subsets)
+        scalings = self.typical if judge is self.first else self.scalings
+        found = self.threads.map(lambda subset: judge(subset, scalings[len(subset)]), subsets)
         return dict(zip(subsets, found, strict=True))
 
     def _look(self, subsets: Sequence[Subset]) -> set[int]:
@@ -211,7 +229,8 @@ class SwapSearch:
         promising = self._few(unknown, self.seen, PROMISING, LIKELY)
         self.known |= self._judged(self.judge, promising)
         unsteady = [s for s in together if s in self.known and s not in self.steady]
-        hopeful = self._few(unsteady, self.known, HOPEFUL, NEAR_SECOND)
+        near = NEAR_ON_SAMPLE if self.on_sample else NEAR_SECOND
+        hopeful = self._few(unsteady, self.known, HOPEFUL, near)
         judged = self.threads.map(lambda subset: self._by_all(self.known[subset]), hopeful)
         self.steady |= zip(hopeful, judged, strict=True)
         return {len(subset) for subset in hopeful if self.best.offer(self.steady[subset])}
@@ -228,7 +247,9 @@ class SwapSearch:
         return [s for s in few if scores[s].key[0] <= near * scores[best].key[0]]
 
     def _by_all(self, found: Candidate) -> Candidate:
-        """The same machine with the mean of the scores of all pools at its common scaling."""
+        """The machine with the mean of the scores of all pools, on all rows, at one scaling."""
+        if self.on_sample:
+            found = self.judge_all_rows(found.subset, self.scalings[len(found.subset)])
         scaling = (float(found.scaling.max()),)
         keys = [found.key, *(judge(found.subset, scaling).key for judge in self.others)]
         criterion, squares = np.mean(keys, axis=0).tolist()

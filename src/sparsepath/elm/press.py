@@ -1,0 +1,273 @@
+r"""PRESS and its gradient in one compiled piece, and the descent along it. No checks.
+
+What has one number for each neuron and sample is in the precision of the features that come in,
+single or double; what has one for each pair of neurons is in double precision, so that a ridge of a
+millionth is kept in single precision too: products of n numbers err by about their square root in
+roundings, at random, which is a tenth of such a ridge at most. Letters and formulas are those of
+:mod:`sparsepath.elm.polish`.
+
+The descent is in the logarithms of scalings and ridge, between bounds: a direction by BFGS over the
+coordinates that no bound holds back, a step along it that ends at the bounds, halved or more until
+the error falls (Armijo). The first step is of length one at most.
+"""
+
+import numpy as np
+from numba import njit
+
+from sparsepath.elm.compiled import FAST, leverage_left, slope_of_press, squash, weigh
+from sparsepath.elm.layer import STRIP, affine, cholesky, gram
+
+ENOUGH = 1e-4  # of what the slope promises: a step that gains less is too long
+TRIED = 6  # lengths of a step
+NOTHING = 1e3  # the logarithm of the error of a machine that is none
+
+
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+def inverse(U, m, V, out):  # type: ignore[no-untyped-def]
+    """To out: the inverse of U'U, of which U is the upper factor; V is room, m x m."""
+    V[:] = 0.0
+    for j in range(m - 1, -1, -1):  # rows of U^-1, the last first; four of those below at a time
+        v, u = V[j], U[j]
+        fours = j + 1 + (m - j - 1) % 4
+        for k in range(j + 1, fours):
+            a, ua = V[k], u[k]
+            for i in range(k, m):
+                v[i] -= ua * a[i]
+        for k in range(fours, m, 4):
+            a, b, c, d = V[k], V[k + 1], V[k + 2], V[k + 3]
+            ua, ub, uc, ud = u[k], u[k + 1], u[k + 2], u[k + 3]
+            for i in range(k, m):
+                v[i] -= ua * a[i] + ub * b[i] + uc * c[i] + ud * d[i]
+        v[j] = 1.0
+        factor = 1.0 / u[j]
+        for i in range(j, m):
+            v[i] *= factor
+    np.dot(V, V.T, out)
+
+
+@njit(nogil=True, cache=True, fastmath=FAST)
+def mirror(A, m, out):  # type: ignore[no-untyped-def]
+    """To out: the symmetric matrix of which A is the upper triangle."""
+    for j in range(m):
+        for k in range(j, m):
+            out[j, k] = out[k, j] = A[j, k]
+
+
+@njit(nogil=True, cache=True, fastmath=FAST)
+def onto(R, XT, W, g):  # type: ignore[no-untyped-def]
+    """To g: for each feature k the sum over neurons and samples of W_jk R_ji X_ki."""
+    d, n = XT.shape
+    zero = R.dtype.type(0.0)
+    g[:] = 0.0
+    for low in range(0, n, STRIP):
+        high = min(n, low + STRIP)
+        for j in range(R.shape[0]):
+            r, w = R[j, low:high], W[j]
+            for k in range(0, d - 3, 4):
+                x, y = XT[k, low:high], XT[k + 1, low:high]
+                z, t = XT[k + 2, low:high], XT[k + 3, low:high]
+                sx = sy = sz = st = zero
+                for i in range(r.size):
+                    sx += r[i] * x[i]
+                    sy += r[i] * y[i]
+                    sz += r[i] * z[i]
+                    st += r[i] * t[i]
+                g[k] += w[k] * sx
+                g[k + 1] += w[k + 1] * sy
+                g[k + 2] += w[k + 2] * sz
+                g[k + 3] += w[k + 3] * st
+            for k in range(d - d % 4, d):
+                x = XT[k, low:high]
+                sx = zero
+                for i in range(r.size):
+                    sx += r[i] * x[i]
+                g[k] += w[k] * sx
+
+
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+def press(XT, weights, biases, rows, scaling, ridge, least, H, K, R, g):  # type: ignore[no-untyped-def]
+    """The squared leave-one-out error, infinite if there is none; its gradient goes to g.
+
+    Parameters
+    ----------
+    XT, weights, biases, rows
+        Features in use, d x n, neurons, m x d and m, centred targets, T x n: of one precision.
+    scaling, ridge
+        Of those features; the gradient is by the logarithms of both, the ridge comes last.
+    least : float
+        The least 1 - leverage at which a sample still counts as left out.
+    H, K, R : arrays, m x n
+        Room, of the same precision.
+    """
+    m, n = H.shape
+    T, d = rows.shape[0], XT.shape[0]
+    number = XT.dtype.type
+    W = np.empty((m, d), XT.dtype)
+    for j in range(m):
+        for k in range(d):
+            W[j, k] = weights[j, k] * number(scaling[k])
+    means = np.empty(m, XT.dtype)
+    affine(W, XT, H)
+    squash(H, biases, means)
+    A = np.empty((m + 1, m + 4))
+    gram(H, A)
+    for j in range(m):
+        A[j, j] += ridge * n
+    if not cholesky(A, m):
+        return np.inf
+    room, inner = np.empty((m, m)), np.empty((m, m))
+    inverse(A, m, room, inner)
+    w, E = np.zeros((m, T)), np.empty((T, n), XT.dtype)
+    moments = np.empty(m)
+    for t in range(T):
+        y, e = rows[t], E[t]
+        for j in range(m):
+            moments[j] = (H[j] * y).sum()
+        for j in range(m):
+            total = 0.0
+            for k in range(m):
+                total += inner[j, k] * moments[k]
+            w[j, t] = total
+        for i in range(n):
+            e[i] = y[i]
+        for j in range(m):
+            h, factor = H[j], number(w[j, t])
+            for i in range(n):
+                e[i] -= factor * h[i]
+    np.dot(inner.astype(XT.dtype), H, K)
+    p = np.empty(n, XT.dtype)
+    leverage_left(K, H, p)
+    if p.min() <= least:
+        return np.inf
+    u, v, root = np.empty((T, n), XT.dtype), np.zeros(n, XT.dtype), np.empty(n, XT.dtype)
+    squares = 0.0
+    for t in range(T):
+        e, o = E[t], u[t]
+        for i in range(n):
+            c = e[i] / p[i]
+            squares += c * c
+            o[i] = c / p[i]
+            v[i] += c * o[i]
+    for i in range(n):
+        root[i] = np.sqrt(v[i])
+    a = np.empty((m, T))
+    for j in range(m):
+        for t in range(T):
+            a[j, t] = (K[j] * u[t]).sum()
+    weigh(K, root, R)
+    gram(R, A)
+    mirror(A, m, inner)
+    slope = 0.0
+    for j in range(m):
+        slope -= inner[j, j]
+        for t in range(T):
+            slope += w[j, t] * a[j, t]
+        for k in range(m):
+            inner[j, k] *= 2.0
+            for t in range(T):
+                inner[j, k] -= w[j, t] * a[k, t]
+    np.dot(inner.astype(XT.dtype), H, R)
+    slope_of_press(R, K, H, means, v, w.astype(XT.dtype), u, a.astype(XT.dtype), E)
+    onto(R, XT, W, g)
+    for k in range(d):
+        g[k] /= n
+    g[d] = 2.0 * ridge * slope
+    return squares / n
+
+
+@njit(nogil=True, cache=True)
+def direction(B, g, at, low, high, out):  # type: ignore[no-untyped-def]
+    """To out: where BFGS goes from ``at``, with coordinates that a bound holds back left alone.
+
+    B is the inverse of the second derivatives. Returns the slope that way.
+    """
+    slope = 0.0
+    for i in range(g.size):
+        out[i] = 0.0
+        if (at[i] > low[i] or g[i] < 0.0) and (at[i] < high[i] or g[i] > 0.0):
+            for j in range(g.size):
+                if (at[j] > low[j] or g[j] < 0.0) and (at[j] < high[j] or g[j] > 0.0):
+                    out[i] -= B[i, j] * g[j]
+        slope += out[i] * g[i]
+    return slope
+
+
+@njit(nogil=True, cache=True)
+def learn(B, s, y, is_first):  # type: ignore[no-untyped-def]
+    """BFGS: in place, what a step s that changed the gradient by y says of B."""
+    sy, yy = (s * y).sum(), (y * y).sum()
+    if not sy > 1e-10 * yy:
+        return
+    if is_first:
+        B[:] = 0.0
+        for i in range(s.size):
+            B[i, i] = sy / yy
+    By = np.zeros(s.size)
+    for i in range(s.size):
+        for j in range(s.size):
+            By[i] += B[i, j] * y[j]
+    factor = (sy + (y * By).sum()) / (sy * sy)
+    for i in range(s.size):
+        for j in range(s.size):
+            B[i, j] += factor * s[i] * s[j] - (By[i] * s[j] + s[i] * By[j]) / sy
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _log_press(XT, weights, biases, rows, least, H, K, R, at, g):  # type: ignore[no-untyped-def]
+    value = press(
+        XT, weights, biases, rows, np.exp(at[:-1]), np.exp(at[-1]), least, H, K, R, g
+    )  # fmt: skip
+    if not (value > 0.0 and value < np.inf):
+        return NOTHING
+    g /= value
+    return np.log(value)
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def go_down(  # type: ignore[no-untyped-def]
+    XT, weights, biases, rows, least, at, low, high, rounds, worth, H, K, R
+):
+    """In place: logarithms of scalings and ridge with a smaller error; returns its logarithm.
+
+    At most so many ``rounds``; a round that gains less than ``worth``, in the logarithm of the
+    error, is the last.
+    """
+    size = at.size
+    g, new, new_g, step = np.empty(size), np.empty(size), np.empty(size), np.empty(size)
+    B = np.eye(size)
+    here = _log_press(XT, weights, biases, rows, least, H, K, R, at, g)
+    if here == NOTHING:
+        return here
+    for r in range(rounds):
+        slope = direction(B, g, at, low, high, step)
+        if not slope < 0.0:
+            return here
+        length = 1.0
+        if r == 0:
+            length = 1.0 / max(1.0, np.sqrt((step * step).sum()))
+        found, there = False, NOTHING
+        for _ in range(TRIED):
+            promised = 0.0
+            for i in range(size):
+                new[i] = min(max(at[i] + length * step[i], low[i]), high[i])
+                promised += g[i] * (new[i] - at[i])
+            there = _log_press(XT, weights, biases, rows, least, H, K, R, new, new_g)
+            if there < NOTHING and there <= here + ENOUGH * min(promised, 0.0):
+                found = True
+                break
+            # Where the parabola through both errors and the slope has its least.
+            fall = there - here - length * slope
+            best = 0.5 * length * length * -slope / fall if fall > 0.0 else 0.5 * length
+            length = min(max(best, 0.1 * length), 0.5 * length)
+        if not found:
+            return here
+        for i in range(size):
+            step[i] = new[i] - at[i]
+            at[i] = new[i]
+        learn(B, step, new_g - g, r == 0)
+        g[:] = new_g
+        gain = here - there
+        here = there
+        if gain < worth:
+            return here
+    return here
