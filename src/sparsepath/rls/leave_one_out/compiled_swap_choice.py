@@ -19,7 +19,7 @@ Before that, on tall data: p is at most one, so that the criterion is no less th
     r'r - 2 tau z'r + tau^2 |z|^2,        z'r  =  c - alpha b'w,
 
 which needs no look at the samples and is enough for most. What is left is judged from its row, and
-what is within ``NEARLY`` of the best of its b once more, from a row computed afresh: these values
+what is within ``ALMOST`` of the best of its b once more, from a row computed afresh: these values
 decide, by the rules of ``search.with_swaps``.
 """
 
@@ -36,8 +36,8 @@ from sparsepath.rls.leave_one_out.compiled_rows import (
 )
 
 LOST = 1e-4  # part of a pivot that is left, below which sums that were followed tell nothing
-SLACK = 1e-6  # part of the sums in a bound that may be rounding; wide
-NEARLY = 1e-7  # values this close (relative) are told apart from rows computed afresh
+BLURRED = 1e-6  # part of the sums in a bound that may be rounding; wide
+ALMOST = 1e-7  # values this close (relative) are told apart from rows computed afresh
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
@@ -92,16 +92,16 @@ def _bounds_unseen(place, n, alpha, inverse, gamma, state, B, b_norm, abw, targe
         out[i] = 0.0
     for t in range(c.shape[0]):
         rr, step, across = target[t, 0], target[t, 1], target[t, 2]
-        most, wide, along, shared = (1.0 - SLACK) * rr, abs(step) * gamma, c[t], abw[t]
+        most, wide, along, shared = (1.0 - BLURRED) * rr, abs(step) * gamma, c[t], abw[t]
         for i in range(n):
             e = f[i] * inverse
             pivot = s[i] + e * e
             far = b_norm[i] + abs(e) * gamma
-            z2 = max((1.0 - SLACK) * pivot - alpha - far * far, 0.0)
+            z2 = max((1.0 - BLURRED) * pivot - alpha - far * far, 0.0)
             product = along[i] + e * step
             tau = product / pivot
             pull = 2.0 * (tau * (product - shared[i] + e * across) + abs(tau) * wide * b_norm[i])
-            out[i] += most - pull - SLACK * abs(pull) + tau * tau * z2
+            out[i] += most - pull - BLURRED * abs(pull) + tau * tau * z2
     for i in range(n):
         if not s[i] > LOST * written[i]:
             out[i] = -np.inf
@@ -122,15 +122,15 @@ def _bounds_seen(place, n, alpha, inverse, gamma, state, B, b_norm, root, target
             *(target[t, 0], target[t, 1], target[t, 2]),
             *(target[t, 3], target[t, 4]),
         )
-        most, along, beside = (1.0 - SLACK) * ur, c[t], h[t]
+        most, along, beside = (1.0 - BLURRED) * ur, c[t], h[t]
         for i in range(n):
             e = f[i] * inverse
             pivot = s[i] + e * e
             far = b_norm[i] + abs(e) * gamma
-            z2 = max((1.0 - SLACK) * pivot - alpha - far * far, 0.0)
+            z2 = max((1.0 - BLURRED) * pivot - alpha - far * far, 0.0)
             tau = (along[i] + e * step) / pivot
             rest = wide * b_norm[i] + root[i] * off
-            size = abs(tau) * (rest + SLACK * (abs(beside[i]) + abs(e * own)))
+            size = abs(tau) * (rest + BLURRED * (abs(beside[i]) + abs(e * own)))
             out[i] += most - 2.0 * (tau * (beside[i] - e * own) + size) + tau * tau * z2
     for i in range(n):
         if not s[i] > LOST * written[i]:
@@ -188,8 +188,8 @@ def best_exchange(problem, state, change, space, path, B, gains, met, rows):  # 
             for i in range(n):
                 abw[t, i] += f * B[o, i]
     for i in range(n):
-        b_norm[i] = np.sqrt(max(b2[i], 0.0)) * (1.0 + SLACK)
-        root[i] = np.sqrt(max(s[i], 0.0)) * (1.0 + SLACK)
+        b_norm[i] = np.sqrt(max(b2[i], 0.0)) * (1.0 + BLURRED)
+        root[i] = np.sqrt(max(s[i], 0.0)) * (1.0 + BLURRED)
     have = np.zeros(n, dtype=np.bool_)
     pivot_of, c_of = np.empty(n), np.empty((n, T))
     g, rest, left, hold = np.empty(m), np.empty((T, m)), np.empty(m), np.empty(m)
@@ -200,7 +200,7 @@ def best_exchange(problem, state, change, space, path, B, gains, met, rows):  # 
     best_place, best = -1, np.inf
     for place in np.argsort(subset[:k]):
         feature = subset[place]
-        most = min(least, best) * (1.0 + SLACK) + gain_floor * empty
+        most = min(least, best) * (1.0 + BLURRED) + gain_floor * empty
         inverse, own = 1.0 / norms[place], 0.0
         for o in range(k):
             own += G[place, o] * G[place, o]
@@ -213,7 +213,7 @@ def best_exchange(problem, state, change, space, path, B, gains, met, rows):  # 
                 squared += w * w
             rr = about[3 + t] + step * step - alpha * squared
             target[t, 0], target[t, 1], target[t, 2] = rr, step, alpha * along
-        gamma = np.sqrt(alpha * own) * (1.0 + SLACK)
+        gamma = np.sqrt(alpha * own) * (1.0 + BLURRED)
         given = (alpha, inverse, gamma, state, B, b_norm)
         if m >= n:
             _bounds_unseen(place, n, *given, abw, target, bounds)
@@ -239,14 +239,14 @@ def best_exchange(problem, state, change, space, path, B, gains, met, rows):  # 
                 a3 += change * g[j]
                 a4 += change * change
             kappa = a3 / max(square, 1e-300)
-            off = np.sqrt(max(a4 - kappa * a3, 0.0) + SLACK * SLACK * a4)
+            off = np.sqrt(max(a4 - kappa * a3, 0.0) + BLURRED * BLURRED * a4)
             target[t, 0], target[t, 2] = a1, a2
             target[t, 3], target[t, 4] = abs(kappa) * gamma, off
         _bounds_seen(place, n, *given, root, target, bounds)
         lowest, doubtful = np.inf, 0
         for i in range(n):
             values[i] = np.inf
-            if bounds[i] > most or bounds[i] > lowest * (1.0 + 2.0 * NEARLY):
+            if bounds[i] > most or bounds[i] > lowest * (1.0 + 2.0 * ALMOST):
                 continue
             row = rows[i]
             if not have[i]:
@@ -288,7 +288,7 @@ def best_exchange(problem, state, change, space, path, B, gains, met, rows):  # 
                     wc[t, to] = wanted[t, o] - target[t, 1] * gc[o]
         lowest_now = np.inf
         for i in range(n):
-            if not values[i] <= lowest * (1.0 + NEARLY):
+            if not values[i] <= lowest * (1.0 + ALMOST):
                 values[i] = np.inf
                 continue
             if not values[i] < np.inf:

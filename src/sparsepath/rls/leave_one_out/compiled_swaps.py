@@ -28,7 +28,6 @@ from sparsepath.rls.leave_one_out.compiled_rows import (
 from sparsepath.rls.leave_one_out.compiled_swap_choice import best_exchange, take_out
 
 MOST_MET = 64  # sets of one size that are remembered
-DONE, NOBODY, UNSURE = 0, 1, 2  # how a search ended
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
@@ -168,7 +167,7 @@ def _append(problem, state, change, space, found, path, B, feature_rows):  # typ
 
 @njit(nogil=True, cache=True)
 def search(size, problem, state, change, space, found, path, B, gains, rows, moves):  # type: ignore[no-untyped-def]
-    """All moves of the search, and how it ended; a drop of feature i is -1 - i."""
+    """All moves of the search, and whether they are sure; a drop of feature i is -1 - i."""
     at, about, vanished, subset = state[11], state[12], problem[5][4], path[0]
     count, n_met, n_features = 0, 0, problem[0].shape[0]
     feature_rows = np.zeros(n_features, dtype=np.int64)
@@ -176,7 +175,7 @@ def search(size, problem, state, change, space, found, path, B, gains, rows, mov
     fill(0, at[1], problem, state, found)
     while at[0] < size and about[1] > vanished * vanished * about[2]:
         if not _append(problem, state, change, space, found, path, B, feature_rows):
-            return count, NOBODY
+            return count, True
         moves[count] = subset[at[0] - 1]
         count += 1
         met[:n_met] = False
@@ -190,11 +189,11 @@ def search(size, problem, state, change, space, found, path, B, gains, rows, mov
             if place == -1:
                 break
             if place < 0 or count + 3 > len(moves) or n_met == MOST_MET:
-                return count, UNSURE
+                return count, False
             moves[count] = -1 - subset[place]
             drop(place, problem, state, change, space, found, path, B, gains[3])
             if not _append(problem, state, change, space, found, path, B, feature_rows):
-                return count, UNSURE
+                return count, False
             moves[count + 1] = subset[at[0] - 1]
             count += 2
-    return count, DONE
+    return count, True
