@@ -6,9 +6,12 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from measure import table
 from shaped import bars, greedy, in_turn, problem, products
 from sparsepath.rls.criteria.table import CLASSES
-from sparsepath.rls.leave_one_out import whole, whole_losses
+from sparsepath.rls.leave_one_out import whole
 from sparsepath.rls.leave_one_out.compiled_losses import sweep_rows
+from sparsepath.rls.leave_one_out.loss_search import LOSS_PRICE
+from sparsepath.rls.leave_one_out.swaps import SWAP_PRICE
 from sparsepath.rls.pairs.queries import PAIRS_PRICE
+from sparsepath.rls.pairs.whole import ORDER_PRICE
 from sparsepath.rls.splits.whole import FOLDS_PRICE
 
 CRITERIA_SHAPES = (
@@ -77,7 +80,7 @@ def folds_alone(n, k, folds=10):
 def criteria(quick: bool, rounds: int) -> str:
     """Every criterion on every shape: time over F, less a tenth of a millisecond a step."""
     rows, beyond, near = [], 0, 0
-    for price in (whole.PRICE, whole_losses.LOSS_PRICE, FOLDS_PRICE, PAIRS_PRICE):
+    for price in (whole.PRICE, LOSS_PRICE, FOLDS_PRICE, PAIRS_PRICE, ORDER_PRICE, SWAP_PRICE):
         price.spent = np.inf  # a process that has paid for all loops
     for m, n, k in CRITERIA_SHAPES[:2] if quick else CRITERIA_SHAPES:
         X, y = problem(m, n)

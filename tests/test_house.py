@@ -331,6 +331,7 @@ COMPILED = [
         "sparsepath.rls.leave_one_out.compiled_forward",
         "sparsepath.rls.leave_one_out.compiled_loss_search",
         "sparsepath.rls.leave_one_out.compiled_rows",
+        "sparsepath.rls.leave_one_out.compiled_swap_choice",
         "sparsepath.rls.leave_one_out.compiled_swaps",
         "sparsepath.rls.pairs.compiled_whole",
         "sparsepath.rls.splits.compiled_whole",

@@ -42,7 +42,7 @@ def assert_same(trail, other):
     assert moves_of(trail) == moves_of(other)
     assert [m.error for m in trail.moves] == [m.error for m in other.moves]
     assert trail.errors == other.errors
-    assert trail.stopped == other.stopped
+    assert (trail.stopped, trail.form) == (other.stopped, other.form)
     assert trail.steps.keys() == other.steps.keys()
     for k, step in trail.steps.items():
         assert step.subset == other.steps[k].subset

@@ -88,8 +88,8 @@ def run(
         sets, plain = task.sets(design.constant), replace(task, form="bounds")
         trail.hold_to(sets.admits)
         model = make_model(design, Y, alpha, task, sums)
-        if isinstance(model, Fused | State) and _exchanges_at_once(design, Y, task) is not None:
-            model = Retold(model, Chain(design, Y, alpha, task.size))
+        if isinstance(model, Fused | State) and (form := _exchanges_at_once(design, Y, task)):
+            model = Retold(model, Chain(design, Y, alpha, task.size), str(form))
         if keeper is not None:
             keeper.remind(model)
         model = _begin_below(model, sets, task, lambda: make_model(design, Y, alpha, plain, sums))

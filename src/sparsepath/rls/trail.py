@@ -150,13 +150,9 @@ class SearchTrail(Trail):
         if not (wanted and better):
             self.enter(moves)
             return
-        step = Step(
-            tuple(model.chosen),
-            model.error,
-            model.standard_error(),
-            model.coef(),
-            model.intercept(),
-        )
+        numbers = float(model.error), float(model.standard_error())
+        arrays = np.array(model.coef()), np.array(model.intercept())
+        step = Step.found(tuple(model.chosen), *numbers, *arrays)
         self.enter(moves, step if may else None)
         self.passed = None if may else step
 

@@ -12,7 +12,7 @@ from sparsepath.rls.leave_one_out.compiled_losses import sweep_rows
 from sparsepath.rls.leave_one_out.compiled_rows import FAST, column, dot, take_off
 
 NO_CHANGE, ADDITION = -2, -1  # as in ``carried.py``
-SIZE, VANISHED, NOBODY, CLEAN = 0, 1, 2, 3  # how a search ended
+ALL_CHOSEN, ALL_FIT, NONE_LEFT, WITHOUT_MISTAKES = 0, 1, 2, 3  # how a search ended
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)
@@ -113,9 +113,9 @@ def advance(size, wanted, counts, problem, state, judging, guards, numbers, subs
         for t in range(T):
             left += dot(V[t, :m], V[t, :m])
         if not left > vanished * vanished * everything:
-            return k, VANISHED
+            return k, ALL_FIT
         if k == size:
-            return k, SIZE
+            return k, ALL_CHOSEN
         lay_out(kind, given, V[:, :m], p, y)
         for i in range(n):
             blur[i] = undecided * min(reached + reach[i], 1.0) + rounding
@@ -139,11 +139,11 @@ def advance(size, wanted, counts, problem, state, judging, guards, numbers, subs
         for i in range(n):
             least = min(least, errors[i])
         if not least < np.inf:
-            return k, NOBODY
+            return k, NONE_LEFT
         if counts and k >= wanted:
             now = undecided * min(reached, 1.0) + rounding
             if is_clean(kind, given, T, now):
-                return k, CLEAN
+                return k, WITHOUT_MISTAKES
         most = least + tie * abs(least) + tie_floor * empty
         for i in range(n):
             if errors[i] <= most:

@@ -151,4 +151,4 @@ def _compiled(
     loops.begin(problem, state)
     about: Any = (problem, state, judging, guards, (empty, squared), subset)
     k, ended = loops.advance(size, wanted, loss.counts, *about)
-    return ChosenByLoss(subset[:k], ended == loops.VANISHED, ended == loops.CLEAN)
+    return ChosenByLoss(subset[:k], ended == loops.ALL_FIT, ended == loops.WITHOUT_MISTAKES)

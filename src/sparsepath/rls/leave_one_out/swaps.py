@@ -27,7 +27,7 @@ class CompiledSwaps(CompiledForward):
 
     def moves(self, gain: float) -> list[Update] | None:
         """All moves, if an exchange must gain this part; None if rounding would decide on one."""
-        from sparsepath.rls.leave_one_out.compiled_swaps import UNSURE, search
+        from sparsepath.rls.leave_one_out.compiled_swaps import search
 
         size, features = len(self.subset), self._state[7]
         made = np.zeros(MOVES * (size + 1), dtype=np.intp)
@@ -35,8 +35,8 @@ class CompiledSwaps(CompiledForward):
         coefficients = np.zeros((size, len(features)))
         gains = (gain, TIE_FLOOR, STEEP, self._columns)
         given = (self._problem, self._state, self._change, self._space(), self._found, self._path)
-        count, ended = search(size, *given, coefficients, gains, rows, made)
-        if ended == UNSURE:
+        count, sure = search(size, *given, coefficients, gains, rows, made)
+        if not sure:
             return None
         return [
             Update("add", move) if move >= 0 else Update("drop", -1 - move)

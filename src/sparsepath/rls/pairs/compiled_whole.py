@@ -10,27 +10,27 @@ from numba import njit
 from sparsepath.rls.splits.compiled import FAST
 from sparsepath.rls.splits.compiled_whole import _add, _blurs, _follow, _judge
 
-TILE = 32  # columns whose scores are compared together, in vector registers; always so many
+LANES = 32  # columns whose scores are compared together, in vector registers; always so many
 
 
 @njit(nogil=True, cache=True)
 def _count(scores, rows, larger, near, wrong):  # type: ignore[no-untyped-def]
-    """``wrong`` <- pairs in the wrong order, twice, of each of ``TILE`` columns of scores.
+    """``wrong`` <- pairs in the wrong order, twice, of each of ``LANES`` columns of scores.
 
     The first rows, ``larger`` of them, belong above the others; scores no further apart than
     ``near`` are not told apart.
     """
-    low, high = np.empty(TILE), np.empty(TILE)
-    for i in range(TILE):
+    low, high = np.empty(LANES), np.empty(LANES)
+    for i in range(LANES):
         wrong[i] = 0
     for r in range(larger, rows):
         other = scores[r]
-        for i in range(TILE):
+        for i in range(LANES):
             low[i], high[i] = other[i] - near[i], other[i] + near[i]
         q = 0
         while q + 4 <= larger:
             a, b, c, d = scores[q], scores[q + 1], scores[q + 2], scores[q + 3]
-            for i in range(TILE):
+            for i in range(LANES):
                 least, most = low[i], high[i]
                 first = np.int64(a[i] < least) + np.int64(a[i] <= most)
                 second = np.int64(b[i] < least) + np.int64(b[i] <= most)
@@ -40,7 +40,7 @@ def _count(scores, rows, larger, near, wrong):  # type: ignore[no-untyped-def]
             q += 4
         while q < larger:
             a = scores[q]
-            for i in range(TILE):
+            for i in range(LANES):
                 wrong[i] += np.int64(a[i] < low[i]) + np.int64(a[i] <= high[i])
             q += 1
 
@@ -51,10 +51,10 @@ def _disorder(reached, alpha, state, order, out):  # type: ignore[no-untyped-def
     s, c = state[0], state[2]
     d, e, starts, larger, shares, reach, unclear = order
     F, n = s.shape
-    scores, wrong = np.zeros((np.diff(starts).max(), TILE)), np.zeros(TILE, dtype=np.int64)
-    near, omega = np.zeros(TILE), np.empty(TILE)
-    for first in range(0, n, TILE):
-        last = min(n, first + TILE)
+    scores, wrong = np.zeros((np.diff(starts).max(), LANES)), np.zeros(LANES, dtype=np.int64)
+    near, omega = np.zeros(LANES), np.empty(LANES)
+    for first in range(0, n, LANES):
+        last = min(n, first + LANES)
         width, total = last - first, out[first:last]
         for i in range(width):
             near[i] = unclear * min(reached + reach[first + i], 1.0)

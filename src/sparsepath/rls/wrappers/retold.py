@@ -18,22 +18,18 @@ class Retold(Wrapped[Fused | State]):
     """A model that can be searched, with numbers that follow from its moves alone.
 
     They are those of a search at once that makes the same moves (``leave_one_out/swaps.py``), for
-    the compiled loop of which the time is put by that goes by here.
+    the compiled loop of which the time is put by that goes by here; ``form`` is that of such a
+    search, and why.
     """
 
-    def __init__(self, model: Fused | State, chain: Chain) -> None:
+    def __init__(self, model: Fused | State, chain: Chain, form: str) -> None:
         super().__init__(model)
-        self._chain, self._since = chain, time.perf_counter()
+        self.form, self._chain, self._since = form, chain, time.perf_counter()
         (self._now,) = chain.standing([0])
         self.error, self.empty_error = self._now.error, self._now.empty_error
 
     error: float = np.nan
     empty_error: float = np.nan
-
-    @property
-    def form(self) -> str:
-        """In which form the changes are chosen, and why."""
-        return self.model.form
 
     def find_best_update(
         self, action: str = "add", features: Iterable[int] | None = None, below: float = np.inf
