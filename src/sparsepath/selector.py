@@ -47,6 +47,7 @@ class PathSelector(SelectorMixin):
     honest_: Honest | None
     _n_folds = 10  # of the default validation
     _takes_sparse = False
+    _validated = validated
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -88,12 +89,6 @@ class PathSelector(SelectorMixin):
     def _own_size(self) -> int | None:
         """The size with which the method ended, now that it is fitted; None if a rule chose it."""
         return None if "choose" in self.get_params(deep=False) else len(self.selected_)
-
-    def _validated(
-        self, path: SelectionPath, rule: Any, given: Given
-    ) -> tuple[SelectionPath, Honest | None]:
-        """A whole path with honest errors, and the record of the size to use, if wanted."""
-        return validated(self, path, rule, given)
 
     def at_size(self, size: int) -> Self:
         """A copy of this fitted estimator that uses the model of another size on its path.

@@ -36,9 +36,13 @@ ERRORS = ("loss", "zero_one")
 
 
 @dataclass(eq=False, repr=False)
-class GraftingParameters(CallbackSupportMixin, BaseEstimator):
-    """The parameters that all grafting estimators have."""
+class GraftingSelector(PathSelector, CallbackSupportMixin, BaseEstimator):
+    """What all grafting estimators share.
 
+    What else there is to know of the model in use is kept by size: fitted attributes, by name.
+    """
+
+    _takes_sparse = True
     _: KW_ONLY
     feature_costs: Factors = None
     l1_factors: Factors = None
@@ -60,12 +64,6 @@ class GraftingParameters(CallbackSupportMixin, BaseEstimator):
         of_l1, of_l2, of_l0 = map(factors, ("l1_factors", "l2_factors", "feature_costs"))
         return Penalty(l1 * of_l1, self.l2 * of_l2, l0 * of_l0)
 
-
-class OfSize(PathSelector):
-    """What else there is to know of the model in use is kept by size."""
-
-    _of_size: Mapping[int, Mapping[str, Any]]  # fitted attributes
-
     def _take(self, size: int) -> None:
         super()._take(size)
         for name, value in self._of_size[size].items():
@@ -73,8 +71,8 @@ class OfSize(PathSelector):
 
 
 @dataclass(eq=False, repr=False)
-class LinearParameters(GraftingParameters):
-    """Those that all linear ones have."""
+class LinearGrafting(LinearFace, GraftingSelector):
+    """What all linear grafting estimators share: parameters, penalties, the linear model."""
 
     _: KW_ONLY
     fit_intercept: bool = True
@@ -83,14 +81,6 @@ class LinearParameters(GraftingParameters):
     stop: str = "first"
     update: str = "all"
     tol: float = 1e-9
-
-
-class LinearGrafting(LinearFace, OfSize, LinearParameters):
-    """What all linear grafting estimators share: data, penalties, the linear model."""
-
-    _takes_sparse = True
-    l2: float
-    l0: float
 
     def _options(self) -> GraftingOptions:
         one_of("selection", self.selection, SELECTIONS)

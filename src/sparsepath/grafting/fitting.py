@@ -318,9 +318,9 @@ def _record(rounds: list[Round], null: WorkingModel) -> tuple[Record, list[int]]
     record.note(null)
     features: list[int] = []
     for number, done in enumerate(rounds, start=1):
-        place = {j: i for i, j in enumerate(done.support)}
-        sizes = done.gradients
-        for action, j in exchanged(features, sorted(place, key=lambda j: (-sizes[place[j]], j))):
+        place, sizes = {j: i for i, j in enumerate(done.support)}, done.gradients
+        by_size = [done.support[i] for i in np.argsort(-sizes, kind="stable").tolist()]
+        for action, j in exchanged(features, by_size):
             size = float(sizes[place[j]]) if action == "add" else np.nan
             record.move(action, j, done.criterion, done.loss, size, step=number)
         rows = [place[j] for j in features]

@@ -14,12 +14,7 @@ from sparsepath.errors import InputError
 from sparsepath.faces.parameters import count, one_of
 from sparsepath.grafting.criterion import Penalty
 from sparsepath.grafting.design import GraftingDesign
-from sparsepath.grafting.faces import (
-    GraftingClasses,
-    GraftingNumbers,
-    GraftingParameters,
-    OfSize,
-)
+from sparsepath.grafting.faces import GraftingClasses, GraftingNumbers, GraftingSelector
 from sparsepath.grafting.growing import L0_PER, Grown, Growth, grow, samples
 from sparsepath.grafting.network import HiddenLayer, NetworkModel
 from sparsepath.grafting.network_folds import spread
@@ -29,28 +24,19 @@ from sparsepath.steps import Step
 
 
 @dataclass(eq=False, repr=False)
-class NetworkParameters(GraftingParameters):
-    """The parameters that all estimators that grow networks have."""
+class GrownNetworks(GraftingSelector):
+    """What all estimators that grow networks share: parameters, the model of a size, the picture.
 
+    Those that are of one kind have ``l2``, ``selection``, ``stop``, ``tol`` and ``max_iter`` too.
+    """
+
+    _n_folds = 5
+    _y_mean, _y_scale = 0.0, 1.0  # of a target that is scaled inside
     _: KW_ONLY
     l0_per: str = "connection"
     look_ahead: int = 5
     max_hidden: int | None = 50
     max_connections: int | None = 200
-
-
-class GrownNetworks(OfSize, NetworkParameters):
-    """What all estimators that grow networks share: checks, the model of a size, the picture."""
-
-    _n_folds = 5
-    _takes_sparse = True
-    _y_mean, _y_scale = 0.0, 1.0  # of a target that is scaled inside
-    l2: float
-    selection: str
-    stop: str
-    tol: float | Sequence[float]
-    max_iter: int
-    network_: HiddenLayer
 
     def _growths(self) -> list[Growth]:
         one_of("l0_per", self.l0_per, L0_PER)

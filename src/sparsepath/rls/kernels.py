@@ -107,7 +107,6 @@ class _SparseKernelRLS(BaseEstimator):
             return
         linear = copy.copy(self.linear_)
         linear.path_, linear.honest_ = path, honest
-        linear._paths = {**linear.paths_, linear.alpha_: path}
         linear._take(honest.size)
         self._take(linear)
 
