@@ -262,6 +262,5 @@ def test_parts_that_are_told_to_end_do():
     task = folds.PathTask(
         X, y[:, None], np.ones(90), SquaredLoss(), l1s, penalty, options, "loss", ways, sums
     )
-    halt = folds.Halt()
-    halt.set()
+    halt = folds.Halt(is_set=True)
     assert folds.path_errors(task, (np.arange(60), np.arange(60, 90)), halt) is None

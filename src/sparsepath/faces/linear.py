@@ -20,11 +20,9 @@ class LinearFace(PathSelector):
 
     def _take(self, size: int) -> None:
         super()._take(size)
-        step = self.path_.step(size)
-        assert step.coef is not None
-        assert step.intercept is not None
-        coef = np.zeros((step.coef.shape[1], self.n_features_in_))
-        coef[:, self.selected_] = step.coef.T
-        self.coef_, self.intercept_ = coef, step.intercept.copy()
+        model: Any = self.path_.model(size)
+        coef = np.zeros((model.coef.shape[1], self.n_features_in_))
+        coef[:, self.selected_] = model.coef.T
+        self.coef_, self.intercept_ = coef, model.intercept.copy()
         if self._one_target:
-            self.coef_, self.intercept_ = coef[0], float(step.intercept[0])
+            self.coef_, self.intercept_ = coef[0], float(model.intercept[0])

@@ -34,17 +34,11 @@ class PathTask:
     sums: SharedSums | None = None
 
 
+@dataclass(eq=False)
 class Halt:
     """Whether work is to end; a copy that was sent to another process does not hear of it."""
 
-    def __init__(self) -> None:
-        self._set = False
-
-    def set(self) -> None:
-        self._set = True
-
-    def is_set(self) -> bool:
-        return self._set
+    is_set: bool = False
 
 
 def judge(
@@ -68,13 +62,13 @@ def judge(
             if tell():
                 break
     finally:
-        halt.set()
+        halt.is_set = True
         for _ in done:  # those that run end soon, the others do not begin
             pass
 
 
 def _unless(halt: Halt, work: Any, split: tuple[Any, Any]) -> Any:
-    return None if halt.is_set() else work(split, halt)
+    return None if halt.is_set else work(split, halt)
 
 
 def refuse_empty(train: Floats, test: Floats) -> None:
@@ -107,13 +101,15 @@ def path_errors(task: PathTask, split: tuple[Any, Any], halt: Halt) -> Any:
     refuse_empty(task.weights[train], w)
     if task.sums is not None:
         errors = _errors_by_squares(task, train, test, halt)
-        if errors is not None or halt.is_set():
+        if errors is not None or halt.is_set:
             return errors
     with Threads(1) as threads:
         problem = GraftingProblem(
             task.X[train], task.Y[train], task.weights[train], task.loss, threads, **task.scale
         )
-        fits = problem.path(task.l1s.tolist(), task.penalty, task.options, watch=halt.is_set)
+        fits = problem.path(
+            task.l1s.tolist(), task.penalty, task.options, watch=lambda: halt.is_set
+        )
     if len(fits) < len(task.l1s):
         return None
     return errors_on(problem, fits, task.X[test], task.Y[test], w, task.error)
@@ -127,7 +123,7 @@ def _errors_by_squares(task: PathTask, train: Any, test: Any, halt: Halt) -> lis
         return None
     W = np.zeros((len(task.l1s), task.X.shape[1]))
     for i, found in enumerate(problem.path(task.l1s, task.penalty, task.options.tol)):
-        if not found.certified or halt.is_set():
+        if not found.certified or halt.is_set:
             return None
         W[i] = found.w
     V = (W / problem.scales).T

@@ -108,7 +108,7 @@ class NetworkTask:
                 )
                 states, errors, best = [], [], 0
                 while True:
-                    if halt.is_set():
+                    if halt.is_set:
                         return None
                     states.append(state_of(grower, self.factors))
                     errors.append(self._error(grower.network, design, test, T, unit, origin))
