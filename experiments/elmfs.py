@@ -80,7 +80,8 @@ def run(problem: Problem, full: bool, seed: int = 0) -> list[str]:
             selector.set_params(n_neighbors=paths["MI-FW"].parameters["n_neighbors"])
         start = time.process_time()
         paths[method] = selector.fit(data.X, data.y).path_
-        paths[method].feature_names = tuple(str(i + 1) for i in range(data.X.shape[1]))
+        names = tuple(str(i + 1) for i in range(data.X.shape[1]))
+        paths[method] = paths[method].replaced(feature_names=names)
         seconds[method] = time.process_time() - start
         if method == "ELM-FS":
             own = {

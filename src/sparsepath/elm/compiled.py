@@ -16,7 +16,7 @@ Q = (1.0, 0.4674656749164, 2.602274161055e-2, 3.348860767791e-4, 8.145101955102e
 FAR = 8.5  # beyond that tanh is 1 in single precision
 
 
-@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy", inline="always")
 def tanh_single(h, bias):  # type: ignore[no-untyped-def]
     """In place: h <- tanh(h + bias), with an error of a few units in the last place of 1."""
     number = h.dtype.type
@@ -31,7 +31,7 @@ def tanh_single(h, bias):  # type: ignore[no-untyped-def]
         h[i] = x * above / below
 
 
-@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy", inline="always")
 def tanh_double(h, bias):  # type: ignore[no-untyped-def]
     """In place: h <- tanh(h + bias).
 
@@ -62,7 +62,7 @@ def tanh_double(h, bias):  # type: ignore[no-untyped-def]
         h[i] = e / (e + two)
 
 
-@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy", inline="always")
 def squash(H, biases, means):  # type: ignore[no-untyped-def]
     """In place: H <- tanh(H + bias), less its mean over the samples, which goes to ``means``."""
     n = H.shape[1]
@@ -96,7 +96,7 @@ def centre(H, means):  # type: ignore[no-untyped-def]
             h[i] -= mean
 
 
-@njit(nogil=True, cache=True, fastmath=FAST)
+@njit(nogil=True, cache=True, fastmath=FAST, inline="always")
 def leverage_left(K, H, p):  # type: ignore[no-untyped-def]
     """To p: 1 - 1/n - sum over the neurons of K H, sample by sample."""
     n = H.shape[1]
@@ -108,7 +108,7 @@ def leverage_left(K, H, p):  # type: ignore[no-untyped-def]
             p[i] -= k[i] * h[i]
 
 
-@njit(nogil=True, cache=True, fastmath=FAST)
+@njit(nogil=True, cache=True, fastmath=FAST, inline="always")
 def weigh(K, v, out):  # type: ignore[no-untyped-def]
     """To out: K with the samples weighed by v."""
     for j in range(K.shape[0]):
@@ -117,7 +117,7 @@ def weigh(K, v, out):  # type: ignore[no-untyped-def]
             o[i] = k[i] * v[i]
 
 
-@njit(nogil=True, cache=True, fastmath=FAST)
+@njit(nogil=True, cache=True, fastmath=FAST, inline="always")
 def slope_of_press(R, K, H, means, v, w, u, a, E):  # type: ignore[no-untyped-def]
     """In place: R <- n times the derivatives of PRESS by what goes into the neurons.
 
@@ -169,7 +169,7 @@ def count_wrong(R, p, own):  # type: ignore[no-untyped-def]
     return count
 
 
-@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy", inline="always")
 def prefix_losses(Q, z, R, p, own, least, squares, wrong):  # type: ignore[no-untyped-def]
     """Leave-one-out losses of the first 1, 2, ..., m neurons; R and p are changed in place.
 
@@ -214,7 +214,7 @@ def prefix_losses(Q, z, R, p, own, least, squares, wrong):  # type: ignore[no-un
             wrong[j] = count_wrong(R, p, own)
 
 
-@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy", inline="always")
 def leave_out(Q, E, p, own, least):  # type: ignore[no-untyped-def]
     """Sums of ``prefix_losses`` for all neurons alone; E are their residuals, p as there."""
     n = Q.shape[1]

@@ -14,7 +14,7 @@ from sparsepath.elm.compiled import FAST, leave_out, prefix_losses, squash
 STRIP = 512  # samples at a time, so that the rows in use stay in cache
 
 
-@njit(nogil=True, cache=True, fastmath=FAST)
+@njit(nogil=True, cache=True, fastmath=FAST, inline="always")
 def affine(W, XT, H):  # type: ignore[no-untyped-def]
     """H <- W XT, for few features: four rows of XT at a time."""
     d, n = XT.shape
@@ -35,7 +35,7 @@ def affine(W, XT, H):  # type: ignore[no-untyped-def]
                     h[i] += a * x[i]
 
 
-@njit(nogil=True, cache=True, fastmath=FAST)
+@njit(nogil=True, cache=True, fastmath=FAST, inline="always")
 def gram(H, A):  # type: ignore[no-untyped-def]
     """A <- H H', upper triangle, eight numbers at a time.
 
@@ -79,7 +79,7 @@ def room(H):  # type: ignore[no-untyped-def]
     return np.empty((m + 1, m + 4), H.dtype)
 
 
-@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy", inline="always")
 def cholesky(A, m):  # type: ignore[no-untyped-def]
     """In place, upper triangle: A = U'U, row by row; False if A is not positive definite."""
     zero = A.dtype.type(0.0)
@@ -103,7 +103,7 @@ def cholesky(A, m):  # type: ignore[no-untyped-def]
     return True
 
 
-@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+@njit(nogil=True, cache=True, fastmath={"contract", "nsz"}, error_model="numpy", inline="always")
 def orthogonalise(U, H, Q):  # type: ignore[no-untyped-def]
     """Q <- U'^-1 H, four rows at a time, each less four rows before at a time."""
     m, n = H.shape
@@ -200,7 +200,7 @@ def fit(XT, weights, biases, rows, ridge, scaling, H, means, U, w, E):  # type: 
     return squares / n, squares / n + ridge * size, True
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
 def screen(XT, weights, biases, rows, own, ridge, least, subset, scalings):  # type: ignore[no-untyped-def]
     """The best of the first 1, 2, ..., m neurons at common scalings of a subset.
 

@@ -22,7 +22,7 @@ TRIED = 6  # lengths of a step
 NOTHING = 1e3  # the logarithm of the error of a machine that is none
 
 
-@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy", inline="always")
 def inverse(U, m, V, out):  # type: ignore[no-untyped-def]
     """To out: the inverse of U'U, of which U is the upper factor; V is room, m x m."""
     V[:] = 0.0
@@ -45,7 +45,7 @@ def inverse(U, m, V, out):  # type: ignore[no-untyped-def]
     np.dot(V, V.T, out)
 
 
-@njit(nogil=True, cache=True, fastmath=FAST)
+@njit(nogil=True, cache=True, fastmath=FAST, inline="always")
 def mirror(A, m, out):  # type: ignore[no-untyped-def]
     """To out: the symmetric matrix of which A is the upper triangle."""
     for j in range(m):
@@ -53,7 +53,7 @@ def mirror(A, m, out):  # type: ignore[no-untyped-def]
             out[j, k] = out[k, j] = A[j, k]
 
 
-@njit(nogil=True, cache=True, fastmath=FAST)
+@njit(nogil=True, cache=True, fastmath=FAST, inline="always")
 def onto(R, XT, W, g):  # type: ignore[no-untyped-def]
     """To g: for each feature k the sum over neurons and samples of W_jk R_ji X_ki."""
     d, n = XT.shape
@@ -84,7 +84,7 @@ def onto(R, XT, W, g):  # type: ignore[no-untyped-def]
                 g[k] += w[k] * sx
 
 
-@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy", inline="always")
 def press(XT, weights, biases, rows, scaling, ridge, least, H, K, R, g):  # type: ignore[no-untyped-def]
     """The squared leave-one-out error, infinite if there is none; its gradient goes to g.
 
@@ -175,7 +175,7 @@ def press(XT, weights, biases, rows, scaling, ridge, least, H, K, R, g):  # type
     return squares / n
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, inline="always")
 def direction(B, g, at, low, high, out):  # type: ignore[no-untyped-def]
     """To out: where BFGS goes from ``at``, with coordinates that a bound holds back left alone.
 
@@ -192,7 +192,7 @@ def direction(B, g, at, low, high, out):  # type: ignore[no-untyped-def]
     return slope
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, inline="always")
 def learn(B, s, y, is_first):  # type: ignore[no-untyped-def]
     """BFGS: in place, what a step s that changed the gradient by y says of B."""
     sy, yy = (s * y).sum(), (y * y).sum()
@@ -212,62 +212,56 @@ def learn(B, s, y, is_first):  # type: ignore[no-untyped-def]
             B[i, j] += factor * s[i] * s[j] - (By[i] * s[j] + s[i] * By[j]) / sy
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
-def _log_press(XT, weights, biases, rows, least, H, K, R, at, g):  # type: ignore[no-untyped-def]
-    value = press(
-        XT, weights, biases, rows, np.exp(at[:-1]), np.exp(at[-1]), least, H, K, R, g
-    )  # fmt: skip
-    if not (value > 0.0 and value < np.inf):
-        return NOTHING
-    g /= value
-    return np.log(value)
-
-
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
 def go_down(  # type: ignore[no-untyped-def]
     XT, weights, biases, rows, least, at, low, high, rounds, worth, H, K, R
 ):
     """In place: logarithms of scalings and ridge with a smaller error; returns its logarithm.
 
     At most so many ``rounds``; a round that gains less than ``worth``, in the logarithm of the
-    error, is the last.
+    error, is the last. There is one place where an error is taken, so that all is one piece.
     """
     size = at.size
-    g, new, new_g, step = np.empty(size), np.empty(size), np.empty(size), np.empty(size)
-    B = np.eye(size)
-    here = _log_press(XT, weights, biases, rows, least, H, K, R, at, g)
-    if here == NOTHING:
-        return here
-    for r in range(rounds):
-        slope = direction(B, g, at, low, high, step)
-        if not slope < 0.0:
+    g, new_g, step = np.zeros(size), np.empty(size), np.zeros(size)
+    new, B = at.copy(), np.eye(size)
+    here, length, slope, round_, tried = NOTHING, 1.0, 0.0, -1, 0
+    while True:
+        value = press(
+            XT, weights, biases, rows, np.exp(new[:-1]), np.exp(new[-1]), least, H, K, R, new_g
+        )
+        there, promised = NOTHING, 0.0
+        if value > 0.0 and value < np.inf:
+            there = np.log(value)
+            new_g /= value
+        for i in range(size):
+            promised += g[i] * (new[i] - at[i])
+        if there == NOTHING and round_ < 0:
             return here
-        length = 1.0
-        if r == 0:
-            length = 1.0 / max(1.0, np.sqrt((step * step).sum()))
-        found, there = False, NOTHING
-        for _ in range(TRIED):
-            promised = 0.0
+        if there < NOTHING and (round_ < 0 or there <= here + ENOUGH * min(promised, 0.0)):
+            gain = here - there
             for i in range(size):
-                new[i] = min(max(at[i] + length * step[i], low[i]), high[i])
-                promised += g[i] * (new[i] - at[i])
-            there = _log_press(XT, weights, biases, rows, least, H, K, R, new, new_g)
-            if there < NOTHING and there <= here + ENOUGH * min(promised, 0.0):
-                found = True
-                break
+                step[i] = new[i] - at[i]
+                at[i] = new[i]
+            if round_ >= 0:
+                learn(B, step, new_g - g, round_ == 0)
+            g[:] = new_g
+            here = there
+            round_ += 1
+            if round_ == rounds or gain < worth:
+                return here
+            slope = direction(B, g, at, low, high, step)
+            if not slope < 0.0:
+                return here
+            length, tried = 1.0, 0
+            if round_ == 0:
+                length = 1.0 / max(1.0, np.sqrt((step * step).sum()))
+        else:
+            tried += 1
+            if tried == TRIED:
+                return here
             # Where the parabola through both errors and the slope has its least.
             fall = there - here - length * slope
             best = 0.5 * length * length * -slope / fall if fall > 0.0 else 0.5 * length
             length = min(max(best, 0.1 * length), 0.5 * length)
-        if not found:
-            return here
         for i in range(size):
-            step[i] = new[i] - at[i]
-            at[i] = new[i]
-        learn(B, step, new_g - g, r == 0)
-        g[:] = new_g
-        gain = here - there
-        here = there
-        if gain < worth:
-            return here
-    return here
+            new[i] = min(max(at[i] + length * step[i], low[i]), high[i])
