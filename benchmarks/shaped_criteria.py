@@ -116,7 +116,7 @@ def criteria(quick: bool, rounds: int) -> str:
         }
         if m > 500:
             del works["AUC, pairs"], works["pairs"]
-        times = in_turn(works, 2 if m * n < 1 << 20 else 1)
+        times = in_turn(works, 3 * rounds if m * n < 1 << 18 else 2)
         steps = {name: 1e-4 * k * (name in CRITERIA) for name in times}
         over = {
             name: max((of.min() - steps[name]) / times["F"].min(), 0.0)
