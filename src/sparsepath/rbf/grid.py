@@ -135,24 +135,37 @@ class Fold:
         return self.error, len(self.columns), self.n_centres, self.converged
 
 
+class SplitFits:
+    """Fits on the training part of one split, which share its data: one may run at a time."""
+
+    def __init__(self, data: GridData, split: Split) -> None:
+        X, y, weights = data.of(data.counted(split[0]))
+        self._X, self._y, self._weights = data.of(data.counted(split[1]))
+        self._mean = float(np.average(y, weights=weights))
+        self._trainer = None
+        if X.shape[1]:
+            options = data.options
+            places, _ = place_centres(X, data.centres, data.placing, options.seed, weights)
+            self._trainer = Trainer(X, y, places, 1.0, 1.0, options, weights)
+
+    def at(self, r: float, t: float) -> Fold:
+        """The fit of these budgets; without inputs it is the mean."""
+        if self._trainer is None:
+            return Fold(self._error(self._mean), np.zeros(0, dtype=np.intp), 0, True)
+        fit = self._trainer.at(r, t).run()
+        model = fit.model
+        error = self._error(model.predict(self._X))
+        return Fold(error, model.columns, len(model.coef), fit.solution.converged)
+
+    def _error(self, outputs: Floats | float) -> float:
+        return float(np.average((self._y - outputs) ** 2, weights=self._weights))
+
+
 def fold(data: GridData, split: Split, rs: Sequence[float], t: float) -> list[Fold]:
     """The fits of every r on one split."""
-    X, y, weights = data.of(data.counted(split[0]))
-    X_test, y_test, of_test = data.of(data.counted(split[1]))
-    options = data.options
-    if not X.shape[1]:
-        error = float(np.average((y_test - np.average(y, weights=weights)) ** 2, weights=of_test))
-        return [Fold(error, np.zeros(0, dtype=np.intp), 0, True)] * len(rs)
     with Threads(1):
-        places, _ = place_centres(X, data.centres, data.placing, options.seed, weights)
-        trainer = Trainer(X, y, places, float(rs[0]), t, options, weights)
-        out = []
-        for r in rs:
-            fit = trainer.at(float(r), t).run()
-            model = fit.model
-            error = float(np.average((y_test - model.predict(X_test)) ** 2, weights=of_test))
-            out.append(Fold(error, model.columns, len(model.coef), fit.solution.converged))
-    return out
+        fits = SplitFits(data, split)
+        return [fits.at(float(r), t) for r in rs]
 
 
 def relax(
@@ -172,20 +185,20 @@ def relax(
     def error(node: Node) -> float:
         if node not in errors:
             r, t = grid.at(node)
-            errors[node] = np.array(
-                [
-                    fold(data.on(columns), split, [r], t)[0].error
-                    for split, columns in zip(splits, chosen, strict=True)
-                ]
-            )
+            errors[node] = np.array([each.at(r, t).error for each in fits])
         return float(errors[node].mean())
 
-    at = min(starts, key=error)
-    while True:
-        best = min(grid.around(at), key=error, default=at)
-        if not error(best) < BETTER * error(at):
-            return at, errors[at]
-        at = best
+    with Threads(1):
+        fits = [
+            SplitFits(data.on(columns), split)
+            for split, columns in zip(splits, chosen, strict=True)
+        ]
+        at = min(starts, key=error)
+        while True:
+            best = min(grid.around(at), key=error, default=at)
+            if not error(best) < BETTER * error(at):
+                return at, errors[at]
+            at = best
 
 
 class GridFollower:

@@ -41,7 +41,7 @@ DEPENDENT = 1e-10  # of the largest: what is left of a corner by the others
 FULL = 1e-9  # of the budget: less that is not used is rounding
 PLAIN = 1e-7  # as DEPENDENT, above which columns need not be exchanged to tell
 USED = 1e-3  # of the largest coefficient of a start: what is less is left out of it
-BLOCK = 32  # columns that LAPACK takes at a time
+LAPACK_COLUMNS = 32  # that LAPACK takes at a time
 
 
 class _Plane(NamedTuple):
@@ -198,7 +198,7 @@ def _nearest(points: Floats, y: Floats, r: float) -> _Plane:
     n, m = from_last.shape
     triangle = None
     if m <= n:
-        triangle, others, _ = dgels(from_last, rest, lwork=(1 + BLOCK) * m)
+        triangle, others, _ = dgels(from_last, rest, lwork=(1 + LAPACK_COLUMNS) * m)
     if triangle is None or _close(triangle):
         triangle = None
         others = lstsq(from_last, rest, lapack_driver="gelsy", check_finite=False)[0]
