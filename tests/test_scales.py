@@ -8,7 +8,7 @@ square of the units of y, and at every size it must be the training error of ``p
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from sklearn.base import is_classifier, is_regressor
+from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.metrics import log_loss
 from sklearn.model_selection import KFold, StratifiedKFold
 
@@ -258,3 +258,18 @@ def test_columns_whose_squares_no_number_can_hold_are_named_or_constant(name):
             model.fit(X * [1, 1, size, 1, 1], y)
         if hasattr(model, "path_"):
             assert all(2 not in subset for subset in model.path_.subsets)
+
+
+@pytest.mark.parametrize("unit", [1e-20, 1e-8, 1e8])
+@pytest.mark.parametrize(
+    "model",
+    [sparsepath.LarsSelector(5), sparsepath.MutualInfoRegressor(3, random_state=0)],
+    ids=lambda model: type(model).__name__,
+)
+def test_paths_do_not_depend_on_the_units_of_the_target(model, unit):
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((60, 8))
+    y = X[:, 2] - 2 * X[:, 5] + 0.5 * X[:, 7] + 0.6 * rng.standard_normal(60)
+    path, other = clone(model).fit(X, y).path_, clone(model).fit(X, unit * y).path_
+    assert other.subsets == path.subsets
+    assert np.array(other.errors) / unit**2 == pytest.approx(np.array(path.errors), rel=1e-6)

@@ -199,3 +199,12 @@ def test_a_column_that_stands_still_in_a_training_part_gets_a_word():
         warnings.simplefilter("error")
         SparseRLSRegressor(4, alpha=1e-3, cv=4, choose="min").fit(there, y)
         SparseRLSRegressor(3, alpha=0.0, cv=4, choose="min", forbidden=[3]).fit(there, y)
+
+
+@pytest.mark.parametrize("gap", [None, np.nan, pd.NA])
+def test_labels_that_are_not_there_are_told(gap):
+    X = np.random.default_rng(0).standard_normal((20, 3))
+    labels = np.array(["a", "b"] * 10, dtype=object)
+    labels[[4, 9]] = gap
+    with pytest.raises(InputError, match="no label for 2 of 20 samples, the first of them"):
+        SparseRLSClassifier(2).fit(X, labels)

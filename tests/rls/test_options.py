@@ -79,8 +79,7 @@ def by_groups(X, y, groups, criterion, loss="squared"):
     left = list(groups)
     while left:
         tried = [
-            (criterion(X[:, chosen + g], y[:, None], 1.0, True, None, loss)[0], g)
-            for g in left
+            (criterion(X[:, chosen + g], y[:, None], 1.0, True, None, loss)[0], g) for g in left
         ]
         least = min(value for value, _ in tried)
         value, best = next(pair for pair in tried if pair[0] <= least * (1 + 1e-10))

@@ -1,5 +1,7 @@
 """Repetitions of a search, all at once, leave what a fit to each of them leaves."""
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -129,3 +131,16 @@ def test_other_searches_are_fitted(options):
     part = [Repetition(rows=np.arange(9))]
     assert SparseRLSRegressor(2)._search_many(X, flat, {}, part) is None
     assert SparseRLSRegressor(2)._search_many(X * 1e200, y, {}, [Repetition()]) is None
+
+
+@pytest.mark.validated
+@pytest.mark.parametrize("options", [{"max_features": 0}, {}], ids=["none asked for", "none found"])
+def test_paths_of_no_feature_have_an_honest_error(options):
+    y = np.random.default_rng(0).standard_normal(40)
+    X = np.zeros((40, 2))
+    X[3] = 1.0, 2.0  # constant where row 3 is left out
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = SparseRLSRegressor(**options).fit(X, y)
+    assert model.honest_.size == 0
+    assert model.path_.honest_error(0) == pytest.approx(model.honest_.empty_error)

@@ -14,6 +14,7 @@ from sparsepath import (
     GraftingClassifier,
     InputError,
     LarsSelector,
+    PathWarning,
     SelectionPath,
     SparseRLSClassifier,
     SparseRLSRegressor,
@@ -274,3 +275,31 @@ def test_forced_columns_of_a_table_on_the_command_line(tmp_path, capsys):
     assert path.parameters["forced"] == ["noise"]
     assert path.parameters["forbidden"] == ["colour"]
     assert all("noise" in path.names(size) for size in path.sizes)
+
+
+@pytest.mark.parametrize("missing", ["median", "indicator"])
+def test_a_column_with_values_in_hardly_any_row_leaves_the_honest_error(missing):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.standard_normal((40, 4)), columns=list("abcd"))
+    y = table["a"] + 0.3 * rng.standard_normal(40)
+    table.loc[table.index != 7, "d"] = np.nan  # the fold without row 7 has no value of it
+    model = TableSelector(SparseRLSRegressor(3), missing=missing).fit(table, y)
+    assert model.honest_.error < 0.3
+    table["d"] = np.nan
+    with pytest.warns(PathWarning, match="'d' has no value at all: nothing can be learnt from it"):
+        model = TableSelector(SparseRLSRegressor(3), missing=missing).fit(table, y)
+    assert model.honest_.error < 0.3
+    assert model.get_feature_names_out().tolist() == ["a"]
+    again = TablePreparation.from_dict(model.preparation_.to_dict())
+    table["d"] = 1.0  # what never had a value is not read
+    assert np.array_equal(again.transform(table), table[["a", "b", "c"]])
+
+
+def test_columns_of_several_levels():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.standard_normal((40, 4)))
+    y = table[1] + 0.3 * rng.standard_normal(40)
+    table.columns = pd.MultiIndex.from_product([["a", "b"], [0, 1]])
+    model = TableSelector(SparseRLSRegressor(2, choose=1)).fit(table, y)
+    assert model.get_feature_names_out().tolist() == ["('a', 1)"]
+    assert model.predict(table).shape == (40,)

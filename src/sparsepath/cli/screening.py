@@ -129,9 +129,11 @@ def _alike(pairs: list[tuple[str, str]]) -> list[Remark]:
 
 
 def unused(preparation: Any) -> list[Remark]:
-    """Columns of text of which nothing can be learnt; the preparation itself says so."""
-    names = tuple(f.name for f in preparation.features_ if not f.labels)
-    return [Remark(names, "text that is different in every row", True)] if names else []
+    """Columns of which nothing can be learnt; the preparation itself says so."""
+    lost = [feature for feature in preparation.features_ if not feature.labels]
+    told = {"no value at all": [f.name for f in lost if f.is_empty]}
+    told["text that is different in every row"] = [f.name for f in lost if not f.is_empty]
+    return [Remark(tuple(names), why, True) for why, names in told.items() if names]
 
 
 def _one_value(cell: Any) -> bool:

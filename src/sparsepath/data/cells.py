@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
 from zlib import crc32
 
@@ -27,7 +26,7 @@ class RawTable:
 
     def __getitem__(self, rows: Any) -> "RawTable":
         rows = rows[0] if isinstance(rows, tuple) else rows
-        return RawTable(replace(column, values=column.values[rows]) for column in self.cells)
+        return RawTable(column.rows(rows) for column in self.cells)
 
     @property
     def is_plain(self) -> bool:
@@ -124,7 +123,7 @@ def cells_of(X: Any, names: Sequence[Any] | None = None, of: int | None = None) 
         every = dict(zip(X.columns, X.cells, strict=True))
         return [every[str(name)] for name in wanted]
     native = frame.to_native()
-    return [_of_series(str(name), frame[known[str(name)]], native) for name in wanted]
+    return [_of_series(str(name), frame.get_column(known[str(name)]), native) for name in wanted]
 
 
 def _of_array(X: Any, places: Sequence[int] | None, of: int | None) -> list[RawColumn]:

@@ -132,7 +132,8 @@ def _refuse_text(X: Any) -> None:
     if found:
         raise InputError(
             f"X holds text, categories or dates in column {some_of(found)}; "
-            "encode (OneHotEncoder, OrdinalEncoder) or drop them first."
+            "TableSelector takes such tables; or encode (OneHotEncoder, OrdinalEncoder) or drop "
+            "them first."
         )
 
 
@@ -160,7 +161,8 @@ def _refuse_missing(X: Any, names: NDArray[Any] | None) -> None:
     which = named_columns(bad.tolist(), names)
     raise InputError(
         f"Input X contains {kind} in column {which}; "
-        "impute (SimpleImputer) or drop these values first."
+        "impute (SimpleImputer) or drop these values first"
+        f"{', or use TableSelector(..., missing=...).' if kind == 'NaN' else '.'}"
     )
 
 
@@ -204,9 +206,25 @@ def check_labels(y: Any, n_samples: int) -> NDArray[Any]:
     labels = column_or_1d(y, warn=True)
     if labels.dtype.kind == "f":
         _check_y(labels)
+    if labels.dtype.kind == "O":
+        _refuse_gaps(labels)
     check_classification_targets(labels)
     check_consistent_length(labels, np.empty(n_samples))
     return labels
+
+
+def _refuse_gaps(labels: NDArray[Any]) -> None:
+    """None, NaN and what pandas calls NA are no classes, and cannot be put in order with them."""
+    gone = [
+        i
+        for i, label in enumerate(labels.tolist())
+        if label is None or type(label).__name__ == "NAType" or label != label
+    ]
+    if gone:
+        raise InputError(
+            f"y has no label for {len(gone)} of {len(labels)} samples, the first of them sample "
+            f"{gone[0]}; leave these samples out."
+        )
 
 
 def check_weights(sample_weight: Any, n_samples: int) -> NDArray[np.float64]:

@@ -12,7 +12,8 @@ date         year, month, day, weekday (1: Monday), and hour if there are times 
 
 Where missing values are allowed, the median, or the commonest value, stands for them; with
 "indicator" a further column says where they were. Values of a category that have no indicator,
-because they are rare or were never seen, count as none of the others.
+because they are rare or were never seen, count as none of the others. A column without any
+value, all of it or what a fold has of it, is a category of no values: no column is made of it.
 """
 
 import math
@@ -33,7 +34,7 @@ DATES = ("error", "parts")
 DATE_PARTS = ("year", "month", "day", "weekday", "hour")
 TWICE = 2  # rows in which a value must occur to have an indicator
 QUOTED = 3  # values quoted in a message
-NAMED_GAPS = 50  # columns with missing values that a message names
+NAMED_GAPS = 50  # columns with missing values, up to which a message names all of them
 NEARLY_ALL = 0.8  # part of the values that are numbers, from which on the others are mistakes
 STYLES = {  # how numbers are written, the plainest first; what to take out, and the decimal mark
     "plain": (r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", "", "."),
@@ -71,12 +72,18 @@ class Feature:
     style: str = ""
 
     @property
+    def is_empty(self) -> bool:
+        """Whether it had no value at all."""
+        return self.kind == "category" and self.missing != "error" and not self.fill
+
+    @property
     def labels(self) -> list[str]:
         """The names of its columns."""
-        made = {
-            "category": [f"{self.name}={value}" for value in self.values],
-            "date": [f"{self.name} {part}" for part in self.values],
-        }.get(self.kind, [self.name])
+        made = [self.name]
+        if self.kind == "category":
+            made = [f"{self.name}={value}" for value in self.values]
+        elif self.kind == "date":
+            made = [f"{self.name} {part}" for part in self.values]
         return made + [f"{self.name} is missing"] * self.flagged
 
     def to_dict(self) -> dict[str, Any]:
@@ -153,6 +160,11 @@ class RawColumn:
     unit: str = ""
     style: str = ""
     counts: Counter[Any] | None = None
+
+    def rows(self, rows: Any) -> "RawColumn":
+        """Some rows of it; made here, since ``replace`` is slow where there are many columns."""
+        given = self.name, self.kind, self.values[rows], self.order, self.unit, self.style
+        return RawColumn(*given, self.counts)
 
     def counted(self) -> Counter[Any]:
         """How often each value occurs, missing ones as None."""
@@ -258,15 +270,22 @@ def _filled(feature: Feature, cells: RawColumn) -> Feature:
         commonest = sorted(counts, key=lambda value: (-counts[value], value))[:1]
         fill: tuple[Any, ...] = tuple(commonest)
     else:
+        if gone.all():
+            return Feature(feature.name, "category", missing=feature.missing)
         there = values.reshape(len(gone), -1)[~gone]
-        if not len(there):
-            raise InputError(f"column {feature.name!r} has no value at all; leave it out.")
         if cells.counts is not None:
             often = [count for value, count in cells.counts.items() if value is not None]
             there = np.column_stack([_middle_two(column, often) for column in there.T])
-        fill = tuple(np.median(there, axis=0).tolist())
+        fill = tuple(_medians(there))
     flagged = feature.missing == "indicator" and cells.n_missing > 0
     return replace(feature, fill=fill, flagged=flagged)
+
+
+def _medians(values: Floats) -> list[float]:
+    """Of each column; as NumPy's, which takes long to begin where there are many short columns."""
+    ordered = np.sort(values, axis=0)
+    low, high = (len(values) - 1) // 2, len(values) // 2
+    return [(a + b) / 2 for a, b in zip(ordered[low].tolist(), ordered[high].tolist(), strict=True)]
 
 
 def _middle_two(values: Floats, counts: Sequence[int]) -> Floats:
@@ -379,8 +398,9 @@ def missing_said(counts: Mapping[str, int], rows: int) -> str:
     """What to do about missing values."""
     one = len(counts) == 1
     most = max(counts, key=lambda name: counts[name])
+    named = quoted(counts, NAMED_GAPS if len(counts) <= NAMED_GAPS else QUOTED)
     return (
-        f"missing values in column{'' if one else 's'} {quoted(counts, NAMED_GAPS)} "
+        f"missing values in column{'' if one else 's'} {named} "
         f"({counts[most]} of {rows} rows{'' if one else f' in {most!r}'}): "
         "missing='median' (--missing median) puts the median or the commonest value in their "
         "place, 'indicator' also notes where they were; or leave out the rows (--missing "

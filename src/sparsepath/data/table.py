@@ -216,6 +216,11 @@ def _note(feature: Feature, column: RawColumn) -> str:
     if feature.style:
         of = f" in {feature.unit}" if feature.unit else ""
         return f"column {name!r} is text that was read as numbers{of}."
+    if feature.is_empty:
+        return (
+            f"column {name!r} has no value at all: nothing can be learnt from it, and it is not "
+            "used."
+        )
     if feature.kind != "category":
         return ""
     values = list(dict.fromkeys(text for text in column.texts() if text is not None))

@@ -64,9 +64,10 @@ class Searches:
         k = int(self.sizes[problem])
         rows = np.arange(len(X)) if rows is None else rows
         chosen = np.asarray(X[np.ix_(rows, self.subsets[problem, :k])], dtype=np.float64)
+        intercept = self.intercept[problem]
         coef = self.coef[problem, :, :k]  # all of them in one product
-        out = chosen @ coef.transpose(1, 0, 2).reshape(k, -1)
-        out = out.reshape(len(rows), *self.intercept[problem].shape) + self.intercept[problem]
+        out = chosen @ coef.transpose(1, 0, 2).reshape(k, intercept.size)
+        out = out.reshape(len(rows), *intercept.shape) + intercept
         out[:, k + 1 :] = np.nan
         return np.asarray(out.transpose(1, 0, 2))
 
