@@ -13,14 +13,14 @@ FAST = {"reassoc", "contract", "nsz"}
 # tanh(x) = x P(x^2) / Q(x^2) up to |x| = 8.5, to 1.2e-8 of itself: a fit of least largest error.
 P = (0.9999999881767, 0.1341324475853, 3.534024333242e-3, 2.125100496692e-5, 1.426917775869e-8)
 Q = (1.0, 0.4674656749164, 2.602274161055e-2, 3.348860767791e-4, 8.145101955102e-7)
-FAR = 8.5  # beyond that tanh is 1 in single precision
+ONE_FROM = 8.5  # beyond that tanh is 1 in single precision
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy", inline="always")
 def tanh_single(h, bias):  # type: ignore[no-untyped-def]
     """In place: h <- tanh(h + bias), with an error of a few units in the last place of 1."""
     number = h.dtype.type
-    far = number(FAR)
+    far = number(ONE_FROM)
     p0, p1, p2, p3, p4 = number(P[0]), number(P[1]), number(P[2]), number(P[3]), number(P[4])
     q0, q1, q2, q3, q4 = number(Q[0]), number(Q[1]), number(Q[2]), number(Q[3]), number(Q[4])
     for i in range(h.size):

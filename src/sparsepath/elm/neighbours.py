@@ -26,8 +26,8 @@ from sparsepath.elm.scaling import Best, Candidate
 
 BEATEN, BEATEN_BY_MORE = 0.999, 0.9  # of the error of a machine: less, by one feature less or more
 FEW = 3  # neighbours of a size with one feature more that are judged on all rows
-FAR_WORSE, LITTLE = 1.5, 5  # times the error of a smaller machine: so many rounds of polishing
-NEARLY = 1.01  # times what is asked for: as much in single precision may be less in double
+FAR_WORSE, FEW_ROUNDS = 1.5, 5  # times the error of a smaller machine: so many rounds of polishing
+NEARLY_ENOUGH = 1.01  # times what is asked for: as much in single precision may be less in double
 
 Task = tuple[int, Candidate]  # a neighbour, after the size of the machine that it comes from
 
@@ -146,7 +146,7 @@ class Neighbourhood:
         They are ranked in single precision; whether the first ones serve is judged in double.
         """
         rough = threads.map(
-            lambda task: rough_key(self.pool, task[1], NEARLY * self.enough(*task)), tasks
+            lambda task: rough_key(self.pool, task[1], NEARLY_ENOUGH * self.enough(*task)), tasks
         )
         best: dict[tuple[int, bool], tuple[tuple[float, float], Task]] = {}
         for task, key in zip(tasks, rough, strict=True):
@@ -171,7 +171,7 @@ class Neighbourhood:
         )
         if machine.key[0] < FAR_WORSE * smaller:
             return improved(self.pool, machine, self.least)
-        scaling, ridge = descent(self.sample, machine, self.least, LITTLE)
+        scaling, ridge = descent(self.sample, machine, self.least, FEW_ROUNDS)
         other = rejudged(self.pool, replace(machine, scaling=scaling, ridge=ridge))
         return other if clearly_better(self.pool, other, machine) else machine
 

@@ -18,8 +18,8 @@ from sparsepath.elm.compiled import FAST, leverage_left, slope_of_press, squash,
 from sparsepath.elm.layer import STRIP, affine, cholesky, gram
 
 ENOUGH = 1e-4  # of what the slope promises: a step that gains less is too long
-TRIED = 6  # lengths of a step
-NOTHING = 1e3  # the logarithm of the error of a machine that is none
+LENGTHS = 6  # lengths of a step
+NO_MACHINE = 1e3  # the logarithm of the error of a machine that is none
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy", inline="always")
@@ -224,20 +224,20 @@ def go_down(  # type: ignore[no-untyped-def]
     size = at.size
     g, new_g, step = np.zeros(size), np.empty(size), np.zeros(size)
     new, B = at.copy(), np.eye(size)
-    here, length, slope, round_, tried = NOTHING, 1.0, 0.0, -1, 0
+    here, length, slope, round_, tried = NO_MACHINE, 1.0, 0.0, -1, 0
     while True:
         value = press(
             XT, weights, biases, rows, np.exp(new[:-1]), np.exp(new[-1]), least, H, K, R, new_g
         )
-        there, promised = NOTHING, 0.0
+        there, promised = NO_MACHINE, 0.0
         if value > 0.0 and value < np.inf:
             there = np.log(value)
             new_g /= value
         for i in range(size):
             promised += g[i] * (new[i] - at[i])
-        if there == NOTHING and round_ < 0:
+        if there == NO_MACHINE and round_ < 0:
             return here
-        if there < NOTHING and (round_ < 0 or there <= here + ENOUGH * min(promised, 0.0)):
+        if there < NO_MACHINE and (round_ < 0 or there <= here + ENOUGH * min(promised, 0.0)):
             gain = here - there
             for i in range(size):
                 step[i] = new[i] - at[i]
@@ -257,7 +257,7 @@ def go_down(  # type: ignore[no-untyped-def]
                 length = 1.0 / max(1.0, np.sqrt((step * step).sum()))
         else:
             tried += 1
-            if tried == TRIED:
+            if tried == LENGTHS:
                 return here
             # Where the parabola through both errors and the slope has its least.
             fall = there - here - length * slope
