@@ -17,7 +17,7 @@ from sparsepath.elm.search import ACTIVE, RestartPlan
 
 ALONE, ALONE_EACH = 0.5, 0.66  # networks of a restart with all neurons; more for each feature
 PER_RESTART, PER_ACTIVE, PER_GIVEN = 0.8, 0.12, 0.06  # with half; for each in its start; for each
-RESTARTS = 25  # after which they mostly end if they but find candidates
+RESTARTS = 15  # after which they mostly end if they but find candidates
 PER_SIZE, PER_LISTED, PER_FEATURE = 12.0, 1.5, 0.15  # more for each that is tried, or offered
 LISTED_AT_MOST = 30
 ON_ALL, ON_SAMPLE = 0.3, 700  # of these: networks of all rows, and of so many rows

@@ -18,7 +18,7 @@ from sparsepath.elm.subsets import FIRST_ROWS, SwapSearch
 from sparsepath.steps import Step
 
 STRATEGIES = ("both", "scaling", "swap")
-BATCH = 10  # restarts between two calls of the watcher
+BATCH = 6  # restarts between two calls of the watcher
 WORTH_RESTARTS = 0.9  # of the error: less, by another subset, is worth another batch of restarts
 ACTIVE = (
     20  # features that a restart begins with, at most, if its subsets only join the swap search

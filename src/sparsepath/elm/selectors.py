@@ -179,8 +179,8 @@ class ELMFSRegressor(RegressorFace, _ELMFS):
         The paper's restarts on the grid of scalings; the swap search over subsets; or both: the
         subsets of the restarts join the swap search, their scalings the polishing.
     n_restarts : int, default=40
-        Restarts of Algorithm 1, at most: with strategy="both" they end, after twenty or more, when
-        ten in a row have found nothing new that is better by a tenth. No use for strategy="swap".
+        Restarts of Algorithm 1, at most: with strategy="both" they end, after twelve or more, when
+        six in a row have found nothing new that is better by a tenth. No use for strategy="swap".
     n_neurons : int, default=100
         The pool of tanh neurons. A restart uses a random number of them, with strategy="both" up to
         half; the swap search judges its best subsets by three more pools of that size.
