@@ -103,7 +103,7 @@ def descent(
     at = np.clip(np.log([*candidate.scaling[active], candidate.ridge]), low, high)
     press.go_down(
         XT[active],
-        weights[which][:, active],
+        weights[np.ix_(which, active)],
         biases[which],
         rows,
         ROUGH_ROOM if rough else ROOM,
