@@ -224,8 +224,12 @@ def screen(XT, weights, biases, rows, own, ridge, least, subset, scalings):  # t
             continue
         orthogonalise(U, H, Q)
         for j in range(m):
+            q = Q[j]
             for t in range(T):
-                z[j, t] = (Q[j] * rows[t]).sum()
+                y, product = rows[t], number(0.0)
+                for i in range(n):
+                    product += q[i] * y[i]
+                z[j, t] = product
         p = np.full(n, number(1.0 - 1.0 / n))
         prefix_losses(Q, z, rows.copy(), p, own, number(least), squares, wrong)
         for j in range(m):
