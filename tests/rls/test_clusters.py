@@ -60,6 +60,7 @@ def cluster():
     yield started
     with contextlib.suppress(KeyError):  # of distributed, which looks up a worker that was killed
         started.close()
+    started.status = distributed.Status.closed  # or what is left warns some other test, much later
 
 
 @pytest.fixture
