@@ -14,10 +14,15 @@ from rls.comparing import check_forward, design_of, examples, judge_of, weights_
 from sparsepath import SparseRLSRegressor
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
-from sparsepath.rls.leave_one_out import whole
+from sparsepath.rls.leave_one_out import by_products, whole
+from sparsepath.rls.leave_one_out.by_products import (
+    by_gram,
+    search_by_gram,
+    search_by_products,
+)
 from sparsepath.rls.leave_one_out.compiled_candidates import lift
 from sparsepath.rls.leave_one_out.forward import Centred, CompiledForward
-from sparsepath.rls.leave_one_out.whole import by_gram, numbers_of, search_in_parts, whole_search
+from sparsepath.rls.leave_one_out.whole import numbers_of, search_in_parts, whole_search
 from sparsepath.rls.many import forward_searches
 from sparsepath.rls.models import make_design
 from sparsepath.rls.trail import SearchTrail
@@ -147,14 +152,16 @@ def test_problems_must_agree_in_number():
 def test_whole_searches_against_refits(case, how):
     size = min(5, case.X.shape[1], int(np.count_nonzero(weights_of(case))) - 3)
     design = design_of(case.X, weights_of(case), "three" if how != "by products" else "one")
-    options = {"compiled": how == "compiled"}
-    if how == "by products":
-        options["data"] = raw_columns(design), products_of(design)
+    given, trail = (design, case.Y, case.alpha, size, ~design.constant), SearchTrail()
     if how == "by gram":
-        options["data"] = by_gram(design)
-    found = whole_search(design, case.Y, case.alpha, size, ~design.constant, **options)
-    trail = SearchTrail()
-    trail.take(found)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(TUNING, "told_numbers", 1)
+            for found in search_by_gram(*given, least=2):
+                trail.take(found)
+    elif how == "by products":
+        trail.take(search_by_products(*given, (raw_columns(design), products_of(design))))
+    else:
+        trail.take(whole_search(*given, compiled=how == "compiled"))
     check_forward(trail, judge_of(case), size)
 
 
@@ -173,9 +180,10 @@ def test_numpy_and_the_compiled_loop_give_the_same_bits(case, size):
     assert same_bits(plain, whole_search(*given, compiled=True))
 
 
+@pytest.mark.parametrize("search", [search_in_parts, search_by_gram])
 @pytest.mark.parametrize("alpha", [1.0, 1e-6, 0.0])
 @pytest.mark.parametrize("kind", [*KINDS, "targets", "long"])
-def test_long_searches_in_parts_and_on_threads(monkeypatch, kind, alpha):
+def test_long_searches_in_parts_and_on_threads(monkeypatch, kind, alpha, search):
     """Rows are written several times; nothing depends on where a search is cut and who shares it.
 
     The path through the same features, from the columns, has the same errors and coefficients.
@@ -190,7 +198,7 @@ def test_long_searches_in_parts_and_on_threads(monkeypatch, kind, alpha):
         with Threads(n_threads) as crew:
             design = make_design(case.X, weights_of(case), crew)
             given = (design, case.Y, alpha, 18, ~design.constant)
-            answers.append(list(search_in_parts(*given, least=3)))
+            answers.append(list(search(*given, least=3)))
     assert len(answers[0]) == 1
     assert len(answers[1]) == len(answers[2]) > 10
     found = answers[0][-1]
@@ -287,20 +295,19 @@ def test_columns_chosen_beside_ones_nearly_alike(apart, how):
     design = design_of(np.hstack([X, X + apart * more]))
     given = (design, Y, 0.0, 20, ~design.constant)
     data = by_gram(design) if how == "gram" else (raw_columns(design), products_of(design))
-    found, plain = whole_search(*given, data=data), whole_search(*given, compiled=False)
+    found, plain = search_by_products(*given, data), whole_search(*given, compiled=False)
     assert np.array_equal(found.subset, plain.subset)
     assert_allclose(found.errors, plain.errors, rtol=1e-6)
 
 
 @pytest.mark.parametrize("kept", [1, 3])
 def test_a_choice_whose_row_is_no_longer_kept_is_computed_afresh(monkeypatch, kept):
-    guards = (*whole.BOUND_GUARDS[:-1], kept)
-    monkeypatch.setattr(whole, "BOUND_GUARDS", guards)
+    monkeypatch.setattr(by_products, "KEPT", kept)
     case = make("tall", m=40, n=25, seed=2)
     design = design_of(case.X)
     trail = SearchTrail()
     given = (design, np.random.default_rng(3).standard_normal((40, 1)), 1.0, 8, ~design.constant)
-    trail.take(whole_search(*given, data=(raw_columns(design), products_of(design))))
+    trail.take(search_by_products(*given, (raw_columns(design), products_of(design))))
     plain = SearchTrail()
     plain.take(whole_search(*given, compiled=False))
     assert trail.steps[8].subset == plain.steps[8].subset

@@ -14,18 +14,14 @@ from sparsepath.rls.constraints import Constraints, marked
 from sparsepath.rls.criteria.losses import Loss
 from sparsepath.rls.design import Design
 from sparsepath.rls.forms import Form, form_for
+from sparsepath.rls.leave_one_out.by_products import search_by_gram
 from sparsepath.rls.leave_one_out.elimination import Elimination
 from sparsepath.rls.leave_one_out.forward import Centred
 from sparsepath.rls.leave_one_out.fused import Fused
 from sparsepath.rls.leave_one_out.loss_search import search_by_loss
 from sparsepath.rls.leave_one_out.model import State
 from sparsepath.rls.leave_one_out.swaps import SWAP_PRICE, Chain, CompiledSwaps, told
-from sparsepath.rls.leave_one_out.whole import (
-    by_gram,
-    is_short,
-    search_in_parts,
-    whole_search,
-)
+from sparsepath.rls.leave_one_out.whole import is_short, search_in_parts, whole_search
 from sparsepath.rls.leave_one_out.whole_floating import forward_parts
 from sparsepath.rls.models import make_model
 from sparsepath.rls.pairs.queries import DisagreementModel
@@ -143,7 +139,7 @@ def _at_once(
         found, clean = search_by_loss(*problem, loss, task.wanted, compiled=form.compiled)
         parts = iter([found])
     elif form.name == "gram":
-        parts = iter([whole_search(*problem, data=by_gram(design))])
+        parts = search_by_gram(*problem, least=len(earlier))
     elif is_short(design):
         parts = iter([whole_search(*problem)])
     else:

@@ -24,7 +24,8 @@ from sparsepath.rls.criteria.residuals import SQUARED
 from sparsepath.rls.design import Design
 from sparsepath.rls.driver import run
 from sparsepath.rls.forms import Shape, form_for, plain_seconds
-from sparsepath.rls.leave_one_out.whole import PRICE, Whole, by_gram, whole_search
+from sparsepath.rls.leave_one_out.by_products import by_gram, search_by_products
+from sparsepath.rls.leave_one_out.whole import PRICE, Whole, whole_search
 from sparsepath.rls.models import make_design
 from sparsepath.rls.parts import Problems, SharedParts
 from sparsepath.rls.task import Task
@@ -153,8 +154,10 @@ class ProblemSearch(Problems):
             def work(i: int) -> None:
                 mine = self._design(i, alone) if design is None else design
                 given = (mine, self._target(i), self.alpha, k, self.allowed)
-                data = by_gram(mine) if form.name == "gram" else None
-                out.put(i, whole_search(*given, compiled=compiled, data=data))
+                if form.name == "gram":
+                    out.put(i, search_by_products(*given, by_gram(mine)))
+                else:
+                    out.put(i, whole_search(*given, compiled=compiled))
 
             for some in _turns(count, TURN * threads.n_threads):
                 threads.map(work, some)

@@ -16,7 +16,8 @@ from sparsepath.data.crew import added
 from sparsepath.data.threads import Threads
 from sparsepath.rls.design import Design, is_far
 from sparsepath.rls.forms import default_memory
-from sparsepath.rls.leave_one_out.whole import Whole, whole_search
+from sparsepath.rls.leave_one_out.by_products import search_by_products
+from sparsepath.rls.leave_one_out.whole import Whole
 from sparsepath.rls.models import make_design
 from sparsepath.tuning import TUNING
 
@@ -222,7 +223,8 @@ class SharedParts:
             X, weights, Y = part.T, weights[rows], Y[rows]
         design = make_design(X, weights, alone, **of.options, measured=measured)
         products = (plus.products, less, *self._shifts(design), self._row_of, again, start)
-        found = whole_search(design, Y, of.alpha, of.size, of.allowed, data=(X.T, products))
+        given = design, Y, of.alpha, of.size, of.allowed
+        found = search_by_products(*given, (X.T, products))
         if space is not None:
             self._spaces.append(space)
         return found

@@ -289,12 +289,11 @@ class BoundFinder(Follower):
             w = fitted.solve(fitted.solve(fitted.a), transposed=True)
             h = beta * (c - alpha * self._times(features, w))
             off = np.sqrt(np.maximum(weighed.uu - beta * weighed.ur, 0.0) + 1e-14 * weighed.uu)
-            h_error = np.outer(np.sqrt(q), off)
         else:
             h = Xu - self._times(features, self._Zu(fitted))
-            h_error = np.zeros_like(h)
-        given = (features, alpha, fitted.target_squares, weighed)
-        bounds = least_errors(design, *given, s, c, q, h, h_error)
+            off = np.zeros(h.shape[1])
+        given = (features, alpha, fitted.target_squares, weighed.uu, weighed.ur)
+        bounds = least_errors(design, *given, s, c, q, h, off)
         return fitted.values(features, bounds)
 
 

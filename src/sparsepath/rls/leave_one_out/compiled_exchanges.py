@@ -67,7 +67,7 @@ def least_exchanges(rows, live, B, G, across, w, norms, q, pivots, c, r, p, alph
             pivot = max(pivots[i] + e * e, 1e-300)
             s = (1.0 - rounding) * pivot - alpha
             z2 = max(s - alpha * (b2[i] + f * (2.0 * across[i, b] + f * own)), 0.0)
-            size = np.sqrt(z2)
+            size = np.sqrt(z2 + 2.0 * rounding * pivot)  # at least |z|
             bound = 0.0
             for t in range(T):
                 tau = (c[i, t] + e * w[b, t] / norms[b]) / pivot

@@ -55,67 +55,62 @@ def picked(X, rows, means, g, out):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
-def bounded(X, g, columns, gram, y, p, weights, alpha, floor, allowed, guards, path):  # type: ignore[no-untyped-def]  # fmt: skip
-    """Search forward from the columns X, features by samples; the size reached, and if all is fit.
+def bounded(until, X, g, columns, gram, y, weights, alpha, floor, guards, path, state):  # type: ignore[no-untyped-def]  # fmt: skip
+    """Search forward from the columns X, features by samples, up to a size; if all is fit.
 
-    ``p`` is changed. Products of columns, centred and not scaled, are G - H + ef' + fe', where
+    Products of columns, centred and not scaled, are G - H + ef' + fe', where
     ``gram`` holds G, H (empty if there is none), e, f; for every feature its row in G and H, -1
     if there is none, and its products are taken when it is chosen; the features whose products
     are not known well by a difference, and are taken in every step; and the products of the columns
     with y, features by targets, if they are known. ``columns`` are means,
     left, scales, squares and sizes; ``guards`` room, tie, tie floor, vanished, rounding, what is
-    known well, what is known to the last, what is trusted, what part of a square is little, and how
-    many rows are kept. ``path`` is the subset, and errors, their deviations and coefficients of
-    every size, to be filled.
+    known well, what is known to the last, what is trusted, and what part of a square is little.
+    ``path`` is the subset, and errors, their deviations and coefficients of every size, to be
+    filled; ``state`` is what a later call goes on from, see ``by_products.py``.
 
     Whatever orders the work, the numbers of a path come from the columns that are chosen: Q is made
     of these alone, so that no number depends on how products were come by.
     """
-    room, tie, tie_floor, vanished, rounding, known_well, surely, trusted, little, places = guards
+    room, tie, tie_floor, vanished, rounding, known_well, surely, trusted, little = guards
     subset, errors, around, coef = path
     means, lefts, scales, squares, sizes = columns
     G, H, e, f, row_of, again, start = gram
+    at, about, V, Q, p, u, live, factors, held, known, turns_of = state
+    t, b, b2, c, s = factors
+    kept, owner, place, done = held  # rows of columns that were judged, up to which step, and whose
+    then, w = known  # |z w|, |z|_4, s and the changes of w when one was judged
+    rest, turned, taken, taken_at, taken_s = turns_of  # u - beta r, its changes; z'(u - beta r)
     n, m = X.shape
-    T, size = y.shape[0], subset.size
+    T, size, places = y.shape[0], subset.size, owner.size
     width = m + size
-    V, Q = np.zeros((T, width)), np.zeros((size, width))
-    for o in range(T):
-        copy(y[o], V[o])
     x, D, dual, metric = np.zeros(m), np.zeros(width), np.zeros(width), np.ones(width)
     turns = np.zeros(size)
     metric[m:] = alpha
-    # What is left of columns that were judged, up to which step, and who has which place.
-    kept, owner, place, follows = np.zeros((places, width)), np.full(places, -1), np.full(n, -1), 0
-    done = np.zeros(n, dtype=np.int64)
-    u, gu, zu = np.zeros((T, m)), np.zeros((T, m)), np.zeros((T, size))
+    gu, zu = np.zeros((T, m)), np.zeros((T, size))
     inverses, losses, left = np.zeros(m), np.zeros(m), np.zeros(m)
-    t, b, b2 = np.zeros((size, n)), np.zeros((size, n)), np.zeros(n)
-    c, h, s = np.zeros((T, n)), np.zeros((T, n)), squares.copy()
-    values, bounds, tau = np.zeros(n), np.zeros(n), np.zeros(T)
-    fine, live = np.zeros(n, dtype=np.bool_), allowed.copy()
-    # Of the judged: |z w|, |z|_4, s and the changes of w till then; and what these are good for.
-    w, drift, lifts, then = np.zeros(m), 0.0, np.zeros(n), np.zeros((n, 4))
-    # u - beta r and its changes; z'(u - beta r) when it was taken, with s and changes till then.
-    rest, turned, rough = np.zeros((T, m)), np.zeros(T), np.zeros((T, n))
-    taken, taken_at, taken_s = np.zeros((T, n)), np.zeros((T, n)), np.full(n, -1.0)
+    h, values, bounds, tau = np.zeros((T, n)), np.zeros(n), np.zeros(n), np.zeros(T)
+    fine, lifts, rough = np.zeros(n, dtype=np.bool_), np.zeros(n), np.zeros((T, n))
     sure, unsure = np.zeros(T), np.zeros(T)
     su, off, uu, norms = np.zeros(T), np.zeros(T), np.zeros(T), np.zeros(T)
     for o in range(T):
         norms[o] = np.sqrt(dot(y[o], y[o]))
-        for j in range(m):
-            gu[o, j] = g[j] * y[o, j]
-            su[o] += gu[o, j]
-        for i in range(n):
-            if start.size:
-                c[o, i] = scales[i] * start[i, o]
-            elif live[i]:
-                c[o, i] = scales[i] * (dot(X[i], gu[o]) - means[i] * su[o])
-    total, deviation, tight, rr = measure(V[:, :m], p, weights, room, u, inverses, losses)
-    errors[0] = total if tight == 0.0 else np.inf
-    around[0] = deviation
-    empty, everything = errors[0], rr
-    k = 0
-    while k < size and rr > vanished * vanished * everything:
+    if at[0] < 0:
+        for o in range(T):
+            copy(y[o], V[o])
+            for j in range(m):
+                gu[o, j] = g[j] * y[o, j]
+                su[o] += gu[o, j]
+            for i in range(n):
+                if start.size:
+                    c[o, i] = scales[i] * start[i, o]
+                elif live[i]:
+                    c[o, i] = scales[i] * (dot(X[i], gu[o]) - means[i] * su[o])
+        total, deviation, tight, rr = measure(V[:, :m], p, weights, room, u, inverses, losses)
+        errors[0] = total if tight == 0.0 else np.inf
+        around[0] = deviation
+        at[0], about[0], about[1], about[2] = 0, errors[0], rr, rr
+    k, follows, empty, everything, rr, drift = at[0], at[1], about[0], about[1], about[2], about[3]
+    while k < until and rr > vanished * vanished * everything:
         ur, used = 0.0, m + k
         for o in range(T):
             r = V[o, :m]
@@ -143,12 +138,13 @@ def bounded(X, g, columns, gram, y, p, weights, alpha, floor, allowed, guards, p
             if live[i]:
                 q = max(max(s[i], 0.0) - alpha * b2[i], 0.0)
                 doubt = 2.0 * rounding * sizes[i] * np.sqrt(squares[i])
+                length = np.sqrt(q + doubt)  # at least |z|
                 for o in range(T):
-                    h[o, i], unsure[o] = rough[o, i], np.sqrt(q) * off[o]
+                    h[o, i], unsure[o] = rough[o, i], length * off[o]
                     if taken_s[i] >= 0.0:
                         gone, unit = turned[o] - taken_at[o, i], rounding * sizes[i]
                         away = np.sqrt(max(taken_s[i] - s[i], 0.0) + doubt)
-                        now = np.sqrt(q) * gone + away * (off[o] + gone) + unit * np.sqrt(uu[o])
+                        now = length * gone + away * (off[o] + gone) + unit * np.sqrt(uu[o])
                         if now < unsure[o]:
                             h[o, i] += taken[o, i]
                             unsure[o] = now
@@ -219,6 +215,7 @@ def bounded(X, g, columns, gram, y, p, weights, alpha, floor, allowed, guards, p
                 least = values[i]
                 most = least + tie * least + tie_floor * empty
         if least == np.inf:
+            at[2] = 1
             break
         chosen = 0
         while not values[chosen] <= most:
@@ -231,17 +228,17 @@ def bounded(X, g, columns, gram, y, p, weights, alpha, floor, allowed, guards, p
         for j in range(used):
             dual[j] = D[j] * metric[j] / pivot
             Q[k, j] = D[j] / root
-        new, at = t[k], row_of[chosen]
+        new, known_at = t[k], row_of[chosen]
         slight = pivot < SLIGHT * squares[chosen]
-        if slight or at < 0 or again.size:
+        if slight or known_at < 0 or again.size:
             total = 0.0
             for j in range(m):
                 x[j] = g[j] * (D[j] if slight else x[j])
                 total += x[j]
-        if at >= 0 and not slight:
-            copy(G[at], new)
+        if known_at >= 0 and not slight:
+            copy(G[known_at], new)
             if H.size:
-                take_off(new, 1.0, H[at])
+                take_off(new, 1.0, H[known_at])
             for i in range(n):
                 new[i] += e[chosen] * f[i] + f[chosen] * e[i]
                 new[i] *= scales[chosen] * scales[i]
@@ -278,4 +275,5 @@ def bounded(X, g, columns, gram, y, p, weights, alpha, floor, allowed, guards, p
         for i in range(k):
             for o in range(T):
                 coef[k, i, o] = V[o, m + i]
-    return k, not rr > vanished * vanished * everything
+    at[0], at[1], about[2], about[3] = k, follows, rr, drift
+    return not rr > vanished * vanished * everything

@@ -93,11 +93,10 @@ class _Without:
         _, uu, ur = weighed
         beta = ur / np.maximum(self.residual_squares, np.finfo(float).tiny)
         off = np.sqrt(np.maximum(uu - beta * ur, 0.0) + 1e-14 * uu)
-        h_error = np.outer(np.sqrt(self.q), off)
         state = self.state
-        given = (self.others, state.alpha, state.target_squares, weighed)
+        given = (self.others, state.alpha, state.target_squares, uu, ur)
         sums = (self.s, self.c, self.q, self.zr * beta)
-        return least_errors(state.design, *given, *sums, h_error)
+        return least_errors(state.design, *given, *sums, off)
 
     def errors(self, trial: Fitted, which: NDArray[np.intp]) -> Floats:
         """The criterion with each of some candidates added, from the rows."""

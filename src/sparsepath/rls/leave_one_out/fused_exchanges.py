@@ -164,7 +164,8 @@ class Exchanges:
         beta = ur / np.maximum(rr, np.finfo(float).tiny)
         off = np.sqrt(np.maximum(uu - beta * ur, 0.0) + 1e-14 * uu)
         size = np.abs(tau)
-        pull = 2.0 * (tau * zr * beta + size * np.sqrt(z2) * off)
+        length = np.sqrt(z2 + 2.0 * ROUNDING * self._pivots[:, :, None])  # at least |z|
+        pull = 2.0 * (tau * zr * beta + size * length * off)
         bounds = ur - pull + tau**2 * z2
         bounds -= ROUNDING * (ur + np.abs(pull))
         out: Floats = bounds.sum(2)

@@ -2,8 +2,8 @@
 
 Where data are small, a search that is asked step by step spends its time between the steps. Here
 all of it is one function: in plain NumPy below, with the letters, guards and rules of ``fused.py``;
-as a compiled loop (``forward.py``); or by the products of all columns and bounds
-(``compiled_parts.py``), for tall data and for many parts of them.
+or as a compiled loop (``forward.py``). Tall data, and many parts of them, are searched by the
+products of all columns (``by_products.py``).
 
 Small data are searched in NumPy until loading the compiled loop pays: a first fit waits for no
 compiler. Which of the two it was must not be seen. They choose the same features, and the numbers
@@ -18,6 +18,7 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -28,26 +29,12 @@ from sparsepath.arrays import Floats
 from sparsepath.rls.criteria.losses import ROOM
 from sparsepath.rls.design import Design
 from sparsepath.rls.leave_one_out.carried import columns_of
-from sparsepath.rls.leave_one_out.fitted import VANISHED
 from sparsepath.rls.leave_one_out.forward import GUARDS, Centred, CompiledForward
-from sparsepath.rls.leave_one_out.fused import ROUNDING
-from sparsepath.rls.update import TIE, TIE_FLOOR
 from sparsepath.tuning import TUNING
 
-KNOWN_WELL = 1e-6  # rounding of a product over the pivot up to which the Gram matrix may serve
-SURELY = 1e-8  # and up to which what is followed may judge a candidate; the margin is wide
-TRUSTED = 0.1  # and up to which it may bound the criterion
-KEPT = 64  # rows kept of candidates that were judged
 FAINT = 1e-30  # in place of a product with the target that is zero, over the target's norm
 ONCE_MORE = 0.25  # part of a square that is left, below which a column is projected once more
-BOUND_GUARDS = (
-    *(ROOM, TIE, TIE_FLOOR, VANISHED, ROUNDING, KNOWN_WELL, SURELY, TRUSTED, ONCE_MORE),
-    KEPT,
-)
 LOADING, LOADING_NUMBA, COMPILING = 0.3, 0.7, 20.0  # seconds, Numba imported or not, or no code yet
-
-
-Products = tuple[Floats, Floats, Floats, Floats, NDArray[np.intp], NDArray[np.intp], Floats]
 
 
 @dataclass(frozen=True)
@@ -88,7 +75,6 @@ def whole_search(
     allowed: NDArray[np.bool_],
     *,
     compiled: bool | None = None,
-    data: tuple[Floats, Products] | None = None,
 ) -> Whole:
     """Search forward, by exact leave-one-out and the squared loss.
 
@@ -102,13 +88,8 @@ def whole_search(
         The columns that may be chosen.
     compiled : bool, optional
         Whether by the compiled loop; default as soon as that pays.
-    data : pair, optional
-        The raw columns, features by samples, and what their products are made of: the search is
-        then by bounds (``compiled_parts.py``) and copies no columns.
     """
     of, allowed = Centred.of(design, Y), allowed & ~design.constant
-    if data is not None:
-        return _by_products(design, of, alpha, size, allowed, data)
     return numbers_of(design, of, alpha, *chosen_by(design, of, alpha, size, allowed, compiled))
 
 
@@ -206,35 +187,7 @@ class Price:
 PRICE = Price("leave_one_out.compiled_whole", "advance")
 
 
-def by_gram(design: Design) -> tuple[Floats, Products]:
-    """All of the data for a search by products: the raw columns, and the Gram matrix."""
-    n = design.n_features
-    none, zeros = np.zeros((0, 0)), np.zeros(n)
-    rows, again = np.arange(n), np.zeros(0, dtype=np.intp)
-    return design.by_feature(), (design.products, none, zeros, zeros, rows, again, none)
-
-
-def _by_products(
-    design: Design,
-    of: Centred,
-    alpha: float,
-    size: int,
-    allowed: NDArray[np.bool_],
-    data: tuple[Floats, Products],
-) -> Whole:
-    from sparsepath.rls.leave_one_out.compiled_parts import bounded
-
-    subset = np.full(size, -1, dtype=np.intp)
-    errors, around = np.zeros((2, size + 1))
-    path = (subset, errors, around, np.zeros((size + 1, size, len(of.y))))
-    stand = (design.means, design.left, design.scales, design.squares, design.sizes)
-    about = (design.weights, alpha, of.floor, allowed, BOUND_GUARDS, path)
-    X, products = data
-    k, vanished = bounded(X, np.sqrt(design.weights), stand, products, of.y, of.p, *about)
-    return _in_units(design, of, k, vanished, *path)
-
-
-def _in_units(
+def in_units(
     design: Design,
     of: Centred,
     k: int,
@@ -276,7 +229,8 @@ class Noted:
     def __init__(self, design: Design, of: Centred, alpha: float, size: int) -> None:
         T, m = of.y.shape
         self._design, self._of, self._alpha, self.size = design, of, alpha, 0
-        self._Z, self._d = np.empty((size, m)), np.zeros((size, size))
+        self._rows = np.zeros((size, m + size))
+        self._Z, self._d = self._rows[:, :m], self._rows[:, m:]
         self._rp, self._w = np.empty((size + 1, T + 1, m)), np.zeros((size + 1, T, size))
         self._rp[0, :-1], self._rp[0, -1] = of.y, of.p  # residuals and 1 - leverages
         self._errors, self._around = np.empty((2, size + 1))
@@ -284,22 +238,21 @@ class Noted:
 
     def extend(self, columns: Floats) -> None:
         """Go on, one by one, to the models that have these columns too."""
-        alpha, before = self._alpha, np.vecdot(columns, columns).tolist()
+        alpha, m = self._alpha, columns.shape[1]
         self._Z[self.size : self.size + len(columns)] = columns
-        for k, square in enumerate(before, self.size):
-            Z, d, z, b, left = self._Z[:k], self._d[:k, :k], self._Z[k], self._d[k, :k], square
-            for again in range(2 if k else 0):
+        for k, square in enumerate(np.vecdot(columns, columns).tolist(), self.size):
+            rows, row, left = self._rows[:k, : m + k], self._rows[k, : m + k], square
+            if k:
+                Z, z = rows[:, :m], row[:m]
                 t = Z @ z
-                if again:
-                    t += alpha * (d @ b)
-                z -= t @ Z
-                b -= t @ d
-                left = z @ z + alpha * (b @ b)
-                if left > ONCE_MORE * square:
-                    break
+                row -= t @ rows
+                left -= float(t @ t)
+                if not left > ONCE_MORE * square:
+                    t = Z @ z + alpha * (rows[:, m:] @ row[m:])
+                    row -= t @ rows
+                    left = float(z @ z) + alpha * float(row[m:] @ row[m:])
             scale = 1.0 / math.sqrt(left + alpha)
-            z *= scale
-            b *= scale
+            row *= scale
             self._d[k, k] = -scale
         self.size += len(columns)
 
@@ -310,11 +263,12 @@ class Noted:
         step = max(1, TUNING.tile_numbers // (4 * self._Z.shape[1]))
         for first in range(low, k, step):  # as many as stay in the cache
             last = min(k, first + step)
-            Z = self._Z[first:last, None]
+            Z, after = self._Z[first:last, None], self._rp[first + 1 : last + 1]
             along = np.vecdot(Z, self._of.y)[..., None]
-            parts = np.concatenate((along * Z, np.square(Z)), axis=1)
-            for place, part in enumerate(parts, first):
-                np.subtract(self._rp[place], part, out=self._rp[place + 1])
+            np.multiply(along, Z, out=after[:, :-1])
+            np.square(Z, out=after[:, -1:])
+            for before, here_too in pairwise(self._rp[first : last + 1]):
+                np.subtract(before, here_too, out=here_too)
             np.multiply(along, self._d[first:last, None], out=self._w[first + 1 : last + 1])
         np.subtract.accumulate(self._w[here], axis=0, out=self._w[here])
         self._known = k + 1
@@ -323,15 +277,18 @@ class Noted:
     def path(self, subset: NDArray[np.intp], vanished: bool) -> Whole:
         """What has come, in the units of the data."""
         new, k = self._stand(), self.size
-        r, p = self._rp[new, :-1], self._rp[new, -1]
-        losses = np.square(r / np.maximum(p, ROOM)[:, None]).sum(1)
+        r, p, design = self._rp[new, :-1], self._rp[new, -1], self._design
+        tight = p.min(1) <= ROOM
+        if tight.any():
+            p = np.maximum(p, ROOM)
+        losses = np.square(r / p[:, None]).sum(1)
         errors = losses.sum(1)
-        losses -= (errors / self._design.total)[:, None] * self._design.weights
-        errors[p.min(1) <= ROOM] = np.inf
+        losses -= (errors / design.total)[:, None] * (1.0 if design.uniform else design.weights)
+        errors[tight] = np.inf
         self._errors[new], self._around[new] = errors, np.vecdot(losses, losses)
         coef = self._w[: k + 1, :, :k].transpose(0, 2, 1)
         numbers = self._errors[: k + 1], self._around[: k + 1], coef
-        return _in_units(self._design, self._of, k, vanished, subset, *numbers)
+        return in_units(design, self._of, k, vanished, subset, *numbers)
 
 
 def numbers_of(

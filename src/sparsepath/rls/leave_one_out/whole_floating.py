@@ -20,16 +20,15 @@ from numpy.typing import NDArray
 from sparsepath.arrays import Floats
 from sparsepath.rls.criteria.losses import ROOM
 from sparsepath.rls.design import Design
+from sparsepath.rls.leave_one_out.by_products import search_by_gram
 from sparsepath.rls.leave_one_out.carried import columns_of
 from sparsepath.rls.leave_one_out.forward import Centred
 from sparsepath.rls.leave_one_out.whole import (
     Noted,
     Whole,
-    by_gram,
     chosen_by,
     is_short,
     search_in_parts,
-    whole_search,
 )
 from sparsepath.tuning import TUNING
 
@@ -104,9 +103,9 @@ def forward_parts(
     of = Centred.of(design, Y)
     noted = NotedRemovals(design, of, alpha, size)
     if gram:
-        found = whole_search(design, Y, alpha, size, allowed, data=by_gram(design))
-        noted.extend(columns_of(design, found.subset))
-        yield noted.path(found.subset, found.vanished), noted
+        for found in search_by_gram(design, Y, alpha, size, allowed, least):
+            noted.extend(columns_of(design, found.subset[noted.size :]))
+            yield noted.path(found.subset, found.vanished), noted
         return
     if not is_short(design):
         for found in search_in_parts(design, Y, alpha, size, allowed, least, noted):

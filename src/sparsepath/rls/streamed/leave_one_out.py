@@ -31,7 +31,7 @@ from sparsepath.data.sources import Columns
 from sparsepath.errors import InputError
 from sparsepath.rls.criteria.losses import Loss, reach_of
 from sparsepath.rls.leave_one_out.additions import KNOWN_WELL
-from sparsepath.rls.leave_one_out.bounds import ROUNDED_PRODUCTS
+from sparsepath.rls.leave_one_out.bounds import ROUNDED_PRODUCTS, least_errors
 from sparsepath.rls.leave_one_out.fitted import (
     CANCELLED,
     COLLINEAR,
@@ -248,26 +248,12 @@ class Streamed(Changeable):
         t, s, c = self._products(which, self.chosen, self.R, self.a)
         b = self._solve(t)
         q = np.maximum(np.maximum(s, 0.0) - alpha * np.einsum("ij,ij->j", b, b), 0.0)
-        unit = ROUNDED_PRODUCTS * design.sizes[which]
-        s_error = 2 * unit * np.sqrt(design.squares[which])
-        trusted = s_error <= 0.1 * (s + alpha)
-        pivot = np.where(trusted, s + alpha, 1.0)[:, None]
-        tau = c / pivot
         beta = sums.ur / np.maximum(sums.squares, np.finfo(float).tiny)
         w = self._solve(self._solve(self.a), transposed=True)
         h = beta * (c - alpha * (t.T @ w))
         off = np.sqrt(np.maximum(sums.uu - beta * sums.ur, 0.0) + 1e-14 * sums.uu)
-        h_error = np.outer(np.sqrt(q), off) + np.outer(unit, np.sqrt(sums.uu))
-        c_error = (unit * np.sqrt(self.target_squares))[:, None]
-        tau_error = (c_error + np.abs(tau) * s_error[:, None]) / pivot
-        gain = 2 * tau * h - tau**2 * q[:, None]
-        error = (
-            2 * np.abs(tau) * h_error
-            + 2 * tau_error * (np.abs(h) + h_error + np.abs(tau) * q[:, None])
-            + tau**2 * s_error[:, None]
-        )
-        bounds = (sums.ur.sum() - (gain + error).sum(1)) / design.total
-        bounds[~trusted] = -np.inf
+        given = which, alpha, self.target_squares, sums.uu, sums.ur
+        bounds = least_errors(design, *given, np.maximum(s, 0.0), c, q, h, off)
         return self._values(which, bounds)
 
     # Removals -----------------------------------------------------------------------------------
