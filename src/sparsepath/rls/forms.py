@@ -4,21 +4,27 @@ Exact leave-one-out search by the squared loss has forms with the same choices. 
 features and k steps they take about, in nanoseconds,
 
     at once   3 m n + k (1e4 + (0.4 + 0.2 T) m n        P X in memory, read once a step and written
-                + 20 m T)                               every eighth, in one compiled loop
+                + 50 m T)                               every eighth, in one compiled loop
     gram      4 m n + 0.02 m n^2 + k (5e3 + 14 m T)     the Gram matrix, made once, and bounds, in
-                + 0.45 k^2 m + 0.2 k^3 n                one compiled loop
+                + 8 m (k + 128) + 0.45 k^2 m            one compiled loop
+                + 0.2 k^3 n + 0.35 k e m n
     fused     3 m n + k (1.5e5 + 1.5 m n)               the same step by step, for searches that
                                                         turn back: read and written once a step
     swaps     as at once, and  k^2 T (n + m)            exchanges bounded from coefficients
     bounds    3 m n + k (1e6 + (0.2 + 25 k/m) m n       columns of the Gram matrix, or a pass over X
-                + 40 m (T - 1))                         a step, and exact values of a few candidates
+                + 40 m (T - 1)) + 0.035 k^2 e m n       a step, and exact values of a few candidates
 
-where T is the number of targets. The numbers are those of ``benchmarks/shapes.py`` on one core. The
-terms 25 k/m and 0.2 k^3 n say how much looser bounds become as leverages grow: more candidates have
-to be judged exactly. A search by the Gram matrix at once hears no Ctrl-C, and is for what takes
-less than half a second. Whether the bounds take their products from the Gram matrix (tall data) or
-from passes over the data (sparse data, or where batches of columns did not serve) is found out step
-by step; see ``leave_one_out/additions.py``.
+where T is the number of targets and e = min(1, 3 k/n)^2 the part of the candidates that bounds
+leave open. The numbers are those of ``benchmarks/shapes.py`` on one core. The terms 25 k/m and
+0.2 k^3 n say how much looser bounds become as leverages grow. Those with e say what comes after the
+last feature that matters: of many features that are alike the best stands out, of few it does not,
+and the more of all features a path takes, the fewer are left that are worse than the next one by
+more than a bound is loose. A feature that has to be judged costs k products if nothing of it was
+kept.
+
+Whether the bounds take their products from the Gram matrix (tall data) or from passes over the
+data (sparse data, or where batches of columns did not serve) is found out step by step; see
+``leave_one_out/additions.py``.
 
 Other losses have no bounds: all candidates are judged, fused, from P X in memory.
 
@@ -42,13 +48,15 @@ from sparsepath.tuning import memory as memory_there
 FORMS = ("auto", "fused", "bounds", "gram", "pass", "blocks")
 READ = 3.0  # nanoseconds per number: to copy or measure the data once
 FUSED_STEP, FUSED_NUMBER = 1.5e5, 1.5
-ONCE_STEP, ONCE_NUMBER, ONCE_TARGET, ONCE_SAMPLE = 1e4, 0.4, 0.2, 20.0
+ONCE_STEP, ONCE_NUMBER, ONCE_TARGET, ONCE_SAMPLE = 1e4, 0.4, 0.2, 50.0
 GRAM_READ, GRAM_PRODUCT, GRAM_STEP, GRAM_TARGET = 4.0, 0.023, 5e3, 14.0
-GRAM_CHOSEN, GRAM_LEVERAGE = 0.45, 0.19
-GRAM_SECONDS = 0.5  # that a search by the Gram matrix may take at once
-SWAP_SECONDS = 0.2  # and one with exchanges
+GRAM_CHOSEN, GRAM_LEVERAGE, GRAM_KEPT, GRAM_JUDGED = 0.45, 0.19, 8.0, 0.35
+KEPT = 128  # rows that a search by products keeps of candidates that were judged
+SWAP_SECONDS = 0.2  # that a search with exchanges may take at once
 SWAP_PAIR, SWAP_SAMPLE = 2.0, 2.0  # nanoseconds to bound an exchange; per sample to drop a feature
 BOUNDS_STEP, BOUNDS_NUMBER, BOUNDS_LEVERAGE, BOUNDS_TARGET = 1e6, 0.2, 25.0, 40.0
+BOUNDS_JUDGED = 0.035
+OPEN_FROM = 3.0  # features to each on a path, below which bounds leave all candidates open
 PLAIN_STEP, PLAIN_NUMBER = 5e4, 6.0
 BY_STEPS = 1.3  # what bounds take of a search that is no plain one: removals, exchanges
 TURNED_FROM = 1 << 16  # numbers in X from which it is worth while to have the columns one by one
@@ -97,7 +105,8 @@ def form_for(
     """
     m, n = design.n_samples, design.n_features
     numbers = m * n
-    fits = 8 * n * (m + min(steps, n)) <= (default_memory() if memory is None else memory)
+    room = default_memory() if memory is None else memory
+    fits = 8 * n * (m + min(steps, n)) <= room
     large = numbers >= TUNING.compiled_search_from
     if not loss.bounded:
         why = f"loss {loss.name!r} has no bounds, and P X fits in memory"
@@ -124,7 +133,8 @@ def form_for(
     elif whole:
         fused = seconds_at_once(m, n, steps, targets)
         gram = seconds_by_gram(m, n, steps, targets)
-        if large and gram < min(fused, bounds, GRAM_SECONDS):
+        kept = min(steps, n) + min(KEPT, n)  # rows of what was chosen and judged
+        if large and gram < min(fused, bounds) and 8 * (n * (m + n) + m * kept) <= room:
             return Form("gram", f"about {gram:.2g} s against {fused:.2g} s fused", large, whole)
     else:
         bounds *= BY_STEPS
@@ -147,6 +157,7 @@ def seconds(m: int, n: int, steps: int, targets: int = 1) -> tuple[float, float]
         targets - 1
     )
     bounds = READ * numbers + steps * (BOUNDS_STEP + step)
+    bounds += BOUNDS_JUDGED * steps**2 * part_open(n, steps) * numbers
     return 1e-9 * fused, 1e-9 * bounds
 
 
@@ -174,7 +185,14 @@ def seconds_by_gram(m: int, n: int, steps: int, targets: int = 1) -> float:
     """
     once = (GRAM_READ + GRAM_PRODUCT * n) * m * n
     judged = GRAM_CHOSEN * m * steps**2 + GRAM_LEVERAGE * n * steps**3
+    judged += GRAM_KEPT * m * (steps + min(KEPT, n))
+    judged += GRAM_JUDGED * steps * part_open(n, steps) * m * n
     return 1e-9 * (once + judged + steps * (GRAM_STEP + GRAM_TARGET * m * targets))
+
+
+def part_open(n: int, steps: int) -> float:
+    """The part of the candidates that bounds leave open, on average over a path."""
+    return min(1.0, OPEN_FROM * steps / n) ** 2
 
 
 def plain_seconds(m: int, n: int, steps: int) -> float:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sparsepath.arrays import Floats
 from sparsepath.rls.criteria.losses import ROOM
 from sparsepath.rls.design import Design
+from sparsepath.rls.forms import KEPT
 from sparsepath.rls.leave_one_out.fitted import VANISHED
 from sparsepath.rls.leave_one_out.forward import Centred
 from sparsepath.rls.leave_one_out.fused import ROUNDING
@@ -22,7 +23,6 @@ from sparsepath.tuning import TUNING
 KNOWN_WELL = 1e-6  # rounding of a product over the pivot up to which the Gram matrix may serve
 SURELY = 1e-8  # and up to which what is followed may judge a candidate; the margin is wide
 TRUSTED = 0.1  # and up to which it may bound the criterion
-KEPT = 64  # rows kept of candidates that were judged
 GUARDS = (ROOM, TIE, TIE_FLOOR, VANISHED, ROUNDING, KNOWN_WELL, SURELY, TRUSTED, ONCE_MORE)
 
 # G, H, e, f, rows of G, features known badly, products with y: see ``compiled_parts.bounded``.
