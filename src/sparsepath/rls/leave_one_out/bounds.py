@@ -11,7 +11,7 @@ ROUNDED_PRODUCTS = 1e-11  # error of a product of two columns of norm one, with 
 TRUSTED = 0.1  # that error over the pivot up to which there is a bound
 
 
-class Measured(Protocol):
+class KnownColumns(Protocol):
     """What is known of all columns: norms as they stand, squared, and before centring."""
 
     squares: Floats
@@ -20,7 +20,7 @@ class Measured(Protocol):
 
 
 def least_errors(
-    design: Measured,
+    design: KnownColumns,
     features: NDArray[np.intp],
     alpha: float,
     target_squares: float,

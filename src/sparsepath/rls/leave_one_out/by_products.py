@@ -23,7 +23,7 @@ from sparsepath.tuning import TUNING
 KNOWN_WELL = 1e-6  # rounding of a product over the pivot up to which the Gram matrix may serve
 SURELY = 1e-8  # and up to which what is followed may judge a candidate; the margin is wide
 TRUSTED = 0.1  # and up to which it may bound the criterion
-GUARDS = (ROOM, TIE, TIE_FLOOR, VANISHED, ROUNDING, KNOWN_WELL, SURELY, TRUSTED, ONCE_MORE)
+PRODUCT_GUARDS = (ROOM, TIE, TIE_FLOOR, VANISHED, ROUNDING, KNOWN_WELL, SURELY, TRUSTED, ONCE_MORE)
 
 # G, H, e, f, rows of G, features known badly, products with y: see ``compiled_parts.bounded``.
 Products = tuple[Floats, Floats, Floats, Floats, NDArray[np.intp], NDArray[np.intp], Floats]
@@ -70,7 +70,7 @@ class ProductSearch:
         self._path = (np.full(size, -1, dtype=np.intp), errors, around, coef)
         stand = (design.means, design.left, design.scales, design.squares, design.sizes)
         given = (X, np.sqrt(design.weights), stand, products, of.y)
-        self._given = (*given, design.weights, float(alpha), of.floor, GUARDS, self._path)
+        self._given = (*given, design.weights, float(alpha), of.floor, PRODUCT_GUARDS, self._path)
         # Chosen, -1: not begun; the place in ``held`` that is next; if nobody is left.
         self._at = np.array([-1, 0, 0])
         factors = np.zeros((size, n)), np.zeros((size, n)), np.zeros(n), np.zeros((T, n))
