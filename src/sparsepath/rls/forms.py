@@ -3,18 +3,18 @@ r"""In which form a search is run: one cost model, from the shape of the problem
 Exact leave-one-out search by the squared loss has forms with the same choices. With m samples, n
 features and k steps they take about, in nanoseconds,
 
-    at once   3 m n + k (1e4 + (0.4 + 0.2 T) m n        P X in memory, read once a step and written
+    at once   3 m n + k (1e4 + (0.25 + 0.35 T) m n      P X in memory, read once a step and written
                 + 50 m T)                               every eighth, in one compiled loop
     gram      4 m n + 0.02 m n^2 + k (5e3 + 14 m T)     the Gram matrix, made once, and bounds, in
                 + 8 m (k + 128) + 0.45 k^2 m            one compiled loop
-                + 0.2 k^3 n + 0.35 k e m n
+                + 0.2 k^3 n + 0.17 k e (1 + T) m n
     fused     3 m n + k (1.5e5 + 1.5 m n)               the same step by step, for searches that
                                                         turn back: read and written once a step
     swaps     as at once, and  k^2 T (n + m)            exchanges bounded from coefficients
     bounds    3 m n + k (1e6 + (0.2 + 25 k/m) m n       columns of the Gram matrix, or a pass over X
                 + 40 m (T - 1)) + 0.035 k^2 e m n       a step, and exact values of a few candidates
 
-where T is the number of targets and e = min(1, 3 k/n)^2 the part of the candidates that bounds
+where T is the number of targets and e = min(1, 3 k T/n)^2 the part of the candidates that bounds
 leave open. The numbers are those of ``benchmarks/shapes.py`` on one core. The terms 25 k/m and
 0.2 k^3 n say how much looser bounds become as leverages grow. Those with e say what comes after the
 last feature that matters: of many features that are alike the best stands out, of few it does not,
@@ -48,9 +48,9 @@ from sparsepath.tuning import memory as memory_there
 FORMS = ("auto", "fused", "bounds", "gram", "pass", "blocks")
 READ = 3.0  # nanoseconds per number: to copy or measure the data once
 FUSED_STEP, FUSED_NUMBER = 1.5e5, 1.5
-ONCE_STEP, ONCE_NUMBER, ONCE_TARGET, ONCE_SAMPLE = 1e4, 0.4, 0.2, 50.0
+ONCE_STEP, ONCE_NUMBER, ONCE_TARGET, ONCE_SAMPLE = 1e4, 0.25, 0.35, 50.0
 GRAM_READ, GRAM_PRODUCT, GRAM_STEP, GRAM_TARGET = 4.0, 0.023, 5e3, 14.0
-GRAM_CHOSEN, GRAM_LEVERAGE, GRAM_KEPT, GRAM_JUDGED = 0.45, 0.19, 8.0, 0.35
+GRAM_CHOSEN, GRAM_LEVERAGE, GRAM_KEPT, GRAM_JUDGED = 0.45, 0.19, 8.0, 0.17
 KEPT = 128  # rows that a search by products keeps of candidates that were judged
 SWAP_SECONDS = 0.2  # that a search with exchanges may take at once
 SWAP_PAIR, SWAP_SAMPLE = 2.0, 2.0  # nanoseconds to bound an exchange; per sample to drop a feature
@@ -157,7 +157,7 @@ def seconds(m: int, n: int, steps: int, targets: int = 1) -> tuple[float, float]
         targets - 1
     )
     bounds = READ * numbers + steps * (BOUNDS_STEP + step)
-    bounds += BOUNDS_JUDGED * steps**2 * part_open(n, steps) * numbers
+    bounds += BOUNDS_JUDGED * steps**2 * part_open(n, steps, targets) * numbers
     return 1e-9 * fused, 1e-9 * bounds
 
 
@@ -186,13 +186,13 @@ def seconds_by_gram(m: int, n: int, steps: int, targets: int = 1) -> float:
     once = (GRAM_READ + GRAM_PRODUCT * n) * m * n
     judged = GRAM_CHOSEN * m * steps**2 + GRAM_LEVERAGE * n * steps**3
     judged += GRAM_KEPT * m * (steps + min(KEPT, n))
-    judged += GRAM_JUDGED * steps * part_open(n, steps) * m * n
+    judged += GRAM_JUDGED * (1 + targets) * steps * part_open(n, steps, targets) * m * n
     return 1e-9 * (once + judged + steps * (GRAM_STEP + GRAM_TARGET * m * targets))
 
 
-def part_open(n: int, steps: int) -> float:
+def part_open(n: int, steps: int, targets: int) -> float:
     """The part of the candidates that bounds leave open, on average over a path."""
-    return min(1.0, OPEN_FROM * steps / n) ** 2
+    return min(1.0, OPEN_FROM * steps * targets / n) ** 2
 
 
 def plain_seconds(m: int, n: int, steps: int) -> float:
