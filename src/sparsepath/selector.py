@@ -2,11 +2,13 @@
 
 import copy
 from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from os import PathLike
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
@@ -19,7 +21,7 @@ from sparsepath.judging.honest import Honest
 from sparsepath.judging.validation import BY_ITSELF, validated
 from sparsepath.path import SelectionPath
 from sparsepath.predictors import Predictor
-from sparsepath.running import Given
+from sparsepath.running import Callback, CallbackSupportMixin, Given
 from sparsepath.saved import SavedModel
 
 
@@ -164,6 +166,25 @@ class PathSelector(SelectorMixin):
         mask = np.zeros(self.n_features_in_, dtype=bool)
         mask[self.selected_] = True
         return mask
+
+
+@dataclass(eq=False, repr=False)
+class SearchingSelector(PathSelector, CallbackSupportMixin, BaseEstimator):
+    """A selector with the parameters that every search has."""
+
+    _takes_sparse = True
+    _: KW_ONLY
+    validation: Any = "auto"
+    callback: Callback = None
+
+
+@dataclass(eq=False, repr=False)
+class SizedSelector(SearchingSelector):
+    """One whose path goes to a size that can be given, and that settles on a size by a rule."""
+
+    max_features: int | None = None
+    _: KW_ONLY
+    choose: str | int | float = "one_se"
 
 
 def check_weights_taken(estimator: Any, given: Mapping[str, Any]) -> None:

@@ -6,7 +6,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
 
 from sparsepath.choosing import is_size
 from sparsepath.classes import coded
@@ -25,8 +24,6 @@ from sparsepath.faces.parameters import count, number, one_of, positive
 from sparsepath.faces.targets import ClassifierFace, RegressorFace
 from sparsepath.judging.repeating import Repetition, Searched
 from sparsepath.running import (
-    Callback,
-    CallbackSupportMixin,
     Found,
     Given,
     Run,
@@ -34,22 +31,19 @@ from sparsepath.running import (
     fitting,
     seed_of,
 )
-from sparsepath.selector import PathSelector
+from sparsepath.selector import SizedSelector
 
 RIDGES = (1e-6, 1.0)  # between these the ridge of a machine is chosen
 MOST, PATIENCE = 20, 3  # features on the path, and sizes without a gain, unless asked for more
 
 
 @dataclass(eq=False, repr=False)
-class _ELMFS(PathSelector, CallbackSupportMixin, BaseEstimator):
+class _ELMFS(SizedSelector):
     """What the regressor and the classifier share: parameters, search, choice of a size."""
 
     _n_folds = 5
-    _takes_sparse = True
 
-    max_features: int | None = None
     _: KW_ONLY
-    choose: str | int | float = "one_se"
     strategy: str = "both"
     n_restarts: int = 40
     n_neurons: int = 100
@@ -58,8 +52,6 @@ class _ELMFS(PathSelector, CallbackSupportMixin, BaseEstimator):
     n_levels: int = 10
     random_state: Any = None
     n_threads: int | None = None
-    validation: Any = "auto"
-    callback: Callback = None
 
     def expected_seconds(self, X: Any) -> float:
         """What a search will take, before it begins: CPU seconds of one core, to a factor of two.

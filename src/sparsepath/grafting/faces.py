@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
 from sklearn.utils import compute_class_weight
 
 from sparsepath.arrays import Floats
@@ -27,8 +26,7 @@ from sparsepath.grafting.criterion import (
 from sparsepath.grafting.fitting import GraftingProblem, check_factors, check_penalties
 from sparsepath.grafting.procedure import SELECTIONS, STOPS, UPDATES, GraftingOptions
 from sparsepath.judging.repeating import Repetition, Searched
-from sparsepath.running import Callback, CallbackSupportMixin
-from sparsepath.selector import PathSelector
+from sparsepath.selector import SearchingSelector
 
 Factors = ArrayLike | Mapping[str, float] | None
 STEPS = ("auto", "single", "batch")
@@ -36,21 +34,18 @@ ERRORS = ("loss", "zero_one")
 
 
 @dataclass(eq=False, repr=False)
-class GraftingSelector(PathSelector, CallbackSupportMixin, BaseEstimator):
+class GraftingSelector(SearchingSelector):
     """What all grafting estimators share.
 
     What else there is to know of the model in use is kept by size: fitted attributes, by name.
     """
 
-    _takes_sparse = True
     _: KW_ONLY
     feature_costs: Factors = None
     l1_factors: Factors = None
     l2_factors: Factors = None
     max_features: int | None = None
     standardize: bool = True
-    validation: Any = "auto"
-    callback: Callback = None
 
     def _penalties(self, l1: float, l0: float, more: int = 0) -> Penalty:
         """Of the features, and of ``more`` connections with factor 1."""

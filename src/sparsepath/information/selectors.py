@@ -6,7 +6,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from sparsepath.arrays import Floats
@@ -24,8 +23,6 @@ from sparsepath.information.kraskov import (
 from sparsepath.information.neighbors import choose_neighbors
 from sparsepath.information.search import MI_SEARCHES, forward, forward_backward
 from sparsepath.running import (
-    Callback,
-    CallbackSupportMixin,
     Found,
     Given,
     Run,
@@ -33,30 +30,25 @@ from sparsepath.running import (
     fitting,
     seed_of,
 )
-from sparsepath.selector import PathSelector
+from sparsepath.selector import SizedSelector
 from sparsepath.steps import Step
 
 MI_METHODS = {"forward": "mi-forward", "forward-backward": "mi-forward-backward"}
 
 
 @dataclass(eq=False, repr=False)
-class MutualInfoSearch(PathSelector, CallbackSupportMixin, BaseEstimator):
+class MutualInfoSearch(SizedSelector):
     """The search that is guided by mutual information, whatever is made of its subsets."""
 
     _n_folds = 5
-    _takes_sparse = True
 
-    max_features: int | None = None
     _: KW_ONLY
-    choose: str | int | float = "one_se"
     search: str = "forward"
     n_neighbors: int | str = 6
     variant: int = 1
     n_restarts: int = 100
     random_state: Any = None
     n_threads: int | None = None
-    validation: Any = "auto"
-    callback: Callback = None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

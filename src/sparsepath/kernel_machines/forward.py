@@ -20,8 +20,8 @@ from sparsepath.kernel_machines.kernel_machine import (
     warn_of_end,
 )
 from sparsepath.kernel_machines.lssvm import LSSVM, Block, best_addition, gaussian_kernel
-from sparsepath.running import Callback, CallbackSupportMixin, Found, Given, Run, Trail, fitting
-from sparsepath.selector import PathSelector
+from sparsepath.running import Found, Given, Run, Trail, fitting
+from sparsepath.selector import SizedSelector
 from sparsepath.steps import Step, mean_and_se
 
 FEW_GAMMAS = np.logspace(0, 8, 9)
@@ -29,7 +29,7 @@ SIGMA2S = np.logspace(0, 3, 4)  # an addition changes the mean squared distance 
 
 
 @dataclass(eq=False, repr=False)
-class LSSVMForwardRegressor(RegressorFace, PathSelector, CallbackSupportMixin, _KernelMachine):
+class LSSVMForwardRegressor(RegressorFace, SizedSelector, _KernelMachine):
     """Least-squares support vector regression on inputs added one at a time.
 
     Each step adds the input of least exact cross-validation error, at the best gamma and sigma2 for
@@ -78,17 +78,13 @@ class LSSVMForwardRegressor(RegressorFace, PathSelector, CallbackSupportMixin, _
     """
 
     _n_folds = 5
-    _takes_sparse = True
 
-    max_features: int | None = None
     _: KW_ONLY
     choose: str | int | float = "min"
     gamma: float | str | Sequence[float] = "tune"
     sigma2: float | str | Sequence[float] = "tune"
     cv: Any = "loo"
     standardize: bool = True
-    validation: Any = "auto"
-    callback: Callback = None
 
     @fitting
     def fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None) -> Self:

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from sparsepath.arrays import Axes, Floats
@@ -14,17 +13,16 @@ from sparsepath.data.door import check_features, check_labels
 from sparsepath.errors import InputError, warn_user
 from sparsepath.faces.parameters import count, one_of, positive
 from sparsepath.faces.targets import ClassifierFace, RegressorFace, dense, one_target
-from sparsepath.path import SelectionPath
 from sparsepath.rbf.model import RBFOptions, Training
-from sparsepath.running import Callback, CallbackSupportMixin, seed_of
-from sparsepath.selector import PathSelector
+from sparsepath.running import seed_of
+from sparsepath.selector import SearchingSelector
 
 SOLVERS = ("direct", "alternating")
 SCHEDULES = ("robust", "paper")
 
 
 @dataclass(eq=False, repr=False)
-class RBFParameters(CallbackSupportMixin, BaseEstimator):
+class RBFParameters(SearchingSelector):
     """The parameters that all estimators of RBF networks have."""
 
     _: KW_ONLY
@@ -37,16 +35,12 @@ class RBFParameters(CallbackSupportMixin, BaseEstimator):
     mu_min: float = 1e-6
     max_iter: int = 100
     random_state: Any = 0
-    validation: Any = "auto"
-    callback: Callback = None
 
 
-class _SparseRBF(PathSelector, RBFParameters):
+class _SparseRBF(RBFParameters):
     """What the fit at one (r, t) and the search over many share."""
 
     _n_folds = 5
-    _takes_sparse = True
-    path_: SelectionPath
     cv_results_: dict[str, Any]  # of a search
     rs_: Floats
     ts_: Floats

@@ -1,7 +1,7 @@
 """What the estimators of sparse least squares share: parameters, search, choice of a size."""
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from sparsepath.arrays import Floats, Indices, Vector
@@ -30,20 +29,17 @@ from sparsepath.rls.streamed.design import StreamDesign
 from sparsepath.rls.surface import Surface
 from sparsepath.rls.task import Task
 from sparsepath.rls.trail import Rule, SearchTrail
-from sparsepath.running import CallbackSupportMixin, Found, Given, Run, Stop, Validate
+from sparsepath.running import Found, Given, Run, Stop, Validate
+from sparsepath.selector import SizedSelector
 
 
 @dataclass(eq=False, repr=False)
-class SparseRLS(LinearFace, CallbackSupportMixin, BaseEstimator):
+class SparseRLS(LinearFace, SizedSelector):
     """A linear model on chosen features; the regressor and the classifier say of what kind."""
 
     _known: ClassVar[Mapping[str, Criterion]]
-    _takes_sparse = True
 
-    max_features: int | None = None
     _: KW_ONLY
-    choose: str | int | float = "one_se"
-    validation: Any = "auto"
     alpha: float | str | Sequence[float] = 1.0
     search: str = "forward"
     cv: Any = "loo"
@@ -60,7 +56,6 @@ class SparseRLS(LinearFace, CallbackSupportMixin, BaseEstimator):
     epsilon: float | None = None
     pooled: bool = False
     n_threads: int | None = None
-    callback: Callable[[SelectionPath], object] | None = None
     checkpoint: str | Path | None = None
 
     @property
