@@ -13,7 +13,7 @@ from sparsepath.classes import coded
 from sparsepath.data.door import check_features, check_weights
 from sparsepath.errors import InputError
 from sparsepath.faces.linear import LinearFace
-from sparsepath.faces.parameters import count, one_of, positive, share
+from sparsepath.faces.parameters import as_record, count, one_of, positive, share
 from sparsepath.faces.targets import ClassifierFace, RegressorFace
 from sparsepath.grafting.criterion import (
     ConvexLoss,
@@ -66,16 +66,11 @@ class GraftingSelector(SearchingSelector):
 
 
 @dataclass(eq=False, repr=False)
-class LinearGrafting(LinearFace, GraftingSelector):
+class LinearGrafting(LinearFace, GraftingSelector, GraftingOptions):
     """What all linear grafting estimators share: parameters, penalties, the linear model."""
 
     _: KW_ONLY
     fit_intercept: bool = True
-    steps: str = "auto"
-    selection: str = "auto"
-    stop: str = "first"
-    update: str = "all"
-    tol: float = 1e-9
 
     def _options(self) -> GraftingOptions:
         one_of("selection", self.selection, SELECTIONS)
@@ -83,15 +78,15 @@ class LinearGrafting(LinearFace, GraftingSelector):
         one_of("update", self.update, UPDATES)
         one_of("steps", self.steps, STEPS)
         share("tol", self.tol)
-        size = self.max_features
-        size = size if size is None else count("max_features", size, 0)
-        batch_only = self.l0 == 0 and size is None and self.update == "all"
+        if self.max_features is not None:
+            count("max_features", self.max_features, 0)
+        batch_only = self.l0 == 0 and self.max_features is None and self.update == "all"
         if self.steps == "batch" and not batch_only:
             raise InputError(
                 "steps='batch' finds the convex optimum; l0, max_features and update='newest' "
                 "need steps='single' or 'auto'."
             )
-        return GraftingOptions(self.selection, self.stop, self.update, self.steps, size, self.tol)
+        return as_record(GraftingOptions, self)
 
     def _penalty(self, l1: float) -> Penalty:
         return self._penalties(l1, self.l0)

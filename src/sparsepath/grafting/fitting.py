@@ -17,7 +17,7 @@ from sparsepath.grafting.criterion import ConvexLoss, Penalty, row_norms
 from sparsepath.grafting.design import GraftingDesign
 from sparsepath.grafting.engine_choice import by_squares, make_engine
 from sparsepath.grafting.engines import Engine
-from sparsepath.grafting.procedure import GraftingOptions, Record, WorkingModel, graft
+from sparsepath.grafting.procedure import GraftingOptions, Record, WorkingModel, graft, is_single
 from sparsepath.grafting.solver import NO_GRADIENT, Round, Solution, gradient_scale, solve
 from sparsepath.grafting.squares import SharedSums, SquaredProblem
 from sparsepath.grafting.steps import Indices
@@ -148,7 +148,7 @@ class GraftingProblem:
         work. What there is then, or when an exception ends it, is known to ``so_far``.
         """
         self._record, self._rounds = Record(), []
-        if options.single(penalty):
+        if is_single(options, penalty):
             self.restart()
             graft(self.engine, penalty, options, self.scale, self._record, watch)
             return self._certified(self._record, penalty, options)
@@ -223,7 +223,7 @@ class GraftingProblem:
             fits.append(self.fit(now, options, likely=likely, gradient=known))
             if watch is not None and watch():
                 break
-            gradient = None if options.single(now) else fits[-1].solution.gradient
+            gradient = None if is_single(options, now) else fits[-1].solution.gradient
             before = l1
         return fits
 
@@ -234,7 +234,7 @@ class GraftingProblem:
 
         None if they go by the rows.
         """
-        if self._rows is None or options.single(penalty):
+        if self._rows is None or is_single(options, penalty):
             return None
         if not by_squares(self.design, self.loss, penalty, n_l1s):
             return None

@@ -41,9 +41,9 @@ L0_PER = ("connection", "feature")
 Action = Literal["add", "drop", "undo"]
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False, kw_only=True)
 class Growth:
-    """How to grow; see ``MLPGraftingClassifier``."""
+    """How to grow; parameters of ``MLPGraftingClassifier``."""
 
     l0_per: str = "connection"
     selection: str = "gradient"

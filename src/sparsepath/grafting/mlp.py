@@ -1,7 +1,7 @@
 """Networks grown by grafting, as scikit-learn estimators."""
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, fields, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -11,7 +11,7 @@ from sparsepath.arrays import Axes, Floats, Vector
 from sparsepath.data.door import check_features
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
-from sparsepath.faces.parameters import count, one_of
+from sparsepath.faces.parameters import as_record, count, one_of
 from sparsepath.grafting.criterion import Penalty
 from sparsepath.grafting.design import GraftingDesign
 from sparsepath.grafting.faces import GraftingClasses, GraftingNumbers, GraftingSelector
@@ -49,8 +49,7 @@ class GrownNetworks(GraftingSelector):
         tols = list(self.tol) if isinstance(self.tol, Sequence) else [self.tol]
         if not tols or not all(0 < tol < 1 for tol in tols):
             raise InputError(f"tol={self.tol!r}; give a number between 0 and 1, or several.")
-        asked = {each.name: getattr(self, each.name) for each in fields(Growth)}
-        return [Growth(**{**asked, "tol": tol}) for tol in tols]
+        return [as_record(Growth, self, tol=tol) for tol in tols]
 
     def _penalty(self, n_outputs: int, l1: float, l0: float) -> Penalty:
         """Of the features, and with several outputs of the connections to them, with factor 1."""
@@ -97,17 +96,14 @@ def of_network(network: HiddenLayer, criterion: float, loss: float) -> dict[str,
 
 
 @dataclass(eq=False, repr=False)
-class MLPGrafting(GrownNetworks):
+class MLPGrafting(GrownNetworks, Growth):
     """One network for given penalties; the regressor and the classifier say of what kind."""
 
     l1: float = 0.001
     l2: float = 0.0
     l0: float = 0.005
     _: KW_ONLY
-    selection: str = "gradient"
-    stop: str = "first"
-    tol: float | Sequence[float] = 1e-7
-    max_iter: int = 500
+    tol: float | Sequence[float] = 1e-7  # type: ignore[assignment]
     n_threads: int | None = None
 
     @fitting

@@ -74,7 +74,6 @@ class RBFSolution:
     error: float  # E
     J: float
     mu: float
-    nu: float  # multiplier of the budget r
     eta: float  # multiplier of the budget t
     gap: float
     converged: bool
@@ -301,7 +300,6 @@ class PrimalDual:
             error=self._at.error,
             J=self.value(),
             mu=self.mu,
-            nu=self.z.left_r,
             eta=self.z.left_t,
             gap=gap,
             converged=all(stage.converged for stage in stages[-1:]),

@@ -70,7 +70,7 @@ class _GridSearch(_SparseRBF):
         weights = weights_of(sample_weight, len(X))
         labels, y = y, self._target(y, len(X), weights)
         options = self._options()
-        data = GridData(X, y, weights, self.centres, self.placing, options)
+        data = GridData(X, y, weights, options)
         splits = splits_of(self.cv, X, labels, groups, classifier=is_classifier(self))
         grid = self._grid(data)
         follow = GridFollower(data, splits, grid)
@@ -89,7 +89,7 @@ class _GridSearch(_SparseRBF):
             method="sparse-rbf",
             found=lambda: self._found(follow),
             subtasks=(2 if self.relaxed else 1) * len(grid.t.values),
-            seed=options.seed,
+            seed=options.random_state,
         )
         try:
             with run:
@@ -141,7 +141,10 @@ class _GridSearch(_SparseRBF):
     def _grid(self, data: GridData) -> Grid:
         X, _, weights = data.of(data.counted(np.arange(len(data.X))))
         with Threads(1):
-            places, _ = place_centres(X, data.centres, data.placing, data.options.seed, weights)
+            options = data.options
+            places, _ = place_centres(
+                X, options.centres, options.placing, options.random_state, weights
+            )
         counts = [count(n, v) if np.ndim(v) == 0 else 1 for n, v in self._given()]
         defaults = default_budgets(len(places), *counts)
         scales = []
