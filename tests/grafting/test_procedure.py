@@ -111,7 +111,7 @@ def test_undone_steps_leave_no_trace():
     found, whole = run(X, y, "squared", Penalty.of(6, 0.01, 0.0, 0.05))
     assert found.record.history[-1].action == "undo"
     outputs = whole.design.outputs(found.solution.W, found.solution.b)
-    assert outputs == pytest.approx(found.solution.F, abs=1e-10)
+    assert outputs == pytest.approx(whole.engine.F, abs=1e-10)
     assert sorted(np.flatnonzero(found.solution.W[:, 0])) == sorted(found.selected)
 
 

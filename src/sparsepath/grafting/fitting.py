@@ -154,9 +154,9 @@ class GraftingProblem:
             return self._certified(self._record, penalty, options)
         if gradient is None and not self.engine.W.any():
             gradient = self.null_gradient
-        given: Any = {"likely": likely, "gradient": gradient}
-        given |= {"rounds": self._rounds, "watch": watch}
-        solution = solve(self.engine, penalty, scale=self.scale, tol=options.tol, **given)
+        solution = solve(
+            self.engine, penalty, self.scale, options.tol, likely, gradient, self._rounds, watch
+        )
         if not solution.converged and not solution.asked:
             bad = max(solution.violation, np.nan_to_num(solution.gap))
             if bad > max(WARN, 10 * options.tol):
@@ -182,7 +182,7 @@ class GraftingProblem:
 
     def _certified(self, record: Record, penalty: Penalty, options: GraftingOptions) -> GraftingFit:
         """The fit at the engine's point, which is the last one of the record."""
-        solution = solve(self.engine, penalty, scale=self.scale, tol=options.tol, max_rounds=0)
+        solution = solve(self.engine, penalty, self.scale, options.tol, max_rounds=0)
         return GraftingFit(solution, solution.loss + penalty.value(solution.W), record)
 
     def path(
@@ -258,9 +258,9 @@ class GraftingProblem:
             if found.certified:
                 S = np.flatnonzero(found.w)
                 criterion, loss = found.criterion, found.loss
-                step = Round(tuple(S.tolist()), criterion, loss, W[S], b, np.abs(before[S]))
+                step = Round(tuple(S.tolist()), W[S], b, criterion, loss, np.abs(before[S]))
                 solution = Solution(
-                    W, b, None, criterion, loss, found.violation, found.gap, True,
+                    W, b, criterion, loss, found.violation, found.gap, True,
                     found.gradient[:, None], [step],
                 )  # fmt: skip
                 fits.append(GraftingFit(solution, criterion, self.null_model))
@@ -318,13 +318,13 @@ def _record(rounds: list[Round], null: WorkingModel) -> tuple[Record, list[int]]
     record.note(null)
     features: list[int] = []
     for number, done in enumerate(rounds, start=1):
-        place, sizes = {j: i for i, j in enumerate(done.support)}, done.gradients
-        by_size = [done.support[i] for i in np.argsort(-sizes, kind="stable").tolist()]
+        place, sizes = {j: i for i, j in enumerate(done.features)}, done.gradients
+        by_size = [done.features[i] for i in np.argsort(-sizes, kind="stable").tolist()]
         for action, j in exchanged(features, by_size):
             size = float(sizes[place[j]]) if action == "add" else np.nan
             record.move(action, j, done.criterion, done.loss, size, step=number)
         rows = [place[j] for j in features]
-        record.note(WorkingModel(tuple(features), done.W[rows], done.b, done.criterion, done.loss))
+        record.note(replace(done, features=tuple(features), W=done.W[rows]))
     return record, features
 
 
