@@ -48,13 +48,7 @@ class PathSelector(SelectorMixin):
     n_features_in_: int
     honest_: Honest | None
     _n_folds = 10  # of the default validation
-    _takes_sparse = False
     _validated = validated
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self._takes_sparse
-        return tags
 
     @property
     def models_(self) -> dict[int, Predictor]:
@@ -168,11 +162,19 @@ class PathSelector(SelectorMixin):
         return mask
 
 
+class TakesSparse(BaseEstimator):
+    """An estimator of sparse matrices too."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
 @dataclass(eq=False, repr=False)
-class SearchingSelector(PathSelector, CallbackSupportMixin, BaseEstimator):
+class SearchingSelector(PathSelector, CallbackSupportMixin, TakesSparse):
     """A selector with the parameters that every search has."""
 
-    _takes_sparse = True
     _: KW_ONLY
     validation: Any = "auto"
     callback: Callback = None

@@ -70,9 +70,20 @@ class _ELMFS(SizedSelector):
 
     # Fitting ------------------------------------------------------------------------------------
 
-    def _fit(self, given: Given, X: Any, target: Target) -> Self:
-        seed = seed_of(self.random_state)
-        draw = self._draw(X, target, seed)
+    @fitting
+    def fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
+        """Search for the path and settle on a size.
+
+        Parameters
+        ----------
+        y : array of shape (n_samples,) or, for a regressor, (n_samples, n_targets)
+            The target, or class labels of any kind.
+        groups : array of shape (n_samples,), optional
+            Samples that belong together: the validation leaves them out together.
+        """
+        given = Given.of(X, y, groups=groups)
+        X, seed = check_features(self, X, reset=True), seed_of(self.random_state)
+        draw = self._draw(X, self._target(y, X.shape[0]), seed)
         plan, pool = draw.plan, draw.pool
         search: Search | None = None
 
@@ -91,15 +102,7 @@ class _ELMFS(SizedSelector):
                 steps, criterion=self._criterion(), fitted=fitted, models=machines, stopped=stopped
             )
 
-        run = Run(
-            self,
-            given,
-            X,
-            method="elm-fs",
-            found=found,
-            subtasks=plan.n_reports,
-            seed=seed,
-        )
+        run = Run(self, given, X, method="elm-fs", found=found, subtasks=plan.n_reports, seed=seed)
         with Threads(self.n_threads) as threads, run:
             search = draw.search(threads, lambda: run.tell("best subsets so far"))
             search.run(draw.seeds)
@@ -223,23 +226,6 @@ class ELMFSRegressor(RegressorFace, _ELMFS):
     reach: float = 0.5
     _several = True
 
-    @fitting
-    def fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
-        """Search for the path and settle on a size.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            The features.
-        y : array of shape (n_samples,) or (n_samples, n_targets)
-            The target.
-        groups : array of shape (n_samples,), optional
-            Samples that belong together: the validation leaves them out together.
-        """
-        given = Given.of(X, y, groups=groups)
-        X = check_features(self, X, reset=True)
-        return self._fit(given, X, self._target(y, X.shape[0]))
-
     def _target(self, y: Any, n_samples: int) -> Target:
         Y, reach = self._numbers(y, n_samples), number("reach", self.reach, finite=False)
         return Target(Y, unit=unit_of(Y), reach=reach)
@@ -278,25 +264,8 @@ class ELMFSClassifier(ClassifierFace, _ELMFS):
     _: KW_ONLY
     loss: str = "zero_one"
 
-    @fitting
-    def fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
-        """Search for the path and settle on a size.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            The features.
-        y : array of shape (n_samples,)
-            Class labels of any kind.
-        groups : array of shape (n_samples,), optional
-            Samples that belong together: the validation leaves them out together.
-        """
-        one_of("loss", self.loss, ("zero_one", "squared"))
-        given = Given.of(X, y, groups=groups)
-        X = check_features(self, X, reset=True)
-        return self._fit(given, X, self._target(y, X.shape[0]))
-
     def _target(self, y: Any, n_samples: int) -> Target:
+        one_of("loss", self.loss, ("zero_one", "squared"))
         codes = self._codes(y, n_samples)
         Y = coded(codes, len(self.classes_))
         return Target(Y, codes if self.loss == "zero_one" else None)

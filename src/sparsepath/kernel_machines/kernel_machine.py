@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from sparsepath.arrays import Floats
@@ -19,6 +18,7 @@ from sparsepath.faces.parameters import positive
 from sparsepath.faces.targets import RegressorFace, dense, weights_of
 from sparsepath.kernel_machines.lssvm import Block, gaussian_kernel, residuals, squared_distances
 from sparsepath.running import Formula, Gaussian, Predictor
+from sparsepath.selector import TakesSparse
 
 GAMMAS = np.logspace(-1, 8, 19)
 WIDTHS = np.logspace(-1, 4, 11)  # of the mean squared distance of two samples
@@ -93,13 +93,8 @@ class KernelModel(Predictor):
         return Formula(self.columns, self.mean, self.scale, slopes, self.bias, units, self.dual)
 
 
-class _KernelMachine(BaseEstimator):
+class _KernelMachine(TakesSparse):
     """What the rivals share: scaling, the grid of gamma and sigma2, predictions."""
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
     def _counted(
         self, sample_weight: Any, n_samples: int
