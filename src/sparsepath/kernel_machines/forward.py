@@ -84,7 +84,6 @@ class LSSVMForwardRegressor(RegressorFace, SizedSelector, _KernelMachine):
     gamma: float | str | Sequence[float] = "tune"
     sigma2: float | str | Sequence[float] = "tune"
     cv: Any = "loo"
-    standardize: bool = True
 
     @fitting
     def fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None) -> Self:

@@ -1,7 +1,7 @@
 """What the kernel rivals share: values to try, parts to leave out, scaling, tuning, predictions."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from numbers import Real
 from typing import Any
 
@@ -93,8 +93,14 @@ class KernelModel(Predictor):
         return Formula(self.columns, self.mean, self.scale, slopes, self.bias, units, self.dual)
 
 
+@dataclass(eq=False, repr=False)
 class _KernelMachine(TakesSparse):
     """What the rivals share: scaling, the grid of gamma and sigma2, predictions."""
+
+    gamma: float | str | Sequence[float] = "tune"
+    sigma2: float | str | Sequence[float] = "tune"
+    _: KW_ONLY
+    standardize: bool = True
 
     def _counted(
         self, sample_weight: Any, n_samples: int
@@ -146,20 +152,17 @@ class _KernelMachine(TakesSparse):
 
     def _scores(self, X: Any) -> Floats:
         check_is_fitted(self)
-        X = dense(check_features(self, X, reset=False))
-        Z = (X[:, self._columns] - self._mean) / self._scale
-        return gaussian_kernel(Z, self._support, self.sigma2_) @ self._dual + self._bias
+        return self._model.predict(check_features(self, X, reset=False))
 
 
 class _SeveralTargets(RegressorFace):
     """A kernel machine for one target or several, which come out in the shape that they had."""
 
-    _dual: Floats
-    _bias: Floats
+    _model: KernelModel
     _several = True
 
     def _show(self, residuals: Floats) -> None:
         """The fitted attributes that have the shape of y."""
-        self.dual_coef_ = self._shaped(self._dual)
-        self.intercept_ = float(self._bias[0]) if self._one_target else self._bias
+        bias, self.dual_coef_ = self._model.bias, self._shaped(self._model.dual)
+        self.intercept_ = float(bias[0]) if self._one_target else bias
         self.cv_residuals_ = self._shaped(residuals)

@@ -74,6 +74,7 @@ class RBFSolution:
     error: float  # E
     J: float
     mu: float
+    nu: float  # multiplier of the budget r
     eta: float  # multiplier of the budget t
     gap: float
     converged: bool
@@ -300,6 +301,7 @@ class PrimalDual:
             error=self._at.error,
             J=self.value(),
             mu=self.mu,
+            nu=self.z.left_r,
             eta=self.z.left_t,
             gap=gap,
             converged=all(stage.converged for stage in stages[-1:]),

@@ -155,6 +155,7 @@ def solve_printed(
             error=error,
             J=values[-1],
             mu=mu,
+            nu=mu / x.left_r,
             eta=mu / x.left_t,
             gap=stationarity_gap(network.gradient(alpha), alpha, x.w, r, t),
             converged=mu <= mu_min and ended,
