@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparsepath.arrays import Floats
+from sparsepath.data.columns import standardise
 from sparsepath.data.door import check_features
 from sparsepath.elm import OPELMRegressor
 from sparsepath.faces.targets import RegressorFace
-from sparsepath.information.kraskov import standard_rows
 from sparsepath.information.selectors import MutualInfoSearch
 from sparsepath.running import Found, Given, Linear, Predictor, Trail, fitting, seed_of
 from sparsepath.steps import Step, mean_and_se
@@ -89,7 +89,7 @@ class MutualInfoRegressor(RegressorFace, MutualInfoSearch):
                 models={k: machines.get(step.subset, mean) for k, step in steps.items()},
             )
 
-        return self._search(given, X, standard_rows(Y), seed, judged)
+        return self._search(given, X, standardise(Y)[0], seed, judged)
 
 
 def _empty(y: Floats) -> Step:

@@ -10,7 +10,7 @@ from sparsepath.data.synthetic import threshold_max
 from sparsepath.data.threads import Threads
 from sparsepath.grafting.criterion import Logistic, Penalty, SquaredLoss
 from sparsepath.grafting.design import GraftingDesign
-from sparsepath.grafting.growing import Growth, candidate_gradients, grow
+from sparsepath.grafting.growing import Grower, Growth, candidate_gradients
 from sparsepath.grafting.network import GrownNetwork, NetworkCriterion
 
 SHORT = {"max_connections": 2, "max_iter": 30, "tol": 1e-3}
@@ -100,7 +100,10 @@ def test_growth_by_hand_from_public_pieces():
     penalty = Penalty.of(6, 1e-3, 0.0, 0.01)
     with Threads(1) as threads:
         design = GraftingDesign(problem.X, s, threads)
-        grown = grow(design, Y, Logistic(), penalty, Growth())
+        grower = Grower(design, Y, Logistic(), penalty, Growth())
+        while grower.step():
+            pass
+    grown = grower.grown
     Z = (problem.X - problem.X.mean(0)) / problem.X.std(0)
     net = grown.network
     f = np.array([by_hand(net, z) for z in Z])

@@ -13,7 +13,7 @@ from sparsepath.classes import coded
 from sparsepath.data.door import check_features, check_weights
 from sparsepath.errors import InputError
 from sparsepath.faces.linear import LinearFace
-from sparsepath.faces.parameters import as_record, count, one_of, positive, share
+from sparsepath.faces.parameters import as_record, count, number, one_of, positive, share
 from sparsepath.faces.targets import ClassifierFace, RegressorFace
 from sparsepath.grafting.criterion import (
     ConvexLoss,
@@ -23,7 +23,7 @@ from sparsepath.grafting.criterion import (
     Softmax,
     SquaredLoss,
 )
-from sparsepath.grafting.fitting import GraftingProblem, check_factors, check_penalties
+from sparsepath.grafting.fitting import GraftingProblem, check_factors
 from sparsepath.grafting.procedure import SELECTIONS, STOPS, UPDATES, GraftingOptions
 from sparsepath.judging.repeating import Repetition, Searched
 from sparsepath.selector import SearchingSelector
@@ -49,12 +49,12 @@ class GraftingSelector(SearchingSelector):
 
     def _penalties(self, l1: float, l0: float, more: int = 0) -> Penalty:
         """Of the features, and of ``more`` connections with factor 1."""
-        check_penalties(l1=l1, l2=self.l2, l0=l0)
+        for name, value in (("l1", l1), ("l2", self.l2), ("l0", l0)):
+            number(name, value)
         n, names = self.n_features_in_, getattr(self, "feature_names_in_", None)
 
         def factors(name: str) -> Floats:
-            given = check_factors(getattr(self, name), names, n, name)
-            return np.append(np.ones(n) if given is None else given, np.ones(more))
+            return np.append(check_factors(getattr(self, name), names, n, name), np.ones(more))
 
         of_l1, of_l2, of_l0 = map(factors, ("l1_factors", "l2_factors", "feature_costs"))
         return Penalty(l1 * of_l1, self.l2 * of_l2, l0 * of_l0)

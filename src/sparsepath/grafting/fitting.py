@@ -12,7 +12,6 @@ from sparsepath.arrays import Floats
 from sparsepath.data.condensed import Condensed
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError, warn_user
-from sparsepath.faces import parameters
 from sparsepath.grafting.criterion import ConvexLoss, Penalty, row_norms
 from sparsepath.grafting.design import GraftingDesign
 from sparsepath.grafting.engine_choice import by_squares, make_engine
@@ -340,18 +339,12 @@ def _whole_record(solution: Solution, null: WorkingModel) -> Record:
     return record
 
 
-def check_penalties(**given: Any) -> None:
-    """The lambdas: finite numbers, zero or more."""
-    for name, value in given.items():
-        parameters.number(name, value)
-
-
 def check_factors(
     given: ArrayLike | Mapping[str, float] | None, names: NDArray[Any] | None, n: int, what: str
-) -> Floats | None:
+) -> Floats:
     """One number per feature, zero or more, from an array or from a mapping of names."""
     if given is None:
-        return None
+        return np.ones(n)
     if isinstance(given, Mapping):
         known = {} if names is None else {str(name): i for i, name in enumerate(names)}
         out = np.ones(n)

@@ -17,7 +17,7 @@ tolerance loses the second unit that a variable needs, and sometimes the variabl
 """
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -89,31 +89,6 @@ class Grown:
     moves: list[Move] = field(default_factory=list)
     history: list[NetworkGraft] = field(default_factory=list)
     stopped: str = ""
-
-
-def grow(
-    design: GraftingDesign,
-    Y: Floats,
-    loss: ConvexLoss,
-    penalty: Penalty,
-    growth: Growth,
-    watch: Callable[[], bool] | None = None,
-    runs: list[Grown] | None = None,
-    count: float | None = None,
-) -> Grown:
-    """Grow a network from the empty one.
-
-    ``penalty`` has an entry per feature and, if Y has several columns, then one per output.
-    ``watch`` is called after every step that is kept; a true value ends the growth. What grows is
-    appended to ``runs`` at once, so that it is known if an exception ends the growth. ``count`` is
-    the number of samples as :func:`samples` has it.
-    """
-    grower = Grower(design, Y, loss, penalty, growth, count)
-    if runs is not None:
-        runs.append(grower.grown)
-    while grower.step() and not (watch is not None and watch()):
-        pass
-    return grower.grown
 
 
 @dataclass(frozen=True, eq=False)

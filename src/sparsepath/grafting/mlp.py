@@ -15,7 +15,7 @@ from sparsepath.faces.parameters import as_record, count, one_of
 from sparsepath.grafting.criterion import Penalty
 from sparsepath.grafting.design import GraftingDesign
 from sparsepath.grafting.faces import GraftingClasses, GraftingNumbers, GraftingSelector
-from sparsepath.grafting.growing import L0_PER, Grown, Growth, grow, samples
+from sparsepath.grafting.growing import L0_PER, Grower, Grown, Growth, samples
 from sparsepath.grafting.network import HiddenLayer, NetworkModel
 from sparsepath.grafting.network_folds import spread
 from sparsepath.grafting.procedure import STOPS
@@ -132,7 +132,10 @@ class MLPGrafting(GrownNetworks, Growth):
             design = GraftingDesign(X, s, threads, standardize=self.standardize)
             with Run(self, given, whole, method="mlp-grafting", found=found) as run:
                 for growth in growths:
-                    grow(design, Y, loss, penalty, growth, run.tell, runs, samples(weights))
+                    grower = Grower(design, Y, loss, penalty, growth, samples(weights))
+                    runs.append(grower.grown)
+                    while grower.step() and not run.tell():
+                        pass
                     if run.stopped:
                         break
         return run.settle()

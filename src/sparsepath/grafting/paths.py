@@ -168,8 +168,9 @@ def grafting_path(
         def found() -> Found | None:
             if not fits:
                 return None
+            steps = [problem.step(fit.final) for fit in fits]
             return Found(
-                best_of_each_size([problem.step(fit.final) for fit in fits]),
+                best_of_each_size(steps, fits).steps,
                 path_moves(problem, fits, time.perf_counter() - begun),
                 criterion=loss_term.error_name,
                 error_kind="training",

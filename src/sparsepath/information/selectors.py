@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from sparsepath.arrays import Floats
+from sparsepath.data.columns import standardise
 from sparsepath.data.door import check_features
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
@@ -17,7 +18,6 @@ from sparsepath.information.kraskov import (
     VARIANTS,
     Estimator,
     check_neighbors,
-    standard_rows,
     target_rows,
 )
 from sparsepath.information.neighbors import choose_neighbors
@@ -50,11 +50,6 @@ class MutualInfoSearch(SizedSelector):
     random_state: Any = None
     n_threads: int | None = None
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        return tags
-
     def _search(
         self, given: Given, X: Any, YT: Floats, seed: int, judged: Callable[[Trail], Found]
     ) -> Self:
@@ -62,7 +57,7 @@ class MutualInfoSearch(SizedSelector):
 
         ``YT`` holds the targets as rows, from ``target_rows``.
         """
-        XT = standard_rows(X if isinstance(X, np.ndarray) else X.toarray())
+        XT = standardise(X)[0]
         features = np.flatnonzero(np.ptp(XT, axis=1) > 0).tolist()
         most, n_restarts = self._check(len(features))
         random = np.random.default_rng(int(check_random_state(seed).randint(2**31 - 1)))
@@ -178,8 +173,7 @@ class MutualInfoSelector(MutualInfoSearch):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        tags.target_tags.single_output = True
+        tags.target_tags.required = tags.target_tags.multi_output = True
         return tags
 
     @fitting

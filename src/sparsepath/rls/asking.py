@@ -251,9 +251,9 @@ def costs_of(feature_costs: Any, n: int) -> Floats:
 
 def rule_for(choose: Any, paths: Mapping[float, SelectionPath]) -> Any:
     """The rule by which a size is chosen; "min" for "one_se" where no standard error is known."""
-    if isinstance(choose, str) and choose == "one_se" and not _has_se(paths.values()):
-        return "min"
-    return choose
+    errors_se = (step.error_se for path in paths.values() for step in path.steps)
+    one_se = isinstance(choose, str) and choose == "one_se"
+    return "min" if one_se and not any(map(math.isfinite, errors_se)) else choose
 
 
 def warn_without_se(choose: Any, paths: Mapping[float, SelectionPath], how: str) -> None:
@@ -263,10 +263,6 @@ def warn_without_se(choose: Any, paths: Mapping[float, SelectionPath], how: str)
             f"choose='one_se' needs a standard error, and {how} has none: the size of the least "
             "error is used instead. Use choose='min', or splits whose test parts differ."
         )
-
-
-def _has_se(paths: Iterable[SelectionPath]) -> bool:
-    return any(math.isfinite(step.error_se) for path in paths for step in path.steps)
 
 
 # Numbers that floating point cannot square --------------------------------------------------------

@@ -236,7 +236,8 @@ class Design:
         The matrix is symmetric, so that all columns take the time of half of them.
         """
         if not self.has_whole_gram:
-            self.take_gram(self.scales[:, None] * self.products * self.scales)
+            gram = self.scales[:, None] * self.products * self.scales
+            self._gram, self.has_whole_gram = dict(enumerate(gram)), True
 
     @cached_property
     def products(self) -> Floats:
@@ -248,11 +249,6 @@ class Design:
         every = np.zeros((self.n_features, self.n_features))
         every[np.ix_(live, live)] = total
         return every
-
-    def take_gram(self, gram: Floats) -> None:
-        """All products of columns as they stand, where they are known from elsewhere."""
-        self._gram = dict(enumerate(gram))
-        self.has_whole_gram = True
 
     def knows_gram(self, i: int) -> bool:
         """Whether the products with column i were computed before."""

@@ -71,8 +71,6 @@ class Elimination:
     _pending: tuple[Floats, float] | None = None
 
     def __init__(self, design: Design, Y: Floats, alpha: float, loss: Loss) -> None:
-        if not alpha >= 0 or not np.isfinite(alpha):
-            raise InputError(f"alpha={alpha!r}; the penalty must be a finite number, zero or more.")
         self.design, self.alpha, self.loss = design, float(alpha), loss
         self.costs: Costs | None = None
         self.form = "removals: one pass over the chosen columns each"

@@ -15,7 +15,6 @@ from scipy.linalg import lapack
 
 from sparsepath.arrays import Floats
 from sparsepath.data.crew import added
-from sparsepath.errors import InputError
 from sparsepath.rls.criteria.losses import Loss, reach_of
 from sparsepath.rls.design import Design
 from sparsepath.rls.leave_one_out.block import Rows
@@ -68,8 +67,6 @@ class Fitted:
     """
 
     def __init__(self, design: Design, Y: Floats, alpha: float, loss: Loss) -> None:
-        if not alpha >= 0 or not np.isfinite(alpha):
-            raise InputError(f"alpha={alpha!r}; the penalty must be a finite number, zero or more.")
         self.design, self.alpha, self.loss = design, float(alpha), loss
         w = design.weights
         g = np.sqrt(w)

@@ -75,8 +75,6 @@ class Fused(Changeable):
     def __init__(
         self, design: Design, Y: Floats, alpha: float, size: int = 8, compiled: bool = False
     ) -> None:
-        if not alpha >= 0 or not np.isfinite(alpha):
-            raise InputError(f"alpha={alpha!r}; the penalty must be a finite number, zero or more.")
         self.design, self.alpha = design, float(alpha)
         self.costs: Costs | None = None
         self.form, self._T = "", Y.shape[1]
@@ -185,7 +183,7 @@ class Fused(Changeable):
         if feature in self.chosen:
             raise InputError(f"feature {feature} is chosen already.")
         self._follow()
-        if self._columns.lacks(_only(feature, len(self._live))):
+        if self._columns.lacks(self._features == feature):
             self._columns.own()
         place = self._free_place()
         width = self._width
@@ -440,9 +438,3 @@ class Fused(Changeable):
             self._Q = np.pad(self._Q, ((0, more), (0, more)))
         self._width += 1
         return self._width - 1
-
-
-def _only(feature: int, n: int) -> NDArray[np.bool_]:
-    mask = np.zeros(n, dtype=bool)
-    mask[feature] = True
-    return mask
