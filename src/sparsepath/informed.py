@@ -8,11 +8,10 @@ from numpy.typing import ArrayLike
 
 from sparsepath.arrays import Floats
 from sparsepath.data.columns import standardise
-from sparsepath.data.door import check_features
 from sparsepath.elm import OPELMRegressor
 from sparsepath.faces.targets import RegressorFace
 from sparsepath.information.selectors import MutualInfoSearch
-from sparsepath.running import Found, Given, Linear, Predictor, Trail, fitting, seed_of
+from sparsepath.running import Found, Linear, Predictor, Trail, fitting, opened, seed_of
 from sparsepath.steps import Step, mean_and_se
 
 OP_ELM_CRITERION = "leave-one-out squared error of OP-ELM"
@@ -61,8 +60,7 @@ class MutualInfoRegressor(RegressorFace, MutualInfoSearch):
     @fitting
     def fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
         """Search for the path, fit a machine to every subset, and settle on a size."""
-        given = Given.of(X, y, groups=groups)
-        X = check_features(self, X, reset=True)
+        given, X = opened(self, X, y, groups=groups)
         Y = self._numbers(y, X.shape[0])
         seed = seed_of(self.random_state)
         mean = Linear(np.empty(0, dtype=np.intp), np.empty((0, 1)), Y.mean(0))

@@ -17,7 +17,7 @@ from sparsepath.faces.parameters import at_most
 from sparsepath.faces.targets import RegressorFace
 from sparsepath.judging.repeating import Repetition, Searched, is_plain, linear_outputs
 from sparsepath.orders.least_angle import lars_entries
-from sparsepath.running import Found, Given, Run, Trail, fitting
+from sparsepath.running import Found, Run, Trail, fitting, opened
 from sparsepath.selector import SizedSelector
 from sparsepath.steps import Step, mean_and_se
 
@@ -67,8 +67,7 @@ class LarsSelector(RegressorFace, LinearFace, SizedSelector):
     @fitting
     def fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
         """Follow least angle regression and settle on a size."""
-        given = Given.of(X, y, groups=groups)
-        X = check_features(self, X, reset=True)
+        given, X = opened(self, X, y, groups=groups)
         Y = self._numbers(y, X.shape[0])
         XT, centre, scale = standardise(X)
         usable = np.flatnonzero(XT.any(1))

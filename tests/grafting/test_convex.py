@@ -182,7 +182,7 @@ def test_sparse_columns_give_what_dense_ones_give(kind, standardize, fit_interce
     assert found.criterion == pytest.approx(dense.criterion, rel=1e-12)
     assert pytest.approx(dense.W, abs=1e-7) == found.W
     assert found.b == pytest.approx(dense.b, abs=1e-7)
-    assert design.outputs(found.W, found.b) == pytest.approx(found.F, abs=1e-9)
+    assert design.outputs(found.W, found.b) == pytest.approx(engine.F, abs=1e-9)
 
 
 def known_problem(name):

@@ -10,14 +10,13 @@ from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 
 from sparsepath.arrays import Floats, Vector
-from sparsepath.data.door import check_features
 from sparsepath.data.splitting import splits_of
 from sparsepath.data.threads import Threads
 from sparsepath.grafting.along import best_of_each_size, grid, path_moves
 from sparsepath.grafting.faces import JudgedClasses, LinearGrafting, LinearNumbers
 from sparsepath.grafting.fitting import GraftingFit, GraftingProblem
 from sparsepath.grafting.folds import PathTask, judge, path_errors
-from sparsepath.running import Found, Given, Run, Stop, fitting
+from sparsepath.running import Found, Run, Stop, fitting, opened
 from sparsepath.steps import mean_and_se
 
 
@@ -38,8 +37,7 @@ class _GraftingCV(LinearGrafting):
     @fitting
     def fit(self, X: Any, y: Any, sample_weight: Vector = None, groups: Vector = None) -> Self:
         """Fit the paths and settle on a size."""
-        given = Given.of(X, y, sample_weight=sample_weight, groups=groups)
-        X = check_features(self, X, reset=True)
+        given, X = opened(self, X, y, sample_weight=sample_weight, groups=groups)
         Y, weights, loss = self._targets(y, sample_weight, X.shape[0])
         options, penalty, error = self._options(), self._penalty(1.0), self._error
         splits = splits_of(self.cv, X, y, groups, classifier=isinstance(self, ClassifierMixin))

@@ -8,7 +8,6 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from sparsepath.arrays import Axes, Floats, Vector
-from sparsepath.data.door import check_features
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
 from sparsepath.faces.parameters import as_record, count, one_of
@@ -19,7 +18,7 @@ from sparsepath.grafting.growing import L0_PER, Grower, Grown, Growth, samples
 from sparsepath.grafting.network import HiddenLayer, NetworkModel
 from sparsepath.grafting.network_folds import spread
 from sparsepath.grafting.procedure import STOPS
-from sparsepath.running import Found, Given, Run, fitting
+from sparsepath.running import Found, Run, fitting, opened
 from sparsepath.steps import Step
 
 
@@ -109,8 +108,8 @@ class MLPGrafting(GrownNetworks, Growth):
     @fitting
     def fit(self, X: Any, y: Any, sample_weight: Vector = None, groups: Vector = None) -> Self:
         """Grow the network."""
-        given = Given.of(X, y, sample_weight=sample_weight, groups=groups)
-        X = whole = check_features(self, X, reset=True)
+        given, X = opened(self, X, y, sample_weight=sample_weight, groups=groups)
+        whole = X
         Y, weights, loss = self._targets(y, sample_weight, X.shape[0])
         growths, penalty = self._growths(), self._penalty(Y.shape[1], self.l1, self.l0)
         counted = weights > 0

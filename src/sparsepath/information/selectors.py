@@ -10,7 +10,6 @@ from sklearn.utils import check_random_state
 
 from sparsepath.arrays import Floats
 from sparsepath.data.columns import standardise
-from sparsepath.data.door import check_features
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
 from sparsepath.faces.parameters import at_most, count, one_of
@@ -22,14 +21,7 @@ from sparsepath.information.kraskov import (
 )
 from sparsepath.information.neighbors import choose_neighbors
 from sparsepath.information.search import MI_SEARCHES, forward, forward_backward
-from sparsepath.running import (
-    Found,
-    Given,
-    Run,
-    Trail,
-    fitting,
-    seed_of,
-)
+from sparsepath.running import Found, Given, Run, Trail, fitting, opened, seed_of
 from sparsepath.selector import SizedSelector
 from sparsepath.steps import Step
 
@@ -185,8 +177,7 @@ class MutualInfoSelector(MutualInfoSearch):
         y : array of shape (n_samples,) or (n_samples, n_targets)
             Several targets are taken together. With ``discrete_target`` the labels of one.
         """
-        given = Given.of(X, y)
-        X = check_features(self, X, reset=True)
+        given, X = opened(self, X, y)
         YT = target_rows(y, X.shape[0], self.discrete_target)
 
         def judged(trail: Trail) -> Found:

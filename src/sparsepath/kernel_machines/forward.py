@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sparsepath.arrays import Floats
-from sparsepath.data.door import check_features
 from sparsepath.data.threads import Threads
 from sparsepath.faces.parameters import at_most
 from sparsepath.faces.targets import RegressorFace, dense
@@ -20,7 +19,7 @@ from sparsepath.kernel_machines.kernel_machine import (
     warn_of_end,
 )
 from sparsepath.kernel_machines.lssvm import LSSVM, Block, best_addition, gaussian_kernel
-from sparsepath.running import Found, Given, Run, Trail, fitting
+from sparsepath.running import Found, Run, Trail, fitting, opened
 from sparsepath.selector import SizedSelector
 from sparsepath.steps import Step, mean_and_se
 
@@ -95,8 +94,8 @@ class LSSVMForwardRegressor(RegressorFace, SizedSelector, _KernelMachine):
             Samples that belong together: folds keep them whole, and "loo" leaves out a group at a
             time.
         """
-        given = Given.of(X, y, groups=groups)
-        X = dense(check_features(self, X, reset=True))
+        given, X = opened(self, X, y, groups=groups)
+        X = dense(X)
         y = self._numbers(y, len(X))[:, 0]
         gammas = sorted(grid(self.gamma, "gamma", FEW_GAMMAS))
         sigma2s = sorted(grid(self.sigma2, "sigma2", SIGMA2S), reverse=True)

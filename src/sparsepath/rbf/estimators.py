@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparsepath.arrays import Floats
-from sparsepath.data.door import check_features
 from sparsepath.data.threads import Threads
 from sparsepath.errors import warn_user
 from sparsepath.faces.parameters import positive
@@ -15,7 +14,7 @@ from sparsepath.faces.targets import dense, weights_of
 from sparsepath.rbf.base import _Regression, _SparseRBF, _TwoClasses
 from sparsepath.rbf.grid import mean_se
 from sparsepath.rbf.model import Trainer, Training, empty_model
-from sparsepath.running import Found, Given, Run, fitting
+from sparsepath.running import Found, Run, fitting, opened
 from sparsepath.steps import Step
 
 
@@ -48,8 +47,8 @@ class _OneFit(_SparseRBF):
         groups : array of shape (n_samples,), optional
             Samples that belong together: the validation leaves them out together.
         """
-        given = Given.of(X, y, sample_weight=sample_weight, groups=groups)
-        X = whole = dense(check_features(self, X, reset=True))
+        given, X = opened(self, X, y, sample_weight=sample_weight, groups=groups)
+        X = whole = dense(X)
         weights = weights_of(sample_weight, len(X))
         y = self._target(y, len(X), weights)
         counted = np.arange(len(X)) if weights is None else np.flatnonzero(weights)

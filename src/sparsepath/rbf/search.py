@@ -10,7 +10,6 @@ from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from sparsepath.arrays import Axes, Floats
-from sparsepath.data.door import check_features
 from sparsepath.data.splitting import splits_of
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError, warn_user
@@ -28,7 +27,7 @@ from sparsepath.rbf.grid import (
     fold,
     relax,
 )
-from sparsepath.running import Found, Given, Run, fitting
+from sparsepath.running import Found, Run, fitting, opened
 from sparsepath.tuning import TUNING
 
 
@@ -65,8 +64,8 @@ class _GridSearch(_SparseRBF):
         groups : array of shape (n_samples,), optional
             Folds keep them whole.
         """
-        given = Given.of(X, y, sample_weight=sample_weight, groups=groups)
-        X = dense(check_features(self, X, reset=True))
+        given, X = opened(self, X, y, sample_weight=sample_weight, groups=groups)
+        X = dense(X)
         weights = weights_of(sample_weight, len(X))
         labels, y = y, self._target(y, len(X), weights)
         options = self._options()

@@ -32,7 +32,7 @@ from sparsepath.path import SelectionPath
 from sparsepath.rls.criteria.losses import Loss
 from sparsepath.rls.estimators import SparseRLSClassifier, SparseRLSRegressor
 from sparsepath.rls.surface import Surface
-from sparsepath.running import Given, explained
+from sparsepath.running import Given, explained, opened
 
 Kernel = str | Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]
 KERNELS = {"gaussian": "rbf", "polynomial": "polynomial"}
@@ -81,8 +81,8 @@ class _SparseKernelRLS(BaseEstimator):
             Samples that belong together and are left out together: ``cv="loo"`` then leaves out a
             group at a time, a number means folds of whole groups, and a splitter gets them.
         """
-        given = Given.of(X, y, sample_weight=sample_weight, groups=groups)
-        X = _dense(check_features(self, X, reset=True))
+        given, X = opened(self, X, y, sample_weight=sample_weight, groups=groups)
+        X = _dense(X)
         weights = check_weights(sample_weight, X.shape[0])
         self.gamma_ = self._gamma(X, weights)
         candidates, samples = self._candidates(X, weights)

@@ -18,7 +18,7 @@ from sparsepath.rls.criteria.losses import NO_DECISION
 from sparsepath.rls.criteria.table import QUERIES
 from sparsepath.rls.design import Design
 from sparsepath.rls.pairs.queries import Order, constant_within, standardize_within
-from sparsepath.running import Given, Linear, fitting
+from sparsepath.running import Linear, fitting, opened
 
 
 @dataclass(eq=False, repr=False)
@@ -92,8 +92,7 @@ class SparseRankRLS(RegressorMixin, SparseRLS):
         groups : array of shape (n_samples,), optional
             The query of every sample: samples of the same query are ranked among each other.
         """
-        given = Given.of(X, y, groups=groups)
-        X = check_features(self, X, reset=True)
+        given, X = opened(self, X, y, groups=groups)
         Y = one_target(y, X.shape[0])
         return self._fit(X, Y, np.ones(X.shape[0]), Y[:, 0], given)
 

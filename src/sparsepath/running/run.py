@@ -25,6 +25,7 @@ from typing import Any, Self
 
 from sklearn.base import BaseEstimator
 
+from sparsepath.data.door import check_features
 from sparsepath.data.fingerprint import fingerprint
 from sparsepath.errors import warn_user
 from sparsepath.path import SelectionPath
@@ -52,6 +53,11 @@ class Given:
     def of(cls, X: Any, y: Any, **more: Any) -> "Given":
         """Those that are None are left out."""
         return cls(X, y, {name: value for name, value in more.items() if value is not None})
+
+
+def opened(estimator: Any, X: Any, y: Any, **more: Any) -> tuple[Given, Any]:
+    """What a fit was given, as it was, and its features as the door of the data lets them in."""
+    return Given.of(X, y, **more), check_features(estimator, X, reset=True)
 
 
 class Call(BaseEstimator):
