@@ -44,7 +44,6 @@ class PathSelector(SelectorMixin):
     """
 
     path_: SelectionPath
-    selected_: NDArray[np.intp]
     n_features_in_: int
     honest_: Honest | None
     _n_folds = 10  # of the default validation

@@ -61,13 +61,6 @@ class Elimination:
         The criterion, a mean per sample.
     """
 
-    _place: NDArray[np.intp]
-    _order: NDArray[np.intp]
-    _w: Floats
-    _d: Floats
-    _computed: Floats
-    _errors: Floats
-    _wide: bool
     _pending: tuple[Floats, float] | None = None
 
     def __init__(self, design: Design, Y: Floats, alpha: float, loss: Loss) -> None:
@@ -176,7 +169,7 @@ class Elimination:
         self._features = self._features[:last]
         index = self.chosen.index(feature)
         del self.chosen[index]
-        self._order = np.delete(self._order, index)
+        self._order: NDArray[np.intp] = np.delete(self._order, index)
         self._pending = row, d
         self._measure()
         if 2 * last <= self._begun and last:
@@ -189,15 +182,15 @@ class Elimination:
         self._features = np.array(self.chosen, dtype=np.intp)
         self._begun = k
         self._order = self._features.copy()
-        self._place = np.zeros(self.design.n_features, dtype=np.intp)
+        self._place: NDArray[np.intp] = np.zeros(self.design.n_features, dtype=np.intp)
         self._place[self._features] = np.arange(k)
         self._first = self._place.copy()
         self._compiled = self.loss.bounded and k * m >= TUNING.compiled_removals_from
         self._pending = None
         self._gone: list[Floats] = []
         X = columns_of(self.design, self._features)
-        self._computed = np.ones(k)
-        self._wide = k > max(TUNING.wide_from, WIDE * m) and self.alpha > self._floor().max()
+        self._computed: Floats = np.ones(k)
+        self._wide: bool = k > max(TUNING.wide_from, WIDE * m) and self.alpha > self._floor().max()
         if not (self._wide and self._set_up_wide(X)):
             self._wide = False
             self._set_up_tall(X)
@@ -227,7 +220,7 @@ class Elimination:
         self._computed = self._d.copy()
         self.r = self._y - self._a.T @ self._Z
         self.p = self._p0 - np.square(self._Z).sum(0)
-        self._w = self._M @ self._a
+        self._w: Floats = self._M @ self._a
 
     def _set_up_wide(self, X: Floats) -> bool:
         """Whether the wide form is exact enough; if so it is set up."""

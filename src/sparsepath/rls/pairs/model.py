@@ -58,8 +58,6 @@ class LeavePairOut(EveryNeighbour):
     """
 
     _instead: str
-    _coef: Floats | None
-    error: float
 
     def __init__(self, design: Design, Y: Floats, alpha: float) -> None:
         if design.n_samples > MOST_SAMPLES:
@@ -197,7 +195,7 @@ class LeavePairOut(EveryNeighbour):
             XS = self._columns(self.chosen)
             A = XS.T @ XS + self._final_alpha * np.eye(XS.shape[1])
             w = np.linalg.solve(A, XS.T @ (self._g * self._y))
-            self._coef = (self.design.scales[self.chosen] * w)[:, None]
+            self._coef: Floats | None = (self.design.scales[self.chosen] * w)[:, None]
         return self._coef
 
     def intercept(self) -> Floats:
@@ -223,7 +221,7 @@ class LeavePairOut(EveryNeighbour):
         """The criterion of the model as it stands, and what every sample has in it."""
         self._coef = None
         self._own, squared = np.zeros(len(self._g)), not self.counts
-        self.error = self._as_it_stands(squared, self._own) / self._weight(squared)
+        self.error: float = self._as_it_stands(squared, self._own) / self._weight(squared)
 
     def _as_it_stands(self, squared: bool, own: Floats | None = None) -> float:
         """The sum over pairs; ``own`` gets those of every sample."""
