@@ -174,6 +174,7 @@ class TakesSparse(BaseEstimator):
 class SearchingSelector(PathSelector, CallbackSupportMixin, TakesSparse):
     """A selector with the parameters that every search has."""
 
+    _n_folds = 5
     _: KW_ONLY
     validation: Any = "auto"
     callback: Callback = None

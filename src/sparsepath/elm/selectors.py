@@ -41,8 +41,6 @@ MOST, PATIENCE = 20, 3  # features on the path, and sizes without a gain, unless
 class _ELMFS(SizedSelector):
     """What the regressor and the classifier share: parameters, search, choice of a size."""
 
-    _n_folds = 5
-
     _: KW_ONLY
     strategy: str = "both"
     n_restarts: int = 40

@@ -14,6 +14,7 @@ class LinearFace(PathSelector):
     """
 
     intercept_: Any
+    _n_folds = 10  # linear models are soon fitted again
     _one_target: bool
 
     def _take(self, size: int) -> None:

@@ -99,8 +99,8 @@ class LinearGrafting(LinearFace, GraftingSelector, GraftingOptions):
 class GraftingNumbers(RegressorFace):
     """Targets in, predictions out."""
 
-    loss: str
-    delta: float
+    loss = "squared"
+    delta = 1.0
     _error = "loss"  # what the test parts of cross-validation measure
 
     def _targets(self, y: Any, sample_weight: Any, m: int) -> tuple[Floats, Floats, ConvexLoss]:

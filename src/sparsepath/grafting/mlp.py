@@ -29,7 +29,6 @@ class GrownNetworks(GraftingSelector):
     Those that are of one kind have ``l2``, ``selection``, ``stop``, ``tol`` and ``max_iter`` too.
     """
 
-    _n_folds = 5
     _y_mean, _y_scale = 0.0, 1.0  # of a target that is scaled inside
     _: KW_ONLY
     l0_per: str = "connection"
@@ -79,8 +78,6 @@ class GrownNetworks(GraftingSelector):
 class ScaledNumbers(GraftingNumbers):
     """Targets in the units in which a hidden unit adds between -1 and +1."""
 
-    loss = "squared"
-    delta = 1.0
     _is_scaled = True
 
     def _scaled(self, Y: Floats, s: Floats) -> Floats:

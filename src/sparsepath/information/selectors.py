@@ -32,8 +32,6 @@ MI_METHODS = {"forward": "mi-forward", "forward-backward": "mi-forward-backward"
 class MutualInfoSearch(SizedSelector):
     """The search that is guided by mutual information, whatever is made of its subsets."""
 
-    _n_folds = 5
-
     _: KW_ONLY
     search: str = "forward"
     n_neighbors: int | str = 6

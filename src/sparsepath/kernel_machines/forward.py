@@ -76,8 +76,6 @@ class LSSVMForwardRegressor(RegressorFace, SizedSelector, _KernelMachine):
     [0, 1, 2, 3, 4]
     """
 
-    _n_folds = 5
-
     _: KW_ONLY
     choose: str | int | float = "min"
     gamma: float | str | Sequence[float] = "tune"

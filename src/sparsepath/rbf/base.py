@@ -23,7 +23,6 @@ SCHEDULES = ("robust", "paper")
 class _SparseRBF(SearchingSelector, RBFOptions):
     """What the fit at one (r, t) and the search over many share."""
 
-    _n_folds = 5
     cv_results_: dict[str, Any]  # of a search
     rs_: Floats
     ts_: Floats

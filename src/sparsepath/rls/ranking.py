@@ -17,7 +17,7 @@ from sparsepath.rls.base import SparseRLS
 from sparsepath.rls.criteria.losses import NO_DECISION
 from sparsepath.rls.criteria.table import QUERIES
 from sparsepath.rls.design import Design
-from sparsepath.rls.pairs.queries import Order, constant_within, standardize_within
+from sparsepath.rls.pairs.queries import Order, vary_within
 from sparsepath.running import Linear, fitting, opened
 
 
@@ -101,11 +101,9 @@ class SparseRankRLS(RegressorMixin, SparseRLS):
         y = np.asarray(labels)
         if not Order.of(y, design.weights, queries).total > 0:
             raise InputError("y is constant within every query; there is no order to find.")
-        design.constant = constant_within(design, queries)
         if groups is not None and not queries.any():
             raise InputError("groups holds one query only; give two or more, or no groups.")
-        if self.standardize and groups is not None:
-            standardize_within(design, queries)
+        vary_within(design, queries, standardize=self.standardize and groups is not None)
         return queries
 
     def _alphas(self, design: Design, Y: Floats, candidates: Sequence[int]) -> list[float]:
