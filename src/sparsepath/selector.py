@@ -94,9 +94,8 @@ class PathSelector(SelectorMixin):
             One of ``path_.sizes``.
         """
         check_is_fitted(self)
-        self.path_.step(size)  # raises if there is none
         other = copy.copy(self)
-        other._take(size)
+        other._take(size)  # raises if there is none
         honest = getattr(self, "honest_", None)
         if honest is not None:
             other.honest_ = honest.at(self.path_, size)
@@ -156,9 +155,7 @@ class PathSelector(SelectorMixin):
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self)
-        mask = np.zeros(self.n_features_in_, dtype=bool)
-        mask[self.selected_] = True
-        return mask
+        return np.isin(np.arange(self.n_features_in_), self.selected_)
 
 
 class TakesSparse(BaseEstimator):

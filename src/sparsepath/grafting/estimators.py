@@ -56,10 +56,7 @@ class _Grafting(LinearGrafting):
             of_size = {k: {"criterion_": model.criterion} for k, model in record.models.items()}
             known: dict[str, Any] = {"history_": list(record.history), "_of_size": of_size}
             if fit is not None:
-                known["kkt_violation_"], known["dual_gap_"] = (
-                    fit.solution.violation,
-                    fit.solution.gap,
-                )
+                known |= {"kkt_violation_": fit.solution.violation, "dual_gap_": fit.solution.gap}
                 known["n_iter_"] = max(1, problem.engine.steps)
             return problem.found(record, **known)
 

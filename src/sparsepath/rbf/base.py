@@ -45,9 +45,9 @@ class _SparseRBF(SearchingSelector, RBFOptions):
         )
 
     def _take(self, size: int) -> None:
+        super()._take(size)
         (self.r_, self.t_), training = self._of_size[size]
         model, solution = training.model, training.solution
-        self.selected_ = model.columns
         self.selected_centres_ = model.kept
         self.centres_ = model.centres
         self.coef_, self.intercept_ = model.coef, model.intercept

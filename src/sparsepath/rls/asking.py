@@ -25,14 +25,14 @@ from sparsepath.data.door import (
 from sparsepath.errors import InputError, warn_user
 from sparsepath.faces.parameters import flag, function, number, one_of
 from sparsepath.path import LONGEST_PATH, SelectionPath
-from sparsepath.rls.constraints import marked, parents_of
+from sparsepath.rls.constraints import parents_of
 from sparsepath.rls.criteria.losses import Criterion
 from sparsepath.rls.design import Design
 from sparsepath.rls.search import SEARCHES
 from sparsepath.rls.splits.asked import Splits, leaves_out_singly, read_splits
 from sparsepath.rls.splits.sums import SplitSums
 from sparsepath.rls.task import Task
-from sparsepath.rls.update import Costs
+from sparsepath.rls.update import Costs, marked
 from sparsepath.rls.wrappers.groups import members_of
 
 

@@ -120,7 +120,6 @@ class Design:
             )
         if not fit_intercept:
             self.constant = raw == 0
-        self.standardized = standardize
         self.scales = np.ones(self.n_features)
         if standardize:
             live = ~self.constant

@@ -38,7 +38,7 @@ from sparsepath.rls.design import Design
 from sparsepath.rls.leave_one_out.carried import columns_of
 from sparsepath.rls.leave_one_out.fitted import COLLINEAR, OFF_CENTRE, VANISHED
 from sparsepath.rls.leave_one_out.projection import SECOND_GO
-from sparsepath.rls.update import Costs, Update, pick
+from sparsepath.rls.update import Costs, Update, marked, pick
 from sparsepath.tuning import TUNING
 
 WIDE = 1.5  # features over samples from which the wide form is used,
@@ -126,9 +126,7 @@ class Elimination:
         self._bring_up()
         which, errors = self._features, self._errors
         if features is not None:
-            mask = np.zeros(self.design.n_features, dtype=bool)
-            mask[np.fromiter(features, np.intp)] = True
-            some = mask[which]
+            some = marked(list(features), self.design.n_features)[which]
             which, errors = which[some], errors[some]
         return pick("drop", which, errors, self.empty_error)
 

@@ -67,7 +67,8 @@ class Fitted:
     """
 
     def __init__(self, design: Design, Y: Floats, alpha: float, loss: Loss) -> None:
-        self.design, self.alpha, self.loss = design, float(alpha), loss
+        self.design, self.alpha = design, float(alpha)
+        self.loss, self.counts = loss, loss.counts  # whether the squared criterion settles ties
         w = design.weights
         g = np.sqrt(w)
         v = loss.sample_weights(Y, w)
@@ -120,11 +121,6 @@ class Fitted:
         if not total > CANCELLED * moved:
             total = sum(self.each(Rows.deviation, self.error))
         return float(np.sqrt(total * m / (m - 1)))
-
-    @property
-    def counts(self) -> bool:
-        """Whether mistakes are counted, so that the squared criterion settles ties."""
-        return self.loss.counts
 
     @property
     def squared_error(self) -> float:
