@@ -241,7 +241,7 @@ class Trainer:
     ) -> RBFSolution:
         """The solution on a network, from alpha = 0 or from a start that is drawn."""
         options, n, d = self.options, network.n_centres + 1, network.n_inputs
-        budget = Budget(self.r, self.t, 1.0 / network.n_centres, 1.0 / network.n_inputs)
+        budget = Budget(self.r, self.t)
         x = start(budget, n, d) if drawn is None else random_start(budget, n, d, drawn)
         if options.schedule == "paper":
             return solve_printed(

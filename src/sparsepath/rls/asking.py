@@ -108,7 +108,7 @@ class Asked:
             start=tuple(i for i in start if i not in set(forced)),
             parents=parents_of(asked.parents, names, n),
             epsilon=asked.epsilon,
-            groups=self._groups(n),
+            groups=members_of(asked.feature_groups, n),
             costs=self._costs(n),
             rules=stop_rules(asked.stop),
             splits=None if design.streamed else self._splits(X, labels, groups, design),
@@ -175,11 +175,6 @@ class Asked:
             if self.of.max_features is None:
                 why += f" goes to {most} at most, give a larger one"
         raise InputError(f"choose={size!r} is a size that no path can have: {why}.")
-
-    def _groups(self, n: int) -> tuple[tuple[int, ...], ...]:
-        if self.of.feature_groups is None:
-            return ()
-        return tuple(map(tuple, members_of(self.of.feature_groups, n)))
 
     def _costs(self, n: int) -> Costs | None:
         if self.of.feature_costs is None and self.of.budget is None:

@@ -31,7 +31,7 @@ from sparsepath.errors import warn_user
 from sparsepath.path import SelectionPath
 from sparsepath.predictors import Predictor
 from sparsepath.running.callbacks import begin, listeners, tell_listeners
-from sparsepath.running.interrupts import Interruptible
+from sparsepath.running.interrupts import is_interrupt
 from sparsepath.running.trail import Stop, Trail
 from sparsepath.steps import Move, Step
 
@@ -185,7 +185,6 @@ class Run:
         self._subtasks = subtasks
         self._data = cache(partial(data_of, X, given) if data is None else data)
         self._validate = validate
-        self._interruptible = Interruptible(keep=lambda: self.found() is not None)
         self._context: Any = None
 
     def __enter__(self) -> Self:
@@ -197,10 +196,9 @@ class Run:
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
         if isinstance(error, _AskedToStopError):
             return True
-        kept = self._interruptible.__exit__(kind, error, trace)
-        if self._interruptible.interrupted:
+        if interrupted := is_interrupt(error):
             self.stopped = Stop.INTERRUPTED
-        return kept
+        return interrupted and self.found() is not None
 
     @property
     def watched(self) -> bool:
@@ -284,10 +282,8 @@ class Run:
         if not path.complete or self.stopped or not hasattr(self.estimator, "_validated"):
             return path, None
         rule = getattr(self.estimator, "choose", "min") if found.size is None else found.size
-        if self._validate is not None:
-            return self._validate(path, rule)
-        validated: tuple[SelectionPath, Any] = self.estimator._validated(path, rule, self.given)
-        return validated
+        validate = self._validate or partial(self.estimator._validated, given=self.given)
+        return validate(path, rule)
 
     def warn(self, path: SelectionPath, said: Sequence[str] = ()) -> None:
         """Say that Ctrl-C ended the work, since the caller gets an answer all the same."""
