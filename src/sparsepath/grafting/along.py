@@ -44,7 +44,7 @@ def path_moves(problem: GraftingProblem, fits: Sequence[GraftingFit], seconds: f
     held: list[int] = []
     for fit in fits:
         error = float(problem.error(fit.solution.loss))
-        moves += [Move(*move, error, seconds) for move in exchanged(held, fit.selected)]
+        moves += [Move(*move, error, seconds) for move in exchanged(held, fit.final.features)]
     return moves
 
 

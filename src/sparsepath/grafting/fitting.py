@@ -41,11 +41,6 @@ class GraftingFit:
             return self.start
         return _whole_record(self.solution, self.start)
 
-    @property
-    def selected(self) -> list[int]:
-        """The features in use, in order of entry."""
-        return list(self.final.features)
-
     @cached_property
     def final(self) -> WorkingModel:
         return self.record.best

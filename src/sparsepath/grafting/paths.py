@@ -69,7 +69,7 @@ def collect(
         np.array([solution.loss for solution in solutions]),
         np.array([solution.violation for solution in solutions]),
         np.array([solution.gap for solution in solutions]),
-        np.array([len(fit.selected) for fit in fits]),
+        np.array([len(fit.final.features) for fit in fits]),
         path,
         fits,
     )

@@ -144,18 +144,16 @@ class _GridSearch(_SparseRBF):
             places, _ = place_centres(
                 X, options.centres, options.placing, options.random_state, weights
             )
-        counts = [count(n, v) if np.ndim(v) == 0 else 1 for n, v in self._given()]
+        asked = ("rs", self.rs), ("ts", self.ts)
+        counts = [count(n, v) if np.ndim(v) == 0 else 1 for n, v in asked]
         defaults = default_budgets(len(places), *counts)
         scales = []
-        for (name, given), default in zip(self._given(), defaults, strict=True):
+        for (name, given), default in zip(asked, defaults, strict=True):
             if np.ndim(given) or len(default) < 2:
                 scales.append(Scale(_listed(name, given) if np.ndim(given) else default, None))
             else:
                 scales.append(Scale(default, BEYOND if self.relaxed else 0))
         return Grid(*scales)
-
-    def _given(self) -> tuple[tuple[str, Any], tuple[str, Any]]:
-        return ("rs", self.rs), ("ts", self.ts)
 
     def plot_surface(self, what: str = "error", ax: Axes | None = None) -> Axes:
         """Draw the cross-validation error, or the inputs or centres in use, over both budgets.

@@ -174,7 +174,6 @@ class SparseRLS(LinearFace, SizedSelector):
         alpha : float, optional
             Another penalty of ``paths_``.
         """
-        check_is_fitted(self)
         other = copy.copy(self)
         if alpha is not None:
             if alpha not in self.paths_:

@@ -137,6 +137,8 @@ def enterable(
 class Changeable(ABC):
     """A model whose set is changed by one feature at a time."""
 
+    costs: Costs | None = None
+
     @abstractmethod
     def add(self, feature: int) -> None:
         """Add a feature."""
@@ -161,7 +163,6 @@ class EveryNeighbour(Changeable):
 
     design: Any
     chosen: list[int]
-    costs: Costs | None
     empty_error: float
     empty_squared: float
 

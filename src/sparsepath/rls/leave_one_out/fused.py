@@ -51,7 +51,7 @@ from sparsepath.rls.leave_one_out.fused_exchanges import (
     Removals,
 )
 from sparsepath.rls.leave_one_out.projection import SECOND_GO
-from sparsepath.rls.update import Changeable, Costs, Second, Update, limit, pick
+from sparsepath.rls.update import Changeable, Second, Update, limit, pick
 from sparsepath.tuning import TUNING
 
 ROUNDING = 1e-11  # part of the sums in a bound that may be rounding
@@ -76,7 +76,6 @@ class Fused(Changeable):
         self, design: Design, Y: Floats, alpha: float, size: int = 8, compiled: bool = False
     ) -> None:
         self.design, self.alpha = design, float(alpha)
-        self.costs: Costs | None = None
         self.form, self._T = "", Y.shape[1]
         m, n, T, w = design.n_samples, design.n_features, self._T, design.weights
         self.y_mean = (w @ Y) / design.total if design.fit_intercept else np.zeros(T)

@@ -40,7 +40,7 @@ from sparsepath.errors import InputError
 from sparsepath.rls.criteria.losses import NO_DECISION, ROOM, Criterion, reach_of
 from sparsepath.rls.design import Design
 from sparsepath.rls.leave_one_out.fitted import COLLINEAR, OFF_CENTRE, VANISHED
-from sparsepath.rls.update import Costs, EveryNeighbour
+from sparsepath.rls.update import EveryNeighbour
 from sparsepath.tuning import TUNING
 
 MOST_SAMPLES = 10000
@@ -66,7 +66,6 @@ class LeavePairOut(EveryNeighbour):
                 f"{MOST_SAMPLES}; there are {design.n_samples}. Use {self._instead}."
             )
         self.design, self.alpha = design, float(alpha)
-        self.costs: Costs | None = None
         w = design.weights
         counted = np.flatnonzero(w > 0)
         counted = counted[np.argsort(-Y[counted, 0], kind="stable")]
