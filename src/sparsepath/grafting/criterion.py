@@ -305,11 +305,8 @@ def orthogonal(U: Floats, columns: Floats, s: Floats) -> Floats:
 
 def best_intercept(loss: ConvexLoss, F: Floats, Y: Floats, s: Floats) -> Floats:
     """The change of the intercepts that makes the slopes sum to zero, by damped Newton steps."""
-    K = F.shape[1]
-    b = np.zeros(K)
-    here = float(s @ loss.value(F, Y))
-    least = np.inf
-    best = b
+    b = best = np.zeros(F.shape[1])
+    here, least = float(s @ loss.value(F, Y)), np.inf
     for _ in range(100):
         slope = s @ loss.slope(F + b, Y)
         size = float(np.abs(slope).max())
@@ -321,7 +318,7 @@ def best_intercept(loss: ConvexLoss, F: Floats, Y: Floats, s: Floats) -> Floats:
         if size == 0.0:
             break
         curvature = loss.curvature(F + b, Y)
-        if K == 1:
+        if len(b) == 1:
             step = -slope / max(float(s @ curvature[:, 0]), 1e-300)
         else:
             H = np.diag(s @ curvature) - (curvature * s[:, None]).T @ curvature

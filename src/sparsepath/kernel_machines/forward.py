@@ -100,7 +100,6 @@ class LSSVMForwardRegressor(RegressorFace, SizedSelector, _KernelMachine):
         blocks = left_out(self.cv, X, y, groups, classifier=False)
         Z, target = self._scaled(X, None), y[:, None]
         usable = np.flatnonzero(self._varies).tolist()
-        mean, scale = self._mean, self._scale
         known: dict[int, KernelModel] = {}
         trail, most = Trail(), at_most("max_features", self.max_features, len(usable))
         criterion = f"{'leave-one-out' if blocks is None else 'k-fold'} squared error"
@@ -112,7 +111,7 @@ class LSSVMForwardRegressor(RegressorFace, SizedSelector, _KernelMachine):
             for k, step in trail.steps.items():
                 if k not in known:
                     columns = np.array(step.subset, dtype=np.intp)
-                    known[k] = _machine(Z, target, columns, mean, scale, parameters.get(k))
+                    known[k] = self._machine(Z, target, columns, parameters.get(k))
             fitted = {"parameters_": parameters}
             return Found.on(trail, criterion=criterion, fitted=fitted, models=dict(known))
 
@@ -136,31 +135,26 @@ class LSSVMForwardRegressor(RegressorFace, SizedSelector, _KernelMachine):
             warn_of_end(self.gamma, self.gamma_, FEW_GAMMAS)
         return self
 
+    def _machine(
+        self, Z: Floats, target: Floats, columns: NDArray[np.intp], pair: tuple[float, float] | None
+    ) -> KernelModel:
+        """The machine on some columns, with its gamma and sigma2; without these the mean."""
+        support = np.ascontiguousarray(Z[:, columns])
+        gamma, sigma2 = pair or (np.nan, 1.0)
+        dual, bias = np.zeros_like(target), target.mean(axis=0)
+        if pair is not None:
+            with Threads(1):
+                machine = LSSVM(gaussian_kernel(support, support, sigma2), target)
+                dual, bias = machine.fit(gamma)
+        mean, scale = self._mean[columns], self._scale[columns]
+        return KernelModel(columns, mean, scale, support, sigma2, dual, bias)
+
     def _take(self, size: int) -> None:
         """The model of a size."""
         super()._take(size)
         self.gamma_, self.sigma2_ = self.parameters_.get(size, (np.nan, 1.0))
         model: Any = self.models_[size]
         self.dual_coef_, self.intercept_ = model.dual[:, 0], float(model.bias[0])
-
-
-def _machine(
-    Z: Floats,
-    target: Floats,
-    columns: NDArray[np.intp],
-    mean: Floats,
-    scale: Floats,
-    parameters: tuple[float, float] | None,
-) -> KernelModel:
-    """The machine on some columns, with its gamma and sigma2; without these the mean."""
-    support = np.ascontiguousarray(Z[:, columns])
-    gamma, sigma2 = parameters or (np.nan, 1.0)
-    dual, bias = np.zeros_like(target), target.mean(axis=0)
-    if parameters is not None:
-        with Threads(1):
-            machine = LSSVM(gaussian_kernel(support, support, sigma2), target)
-            dual, bias = machine.fit(gamma)
-    return KernelModel(columns, mean[columns], scale[columns], support, sigma2, dual, bias)
 
 
 def _mean_residuals(y: Floats, blocks: list[Block] | None) -> Floats:

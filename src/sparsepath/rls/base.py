@@ -33,17 +33,25 @@ from sparsepath.running import Found, Given, Run, Stop, Validate
 from sparsepath.selector import SizedSelector
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
+class SearchParameters:
+    """What searches among columns and among centres are asked for alike."""
+
+    alpha: float | str | Sequence[float] = 1.0
+    search: str = "forward"
+    cv: Any = "loo"
+    loss: str | Loss = "squared"
+    n_threads: int | None = None
+    checkpoint: str | Path | None = None
+
+
 @dataclass(eq=False, repr=False)
-class SparseRLS(LinearFace, SizedSelector):
+class SparseRLS(LinearFace, SizedSelector, SearchParameters):
     """A linear model on chosen features; the regressor and the classifier say of what kind."""
 
     _known: ClassVar[Mapping[str, Criterion]]
 
     _: KW_ONLY
-    alpha: float | str | Sequence[float] = 1.0
-    search: str = "forward"
-    cv: Any = "loo"
-    loss: str | Loss = "squared"
     standardize: bool = True
     forced: Sequence[int] | Sequence[str] | None = None
     forbidden: Sequence[int] | Sequence[str] | None = None
@@ -55,8 +63,6 @@ class SparseRLS(LinearFace, SizedSelector):
     stop: Rule | Sequence[Rule] = ()
     epsilon: float | None = None
     pooled: bool = False
-    n_threads: int | None = None
-    checkpoint: str | Path | None = None
 
     @property
     def _criterion(self) -> Criterion:

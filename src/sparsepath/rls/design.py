@@ -15,6 +15,8 @@ from sparsepath.data.crew import Crew, added
 from sparsepath.data.fingerprint import column_marks, name_of
 from sparsepath.tuning import TUNING
 
+COLLINEAR = 1e-10  # norm left of a column, over its norm, that counts as nothing
+OFF_CENTRE = 1e-11  # the same over its norm before centring
 OFFSET = 100.0  # mean over standard deviation from which the mean is not exact enough
 
 
@@ -140,6 +142,10 @@ class Design:
             for sums in ask(self._parts, None, WeightedBlock.centred_sums, some, self.means[some]):
                 left[some] += sums
         return left / self.total
+
+    def floor(self, which: NDArray[np.intp] | slice = slice(None)) -> Floats:
+        """Pivots of columns that are no more than these count as nothing: they are collinear."""
+        return COLLINEAR**2 * self.squares[which] + (OFF_CENTRE * self.sizes[which]) ** 2
 
     def rescale(self, factors: Floats) -> None:
         """Multiply the columns; before anything was computed from them."""

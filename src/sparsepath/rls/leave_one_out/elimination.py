@@ -36,7 +36,7 @@ from sparsepath.errors import InputError
 from sparsepath.rls.criteria.losses import ROOM, Loss
 from sparsepath.rls.design import Design
 from sparsepath.rls.leave_one_out.carried import columns_of
-from sparsepath.rls.leave_one_out.fitted import COLLINEAR, OFF_CENTRE, VANISHED
+from sparsepath.rls.leave_one_out.fitted import VANISHED
 from sparsepath.rls.leave_one_out.projection import SECOND_GO
 from sparsepath.rls.update import Costs, Update, marked, pick
 from sparsepath.tuning import TUNING
@@ -188,16 +188,13 @@ class Elimination:
         self._gone: list[Floats] = []
         X = columns_of(self.design, self._features)
         self._computed: Floats = np.ones(k)
-        self._wide: bool = k > max(TUNING.wide_from, WIDE * m) and self.alpha > self._floor().max()
+        is_wide, floor = k > max(TUNING.wide_from, WIDE * m), self.design.floor(self._features)
+        self._wide: bool = is_wide and self.alpha > floor.max()
         if not (self._wide and self._set_up_wide(X)):
             self._wide = False
             self._set_up_tall(X)
         self._measure()
         self._judge()
-
-    def _floor(self) -> Floats:
-        squares, sizes = self.design.squares[self._features], self.design.sizes[self._features]
-        return COLLINEAR**2 * squares + (OFF_CENTRE * sizes) ** 2
 
     def _set_up_tall(self, X: Floats) -> None:
         k, m = X.shape
@@ -205,7 +202,7 @@ class Elimination:
         stacked[:m] = X.T
         stacked[m:][np.diag_indices(k)] = np.sqrt(self.alpha)
         Q, R = np.linalg.qr(stacked) if k else (stacked, np.zeros((0, 0)))
-        low = np.flatnonzero(np.square(np.diag(R)) <= self._floor())
+        low = np.flatnonzero(np.square(np.diag(R)) <= self.design.floor(self._features))
         if len(low):
             raise InputError(f"feature {self.chosen[low[0]]} is collinear with the chosen ones.")
         self._Z = np.ascontiguousarray(Q[:m].T)

@@ -21,8 +21,6 @@ from sparsepath.rls.leave_one_out.block import Rows
 from sparsepath.rls.leave_one_out.fitted_rows import Measured, Weighed
 from sparsepath.tuning import TUNING
 
-COLLINEAR = 1e-10  # norm left of a column, over its norm, that counts as nothing
-OFF_CENTRE = 1e-11  # the same over its norm before centring
 CANCELLED = 1e-4  # what is left of a difference, over what was taken off, that is known well
 VANISHED = 1e-13  # norm left of the residuals, over the target's, that counts as nothing
 
@@ -196,9 +194,7 @@ class Fitted:
     ) -> NDArray[np.bool_]:
         """Which candidates are not collinear with the chosen ones, by their pivots."""
         chosen = np.asarray(features, dtype=np.intp)
-        squares, sizes = self.design.squares[chosen], self.design.sizes[chosen]
-        floor = COLLINEAR**2 * squares + (OFF_CENTRE * sizes) ** 2
-        return (pivots > floor) & ~self.design.constant[chosen]
+        return (pivots > self.design.floor(chosen)) & ~self.design.constant[chosen]
 
     def solve(self, b: Floats, transposed: bool = False) -> Floats:
         """R^-1 b, or R^-T b."""

@@ -42,7 +42,7 @@ from sparsepath.rls.leave_one_out.carried import (
     CarriedColumns,
     columns_of,
 )
-from sparsepath.rls.leave_one_out.fitted import COLLINEAR, OFF_CENTRE, VANISHED
+from sparsepath.rls.leave_one_out.fitted import VANISHED
 from sparsepath.rls.leave_one_out.fused_exchanges import (
     NEAR_LIMIT,
     STEEP,
@@ -91,7 +91,7 @@ class Fused(Changeable):
         self._W[0, :m], self._W[0, m:] = 1.0, alpha
         self._Q = np.zeros((room, m + room))
         self.p = 1.0 - w / design.total if design.fit_intercept else np.ones(m)
-        self._floor = COLLINEAR**2 * design.squares + (OFF_CENTRE * design.sizes) ** 2
+        self._floor = design.floor()
         self._computed = design.squares + alpha  # pivots of the rows when last computed afresh
         self._live = ~design.constant
         self._features = np.arange(n)

@@ -39,7 +39,7 @@ from sparsepath.arrays import Floats
 from sparsepath.errors import InputError
 from sparsepath.rls.criteria.losses import NO_DECISION, ROOM, Criterion, reach_of
 from sparsepath.rls.design import Design
-from sparsepath.rls.leave_one_out.fitted import COLLINEAR, OFF_CENTRE, VANISHED
+from sparsepath.rls.leave_one_out.fitted import VANISHED
 from sparsepath.rls.update import EveryNeighbour
 from sparsepath.tuning import TUNING
 
@@ -135,7 +135,7 @@ class LeavePairOut(EveryNeighbour):
         X = self._columns(features)
         Z = self._projected(features, X)
         pivots = np.einsum("ij,ij->j", X, Z) + self.alpha
-        usable = self._usable(features, pivots)
+        usable = pivots > self.design.floor(features)
         pivots = np.where(usable, pivots, 1.0)
         tau = X.T @ self._r / pivots
         reach = self._reach[self.chosen].sum() + self._reach[features]
@@ -158,7 +158,7 @@ class LeavePairOut(EveryNeighbour):
         x = self._columns(one)
         z = self._projected(one, x)[:, 0].copy()
         pivot = float(x[:, 0] @ z) + self.alpha
-        if b in self.chosen or not self._usable(one, np.array([pivot]))[0]:
+        if b in self.chosen or not pivot > self.design.floor(one)[0]:
             raise InputError(f"feature {b} is chosen already or collinear with the chosen ones.")
         self._F = self._F + z * (x[:, 0] @ self._r / pivot)
         self._H = dger(1.0 / pivot, z, z, a=self._H.T, overwrite_a=1).T
@@ -266,11 +266,6 @@ class LeavePairOut(EveryNeighbour):
 
         threads.map(work, range(0, n, step), n * len(self._g) ** 2)
         return out
-
-    def _usable(self, features: NDArray[np.intp], pivots: Floats) -> NDArray[np.bool_]:
-        squares, sizes = self.design.squares[features], self.design.sizes[features]
-        floor = COLLINEAR**2 * squares + (OFF_CENTRE * sizes) ** 2
-        return np.asarray(pivots > floor)
 
 
 class PairModel(LeavePairOut):

@@ -73,9 +73,9 @@ class FoldModel(EveryNeighbour):
         self.design, self.alpha, self.pooled = design, float(alpha), pooled
         self.sums = SplitSums(design, Y, splits) if sums is None else sums
         self._Y = Y
-        work = design.n_samples * design.n_features * self.sums.n_splits
-        self.by_rows = self.sums.plain and work <= TUNING.judged_by_rows
         numbers = design.n_samples * design.n_features
+        work = numbers * self.sums.n_splits
+        self.by_rows = self.sums.plain and work <= TUNING.judged_by_rows
         self._compiled = numbers >= TUNING.compiled_search_from
         self._reset()
         self.empty_error, self.empty_squared = self.error, self.squared_error

@@ -20,8 +20,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from sparsepath.arrays import Floats
 from sparsepath.errors import InputError
+from sparsepath.rls.design import COLLINEAR
 from sparsepath.rls.leave_one_out.block import Rows
-from sparsepath.rls.leave_one_out.fitted import COLLINEAR
 from sparsepath.rls.leave_one_out.model import State
 from sparsepath.rls.leave_one_out.neighbours import Neighbours
 from sparsepath.rls.splits.model import FoldModel
