@@ -8,7 +8,7 @@ import numpy as np
 
 from sparsepath.arrays import Floats
 from sparsepath.data.threads import Threads
-from sparsepath.elm.neighbours import settle
+from sparsepath.elm.neighbours import Neighbourhood
 from sparsepath.elm.network import LeaveOneOut, Machine
 from sparsepath.elm.polish import STANDARD_ERRORS, clearly_better, descent, polish, rejudged, tuned
 from sparsepath.elm.pool import Pool
@@ -135,7 +135,8 @@ class Search:
         if not self.ended:
             self.gained_nothing = swaps.gained_nothing()
             least, machines = 1.0 / plan.n_levels, self.polished(swaps, best)
-            polished = settle(self.pool, self.sample, machines, swaps.listed, least, self.threads)
+            around = Neighbourhood(self.pool, self.sample, machines, swaps.listed, least)
+            polished = around.settled(self.threads)
             self.machines = lambda: polished
             self.tell()
 

@@ -24,12 +24,17 @@ from sparsepath.grafting.criterion import (
     SquaredLoss,
 )
 from sparsepath.grafting.fitting import GraftingProblem, check_factors
-from sparsepath.grafting.procedure import SELECTIONS, STOPS, UPDATES, GraftingOptions
+from sparsepath.grafting.procedure import STOPS, GraftingOptions
 from sparsepath.judging.repeating import Repetition, Searched
 from sparsepath.selector import SearchingSelector
 
 Factors = ArrayLike | Mapping[str, float] | None
-STEPS = ("auto", "single", "batch")
+ALLOWED = {
+    "selection": ("auto", "gradient", "bound"),
+    "stop": STOPS,
+    "update": ("all", "newest"),
+    "steps": ("auto", "single", "batch"),
+}
 ERRORS = ("loss", "zero_one")
 
 
@@ -73,10 +78,8 @@ class LinearGrafting(LinearFace, GraftingSelector, GraftingOptions):
     fit_intercept: bool = True
 
     def _options(self) -> GraftingOptions:
-        one_of("selection", self.selection, SELECTIONS)
-        one_of("stop", self.stop, STOPS)
-        one_of("update", self.update, UPDATES)
-        one_of("steps", self.steps, STEPS)
+        for name, allowed in ALLOWED.items():
+            one_of(name, getattr(self, name), allowed)
         share("tol", self.tol)
         if self.max_features is not None:
             count("max_features", self.max_features, 0)

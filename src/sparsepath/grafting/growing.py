@@ -198,7 +198,7 @@ class Grower:
         open_ = self._open(sizes, gains, full)
         trials = []
         if open_.any():
-            place = _choose(gains, open_, network, self.penalty, growth, self._last, n)
+            place = self._choose(gains, open_)
             trials.append(self._tried(network.with_place(*place, n), (place,)))
         if self._scouting and not full:
             units, promised = self._best_units()
@@ -212,6 +212,21 @@ class Grower:
                     )
                 trials.append(self._tried(wider, tuple(places)))
         return trials
+
+    def _choose(self, gains: Floats, open_: NDArray[np.bool_]) -> tuple[int, int]:
+        """What to try: largest gradient or least estimate (9); ties: lowest row, then column."""
+        scores, last = -gains, self._last
+        if self.growth.selection == "bound" and last > 0.0:
+            cost = self.penalty.l0.copy()
+            if self.growth.l0_per == "feature":
+                cost[self.network.used] = 0.0
+                cost[self.design.n :] = 0.0
+            scores = cost - last * (gains - self.penalty.l2 * last)
+        scores = np.where(open_, scores, np.inf)
+        finite = scores[open_]
+        limit = finite.min() + TIED * np.abs(finite).max()
+        row, column = np.unravel_index(int(np.argmax(scores <= limit)), scores.shape)
+        return int(row), int(column)
 
     def _tried(self, wider: HiddenLayer, places: tuple[tuple[int, int], ...]) -> Trial:
         """The minimum near a wider network."""
@@ -368,28 +383,3 @@ def _empty(biases: Floats) -> HiddenLayer:
         return SoftmaxNetwork.empty(biases - biases.mean())
     nothing = np.empty(0, dtype=np.intp)
     return GrownNetwork(nothing, nothing, np.empty(0), np.empty(0), float(biases[0]))
-
-
-def _choose(
-    gains: Floats,
-    open_: NDArray[np.bool_],
-    network: HiddenLayer,
-    penalty: Penalty,
-    growth: Growth,
-    last: float,
-    n: int,
-) -> tuple[int, int]:
-    """The connection to try: largest gradient or least estimate (9); ties: lowest row, column."""
-    if growth.selection == "bound" and last > 0.0:
-        cost = penalty.l0.copy()
-        if growth.l0_per == "feature":
-            cost[network.used] = 0.0
-            cost[n:] = 0.0
-        scores = cost - last * (gains - penalty.l2 * last)
-    else:
-        scores = -gains
-    scores = np.where(open_, scores, np.inf)
-    finite = scores[open_]
-    limit = finite.min() + TIED * np.abs(finite).max()
-    row, column = np.unravel_index(int(np.argmax(scores <= limit)), scores.shape)
-    return int(row), int(column)

@@ -36,9 +36,7 @@ from sparsepath.grafting.steps import Indices
 from sparsepath.running import Stop
 from sparsepath.steps import Move
 
-SELECTIONS = ("auto", "gradient", "bound")
 STOPS = ("first", "exhaust")
-UPDATES = ("all", "newest")
 TIED = 1e-11
 FALL = 1e-12  # relative fall of C below which it did not fall
 

@@ -56,8 +56,7 @@ class MutualInfoSearch(SizedSelector):
         def found() -> Found | None:
             if len(trail.steps) < 2 and most:
                 return None
-            so_far = judged(trail)
-            return replace(so_far, parameters={"n_neighbors": self.n_neighbors_})
+            return replace(judged(trail), parameters={"n_neighbors": self.n_neighbors_})
 
         run = Run(
             self,

@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 
 from sparsepath.arrays import Floats
 from sparsepath.data.columns import are_copies, moments
+from sparsepath.faces.targets import dense
 from sparsepath.rbf.alternating import solve_alternating
 from sparsepath.rbf.barrier import Budget, InteriorPoint, start
 from sparsepath.rbf.centres import place_centres
@@ -103,8 +104,7 @@ class RBFModel(Predictor):
             return np.full(X.shape[0], self.intercept + self.coef.sum())
         # Distances are taken from the centres' mean, so that no digits are lost to an offset.
         middle = self.centres.mean(axis=0)
-        part = X[:, self.columns]
-        part = part if isinstance(part, np.ndarray) else part.toarray()
+        part = dense(X[:, self.columns])
         K = gaussians(part - middle, self.centres - middle, self.weights)
         return self.coef @ K + self.intercept
 
