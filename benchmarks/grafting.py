@@ -333,7 +333,7 @@ def classes(f, repeats):
                 l1 = share * problem.largest_l1(Penalty.of(n, 1.0))
                 fit = partial(problem.fit, Penalty.of(n, l1, l2), GraftingOptions(tol=1e-6))
                 taken, found = timed(fit)
-            row = [f"{m} x {n}, {K} classes", str(share), str(l2), str(len(found.selected))]
+            row = [f"{m} x {n}, {K} classes", str(share), str(l2), str(len(found.final.features))]
             rows.append([*row, f"{taken:.2f}", f"{taken / floor:.0f}"])
             print(rows[-1], flush=True)
     return table(["data", "l1 / largest l1", "l2", "features", "s", "in products X'Y"], rows)

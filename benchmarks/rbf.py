@@ -54,7 +54,7 @@ def one_fit(n, d, most_solves=None):
     each = plain / solves * found.iterations / ours
     if most_solves:
         # The printed schedule with the slacks eliminated makes the same iterates, faster.
-        budget = Budget(R, T, 1 / M, 1 / d)
+        budget = Budget(R, T)
         whole = solve_printed(RBFNetwork(X, y, X), R, T, start(budget, M + 1, d))
         print(f"  plain would need {whole.iterations} solves and reach J = {whole.J:.6f}")
         plain *= whole.iterations / solves

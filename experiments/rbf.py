@@ -157,8 +157,8 @@ def closed_in_a_round(number, seed):
     data = make(random_state=seed)
     X = (data.X - data.X.mean(axis=0)) / data.X.std(axis=0)
     y = (data.y - data.y.mean()) / data.y.std()
-    M, d = X.shape
-    run = PrimalDual(RBFNetwork(X, y, X), Budget(r, t, 1 / M, 1 / d), 1e-3)
+    M = len(X)
+    run = PrimalDual(RBFNetwork(X, y, X), Budget(r, t), 1e-3)
     closed = []
     for mu in (1e-3, 1e-4, 1e-5, 1e-6):
         run.stage(mu, 0.01, 200)

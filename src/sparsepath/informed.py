@@ -7,12 +7,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparsepath.arrays import Floats
-from sparsepath.data.door import check_features
+from sparsepath.data.columns import standardise
 from sparsepath.elm import OPELMRegressor
 from sparsepath.faces.targets import RegressorFace
-from sparsepath.information.kraskov import standard_rows
 from sparsepath.information.selectors import MutualInfoSearch
-from sparsepath.running import Found, Given, Linear, Predictor, Trail, fitting, seed_of
+from sparsepath.running import Found, Linear, Predictor, Trail, fitting, opened, seed_of
 from sparsepath.steps import Step, mean_and_se
 
 OP_ELM_CRITERION = "leave-one-out squared error of OP-ELM"
@@ -61,8 +60,7 @@ class MutualInfoRegressor(RegressorFace, MutualInfoSearch):
     @fitting
     def fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
         """Search for the path, fit a machine to every subset, and settle on a size."""
-        given = Given.of(X, y, groups=groups)
-        X = check_features(self, X, reset=True)
+        given, X = opened(self, X, y, groups=groups)
         Y = self._numbers(y, X.shape[0])
         seed = seed_of(self.random_state)
         mean = Linear(np.empty(0, dtype=np.intp), np.empty((0, 1)), Y.mean(0))
@@ -89,7 +87,7 @@ class MutualInfoRegressor(RegressorFace, MutualInfoSearch):
                 models={k: machines.get(step.subset, mean) for k, step in steps.items()},
             )
 
-        return self._search(given, X, standard_rows(Y), seed, judged)
+        return self._search(given, X, standardise(Y)[0], seed, judged)
 
 
 def _empty(y: Floats) -> Step:

@@ -1,13 +1,12 @@
 """Least angle regression as a selection path: a thin layer over scikit-learn."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import solve_triangular
-from sklearn.base import BaseEstimator
 
 from sparsepath.arrays import Floats
 from sparsepath.data.columns import standardise
@@ -18,7 +17,8 @@ from sparsepath.faces.parameters import at_most
 from sparsepath.faces.targets import RegressorFace
 from sparsepath.judging.repeating import Repetition, Searched, is_plain, linear_outputs
 from sparsepath.orders.least_angle import lars_entries
-from sparsepath.running import Callback, CallbackSupportMixin, Found, Given, Run, Trail, fitting
+from sparsepath.running import Found, Run, Trail, fitting, opened
+from sparsepath.selector import SizedSelector
 from sparsepath.steps import Step, mean_and_se
 
 FIRST_ASKED, MORE = 32, 4  # columns that are asked for at first, and by what they grow
@@ -29,7 +29,7 @@ ROOM = 1e-10  # 1 - leverage below which a sample decides its own prediction
 
 
 @dataclass(eq=False, repr=False)
-class LarsSelector(RegressorFace, LinearFace, CallbackSupportMixin, BaseEstimator):
+class LarsSelector(RegressorFace, LinearFace, SizedSelector):
     """Least angle regression: features in the order in which they enter.
 
     Features are brought to unit variance. The model of each size is least squares on the features
@@ -64,18 +64,10 @@ class LarsSelector(RegressorFace, LinearFace, CallbackSupportMixin, BaseEstimato
     ('bmi', 's5', 'bp', 's3')
     """
 
-    _takes_sparse = True
-    max_features: int | None = None
-    _: KW_ONLY
-    choose: str | int | float = "one_se"
-    validation: Any = "auto"
-    callback: Callback = None
-
     @fitting
     def fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
         """Follow least angle regression and settle on a size."""
-        given = Given.of(X, y, groups=groups)
-        X = check_features(self, X, reset=True)
+        given, X = opened(self, X, y, groups=groups)
         Y = self._numbers(y, X.shape[0])
         XT, centre, scale = standardise(X)
         usable = np.flatnonzero(XT.any(1))

@@ -19,7 +19,7 @@ from sparsepath.files import replacing
 from sparsepath.frames import Make, make_frame
 from sparsepath.path_record import DAMAGE, damaged, parts_of, plain, record_of, versions_in_use
 from sparsepath.predictors import Linear, Predictor
-from sparsepath.steps import FloatArray, Move, Step, mean_and_se
+from sparsepath.steps import HONEST_NUMBERS, Move, Step, mean_and_se
 from sparsepath.steps_by_size import StepsBySize, without
 
 ERROR_KINDS = ("training", "selection", "honest")
@@ -225,42 +225,28 @@ class SelectionPath(StepsBySize):
             return ", ".join(self.feature_names[i] for i in subset)
 
         pairs = list(pairwise([(), *self.subsets]))
+        honest = {
+            "honest_error": self.honest_errors.tolist(),
+            "honest_error_se": self.honest_errors_se.tolist(),
+        }
         columns = {
             "size": list(self.sizes),
             "error": self.errors.tolist(),
             "error_se": self.errors_se.tolist(),
             "error_kind": [self.error_kind] * len(self),
-            **(self._honest_columns() if self.is_validated else {}),
+            **(honest if self.is_validated else {}),
             "entered": [joined(without(new, old)) for old, new in pairs],
             "left": [joined(without(old, new)) for old, new in pairs],
             "features": [joined(subset) for subset in self.subsets],
         }
         return make_frame(columns, backend)
 
-    def _honest_columns(self) -> dict[str, list[float]]:
-        return {
-            "honest_error": self.honest_errors.tolist(),
-            "honest_error_se": self.honest_errors_se.tolist(),
-        }
-
     def with_honest(
-        self,
-        sizes: Sequence[int],
-        errors: FloatArray,
-        errors_se: FloatArray,
-        gaps_se: FloatArray,
-        spreads: FloatArray,
-        validation: str,
+        self, known: Mapping[int, Mapping[str, Any]], validation: str
     ) -> "SelectionPath":
-        """The same path with honest errors, of the sizes named; see ``honest_error``."""
-        rows = zip(sizes, errors, errors_se, gaps_se, spreads, strict=True)
-        known = {size: tuple(row) for size, *row in rows}
-        names = ("honest_error", "honest_error_se", "honest_gap_se", "honest_spread")
-        none = (math.nan,) * len(names)
-        steps = tuple(
-            replace(step, **dict(zip(names, known.get(len(step.subset), none), strict=True)))
-            for step in self.steps
-        )
+        """The same path with honest figures, by size and as a ``Step`` names them."""
+        none = dict.fromkeys(HONEST_NUMBERS, math.nan)
+        steps = tuple(replace(s, **known.get(len(s.subset), none)) for s in self.steps)
         return self.replaced(steps=steps, validation=validation)
 
     def evaluate(

@@ -23,13 +23,12 @@ DAMAGE = (KeyError, TypeError, ValueError, OverflowError, RecursionError)  # wha
 def record_of(path: Any, models: bool) -> dict[str, Any]:
     """All of a path as standard JSON values, floats exact."""
     steps = [{**vars(s), "coef": None if s.coef is None else s.coef.T} for s in path.steps]
-    moves = [vars(move) for move in path.moves]
-    names = path.feature_names
+    moves, names = [vars(move) for move in path.moves], path.feature_names
     numbered = isinstance(names, NumberedNames) and names.plain
     made = {"steps": steps, "moves": moves, "feature_names": None if numbered else list(names)}
-    kept = {name: value for name, value in vars(path).items() if name != "_models"}
-    known = path._models if models else {}
-    small = {str(size): model.to_dict() for size, model in known.items()}
+    kept = dict(vars(path))
+    known = kept.pop("_models")
+    small = {str(size): model.to_dict() for size, model in known.items()} if models else {}
     return {**SCHEMA, **plain({**kept, **made}), "models": small}
 
 

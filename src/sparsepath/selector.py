@@ -2,11 +2,13 @@
 
 import copy
 from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from os import PathLike
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
@@ -19,7 +21,7 @@ from sparsepath.judging.honest import Honest
 from sparsepath.judging.validation import BY_ITSELF, validated
 from sparsepath.path import SelectionPath
 from sparsepath.predictors import Predictor
-from sparsepath.running import Given
+from sparsepath.running import Callback, CallbackSupportMixin, Given
 from sparsepath.saved import SavedModel
 
 
@@ -42,17 +44,10 @@ class PathSelector(SelectorMixin):
     """
 
     path_: SelectionPath
-    selected_: NDArray[np.intp]
     n_features_in_: int
     honest_: Honest | None
     _n_folds = 10  # of the default validation
-    _takes_sparse = False
     _validated = validated
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self._takes_sparse
-        return tags
 
     @property
     def models_(self) -> dict[int, Predictor]:
@@ -99,9 +94,8 @@ class PathSelector(SelectorMixin):
             One of ``path_.sizes``.
         """
         check_is_fitted(self)
-        self.path_.step(size)  # raises if there is none
         other = copy.copy(self)
-        other._take(size)
+        other._take(size)  # raises if there is none
         honest = getattr(self, "honest_", None)
         if honest is not None:
             other.honest_ = honest.at(self.path_, size)
@@ -161,9 +155,35 @@ class PathSelector(SelectorMixin):
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self)
-        mask = np.zeros(self.n_features_in_, dtype=bool)
-        mask[self.selected_] = True
-        return mask
+        return np.isin(np.arange(self.n_features_in_), self.selected_)
+
+
+class TakesSparse(BaseEstimator):
+    """An estimator of sparse matrices too."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+@dataclass(eq=False, repr=False)
+class SearchingSelector(PathSelector, CallbackSupportMixin, TakesSparse):
+    """A selector with the parameters that every search has."""
+
+    _n_folds = 5
+    _: KW_ONLY
+    validation: Any = "auto"
+    callback: Callback = None
+
+
+@dataclass(eq=False, repr=False)
+class SizedSelector(SearchingSelector):
+    """One whose path goes to a size that can be given, and that settles on a size by a rule."""
+
+    max_features: int | None = None
+    _: KW_ONLY
+    choose: str | int | float = "one_se"
 
 
 def check_weights_taken(estimator: Any, given: Mapping[str, Any]) -> None:

@@ -12,15 +12,8 @@ from numpy.typing import NDArray
 from sparsepath.errors import InputError
 
 FloatArray: TypeAlias = NDArray[np.float64]
-STEP_NUMBERS = (
-    "error",
-    "error_se",
-    "train_error",
-    "honest_error",
-    "honest_error_se",
-    "honest_gap_se",
-    "honest_spread",
-)
+HONEST_NUMBERS = ("honest_error", "honest_error_se", "honest_gap_se", "honest_spread")
+STEP_NUMBERS = ("error", "error_se", "train_error", *HONEST_NUMBERS)
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ from sparsepath.data.columns import standardise
 from sparsepath.data.synthetic import functional, xor_like
 from sparsepath.data.threads import Threads
 from sparsepath.elm import descent
-from sparsepath.elm.neighbours import settle
+from sparsepath.elm.neighbours import Neighbourhood
 from sparsepath.elm.network import Target, draw_neurons
 from sparsepath.elm.polish import clearly_better, losses, polish, tuned
 from sparsepath.elm.pool import Pool
@@ -305,7 +305,7 @@ def test_a_better_machine_one_feature_away_takes_its_place():
     found.offer(tuned(pool, poor))
     found.offer(tuned(pool, good))
     with Threads(1) as threads:
-        settled = settle(pool, pool, found, {3: range(7)}, 0.1, threads)
+        settled = Neighbourhood(pool, pool, found, {3: range(7)}, 0.1).settled(threads)
     assert settled.at[2].subset == (0, 1)
     assert settled.at[2].key < found.at[2].key
 
@@ -329,7 +329,7 @@ def test_one_feature_more_that_gains_nothing_on_the_sample_is_not_tried_further(
     monkeypatch.setattr("sparsepath.elm.neighbours.rough_key", counted)
     monkeypatch.setattr("sparsepath.elm.neighbours.FEW", few)
     with Threads(1) as threads:
-        settled = settle(pool, sample, found, {3: range(7)}, 0.1, threads)
+        settled = Neighbourhood(pool, sample, found, {3: range(7)}, 0.1).settled(threads)
     first = {s for s in judged if len(s) == 3 and {0, 1} < set(s)}
     if few == 1:
         assert len(first) == 1

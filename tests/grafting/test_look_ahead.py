@@ -183,8 +183,10 @@ def grown_with_notes(monkeypatch, X, y):
             np.full(X.shape[1], 1e-4), np.zeros(X.shape[1]), np.full(X.shape[1], 1e-3)
         )
         growth = Growth(look_ahead=3, tol=1e-4, max_connections=30)
-        grown = growing.grow(design, y[:, None], SquaredLoss(), penalty, growth)
-    return grown, notes
+        grower = growing.Grower(design, y[:, None], SquaredLoss(), penalty, growth)
+        while grower.step():
+            pass
+    return grower.grown, notes
 
 
 def interplay(seed):

@@ -10,7 +10,7 @@ from sparsepath.data.synthetic import threshold_max
 from sparsepath.data.threads import Threads
 from sparsepath.grafting.criterion import Logistic, Penalty, SquaredLoss
 from sparsepath.grafting.design import GraftingDesign
-from sparsepath.grafting.growing import Growth, candidate_gradients, grow
+from sparsepath.grafting.growing import Grower, Growth, candidate_gradients
 from sparsepath.grafting.network import GrownNetwork, NetworkCriterion
 
 SHORT = {"max_connections": 2, "max_iter": 30, "tol": 1e-3}
@@ -60,7 +60,7 @@ def test_derivatives_by_finite_differences(small, loss):
         net, X[:, net.used], Y, s, loss, np.full(6, 0.01), np.full(6, 0.02)
     )  # fmt: skip
     p = task.pack()
-    assert net.outputs(X[:, net.used]) == pytest.approx([by_hand(net, x) for x in X])
+    assert net.scores(X[:, net.used])[:, 0] == pytest.approx([by_hand(net, x) for x in X])
     value, g = task.smooth(p)
     H = task.hessian(p)
     for i in range(len(p)):
@@ -88,7 +88,7 @@ def test_candidate_gradients_by_finite_differences(small):
             moved = GrownNetwork(
                 new.units, new.features, np.append(net.weights, w), new.biases, 0.1
             )
-            around.append(np.logaddexp(0, -Y[:, 0] * moved.outputs(X[:, moved.used])).mean())
+            around.append(np.logaddexp(0, -Y[:, 0] * moved.scores(X[:, moved.used])[:, 0]).mean())
         assert abs(around[0] - around[1]) / 2e-6 == pytest.approx(sizes[unit, feature], abs=1e-8)
 
 
@@ -100,7 +100,10 @@ def test_growth_by_hand_from_public_pieces():
     penalty = Penalty.of(6, 1e-3, 0.0, 0.01)
     with Threads(1) as threads:
         design = GraftingDesign(problem.X, s, threads)
-        grown = grow(design, Y, Logistic(), penalty, Growth())
+        grower = Grower(design, Y, Logistic(), penalty, Growth())
+        while grower.step():
+            pass
+    grown = grower.grown
     Z = (problem.X - problem.X.mean(0)) / problem.X.std(0)
     net = grown.network
     f = np.array([by_hand(net, z) for z in Z])
@@ -147,7 +150,7 @@ def test_zero_weights_and_empty_units_leave():
     tidy = net.tidy()
     assert tidy.n_hidden == 1
     Z = np.random.default_rng(0).standard_normal((5, 2))
-    assert tidy.outputs(Z[:, 1:]) == pytest.approx(net.outputs(Z))
+    assert tidy.scores(Z[:, 1:]) == pytest.approx(net.scores(Z))
 
 
 def test_sparse_input_and_picture():

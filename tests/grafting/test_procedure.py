@@ -86,7 +86,7 @@ def test_the_criterion_falls_and_the_path_replays():
     assert (np.diff(kept) < 0).all()
     path = whole.found(found.record)
     *_, last = SelectionPath(path.steps, n_features=12, moves=path.moves).replay()
-    assert sorted(last) == sorted(found.selected)
+    assert sorted(last) == sorted(found.final.features)
     assert 0 in found.record.models
 
 
@@ -111,15 +111,15 @@ def test_undone_steps_leave_no_trace():
     found, whole = run(X, y, "squared", Penalty.of(6, 0.01, 0.0, 0.05))
     assert found.record.history[-1].action == "undo"
     outputs = whole.design.outputs(found.solution.W, found.solution.b)
-    assert outputs == pytest.approx(found.solution.F, abs=1e-10)
-    assert sorted(np.flatnonzero(found.solution.W[:, 0])) == sorted(found.selected)
+    assert outputs == pytest.approx(whole.engine.F, abs=1e-10)
+    assert sorted(np.flatnonzero(found.solution.W[:, 0])) == sorted(found.final.features)
 
 
 def test_an_interrupt_keeps_what_was_found(monkeypatch):
     X, y = problem(5, 60, 12, "logistic")
     penalty = Penalty.of(12, 0.01, 0.0, 1e-4)
     whole, _ = run(X, y, "logistic", penalty)
-    assert len(whole.selected) > 3
+    assert len(whole.final.features) > 3
     calls = []
 
     def optimise(self, *arguments):
@@ -136,12 +136,12 @@ def test_an_interrupt_keeps_what_was_found(monkeypatch):
         with pytest.raises(KeyboardInterrupt):
             cut.fit(penalty, GraftingOptions(steps="single"))
         found = cut.cut_short(cut.so_far(), penalty, GraftingOptions(steps="single"))
-    assert found.selected == whole.selected[:3]
-    assert np.flatnonzero(found.solution.W[:, 0]).tolist() == sorted(found.selected)
+    assert found.final.features == whole.final.features[:3]
+    assert np.flatnonzero(found.solution.W[:, 0]).tolist() == sorted(found.final.features)
 
 
 def test_copies_tie_to_the_lowest_index():
     X, y = problem(2, 40, 4, "logistic")
     doubled = np.concatenate([X, X, X], axis=1)
     found, _ = run(doubled, y, "logistic", Penalty.of(12, 0.05, 0.0, 1e-4))
-    assert max(found.selected) < 4
+    assert max(found.final.features) < 4

@@ -10,7 +10,7 @@ from sparsepath import MLPGraftingClassifier
 from sparsepath.data.threads import Threads
 from sparsepath.grafting.criterion import Penalty, Softmax
 from sparsepath.grafting.design import GraftingDesign
-from sparsepath.grafting.growing import Growth, candidate_gradients, grow
+from sparsepath.grafting.growing import Grower, Growth, candidate_gradients
 from sparsepath.grafting.softmax_network import SoftmaxCriterion, SoftmaxNetwork
 
 
@@ -101,7 +101,10 @@ def test_growth_step_by_step_as_the_twin(seed):
     growth = Growth(max_connections=steps)
     with Threads(1) as threads:
         design = GraftingDesign(X, s, threads)
-        grown = grow(design, Y, Softmax(), Penalty.of(8, l1, 0.0, l0), growth)
+        grower = Grower(design, Y, Softmax(), Penalty.of(8, l1, 0.0, l0), growth)
+        while grower.step():
+            pass
+    grown = grower.grown
     done = [line for line in grown.history if line.action == "add"]
     assert [(t.unit, t.feature, t.output) for t in done] == [line[:3] for line in expected]
     assert [t.criterion for t in done] == pytest.approx([line[3] for line in expected], rel=1e-7)

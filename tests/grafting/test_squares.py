@@ -66,7 +66,7 @@ def test_every_point_of_a_path_is_the_optimum(case, l2, intercept, standardize, 
         assert point.violation <= 1e-8
         assert point.gap <= 1e-8
         assert fit.criterion == point.criterion
-        assert sorted(fit.selected) == np.flatnonzero(point.W[:, 0]).tolist()
+        assert sorted(fit.final.features) == np.flatnonzero(point.W[:, 0]).tolist()
 
 
 def data(m=90, n=12, seed=0):

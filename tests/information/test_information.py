@@ -15,11 +15,12 @@ from sparsepath import (
     OPELMRegressor,
     mutual_information,
 )
+from sparsepath.data.columns import standardise
 from sparsepath.data.synthetic import functional, xor_like
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError, PathWarning
 from sparsepath.information import compiled
-from sparsepath.information.kraskov import Estimator, standard_rows
+from sparsepath.information.kraskov import Estimator
 from sparsepath.information.neighbors import choose_neighbors
 from sparsepath.information.search import forward_backward
 from sparsepath.running import Trail
@@ -83,7 +84,7 @@ def test_of_two_normals_it_is_known(r, variant):
 
 def test_additions_and_removals_equal_single_subsets():
     problem = functional(150, 6, random_state=0)
-    XT, YT = standard_rows(problem.X), standard_rows(problem.y[:, None])
+    XT, YT = standardise(problem.X)[0], standardise(problem.y[:, None])[0]
     with Threads(2) as threads:
         for variant in (1, 2):
             fast = Estimator(XT, YT, 4, variant, threads)
@@ -113,7 +114,7 @@ def test_every_k_at_once():
 
 def test_choice_of_k_is_the_largest_separation():
     problem = xor_like(200, random_state=0)
-    XT, YT = standard_rows(problem.X), standard_rows(problem.y[:, None])
+    XT, YT = standardise(problem.X)[0], standardise(problem.y[:, None])[0]
     with Threads(1) as threads:
         first = choose_neighbors(XT, YT, threads, np.random.default_rng(0))
         second = choose_neighbors(XT, YT, threads, np.random.default_rng(0))
@@ -148,7 +149,7 @@ def test_separation_equals_its_definition():
 @pytest.mark.parametrize("variant", [1, 2])
 def test_forward_equals_the_slow_twin(variant):
     problem = functional(80, 6, random_state=0)
-    X, Y = standard_rows(problem.X).T, standard_rows(problem.y[:, None]).T
+    X, Y = standardise(problem.X)[0].T, standardise(problem.y[:, None])[0].T
     selector = MutualInfoSelector(variant=variant, n_neighbors=5).fit(problem.X, problem.y)
     slow = twin.forward(X, Y, 5, variant)
     assert [move.feature for move in selector.path_.moves] == [feature for feature, _ in slow]
@@ -163,7 +164,7 @@ def test_forward_backward_rests_where_no_step_helps():
     assert path.sizes == forward.sizes
     best = path.choose("min")
     assert path.error(best) <= forward.errors.min()
-    X, Y = standard_rows(problem.X).T, standard_rows(problem.y[:, None]).T
+    X, Y = standardise(problem.X)[0].T, standardise(problem.y[:, None])[0].T
     here = set(path.subset(best))
     for i in range(7):
         if other := sorted(here ^ {i}):

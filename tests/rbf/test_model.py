@@ -17,7 +17,7 @@ from sparsepath.data.synthetic import friedman, sparse_linear
 from sparsepath.rbf.centres import place_centres
 from sparsepath.rbf.grid import Scale
 from sparsepath.rbf.lasso import BudgetLasso, _independent, _nearest
-from sparsepath.rbf.model import RBFOptions, Trainer, train
+from sparsepath.rbf.model import RBFOptions, Trainer
 from sparsepath.rbf.primal_dual import solve
 
 
@@ -115,7 +115,7 @@ def test_coefficients_from_those_of_the_barrier_are_those_from_zero(t):
 def test_the_pruned_network_fits_as_well_as_the_solution(seed, r, t, most, relevance):
     """Wide Gaussians with coefficients in the hundreds, and inputs of little weight that matter."""
     data = friedman(60, 6, random_state=seed)
-    fit = train(data.X, data.y, data.X, r, t, RBFOptions(relevance=relevance))
+    fit = Trainer(data.X, data.y, data.X, r, t, RBFOptions(relevance=relevance)).run()
     error = np.mean((fit.model.predict(data.X) - data.y) ** 2) / data.y.var()
     assert error == pytest.approx(fit.error)
     by_chance = (1 + 16 * len(fit.dropped) / 60) * fit.solution.error
@@ -137,9 +137,9 @@ def test_inputs_of_little_weight_are_left_out_and_missed_aloud():
 @pytest.mark.parametrize("constant", [0.0, 1.0, -1e6])
 def test_constant_columns_change_nothing(constant):
     data = friedman(60, 6, random_state=3)
-    bare = train(data.X, data.y, data.X, 20.0, 5.0, RBFOptions())  # t is not used up
+    bare = Trainer(data.X, data.y, data.X, 20.0, 5.0, RBFOptions()).run()  # t is not used up
     X = np.insert(data.X, [0, 3, 6], constant, axis=1)
-    other = train(X, data.y, X, 20.0, 5.0, RBFOptions())
+    other = Trainer(X, data.y, X, 20.0, 5.0, RBFOptions()).run()
     real = np.array([1, 2, 3, 5, 6, 7])
     assert_array_equal(other.model.columns, real[bare.model.columns])
     assert_allclose(other.model.relative, bare.model.relative, rtol=1e-9)
@@ -149,13 +149,13 @@ def test_constant_columns_change_nothing(constant):
 def test_of_copies_the_first_is_the_input():
     data = friedman(60, 6, random_state=3)
     C = data.X[:20]
-    bare = train(data.X, data.y, C, 20.0, 5.0, RBFOptions())
+    bare = Trainer(data.X, data.y, C, 20.0, 5.0, RBFOptions()).run()
 
     def with_copies(X):
         return np.column_stack([X[:, :2], 1e3 * X[:, 0] + 7, X[:, 2:], -X[:, 1], X[:, 5]])
 
     X = with_copies(data.X)
-    other = train(X, data.y, with_copies(C), 20.0, 5.0, RBFOptions())
+    other = Trainer(X, data.y, with_copies(C), 20.0, 5.0, RBFOptions()).run()
     real = np.array([0, 1, 3, 4, 5, 6])
     assert_array_equal(other.model.columns, real[bare.model.columns])
     assert_allclose(other.model.relative, bare.model.relative, rtol=1e-9)
@@ -183,7 +183,7 @@ def test_copies_are_those_that_comparing_all_pairs_finds(seed, n, d, coarse):
 
 def test_nothing_but_constants_selects_nothing():
     y = np.arange(10.0)
-    model = train(np.ones((10, 3)), y, np.ones((1, 3)), 20.0, 5.0, RBFOptions()).model
+    model = Trainer(np.ones((10, 3)), y, np.ones((1, 3)), 20.0, 5.0, RBFOptions()).run().model
     assert not len(model.columns)
     assert_allclose(model.predict(np.ones((2, 3))), 4.5)
 
@@ -194,7 +194,7 @@ def test_spectra_need_few_centres(split):
     data = load("wine_spectra")
     rows = np.random.default_rng(split).permutation(len(data.y))[:94]
     X, y = data.X[rows].astype(float), data.y[rows].astype(float)
-    fit = train(X, y, X, 150.0, 0.007, RBFOptions(relevance=0.0))
+    fit = Trainer(X, y, X, 150.0, 0.007, RBFOptions(relevance=0.0)).run()
     assert len(fit.model.coef) <= 10  # of 94
     assert not fit.missed
 
@@ -242,9 +242,13 @@ def test_relaxed_errors_are_those_of_two_plain_fits_on_every_part():
 def _twice(data, cv, first, r, t):
     errors = []
     for a, b in cv.split(data.X):
-        columns = train(data.X[a], data.y[a], data.X[a], first["r"], first["t"], RBFOptions()).model
+        columns = (
+            Trainer(data.X[a], data.y[a], data.X[a], first["r"], first["t"], RBFOptions())
+            .run()
+            .model
+        )
         X = data.X[:, np.sort(columns.columns)]
-        again = train(X[a], data.y[a], X[a], r, t, RBFOptions(relevance=0.0)).model
+        again = Trainer(X[a], data.y[a], X[a], r, t, RBFOptions(relevance=0.0)).run().model
         errors.append(np.mean((data.y[b] - again.predict(X[b])) ** 2))
     return np.mean(errors)
 

@@ -46,7 +46,7 @@ def test_system_without_slacks_is_the_whole_system(M):
     network.gradient(alpha)
     left_r, left_t = r - s.sum(), t - w.sum()
     x = InteriorPoint.of(s, alpha, w, left_r, left_t)
-    curvature = InteriorPoint(mu * Budget(r, t, 1 / M, 1 / d).shares(M + 1, d) / x.all**2, M + 1)
+    curvature = InteriorPoint(mu * Budget(r, t).shares(M + 1, d) / x.all**2, M + 1)
     assert_allclose(curvature.u, mu / M / u**2)
     assert_allclose(curvature.v, mu / M / v**2)
     assert_allclose([curvature.left_r, curvature.left_t], [mu / left_r**2, mu / left_t**2])
@@ -75,7 +75,7 @@ def test_multipliers_tell_the_model_s_change_of_the_slopes():
     X, y, C = rng.standard_normal((N, d)), rng.standard_normal(N), rng.standard_normal((M, d))
     s, w = rng.uniform(0.1, 0.3, n), rng.uniform(0.1, 0.4, d)
     x = InteriorPoint.of(s, s * rng.uniform(-0.9, 0.9, n), w, r - s.sum(), t - w.sum())
-    shares = Budget(r, t, 1 / M, 1 / d).shares(n, d)
+    shares = Budget(r, t).shares(n, d)
     z = mu * shares / x.all * rng.uniform(0.5, 2.0, len(shares))
     network = RBFNetwork(X, y, C)
     network.place(w)
@@ -150,7 +150,7 @@ def test_weights_that_damping_holds_do_not_end_a_stage(other):
     X, y = other
 
     def run(lam):
-        path = PrimalDual(RBFNetwork(X, y, X), Budget(40.0, 0.3, 1 / len(X), 1 / 7), 1e-3)
+        path = PrimalDual(RBFNetwork(X, y, X), Budget(40.0, 0.3), 1e-3)
         path.stage(1e-3, 1.0, 100)
         path.lam = lam
         return [path.stage(mu, 0.1, 100) for mu in (1e-4, 1e-5, 1e-6)], path.value()
@@ -176,10 +176,10 @@ def test_printed_iterates_are_those_of_the_plain_newton(one):
     M, d, r, t, mu = len(X), 3, 5.0, 3.0, 1e-3
     signs = np.random.default_rng(0).choice([-1.0, 1.0], M + 1)
     theta, lam, steps = twin.algorithm_3(twin.start(M, d, r, t, signs), X, y, X, r, t, mu)
-    x = start(Budget(r, t, 1 / M, 1 / d), M + 1, d)
+    x = start(Budget(r, t), M + 1, d)
     alpha = 0.99 * x.s * signs
     x = InteriorPoint.of(x.s, alpha, x.w, x.left_r, x.left_t)
-    newton = QuasiNewton(RBFNetwork(X, y, X), Budget(r, t, 1 / M, 1 / d), x)
+    newton = QuasiNewton(RBFNetwork(X, y, X), Budget(r, t), x)
     stage = newton.run(mu)
     assert (stage.iterations, newton.lam) == (steps, lam)
     assert_allclose(newton.x.alpha, theta[: M + 1], rtol=1e-6, atol=1e-9)
@@ -194,7 +194,7 @@ def test_robust_is_no_worse_than_the_printed_schedule(which, r, t, request):
     theta0 = twin.start(M, d, r, t)
     _, literal, solves = twin.algorithm_1(X, y, X, r, t, theta0)
     found = solve(network, r, t)
-    x = start(Budget(r, t, 1 / M, 1 / d), M + 1, d)
+    x = start(Budget(r, t), M + 1, d)
     printed = solve_printed(network, r, t, x)
     carried = solve_printed(network, r, t, x, carried=True)
     assert found.converged
@@ -224,7 +224,7 @@ def test_alpha_step_is_the_lasso(other):
     exact = coefs[:, k - 1] + part * (coefs[:, k] - coefs[:, k - 1])
     least = np.mean((y - basis @ exact) ** 2)
     for mu in (1e-5, 1e-7):
-        x = start(Budget(r, 1.0, 1 / len(X), 1 / 7), len(X) + 1, 7)
+        x = start(Budget(r, 1.0), len(X) + 1, 7)
         x = InteriorPoint.of(x.s, x.alpha, w, x.left_r, 1.0 - w.sum())
         found = solve(RBFNetwork(X, y, X), r, 1.0, x=x, parts="alpha", mu_min=mu, tolerance=1e-3)
         assert_allclose(found.w, w)

@@ -28,7 +28,7 @@ from slow_twins import rls
 from sparsepath import InputError, SparseRankRLS
 from sparsepath.rls.criteria.pairs import pairs_weigh
 from sparsepath.rls.pairs import model as pairs
-from sparsepath.rls.pairs.queries import constant_within
+from sparsepath.rls.pairs.queries import vary_within
 from sparsepath.tuning import TUNING
 
 LOSSES = ("squared", "disagreement")
@@ -133,7 +133,7 @@ def test_splits(seed, loss, how, kind, alpha, pooled, weighted):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(TUNING, "split_gram_numbers", numbers)
             design = design_of(X, weights, "three")
-            design.constant = constant_within(design, codes)
+            vary_within(design, codes, standardize=False)
             options = {"loss": loss, "search": how, "splits": splits, "pooled": pooled}
             trail = search(design, y[:, None], alpha, size, queries=codes, **options)
         checked(trail, judge, how, size)

@@ -58,10 +58,8 @@ def name_of(n_samples: int, marks: Marks, y: Any = None, weights: Any = None) ->
     """The name, once the columns are marked."""
     a = drawn(0, n_samples)
     y_marks = None if y is None else labels_marked(y, a)
-    w_marks = None
-    if weights is not None and not np.all(np.asarray(weights) == 1):
-        w_marks = labels_marked(weights, a)
-    return name_from(n_samples, marks, y_marks, w_marks)
+    even = weights is None or np.all(np.asarray(weights) == 1)
+    return name_from(n_samples, marks, y_marks, None if even else labels_marked(weights, a))
 
 
 def name_from(n_samples: int, marks: Marks, y: Marks | None, weights: Marks | None) -> str:

@@ -5,7 +5,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -17,6 +16,7 @@ from sparsepath.elm.network import Fit, Indices, Machine, Neurons, Space, Target
 from sparsepath.faces.parameters import count, number, positive
 from sparsepath.faces.targets import ClassifierFace, RegressorFace
 from sparsepath.orders.least_angle import lars_entries
+from sparsepath.selector import TakesSparse
 
 
 def seeds_of(random_state: Any) -> np.random.SeedSequence:
@@ -25,7 +25,7 @@ def seeds_of(random_state: Any) -> np.random.SeedSequence:
 
 
 @dataclass(eq=False, repr=False)
-class _ELM(BaseEstimator):
+class _ELM(TakesSparse):
     """What the machines share: parameters, neurons, the fit of the output layer."""
 
     n_neurons: int = 100
@@ -33,11 +33,6 @@ class _ELM(BaseEstimator):
     activation: str = "tanh"
     ridge: float = 1e-6
     random_state: Any = None
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
     def _fit(self, X: Any, target: Target) -> Self:
         XT, centre, scale = standardise(X)

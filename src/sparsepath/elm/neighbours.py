@@ -175,21 +175,9 @@ class Neighbourhood:
         other = rejudged(self.pool, replace(machine, scaling=scaling, ridge=ridge))
         return other if clearly_better(self.pool, other, machine) else machine
 
-
-def settle(
-    pool: Pool,
-    sample: Pool,
-    found: Best,
-    listed: Mapping[int, Sequence[int]],
-    least: float,
-    threads: Threads,
-) -> Best:
-    """Machines of which none is beaten by a neighbour of another one; see ``Neighbourhood``."""
-    path = Neighbourhood(pool, sample, found, listed, least)
-    while True:
-        tasks = path.hopeful(path.around(), threads)
-        better = path.better(tasks, threads)
-        if not better:
-            return path.machines
-        for machine in threads.map(path.improved, better):
-            path.machines.offer(machine)
+    def settled(self, threads: Threads) -> Best:
+        """Machines of which none is beaten by a neighbour of another one."""
+        while better := self.better(self.hopeful(self.around(), threads), threads):
+            for machine in threads.map(self.improved, better):
+                self.machines.offer(machine)
+        return self.machines

@@ -38,6 +38,7 @@ from scipy.linalg import lapack
 from sparsepath.arrays import Floats
 from sparsepath.elm.limits import Limits, held, limits, others_limits
 from sparsepath.errors import InputError
+from sparsepath.faces.targets import dense
 from sparsepath.running import Formula, Frozen, Gaussian, Predictor, Tanh
 
 Indices = NDArray[np.intp]
@@ -350,11 +351,9 @@ class Machine(Predictor):
     @classmethod
     def constant(cls, target: Target) -> "Machine":
         """The mean, whatever the features."""
-        none, empty = np.empty((0, 0)), np.empty(0)
-        neurons = Neurons(none, empty)
-        coef = np.empty((0, len(target.mean)))
-        mean = target.mean * target.unit
-        return cls(np.empty(0, dtype=np.intp), empty, empty, neurons, coef, mean)
+        nothing, neurons = np.empty(0), Neurons(np.empty((0, 0)), np.empty(0))
+        mean, coef = target.mean * target.unit, np.empty((0, len(target.mean)))
+        return cls(np.empty(0, dtype=np.intp), nothing, nothing, neurons, coef, mean)
 
     @classmethod
     def of(cls, fit: Fit, features: Indices, centre: Floats, scale: Floats) -> "Machine":
@@ -370,9 +369,8 @@ class Machine(Predictor):
         """Predictions, n x T."""
         if not len(self.neurons):
             return np.repeat(self.intercept[None], X.shape[0], axis=0)
-        part = X[:, self.features]
-        part = np.asarray(part if isinstance(part, np.ndarray) else part.toarray(), np.float64)
-        XT = np.ascontiguousarray(((part - self.centre) / self.scale).T)
+        Z = (dense(X[:, self.features]) - self.centre) / self.scale
+        XT = np.ascontiguousarray(Z.T)
         H, means = np.empty((len(self.neurons), XT.shape[1])), np.empty(len(self.neurons))
         self.neurons.outputs(XT, H, means)
         H += means[:, None]

@@ -8,14 +8,14 @@ import numpy as np
 
 from sparsepath.arrays import Floats
 from sparsepath.data.threads import Threads
-from sparsepath.elm.neighbours import settle
-from sparsepath.elm.network import Machine
+from sparsepath.elm.neighbours import Neighbourhood
+from sparsepath.elm.network import LeaveOneOut, Machine
 from sparsepath.elm.polish import STANDARD_ERRORS, clearly_better, descent, polish, rejudged, tuned
 from sparsepath.elm.pool import Pool
 from sparsepath.elm.rough import rough_key
 from sparsepath.elm.scaling import Best, Candidate, restart
 from sparsepath.elm.subsets import FIRST_ROWS, SwapSearch
-from sparsepath.steps import Step
+from sparsepath.steps import Step, exchanged
 
 STRATEGIES = ("both", "scaling", "swap")
 BATCH = 6  # restarts between two calls of the watcher
@@ -135,7 +135,8 @@ class Search:
         if not self.ended:
             self.gained_nothing = swaps.gained_nothing()
             least, machines = 1.0 / plan.n_levels, self.polished(swaps, best)
-            polished = settle(self.pool, self.sample, machines, swaps.listed, least, self.threads)
+            around = Neighbourhood(self.pool, self.sample, machines, swaps.listed, least)
+            polished = around.settled(self.threads)
             self.machines = lambda: polished
             self.tell()
 
@@ -325,21 +326,18 @@ def models(
     """Steps of the path and machines to predict with, by size; the constant model is of size 0."""
     target = pool.target
     squared = 1.0 if target.own.size else target.unit**2
-    empty = target.empty()
-    at_rest = target.training_error(target.rows) * squared
-    error, standard_error = empty.criterion * squared, empty.standard_error * squared
-    steps = [Step((), error, standard_error, train_error=at_rest)]
-    machines = {0: Machine.constant(target)}
-    before: tuple[int, ...] = ()
+    held: list[int] = []
+
+    def step(loo: LeaveOneOut, E: Floats) -> Step:
+        error, se = loo.criterion * squared, loo.standard_error * squared
+        return Step(tuple(held), error, se, train_error=target.training_error(E) * squared)
+
+    steps, machines = [step(target.empty(), target.rows)], {0: Machine.constant(target)}
     for size in sorted(best.at):
         candidate: Candidate = best.at[size]
         fit = pool.fit(candidate.scaling, candidate.which, candidate.ridge)
-        loo = fit.leave_one_out()
         features = np.array(candidate.subset)
-        kept = tuple(i for i in before if i in candidate.subset)
-        before = (*kept, *(i for i in candidate.subset if i not in kept))
-        trained = target.training_error(fit.E) * squared
-        error, standard_error = loo.criterion * squared, loo.standard_error * squared
-        steps.append(Step(before, error, standard_error, train_error=trained))
+        exchanged(held, candidate.subset)
+        steps.append(step(fit.leave_one_out(), fit.E))
         machines[size] = Machine.of(fit, features, centre[features], scale[features])
     return steps, machines

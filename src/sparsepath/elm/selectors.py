@@ -6,7 +6,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
 
 from sparsepath.choosing import is_size
 from sparsepath.classes import coded
@@ -25,8 +24,6 @@ from sparsepath.faces.parameters import count, number, one_of, positive
 from sparsepath.faces.targets import ClassifierFace, RegressorFace
 from sparsepath.judging.repeating import Repetition, Searched
 from sparsepath.running import (
-    Callback,
-    CallbackSupportMixin,
     Found,
     Given,
     Run,
@@ -34,22 +31,17 @@ from sparsepath.running import (
     fitting,
     seed_of,
 )
-from sparsepath.selector import PathSelector
+from sparsepath.selector import SizedSelector
 
 RIDGES = (1e-6, 1.0)  # between these the ridge of a machine is chosen
 MOST, PATIENCE = 20, 3  # features on the path, and sizes without a gain, unless asked for more
 
 
 @dataclass(eq=False, repr=False)
-class _ELMFS(PathSelector, CallbackSupportMixin, BaseEstimator):
+class _ELMFS(SizedSelector):
     """What the regressor and the classifier share: parameters, search, choice of a size."""
 
-    _n_folds = 5
-    _takes_sparse = True
-
-    max_features: int | None = None
     _: KW_ONLY
-    choose: str | int | float = "one_se"
     strategy: str = "both"
     n_restarts: int = 40
     n_neurons: int = 100
@@ -58,8 +50,6 @@ class _ELMFS(PathSelector, CallbackSupportMixin, BaseEstimator):
     n_levels: int = 10
     random_state: Any = None
     n_threads: int | None = None
-    validation: Any = "auto"
-    callback: Callback = None
 
     def expected_seconds(self, X: Any) -> float:
         """What a search will take, before it begins: CPU seconds of one core, to a factor of two.
@@ -78,9 +68,20 @@ class _ELMFS(PathSelector, CallbackSupportMixin, BaseEstimator):
 
     # Fitting ------------------------------------------------------------------------------------
 
-    def _fit(self, given: Given, X: Any, target: Target) -> Self:
-        seed = seed_of(self.random_state)
-        draw = self._draw(X, target, seed)
+    @fitting
+    def fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
+        """Search for the path and settle on a size.
+
+        Parameters
+        ----------
+        y : array of shape (n_samples,) or, for a regressor, (n_samples, n_targets)
+            The target, or class labels of any kind.
+        groups : array of shape (n_samples,), optional
+            Samples that belong together: the validation leaves them out together.
+        """
+        given = Given.of(X, y, groups=groups)
+        X, seed = check_features(self, X, reset=True), seed_of(self.random_state)
+        draw = self._draw(X, self._target(y, X.shape[0]), seed)
         plan, pool = draw.plan, draw.pool
         search: Search | None = None
 
@@ -99,15 +100,7 @@ class _ELMFS(PathSelector, CallbackSupportMixin, BaseEstimator):
                 steps, criterion=self._criterion(), fitted=fitted, models=machines, stopped=stopped
             )
 
-        run = Run(
-            self,
-            given,
-            X,
-            method="elm-fs",
-            found=found,
-            subtasks=plan.n_reports,
-            seed=seed,
-        )
+        run = Run(self, given, X, method="elm-fs", found=found, subtasks=plan.n_reports, seed=seed)
         with Threads(self.n_threads) as threads, run:
             search = draw.search(threads, lambda: run.tell("best subsets so far"))
             search.run(draw.seeds)
@@ -231,23 +224,6 @@ class ELMFSRegressor(RegressorFace, _ELMFS):
     reach: float = 0.5
     _several = True
 
-    @fitting
-    def fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
-        """Search for the path and settle on a size.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            The features.
-        y : array of shape (n_samples,) or (n_samples, n_targets)
-            The target.
-        groups : array of shape (n_samples,), optional
-            Samples that belong together: the validation leaves them out together.
-        """
-        given = Given.of(X, y, groups=groups)
-        X = check_features(self, X, reset=True)
-        return self._fit(given, X, self._target(y, X.shape[0]))
-
     def _target(self, y: Any, n_samples: int) -> Target:
         Y, reach = self._numbers(y, n_samples), number("reach", self.reach, finite=False)
         return Target(Y, unit=unit_of(Y), reach=reach)
@@ -286,25 +262,8 @@ class ELMFSClassifier(ClassifierFace, _ELMFS):
     _: KW_ONLY
     loss: str = "zero_one"
 
-    @fitting
-    def fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
-        """Search for the path and settle on a size.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            The features.
-        y : array of shape (n_samples,)
-            Class labels of any kind.
-        groups : array of shape (n_samples,), optional
-            Samples that belong together: the validation leaves them out together.
-        """
-        one_of("loss", self.loss, ("zero_one", "squared"))
-        given = Given.of(X, y, groups=groups)
-        X = check_features(self, X, reset=True)
-        return self._fit(given, X, self._target(y, X.shape[0]))
-
     def _target(self, y: Any, n_samples: int) -> Target:
+        one_of("loss", self.loss, ("zero_one", "squared"))
         codes = self._codes(y, n_samples)
         Y = coded(codes, len(self.classes_))
         return Target(Y, codes if self.loss == "zero_one" else None)

@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 
-from sparsepath.arrays import Floats
 from sparsepath.selector import PathSelector
 
 
@@ -14,8 +13,8 @@ class LinearFace(PathSelector):
     Otherwise ``coef_`` has a row per target or class, one for two classes.
     """
 
-    coef_: Floats
     intercept_: Any
+    _n_folds = 10  # linear models are soon fitted again
     _one_target: bool
 
     def _take(self, size: int) -> None:

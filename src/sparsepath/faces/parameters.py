@@ -1,13 +1,15 @@
 """Checks of parameters: what was given, what is allowed, before anything is computed."""
 
 from collections.abc import Iterable
+from dataclasses import fields
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from sparsepath.errors import InputError
 
+Record = TypeVar("Record")
 LARGEST_FLOAT = float(np.finfo(np.float64).max)
 
 
@@ -78,6 +80,11 @@ def function(name: str, value: Any) -> Any:
     if value is not None and not callable(value):
         raise InputError(f"{name}={value!r} cannot be called; give a function, or None.")
     return value
+
+
+def as_record(kind: type[Record], of: Any, **others: Any) -> Record:
+    """The parameters of an estimator that a record has, but for ``others``, as such a record."""
+    return kind(**{each.name: getattr(of, each.name) for each in fields(kind)} | others)  # type: ignore[arg-type]
 
 
 def _real(value: Any) -> float:

@@ -64,7 +64,6 @@ class RegressorFace(RegressorMixin):
         tags = super().__sklearn_tags__()
         if self._several:
             tags.target_tags.multi_output = True
-            tags.target_tags.single_output = True
         return tags
 
     def _numbers(self, y: Any, n_samples: int, weights: Floats | None = None) -> Floats:

@@ -1,16 +1,18 @@
 """Along a path over l1: its values, the moves from model to model, the best model of each size."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sparsepath.arrays import Floats
 from sparsepath.errors import InputError
-from sparsepath.faces.parameters import count
+from sparsepath.faces.parameters import count, number
 from sparsepath.grafting.criterion import Penalty
-from sparsepath.grafting.fitting import GraftingFit, GraftingProblem, check_penalties
+from sparsepath.grafting.fitting import GraftingFit, GraftingProblem
+from sparsepath.running import Trail
 from sparsepath.steps import Move, Step, exchanged
 
 
@@ -32,7 +34,7 @@ def descending(name: str, values: ArrayLike) -> Floats:
     if not len(given):
         raise InputError(f"{name} is empty; give a list of numbers, or None for a grid.")
     for value in given:
-        check_penalties(**{name: float(value)})
+        number(name, float(value))
     return np.ascontiguousarray(given)
 
 
@@ -42,31 +44,20 @@ def path_moves(problem: GraftingProblem, fits: Sequence[GraftingFit], seconds: f
     held: list[int] = []
     for fit in fits:
         error = float(problem.error(fit.solution.loss))
-        moves += [Move(*move, error, seconds) for move in exchanged(held, fit.selected)]
+        moves += [Move(*move, error, seconds) for move in exchanged(held, fit.final.features)]
     return moves
 
 
-def in_order_of_entry(steps: Sequence[Step]) -> list[Step]:
-    """The models along a path, the features of each in the order in which they came in.
+def best_of_each_size(steps: Iterable[Step], known: Iterable[Any]) -> Trail:
+    """One model per size: the least error; of equal errors the first, that of the larger l1.
 
-    A fit that starts from the one before knows only what came in since.
+    The features of each are in the order in which they came in: a fit that starts from the one
+    before knows only what came in since. ``known`` is what else there is to know of each.
     """
-    out: list[Step] = []
-    held: list[int] = []
-    for step in steps:
+    trail, held = Trail(), list[int]()
+    for step, more in zip(steps, known, strict=True):
         place = {j: i for i, j in enumerate(step.subset)}
         exchanged(held, step.subset)
-        rows = [place[j] for j in held]
-        coef = None if step.coef is None else step.coef[rows]
-        out.append(replace(step, subset=tuple(held), coef=coef))
-    return out
-
-
-def best_of_each_size(steps: Sequence[Step]) -> dict[int, Step]:
-    """One model per size: the least error; of equal errors the first, that of the larger l1."""
-    best: dict[int, Step] = {}
-    for step in in_order_of_entry(steps):
-        known = best.get(len(step.subset))
-        if known is None or step.error < known.error:
-            best[len(step.subset)] = step
-    return best
+        coef = None if step.coef is None else step.coef[[place[j] for j in held]]
+        trail.offer(replace(step, subset=tuple(held), coef=coef), model=more)
+    return trail

@@ -268,23 +268,20 @@ def violations(gradient: Floats, W: Floats, penalty: Penalty) -> Floats:
 
 def duality_gap(
     loss: ConvexLoss,
-    F: Floats,
+    mean_loss: float,
+    U: Floats,
     Y: Floats,
     s: Floats,
     penalty: Penalty,
     W: Floats,
     gradient: Floats,
     usable: NDArray[np.bool_],
-    U: Floats | None = None,
-    mean_loss: float | None = None,
 ) -> float:
     """C minus a lower bound of its minimum (without L0), see the module's notes.
 
     The intercepts must be at their best, so that the slopes sum to zero. U are the slopes, or what
-    was made of them, and ``gradient`` is that of U; ``mean_loss`` is that at F, if it is known. NaN
-    if no multiple of U is feasible.
+    was made of them, and ``gradient`` is that of U. NaN if no multiple of U is feasible.
     """
-    U = loss.slope(F, Y) if U is None else U
     sizes = row_norms(gradient)[usable]
     l1, l2 = penalty.l1[usable], penalty.l2[usable]
     hard = (l2 == 0) & (sizes > l1) & (l1 > 0)
@@ -293,8 +290,7 @@ def duality_gap(
     soft = over**2 / np.where(l2 > 0, 4.0 * l2, 1.0)
     dual = -float(s @ loss.conjugate(c * U, Y)) - float(soft[l2 > 0].sum())
     norms = row_norms(W)
-    here = float(s @ loss.value(F, Y)) if mean_loss is None else mean_loss
-    primal = here + float(penalty.l1 @ norms + penalty.l2 @ norms**2)
+    primal = mean_loss + float(penalty.l1 @ norms + penalty.l2 @ norms**2)
     return primal - dual if np.isfinite(c) else float("nan")
 
 
@@ -309,11 +305,8 @@ def orthogonal(U: Floats, columns: Floats, s: Floats) -> Floats:
 
 def best_intercept(loss: ConvexLoss, F: Floats, Y: Floats, s: Floats) -> Floats:
     """The change of the intercepts that makes the slopes sum to zero, by damped Newton steps."""
-    K = F.shape[1]
-    b = np.zeros(K)
-    here = float(s @ loss.value(F, Y))
-    least = np.inf
-    best = b
+    b = best = np.zeros(F.shape[1])
+    here, least = float(s @ loss.value(F, Y)), np.inf
     for _ in range(100):
         slope = s @ loss.slope(F + b, Y)
         size = float(np.abs(slope).max())
@@ -325,7 +318,7 @@ def best_intercept(loss: ConvexLoss, F: Floats, Y: Floats, s: Floats) -> Floats:
         if size == 0.0:
             break
         curvature = loss.curvature(F + b, Y)
-        if K == 1:
+        if len(b) == 1:
             step = -slope / max(float(s @ curvature[:, 0]), 1e-300)
         else:
             H = np.diag(s @ curvature) - (curvature * s[:, None]).T @ curvature

@@ -10,15 +10,13 @@ from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 
 from sparsepath.arrays import Floats, Vector
-from sparsepath.data.door import check_features
 from sparsepath.data.splitting import splits_of
 from sparsepath.data.threads import Threads
 from sparsepath.grafting.along import best_of_each_size, grid, path_moves
-from sparsepath.grafting.criterion import ConvexLoss
 from sparsepath.grafting.faces import JudgedClasses, LinearGrafting, LinearNumbers
 from sparsepath.grafting.fitting import GraftingFit, GraftingProblem
 from sparsepath.grafting.folds import PathTask, judge, path_errors
-from sparsepath.running import Found, Given, Run, Stop, fitting
+from sparsepath.running import Found, Run, Stop, fitting, opened
 from sparsepath.steps import mean_and_se
 
 
@@ -39,8 +37,7 @@ class _GraftingCV(LinearGrafting):
     @fitting
     def fit(self, X: Any, y: Any, sample_weight: Vector = None, groups: Vector = None) -> Self:
         """Fit the paths and settle on a size."""
-        given = Given.of(X, y, sample_weight=sample_weight, groups=groups)
-        X = check_features(self, X, reset=True)
+        given, X = opened(self, X, y, sample_weight=sample_weight, groups=groups)
         Y, weights, loss = self._targets(y, sample_weight, X.shape[0])
         options, penalty, error = self._options(), self._penalty(1.0), self._error
         splits = splits_of(self.cv, X, y, groups, classifier=isinstance(self, ClassifierMixin))
@@ -80,37 +77,28 @@ class _GraftingCV(LinearGrafting):
         cv_errors = np.array(errors).reshape(len(errors), len(fits)).T
         trained = np.array([problem.error(fit.solution.loss) for fit in fits])
         means, ses = mean_and_se(cv_errors) if errors else (trained, np.full(len(fits), np.nan))
-        steps = best_of_each_size(
-            [
-                problem.step(fit.final, error=mean, error_se=se)
-                for fit, mean, se in zip(fits, means, ses, strict=True)
-            ]
-        )
-        sizes = np.array([len(fit.selected) for fit in fits])
-        of_size: dict[int, dict[str, Any]] = {}
-        for size in steps:
-            same = np.flatnonzero(sizes == size)
-            chosen = int(same[np.argmin(means[same])])
-            fit = fits[chosen]
-            of_size[size] = {
-                "l1_": float(l1s[chosen]),
+        finals = [fit.final for fit in fits]
+        steps = [problem.step(*each) for each in zip(finals, means, ses, strict=True)]
+        known = [
+            {
+                "l1_": l1,
                 "criterion_": fit.criterion,
                 "kkt_violation_": fit.solution.violation,
                 "dual_gap_": fit.solution.gap,
                 "history_": fit.record.history,
             }
-        name = problem.loss.error_name
+            for l1, fit in zip(l1s.tolist(), fits, strict=True)
+        ]
+        best = best_of_each_size(steps, known)
+        name = "zero-one error" if errors and self._error != "loss" else problem.loss.error_name
         return Found(
-            steps,
+            best.steps,
             path_moves(problem, fits, seconds),
-            criterion=f"{len(errors)}-split {self._error_name(problem.loss)}" if errors else name,
+            criterion=f"{len(errors)}-split {name}" if errors else name,
             error_kind="selection" if errors else "training",
-            fitted={"l1s_": l1s, "cv_errors_": cv_errors, "_of_size": of_size},
+            fitted={"l1s_": l1s, "cv_errors_": cv_errors, "_of_size": best.models},
             stopped=Stop.ALL_L1,
         )
-
-    def _error_name(self, loss: ConvexLoss) -> str:
-        return loss.error_name if self._error == "loss" else "zero-one error"
 
 
 @dataclass(eq=False, repr=False)

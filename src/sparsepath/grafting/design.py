@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.arrays import Floats
-from sparsepath.data.blocks import RowBlock, SparseBlock, row_blocks
+from sparsepath.data.blocks import SparseBlock, row_blocks
 from sparsepath.data.columns import is_constant
 from sparsepath.data.threads import Threads
 from sparsepath.tuning import TUNING
@@ -36,7 +36,6 @@ class GraftingDesign:
         standardize: bool = True,
     ) -> None:
         self.sparse: Any = None
-        self.blocks: list[RowBlock]
         if isinstance(X, np.ndarray):
             self.blocks = row_blocks(X)
         else:

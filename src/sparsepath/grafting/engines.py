@@ -131,19 +131,18 @@ class Engine:
 
         Where weights carry no penalty the slopes are first made orthogonal to their columns.
         """
-        U = None
+        U = self.expansion.slope
         bare = np.flatnonzero(usable & (penalty.l1 == 0) & (penalty.l2 == 0))
         if len(bare):
             Z = self.design.columns(bare)
             if self.design.fit_intercept:
                 Z = np.column_stack([Z, np.ones(len(Z))])
-            U = orthogonal(self.expansion.slope, Z, self.s)
+            U = orthogonal(U, Z, self.s)
             gradient = self.design.products(U * self.s[:, None])
             gradient[bare] = 0.0
         return duality_gap(
-            self.loss, self.F, self.Y, self.s, penalty, self.W, gradient, usable,
-            self.expansion.slope if U is None else U, self.loss_term(),
-        )  # fmt: skip
+            self.loss, self.loss_term(), U, self.Y, self.s, penalty, self.W, gradient, usable
+        )
 
     def optimise(self, features: Indices, penalty: Penalty, tol: float) -> float:
         """Minimise over the weights of ``features`` and the intercepts; L0 plays no part.

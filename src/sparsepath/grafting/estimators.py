@@ -4,14 +4,13 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 from sparsepath.arrays import Vector
-from sparsepath.data.door import check_features
 from sparsepath.data.sources import is_source
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
 from sparsepath.grafting.faces import GraftingClasses, LinearGrafting, LinearNumbers
 from sparsepath.grafting.fitting import GraftingFit, GraftingProblem
 from sparsepath.grafting.streamed import StreamProblem
-from sparsepath.running import Found, Given, Run, fitting
+from sparsepath.running import Found, Given, Run, fitting, opened
 
 
 @dataclass(eq=False, repr=False)
@@ -41,8 +40,7 @@ class _Grafting(LinearGrafting):
                 raise InputError("groups of samples need data in memory; leave them out.")
             with StreamProblem.opened(self, X, y, sample_weight) as read:
                 return self._minimise(read, Given(read.source, None), read.source)
-        given = Given.of(X, y, sample_weight=sample_weight, groups=groups)
-        X = check_features(self, X, reset=True)
+        given, X = opened(self, X, y, sample_weight=sample_weight, groups=groups)
         Y, weights, loss = self._targets(y, sample_weight, X.shape[0])
         with Threads(self.n_threads) as threads:
             return self._minimise(self._problem(X, Y, weights, loss, threads), given, X)
@@ -58,10 +56,7 @@ class _Grafting(LinearGrafting):
             of_size = {k: {"criterion_": model.criterion} for k, model in record.models.items()}
             known: dict[str, Any] = {"history_": list(record.history), "_of_size": of_size}
             if fit is not None:
-                known["kkt_violation_"], known["dual_gap_"] = (
-                    fit.solution.violation,
-                    fit.solution.gap,
-                )
+                known |= {"kkt_violation_": fit.solution.violation, "dual_gap_": fit.solution.gap}
                 known["n_iter_"] = max(1, problem.engine.steps)
             return problem.found(record, **known)
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
 from sklearn.utils import compute_class_weight
 
 from sparsepath.arrays import Floats
@@ -14,7 +13,7 @@ from sparsepath.classes import coded
 from sparsepath.data.door import check_features, check_weights
 from sparsepath.errors import InputError
 from sparsepath.faces.linear import LinearFace
-from sparsepath.faces.parameters import count, one_of, positive, share
+from sparsepath.faces.parameters import as_record, count, number, one_of, positive, share
 from sparsepath.faces.targets import ClassifierFace, RegressorFace
 from sparsepath.grafting.criterion import (
     ConvexLoss,
@@ -24,42 +23,43 @@ from sparsepath.grafting.criterion import (
     Softmax,
     SquaredLoss,
 )
-from sparsepath.grafting.fitting import GraftingProblem, check_factors, check_penalties
-from sparsepath.grafting.procedure import SELECTIONS, STOPS, UPDATES, GraftingOptions
+from sparsepath.grafting.fitting import GraftingProblem, check_factors
+from sparsepath.grafting.procedure import STOPS, GraftingOptions
 from sparsepath.judging.repeating import Repetition, Searched
-from sparsepath.running import Callback, CallbackSupportMixin
-from sparsepath.selector import PathSelector
+from sparsepath.selector import SearchingSelector
 
 Factors = ArrayLike | Mapping[str, float] | None
-STEPS = ("auto", "single", "batch")
+ALLOWED = {
+    "selection": ("auto", "gradient", "bound"),
+    "stop": STOPS,
+    "update": ("all", "newest"),
+    "steps": ("auto", "single", "batch"),
+}
 ERRORS = ("loss", "zero_one")
 
 
 @dataclass(eq=False, repr=False)
-class GraftingSelector(PathSelector, CallbackSupportMixin, BaseEstimator):
+class GraftingSelector(SearchingSelector):
     """What all grafting estimators share.
 
     What else there is to know of the model in use is kept by size: fitted attributes, by name.
     """
 
-    _takes_sparse = True
     _: KW_ONLY
     feature_costs: Factors = None
     l1_factors: Factors = None
     l2_factors: Factors = None
     max_features: int | None = None
     standardize: bool = True
-    validation: Any = "auto"
-    callback: Callback = None
 
     def _penalties(self, l1: float, l0: float, more: int = 0) -> Penalty:
         """Of the features, and of ``more`` connections with factor 1."""
-        check_penalties(l1=l1, l2=self.l2, l0=l0)
+        for name, value in (("l1", l1), ("l2", self.l2), ("l0", l0)):
+            number(name, value)
         n, names = self.n_features_in_, getattr(self, "feature_names_in_", None)
 
         def factors(name: str) -> Floats:
-            given = check_factors(getattr(self, name), names, n, name)
-            return np.append(np.ones(n) if given is None else given, np.ones(more))
+            return np.append(check_factors(getattr(self, name), names, n, name), np.ones(more))
 
         of_l1, of_l2, of_l0 = map(factors, ("l1_factors", "l2_factors", "feature_costs"))
         return Penalty(l1 * of_l1, self.l2 * of_l2, l0 * of_l0)
@@ -71,32 +71,25 @@ class GraftingSelector(PathSelector, CallbackSupportMixin, BaseEstimator):
 
 
 @dataclass(eq=False, repr=False)
-class LinearGrafting(LinearFace, GraftingSelector):
+class LinearGrafting(LinearFace, GraftingSelector, GraftingOptions):
     """What all linear grafting estimators share: parameters, penalties, the linear model."""
 
     _: KW_ONLY
     fit_intercept: bool = True
-    steps: str = "auto"
-    selection: str = "auto"
-    stop: str = "first"
-    update: str = "all"
-    tol: float = 1e-9
 
     def _options(self) -> GraftingOptions:
-        one_of("selection", self.selection, SELECTIONS)
-        one_of("stop", self.stop, STOPS)
-        one_of("update", self.update, UPDATES)
-        one_of("steps", self.steps, STEPS)
+        for name, allowed in ALLOWED.items():
+            one_of(name, getattr(self, name), allowed)
         share("tol", self.tol)
-        size = self.max_features
-        size = size if size is None else count("max_features", size, 0)
-        batch_only = self.l0 == 0 and size is None and self.update == "all"
+        if self.max_features is not None:
+            count("max_features", self.max_features, 0)
+        batch_only = self.l0 == 0 and self.max_features is None and self.update == "all"
         if self.steps == "batch" and not batch_only:
             raise InputError(
                 "steps='batch' finds the convex optimum; l0, max_features and update='newest' "
                 "need steps='single' or 'auto'."
             )
-        return GraftingOptions(self.selection, self.stop, self.update, self.steps, size, self.tol)
+        return as_record(GraftingOptions, self)
 
     def _penalty(self, l1: float) -> Penalty:
         return self._penalties(l1, self.l0)
@@ -109,8 +102,8 @@ class LinearGrafting(LinearFace, GraftingSelector):
 class GraftingNumbers(RegressorFace):
     """Targets in, predictions out."""
 
-    loss: str
-    delta: float
+    loss = "squared"
+    delta = 1.0
     _error = "loss"  # what the test parts of cross-validation measure
 
     def _targets(self, y: Any, sample_weight: Any, m: int) -> tuple[Floats, Floats, ConvexLoss]:

@@ -12,12 +12,11 @@ from sparsepath.arrays import Floats
 from sparsepath.data.condensed import Condensed
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError, warn_user
-from sparsepath.faces import parameters
 from sparsepath.grafting.criterion import ConvexLoss, Penalty, row_norms
 from sparsepath.grafting.design import GraftingDesign
 from sparsepath.grafting.engine_choice import by_squares, make_engine
 from sparsepath.grafting.engines import Engine
-from sparsepath.grafting.procedure import GraftingOptions, Record, WorkingModel, graft
+from sparsepath.grafting.procedure import GraftingOptions, Record, WorkingModel, graft, is_single
 from sparsepath.grafting.solver import NO_GRADIENT, Round, Solution, gradient_scale, solve
 from sparsepath.grafting.squares import SharedSums, SquaredProblem
 from sparsepath.grafting.steps import Indices
@@ -41,11 +40,6 @@ class GraftingFit:
         if isinstance(self.start, Record):
             return self.start
         return _whole_record(self.solution, self.start)
-
-    @property
-    def selected(self) -> list[int]:
-        """The features in use, in order of entry."""
-        return list(self.final.features)
 
     @cached_property
     def final(self) -> WorkingModel:
@@ -148,15 +142,15 @@ class GraftingProblem:
         work. What there is then, or when an exception ends it, is known to ``so_far``.
         """
         self._record, self._rounds = Record(), []
-        if options.single(penalty):
+        if is_single(options, penalty):
             self.restart()
             graft(self.engine, penalty, options, self.scale, self._record, watch)
             return self._certified(self._record, penalty, options)
         if gradient is None and not self.engine.W.any():
             gradient = self.null_gradient
-        given: Any = {"likely": likely, "gradient": gradient}
-        given |= {"rounds": self._rounds, "watch": watch}
-        solution = solve(self.engine, penalty, scale=self.scale, tol=options.tol, **given)
+        solution = solve(
+            self.engine, penalty, self.scale, options.tol, likely, gradient, self._rounds, watch
+        )
         if not solution.converged and not solution.asked:
             bad = max(solution.violation, np.nan_to_num(solution.gap))
             if bad > max(WARN, 10 * options.tol):
@@ -182,7 +176,7 @@ class GraftingProblem:
 
     def _certified(self, record: Record, penalty: Penalty, options: GraftingOptions) -> GraftingFit:
         """The fit at the engine's point, which is the last one of the record."""
-        solution = solve(self.engine, penalty, scale=self.scale, tol=options.tol, max_rounds=0)
+        solution = solve(self.engine, penalty, self.scale, options.tol, max_rounds=0)
         return GraftingFit(solution, solution.loss + penalty.value(solution.W), record)
 
     def path(
@@ -223,7 +217,7 @@ class GraftingProblem:
             fits.append(self.fit(now, options, likely=likely, gradient=known))
             if watch is not None and watch():
                 break
-            gradient = None if options.single(now) else fits[-1].solution.gradient
+            gradient = None if is_single(options, now) else fits[-1].solution.gradient
             before = l1
         return fits
 
@@ -234,7 +228,7 @@ class GraftingProblem:
 
         None if they go by the rows.
         """
-        if self._rows is None or options.single(penalty):
+        if self._rows is None or is_single(options, penalty):
             return None
         if not by_squares(self.design, self.loss, penalty, n_l1s):
             return None
@@ -258,9 +252,9 @@ class GraftingProblem:
             if found.certified:
                 S = np.flatnonzero(found.w)
                 criterion, loss = found.criterion, found.loss
-                step = Round(tuple(S.tolist()), criterion, loss, W[S], b, np.abs(before[S]))
+                step = Round(tuple(S.tolist()), W[S], b, criterion, loss, np.abs(before[S]))
                 solution = Solution(
-                    W, b, None, criterion, loss, found.violation, found.gap, True,
+                    W, b, criterion, loss, found.violation, found.gap, True,
                     found.gradient[:, None], [step],
                 )  # fmt: skip
                 fits.append(GraftingFit(solution, criterion, self.null_model))
@@ -318,13 +312,13 @@ def _record(rounds: list[Round], null: WorkingModel) -> tuple[Record, list[int]]
     record.note(null)
     features: list[int] = []
     for number, done in enumerate(rounds, start=1):
-        place, sizes = {j: i for i, j in enumerate(done.support)}, done.gradients
-        by_size = [done.support[i] for i in np.argsort(-sizes, kind="stable").tolist()]
+        place, sizes = {j: i for i, j in enumerate(done.features)}, done.gradients
+        by_size = [done.features[i] for i in np.argsort(-sizes, kind="stable").tolist()]
         for action, j in exchanged(features, by_size):
             size = float(sizes[place[j]]) if action == "add" else np.nan
             record.move(action, j, done.criterion, done.loss, size, step=number)
         rows = [place[j] for j in features]
-        record.note(WorkingModel(tuple(features), done.W[rows], done.b, done.criterion, done.loss))
+        record.note(replace(done, features=tuple(features), W=done.W[rows]))
     return record, features
 
 
@@ -340,18 +334,12 @@ def _whole_record(solution: Solution, null: WorkingModel) -> Record:
     return record
 
 
-def check_penalties(**given: Any) -> None:
-    """The lambdas: finite numbers, zero or more."""
-    for name, value in given.items():
-        parameters.number(name, value)
-
-
 def check_factors(
     given: ArrayLike | Mapping[str, float] | None, names: NDArray[Any] | None, n: int, what: str
-) -> Floats | None:
+) -> Floats:
     """One number per feature, zero or more, from an array or from a mapping of names."""
     if given is None:
-        return None
+        return np.ones(n)
     if isinstance(given, Mapping):
         known = {} if names is None else {str(name): i for i, name in enumerate(names)}
         out = np.ones(n)

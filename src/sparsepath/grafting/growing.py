@@ -17,7 +17,7 @@ tolerance loses the second unit that a variable needs, and sometimes the variabl
 """
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -41,9 +41,9 @@ L0_PER = ("connection", "feature")
 Action = Literal["add", "drop", "undo"]
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False, kw_only=True)
 class Growth:
-    """How to grow; see ``MLPGraftingClassifier``."""
+    """How to grow; parameters of ``MLPGraftingClassifier``."""
 
     l0_per: str = "connection"
     selection: str = "gradient"
@@ -89,31 +89,6 @@ class Grown:
     moves: list[Move] = field(default_factory=list)
     history: list[NetworkGraft] = field(default_factory=list)
     stopped: str = ""
-
-
-def grow(
-    design: GraftingDesign,
-    Y: Floats,
-    loss: ConvexLoss,
-    penalty: Penalty,
-    growth: Growth,
-    watch: Callable[[], bool] | None = None,
-    runs: list[Grown] | None = None,
-    count: float | None = None,
-) -> Grown:
-    """Grow a network from the empty one.
-
-    ``penalty`` has an entry per feature and, if Y has several columns, then one per output.
-    ``watch`` is called after every step that is kept; a true value ends the growth. What grows is
-    appended to ``runs`` at once, so that it is known if an exception ends the growth. ``count`` is
-    the number of samples as :func:`samples` has it.
-    """
-    grower = Grower(design, Y, loss, penalty, growth, count)
-    if runs is not None:
-        runs.append(grower.grown)
-    while grower.step() and not (watch is not None and watch()):
-        pass
-    return grower.grown
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,7 +198,7 @@ class Grower:
         open_ = self._open(sizes, gains, full)
         trials = []
         if open_.any():
-            place = _choose(gains, open_, network, self.penalty, growth, self._last, n)
+            place = self._choose(gains, open_)
             trials.append(self._tried(network.with_place(*place, n), (place,)))
         if self._scouting and not full:
             units, promised = self._best_units()
@@ -237,6 +212,21 @@ class Grower:
                     )
                 trials.append(self._tried(wider, tuple(places)))
         return trials
+
+    def _choose(self, gains: Floats, open_: NDArray[np.bool_]) -> tuple[int, int]:
+        """What to try: largest gradient or least estimate (9); ties: lowest row, then column."""
+        scores, last = -gains, self._last
+        if self.growth.selection == "bound" and last > 0.0:
+            cost = self.penalty.l0.copy()
+            if self.growth.l0_per == "feature":
+                cost[self.network.used] = 0.0
+                cost[self.design.n :] = 0.0
+            scores = cost - last * (gains - self.penalty.l2 * last)
+        scores = np.where(open_, scores, np.inf)
+        finite = scores[open_]
+        limit = finite.min() + TIED * np.abs(finite).max()
+        row, column = np.unravel_index(int(np.argmax(scores <= limit)), scores.shape)
+        return int(row), int(column)
 
     def _tried(self, wider: HiddenLayer, places: tuple[tuple[int, int], ...]) -> Trial:
         """The minimum near a wider network."""
@@ -393,28 +383,3 @@ def _empty(biases: Floats) -> HiddenLayer:
         return SoftmaxNetwork.empty(biases - biases.mean())
     nothing = np.empty(0, dtype=np.intp)
     return GrownNetwork(nothing, nothing, np.empty(0), np.empty(0), float(biases[0]))
-
-
-def _choose(
-    gains: Floats,
-    open_: NDArray[np.bool_],
-    network: HiddenLayer,
-    penalty: Penalty,
-    growth: Growth,
-    last: float,
-    n: int,
-) -> tuple[int, int]:
-    """The connection to try: largest gradient or least estimate (9); ties: lowest row, column."""
-    if growth.selection == "bound" and last > 0.0:
-        cost = penalty.l0.copy()
-        if growth.l0_per == "feature":
-            cost[network.used] = 0.0
-            cost[n:] = 0.0
-        scores = cost - last * (gains - penalty.l2 * last)
-    else:
-        scores = -gains
-    scores = np.where(open_, scores, np.inf)
-    finite = scores[open_]
-    limit = finite.min() + TIED * np.abs(finite).max()
-    row, column = np.unravel_index(int(np.argmax(scores <= limit)), scores.shape)
-    return int(row), int(column)

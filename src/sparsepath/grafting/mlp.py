@@ -1,25 +1,24 @@
 """Networks grown by grafting, as scikit-learn estimators."""
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, fields, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from sparsepath.arrays import Axes, Floats, Vector
-from sparsepath.data.door import check_features
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
-from sparsepath.faces.parameters import count, one_of
+from sparsepath.faces.parameters import as_record, count, one_of
 from sparsepath.grafting.criterion import Penalty
 from sparsepath.grafting.design import GraftingDesign
 from sparsepath.grafting.faces import GraftingClasses, GraftingNumbers, GraftingSelector
-from sparsepath.grafting.growing import L0_PER, Grown, Growth, grow, samples
+from sparsepath.grafting.growing import L0_PER, Grower, Grown, Growth, samples
 from sparsepath.grafting.network import HiddenLayer, NetworkModel
 from sparsepath.grafting.network_folds import spread
 from sparsepath.grafting.procedure import STOPS
-from sparsepath.running import Found, Given, Run, fitting
+from sparsepath.running import Found, Run, fitting, opened
 from sparsepath.steps import Step
 
 
@@ -30,7 +29,6 @@ class GrownNetworks(GraftingSelector):
     Those that are of one kind have ``l2``, ``selection``, ``stop``, ``tol`` and ``max_iter`` too.
     """
 
-    _n_folds = 5
     _y_mean, _y_scale = 0.0, 1.0  # of a target that is scaled inside
     _: KW_ONLY
     l0_per: str = "connection"
@@ -49,8 +47,7 @@ class GrownNetworks(GraftingSelector):
         tols = list(self.tol) if isinstance(self.tol, Sequence) else [self.tol]
         if not tols or not all(0 < tol < 1 for tol in tols):
             raise InputError(f"tol={self.tol!r}; give a number between 0 and 1, or several.")
-        asked = {each.name: getattr(self, each.name) for each in fields(Growth)}
-        return [Growth(**{**asked, "tol": tol}) for tol in tols]
+        return [as_record(Growth, self, tol=tol) for tol in tols]
 
     def _penalty(self, n_outputs: int, l1: float, l0: float) -> Penalty:
         """Of the features, and with several outputs of the connections to them, with factor 1."""
@@ -81,8 +78,6 @@ class GrownNetworks(GraftingSelector):
 class ScaledNumbers(GraftingNumbers):
     """Targets in the units in which a hidden unit adds between -1 and +1."""
 
-    loss = "squared"
-    delta = 1.0
     _is_scaled = True
 
     def _scaled(self, Y: Floats, s: Floats) -> Floats:
@@ -97,24 +92,21 @@ def of_network(network: HiddenLayer, criterion: float, loss: float) -> dict[str,
 
 
 @dataclass(eq=False, repr=False)
-class MLPGrafting(GrownNetworks):
+class MLPGrafting(GrownNetworks, Growth):
     """One network for given penalties; the regressor and the classifier say of what kind."""
 
     l1: float = 0.001
     l2: float = 0.0
     l0: float = 0.005
     _: KW_ONLY
-    selection: str = "gradient"
-    stop: str = "first"
-    tol: float | Sequence[float] = 1e-7
-    max_iter: int = 500
+    tol: float | Sequence[float] = 1e-7  # type: ignore[assignment]
     n_threads: int | None = None
 
     @fitting
     def fit(self, X: Any, y: Any, sample_weight: Vector = None, groups: Vector = None) -> Self:
         """Grow the network."""
-        given = Given.of(X, y, sample_weight=sample_weight, groups=groups)
-        X = whole = check_features(self, X, reset=True)
+        given, X = opened(self, X, y, sample_weight=sample_weight, groups=groups)
+        whole = X
         Y, weights, loss = self._targets(y, sample_weight, X.shape[0])
         growths, penalty = self._growths(), self._penalty(Y.shape[1], self.l1, self.l0)
         counted = weights > 0
@@ -136,7 +128,10 @@ class MLPGrafting(GrownNetworks):
             design = GraftingDesign(X, s, threads, standardize=self.standardize)
             with Run(self, given, whole, method="mlp-grafting", found=found) as run:
                 for growth in growths:
-                    grow(design, Y, loss, penalty, growth, run.tell, runs, samples(weights))
+                    grower = Grower(design, Y, loss, penalty, growth, samples(weights))
+                    runs.append(grower.grown)
+                    while grower.step() and not run.tell():
+                        pass
                     if run.stopped:
                         break
         return run.settle()

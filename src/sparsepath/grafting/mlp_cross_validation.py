@@ -8,7 +8,6 @@ from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 
 from sparsepath.arrays import Floats, Vector
-from sparsepath.data.door import check_features
 from sparsepath.data.splitting import splits_of
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
@@ -20,7 +19,7 @@ from sparsepath.grafting.folds import judge
 from sparsepath.grafting.growing import Grower, samples
 from sparsepath.grafting.mlp import GrownNetworks, ScaledNumbers, of_network
 from sparsepath.grafting.network_folds import FoldState, NetworkTask, end, state_of
-from sparsepath.running import Found, Given, Run, Stop, fitting
+from sparsepath.running import Found, Run, Stop, fitting, opened
 from sparsepath.steps import Step, mean_and_se
 
 LARGEST_L0 = 0.1  # part of the empty model's loss from which the grid of l0 goes down
@@ -49,8 +48,7 @@ class MLPGraftingCV(GrownNetworks):
     @fitting
     def fit(self, X: Any, y: Any, sample_weight: Vector = None, groups: Vector = None) -> Self:
         """Grow the networks and settle on a size."""
-        given = Given.of(X, y, sample_weight=sample_weight, groups=groups)
-        X = check_features(self, X, reset=True)
+        given, X = opened(self, X, y, sample_weight=sample_weight, groups=groups)
         Y, weights, loss = self._targets(y, sample_weight, X.shape[0])
         (growth,), factors = self._growths(), self._penalty(Y.shape[1], 1.0, 1.0)
         l1s = descending("l1s", self.l1s)

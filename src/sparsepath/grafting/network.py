@@ -233,12 +233,8 @@ class GrownNetwork(HiddenLayer):
 
     output_bias: float
 
-    def outputs(self, Z: Floats) -> Floats:
-        """The output f for the ``used`` columns Z."""
-        return self.hidden(Z).sum(1) + self.output_bias
-
     def scores(self, Z: Floats) -> Floats:
-        return self.outputs(Z)[:, None]
+        return (self.hidden(Z).sum(1) + self.output_bias)[:, None]
 
     def output_layer(self) -> tuple[Floats, Floats]:
         return np.ones((self.n_hidden, 1)), np.array([self.output_bias])

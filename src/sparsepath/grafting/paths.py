@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sparsepath.arrays import Floats
-from sparsepath.data.door import check_features
 from sparsepath.data.threads import Threads
 from sparsepath.grafting.along import best_of_each_size, grid, path_moves
 from sparsepath.grafting.estimators import GraftingClassifier, GraftingRegressor
@@ -16,7 +15,7 @@ from sparsepath.grafting.faces import Factors
 from sparsepath.grafting.fitting import GraftingFit, GraftingProblem
 from sparsepath.grafting.procedure import GraftingOptions
 from sparsepath.path import SelectionPath
-from sparsepath.running import Callback, Found, Given, Run, Stop
+from sparsepath.running import Callback, Found, Run, Stop, opened
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +69,7 @@ def collect(
         np.array([solution.loss for solution in solutions]),
         np.array([solution.violation for solution in solutions]),
         np.array([solution.gap for solution in solutions]),
-        np.array([len(fit.selected) for fit in fits]),
+        np.array([len(fit.final.features) for fit in fits]),
         path,
         fits,
     )
@@ -151,8 +150,7 @@ def grafting_path(
     face.set_params(**{name: asked[name] for name in known if name in asked}, l1=1.0)
     if loss != "logistic":
         face.set_params(loss=loss)
-    given = Given.of(X, y, sample_weight=sample_weight)
-    X = check_features(face, X, reset=True)
+    given, X = opened(face, X, y, sample_weight=sample_weight)
     Y, weights, loss_term = face._targets(y, sample_weight, X.shape[0])
     options: GraftingOptions = face._options()
     penalty = face._penalty(1.0)
@@ -168,8 +166,9 @@ def grafting_path(
         def found() -> Found | None:
             if not fits:
                 return None
+            steps = [problem.step(fit.final) for fit in fits]
             return Found(
-                best_of_each_size([problem.step(fit.final) for fit in fits]),
+                best_of_each_size(steps, fits).steps,
                 path_moves(problem, fits, time.perf_counter() - begun),
                 criterion=loss_term.error_name,
                 error_kind="training",

@@ -36,16 +36,14 @@ from sparsepath.grafting.steps import Indices
 from sparsepath.running import Stop
 from sparsepath.steps import Move
 
-SELECTIONS = ("auto", "gradient", "bound")
 STOPS = ("first", "exhaust")
-UPDATES = ("all", "newest")
 TIED = 1e-11
 FALL = 1e-12  # relative fall of C below which it did not fall
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False, kw_only=True)
 class GraftingOptions:
-    """How to minimise; see the estimators for what the words mean."""
+    """How to minimise; parameters of the estimators, which say what the words mean."""
 
     selection: str = "auto"
     stop: str = "first"
@@ -54,10 +52,11 @@ class GraftingOptions:
     max_features: int | None = None
     tol: float = 1e-9
 
-    def single(self, penalty: Penalty) -> bool:
-        """Whether weights come in one at a time."""
-        asked = self.max_features is not None or self.update == "newest"
-        return self.steps == "single" or bool(penalty.l0.any()) or asked
+
+def is_single(options: GraftingOptions, penalty: Penalty) -> bool:
+    """Whether weights come in one at a time."""
+    asked = options.max_features is not None or options.update == "newest"
+    return options.steps == "single" or bool(penalty.l0.any()) or asked
 
 
 @dataclass(frozen=True)

@@ -7,14 +7,15 @@ violators or proves that there are none.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.arrays import Floats
-from sparsepath.grafting.criterion import Penalty, violations
+from sparsepath.grafting.criterion import Penalty, row_norms, violations
 from sparsepath.grafting.engines import Engine
+from sparsepath.grafting.procedure import WorkingModel
 from sparsepath.grafting.steps import Indices
 
 FIRST = 10  # fewest features that enter together, or, if that is more,
@@ -26,14 +27,9 @@ ZERO_LOSS = 1e-12  # part of the empty model's loss below which C is zero to rou
 
 
 @dataclass(frozen=True, eq=False)
-class Round:
-    """What one round did: the support it left, the criterion there, the gradients before."""
+class Round(WorkingModel):
+    """What one round did: the model it left, and the gradients before."""
 
-    support: tuple[int, ...]
-    criterion: float
-    loss: float
-    W: Floats
-    b: Floats
     gradients: Floats  # of the features of the support, before the round, as sizes
 
 
@@ -43,8 +39,8 @@ class Solution:
 
     Attributes
     ----------
-    W, b, F : arrays of shape (n, K), (K,), (m, K)
-        Weights of the standardised columns, intercepts, outputs (None if no row was read).
+    W, b : arrays of shape (n, K), (K,)
+        Weights of the standardised columns, intercepts.
     criterion, loss : float
         C without L0, and its loss term.
     violation : float
@@ -63,7 +59,6 @@ class Solution:
 
     W: Floats
     b: Floats
-    F: Floats | None
     criterion: float
     loss: float
     violation: float
@@ -76,14 +71,13 @@ class Solution:
 
 def gradient_scale(engine: Engine, gradient: Floats) -> float:
     """The largest gradient of the empty model, or 1 if all of them are zero to rounding."""
-    top = float(np.sqrt(np.einsum("jk,jk->j", gradient, gradient)).max(initial=0.0))
+    top = float(row_norms(gradient).max(initial=0.0))
     return top if top > NO_GRADIENT * engine.slope_sums()[1] else 1.0
 
 
 def solve(
     engine: Engine,
     penalty: Penalty,
-    *,
     scale: float,
     tol: float = 1e-9,
     likely: Indices | None = None,
@@ -115,32 +109,28 @@ def solve(
     max_rounds : int
         Rounds after which the solver gives up.
     """
-    usable = engine.design.usable
-    known = gradient
-    start = likely
-    previous = np.inf
-    asked = False
+    usable, convex = engine.design.usable, replace(penalty, l0=np.zeros_like(penalty.l0))
+    previous, asked = np.inf, False
     for turn in range(max_rounds + 1):
-        if known is None:
+        if gradient is None:
             engine.settle_intercept()
-        now = engine.gradient_for(penalty) if known is None else known
-        known = None
+            gradient = engine.gradient_for(penalty)
+        now, gradient = gradient, None
         left = np.where(usable, violations(now, engine.W, penalty), 0.0)
         violation = max(float(left.max(initial=0.0)), _intercept_violation(engine)) / scale
-        last = violation <= tol or turn == max_rounds
-        gap = _gap(engine, penalty, now, usable) if last else np.inf
-        good = violation <= tol and not gap > tol
         stuck = turn > 5 and violation > 0.9 * previous and violation <= 1e-6
+        last = turn == max_rounds or stuck
+        gap = _gap(engine, convex, now, usable) if last or violation <= tol else np.inf
+        good = violation <= tol and not gap > tol
         previous = min(previous, violation)
-        if good or turn == max_rounds or stuck:
-            gap = gap if last else _gap(engine, penalty, now, usable)
+        if good or last:
             break
         support = engine.W[:, 0] != 0 if engine.W.shape[1] == 1 else engine.W.any(axis=1)
         working: NDArray[np.bool_] = np.array(support)
-        if start is not None:
-            working[start] = True
+        if likely is not None:
+            working[likely] = True
             working &= usable
-            start = None
+            likely = None
         few = max(FIRST, engine.design.n // SHARE, int(np.sqrt(AT_ONCE / engine.design.m)))
         room = max(few, engine.greed * int(support.sum()))
         working[_worst(np.where(working, 0.0, left), room)] = True
@@ -151,11 +141,9 @@ def solve(
         if watch is not None and watch():
             asked, max_rounds = True, turn + 1  # the next turn takes the certificates
     loss = engine.loss_term()
-    total = loss + _convex(penalty).value(engine.W)
-    return Solution(
-        engine.W.copy(), engine.b.copy(), engine.F.copy(), total, loss, violation, gap, good,
-        now, rounds or [], asked,
-    )  # fmt: skip
+    total = loss + convex.value(engine.W)
+    W, b = engine.W.copy(), engine.b.copy()
+    return Solution(W, b, total, loss, violation, gap, good, now, rounds or [], asked)
 
 
 def _worst(left: Floats, room: int) -> Indices:
@@ -168,13 +156,8 @@ def _intercept_violation(engine: Engine) -> float:
     return float(np.abs(engine.slope_sums()[0]).max()) if engine.design.fit_intercept else 0.0
 
 
-def _convex(penalty: Penalty) -> Penalty:
-    return Penalty(penalty.l1, penalty.l2, np.zeros_like(penalty.l0))
-
-
-def _gap(engine: Engine, penalty: Penalty, gradient: Floats, usable: NDArray[np.bool_]) -> float:
+def _gap(engine: Engine, convex: Penalty, gradient: Floats, usable: NDArray[np.bool_]) -> float:
     """The duality gap relative to C without L0, or where C is nothing to the empty model's."""
-    convex = _convex(penalty)
     gap = engine.gap(convex, gradient, usable)
     total = engine.loss_term() + convex.value(engine.W)
     return (
@@ -185,7 +168,6 @@ def _gap(engine: Engine, penalty: Penalty, gradient: Floats, usable: NDArray[np.
 def _round(engine: Engine, penalty: Penalty, before: Floats) -> Round:
     support = np.flatnonzero(engine.W.any(1))
     loss = engine.loss_term()
-    W, old = engine.W[support], before[support]
-    sizes = np.sqrt(np.einsum("jk,jk->j", old, old))
-    total = loss + penalty.value(engine.W)
-    return Round(tuple(support.tolist()), total, loss, W, engine.b.copy(), sizes)
+    total, sizes = loss + penalty.value(engine.W), row_norms(before[support])
+    W, b = engine.W[support], engine.b.copy()
+    return Round(tuple(support.tolist()), W, b, total, loss, sizes)

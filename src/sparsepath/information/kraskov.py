@@ -54,6 +54,7 @@ from sparsepath.data.columns import standardise
 from sparsepath.data.door import check_labels, check_target, refuse_extremes
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
+from sparsepath.faces.parameters import count
 from sparsepath.information.tables import Codes, most_neighbors, shares
 from sparsepath.tuning import TUNING
 
@@ -269,24 +270,18 @@ def target_rows(y: Any, n_samples: int, discrete: Any, standardize: bool = True)
             ) from error
         raise
     refuse_extremes(Y)
-    return standard_rows(Y) if standardize else np.ascontiguousarray(Y.T)
-
-
-def standard_rows(A: Floats) -> Floats:
-    """Columns as rows, of mean zero and with unit variance; a constant one is all zero."""
-    return standardise(A)[0]
+    return standardise(Y)[0] if standardize else np.ascontiguousarray(Y.T)
 
 
 def check_neighbors(value: Any, n_samples: int) -> int:
     """The number of neighbours: from 1 to one less than the number of samples."""
-    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
-        raise InputError(f"n_neighbors={value!r}; give a whole number from 1 up.")
-    if value >= n_samples:
+    k = count("n_neighbors", value)
+    if k >= n_samples:
         raise InputError(
-            f"n_neighbors={value} needs at least {value + 1} samples, and there are {n_samples}; "
+            f"n_neighbors={k} needs at least {k + 1} samples, and there are {n_samples}; "
             + (f"give {n_samples - 1} or less." if n_samples > 1 else "give more samples.")
         )
-    return int(value)
+    return k
 
 
 def mutual_information(
@@ -342,6 +337,6 @@ def mutual_information(
     if variant not in VARIANTS:
         raise InputError(f"variant={variant!r}; use 1 or 2.")
     k = check_neighbors(n_neighbors, len(A))
-    XT = standard_rows(A) if standardize else np.ascontiguousarray(A.T)
+    XT = standardise(A)[0] if standardize else np.ascontiguousarray(A.T)
     with Threads(n_threads) as threads:
         return Estimator(XT, YT, k, variant, threads).of(range(len(XT))).value

@@ -6,11 +6,10 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from sparsepath.arrays import Floats
-from sparsepath.data.door import check_features
+from sparsepath.data.columns import standardise
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
 from sparsepath.faces.parameters import at_most, count, one_of
@@ -18,50 +17,28 @@ from sparsepath.information.kraskov import (
     VARIANTS,
     Estimator,
     check_neighbors,
-    standard_rows,
     target_rows,
 )
 from sparsepath.information.neighbors import choose_neighbors
 from sparsepath.information.search import MI_SEARCHES, forward, forward_backward
-from sparsepath.running import (
-    Callback,
-    CallbackSupportMixin,
-    Found,
-    Given,
-    Run,
-    Trail,
-    fitting,
-    seed_of,
-)
-from sparsepath.selector import PathSelector
+from sparsepath.running import Found, Given, Run, Trail, fitting, opened, seed_of
+from sparsepath.selector import SizedSelector
 from sparsepath.steps import Step
 
 MI_METHODS = {"forward": "mi-forward", "forward-backward": "mi-forward-backward"}
 
 
 @dataclass(eq=False, repr=False)
-class MutualInfoSearch(PathSelector, CallbackSupportMixin, BaseEstimator):
+class MutualInfoSearch(SizedSelector):
     """The search that is guided by mutual information, whatever is made of its subsets."""
 
-    _n_folds = 5
-    _takes_sparse = True
-
-    max_features: int | None = None
     _: KW_ONLY
-    choose: str | int | float = "one_se"
     search: str = "forward"
     n_neighbors: int | str = 6
     variant: int = 1
     n_restarts: int = 100
     random_state: Any = None
     n_threads: int | None = None
-    validation: Any = "auto"
-    callback: Callback = None
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        return tags
 
     def _search(
         self, given: Given, X: Any, YT: Floats, seed: int, judged: Callable[[Trail], Found]
@@ -70,7 +47,7 @@ class MutualInfoSearch(PathSelector, CallbackSupportMixin, BaseEstimator):
 
         ``YT`` holds the targets as rows, from ``target_rows``.
         """
-        XT = standard_rows(X if isinstance(X, np.ndarray) else X.toarray())
+        XT = standardise(X)[0]
         features = np.flatnonzero(np.ptp(XT, axis=1) > 0).tolist()
         most, n_restarts = self._check(len(features))
         random = np.random.default_rng(int(check_random_state(seed).randint(2**31 - 1)))
@@ -79,8 +56,7 @@ class MutualInfoSearch(PathSelector, CallbackSupportMixin, BaseEstimator):
         def found() -> Found | None:
             if len(trail.steps) < 2 and most:
                 return None
-            so_far = judged(trail)
-            return replace(so_far, parameters={"n_neighbors": self.n_neighbors_})
+            return replace(judged(trail), parameters={"n_neighbors": self.n_neighbors_})
 
         run = Run(
             self,
@@ -186,8 +162,7 @@ class MutualInfoSelector(MutualInfoSearch):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        tags.target_tags.single_output = True
+        tags.target_tags.required = tags.target_tags.multi_output = True
         return tags
 
     @fitting
@@ -199,8 +174,7 @@ class MutualInfoSelector(MutualInfoSearch):
         y : array of shape (n_samples,) or (n_samples, n_targets)
             Several targets are taken together. With ``discrete_target`` the labels of one.
         """
-        given = Given.of(X, y)
-        X = check_features(self, X, reset=True)
+        given, X = opened(self, X, y)
         YT = target_rows(y, X.shape[0], self.discrete_target)
 
         def judged(trail: Trail) -> Found:

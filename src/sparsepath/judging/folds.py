@@ -199,10 +199,8 @@ def _folds(
         raise InputError("all samples are the same: nothing can be left out.")
     labels = np.unique(np.asarray(y), return_inverse=True)[1].reshape(len(y), -1)[counted][first]
     fold = dealt(labels if classes else np.zeros_like(labels), k, mark)[case]
-    splits = []
-    for part in range(k):
-        test = (fold == part) & counted
-        splits.append((np.flatnonzero(counted & ~test), np.flatnonzero(test)))
+    tests = [(fold == part) & counted for part in range(k)]
+    splits = [(np.flatnonzero(counted & ~test), np.flatnonzero(test)) for test in tests]
     return Parts(splits, f"{k}-fold", case)
 
 

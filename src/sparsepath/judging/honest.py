@@ -19,6 +19,7 @@ from sparsepath.judging.null import Null, permutation_null
 from sparsepath.judging.repeating import at_most, has_path
 from sparsepath.path import SelectionPath
 from sparsepath.running.interrupts import Interruptible
+from sparsepath.steps import HONEST_NUMBERS
 from sparsepath.wording import brief
 
 
@@ -255,10 +256,9 @@ def attach(path: SelectionPath, found: LeftOut) -> SelectionPath:
     """The path with the honest errors of its sizes."""
     errors = found.errors
     best = found.sizes[int(np.argmin(errors))]
-    gaps_se = found.gaps_se(best)
-    return path.with_honest(
-        found.sizes, errors, found.errors_se, gaps_se, spreads(found), found.label
-    )
+    figures = zip(errors, found.errors_se, found.gaps_se(best), spreads(found), strict=True)
+    rows = [dict(zip(HONEST_NUMBERS, row, strict=True)) for row in figures]
+    return path.with_honest(dict(zip(found.sizes, rows, strict=True)), found.label)
 
 
 def told(found: LeftOut, size: int, rule: Any) -> Honest:

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from scipy.special import log_expit, logsumexp
 from scipy.stats import rankdata
 
-from sparsepath.classes import winners
+from sparsepath.classes import coded, winners
 
 Floats: TypeAlias = NDArray[np.float64]
 
@@ -50,9 +50,7 @@ class Truth:
         if y.ndim == 2 and y.shape[1] == 1:
             y = y[:, 0]
         classes, index = np.unique(y, return_inverse=True)
-        columns = classes[1:] if len(classes) == 2 else classes
-        values = np.where(y[:, None] == columns, 1.0, -1.0)
-        return cls(values, classes, index, query)
+        return cls(coded(index, len(classes)), classes, index, query)
 
     def __getitem__(self, rows: NDArray[np.intp]) -> "Truth":
         """Some of the samples."""

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sparsepath.arrays import Floats
-from sparsepath.data.door import check_features
 from sparsepath.data.threads import Threads
 from sparsepath.faces.parameters import at_most
 from sparsepath.faces.targets import RegressorFace, dense
@@ -20,8 +19,8 @@ from sparsepath.kernel_machines.kernel_machine import (
     warn_of_end,
 )
 from sparsepath.kernel_machines.lssvm import LSSVM, Block, best_addition, gaussian_kernel
-from sparsepath.running import Callback, CallbackSupportMixin, Found, Given, Run, Trail, fitting
-from sparsepath.selector import PathSelector
+from sparsepath.running import Found, Run, Trail, fitting, opened
+from sparsepath.selector import SizedSelector
 from sparsepath.steps import Step, mean_and_se
 
 FEW_GAMMAS = np.logspace(0, 8, 9)
@@ -29,7 +28,7 @@ SIGMA2S = np.logspace(0, 3, 4)  # an addition changes the mean squared distance 
 
 
 @dataclass(eq=False, repr=False)
-class LSSVMForwardRegressor(RegressorFace, PathSelector, CallbackSupportMixin, _KernelMachine):
+class LSSVMForwardRegressor(RegressorFace, SizedSelector, _KernelMachine):
     """Least-squares support vector regression on inputs added one at a time.
 
     Each step adds the input of least exact cross-validation error, at the best gamma and sigma2 for
@@ -77,18 +76,11 @@ class LSSVMForwardRegressor(RegressorFace, PathSelector, CallbackSupportMixin, _
     [0, 1, 2, 3, 4]
     """
 
-    _n_folds = 5
-    _takes_sparse = True
-
-    max_features: int | None = None
     _: KW_ONLY
     choose: str | int | float = "min"
     gamma: float | str | Sequence[float] = "tune"
     sigma2: float | str | Sequence[float] = "tune"
     cv: Any = "loo"
-    standardize: bool = True
-    validation: Any = "auto"
-    callback: Callback = None
 
     @fitting
     def fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
@@ -100,15 +92,14 @@ class LSSVMForwardRegressor(RegressorFace, PathSelector, CallbackSupportMixin, _
             Samples that belong together: folds keep them whole, and "loo" leaves out a group at a
             time.
         """
-        given = Given.of(X, y, groups=groups)
-        X = dense(check_features(self, X, reset=True))
+        given, X = opened(self, X, y, groups=groups)
+        X = dense(X)
         y = self._numbers(y, len(X))[:, 0]
         gammas = sorted(grid(self.gamma, "gamma", FEW_GAMMAS))
         sigma2s = sorted(grid(self.sigma2, "sigma2", SIGMA2S), reverse=True)
         blocks = left_out(self.cv, X, y, groups, classifier=False)
         Z, target = self._scaled(X, None), y[:, None]
         usable = np.flatnonzero(self._varies).tolist()
-        mean, scale = self._mean, self._scale
         known: dict[int, KernelModel] = {}
         trail, most = Trail(), at_most("max_features", self.max_features, len(usable))
         criterion = f"{'leave-one-out' if blocks is None else 'k-fold'} squared error"
@@ -120,7 +111,7 @@ class LSSVMForwardRegressor(RegressorFace, PathSelector, CallbackSupportMixin, _
             for k, step in trail.steps.items():
                 if k not in known:
                     columns = np.array(step.subset, dtype=np.intp)
-                    known[k] = _machine(Z, target, columns, mean, scale, parameters.get(k))
+                    known[k] = self._machine(Z, target, columns, parameters.get(k))
             fitted = {"parameters_": parameters}
             return Found.on(trail, criterion=criterion, fitted=fitted, models=dict(known))
 
@@ -144,31 +135,26 @@ class LSSVMForwardRegressor(RegressorFace, PathSelector, CallbackSupportMixin, _
             warn_of_end(self.gamma, self.gamma_, FEW_GAMMAS)
         return self
 
+    def _machine(
+        self, Z: Floats, target: Floats, columns: NDArray[np.intp], pair: tuple[float, float] | None
+    ) -> KernelModel:
+        """The machine on some columns, with its gamma and sigma2; without these the mean."""
+        support = np.ascontiguousarray(Z[:, columns])
+        gamma, sigma2 = pair or (np.nan, 1.0)
+        dual, bias = np.zeros_like(target), target.mean(axis=0)
+        if pair is not None:
+            with Threads(1):
+                machine = LSSVM(gaussian_kernel(support, support, sigma2), target)
+                dual, bias = machine.fit(gamma)
+        mean, scale = self._mean[columns], self._scale[columns]
+        return KernelModel(columns, mean, scale, support, sigma2, dual, bias)
+
     def _take(self, size: int) -> None:
         """The model of a size."""
         super()._take(size)
         self.gamma_, self.sigma2_ = self.parameters_.get(size, (np.nan, 1.0))
         model: Any = self.models_[size]
         self.dual_coef_, self.intercept_ = model.dual[:, 0], float(model.bias[0])
-
-
-def _machine(
-    Z: Floats,
-    target: Floats,
-    columns: NDArray[np.intp],
-    mean: Floats,
-    scale: Floats,
-    parameters: tuple[float, float] | None,
-) -> KernelModel:
-    """The machine on some columns, with its gamma and sigma2; without these the mean."""
-    support = np.ascontiguousarray(Z[:, columns])
-    gamma, sigma2 = parameters or (np.nan, 1.0)
-    dual, bias = np.zeros_like(target), target.mean(axis=0)
-    if parameters is not None:
-        with Threads(1):
-            machine = LSSVM(gaussian_kernel(support, support, sigma2), target)
-            dual, bias = machine.fit(gamma)
-    return KernelModel(columns, mean[columns], scale[columns], support, sigma2, dual, bias)
 
 
 def _mean_residuals(y: Floats, blocks: list[Block] | None) -> Floats:

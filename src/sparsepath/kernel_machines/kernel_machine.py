@@ -1,13 +1,12 @@
 """What the kernel rivals share: values to try, parts to leave out, scaling, tuning, predictions."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from sparsepath.arrays import Floats
@@ -19,6 +18,7 @@ from sparsepath.faces.parameters import positive
 from sparsepath.faces.targets import RegressorFace, dense, weights_of
 from sparsepath.kernel_machines.lssvm import Block, gaussian_kernel, residuals, squared_distances
 from sparsepath.running import Formula, Gaussian, Predictor
+from sparsepath.selector import TakesSparse
 
 GAMMAS = np.logspace(-1, 8, 19)
 WIDTHS = np.logspace(-1, 4, 11)  # of the mean squared distance of two samples
@@ -93,13 +93,14 @@ class KernelModel(Predictor):
         return Formula(self.columns, self.mean, self.scale, slopes, self.bias, units, self.dual)
 
 
-class _KernelMachine(BaseEstimator):
+@dataclass(eq=False, repr=False)
+class _KernelMachine(TakesSparse):
     """What the rivals share: scaling, the grid of gamma and sigma2, predictions."""
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
+    gamma: float | str | Sequence[float] = "tune"
+    sigma2: float | str | Sequence[float] = "tune"
+    _: KW_ONLY
+    standardize: bool = True
 
     def _counted(
         self, sample_weight: Any, n_samples: int
@@ -151,20 +152,17 @@ class _KernelMachine(BaseEstimator):
 
     def _scores(self, X: Any) -> Floats:
         check_is_fitted(self)
-        X = dense(check_features(self, X, reset=False))
-        Z = (X[:, self._columns] - self._mean) / self._scale
-        return gaussian_kernel(Z, self._support, self.sigma2_) @ self._dual + self._bias
+        return self._model.predict(check_features(self, X, reset=False))
 
 
 class _SeveralTargets(RegressorFace):
     """A kernel machine for one target or several, which come out in the shape that they had."""
 
-    _dual: Floats
-    _bias: Floats
+    _model: KernelModel
     _several = True
 
     def _show(self, residuals: Floats) -> None:
         """The fitted attributes that have the shape of y."""
-        self.dual_coef_ = self._shaped(self._dual)
-        self.intercept_ = float(self._bias[0]) if self._one_target else self._bias
+        bias, self.dual_coef_ = self._model.bias, self._shaped(self._model.dual)
+        self.intercept_ = float(bias[0]) if self._one_target else bias
         self.cv_residuals_ = self._shaped(residuals)

@@ -34,7 +34,7 @@ Block = NDArray[np.intp]
 
 def gaussian_kernel(X: Floats, Z: Floats, sigma2: float) -> Floats:
     """exp(-|x - z|^2 / sigma2), samples of X x samples of Z."""
-    return _exponential(squared_distances(X, Z), sigma2)
+    return np.exp(squared_distances(X, Z) / -sigma2)
 
 
 def squared_distances(X: Floats, Z: Floats) -> Floats:
@@ -44,10 +44,6 @@ def squared_distances(X: Floats, Z: Floats) -> Floats:
     if X is Z:
         np.fill_diagonal(D, 0.0)
     return D
-
-
-def _exponential(D: Floats, sigma2: float) -> Floats:
-    return np.exp(D / -sigma2)
 
 
 class LSSVM:
@@ -62,31 +58,27 @@ class LSSVM:
 
     def fit(self, gamma: float) -> tuple[Floats, Floats]:
         """Beta (N x T) and b (T)."""
-        beta, b = self._fit(gamma)
+        beta, b, *_ = self._fit(gamma)
         return beta * self._roots[:, None], b
 
-    def _fit(self, gamma: float) -> tuple[Floats, Floats]:
+    def _fit(self, gamma: float) -> tuple[Floats, Floats, Floats, Floats, float]:
+        """Beta and b of the rooted problem; the inverse eigenvalues, A^-1 1 and 1' A^-1 1."""
         inverse = 1.0 / (self._k + 1.0 / gamma)
         scaled = inverse * self._ones
-        b = (scaled @ self._QY) / (scaled @ self._ones)
-        return self._Q @ (inverse[:, None] * (self._QY - np.outer(self._ones, b))), b
-
-    def _a(self, gamma: float) -> tuple[Floats, Floats, float]:
-        inverse = 1.0 / (self._k + 1.0 / gamma)
-        scaled = inverse * self._ones
-        return inverse, self._Q @ scaled, float(scaled @ self._ones)
+        s = float(scaled @ self._ones)
+        b = (scaled @ self._QY) / s
+        beta = self._Q @ (inverse[:, None] * (self._QY - np.outer(self._ones, b)))
+        return beta, b, inverse, self._Q @ scaled, s
 
     def loo_residuals(self, gamma: float) -> Floats:
         """Residuals of every sample when it is left out, N x T."""
-        beta, _ = self._fit(gamma)
-        inverse, a, s = self._a(gamma)
+        beta, _, inverse, a, s = self._fit(gamma)
         diagonal = (self._Q * self._Q) @ inverse - a * a / s
         return beta / (diagonal * self._roots)[:, None]
 
     def block_residuals(self, gamma: float, blocks: Sequence[Block]) -> Floats:
         """Residuals of every sample when its block is left out; NaN outside of all blocks."""
-        beta, _ = self._fit(gamma)
-        inverse, a, s = self._a(gamma)
+        beta, _, inverse, a, s = self._fit(gamma)
         out = np.full_like(beta, np.nan)
         for block in blocks:
             Q = self._Q[block]
@@ -164,7 +156,7 @@ def best_addition(
     for i in candidates:
         D = near + (X[:, i, None] - X[:, i]) ** 2
         for sigma2 in sigma2s:
-            found = residuals(_exponential(D, sigma2), Y, gammas, blocks, weights)
+            found = residuals(np.exp(D / -sigma2), Y, gammas, blocks, weights)
             for gamma, e in zip(gammas, found, strict=True):
                 error = float(np.average((e * e).mean(axis=1), weights=weights))
                 if best is None or error < best[0] * (1 - 1e-12):

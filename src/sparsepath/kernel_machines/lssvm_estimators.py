@@ -1,6 +1,5 @@
 """Least-squares support vector machines as scikit-learn estimators."""
 
-from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
@@ -15,6 +14,7 @@ from sparsepath.data.threads import Threads
 from sparsepath.faces.targets import ClassifierFace, dense, weights_of
 from sparsepath.kernel_machines.kernel_machine import (
     GAMMAS,
+    KernelModel,
     _KernelMachine,
     _SeveralTargets,
     left_out,
@@ -26,14 +26,10 @@ from sparsepath.running import explained
 
 @dataclass(eq=False, repr=False)
 class _LSSVM(_KernelMachine):
-    gamma: float | str | Sequence[float] = "tune"
-    sigma2: float | str | Sequence[float] = "tune"
     _: KW_ONLY
     cv: Any = "loo"
-    standardize: bool = True
 
     def _fit(self, X: Floats, Y: Floats, labels: Any, sample_weight: Any) -> None:
-        self._columns = np.arange(X.shape[1])
         weights, counted = self._counted(sample_weight, len(X))
         blocks = left_out(self.cv, X, labels, classifier=isinstance(self, ClassifierMixin))
         self._residuals = np.full_like(Y, np.nan)
@@ -52,8 +48,8 @@ class _LSSVM(_KernelMachine):
             if gained > 1.01:
                 warn_of_end(self.gamma, self.gamma_, GAMMAS)
             K = gaussian_kernel(Z, Z, self.sigma2_)
-            self._dual, self._bias = LSSVM(K, Y, weights).fit(self.gamma_)
-            self._support = Z
+            columns, fitted = np.arange(X.shape[1]), LSSVM(K, Y, weights).fit(self.gamma_)
+            self._model = KernelModel(columns, self._mean, self._scale, Z, self.sigma2_, *fitted)
             self._residuals[counted] = self._cv(K, Y, [self.gamma_], blocks, weights)[0]
 
 

@@ -28,7 +28,7 @@ from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
 from sparsepath.faces.parameters import count, positive
 from sparsepath.faces.targets import dense, weights_of
-from sparsepath.kernel_machines.kernel_machine import _KernelMachine, _SeveralTargets
+from sparsepath.kernel_machines.kernel_machine import KernelModel, _KernelMachine, _SeveralTargets
 from sparsepath.kernel_machines.lssvm import Block, gaussian_kernel
 from sparsepath.orders.reconstruction import Reconstruction, reconstruct
 from sparsepath.running import explained
@@ -98,13 +98,10 @@ class ReducedRankKernelRidge(_SeveralTargets, _KernelMachine):
     True
     """
 
-    gamma: float | str | Sequence[float] = "tune"
-    sigma2: float | str | Sequence[float] = "tune"
     _: KW_ONLY
     max_samples: int | None = None
     tolerance: float = 1e-10
     columns: Sequence[int] | Sequence[str] | None = None
-    standardize: bool = True
 
     @explained
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -129,13 +126,14 @@ class ReducedRankKernelRidge(_SeveralTargets, _KernelMachine):
         given = column_indices(self.columns, names, X.shape[1], "columns")
         if self.columns is not None and not len(given):
             raise InputError("columns is empty; name at least one input, or use None for all.")
-        self._columns = np.array(given or range(X.shape[1]), dtype=np.intp)
+        columns = np.array(given or range(X.shape[1]), dtype=np.intp)
         with Threads(1):
-            Z = self._scaled(X[:, self._columns], weights)
+            Z = self._scaled(X[:, columns], weights)
             self.gamma_, self.sigma2_, self.cv_results_ = self._tune(Z, Y, None, weights)
             machine, chosen = self._machine(gaussian_kernel(Z, Z, self.sigma2_), Y, weights)
-            self._dual, self._bias, e[counted] = machine.fit(self.gamma_)
-        self._support, self.samples_ = Z[chosen], counted[chosen]
+            *fitted, e[counted] = machine.fit(self.gamma_)
+        place = columns, self._mean, self._scale, Z[chosen], self.sigma2_
+        self._model, self.samples_ = KernelModel(*place, *fitted), counted[chosen]
         self._show(e)
         return self
 

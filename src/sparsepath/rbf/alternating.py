@@ -31,7 +31,7 @@ def solve_alternating(
 
     ``most`` is the number of rounds for each mu.
     """
-    budget = Budget(r, t, 1.0 / network.n_centres, 1.0 / network.n_inputs)
+    budget = Budget(r, t)
     run = PrimalDual(network, budget, mu_max, x)
     stages: list[Stage] = []
     mu = mu_max

@@ -36,12 +36,10 @@ class Budget:
 
     r: float
     t: float
-    of_alpha: float  # 1 / M
-    of_weight: float  # 1 / d
 
     def shares(self, n_alpha: int, n_inputs: int) -> Floats:
         """The share of every logarithm, in the order of ``Point.all``."""
-        each = (self.of_alpha, self.of_weight, 1.0)
+        each = (1.0 / (n_alpha - 1), 1.0 / n_inputs, 1.0)
         return np.repeat(each, (2 * n_alpha, n_inputs, 2))
 
 

@@ -1,52 +1,28 @@
 """What the estimators of RBF networks share: fitted attributes, importances, numbers or classes."""
 
-from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from sparsepath.arrays import Axes, Floats
 from sparsepath.classes import coded
 from sparsepath.data.door import check_features, check_labels
-from sparsepath.errors import InputError, warn_user
+from sparsepath.errors import InputError
 from sparsepath.faces.parameters import count, one_of, positive
 from sparsepath.faces.targets import ClassifierFace, RegressorFace, dense, one_target
-from sparsepath.path import SelectionPath
 from sparsepath.rbf.model import RBFOptions, Training
-from sparsepath.running import Callback, CallbackSupportMixin, seed_of
-from sparsepath.selector import PathSelector
+from sparsepath.running import seed_of
+from sparsepath.selector import SearchingSelector
 
 SOLVERS = ("direct", "alternating")
 SCHEDULES = ("robust", "paper")
 
 
-@dataclass(eq=False, repr=False)
-class RBFParameters(CallbackSupportMixin, BaseEstimator):
-    """The parameters that all estimators of RBF networks have."""
-
-    _: KW_ONLY
-    solver: str = "direct"
-    schedule: str = "robust"
-    centres: Any = "auto"
-    placing: str = "kmeans"
-    n_init: int = 1
-    relevance: float = 0.01
-    mu_min: float = 1e-6
-    max_iter: int = 100
-    random_state: Any = 0
-    validation: Any = "auto"
-    callback: Callback = None
-
-
-class _SparseRBF(PathSelector, RBFParameters):
+class _SparseRBF(SearchingSelector, RBFOptions):
     """What the fit at one (r, t) and the search over many share."""
 
-    _n_folds = 5
-    _takes_sparse = True
-    path_: SelectionPath
     cv_results_: dict[str, Any]  # of a search
     rs_: Floats
     ts_: Floats
@@ -59,22 +35,19 @@ class _SparseRBF(PathSelector, RBFParameters):
         return RBFOptions(
             solver=one_of("solver", self.solver, SOLVERS),
             schedule=one_of("schedule", self.schedule, SCHEDULES),
+            centres=self.centres,
+            placing=self.placing,
             n_init=count("n_init", self.n_init),
             mu_min=positive("mu_min", self.mu_min),
             max_iter=count("max_iter", self.max_iter),
             relevance=float(relevance),
-            seed=seed_of(self.random_state),
+            random_state=seed_of(self.random_state),
         )
 
     def _take(self, size: int) -> None:
-        (r, t), training = self._of_size[size]
-        self._set_model(training, r, t)
-
-    def _set_model(self, training: Training, r: float, t: float) -> None:
-        """The fitted attributes of a model."""
+        super()._take(size)
+        (self.r_, self.t_), training = self._of_size[size]
         model, solution = training.model, training.solution
-        self.r_, self.t_ = r, t
-        self.selected_ = model.columns
         self.selected_centres_ = model.kept
         self.centres_ = model.centres
         self.coef_, self.intercept_ = model.coef, model.intercept
@@ -175,19 +148,3 @@ class _TwoClasses(ClassifierFace):
         if unknown:
             raise InputError(f"y has the class {unknown[0]!r}, which the fit did not have.")
         return np.where(labels == self.classes_[1], 1.0, -1.0)
-
-
-def renumbered(training: Training, samples: NDArray[np.intp]) -> Training:
-    """The same with centres told by the samples that they are."""
-    model = replace(training.model, kept=samples[training.model.kept])
-    return replace(training, model=model)
-
-
-def warn_of_dropped(training: Training) -> None:
-    """Say so if inputs that were left out for their small weights are missed."""
-    if training.missed:
-        warn_user(
-            f"inputs {training.dropped.tolist()} have little weight, but leaving them out raises "
-            f"the training error from {training.solution.error:.3g} to {training.error:.3g} of the "
-            "variance; lower relevance to keep them."
-        )

@@ -7,16 +7,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparsepath.arrays import Floats
-from sparsepath.data.door import check_features
 from sparsepath.data.threads import Threads
 from sparsepath.errors import warn_user
 from sparsepath.faces.parameters import positive
 from sparsepath.faces.targets import dense, weights_of
-from sparsepath.rbf.base import _Regression, _SparseRBF, _TwoClasses, renumbered, warn_of_dropped
-from sparsepath.rbf.centres import place_centres
+from sparsepath.rbf.base import _Regression, _SparseRBF, _TwoClasses
 from sparsepath.rbf.grid import mean_se
 from sparsepath.rbf.model import Trainer, Training, empty_model
-from sparsepath.running import Found, Given, Run, fitting
+from sparsepath.running import Found, Run, fitting, opened
 from sparsepath.steps import Step
 
 
@@ -49,8 +47,8 @@ class _OneFit(_SparseRBF):
         groups : array of shape (n_samples,), optional
             Samples that belong together: the validation leaves them out together.
         """
-        given = Given.of(X, y, sample_weight=sample_weight, groups=groups)
-        X = whole = dense(check_features(self, X, reset=True))
+        given, X = opened(self, X, y, sample_weight=sample_weight, groups=groups)
+        X = whole = dense(X)
         weights = weights_of(sample_weight, len(X))
         y = self._target(y, len(X), weights)
         counted = np.arange(len(X)) if weights is None else np.flatnonzero(weights)
@@ -61,17 +59,12 @@ class _OneFit(_SparseRBF):
 
         def found() -> Found | None:
             training = trainer.so_far()
-            if training is None:
-                return None
-            if rows is not None:
-                training = renumbered(training, counted[rows])
-            return self._found(training, X, y, weights, (r, t))
+            return None if training is None else self._found(training, X, y, weights, (r, t))
 
         with Threads(1):
-            places, rows = place_centres(X, self.centres, self.placing, options.seed, weights)
-            trainer = Trainer(X, y, places, r, t, options, weights)
-            run = Run(self, given, whole, method="sparse-rbf", found=found, seed=options.seed)
-            with run:
+            trainer = Trainer.placed((X, y, weights), counted, r, t, options)
+            seed = options.random_state
+            with Run(self, given, whole, method="sparse-rbf", found=found, seed=seed) as run:
                 trainer.run(lambda solution: run.check(f"mu = {solution.mu:.1e}"))
             run.settle()
         if not run.stopped:
@@ -114,19 +107,21 @@ class _OneFit(_SparseRBF):
                 f"about {last.decrement:.1e}; raise max_iter, or use solver='direct' with "
                 "schedule='robust'.",
             )
-        slack = {
-            name: 1.0 - float(used) / budget
-            for name, used, budget in (
-                ("r", solution.s.sum(), self.r_),
-                ("t", solution.w.sum(), self.t_),
-            )
-        }
-        loose = [f"{name} (by {part:.0%})" for name, part in slack.items() if part > 0.05]
+        slack = (
+            ("r", 1.0 - solution.s.sum() / self.r_),
+            ("t", 1.0 - solution.w.sum() / self.t_),
+        )
+        loose = [f"{name} (by {part:.0%})" for name, part in slack if part > 0.05]
         if loose and solution.converged:
             warn_user(
                 f"the budget {' and '.join(loose)} is not used up: a larger one changes nothing.",
             )
-        warn_of_dropped(training)
+        if training.missed:
+            warn_user(
+                f"inputs {training.dropped.tolist()} have little weight, but leaving them out "
+                f"raises the training error from {solution.error:.3g} to {training.error:.3g} of "
+                "the variance; lower relevance to keep them."
+            )
 
 
 @dataclass(eq=False, repr=False)

@@ -9,16 +9,13 @@ where these were not given.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.arrays import Floats
 from sparsepath.data.threads import Threads
-from sparsepath.rbf.base import renumbered
-from sparsepath.rbf.centres import place_centres
-from sparsepath.rbf.model import RBFOptions, Trainer, Training, empty_model, train
+from sparsepath.rbf.model import RBFOptions, Trainer, Training, empty_model
 from sparsepath.running import Trail
 from sparsepath.steps import Step
 
@@ -50,8 +47,6 @@ class GridData:
     X: Floats
     y: Floats
     weights: Floats | None
-    centres: Any
-    placing: str
     options: RBFOptions
 
     def of(self, rows: NDArray[np.intp]) -> tuple[Floats, Floats, Floats | None]:
@@ -61,10 +56,11 @@ class GridData:
 
     def on(self, columns: NDArray[np.intp]) -> "GridData":
         """The same with some of the inputs; all of these are used, unless their weight is zero."""
-        options = replace(self.options, relevance=0.0)
-        given = not isinstance(self.centres, str) and np.ndim(self.centres) > 0
-        centres = np.asarray(self.centres)[:, columns] if given else self.centres
-        return replace(self, X=self.X[:, columns], centres=centres, options=options)
+        centres = self.options.centres
+        given = not isinstance(centres, str) and np.ndim(centres) > 0
+        centres = np.asarray(centres)[:, columns] if given else centres
+        options = replace(self.options, relevance=0.0, centres=centres)
+        return replace(self, X=self.X[:, columns], options=options)
 
     def counted(self, rows: NDArray[np.intp]) -> NDArray[np.intp]:
         """Those of the samples whose weight is not zero."""
@@ -139,14 +135,13 @@ class SplitFits:
     """Fits on the training part of one split, which share its data: one may run at a time."""
 
     def __init__(self, data: GridData, split: Split) -> None:
-        X, y, weights = data.of(data.counted(split[0]))
-        self._X, self._y, self._weights = data.of(data.counted(split[1]))
+        train, test = map(data.counted, split)
+        X, y, weights = data.of(train)
+        self._X, self._y, self._weights = data.of(test)
         self._mean = float(np.average(y, weights=weights))
         self._trainer = None
         if X.shape[1]:
-            options = data.options
-            places, _ = place_centres(X, data.centres, data.placing, options.seed, weights)
-            self._trainer = Trainer(X, y, places, 1.0, 1.0, options, weights)
+            self._trainer = Trainer.placed((X, y, weights), train, 1.0, 1.0, data.options)
 
     def at(self, r: float, t: float) -> Fold:
         """The fit of these budgets; without inputs it is the mean."""
@@ -252,12 +247,8 @@ class GridFollower:
         """The fit to all data, of all inputs or of some."""
         data = self.data if columns is None else self.data.on(columns)
         rows = data.counted(np.arange(len(data.X)))
-        X, y, weights = data.of(rows)
         with Threads(1):
-            places, at = place_centres(X, data.centres, data.placing, data.options.seed, weights)
-            fit = train(X, y, places, r, t, data.options, weights)
-        if at is not None:
-            fit = renumbered(fit, rows[at])
+            fit = Trainer.placed(data.of(rows), rows, r, t, data.options).run()
         if columns is None:
             return fit
         of_all = replace(fit.model, columns=columns[fit.model.columns])

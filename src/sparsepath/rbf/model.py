@@ -30,8 +30,10 @@ from numpy.typing import NDArray
 
 from sparsepath.arrays import Floats
 from sparsepath.data.columns import are_copies, moments
+from sparsepath.faces.targets import dense
 from sparsepath.rbf.alternating import solve_alternating
 from sparsepath.rbf.barrier import Budget, InteriorPoint, start
+from sparsepath.rbf.centres import place_centres
 from sparsepath.rbf.lasso import BudgetLasso
 from sparsepath.rbf.narrowing import MANY, solve_narrowed
 from sparsepath.rbf.network import RBFNetwork, gaussians
@@ -69,17 +71,19 @@ class Scaling:
         return (y - self.y_mean) / self.y_scale
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False, kw_only=True)
 class RBFOptions:
-    """How to solve; the estimators' parameters of the same names."""
+    """How to solve: parameters that all estimators of RBF networks have."""
 
     solver: str = "direct"
     schedule: str = "robust"
+    centres: Any = "auto"
+    placing: str = "kmeans"
     n_init: int = 1
     mu_min: float = 1e-6
     max_iter: int = 100
     relevance: float = 0.01
-    seed: int = 0
+    random_state: Any = 0
 
 
 @dataclass(frozen=True)
@@ -87,7 +91,7 @@ class RBFModel(Predictor):
     """A network of the inputs and centres in use, in the units of the data."""
 
     columns: NDArray[np.intp]  # inputs in use, by falling weight
-    kept: NDArray[np.intp]  # centres in use, as rows of the candidates
+    kept: NDArray[np.intp]  # centres in use, as samples or as rows of the candidates
     centres: Floats  # in use x inputs in use
     weights: Floats  # of the inputs in use, per squared unit of the data
     relative: Floats  # the same for standardised inputs, whose sum is within t
@@ -100,8 +104,7 @@ class RBFModel(Predictor):
             return np.full(X.shape[0], self.intercept + self.coef.sum())
         # Distances are taken from the centres' mean, so that no digits are lost to an offset.
         middle = self.centres.mean(axis=0)
-        part = X[:, self.columns]
-        part = part if isinstance(part, np.ndarray) else part.toarray()
+        part = dense(X[:, self.columns])
         K = gaussians(part - middle, self.centres - middle, self.weights)
         return self.coef @ K + self.intercept
 
@@ -152,7 +155,8 @@ def random_start(
 class Trainer:
     """Scales, solves and prunes; ``so_far`` gives what there is of it at any time.
 
-    ``centres`` are in the units of the data, sample weights above zero.
+    ``centres`` are in the units of the data, sample weights above zero. If centres are samples,
+    ``samples`` are the numbers of these.
     """
 
     def __init__(
@@ -164,9 +168,10 @@ class Trainer:
         t: float,
         options: RBFOptions,
         weights: Floats | None = None,
+        samples: NDArray[np.intp] | None = None,
     ) -> None:
         self.scaling = Scaling.of(X, y, weights)
-        self.centres, self.weights = centres, weights
+        self.centres, self.weights, self.samples = centres, weights, samples
         self.r, self.t, self.options = r, t, options
         varies = self.scaling.varies
         self.inputs = np.flatnonzero(varies if varies.any() else ~varies)
@@ -180,6 +185,22 @@ class Trainer:
         self.network = RBFNetwork(self.Z, self.target, self.C, weights)
         self._best: RBFSolution | None = None  # of the starts that are finished
         self._last: RBFSolution | None = None  # of the start under way
+
+    @classmethod
+    def placed(
+        cls,
+        data: tuple[Floats, Floats, Floats | None],
+        rows: NDArray[np.intp],
+        r: float,
+        t: float,
+        options: RBFOptions,
+    ) -> "Trainer":
+        """With centres where the options say, on inputs, target and weights of some samples."""
+        X, y, weights = data
+        places, at = place_centres(
+            X, options.centres, options.placing, options.random_state, weights
+        )
+        return cls(X, y, places, r, t, options, weights, None if at is None else rows[at])
 
     def at(self, r: float, t: float) -> "Trainer":
         """The same data with other budgets; one of those that share data may run at a time."""
@@ -195,7 +216,7 @@ class Trainer:
 
     def run(self, told: Told = None) -> Training:
         """The best J of ``n_init`` starts; ``told`` is called after every stage but the last."""
-        rng = np.random.default_rng(self.options.seed)
+        rng = np.random.default_rng(self.options.random_state)
 
         def staged(solution: RBFSolution) -> None:
             self._last = solution
@@ -220,7 +241,7 @@ class Trainer:
     ) -> RBFSolution:
         """The solution on a network, from alpha = 0 or from a start that is drawn."""
         options, n, d = self.options, network.n_centres + 1, network.n_inputs
-        budget = Budget(self.r, self.t, 1.0 / network.n_centres, 1.0 / network.n_inputs)
+        budget = Budget(self.r, self.t)
         x = start(budget, n, d) if drawn is None else random_start(budget, n, d, drawn)
         if options.schedule == "paper":
             return solve_printed(
@@ -275,7 +296,7 @@ class Trainer:
         rows, columns = np.flatnonzero(alpha[1:]), self.inputs[order[:size]]
         model = RBFModel(
             columns=columns,
-            kept=rows,
+            kept=rows if self.samples is None else self.samples[rows],
             centres=self.centres[np.ix_(rows, columns)].astype(np.float64),
             weights=w[order[:size]] / scaling.scale[columns] ** 2,
             relative=w[order[:size]],
@@ -290,16 +311,3 @@ class Trainer:
         w = np.zeros_like(solution.w)
         w[inputs] = solution.w[inputs]
         return BudgetLasso(self.network.at(w), self.network.y, self.r, solution.alpha)
-
-
-def train(
-    X: Floats,
-    y: Floats,
-    centres: Floats,
-    r: float,
-    t: float,
-    options: RBFOptions,
-    weights: Floats | None = None,
-) -> Training:
-    """All the work of a ``Trainer``."""
-    return Trainer(X, y, centres, r, t, options, weights).run()

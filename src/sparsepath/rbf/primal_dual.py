@@ -344,7 +344,7 @@ def solve(
     told : callable, optional
         Called with the solution so far after every stage but the last.
     """
-    budget = Budget(r, t, 1.0 / network.n_centres, 1.0 / network.n_inputs)
+    budget = Budget(r, t)
     run = PrimalDual(network, budget, mu_max, x, parts)
     stages: list[Stage] = []
     mu = mu_max

@@ -131,7 +131,7 @@ def solve_printed(
     told : callable, optional
         Called with the solution so far after every mu but the last.
     """
-    budget = Budget(r, t, 1.0 / network.n_centres, 1.0 / network.n_inputs)
+    budget = Budget(r, t)
     shares = budget.shares(network.n_centres + 1, network.n_inputs)
     newton = {part: QuasiNewton(network, budget, x) for part in PARTS[solver]}
     stages: list[Stage] = []

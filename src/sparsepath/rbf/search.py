@@ -10,7 +10,6 @@ from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from sparsepath.arrays import Axes, Floats
-from sparsepath.data.door import check_features
 from sparsepath.data.splitting import splits_of
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError, warn_user
@@ -28,7 +27,7 @@ from sparsepath.rbf.grid import (
     fold,
     relax,
 )
-from sparsepath.running import Found, Given, Run, fitting
+from sparsepath.running import Found, Run, fitting, opened
 from sparsepath.tuning import TUNING
 
 
@@ -65,12 +64,12 @@ class _GridSearch(_SparseRBF):
         groups : array of shape (n_samples,), optional
             Folds keep them whole.
         """
-        given = Given.of(X, y, sample_weight=sample_weight, groups=groups)
-        X = dense(check_features(self, X, reset=True))
+        given, X = opened(self, X, y, sample_weight=sample_weight, groups=groups)
+        X = dense(X)
         weights = weights_of(sample_weight, len(X))
         labels, y = y, self._target(y, len(X), weights)
         options = self._options()
-        data = GridData(X, y, weights, self.centres, self.placing, options)
+        data = GridData(X, y, weights, options)
         splits = splits_of(self.cv, X, labels, groups, classifier=is_classifier(self))
         grid = self._grid(data)
         follow = GridFollower(data, splits, grid)
@@ -89,7 +88,7 @@ class _GridSearch(_SparseRBF):
             method="sparse-rbf",
             found=lambda: self._found(follow),
             subtasks=(2 if self.relaxed else 1) * len(grid.t.values),
-            seed=options.seed,
+            seed=options.random_state,
         )
         try:
             with run:
@@ -141,19 +140,20 @@ class _GridSearch(_SparseRBF):
     def _grid(self, data: GridData) -> Grid:
         X, _, weights = data.of(data.counted(np.arange(len(data.X))))
         with Threads(1):
-            places, _ = place_centres(X, data.centres, data.placing, data.options.seed, weights)
-        counts = [count(n, v) if np.ndim(v) == 0 else 1 for n, v in self._given()]
+            options = data.options
+            places, _ = place_centres(
+                X, options.centres, options.placing, options.random_state, weights
+            )
+        asked = ("rs", self.rs), ("ts", self.ts)
+        counts = [count(n, v) if np.ndim(v) == 0 else 1 for n, v in asked]
         defaults = default_budgets(len(places), *counts)
         scales = []
-        for (name, given), default in zip(self._given(), defaults, strict=True):
+        for (name, given), default in zip(asked, defaults, strict=True):
             if np.ndim(given) or len(default) < 2:
                 scales.append(Scale(_listed(name, given) if np.ndim(given) else default, None))
             else:
                 scales.append(Scale(default, BEYOND if self.relaxed else 0))
         return Grid(*scales)
-
-    def _given(self) -> tuple[tuple[str, Any], tuple[str, Any]]:
-        return ("rs", self.rs), ("ts", self.ts)
 
     def plot_surface(self, what: str = "error", ax: Axes | None = None) -> Axes:
         """Draw the cross-validation error, or the inputs or centres in use, over both budgets.

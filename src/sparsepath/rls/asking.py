@@ -25,14 +25,14 @@ from sparsepath.data.door import (
 from sparsepath.errors import InputError, warn_user
 from sparsepath.faces.parameters import flag, function, number, one_of
 from sparsepath.path import LONGEST_PATH, SelectionPath
-from sparsepath.rls.constraints import marked, parents_of
+from sparsepath.rls.constraints import parents_of
 from sparsepath.rls.criteria.losses import Criterion
 from sparsepath.rls.design import Design
 from sparsepath.rls.search import SEARCHES
 from sparsepath.rls.splits.asked import Splits, leaves_out_singly, read_splits
 from sparsepath.rls.splits.sums import SplitSums
 from sparsepath.rls.task import Task
-from sparsepath.rls.update import Costs
+from sparsepath.rls.update import Costs, marked
 from sparsepath.rls.wrappers.groups import members_of
 
 
@@ -108,7 +108,7 @@ class Asked:
             start=tuple(i for i in start if i not in set(forced)),
             parents=parents_of(asked.parents, names, n),
             epsilon=asked.epsilon,
-            groups=self._groups(n),
+            groups=members_of(asked.feature_groups, n),
             costs=self._costs(n),
             rules=stop_rules(asked.stop),
             splits=None if design.streamed else self._splits(X, labels, groups, design),
@@ -175,11 +175,6 @@ class Asked:
             if self.of.max_features is None:
                 why += f" goes to {most} at most, give a larger one"
         raise InputError(f"choose={size!r} is a size that no path can have: {why}.")
-
-    def _groups(self, n: int) -> tuple[tuple[int, ...], ...]:
-        if self.of.feature_groups is None:
-            return ()
-        return tuple(map(tuple, members_of(self.of.feature_groups, n)))
 
     def _costs(self, n: int) -> Costs | None:
         if self.of.feature_costs is None and self.of.budget is None:
@@ -251,9 +246,9 @@ def costs_of(feature_costs: Any, n: int) -> Floats:
 
 def rule_for(choose: Any, paths: Mapping[float, SelectionPath]) -> Any:
     """The rule by which a size is chosen; "min" for "one_se" where no standard error is known."""
-    if isinstance(choose, str) and choose == "one_se" and not _has_se(paths.values()):
-        return "min"
-    return choose
+    errors_se = (step.error_se for path in paths.values() for step in path.steps)
+    one_se = isinstance(choose, str) and choose == "one_se"
+    return "min" if one_se and not any(map(math.isfinite, errors_se)) else choose
 
 
 def warn_without_se(choose: Any, paths: Mapping[float, SelectionPath], how: str) -> None:
@@ -263,10 +258,6 @@ def warn_without_se(choose: Any, paths: Mapping[float, SelectionPath], how: str)
             f"choose='one_se' needs a standard error, and {how} has none: the size of the least "
             "error is used instead. Use choose='min', or splits whose test parts differ."
         )
-
-
-def _has_se(paths: Iterable[SelectionPath]) -> bool:
-    return any(math.isfinite(step.error_se) for path in paths for step in path.steps)
 
 
 # Numbers that floating point cannot square --------------------------------------------------------

@@ -1,7 +1,7 @@
 """What the estimators of sparse least squares share: parameters, search, choice of a size."""
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from sparsepath.arrays import Floats, Indices, Vector
@@ -30,24 +29,29 @@ from sparsepath.rls.streamed.design import StreamDesign
 from sparsepath.rls.surface import Surface
 from sparsepath.rls.task import Task
 from sparsepath.rls.trail import Rule, SearchTrail
-from sparsepath.running import CallbackSupportMixin, Found, Given, Run, Stop, Validate
+from sparsepath.running import Found, Given, Run, Stop, Validate
+from sparsepath.selector import SizedSelector
 
 
-@dataclass(eq=False, repr=False)
-class SparseRLS(LinearFace, CallbackSupportMixin, BaseEstimator):
-    """A linear model on chosen features; the regressor and the classifier say of what kind."""
+@dataclass(eq=False, repr=False, kw_only=True)
+class SearchParameters:
+    """What searches among columns and among centres are asked for alike."""
 
-    _known: ClassVar[Mapping[str, Criterion]]
-    _takes_sparse = True
-
-    max_features: int | None = None
-    _: KW_ONLY
-    choose: str | int | float = "one_se"
-    validation: Any = "auto"
     alpha: float | str | Sequence[float] = 1.0
     search: str = "forward"
     cv: Any = "loo"
     loss: str | Loss = "squared"
+    n_threads: int | None = None
+    checkpoint: str | Path | None = None
+
+
+@dataclass(eq=False, repr=False)
+class SparseRLS(LinearFace, SizedSelector, SearchParameters):
+    """A linear model on chosen features; the regressor and the classifier say of what kind."""
+
+    _known: ClassVar[Mapping[str, Criterion]]
+
+    _: KW_ONLY
     standardize: bool = True
     forced: Sequence[int] | Sequence[str] | None = None
     forbidden: Sequence[int] | Sequence[str] | None = None
@@ -59,9 +63,6 @@ class SparseRLS(LinearFace, CallbackSupportMixin, BaseEstimator):
     stop: Rule | Sequence[Rule] = ()
     epsilon: float | None = None
     pooled: bool = False
-    n_threads: int | None = None
-    callback: Callable[[SelectionPath], object] | None = None
-    checkpoint: str | Path | None = None
 
     @property
     def _criterion(self) -> Criterion:
@@ -179,7 +180,6 @@ class SparseRLS(LinearFace, CallbackSupportMixin, BaseEstimator):
         alpha : float, optional
             Another penalty of ``paths_``.
         """
-        check_is_fitted(self)
         other = copy.copy(self)
         if alpha is not None:
             if alpha not in self.paths_:

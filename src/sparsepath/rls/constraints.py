@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from sparsepath.data.door import column_indices
 from sparsepath.errors import InputError
-from sparsepath.rls.update import TIE, Costs
+from sparsepath.rls.update import TIE, Costs, marked
 
 Column = int | str
 Parents = Mapping[int, tuple[int, ...]]
@@ -54,20 +54,6 @@ def parents_of(
                 seen.add(parent)
                 above += found.get(parent, ())
     return found
-
-
-def marked(columns: Sequence[int], n: int) -> NDArray[np.bool_]:
-    """True for these of n columns; a range of them takes no time.
-
-    >>> marked(range(1, 3), 4).tolist(), marked((0, 3), 4).tolist()
-    ([False, True, True, False], [True, False, False, True])
-    """
-    out = np.zeros(n, dtype=bool)
-    if isinstance(columns, range):
-        out[columns.start : columns.stop : columns.step] = True
-    else:
-        out[list(columns)] = True
-    return out
 
 
 class Constraints:

@@ -15,6 +15,8 @@ from sparsepath.data.crew import Crew, added
 from sparsepath.data.fingerprint import column_marks, name_of
 from sparsepath.tuning import TUNING
 
+COLLINEAR = 1e-10  # norm left of a column, over its norm, that counts as nothing
+OFF_CENTRE = 1e-11  # the same over its norm before centring
 OFFSET = 100.0  # mean over standard deviation from which the mean is not exact enough
 
 
@@ -120,7 +122,6 @@ class Design:
             )
         if not fit_intercept:
             self.constant = raw == 0
-        self.standardized = standardize
         self.scales = np.ones(self.n_features)
         if standardize:
             live = ~self.constant
@@ -141,6 +142,10 @@ class Design:
             for sums in ask(self._parts, None, WeightedBlock.centred_sums, some, self.means[some]):
                 left[some] += sums
         return left / self.total
+
+    def floor(self, which: NDArray[np.intp] | slice = slice(None)) -> Floats:
+        """Pivots of columns that are no more than these count as nothing: they are collinear."""
+        return COLLINEAR**2 * self.squares[which] + (OFF_CENTRE * self.sizes[which]) ** 2
 
     def rescale(self, factors: Floats) -> None:
         """Multiply the columns; before anything was computed from them."""
@@ -236,7 +241,8 @@ class Design:
         The matrix is symmetric, so that all columns take the time of half of them.
         """
         if not self.has_whole_gram:
-            self.take_gram(self.scales[:, None] * self.products * self.scales)
+            gram = self.scales[:, None] * self.products * self.scales
+            self._gram, self.has_whole_gram = dict(enumerate(gram)), True
 
     @cached_property
     def products(self) -> Floats:
@@ -248,11 +254,6 @@ class Design:
         every = np.zeros((self.n_features, self.n_features))
         every[np.ix_(live, live)] = total
         return every
-
-    def take_gram(self, gram: Floats) -> None:
-        """All products of columns as they stand, where they are known from elsewhere."""
-        self._gram = dict(enumerate(gram))
-        self.has_whole_gram = True
 
     def knows_gram(self, i: int) -> bool:
         """Whether the products with column i were computed before."""

@@ -10,7 +10,7 @@ import numpy as np
 from sparsepath.arrays import Floats
 from sparsepath.errors import InputError, warn_user
 from sparsepath.rls.checkpoint import Checkpoint
-from sparsepath.rls.constraints import Constraints, marked
+from sparsepath.rls.constraints import Constraints
 from sparsepath.rls.criteria.losses import Loss
 from sparsepath.rls.design import Design
 from sparsepath.rls.forms import Form, form_for
@@ -36,7 +36,7 @@ from sparsepath.rls.splits.whole import whole_search as search_over
 from sparsepath.rls.stopping import NO_MISTAKES, NoMistakes, StopRule, begun
 from sparsepath.rls.task import Task
 from sparsepath.rls.trail import Model, Rule, SearchTrail
-from sparsepath.rls.update import Update, pick
+from sparsepath.rls.update import Update, marked, pick
 from sparsepath.rls.wrappers.retold import Retold
 from sparsepath.running import Stop
 from sparsepath.steps import Move

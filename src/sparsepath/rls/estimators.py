@@ -23,7 +23,7 @@ from sparsepath.rls.base import SparseRLS
 from sparsepath.rls.criteria.table import CLASSES, NUMBERS
 from sparsepath.rls.repeated import search_many
 from sparsepath.rls.streamed.fitting import fit_source
-from sparsepath.running import Given, fitting
+from sparsepath.running import fitting, opened
 
 
 @dataclass(eq=False, repr=False)
@@ -57,8 +57,7 @@ class PredictingRLS(SparseRLS):
         if is_source(X):
             classifier = isinstance(self, ClassifierMixin)
             return fit_source(self, X, y, sample_weight, groups, classifier=classifier)
-        given = Given.of(X, y, sample_weight=sample_weight, groups=groups)
-        X = check_features(self, X, reset=True)
+        given, X = opened(self, X, y, sample_weight=sample_weight, groups=groups)
         weights = check_weights(sample_weight, X.shape[0])
         Y, labels = self._aims(y, weights)
         return self._fit(X, Y, weights, labels, given)

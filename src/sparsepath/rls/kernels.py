@@ -13,7 +13,6 @@ import copy
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
-from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -29,10 +28,10 @@ from sparsepath.errors import InputError
 from sparsepath.faces.targets import ClassifierFace, RegressorFace
 from sparsepath.judging.validation import validated
 from sparsepath.path import SelectionPath
-from sparsepath.rls.criteria.losses import Loss
+from sparsepath.rls.base import SearchParameters
 from sparsepath.rls.estimators import SparseRLSClassifier, SparseRLSRegressor
 from sparsepath.rls.surface import Surface
-from sparsepath.running import Given, explained
+from sparsepath.running import Given, explained, opened
 
 Kernel = str | Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]
 KERNELS = {"gaussian": "rbf", "polynomial": "polynomial"}
@@ -43,7 +42,7 @@ ASKED_OF_SEARCH = (  # what is asked of the search among columns
 
 
 @dataclass(eq=False, repr=False)
-class _SparseKernelRLS(BaseEstimator):
+class _SparseKernelRLS(SearchParameters, BaseEstimator):
     """What the kernel regressor and classifier share."""
 
     _linear: ClassVar[type[SparseRLSRegressor] | type[SparseRLSClassifier]]
@@ -58,14 +57,9 @@ class _SparseKernelRLS(BaseEstimator):
     coef0: float = 1.0
     candidates: int | ArrayLike | None = None
     choose: str | int | float = "one_se"
-    alpha: float | Sequence[float] = 1e-3
-    search: str = "forward"
-    cv: Any = "loo"
-    loss: str | Loss = "squared"
+    alpha: float | str | Sequence[float] = 1e-3
     fit_intercept: bool = True
-    n_threads: int | None = None
     callback: Callable[[SelectionPath], object] | None = None
-    checkpoint: str | Path | None = None
     random_state: Any = None
     validation: Any = "auto"
 
@@ -81,8 +75,8 @@ class _SparseKernelRLS(BaseEstimator):
             Samples that belong together and are left out together: ``cv="loo"`` then leaves out a
             group at a time, a number means folds of whole groups, and a splitter gets them.
         """
-        given = Given.of(X, y, sample_weight=sample_weight, groups=groups)
-        X = _dense(check_features(self, X, reset=True))
+        given, X = opened(self, X, y, sample_weight=sample_weight, groups=groups)
+        X = _dense(X)
         weights = check_weights(sample_weight, X.shape[0])
         self.gamma_ = self._gamma(X, weights)
         candidates, samples = self._candidates(X, weights)

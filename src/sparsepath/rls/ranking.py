@@ -17,8 +17,8 @@ from sparsepath.rls.base import SparseRLS
 from sparsepath.rls.criteria.losses import NO_DECISION
 from sparsepath.rls.criteria.table import QUERIES
 from sparsepath.rls.design import Design
-from sparsepath.rls.pairs.queries import Order, constant_within, standardize_within
-from sparsepath.running import Given, Linear, fitting
+from sparsepath.rls.pairs.queries import Order, vary_within
+from sparsepath.running import Linear, fitting, opened
 
 
 @dataclass(eq=False, repr=False)
@@ -92,8 +92,7 @@ class SparseRankRLS(RegressorMixin, SparseRLS):
         groups : array of shape (n_samples,), optional
             The query of every sample: samples of the same query are ranked among each other.
         """
-        given = Given.of(X, y, groups=groups)
-        X = check_features(self, X, reset=True)
+        given, X = opened(self, X, y, groups=groups)
         Y = one_target(y, X.shape[0])
         return self._fit(X, Y, np.ones(X.shape[0]), Y[:, 0], given)
 
@@ -102,11 +101,9 @@ class SparseRankRLS(RegressorMixin, SparseRLS):
         y = np.asarray(labels)
         if not Order.of(y, design.weights, queries).total > 0:
             raise InputError("y is constant within every query; there is no order to find.")
-        design.constant = constant_within(design, queries)
         if groups is not None and not queries.any():
             raise InputError("groups holds one query only; give two or more, or no groups.")
-        if self.standardize and groups is not None:
-            standardize_within(design, queries)
+        vary_within(design, queries, standardize=self.standardize and groups is not None)
         return queries
 
     def _alphas(self, design: Design, Y: Floats, candidates: Sequence[int]) -> list[float]:

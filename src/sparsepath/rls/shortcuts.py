@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparsepath.data.door import check_features, check_weights, column_indices
+from sparsepath.data.door import check_weights, column_indices
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
 from sparsepath.path import SelectionPath
@@ -22,7 +22,7 @@ from sparsepath.rls.task import Task
 from sparsepath.rls.trail import Model, SearchTrail
 from sparsepath.rls.update import Update
 from sparsepath.rls.wrappers.wrapped import Wrapped
-from sparsepath.running import Call, Given, Run
+from sparsepath.running import Call, Run, opened
 
 
 class RLSState(Wrapped[Model]):
@@ -163,8 +163,7 @@ def rls_state(
     call = Call.of(locals(), but=("X", "y", "sample_weight", "groups", "n_threads"))
     criterion = criterion_of(loss, CLASSES)
     alpha = penalty(alpha)
-    given = Given.of(X, y, sample_weight=sample_weight, groups=groups)
-    X = check_features(call, X, reset=True)
+    given, X = opened(call, X, y, sample_weight=sample_weight, groups=groups)
     weights = check_weights(sample_weight, X.shape[0])
     Y = targets_of(y, weights, criterion)
     with Threads(n_threads) as threads:

@@ -2,7 +2,7 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -109,21 +109,35 @@ def pick(
     return Update(action, int(features[i]), float(errors[i]), squared=float(squared[place]))
 
 
+def marked(columns: Sequence[int], n: int) -> NDArray[np.bool_]:
+    """True for these of n columns; a range of them takes no time.
+
+    >>> marked(range(1, 3), 4).tolist(), marked((0, 3), 4).tolist()
+    ([False, True, True, False], [True, False, False, True])
+    """
+    out = np.zeros(n, dtype=bool)
+    if isinstance(columns, range):
+        out[columns.start : columns.stop : columns.step] = True
+    else:
+        out[list(columns)] = True
+    return out
+
+
 def enterable(
     constant: NDArray[np.bool_], chosen: list[int], features: Iterable[int] | None
 ) -> NDArray[np.bool_]:
     """Which features may be added: not constant, not chosen, and among those asked for."""
     allowed = ~constant
     if features is not None:
-        some = np.zeros(len(allowed), dtype=bool)
-        some[list(features)] = True
-        allowed &= some
+        allowed &= marked(list(features), len(allowed))
     allowed[chosen] = False
     return allowed
 
 
 class Changeable(ABC):
     """A model whose set is changed by one feature at a time."""
+
+    costs: Costs | None = None
 
     @abstractmethod
     def add(self, feature: int) -> None:
@@ -149,7 +163,6 @@ class EveryNeighbour(Changeable):
 
     design: Any
     chosen: list[int]
-    costs: Costs | None
     empty_error: float
     empty_squared: float
 

@@ -3,7 +3,7 @@
 from sparsepath.predictors import Formula, Frozen, Gaussian, Linear, Predictor, Tanh
 from sparsepath.running.callbacks import Callback, CallbackSupportMixin
 from sparsepath.running.fitting import explained, fitting
-from sparsepath.running.run import Call, Found, Given, Run, Validate, seed_of
+from sparsepath.running.run import Call, Found, Given, Run, Validate, opened, seed_of
 from sparsepath.running.trail import Stop, Trail
 
 __all__ = [
@@ -24,5 +24,6 @@ __all__ = [
     "Validate",
     "explained",
     "fitting",
+    "opened",
     "seed_of",
 ]

@@ -25,12 +25,13 @@ from typing import Any, Self
 
 from sklearn.base import BaseEstimator
 
+from sparsepath.data.door import check_features
 from sparsepath.data.fingerprint import fingerprint
 from sparsepath.errors import warn_user
 from sparsepath.path import SelectionPath
 from sparsepath.predictors import Predictor
 from sparsepath.running.callbacks import begin, listeners, tell_listeners
-from sparsepath.running.interrupts import Interruptible
+from sparsepath.running.interrupts import is_interrupt
 from sparsepath.running.trail import Stop, Trail
 from sparsepath.steps import Move, Step
 
@@ -52,6 +53,11 @@ class Given:
     def of(cls, X: Any, y: Any, **more: Any) -> "Given":
         """Those that are None are left out."""
         return cls(X, y, {name: value for name, value in more.items() if value is not None})
+
+
+def opened(estimator: Any, X: Any, y: Any, **more: Any) -> tuple[Given, Any]:
+    """What a fit was given, as it was, and its features as the door of the data lets them in."""
+    return Given.of(X, y, **more), check_features(estimator, X, reset=True)
 
 
 class Call(BaseEstimator):
@@ -179,7 +185,6 @@ class Run:
         self._subtasks = subtasks
         self._data = cache(partial(data_of, X, given) if data is None else data)
         self._validate = validate
-        self._interruptible = Interruptible(keep=lambda: self.found() is not None)
         self._context: Any = None
 
     def __enter__(self) -> Self:
@@ -191,10 +196,9 @@ class Run:
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
         if isinstance(error, _AskedToStopError):
             return True
-        kept = self._interruptible.__exit__(kind, error, trace)
-        if self._interruptible.interrupted:
+        if interrupted := is_interrupt(error):
             self.stopped = Stop.INTERRUPTED
-        return kept
+        return interrupted and self.found() is not None
 
     @property
     def watched(self) -> bool:
@@ -278,10 +282,8 @@ class Run:
         if not path.complete or self.stopped or not hasattr(self.estimator, "_validated"):
             return path, None
         rule = getattr(self.estimator, "choose", "min") if found.size is None else found.size
-        if self._validate is not None:
-            return self._validate(path, rule)
-        validated: tuple[SelectionPath, Any] = self.estimator._validated(path, rule, self.given)
-        return validated
+        validate = self._validate or partial(self.estimator._validated, given=self.given)
+        return validate(path, rule)
 
     def warn(self, path: SelectionPath, said: Sequence[str] = ()) -> None:
         """Say that Ctrl-C ended the work, since the caller gets an answer all the same."""

@@ -272,6 +272,6 @@ def columns_of(design: Design, features: Sequence[int] | NDArray[np.intp]) -> Fl
         out -= design.left[which, None]
     if not design.uniform:
         out *= np.sqrt(design.weights)
-    if design.standardized:
+    if design.standardize:
         out *= design.scales[which, None]
     return out

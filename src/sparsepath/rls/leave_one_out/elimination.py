@@ -36,9 +36,9 @@ from sparsepath.errors import InputError
 from sparsepath.rls.criteria.losses import ROOM, Loss
 from sparsepath.rls.design import Design
 from sparsepath.rls.leave_one_out.carried import columns_of
-from sparsepath.rls.leave_one_out.fitted import COLLINEAR, OFF_CENTRE, VANISHED
+from sparsepath.rls.leave_one_out.fitted import VANISHED
 from sparsepath.rls.leave_one_out.projection import SECOND_GO
-from sparsepath.rls.update import Costs, Update, pick
+from sparsepath.rls.update import Costs, Update, marked, pick
 from sparsepath.tuning import TUNING
 
 WIDE = 1.5  # features over samples from which the wide form is used,
@@ -61,18 +61,9 @@ class Elimination:
         The criterion, a mean per sample.
     """
 
-    _place: NDArray[np.intp]
-    _order: NDArray[np.intp]
-    _w: Floats
-    _d: Floats
-    _computed: Floats
-    _errors: Floats
-    _wide: bool
     _pending: tuple[Floats, float] | None = None
 
     def __init__(self, design: Design, Y: Floats, alpha: float, loss: Loss) -> None:
-        if not alpha >= 0 or not np.isfinite(alpha):
-            raise InputError(f"alpha={alpha!r}; the penalty must be a finite number, zero or more.")
         self.design, self.alpha, self.loss = design, float(alpha), loss
         self.costs: Costs | None = None
         self.form = "removals: one pass over the chosen columns each"
@@ -135,9 +126,7 @@ class Elimination:
         self._bring_up()
         which, errors = self._features, self._errors
         if features is not None:
-            mask = np.zeros(self.design.n_features, dtype=bool)
-            mask[np.fromiter(features, np.intp)] = True
-            some = mask[which]
+            some = marked(list(features), self.design.n_features)[which]
             which, errors = which[some], errors[some]
         return pick("drop", which, errors, self.empty_error)
 
@@ -178,7 +167,7 @@ class Elimination:
         self._features = self._features[:last]
         index = self.chosen.index(feature)
         del self.chosen[index]
-        self._order = np.delete(self._order, index)
+        self._order: NDArray[np.intp] = np.delete(self._order, index)
         self._pending = row, d
         self._measure()
         if 2 * last <= self._begun and last:
@@ -191,24 +180,21 @@ class Elimination:
         self._features = np.array(self.chosen, dtype=np.intp)
         self._begun = k
         self._order = self._features.copy()
-        self._place = np.zeros(self.design.n_features, dtype=np.intp)
+        self._place: NDArray[np.intp] = np.zeros(self.design.n_features, dtype=np.intp)
         self._place[self._features] = np.arange(k)
         self._first = self._place.copy()
         self._compiled = self.loss.bounded and k * m >= TUNING.compiled_removals_from
         self._pending = None
         self._gone: list[Floats] = []
         X = columns_of(self.design, self._features)
-        self._computed = np.ones(k)
-        self._wide = k > max(TUNING.wide_from, WIDE * m) and self.alpha > self._floor().max()
+        self._computed: Floats = np.ones(k)
+        is_wide, floor = k > max(TUNING.wide_from, WIDE * m), self.design.floor(self._features)
+        self._wide: bool = is_wide and self.alpha > floor.max()
         if not (self._wide and self._set_up_wide(X)):
             self._wide = False
             self._set_up_tall(X)
         self._measure()
         self._judge()
-
-    def _floor(self) -> Floats:
-        squares, sizes = self.design.squares[self._features], self.design.sizes[self._features]
-        return COLLINEAR**2 * squares + (OFF_CENTRE * sizes) ** 2
 
     def _set_up_tall(self, X: Floats) -> None:
         k, m = X.shape
@@ -216,7 +202,7 @@ class Elimination:
         stacked[:m] = X.T
         stacked[m:][np.diag_indices(k)] = np.sqrt(self.alpha)
         Q, R = np.linalg.qr(stacked) if k else (stacked, np.zeros((0, 0)))
-        low = np.flatnonzero(np.square(np.diag(R)) <= self._floor())
+        low = np.flatnonzero(np.square(np.diag(R)) <= self.design.floor(self._features))
         if len(low):
             raise InputError(f"feature {self.chosen[low[0]]} is collinear with the chosen ones.")
         self._Z = np.ascontiguousarray(Q[:m].T)
@@ -229,7 +215,7 @@ class Elimination:
         self._computed = self._d.copy()
         self.r = self._y - self._a.T @ self._Z
         self.p = self._p0 - np.square(self._Z).sum(0)
-        self._w = self._M @ self._a
+        self._w: Floats = self._M @ self._a
 
     def _set_up_wide(self, X: Floats) -> bool:
         """Whether the wide form is exact enough; if so it is set up."""

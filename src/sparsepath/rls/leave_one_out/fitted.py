@@ -15,15 +15,12 @@ from scipy.linalg import lapack
 
 from sparsepath.arrays import Floats
 from sparsepath.data.crew import added
-from sparsepath.errors import InputError
 from sparsepath.rls.criteria.losses import Loss, reach_of
 from sparsepath.rls.design import Design
 from sparsepath.rls.leave_one_out.block import Rows
 from sparsepath.rls.leave_one_out.fitted_rows import Measured, Weighed
 from sparsepath.tuning import TUNING
 
-COLLINEAR = 1e-10  # norm left of a column, over its norm, that counts as nothing
-OFF_CENTRE = 1e-11  # the same over its norm before centring
 CANCELLED = 1e-4  # what is left of a difference, over what was taken off, that is known well
 VANISHED = 1e-13  # norm left of the residuals, over the target's, that counts as nothing
 
@@ -68,9 +65,8 @@ class Fitted:
     """
 
     def __init__(self, design: Design, Y: Floats, alpha: float, loss: Loss) -> None:
-        if not alpha >= 0 or not np.isfinite(alpha):
-            raise InputError(f"alpha={alpha!r}; the penalty must be a finite number, zero or more.")
-        self.design, self.alpha, self.loss = design, float(alpha), loss
+        self.design, self.alpha = design, float(alpha)
+        self.loss, self.counts = loss, loss.counts  # whether the squared criterion settles ties
         w = design.weights
         g = np.sqrt(w)
         v = loss.sample_weights(Y, w)
@@ -123,11 +119,6 @@ class Fitted:
         if not total > CANCELLED * moved:
             total = sum(self.each(Rows.deviation, self.error))
         return float(np.sqrt(total * m / (m - 1)))
-
-    @property
-    def counts(self) -> bool:
-        """Whether mistakes are counted, so that the squared criterion settles ties."""
-        return self.loss.counts
 
     @property
     def squared_error(self) -> float:
@@ -203,9 +194,7 @@ class Fitted:
     ) -> NDArray[np.bool_]:
         """Which candidates are not collinear with the chosen ones, by their pivots."""
         chosen = np.asarray(features, dtype=np.intp)
-        squares, sizes = self.design.squares[chosen], self.design.sizes[chosen]
-        floor = COLLINEAR**2 * squares + (OFF_CENTRE * sizes) ** 2
-        return (pivots > floor) & ~self.design.constant[chosen]
+        return (pivots > self.design.floor(chosen)) & ~self.design.constant[chosen]
 
     def solve(self, b: Floats, transposed: bool = False) -> Floats:
         """R^-1 b, or R^-T b."""

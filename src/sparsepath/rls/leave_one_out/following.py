@@ -37,14 +37,7 @@ class Follower:
         How many features are to be added, as far as is known.
     """
 
-    s: Floats
-    c: Floats
-    b2: Floats
-    collinear: NDArray[np.bool_]
-    turned: Floats
     hopeful: NDArray[np.intp] = np.zeros(0, dtype=np.intp)
-    _t: Floats
-    _size: int
 
     def __init__(self, form: str, steps: int = 0) -> None:
         self.form, self.steps = form, steps
@@ -116,11 +109,11 @@ class Follower:
         else:
             b_b = cross = np.zeros(1)
         share = new / root
-        self.b2 = np.maximum(self.b2 + share * (share * (1 + b_b @ b_b) - 2 * cross), 0.0)
+        self.b2: Floats = np.maximum(self.b2 + share * (share * (1 + b_b @ b_b) - 2 * cross), 0.0)
         self.s -= new**2
         self.c -= np.outer(new, fitted.a[-1])
         if k == self._t.shape[1]:
-            self._t = np.asfortranarray(np.hstack([self._t, np.zeros_like(self._t)]))
+            self._t: Floats = np.asfortranarray(np.hstack([self._t, np.zeros_like(self._t)]))
         self._t[:, k] = new
         self._size = k + 1
         return Xu
@@ -144,12 +137,12 @@ class Follower:
         self._size = k = len(fitted.chosen)
         self._by_passes = not k
         sums, Xr = map(added, zip(*fitted.each(Rows.correlations), strict=True))
-        self.c = centred(fitted, Xr, sums)
+        self.c: Floats = centred(fitted, Xr, sums)
         self._t = np.zeros((design.n_features, max(8, k)), order="F")
         if k:
             sums, Xz = map(added, zip(*fitted.each(Rows.every_product), strict=True))
             self._t[:, :k] = centred(fitted, Xz, sums)
-        self.s = design.squares - np.einsum("ij,ij->i", self.t, self.t)
+        self.s: Floats = design.squares - np.einsum("ij,ij->i", self.t, self.t)
         self._refresh(fitted)
 
     def _refresh(self, fitted: Fitted) -> None:

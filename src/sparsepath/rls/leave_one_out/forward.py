@@ -16,7 +16,7 @@ from sparsepath.data.crew import Crew
 from sparsepath.rls.criteria.losses import ROOM
 from sparsepath.rls.design import Design
 from sparsepath.rls.leave_one_out.carried import PARTS
-from sparsepath.rls.leave_one_out.fitted import COLLINEAR, OFF_CENTRE, VANISHED
+from sparsepath.rls.leave_one_out.fitted import VANISHED
 from sparsepath.rls.leave_one_out.fused import ROUNDING
 from sparsepath.rls.leave_one_out.projection import SECOND_GO
 from sparsepath.rls.update import TIE, TIE_FLOOR
@@ -47,8 +47,7 @@ class Centred:
             centred -= (w @ centred) / total
             p -= w / total
         y = np.ascontiguousarray((np.sqrt(w)[:, None] * centred).T)
-        floor = COLLINEAR**2 * design.squares + (OFF_CENTRE * design.sizes) ** 2
-        return cls(y, y_mean, p, floor)
+        return cls(y, y_mean, p, design.floor())
 
 
 class CompiledForward:

@@ -42,7 +42,7 @@ from sparsepath.rls.leave_one_out.carried import (
     CarriedColumns,
     columns_of,
 )
-from sparsepath.rls.leave_one_out.fitted import COLLINEAR, OFF_CENTRE, VANISHED
+from sparsepath.rls.leave_one_out.fitted import VANISHED
 from sparsepath.rls.leave_one_out.fused_exchanges import (
     NEAR_LIMIT,
     STEEP,
@@ -51,7 +51,7 @@ from sparsepath.rls.leave_one_out.fused_exchanges import (
     Removals,
 )
 from sparsepath.rls.leave_one_out.projection import SECOND_GO
-from sparsepath.rls.update import Changeable, Costs, Second, Update, limit, pick
+from sparsepath.rls.update import Changeable, Second, Update, limit, pick
 from sparsepath.tuning import TUNING
 
 ROUNDING = 1e-11  # part of the sums in a bound that may be rounding
@@ -75,10 +75,7 @@ class Fused(Changeable):
     def __init__(
         self, design: Design, Y: Floats, alpha: float, size: int = 8, compiled: bool = False
     ) -> None:
-        if not alpha >= 0 or not np.isfinite(alpha):
-            raise InputError(f"alpha={alpha!r}; the penalty must be a finite number, zero or more.")
         self.design, self.alpha = design, float(alpha)
-        self.costs: Costs | None = None
         self.form, self._T = "", Y.shape[1]
         m, n, T, w = design.n_samples, design.n_features, self._T, design.weights
         self.y_mean = (w @ Y) / design.total if design.fit_intercept else np.zeros(T)
@@ -94,7 +91,7 @@ class Fused(Changeable):
         self._W[0, :m], self._W[0, m:] = 1.0, alpha
         self._Q = np.zeros((room, m + room))
         self.p = 1.0 - w / design.total if design.fit_intercept else np.ones(m)
-        self._floor = COLLINEAR**2 * design.squares + (OFF_CENTRE * design.sizes) ** 2
+        self._floor = design.floor()
         self._computed = design.squares + alpha  # pivots of the rows when last computed afresh
         self._live = ~design.constant
         self._features = np.arange(n)
@@ -185,7 +182,7 @@ class Fused(Changeable):
         if feature in self.chosen:
             raise InputError(f"feature {feature} is chosen already.")
         self._follow()
-        if self._columns.lacks(_only(feature, len(self._live))):
+        if self._columns.lacks(self._features == feature):
             self._columns.own()
         place = self._free_place()
         width = self._width
@@ -440,9 +437,3 @@ class Fused(Changeable):
             self._Q = np.pad(self._Q, ((0, more), (0, more)))
         self._width += 1
         return self._width - 1
-
-
-def _only(feature: int, n: int) -> NDArray[np.bool_]:
-    mask = np.zeros(n, dtype=bool)
-    mask[feature] = True
-    return mask

@@ -14,8 +14,6 @@ from scipy.linalg import qr_delete
 from sparsepath.arrays import Floats
 from sparsepath.data.crew import added
 from sparsepath.errors import InputError
-from sparsepath.rls.criteria.losses import Loss
-from sparsepath.rls.design import Design
 from sparsepath.rls.leave_one_out.block import Rows
 from sparsepath.rls.leave_one_out.fitted import Change
 from sparsepath.rls.leave_one_out.projection import Projected
@@ -45,9 +43,7 @@ class Neighbours(Projected):
     gain for each unit of cost.
     """
 
-    def __init__(self, design: Design, Y: Floats, alpha: float, loss: Loss) -> None:
-        super().__init__(design, Y, alpha, loss)
-        self.costs: Costs | None = None
+    costs: Costs | None = None
 
     def values(self, features: NDArray[np.intp], errors: Floats, squared: bool = False) -> Floats:
         """What additions are compared by: the criterion, or what it gains per cost."""

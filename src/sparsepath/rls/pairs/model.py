@@ -39,8 +39,8 @@ from sparsepath.arrays import Floats
 from sparsepath.errors import InputError
 from sparsepath.rls.criteria.losses import NO_DECISION, ROOM, Criterion, reach_of
 from sparsepath.rls.design import Design
-from sparsepath.rls.leave_one_out.fitted import COLLINEAR, OFF_CENTRE, VANISHED
-from sparsepath.rls.update import Costs, EveryNeighbour
+from sparsepath.rls.leave_one_out.fitted import VANISHED
+from sparsepath.rls.update import EveryNeighbour
 from sparsepath.tuning import TUNING
 
 MOST_SAMPLES = 10000
@@ -58,8 +58,6 @@ class LeavePairOut(EveryNeighbour):
     """
 
     _instead: str
-    _coef: Floats | None
-    error: float
 
     def __init__(self, design: Design, Y: Floats, alpha: float) -> None:
         if design.n_samples > MOST_SAMPLES:
@@ -68,7 +66,6 @@ class LeavePairOut(EveryNeighbour):
                 f"{MOST_SAMPLES}; there are {design.n_samples}. Use {self._instead}."
             )
         self.design, self.alpha = design, float(alpha)
-        self.costs: Costs | None = None
         w = design.weights
         counted = np.flatnonzero(w > 0)
         counted = counted[np.argsort(-Y[counted, 0], kind="stable")]
@@ -138,7 +135,7 @@ class LeavePairOut(EveryNeighbour):
         X = self._columns(features)
         Z = self._projected(features, X)
         pivots = np.einsum("ij,ij->j", X, Z) + self.alpha
-        usable = self._usable(features, pivots)
+        usable = pivots > self.design.floor(features)
         pivots = np.where(usable, pivots, 1.0)
         tau = X.T @ self._r / pivots
         reach = self._reach[self.chosen].sum() + self._reach[features]
@@ -161,7 +158,7 @@ class LeavePairOut(EveryNeighbour):
         x = self._columns(one)
         z = self._projected(one, x)[:, 0].copy()
         pivot = float(x[:, 0] @ z) + self.alpha
-        if b in self.chosen or not self._usable(one, np.array([pivot]))[0]:
+        if b in self.chosen or not pivot > self.design.floor(one)[0]:
             raise InputError(f"feature {b} is chosen already or collinear with the chosen ones.")
         self._F = self._F + z * (x[:, 0] @ self._r / pivot)
         self._H = dger(1.0 / pivot, z, z, a=self._H.T, overwrite_a=1).T
@@ -197,7 +194,7 @@ class LeavePairOut(EveryNeighbour):
             XS = self._columns(self.chosen)
             A = XS.T @ XS + self._final_alpha * np.eye(XS.shape[1])
             w = np.linalg.solve(A, XS.T @ (self._g * self._y))
-            self._coef = (self.design.scales[self.chosen] * w)[:, None]
+            self._coef: Floats | None = (self.design.scales[self.chosen] * w)[:, None]
         return self._coef
 
     def intercept(self) -> Floats:
@@ -223,7 +220,7 @@ class LeavePairOut(EveryNeighbour):
         """The criterion of the model as it stands, and what every sample has in it."""
         self._coef = None
         self._own, squared = np.zeros(len(self._g)), not self.counts
-        self.error = self._as_it_stands(squared, self._own) / self._weight(squared)
+        self.error: float = self._as_it_stands(squared, self._own) / self._weight(squared)
 
     def _as_it_stands(self, squared: bool, own: Floats | None = None) -> float:
         """The sum over pairs; ``own`` gets those of every sample."""
@@ -269,11 +266,6 @@ class LeavePairOut(EveryNeighbour):
 
         threads.map(work, range(0, n, step), n * len(self._g) ** 2)
         return out
-
-    def _usable(self, features: NDArray[np.intp], pivots: Floats) -> NDArray[np.bool_]:
-        squares, sizes = self.design.squares[features], self.design.sizes[features]
-        floor = COLLINEAR**2 * squares + (OFF_CENTRE * sizes) ** 2
-        return np.asarray(pivots > floor)
 
 
 class PairModel(LeavePairOut):

@@ -45,23 +45,19 @@ LAST_BITS = 1e-15  # of a score, which may hold something else
 PAIRS_PRICE = Price("pairs.compiled", "count_disorder")
 
 
-def constant_within(design: Design, queries: Codes) -> NDArray[np.bool_]:
-    """Columns that do not vary within any query: they say nothing about an order."""
-    sums = QuerySums.over_all(design, queries)
-    largest = np.bincount(queries, design.weights).max()
-    return design.constant | (sums <= CONSTANT * largest * design.sizes**2)
+def vary_within(design: Design, queries: Codes, *, standardize: bool) -> None:
+    """Columns that do not vary within any query say nothing about an order: they are constant.
 
-
-def standardize_within(design: Design, queries: Codes) -> None:
-    """Scale columns to unit variance within queries: what is common to a query is in no pair.
-
-    The variance is half the mean squared difference over all ordered pairs of a query's samples,
-    a sample with itself included; for a single query that is the plain one.
+    If asked for, the others are scaled to unit variance within queries, since what is common to a
+    query is in no pair. The variance is half the mean squared difference over all ordered pairs of
+    a query's samples, a sample with itself included; for a single query that is the plain one.
     """
-    total, live = np.bincount(queries, design.weights), ~design.constant
-    factors = np.ones(design.n_features)
-    factors[live] = np.sqrt(total @ total / QuerySums.over_all(design, queries)[live])
-    design.rescale(factors)
+    sums, total = QuerySums.over_all(design, queries), np.bincount(queries, design.weights)
+    design.constant = design.constant | (sums <= CONSTANT * total.max() * design.sizes**2)
+    if standardize:
+        live, factors = ~design.constant, np.ones(design.n_features)
+        factors[live] = np.sqrt(total @ total / sums[live])
+        design.rescale(factors)
 
 
 class QuerySums(SplitSums):

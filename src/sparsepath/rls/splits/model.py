@@ -40,7 +40,7 @@ from sparsepath.rls.design import Design
 from sparsepath.rls.splits.asked import standard_error
 from sparsepath.rls.splits.rows import RowFits, coefficients
 from sparsepath.rls.splits.sums import SplitSums
-from sparsepath.rls.update import Costs, EveryNeighbour
+from sparsepath.rls.update import EveryNeighbour
 from sparsepath.tuning import TUNING
 
 COLLINEAR_IN_PART = 1e-12  # part of a column's square that is left, from which it counts as nothing
@@ -71,12 +71,11 @@ class FoldModel(EveryNeighbour):
         sums: SplitSums | None = None,
     ) -> None:
         self.design, self.alpha, self.pooled = design, float(alpha), pooled
-        self.costs: Costs | None = None
         self.sums = SplitSums(design, Y, splits) if sums is None else sums
         self._Y = Y
-        work = design.n_samples * design.n_features * self.sums.n_splits
-        self.by_rows = self.sums.plain and work <= TUNING.judged_by_rows
         numbers = design.n_samples * design.n_features
+        work = numbers * self.sums.n_splits
+        self.by_rows = self.sums.plain and work <= TUNING.judged_by_rows
         self._compiled = numbers >= TUNING.compiled_search_from
         self._reset()
         self.empty_error, self.empty_squared = self.error, self.squared_error

@@ -24,8 +24,7 @@ from scipy.linalg import solve_triangular
 
 from sparsepath.arrays import Floats
 from sparsepath.data.splitting import Split
-from sparsepath.rls.design import Design
-from sparsepath.rls.leave_one_out.fitted import COLLINEAR, OFF_CENTRE
+from sparsepath.rls.design import COLLINEAR, OFF_CENTRE, Design
 
 
 class TrainingPart(NamedTuple):

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from sparsepath.arrays import Floats
 from sparsepath.data.splitting import Split
 from sparsepath.errors import InputError
-from sparsepath.rls.design import Design
-from sparsepath.rls.leave_one_out.fitted import OFF_CENTRE
+from sparsepath.rls.design import OFF_CENTRE, Design
 from sparsepath.rls.splits.asked import overlap
 from sparsepath.tuning import TUNING
 

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from sparsepath.arrays import Floats
 from sparsepath.errors import InputError
-from sparsepath.rls.leave_one_out.fitted import OFF_CENTRE
+from sparsepath.rls.design import OFF_CENTRE
 from sparsepath.rls.splits.sums import STILL, SplitSums
 from sparsepath.rls.streamed.design import StreamDesign
 

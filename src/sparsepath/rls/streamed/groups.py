@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sparsepath.arrays import Floats
 from sparsepath.data.sources import Columns
 from sparsepath.rls.criteria.losses import Loss
-from sparsepath.rls.leave_one_out.fitted import COLLINEAR
+from sparsepath.rls.design import COLLINEAR
 from sparsepath.rls.streamed.design import StreamDesign
 from sparsepath.rls.streamed.judging import GroupChange, Level, Plan, judge
 from sparsepath.rls.streamed.leave_one_out import NOTHING, Streamed

@@ -32,13 +32,7 @@ from sparsepath.errors import InputError
 from sparsepath.rls.criteria.losses import Loss, reach_of
 from sparsepath.rls.leave_one_out.additions import KNOWN_WELL
 from sparsepath.rls.leave_one_out.bounds import ROUNDED_PRODUCTS, least_errors
-from sparsepath.rls.leave_one_out.fitted import (
-    CANCELLED,
-    COLLINEAR,
-    OFF_CENTRE,
-    VANISHED,
-    triangular,
-)
+from sparsepath.rls.leave_one_out.fitted import CANCELLED, VANISHED, triangular
 from sparsepath.rls.streamed.design import StreamDesign, class_shares
 from sparsepath.rls.streamed.judging import (
     JudgedLevel,
@@ -237,7 +231,7 @@ class Streamed(Changeable):
             s[doubtful] = squares + self.alpha * np.einsum("ij,ij->j", b, b)
             c[doubtful] = wr + self.alpha * (b.T @ self._solve(self.a))
         pivots = np.maximum(s, 0.0) + self.alpha
-        floor = COLLINEAR**2 * design.squares[which] + (OFF_CENTRE * design.sizes[which]) ** 2
+        floor = design.floor(which)
         return t, pivots, c, (pivots > floor) & ~design.constant[which]
 
     def _bounds(self, which: Columns) -> Floats:

@@ -20,8 +20,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from sparsepath.arrays import Floats
 from sparsepath.errors import InputError
+from sparsepath.rls.design import COLLINEAR
 from sparsepath.rls.leave_one_out.block import Rows
-from sparsepath.rls.leave_one_out.fitted import COLLINEAR
 from sparsepath.rls.leave_one_out.model import State
 from sparsepath.rls.leave_one_out.neighbours import Neighbours
 from sparsepath.rls.splits.model import FoldModel
@@ -29,12 +29,14 @@ from sparsepath.rls.update import Costs, Second, Update, pick
 from sparsepath.rls.wrappers.wrapped import Wrapped
 
 
-def members_of(groups: ArrayLike, n: int) -> list[list[int]]:
+def members_of(groups: ArrayLike | None, n: int) -> tuple[tuple[int, ...], ...]:
     """The columns of every group, groups in the order of their first column.
 
     >>> members_of(["a", "b", "a"], 3)
-    [[0, 2], [1]]
+    ((0, 2), (1,))
     """
+    if groups is None:
+        return ()
     try:
         labels = np.asarray(groups)
     except ValueError:  # lists of unlike length
@@ -47,7 +49,7 @@ def members_of(groups: ArrayLike, n: int) -> list[list[int]]:
     found: dict[object, list[int]] = {}
     for column, label in enumerate(labels.tolist()):
         found.setdefault(label, []).append(column)
-    return list(found.values())
+    return tuple(map(tuple, found.values()))
 
 
 def error_with_all(state: Neighbours, features: Sequence[int], squared: bool = False) -> float:

@@ -30,8 +30,11 @@ Inner = TypeVar("Inner", bound=Readable)
 
 
 def _inside(name: str) -> property:
-    """What the model inside says."""
-    return property(lambda self: getattr(self.model, name))
+    """What the model inside says, and is told."""
+    return property(
+        lambda self: getattr(self.model, name),
+        lambda self, value: setattr(self.model, name, value),
+    )
 
 
 class Wrapped(Generic[Inner]):
@@ -41,17 +44,10 @@ class Wrapped(Generic[Inner]):
     error: float = _inside("error")  # type: ignore[assignment]
     empty_error: float = _inside("empty_error")  # type: ignore[assignment]
     vanished: bool = _inside("vanished")  # type: ignore[assignment]
+    costs: Costs | None = _inside("costs")  # type: ignore[assignment]
 
     def __init__(self, model: Inner) -> None:
         self.model = model
-
-    @property
-    def costs(self) -> Costs | None:
-        return self.model.costs
-
-    @costs.setter
-    def costs(self, costs: Costs | None) -> None:
-        self.model.costs = costs
 
     def standard_error(self) -> float:
         """Standard error of the criterion."""
