@@ -129,7 +129,11 @@ class Compiled:
     def __init__(self, pool: Pool, scaling) -> None:
         m, n, T = len(pool.neurons), pool.target.n, len(pool.target.rows)
         self.pool = pool
-        self.H, self.means, self.U = np.empty((m, n)), np.empty(m), layer.room(np.empty((m, n)))
+        self.H, self.means, self.U = (
+            np.empty((m, n)),
+            np.empty(m),
+            np.empty((m + layer.BEYOND, m + layer.BEYOND)),
+        )
         self.w, self.E = np.empty((T, m)), np.empty((T, n))
         self.mse, self.objective, self.fine = layer.fit(
             pool.XT,
@@ -210,10 +214,15 @@ def test_gradient_of_press(seed, T):
     steps = 1e-5 * np.eye(5)
     logs = np.append(logs, np.log(1e-3))  # and the ridge
     numeric = [(error(logs + e) - error(logs - e)) / 2e-5 for e in steps]
-    for arrays, close in ((pool.arrays, 1e-5), (pool.single, 1e-3)):
-        room = (np.empty((12, 50), arrays[0].dtype) for _ in range(3))
-        gradient = np.empty(5)
-        value = press.press(*arrays, np.exp(logs[:4]), 1e-3, 1e-10, *room, gradient)
+    for (XT, weights, biases, rows), close in ((pool.arrays, 1e-5), (pool.single, 1e-3)):
+        number = XT.dtype
+        H, K, R = (np.empty((12, 50), number) for _ in range(3))
+        A, inner, room = np.empty((15, 15)), np.empty((12, 12)), np.empty((12, 12))
+        means, w, E = np.empty(12, number), np.empty((12, T)), np.empty((T, 50), number)
+        p, gradient = np.empty(50, number), np.empty(5)
+        W = weights * np.exp(logs[:4]).astype(number)
+        value = press.press(XT, W, biases, rows, 1e-3, 1e-10, H, K, means, A, inner, room, w, E, p)
+        press.slope(XT, W, 1e-3, H, K, means, A, inner, w, E, p, R, gradient)
         assert value == pytest.approx(error(logs), rel=1e-12 if close < 1e-4 else 1e-5)
         np.testing.assert_allclose(gradient, numeric, rtol=close, atol=1e-3 * close)
 

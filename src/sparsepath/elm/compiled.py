@@ -18,22 +18,29 @@ ONE_FROM = 8.5  # beyond that tanh is 1 in single precision
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy", inline="always")
 def tanh_single(h, bias):  # type: ignore[no-untyped-def]
-    """In place: h <- tanh(h + bias), with an error of a few units in the last place of 1."""
+    """In place: h <- tanh(h + bias), with an error of a few units in the last place of 1.
+
+    Returns the sum.
+    """
     number = h.dtype.type
     far = number(ONE_FROM)
     p0, p1, p2, p3, p4 = number(P[0]), number(P[1]), number(P[2]), number(P[3]), number(P[4])
     q0, q1, q2, q3, q4 = number(Q[0]), number(Q[1]), number(Q[2]), number(Q[3]), number(Q[4])
+    total = number(0.0)
     for i in range(h.size):
         x = min(max(h[i] + bias, -far), far)
         s = x * x
         above = p0 + s * (p1 + s * (p2 + s * (p3 + s * p4)))
         below = q0 + s * (q1 + s * (q2 + s * (q3 + s * q4)))
-        h[i] = x * above / below
+        x *= above / below
+        h[i] = x
+        total += x
+    return total
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy", inline="always")
 def tanh_double(h, bias):  # type: ignore[no-untyped-def]
-    """In place: h <- tanh(h + bias).
+    """In place: h <- tanh(h + bias); returns the sum.
 
     tanh(x) = e / (e + 2) with e = exp(2x) - 1. For v = x / 32 the Taylor series of exp(v) - 1 to
     the 13th power is exact to rounding, and six times e <- e (e + 2) doubles the exponent up to
@@ -45,6 +52,7 @@ def tanh_double(h, bias):  # type: ignore[no-untyped-def]
     c6, c7, c8 = number(1 / 720.0), number(1 / 5040.0), number(1 / 40320.0)
     c9, c10, c11 = number(1 / 362880.0), number(1 / 3628800.0), number(1 / 39916800.0)
     c12, c13 = number(1 / 479001600.0), number(1 / 6227020800.0)
+    total = number(0.0)
     for i in range(h.size):
         v = min(max(h[i] + bias, -far), far) * part
         v2 = v * v
@@ -59,7 +67,10 @@ def tanh_double(h, bias):  # type: ignore[no-untyped-def]
         e = e * e + two * e
         e = e * e + two * e
         e = e * e + two * e
-        h[i] = e / (e + two)
+        e /= e + two
+        h[i] = e
+        total += e
+    return total
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy", inline="always")
@@ -68,13 +79,7 @@ def squash(H, biases, means):  # type: ignore[no-untyped-def]
     n = H.shape[1]
     for j in range(H.shape[0]):
         h = H[j]
-        if H.itemsize == 4:
-            tanh_single(h, biases[j])
-        else:
-            tanh_double(h, biases[j])
-        total = H.dtype.type(0.0)
-        for i in range(n):
-            total += h[i]
+        total = tanh_single(h, biases[j]) if H.itemsize == 4 else tanh_double(h, biases[j])
         mean = total / H.dtype.type(n)
         means[j] = mean
         for i in range(n):

@@ -8,8 +8,8 @@ without the interpreter. Letters are those of :mod:`sparsepath.elm.network`, cho
 import numpy as np
 from numba import njit
 
-from sparsepath.elm.compiled import FAST, leave_out
-from sparsepath.elm.layer import STRIP, fit, orthogonalise
+from sparsepath.elm.compiled import FAST
+from sparsepath.elm.layer import BEYOND, STRIP, fit, left_out
 
 HALF, SIGN, LARGEST = range(3)  # the order of scaling.RULES
 DECREASED = 1e-12
@@ -161,7 +161,7 @@ def descend(  # type: ignore[no-untyped-def]
     """
     m, n = H.shape
     T = rows.shape[0]
-    U, w = np.empty((m + 1, m + 4)), np.empty((T, m))
+    U, w = np.empty((m + BEYOND, m + BEYOND)), np.empty((T, m))
     means, E = np.empty(m, H.dtype), np.empty((T, n), H.dtype)
     empty = np.square(rows).sum() / n
     grid, C1 = start.copy(), 0.0
@@ -174,10 +174,7 @@ def descend(  # type: ignore[no-untyped-def]
         size = np.count_nonzero(grid)
         # The leave-one-out error is not below the training error.
         if size < known.size and (own.size or mse <= min(known[size], keys[size, 0])):
-            orthogonalise(U.astype(H.dtype), H, Q)
-            p = np.full(n, H.dtype.type(1.0 - 1.0 / n))
-            squares, wrong = leave_out(Q, E, p, own, least)
-            squares, first = squares / n, (wrong if own.size else squares) / n
+            first, squares = left_out(U, H, Q, E, own, least)
             if first < keys[size, 0] or (first == keys[size, 0] and squares < keys[size, 1]):
                 keys[size, 0], keys[size, 1] = first, squares
                 for i in range(grid.size):

@@ -11,48 +11,53 @@ from numba import njit
 
 from sparsepath.elm.compiled import FAST, leave_out, prefix_losses, squash
 
+BEYOND = 3  # rows and columns of a square matrix beyond the last neuron: room for ``gram``
 STRIP = 512  # samples at a time, so that the rows in use stay in cache
+PAGE, LINE = 4096, 64  # bytes: of a row at a time, where eight rows are in use; of a line of cache
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, inline="always")
 def affine(W, XT, H):  # type: ignore[no-untyped-def]
-    """H <- W XT, for few features: four rows of XT at a time."""
+    """H <- W XT, four rows of XT at a time; beyond the last one it is counted again, by zero."""
     d, n = XT.shape
+    last, zero = d - 1, W.dtype.type(0.0)
     for low in range(0, n, STRIP):
         high = min(n, low + STRIP)
         for j in range(W.shape[0]):
-            h = H[j, low:high]
-            h[:] = 0.0
-            for k in range(0, d - 3, 4):
-                x, y = XT[k, low:high], XT[k + 1, low:high]
-                z, t = XT[k + 2, low:high], XT[k + 3, low:high]
-                a, b, c, e = W[j, k], W[j, k + 1], W[j, k + 2], W[j, k + 3]
-                for i in range(h.size):
-                    h[i] += a * x[i] + b * y[i] + c * z[i] + e * t[i]
-            for k in range(d - d % 4, d):
-                x, a = XT[k, low:high], W[j, k]
-                for i in range(h.size):
-                    h[i] += a * x[i]
+            h, w = H[j, low:high], W[j]
+            for k in range(0, d, 4):
+                x, y = XT[k, low:high], XT[min(k + 1, last), low:high]
+                z, t = XT[min(k + 2, last), low:high], XT[min(k + 3, last), low:high]
+                a, b = w[k], w[k + 1] if k + 1 < d else zero
+                c, e = w[k + 2] if k + 2 < d else zero, w[k + 3] if k + 3 < d else zero
+                if k == 0:
+                    for i in range(h.size):
+                        h[i] = a * x[i] + b * y[i] + c * z[i] + e * t[i]
+                else:
+                    for i in range(h.size):
+                        h[i] += a * x[i] + b * y[i] + c * z[i] + e * t[i]
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, inline="always")
 def gram(H, A):  # type: ignore[no-untyped-def]
-    """A <- H H', upper triangle, eight numbers at a time.
+    """A <- H H', upper triangle, sixteen numbers at a time.
 
-    A has room for rows and columns beyond the last neuron (see ``room``): there the last one is
+    A has room for rows and columns beyond the last neuron (``BEYOND``): there the last one is
     counted again instead of a case of its own.
     """
     m, n = H.shape
-    last, zero = m - 1, H.dtype.type(0.0)
-    A[: m + 1] = zero
-    for low in range(0, n, STRIP):
-        high = min(n, low + STRIP)
-        for j in range(0, m, 2):
+    last, zero, strip = m - 1, H.dtype.type(0.0), PAGE // H.itemsize
+    A[:] = zero
+    for low in range(0, n, strip):
+        high = min(n, low + strip)
+        for j in range(0, m, 4):
             x, y = H[j, low:high], H[min(j + 1, last), low:high]
+            z, t = H[min(j + 2, last), low:high], H[min(j + 3, last), low:high]
             for k in range(j, m, 4):
                 a, b = H[k, low:high], H[min(k + 1, last), low:high]
                 c, d = H[min(k + 2, last), low:high], H[min(k + 3, last), low:high]
                 xa = xb = xc = xd = ya = yb = yc = yd = zero
+                za = zb = zc = zd = ta = tb = tc = td = zero
                 for i in range(x.size):
                     xa += x[i] * a[i]
                     xb += x[i] * b[i]
@@ -62,6 +67,14 @@ def gram(H, A):  # type: ignore[no-untyped-def]
                     yb += y[i] * b[i]
                     yc += y[i] * c[i]
                     yd += y[i] * d[i]
+                    za += z[i] * a[i]
+                    zb += z[i] * b[i]
+                    zc += z[i] * c[i]
+                    zd += z[i] * d[i]
+                    ta += t[i] * a[i]
+                    tb += t[i] * b[i]
+                    tc += t[i] * c[i]
+                    td += t[i] * d[i]
                 A[j, k] += xa
                 A[j, k + 1] += xb
                 A[j, k + 2] += xc
@@ -70,13 +83,14 @@ def gram(H, A):  # type: ignore[no-untyped-def]
                 A[j + 1, k + 1] += yb
                 A[j + 1, k + 2] += yc
                 A[j + 1, k + 3] += yd
-
-
-@njit(nogil=True, cache=True)
-def room(H):  # type: ignore[no-untyped-def]
-    """A square matrix for ``gram`` of the neurons H."""
-    m = H.shape[0]
-    return np.empty((m + 1, m + 4), H.dtype)
+                A[j + 2, k] += za
+                A[j + 2, k + 1] += zb
+                A[j + 2, k + 2] += zc
+                A[j + 2, k + 3] += zd
+                A[j + 3, k] += ta
+                A[j + 3, k + 1] += tb
+                A[j + 3, k + 2] += tc
+                A[j + 3, k + 3] += td
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy", inline="always")
@@ -103,20 +117,47 @@ def cholesky(A, m):  # type: ignore[no-untyped-def]
     return True
 
 
-@njit(nogil=True, cache=True, fastmath={"contract", "nsz"}, error_model="numpy", inline="always")
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy", inline="always")
+def forward(U, v):  # type: ignore[no-untyped-def]
+    """In place: v <- U'^-1 v."""
+    for j in range(v.size):
+        v[j] /= U[j, j]
+        for k in range(j + 1, v.size):
+            v[k] -= v[j] * U[j, k]
+
+
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy", inline="always")
+def backward(U, v):  # type: ignore[no-untyped-def]
+    """In place: v <- U^-1 v."""
+    for j in range(v.size - 1, -1, -1):
+        total = v[j]
+        for k in range(j + 1, v.size):
+            total -= U[j, k] * v[k]
+        v[j] = total / U[j, j]
+
+
+# Without leave to reorder: there is nothing to reorder, and what is done with it is half as fast.
+@njit(nogil=True, cache=True, fastmath={"contract", "nsz"}, error_model="numpy")
 def orthogonalise(U, H, Q):  # type: ignore[no-untyped-def]
-    """Q <- U'^-1 H, four rows at a time, each less four rows before at a time."""
+    """Q <- U'^-1 H, four rows at a time, each less four rows before at a time.
+
+    The four are kept apart from Q until they are ready: so they are seen not to overlap, begin
+    where a line of the cache does, and are not a multiple of 4096 bytes from each other.
+    """
     m, n = H.shape
     one = H.dtype.type(1.0)
     fours = m - m % 4
+    wide = STRIP + 48
+    space = np.empty(4 * wide + LINE, H.dtype)
+    first = -(space.ctypes.data // H.itemsize) % (LINE // H.itemsize)
+    apart = space[first : first + 4 * wide].reshape(4, wide)
     for low in range(0, n, STRIP):
         high = min(n, low + STRIP)
         for k in range(0, fours, 4):
-            q, r = Q[k, low:high], Q[k + 1, low:high]
-            s, t = Q[k + 2, low:high], Q[k + 3, low:high]
-            for i in range(q.size):
-                q[i], r[i] = H[k, low + i], H[k + 1, low + i]
-                s[i], t[i] = H[k + 2, low + i], H[k + 3, low + i]
+            h, e, f, g = H[k, low:high], H[k + 1, low:high], H[k + 2, low:high], H[k + 3, low:high]
+            q, r, s, t = apart[0], apart[1], apart[2], apart[3]
+            for i in range(h.size):
+                q[i], r[i], s[i], t[i] = h[i], e[i], f[i], g[i]
             for p in range(0, k, 4):
                 a, b = Q[p, low:high], Q[p + 1, low:high]
                 c, d = Q[p + 2, low:high], Q[p + 3, low:high]
@@ -124,7 +165,7 @@ def orthogonalise(U, H, Q):  # type: ignore[no-untyped-def]
                 qb, rb, sb, tb = U[p + 1, k], U[p + 1, k + 1], U[p + 1, k + 2], U[p + 1, k + 3]
                 qc, rc, sc, tc = U[p + 2, k], U[p + 2, k + 1], U[p + 2, k + 2], U[p + 2, k + 3]
                 qd, rd, sd, td = U[p + 3, k], U[p + 3, k + 1], U[p + 3, k + 2], U[p + 3, k + 3]
-                for i in range(q.size):
+                for i in range(a.size):
                     x, y, z, w = a[i], b[i], c[i], d[i]
                     q[i] = q[i] - qa * x - qb * y - qc * z - qd * w
                     r[i] = r[i] - ra * x - rb * y - rc * z - rd * w
@@ -134,16 +175,17 @@ def orthogonalise(U, H, Q):  # type: ignore[no-untyped-def]
             rs, rt, st = U[k + 1, k + 2], U[k + 1, k + 3], U[k + 2, k + 3]
             qq, rr = one / U[k, k], one / U[k + 1, k + 1]
             ss, tt = one / U[k + 2, k + 2], one / U[k + 3, k + 3]
-            for i in range(q.size):
+            a, b, c, d = Q[k, low:high], Q[k + 1, low:high], Q[k + 2, low:high], Q[k + 3, low:high]
+            for i in range(a.size):
                 x = q[i] * qq
                 y = (r[i] - qr * x) * rr
                 z = (s[i] - qs * x - rs * y) * ss
-                q[i], r[i], s[i] = x, y, z
-                t[i] = (t[i] - qt * x - rt * y - st * z) * tt
+                a[i], b[i], c[i] = x, y, z
+                d[i] = (t[i] - qt * x - rt * y - st * z) * tt
         for k in range(fours, m):
-            q = Q[k, low:high]
+            q, h = Q[k, low:high], H[k, low:high]
             for i in range(q.size):
-                q[i] = H[k, low + i]
+                q[i] = h[i]
             for p in range(k):
                 a, qa = Q[p, low:high], U[p, k]
                 for i in range(q.size):
@@ -151,6 +193,16 @@ def orthogonalise(U, H, Q):  # type: ignore[no-untyped-def]
             qq = one / U[k, k]
             for i in range(q.size):
                 q[i] *= qq
+
+
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+def left_out(U, H, Q, E, own, least):  # type: ignore[no-untyped-def]
+    """Criterion and squared error, left out, of a fit with all neurons; Q is room."""
+    n = H.shape[1]
+    orthogonalise(U.astype(H.dtype), H, Q)
+    p = np.full(n, H.dtype.type(1.0 - 1.0 / n))
+    squares, wrong = leave_out(Q, E, p, own, least)
+    return (wrong if own.size else squares) / n, squares / n
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
@@ -179,15 +231,9 @@ def fit(XT, weights, biases, rows, ridge, scaling, H, means, U, w, E):  # type: 
             for i in range(n):
                 product += h[i] * y[i]
             v[j] = product
+        forward(U, v)
+        backward(U, v)
         for j in range(m):
-            v[j] /= U[j, j]
-            for k in range(j + 1, m):
-                v[k] -= v[j] * U[j, k]
-        for j in range(m - 1, -1, -1):
-            total = v[j]
-            for k in range(j + 1, m):
-                total -= U[j, k] * v[k]
-            v[j] = total / U[j, j]
             size += v[j] * v[j]
         for i in range(n):
             e[i] = y[i]
@@ -210,7 +256,7 @@ def screen(XT, weights, biases, rows, own, ridge, least, subset, scalings):  # t
     n, m, T = XT.shape[1], biases.size, rows.shape[0]
     number = XT.dtype.type
     H, Q, means = np.empty((m, n), XT.dtype), np.empty((m, n), XT.dtype), np.empty(m, XT.dtype)
-    U, z = room(H), np.empty((m, T), XT.dtype)
+    U, z = np.empty((m + BEYOND, m + BEYOND), XT.dtype), np.empty((m, T), XT.dtype)
     squares, wrong = np.empty(m), np.empty(m)
     W, seen = weights[:, subset], XT[subset]
     first, second, place, count = np.inf, np.inf, 0, m
@@ -247,12 +293,9 @@ def error(XT, weights, biases, rows, own, ridge, least, scaling, enough, H, Q): 
     """
     m, n = H.shape
     T = rows.shape[0]
-    U, w = np.empty((m + 1, m + 4)), np.empty((T, m))
+    U, w = np.empty((m + BEYOND, m + BEYOND)), np.empty((T, m))
     means, E = np.empty(m, H.dtype), np.empty((T, n), H.dtype)
     mse, _, fine = fit(XT, weights, biases, rows, ridge, scaling, H, means, U, w, E)
     if not fine or (own.size == 0 and mse >= enough):
         return np.inf, np.inf
-    orthogonalise(U.astype(H.dtype), H, Q)
-    p = np.full(n, H.dtype.type(1.0 - 1.0 / n))
-    squares, wrong = leave_out(Q, E, p, own, least)
-    return (wrong if own.size else squares) / n, squares / n
+    return left_out(U, H, Q, E, own, least)

@@ -33,7 +33,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import lapack
 
 from sparsepath.arrays import Floats
 from sparsepath.elm.limits import Limits, held, limits, others_limits
@@ -231,8 +230,9 @@ class Fit:
     ----------
     H, means : arrays, m x n and m
         Centred outputs of the neurons, and their means.
-    inverse_root, z, w, E : arrays
-        L^-1 and as in the module's first lines; w is m x T, E is T x n.
+    U, z, w, E : arrays
+        L', in the upper left of more room, and as in the module's first lines; z and w are m x T,
+        E is T x n.
     mse, objective : float
         |e|^2 / n, and the same plus ridge |w|^2.
     """
@@ -240,33 +240,45 @@ class Fit:
     def __init__(
         self, neurons: Neurons, XT: Floats, target: Target, ridge: float, space: "Space"
     ) -> None:
+        from sparsepath.elm import layer
+
         m = len(neurons)
         self.neurons, self.XT, self.target = neurons, XT, target
         self.space = space
         self.H, self.means = space.H[:m], np.empty(m)
         neurons.outputs(XT, self.H, self.means)
-        # Large products by NumPy, which lets other threads go on meanwhile; SciPy's BLAS does not.
-        self._gram = self.H @ self.H.T
+        self._gram = np.empty((m + layer.BEYOND, m + layer.BEYOND))
+        layer.gram(self.H, self._gram)
         self._moments = self.H @ target.centred
         self.ridge = ridge
 
     @cached_property
-    def inverse_root(self) -> Floats:
-        A = self._gram.copy()
-        A.reshape(-1)[:: len(A) + 1] += self.ridge * self.target.n
-        upper, info = lapack.dpotrf(A.T, lower=0, overwrite_a=1)
-        if info:
+    def U(self) -> Floats:  # noqa: N802
+        from sparsepath.elm import layer
+
+        m, U = len(self.H), self._gram.copy()
+        np.einsum("jj->j", U[:m, :m])[:] += self.ridge * self.target.n
+        if not layer.cholesky(U, m):
             raise dependent(self.ridge)
-        inverse: Floats = lapack.dtrtri(upper, lower=0)[0].T
-        return inverse
+        return U
 
     @cached_property
     def z(self) -> Floats:
-        return self.inverse_root @ self._moments
+        from sparsepath.elm import layer
+
+        z = np.ascontiguousarray(self._moments.T)
+        for row in z:
+            layer.forward(self.U, row)
+        return z.T
 
     @cached_property
     def w(self) -> Floats:
-        return self.inverse_root.T @ self.z
+        from sparsepath.elm import layer
+
+        w = self.z.T.copy()
+        for row in w:
+            layer.backward(self.U, row)
+        return w.T
 
     @cached_property
     def E(self) -> Floats:  # noqa: N802
@@ -282,7 +294,11 @@ class Fit:
 
     def orthogonal(self) -> Floats:
         """Q = L^-1 H."""
-        return np.matmul(self.inverse_root, self.H, out=self.space.Q[: len(self.H)])
+        from sparsepath.elm import layer
+
+        Q = self.space.Q[: len(self.H)]
+        layer.orthogonalise(self.U, self.H, Q)
+        return Q
 
     def leave_one_out(self) -> LeaveOneOut:
         """Exact leave-one-out of all neurons."""
@@ -297,7 +313,7 @@ class Fit:
         :math:`D = (\Lambda + \rho n I)^{-1}`: one decomposition for all of them.
         """
         n, m = self.target.n, len(self.H)
-        values, V = np.linalg.eigh(self._gram)
+        values, V = np.linalg.eigh(self._gram[:m, :m], UPLO="U")
         G, moments = np.matmul(V.T, self.H, out=self.space.Q[:m]), V.T @ self._moments
         D = 1.0 / (np.maximum(values, 0.0) + n * np.array(ridges)[:, None])
         weights = D[:, None, :] * moments.T

@@ -43,7 +43,7 @@ class Pool:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, _lent=threading.local())
 
-    @property
+    @cached_property
     def ridges(self) -> Floats:
         """The ridges to choose from, a power of ten apart."""
         steps = round(np.log10(self.most / self.ridge))

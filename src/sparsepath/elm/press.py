@@ -15,7 +15,7 @@ import numpy as np
 from numba import njit
 
 from sparsepath.elm.compiled import FAST, leverage_left, slope_of_press, squash, weigh
-from sparsepath.elm.layer import STRIP, affine, cholesky, gram
+from sparsepath.elm.layer import BEYOND, STRIP, affine, cholesky, gram
 
 ENOUGH = 1e-4  # of what the slope promises: a step that gains less is too long
 LENGTHS = 6  # lengths of a step
@@ -85,41 +85,34 @@ def onto(R, XT, W, g):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy", inline="always")
-def press(XT, weights, biases, rows, scaling, ridge, least, H, K, R, g):  # type: ignore[no-untyped-def]
-    """The squared leave-one-out error, infinite if there is none; its gradient goes to g.
+def press(XT, W, biases, rows, ridge, least, H, K, means, A, inner, room, w, E, p):  # type: ignore[no-untyped-def]
+    """The squared leave-one-out error, infinite if there is none.
 
     Parameters
     ----------
-    XT, weights, biases, rows
-        Features in use, d x n, neurons, m x d and m, centred targets, T x n: of one precision.
-    scaling, ridge
-        Of those features; the gradient is by the logarithms of both, the ridge comes last.
-    least : float
-        The least 1 - leverage at which a sample still counts as left out.
-    H, K, R : arrays, m x n
-        Room, of the same precision.
+    XT, W, biases, rows
+        Features in use, d x n, neurons on them as scaled, m x d and m, centred targets, T x n: of
+        one precision.
+    ridge, least : float
+        The ridge, and the least 1 - leverage at which a sample still counts as left out.
+    H, K, means, w, E, p : arrays, m x n twice, m, m x T, T x n, n
+        Out, as in :mod:`sparsepath.elm.polish`: what ``slope`` goes on with. All but w are of the
+        precision of the features.
+    A, inner, room : arrays, as for ``gram``, m x m twice
+        Room, and w too, in double precision.
     """
     m, n = H.shape
-    T, d = rows.shape[0], XT.shape[0]
     number = XT.dtype.type
-    W = np.empty((m, d), XT.dtype)
-    for j in range(m):
-        for k in range(d):
-            W[j, k] = weights[j, k] * number(scaling[k])
-    means = np.empty(m, XT.dtype)
     affine(W, XT, H)
     squash(H, biases, means)
-    A = np.empty((m + 1, m + 4))
     gram(H, A)
     for j in range(m):
         A[j, j] += ridge * n
     if not cholesky(A, m):
         return np.inf
-    room, inner = np.empty((m, m)), np.empty((m, m))
     inverse(A, m, room, inner)
-    w, E = np.zeros((m, T)), np.empty((T, n), XT.dtype)
     moments = np.empty(m)
-    for t in range(T):
+    for t in range(rows.shape[0]):
         y, e = rows[t], E[t]
         for j in range(m):
             moments[j] = (H[j] * y).sum()
@@ -135,17 +128,31 @@ def press(XT, weights, biases, rows, scaling, ridge, least, H, K, R, g):  # type
             for i in range(n):
                 e[i] -= factor * h[i]
     np.dot(inner.astype(XT.dtype), H, K)
-    p = np.empty(n, XT.dtype)
     leverage_left(K, H, p)
     if p.min() <= least:
         return np.inf
-    u, v, root = np.empty((T, n), XT.dtype), np.zeros(n, XT.dtype), np.empty(n, XT.dtype)
     squares = 0.0
+    for t in range(rows.shape[0]):
+        e = E[t]
+        for i in range(n):
+            c = e[i] / p[i]
+            squares += c * c
+    return squares / n
+
+
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy", inline="always")
+def slope(XT, W, ridge, H, K, means, A, inner, w, E, p, R, g):  # type: ignore[no-untyped-def]
+    """To g: the gradient of ``press`` by the logarithms of scalings and ridge, which comes last.
+
+    Arrays are those that it has filled; A and inner are changed, R is room as H.
+    """
+    m, n = H.shape
+    T, d = E.shape[0], XT.shape[0]
+    u, v, root = np.empty((T, n), XT.dtype), np.zeros(n, XT.dtype), np.empty(n, XT.dtype)
     for t in range(T):
         e, o = E[t], u[t]
         for i in range(n):
             c = e[i] / p[i]
-            squares += c * c
             o[i] = c / p[i]
             v[i] += c * o[i]
     for i in range(n):
@@ -157,11 +164,11 @@ def press(XT, weights, biases, rows, scaling, ridge, least, H, K, R, g):  # type
     weigh(K, root, R)
     gram(R, A)
     mirror(A, m, inner)
-    slope = 0.0
+    by_ridge = 0.0
     for j in range(m):
-        slope -= inner[j, j]
+        by_ridge -= inner[j, j]
         for t in range(T):
-            slope += w[j, t] * a[j, t]
+            by_ridge += w[j, t] * a[j, t]
         for k in range(m):
             inner[j, k] *= 2.0
             for t in range(T):
@@ -171,8 +178,7 @@ def press(XT, weights, biases, rows, scaling, ridge, least, H, K, R, g):  # type
     onto(R, XT, W, g)
     for k in range(d):
         g[k] /= n
-    g[d] = 2.0 * ridge * slope
-    return squares / n
+    g[d] = 2.0 * ridge * by_ridge
 
 
 @njit(nogil=True, cache=True, inline="always")
@@ -219,20 +225,27 @@ def go_down(  # type: ignore[no-untyped-def]
     """In place: logarithms of scalings and ridge with a smaller error; returns its logarithm.
 
     At most so many ``rounds``; a round that gains less than ``worth``, in the logarithm of the
-    error, is the last. There is one place where an error is taken, so that all is one piece.
+    error, is the last. There is one place where an error is taken and one where its gradient is, of
+    errors from which the descent goes on; so that all is one piece.
     """
-    size = at.size
+    size, m, n, T = at.size, H.shape[0], H.shape[1], rows.shape[0]
+    number = XT.dtype.type
+    W, means = np.empty((m, size - 1), XT.dtype), np.empty(m, XT.dtype)
+    A, inner, square = np.empty((m + BEYOND, m + BEYOND)), np.empty((m, m)), np.empty((m, m))
+    w, E, p = np.empty((m, T)), np.empty((T, n), XT.dtype), np.empty(n, XT.dtype)
     g, new_g, step = np.zeros(size), np.empty(size), np.zeros(size)
     new, B = at.copy(), np.eye(size)
-    here, length, slope, round_, tried = NO_MACHINE, 1.0, 0.0, -1, 0
+    here, length, along, round_, tried = NO_MACHINE, 1.0, 0.0, -1, 0
     while True:
-        value = press(
-            XT, weights, biases, rows, np.exp(new[:-1]), np.exp(new[-1]), least, H, K, R, new_g
-        )
+        for k in range(size - 1):
+            scaling = number(np.exp(new[k]))
+            for j in range(m):
+                W[j, k] = weights[j, k] * scaling
+        ridge = np.exp(new[-1])
+        value = press(XT, W, biases, rows, ridge, least, H, K, means, A, inner, square, w, E, p)
         there, promised = NO_MACHINE, 0.0
         if value > 0.0 and value < np.inf:
             there = np.log(value)
-            new_g /= value
         for i in range(size):
             promised += g[i] * (new[i] - at[i])
         if there == NO_MACHINE and round_ < 0:
@@ -242,15 +255,17 @@ def go_down(  # type: ignore[no-untyped-def]
             for i in range(size):
                 step[i] = new[i] - at[i]
                 at[i] = new[i]
-            if round_ >= 0:
-                learn(B, step, new_g - g, round_ == 0)
-            g[:] = new_g
             here = there
             round_ += 1
             if round_ == rounds or gain < worth:
                 return here
-            slope = direction(B, g, at, low, high, step)
-            if not slope < 0.0:
+            slope(XT, W, ridge, H, K, means, A, inner, w, E, p, R, new_g)
+            new_g /= value
+            if round_ > 0:
+                learn(B, step, new_g - g, round_ == 1)
+            g[:] = new_g
+            along = direction(B, g, at, low, high, step)
+            if not along < 0.0:
                 return here
             length, tried = 1.0, 0
             if round_ == 0:
@@ -260,8 +275,8 @@ def go_down(  # type: ignore[no-untyped-def]
             if tried == LENGTHS:
                 return here
             # Where the parabola through both errors and the slope has its least.
-            fall = there - here - length * slope
-            best = 0.5 * length * length * -slope / fall if fall > 0.0 else 0.5 * length
+            fall = there - here - length * along
+            best = 0.5 * length * length * -along / fall if fall > 0.0 else 0.5 * length
             length = min(max(best, 0.1 * length), 0.5 * length)
         for i in range(size):
             new[i] = min(max(at[i] + length * step[i], low[i]), high[i])
