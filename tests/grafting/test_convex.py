@@ -61,13 +61,13 @@ def targets(case: Case, kind: str) -> np.ndarray:
 def test_optimum_of_one_output(case, kind, l1, l2, sparse):
     s, Y = weights(case), targets(case, kind)
     X = sp.csc_matrix(case.X) if sparse else case.X
-    found, scale, _ = optimum(X, Y, s, kind, l1, l2)
-    Z = twin.standardise(case.X, s)
+    found, scale, design = optimum(X, Y, s, kind, l1, l2)
+    Z, F = twin.standardise(case.X, s), design.outputs(found.W, found.b)
     *_, C = twin.convex(kind, Z, Y[:, 0], s, l1 * scale, l2 * scale)
     assert found.criterion <= C + 1e-9 * abs(C)
     assert found.criterion >= C - 1e-6 * abs(C)  # the twin may be a little above the optimum
     again = twin.criterion(
-        kind, Z, Y[:, 0], s, found.W[:, 0], np.median(found.F[:, 0] - Z @ found.W[:, 0]),
+        kind, Z, Y[:, 0], s, found.W[:, 0], np.median(F[:, 0] - Z @ found.W[:, 0]),
         l1 * scale, l2 * scale,
     )  # fmt: skip
     assert again == pytest.approx(found.criterion, rel=1e-8)

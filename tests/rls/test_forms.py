@@ -299,8 +299,6 @@ def test_some_features_only_and_none():
             model.apply_update(update)
     with pytest.raises(InputError, match="'add' or 'drop'"):
         model.find_best_update("swap")
-    with pytest.raises(InputError, match="penalty"):
-        Fused(model.design, np.ones((20, 1)), -1.0)
 
 
 @pytest.mark.parametrize("everyone", [0, 1 << 14])

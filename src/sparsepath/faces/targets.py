@@ -62,8 +62,7 @@ class RegressorFace(RegressorMixin):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        if self._several:
-            tags.target_tags.multi_output = True
+        tags.target_tags.multi_output = self._several
         return tags
 
     def _numbers(self, y: Any, n_samples: int, weights: Floats | None = None) -> Floats:

@@ -39,7 +39,7 @@ class _GraftingCV(LinearGrafting):
         """Fit the paths and settle on a size."""
         given, X = opened(self, X, y, sample_weight=sample_weight, groups=groups)
         Y, weights, loss = self._targets(y, sample_weight, X.shape[0])
-        options, penalty, error = self._options(), self._penalty(1.0), self._error
+        options, penalty, error = self._options(), self._penalty(1.0, self.l0), self._error
         splits = splits_of(self.cv, X, y, groups, classifier=isinstance(self, ClassifierMixin))
         begun = time.perf_counter()
         scale = {"fit_intercept": self.fit_intercept, "standardize": self.standardize}

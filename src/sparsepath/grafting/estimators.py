@@ -46,7 +46,7 @@ class _Grafting(LinearGrafting):
             return self._minimise(self._problem(X, Y, weights, loss, threads), given, X)
 
     def _minimise(self, problem: GraftingProblem, given: Given, X: Any) -> Self:
-        options, penalty = self._options(), self._penalty(self.l1)
+        options, penalty = self._options(), self._penalty(self.l1, self.l0)
         fit: GraftingFit | None = None
 
         def found() -> Found | None:

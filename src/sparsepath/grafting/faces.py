@@ -52,14 +52,15 @@ class GraftingSelector(SearchingSelector):
     max_features: int | None = None
     standardize: bool = True
 
-    def _penalties(self, l1: float, l0: float, more: int = 0) -> Penalty:
-        """Of the features, and of ``more`` connections with factor 1."""
+    def _penalty(self, l1: float, l0: float, n_outputs: int = 1) -> Penalty:
+        """Of the features, and of connections to several outputs with factor 1."""
         for name, value in (("l1", l1), ("l2", self.l2), ("l0", l0)):
             number(name, value)
         n, names = self.n_features_in_, getattr(self, "feature_names_in_", None)
+        others = np.ones(n_outputs if n_outputs > 1 else 0)
 
         def factors(name: str) -> Floats:
-            return np.append(check_factors(getattr(self, name), names, n, name), np.ones(more))
+            return np.append(check_factors(getattr(self, name), names, n, name), others)
 
         of_l1, of_l2, of_l0 = map(factors, ("l1_factors", "l2_factors", "feature_costs"))
         return Penalty(l1 * of_l1, self.l2 * of_l2, l0 * of_l0)
@@ -90,9 +91,6 @@ class LinearGrafting(LinearFace, GraftingSelector, GraftingOptions):
                 "need steps='single' or 'auto'."
             )
         return as_record(GraftingOptions, self)
-
-    def _penalty(self, l1: float) -> Penalty:
-        return self._penalties(l1, self.l0)
 
     def _problem(self, X: Any, Y: Floats, weights: Floats, loss: Any, threads: Any) -> Any:
         ways = {"fit_intercept": self.fit_intercept, "standardize": self.standardize}

@@ -11,7 +11,6 @@ from sparsepath.arrays import Axes, Floats, Vector
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
 from sparsepath.faces.parameters import as_record, count, one_of
-from sparsepath.grafting.criterion import Penalty
 from sparsepath.grafting.design import GraftingDesign
 from sparsepath.grafting.faces import GraftingClasses, GraftingNumbers, GraftingSelector
 from sparsepath.grafting.growing import L0_PER, Grower, Grown, Growth, samples
@@ -48,10 +47,6 @@ class GrownNetworks(GraftingSelector):
         if not tols or not all(0 < tol < 1 for tol in tols):
             raise InputError(f"tol={self.tol!r}; give a number between 0 and 1, or several.")
         return [as_record(Growth, self, tol=tol) for tol in tols]
-
-    def _penalty(self, n_outputs: int, l1: float, l0: float) -> Penalty:
-        """Of the features, and with several outputs of the connections to them, with factor 1."""
-        return self._penalties(l1, l0, n_outputs if n_outputs > 1 else 0)
 
     def _scaled(self, Y: Floats, s: Floats) -> Floats:
         return Y
@@ -108,7 +103,7 @@ class MLPGrafting(GrownNetworks, Growth):
         given, X = opened(self, X, y, sample_weight=sample_weight, groups=groups)
         whole = X
         Y, weights, loss = self._targets(y, sample_weight, X.shape[0])
-        growths, penalty = self._growths(), self._penalty(Y.shape[1], self.l1, self.l0)
+        growths, penalty = self._growths(), self._penalty(self.l1, self.l0, Y.shape[1])
         counted = weights > 0
         if not counted.all():
             X, Y, weights = X[counted], Y[counted], weights[counted]

@@ -50,7 +50,7 @@ class MLPGraftingCV(GrownNetworks):
         """Grow the networks and settle on a size."""
         given, X = opened(self, X, y, sample_weight=sample_weight, groups=groups)
         Y, weights, loss = self._targets(y, sample_weight, X.shape[0])
-        (growth,), factors = self._growths(), self._penalty(Y.shape[1], 1.0, 1.0)
+        (growth,), factors = self._growths(), self._penalty(1.0, 1.0, Y.shape[1])
         l1s = descending("l1s", self.l1s)
         splits = splits_of(self.cv, X, y, groups, classifier=isinstance(self, ClassifierMixin))
         counted = weights > 0

@@ -153,7 +153,7 @@ def grafting_path(
     given, X = opened(face, X, y, sample_weight=sample_weight)
     Y, weights, loss_term = face._targets(y, sample_weight, X.shape[0])
     options: GraftingOptions = face._options()
-    penalty = face._penalty(1.0)
+    penalty = face._penalty(1.0, l0)
     begun = time.perf_counter()
     with Threads(n_threads) as threads:
         problem = GraftingProblem(

@@ -73,7 +73,8 @@ class _SharedSearch:
         if hasattr(self.estimator, "cv"):
             found = self._over_l1(problem, rows)
         else:
-            fit = problem.fit(self.estimator._penalty(self.estimator.l1), self.options)
+            of = self.estimator
+            fit = problem.fit(of._penalty(of.l1, of.l0), self.options)
             found = problem.found(fit.record)
         if found is None:
             return None
@@ -90,7 +91,7 @@ class _SharedSearch:
 
     def _over_l1(self, problem: GraftingProblem, rows: Rows) -> Any:
         """The path over l1 with the errors of its splits."""
-        of, penalty = self.estimator, self.estimator._penalty(1.0)
+        of, penalty = self.estimator, self.estimator._penalty(1.0, self.estimator.l0)
         l1s = grid(problem, penalty, of.l1s, of.n_l1s, of.least)
         fits = problem.path(l1s.tolist(), penalty, self.options)
         y, errors = self.Y[rows, 0], []

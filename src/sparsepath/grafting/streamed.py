@@ -98,7 +98,8 @@ class StreamProblem(GraftingProblem):
     def ways(self, estimator: Any) -> dict[str, Any]:
         """Marks are those of the first pass; folds are left out by passes, or by its sums."""
         data, loss = self.data, self.loss
-        penalty, options = estimator._penalty(estimator.l1), estimator._options()
+        penalty = estimator._penalty(estimator.l1, estimator.l0)
+        options = estimator._options()
         stick = getattr(estimator, "_yardstick", "squared")
 
         def without(fold: int) -> tuple[Models, int]:

@@ -18,7 +18,7 @@ from sparsepath.kernel_machines.kernel_machine import (
     left_out,
     warn_of_end,
 )
-from sparsepath.kernel_machines.lssvm import LSSVM, Block, best_addition, gaussian_kernel
+from sparsepath.kernel_machines.lssvm import LSSVM, Blocks, best_addition, gaussian_kernel
 from sparsepath.running import Found, Run, Trail, fitting, opened
 from sparsepath.selector import SizedSelector
 from sparsepath.steps import Step, mean_and_se
@@ -157,7 +157,7 @@ class LSSVMForwardRegressor(RegressorFace, SizedSelector, _KernelMachine):
         self.dual_coef_, self.intercept_ = model.dual[:, 0], float(model.bias[0])
 
 
-def _mean_residuals(y: Floats, blocks: list[Block] | None) -> Floats:
+def _mean_residuals(y: Floats, blocks: Blocks) -> Floats:
     """Residuals of the empty model: y less the mean of the samples that are not left out."""
     if blocks is None:
         return (y - y.mean()) * len(y) / (len(y) - 1)

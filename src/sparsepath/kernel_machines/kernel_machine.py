@@ -16,7 +16,7 @@ from sparsepath.data.splitting import splits_of
 from sparsepath.errors import InputError, warn_user
 from sparsepath.faces.parameters import positive
 from sparsepath.faces.targets import RegressorFace, dense, weights_of
-from sparsepath.kernel_machines.lssvm import Block, gaussian_kernel, residuals, squared_distances
+from sparsepath.kernel_machines.lssvm import Blocks, gaussian_kernel, residuals, squared_distances
 from sparsepath.running import Formula, Gaussian, Predictor
 from sparsepath.selector import TakesSparse
 
@@ -45,9 +45,7 @@ def warn_of_end(given: Any, gamma: float, default: Floats) -> None:
         )
 
 
-def left_out(
-    cv: Any, X: Floats, y: Any, groups: Any = None, *, classifier: bool
-) -> list[Block] | None:
+def left_out(cv: Any, X: Floats, y: Any, groups: Any = None, *, classifier: bool) -> Blocks:
     """The blocks to leave out: None for one sample at a time; they must cover every sample once."""
     if isinstance(cv, str):
         if cv != "loo":
@@ -120,7 +118,7 @@ class _KernelMachine(TakesSparse):
         return (X - self._mean) / self._scale
 
     def _tune(
-        self, Z: Floats, Y: Floats, blocks: list[Block] | None, weights: Floats | None
+        self, Z: Floats, Y: Floats, blocks: Blocks, weights: Floats | None
     ) -> tuple[float, float, list[dict[str, float]]]:
         """The best (gamma, sigma2) and all errors; ties: the smoother model."""
         sigma2s = grid(self.sigma2, "sigma2", default_widths(Z, weights))
@@ -141,12 +139,7 @@ class _KernelMachine(TakesSparse):
         return best[1], best[2], tried
 
     def _cv(
-        self,
-        K: Floats,
-        Y: Floats,
-        gammas: Sequence[float],
-        blocks: list[Block] | None,
-        weights: Floats | None,
+        self, K: Floats, Y: Floats, gammas: Sequence[float], blocks: Blocks, weights: Floats | None
     ) -> list[Floats]:
         return residuals(K, Y, gammas, blocks, weights)
 

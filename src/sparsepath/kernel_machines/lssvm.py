@@ -30,6 +30,7 @@ from scipy.linalg import cho_factor, cho_solve, eigh
 from sparsepath.arrays import Floats
 
 Block = NDArray[np.intp]
+Blocks = Sequence[Block] | None  # samples that are left out together; None: each by itself
 
 
 def gaussian_kernel(X: Floats, Z: Floats, sigma2: float) -> Floats:
@@ -96,11 +97,7 @@ def _rooted(K: Floats, Y: Floats, weights: Floats | None) -> tuple[Floats, Float
 
 
 def residuals(
-    K: Floats,
-    Y: Floats,
-    gammas: Sequence[float],
-    blocks: Sequence[Block] | None,
-    weights: Floats | None = None,
+    K: Floats, Y: Floats, gammas: Sequence[float], blocks: Blocks, weights: Floats | None = None
 ) -> list[Floats]:
     """Leave-one-out residuals (``blocks=None``) or block residuals for every gamma.
 
@@ -143,7 +140,7 @@ def best_addition(
     candidates: Sequence[int],
     gammas: Sequence[float],
     sigma2s: Sequence[float],
-    blocks: Sequence[Block] | None = None,
+    blocks: Blocks = None,
     weights: Floats | None = None,
 ) -> Addition:
     """The candidate of least cross-validation error, at its best gamma and sigma2.

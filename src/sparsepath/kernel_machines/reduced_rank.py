@@ -29,7 +29,7 @@ from sparsepath.errors import InputError
 from sparsepath.faces.parameters import count, positive
 from sparsepath.faces.targets import dense, weights_of
 from sparsepath.kernel_machines.kernel_machine import KernelModel, _KernelMachine, _SeveralTargets
-from sparsepath.kernel_machines.lssvm import Block, gaussian_kernel
+from sparsepath.kernel_machines.lssvm import Blocks, gaussian_kernel
 from sparsepath.orders.reconstruction import Reconstruction, reconstruct
 from sparsepath.running import explained
 
@@ -145,12 +145,7 @@ class ReducedRankKernelRidge(_SeveralTargets, _KernelMachine):
         return ReducedRank(basis, Y, weights), basis.chosen
 
     def _cv(
-        self,
-        K: Floats,
-        Y: Floats,
-        gammas: Sequence[float],
-        blocks: list[Block] | None,
-        weights: Floats | None,
+        self, K: Floats, Y: Floats, gammas: Sequence[float], blocks: Blocks, weights: Floats | None
     ) -> list[Floats]:
         machine, _ = self._machine(K, Y, weights)
         return [machine.fit(gamma)[2] for gamma in gammas]

@@ -4,9 +4,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from sparsepath.arrays import Floats
+from sparsepath.arrays import Floats, Vector
 from sparsepath.data.threads import Threads
 from sparsepath.errors import warn_user
 from sparsepath.faces.parameters import positive
@@ -26,13 +25,7 @@ class _OneFit(_SparseRBF):
     t: float = 0.5
 
     @fitting
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        groups: ArrayLike | None = None,
-    ) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Vector = None, groups: Vector = None) -> Self:
         """Fit the network.
 
         Parameters

@@ -5,11 +5,10 @@ from typing import Any, Self
 
 import numpy as np
 from joblib import Parallel, delayed
-from numpy.typing import ArrayLike
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from sparsepath.arrays import Axes, Floats
+from sparsepath.arrays import Axes, Floats, Vector
 from sparsepath.data.splitting import splits_of
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError, warn_user
@@ -44,13 +43,7 @@ class _GridSearch(_SparseRBF):
     n_jobs: int | None = None
 
     @fitting
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        groups: ArrayLike | None = None,
-    ) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Vector = None, groups: Vector = None) -> Self:
         """Search the grid and fit to all data.
 
         Parameters

@@ -125,10 +125,6 @@ class Fitted:
         """The squared criterion, whatever the loss."""
         return float(sum(self.each(Rows.score_squared)))
 
-    def blur_with(self, features: NDArray[np.intp]) -> Floats:
-        """How close scores may be and decide nothing, with each of some features added."""
-        return np.asarray(self.loss.blur(self._reach[self.chosen].sum() + self._reach[features]))
-
     def blur_without(self, places: NDArray[np.intp]) -> Floats:
         """The same with the feature at each of some places of ``chosen`` dropped."""
         reach = self._reach[self.chosen]

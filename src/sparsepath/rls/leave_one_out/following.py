@@ -61,15 +61,12 @@ class Follower:
         )
 
     def prepare(self, design: Design) -> None:
-        """Compute all columns of the Gram matrix if they are worth while."""
-        if self.form == "auto" and not design.sparse and self.takes_all(design):
+        """Compute all columns of the Gram matrix if they pay, and fit beside the data."""
+        n, pay = design.n_features, 2 * TUNING.gram_columns * self.steps
+        fit = max(TUNING.gram_always, GRAM_OVER_DATA * design.n_samples * n)
+        small = n <= pay and n**2 * (len(design.blocks) + 1) <= fit
+        if self.form == "auto" and not design.sparse and small:
             design.fill_gram()
-
-    def takes_all(self, design: Design) -> bool:
-        """Whether all columns of the Gram matrix are worth while, and fit beside the data."""
-        numbers = design.n_features**2 * (len(design.blocks) + 1)
-        most = max(TUNING.gram_always, GRAM_OVER_DATA * design.n_samples * design.n_features)
-        return design.n_features <= 2 * TUNING.gram_columns * self.steps and numbers <= most
 
     def _follow(self, fitted: Fitted, gu: Floats, with_u: bool) -> Floats | None:
         """Bring s, c, t and b2 up to date; return X'u, in the same pass if there is one."""

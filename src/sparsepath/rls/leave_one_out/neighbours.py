@@ -93,7 +93,7 @@ class Neighbours(Projected):
         pivots = np.where(usable, pivots, 1.0)
         tau = np.where(usable[:, None], c / pivots[:, None], 0.0)
         score = Rows.score_held if hold else Rows.score
-        blur = self.blur_with(which)
+        blur = self.loss.blur(self._reach[self.chosen].sum() + self._reach[which])
         parts = self.few(3 + len(which), score, pivots, tau, blur, squared)
         return Additions(np.where(usable, added(parts), np.inf), ~usable)
 
