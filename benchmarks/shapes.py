@@ -24,6 +24,7 @@ from threadpoolctl import threadpool_limits
 
 from measure import table, write_in_parts
 from shaped import bars, fitted, greedy, in_turn, problem, products, ratio, small_searches
+from shaped_clock import by_the_clock
 from shaped_criteria import criteria
 from sparsepath import SparseRLSRegressor
 from sparsepath.data.paper_sets import available, load
@@ -39,6 +40,7 @@ SHAPES = (
     (200, 20000, 50),
     (10000, 100, 20),
     (10000, 1000, 50),
+    (100000, 200, 100),  # a long path: most of it beyond the last feature that matters
 )
 FRESH = 1 << 25  # numbers in X from which the system's time for memory is a part of the whole
 RIVALS = ((300, 30, 20), (72, 7129, 30), (200, 20000, 50), (2000, 2000, 200), (1_000_000, 50, 20))
@@ -369,6 +371,12 @@ without an estimator around them. abess and fastcan are left out where they take
 left out where it is not installed: its last release does not build with Python 3.11, whose headers lack one that its
 C sources include.""",
         rivals,
+    ),
+    "clock": (
+        "Rivals by the clock",
+        """Whole fits, with as many threads as each takes by itself, each in a process of its own, after a warm-up: medians, the least of
+three processes. On two cores fastcan's threads wait for each other longer than they work on small data, and take many times as long if anybody else uses a core.""",
+        by_the_clock,
     ),
     "forms": (
         "Forms",
