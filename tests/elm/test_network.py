@@ -217,27 +217,33 @@ def test_gradient_of_press(seed, T):
     for (XT, weights, biases, rows), close in ((pool.arrays, 1e-5), (pool.single, 1e-3)):
         number = XT.dtype
         H, K, R = (np.empty((12, 50), number) for _ in range(3))
-        A, inner, room = np.empty((15, 15)), np.empty((12, 12)), np.empty((12, 12))
+        A, U, inner = np.empty((15, 15)), np.empty((15, 15), number), np.empty((12, 12))
         means, w, E = np.empty(12, number), np.empty((12, T)), np.empty((T, 50), number)
         p, gradient = np.empty(50, number), np.empty(5)
         W = weights * np.exp(logs[:4]).astype(number)
-        value = press.press(XT, W, biases, rows, 1e-3, 1e-10, H, K, means, A, inner, room, w, E, p)
-        press.slope(XT, W, 1e-3, H, K, means, A, inner, w, E, p, R, gradient)
+        value = press.press(XT, W, biases, rows, 1e-3, 1e-10, H, K, means, A, U, w, E, p)
+        press.slope(XT, W, 1e-3, H, K, means, A, U, inner, w, E, p, R, gradient)
         assert value == pytest.approx(error(logs), rel=1e-12 if close < 1e-4 else 1e-5)
         np.testing.assert_allclose(gradient, numeric, rtol=close, atol=1e-3 * close)
 
 
-@pytest.mark.parametrize("m", [1, 2, 5, 8, 13])
-def test_inverse_of_what_was_factorised(m):
+@pytest.mark.parametrize(
+    ("m", "n", "number"), list(product([1, 2, 5, 8, 13, 30], [20, 600], [np.float64, np.float32]))
+)
+def test_both_halves_of_a_factorisation_solve(m, n, number):
     random = np.random.default_rng(m)
-    H = random.standard_normal((m, 20))
-    A = np.zeros((m + 1, m + 4))
-    A[:m, :m] = H @ H.T + 0.1 * np.eye(m)
-    expected = np.linalg.inv(A[:m, :m])
+    H = random.standard_normal((m, n)).astype(number)
+    A = np.full((m + layer.BEYOND, m + layer.BEYOND), np.nan, number)
+    A[:m, :m] = H @ H.T + n * np.eye(m)
+    expected = np.linalg.solve(A[:m, :m].astype(float), H)
     assert layer.cholesky(A, m)
-    out = np.empty((m, m))
-    press.inverse(A, m, np.empty((m, m)), out)
-    np.testing.assert_allclose(out, expected, atol=1e-9)
+    Q = np.empty_like(H)
+    layer.orthogonalise(A, H, Q)
+    np.testing.assert_allclose(
+        Q.astype(float).T @ Q, H.astype(float).T @ expected, atol=100 * np.finfo(number).eps
+    )
+    layer.substitute_back(A, Q)
+    np.testing.assert_allclose(Q, expected, atol=10 * np.finfo(number).eps)
 
 
 @settings(max_examples=30, deadline=None)

@@ -102,15 +102,14 @@ def centre(H, means):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, inline="always")
-def leverage_left(K, H, p):  # type: ignore[no-untyped-def]
-    """To p: 1 - 1/n - sum over the neurons of K H, sample by sample."""
-    n = H.shape[1]
-    for i in range(n):
-        p[i] = 1.0 - 1.0 / n
-    for j in range(H.shape[0]):
-        k, h = K[j], H[j]
+def leverage_left(Q, p):  # type: ignore[no-untyped-def]
+    """To p: 1 - 1/n less the sum over the neurons of Q^2, sample by sample."""
+    n = Q.shape[1]
+    p[:] = 1.0 - 1.0 / n
+    for j in range(Q.shape[0]):
+        q = Q[j]
         for i in range(n):
-            p[i] -= k[i] * h[i]
+            p[i] -= q[i] * q[i]
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, inline="always")

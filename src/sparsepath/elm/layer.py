@@ -136,21 +136,29 @@ def backward(U, v):  # type: ignore[no-untyped-def]
         v[j] = total / U[j, j]
 
 
+@njit(nogil=True, cache=True)
+def four_rows(H):  # type: ignore[no-untyped-def]
+    """Room for a strip of four rows, of the precision of H.
+
+    Rows begin where a line of the cache does and are not a multiple of 4096 bytes from each other.
+    """
+    wide = STRIP + 48
+    space = np.empty(4 * wide + LINE, H.dtype)
+    first = -(space.ctypes.data // H.itemsize) % (LINE // H.itemsize)
+    return space[first : first + 4 * wide].reshape(4, wide)
+
+
 # Without leave to reorder: there is nothing to reorder, and what is done with it is half as fast.
 @njit(nogil=True, cache=True, fastmath={"contract", "nsz"}, error_model="numpy")
 def orthogonalise(U, H, Q):  # type: ignore[no-untyped-def]
     """Q <- U'^-1 H, four rows at a time, each less four rows before at a time.
 
-    The four are kept apart from Q until they are ready: so they are seen not to overlap, begin
-    where a line of the cache does, and are not a multiple of 4096 bytes from each other.
+    The four are kept apart from Q until they are ready, so that they are seen not to overlap.
     """
     m, n = H.shape
     one = H.dtype.type(1.0)
     fours = m - m % 4
-    wide = STRIP + 48
-    space = np.empty(4 * wide + LINE, H.dtype)
-    first = -(space.ctypes.data // H.itemsize) % (LINE // H.itemsize)
-    apart = space[first : first + 4 * wide].reshape(4, wide)
+    apart = four_rows(H)
     for low in range(0, n, STRIP):
         high = min(n, low + STRIP)
         for k in range(0, fours, 4):
@@ -188,6 +196,54 @@ def orthogonalise(U, H, Q):  # type: ignore[no-untyped-def]
                 q[i] = h[i]
             for p in range(k):
                 a, qa = Q[p, low:high], U[p, k]
+                for i in range(q.size):
+                    q[i] -= qa * a[i]
+            qq = one / U[k, k]
+            for i in range(q.size):
+                q[i] *= qq
+
+
+@njit(nogil=True, cache=True, fastmath={"contract", "nsz"}, error_model="numpy")
+def substitute_back(U, Q):  # type: ignore[no-untyped-def]
+    """In place: Q <- U^-1 Q, as ``orthogonalise``, the last rows first."""
+    m, n = Q.shape
+    one = Q.dtype.type(1.0)
+    odd = m % 4
+    apart = four_rows(Q)
+    for low in range(0, n, STRIP):
+        high = min(n, low + STRIP)
+        for k in range(m - 4, odd - 1, -4):
+            h, e, f, g = Q[k, low:high], Q[k + 1, low:high], Q[k + 2, low:high], Q[k + 3, low:high]
+            q, r, s, t = apart[0], apart[1], apart[2], apart[3]
+            for i in range(h.size):
+                q[i], r[i], s[i], t[i] = h[i], e[i], f[i], g[i]
+            for p in range(k + 4, m, 4):
+                a, b = Q[p, low:high], Q[p + 1, low:high]
+                c, d = Q[p + 2, low:high], Q[p + 3, low:high]
+                qa, qb, qc, qd = U[k, p], U[k, p + 1], U[k, p + 2], U[k, p + 3]
+                ra, rb, rc, rd = U[k + 1, p], U[k + 1, p + 1], U[k + 1, p + 2], U[k + 1, p + 3]
+                sa, sb, sc, sd = U[k + 2, p], U[k + 2, p + 1], U[k + 2, p + 2], U[k + 2, p + 3]
+                ta, tb, tc, td = U[k + 3, p], U[k + 3, p + 1], U[k + 3, p + 2], U[k + 3, p + 3]
+                for i in range(a.size):
+                    x, y, z, w = a[i], b[i], c[i], d[i]
+                    q[i] = q[i] - qa * x - qb * y - qc * z - qd * w
+                    r[i] = r[i] - ra * x - rb * y - rc * z - rd * w
+                    s[i] = s[i] - sa * x - sb * y - sc * z - sd * w
+                    t[i] = t[i] - ta * x - tb * y - tc * z - td * w
+            qr, qs, qt = U[k, k + 1], U[k, k + 2], U[k, k + 3]
+            rs, rt, st = U[k + 1, k + 2], U[k + 1, k + 3], U[k + 2, k + 3]
+            qq, rr = one / U[k, k], one / U[k + 1, k + 1]
+            ss, tt = one / U[k + 2, k + 2], one / U[k + 3, k + 3]
+            for i in range(h.size):
+                x = t[i] * tt
+                y = (s[i] - st * x) * ss
+                z = (r[i] - rt * x - rs * y) * rr
+                g[i], f[i], e[i] = x, y, z
+                h[i] = (q[i] - qt * x - qs * y - qr * z) * qq
+        for k in range(odd - 1, -1, -1):
+            q = Q[k, low:high]
+            for p in range(k + 1, m):
+                a, qa = Q[p, low:high], U[k, p]
                 for i in range(q.size):
                     q[i] -= qa * a[i]
             qq = one / U[k, k]

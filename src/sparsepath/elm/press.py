@@ -15,34 +15,21 @@ import numpy as np
 from numba import njit
 
 from sparsepath.elm.compiled import FAST, leverage_left, slope_of_press, squash, weigh
-from sparsepath.elm.layer import BEYOND, STRIP, affine, cholesky, gram
+from sparsepath.elm.layer import (
+    BEYOND,
+    STRIP,
+    affine,
+    backward,
+    cholesky,
+    forward,
+    gram,
+    orthogonalise,
+    substitute_back,
+)
 
 ENOUGH = 1e-4  # of what the slope promises: a step that gains less is too long
 LENGTHS = 6  # lengths of a step
 NO_MACHINE = 1e3  # the logarithm of the error of a machine that is none
-
-
-@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy", inline="always")
-def inverse(U, m, V, out):  # type: ignore[no-untyped-def]
-    """To out: the inverse of U'U, of which U is the upper factor; V is room, m x m."""
-    V[:] = 0.0
-    for j in range(m - 1, -1, -1):  # rows of U^-1, the last first; four of those below at a time
-        v, u = V[j], U[j]
-        fours = j + 1 + (m - j - 1) % 4
-        for k in range(j + 1, fours):
-            a, ua = V[k], u[k]
-            for i in range(k, m):
-                v[i] -= ua * a[i]
-        for k in range(fours, m, 4):
-            a, b, c, d = V[k], V[k + 1], V[k + 2], V[k + 3]
-            ua, ub, uc, ud = u[k], u[k + 1], u[k + 2], u[k + 3]
-            for i in range(k, m):
-                v[i] -= ua * a[i] + ub * b[i] + uc * c[i] + ud * d[i]
-        v[j] = 1.0
-        factor = 1.0 / u[j]
-        for i in range(j, m):
-            v[i] *= factor
-    np.dot(V, V.T, out)
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, inline="always")
@@ -85,7 +72,7 @@ def onto(R, XT, W, g):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy", inline="always")
-def press(XT, W, biases, rows, ridge, least, H, K, means, A, inner, room, w, E, p):  # type: ignore[no-untyped-def]
+def press(XT, W, biases, rows, ridge, least, H, Q, means, A, U, w, E, p):  # type: ignore[no-untyped-def]
     """The squared leave-one-out error, infinite if there is none.
 
     Parameters
@@ -95,11 +82,10 @@ def press(XT, W, biases, rows, ridge, least, H, K, means, A, inner, room, w, E, 
         one precision.
     ridge, least : float
         The ridge, and the least 1 - leverage at which a sample still counts as left out.
-    H, K, means, w, E, p : arrays, m x n twice, m, m x T, T x n, n
-        Out, as in :mod:`sparsepath.elm.polish`: what ``slope`` goes on with. All but w are of the
-        precision of the features.
-    A, inner, room : arrays, as for ``gram``, m x m twice
-        Room, and w too, in double precision.
+    H, Q, means, U, w, E, p : arrays, m x n twice, m, as A, m x T, T x n, n
+        Out: what ``slope`` goes on with. All but w are of the precision of the features.
+    A : array, as for ``gram``
+        Room, in double precision.
     """
     m, n = H.shape
     number = XT.dtype.type
@@ -110,25 +96,25 @@ def press(XT, W, biases, rows, ridge, least, H, K, means, A, inner, room, w, E, 
         A[j, j] += ridge * n
     if not cholesky(A, m):
         return np.inf
-    inverse(A, m, room, inner)
-    moments = np.empty(m)
+    v = np.empty(m)
     for t in range(rows.shape[0]):
         y, e = rows[t], E[t]
         for j in range(m):
-            moments[j] = (H[j] * y).sum()
-        for j in range(m):
-            total = 0.0
-            for k in range(m):
-                total += inner[j, k] * moments[k]
-            w[j, t] = total
+            v[j] = (H[j] * y).sum()
+        forward(A, v)
+        backward(A, v)
         for i in range(n):
             e[i] = y[i]
         for j in range(m):
-            h, factor = H[j], number(w[j, t])
+            w[j, t] = v[j]
+            h, factor = H[j], number(v[j])
             for i in range(n):
                 e[i] -= factor * h[i]
-    np.dot(inner.astype(XT.dtype), H, K)
-    leverage_left(K, H, p)
+    for j in range(m):
+        for k in range(j, m):
+            U[j, k] = number(A[j, k])
+    orthogonalise(U, H, Q)
+    leverage_left(Q, p)
     if p.min() <= least:
         return np.inf
     squares = 0.0
@@ -141,12 +127,14 @@ def press(XT, W, biases, rows, ridge, least, H, K, means, A, inner, room, w, E, 
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy", inline="always")
-def slope(XT, W, ridge, H, K, means, A, inner, w, E, p, R, g):  # type: ignore[no-untyped-def]
+def slope(XT, W, ridge, H, K, means, A, U, inner, w, E, p, R, g):  # type: ignore[no-untyped-def]
     """To g: the gradient of ``press`` by the logarithms of scalings and ridge, which comes last.
 
-    Arrays are those that it has filled; A and inner are changed, R is room as H.
+    Arrays are those that it has filled, K being its Q, which becomes :math:`U^{-1} Q`. A, R (as H)
+    and inner (m x m) are room.
     """
     m, n = H.shape
+    substitute_back(U, K)
     T, d = E.shape[0], XT.shape[0]
     u, v, root = np.empty((T, n), XT.dtype), np.zeros(n, XT.dtype), np.empty(n, XT.dtype)
     for t in range(T):
@@ -231,7 +219,8 @@ def go_down(  # type: ignore[no-untyped-def]
     size, m, n, T = at.size, H.shape[0], H.shape[1], rows.shape[0]
     number = XT.dtype.type
     W, means = np.empty((m, size - 1), XT.dtype), np.empty(m, XT.dtype)
-    A, inner, square = np.empty((m + BEYOND, m + BEYOND)), np.empty((m, m)), np.empty((m, m))
+    A, inner = np.empty((m + BEYOND, m + BEYOND)), np.empty((m, m))
+    U = np.empty((m + BEYOND, m + BEYOND), XT.dtype)
     w, E, p = np.empty((m, T)), np.empty((T, n), XT.dtype), np.empty(n, XT.dtype)
     g, new_g, step = np.zeros(size), np.empty(size), np.zeros(size)
     new, B = at.copy(), np.eye(size)
@@ -242,7 +231,7 @@ def go_down(  # type: ignore[no-untyped-def]
             for j in range(m):
                 W[j, k] = weights[j, k] * scaling
         ridge = np.exp(new[-1])
-        value = press(XT, W, biases, rows, ridge, least, H, K, means, A, inner, square, w, E, p)
+        value = press(XT, W, biases, rows, ridge, least, H, K, means, A, U, w, E, p)
         there, promised = NO_MACHINE, 0.0
         if value > 0.0 and value < np.inf:
             there = np.log(value)
@@ -259,7 +248,7 @@ def go_down(  # type: ignore[no-untyped-def]
             round_ += 1
             if round_ == rounds or gain < worth:
                 return here
-            slope(XT, W, ridge, H, K, means, A, inner, w, E, p, R, new_g)
+            slope(XT, W, ridge, H, K, means, A, U, inner, w, E, p, R, new_g)
             new_g /= value
             if round_ > 0:
                 learn(B, step, new_g - g, round_ == 1)

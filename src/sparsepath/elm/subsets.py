@@ -32,6 +32,7 @@ subsets, so the search ends.
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from itertools import combinations
 from math import comb
 
@@ -231,8 +232,7 @@ class SwapSearch:
         unsteady = [s for s in together if s in self.known and s not in self.steady]
         near = NEAR_ON_SAMPLE if self.on_sample else NEAR_SECOND
         hopeful = self._few(unsteady, self.known, HOPEFUL, near)
-        judged = self.threads.map(lambda subset: self._by_all(self.known[subset]), hopeful)
-        self.steady |= zip(hopeful, judged, strict=True)
+        self.steady |= zip(hopeful, self._by_all(hopeful), strict=True)
         return {len(subset) for subset in hopeful if self.best.offer(self.steady[subset])}
 
     def _few(
@@ -246,11 +246,21 @@ class SwapSearch:
         best = self.best.at[size].subset if size in self.best.at else few[0]
         return [s for s in few if scores[s].key[0] <= near * scores[best].key[0]]
 
-    def _by_all(self, found: Candidate) -> Candidate:
-        """The machine with the mean of the scores of all pools, on all rows, at one scaling."""
+    def _by_all(self, subsets: Sequence[Subset]) -> list[Candidate]:
+        """The machines with the mean of the scores of all pools, on all rows, at one scaling."""
+        judged = self.known
         if self.on_sample:
-            found = self.judge_all_rows(found.subset, self.scalings[len(found.subset)])
-        scaling = (float(found.scaling.max()),)
-        keys = [found.key, *(judge(found.subset, scaling).key for judge in self.others)]
-        criterion, squares = np.mean(keys, axis=0).tolist()
-        return Candidate((criterion, squares), found.scaling, found.which, found.ridge)
+            judged = self._judged(self.judge_all_rows, subsets)
+        found = [judged[subset] for subset in subsets]
+        tasks = [(judge, machine) for machine in found for judge in self.others]
+        scores = iter(
+            self.threads.map(
+                lambda task: task[0](task[1].subset, (float(task[1].scaling.max()),)).key, tasks
+            )
+        )
+        steady = []
+        for machine in found:
+            keys = [machine.key, *(next(scores) for _ in self.others)]
+            criterion, squares = np.mean(keys, axis=0).tolist()
+            steady.append(replace(machine, key=(criterion, squares)))
+        return steady
