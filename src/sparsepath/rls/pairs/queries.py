@@ -29,6 +29,7 @@ from scipy import sparse
 
 from sparsepath.arrays import Floats
 from sparsepath.data.columns import CONSTANT
+from sparsepath.data.crew import added
 from sparsepath.data.splitting import Split
 from sparsepath.rls.criteria.losses import NO_DECISION
 from sparsepath.rls.criteria.pairs import pairs_weigh
@@ -107,10 +108,7 @@ class QuerySums(SplitSums):
         return weight[:, None] * (V[part] - (mean @ V[part])[query])
 
     def _spread(self, part: Codes) -> Floats:
-        squares = np.zeros(self._design.n_features)
-        for _, rows in self._centred(part):
-            squares += np.einsum("ij,ij->j", rows, rows)
-        return squares
+        return added(np.einsum("ij,ij->j", rows, rows) for _, rows in self._centred(part))
 
     def _products(self, part: Codes) -> Floats:
         _, weight, _ = self._shape(part)
