@@ -113,11 +113,8 @@ class QuerySums(SplitSums):
     def _products(self, part: Codes) -> Floats:
         _, weight, _ = self._shape(part)
         right = self._ready(self._right, part) / np.where(weight > 0, np.sqrt(weight), 1.0)[:, None]
-        out = np.zeros((self._design.n_features + right.shape[1],) * 2)
-        for some, rows in self._centred(part):
-            joined = np.hstack([rows, right[some]])
-            out += joined.T @ joined
-        return out
+        joined = (np.hstack([rows, right[some]]) for some, rows in self._centred(part))
+        return added(both.T @ both for both in joined)
 
     def _centred(self, part: Codes) -> Any:
         """Rows centred within their query and times the root of their weight, some at a time."""
@@ -166,11 +163,9 @@ class Order(NamedTuple):
         begins = np.flatnonzero(new_query)
         level = np.cumsum(new_level) - 1
         depth = level - np.repeat(level[begins], np.diff(np.append(begins, len(rows))))
-        total = 0.0
         sums = np.bincount(level, w) if len(rows) else np.zeros(0)
-        first = np.unique(level[begins])
-        for some in np.split(sums, first[1:]):
-            total += float(some[1:] @ np.cumsum(some)[:-1])
+        within = np.split(sums, np.unique(level[begins])[1:])
+        total = float(sum(some[1:] @ np.cumsum(some)[:-1] for some in within))
         ends = np.append(begins[1:], len(rows))[: len(begins)]
         plain = len(ends) == 1 and depth[-1] == 1 and bool(np.all(w == w[0]))
         return cls(rows, ends, depth.astype(np.intp), w, total, plain)
