@@ -115,8 +115,7 @@ class SelectionPath(StepsBySize):
         used = set(self.start).union(*self.subsets, (move.feature for move in self.moves))
         if used and not 0 <= min(used) <= max(used) < n_features:
             raise InputError(f"columns must lie in 0..{n_features - 1}, not {sorted(used)}.")
-        for _ in self.replay():  # raises if a move does not fit
-            pass
+        list(self.replay())  # raises if a move does not fit
         self._models = dict(models or {})  # the last: what has it is closed
 
     def __setattr__(self, name: str, value: Any) -> None:

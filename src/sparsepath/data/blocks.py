@@ -355,14 +355,9 @@ class SparseBlock:
 
     def marks(self, a: Marks) -> Marks:
         """From the entries alone: a zero counts nothing."""
-        X = self._X
-        out = np.zeros(X.shape[1], dtype=np.uint64)
-        filled = np.flatnonzero(np.diff(X.indptr))
-        if len(filled):
-            h = bits(X.data)
-            h *= a[X.indices]
-            out[filled] = np.add.reduceat(h, X.indptr[filled])
-        return out
+        h = bits(self._X.data)
+        h *= a[self._X.indices]
+        return _sums(h, self._X.indptr)
 
     def spread(self, means: Floats, weights: Floats | None) -> Floats:
         X = self._X
@@ -400,9 +395,9 @@ def bits(values: NDArray[Any]) -> Marks:
     return h
 
 
-def _sums(values: Floats, indptr: NDArray[Any]) -> Floats:
+def _sums(values: NDArray[Any], indptr: NDArray[Any]) -> NDArray[Any]:
     """Sums of the runs of ``values`` that ``indptr`` bounds; an empty run sums to zero."""
-    out = np.zeros(len(indptr) - 1)
+    out = np.zeros(len(indptr) - 1, dtype=values.dtype)
     filled = np.flatnonzero(np.diff(indptr))
     if len(filled):
         out[filled] = np.add.reduceat(values, indptr[filled])

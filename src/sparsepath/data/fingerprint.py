@@ -17,11 +17,13 @@ text. One pass, a few operations per number.
 import hashlib
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
 
 from sparsepath.data.blocks import Marks, RowBlock, bits, row_blocks
+from sparsepath.data.crew import added
 
 FEW_ROWS = 1 << 12  # rows up to which the numbers drawn are kept
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # odd: 2^64 over the golden ratio
@@ -87,13 +89,9 @@ def labels_marked(values: Any, a: Marks) -> Marks:
 
 def column_marks(blocks: Sequence[RowBlock]) -> Marks:
     """A number for every column of some row blocks; equal columns, equal numbers."""
-    total = np.zeros(blocks[0].shape[1], dtype=np.uint64)
-    start = 0
-    for block in blocks:
-        m = block.shape[0]
-        total += block.marks(drawn(start, m))
-        start += m
-    return total
+    starts = accumulate((block.shape[0] for block in blocks), initial=0)
+    pairs = zip(starts, blocks, strict=False)
+    return added(block.marks(drawn(start, block.shape[0])) for start, block in pairs)
 
 
 def drawn(first: int, count: int) -> Marks:

@@ -376,8 +376,7 @@ class Machine(Predictor):
         """The machine of a fit; its neurons are kept, its lent arrays are not."""
         target = fit.target
         intercept = (target.mean - fit.means @ fit.w) * target.unit
-        low, high = limits(target.Y, target.reach)
-        within = np.array([low, high]) * target.unit
+        within = np.array(limits(target.Y, target.reach)) * target.unit
         bounds = within if np.isfinite(target.reach) else None
         return cls(features, centre, scale, fit.neurons, fit.w * target.unit, intercept, bounds)
 

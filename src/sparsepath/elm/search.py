@@ -117,15 +117,14 @@ class Search:
 
     def run(self, seeds: Sequence[np.random.SeedSequence]) -> None:
         """All of the search, with one seed per restart."""
-        best = Best()
-        if self.plan.strategy != "swap":
+        plan, best = self.plan, Best()
+        if plan.strategy != "swap":
             best = self.restarts(seeds)
             if not self.ended:  # else what was told last is what is kept
                 self.machines = lambda: _tuned(self.pool, best.up_to(self._told))
-        if self.plan.strategy == "scaling" or self.ended:
+        if plan.strategy == "scaling" or self.ended:
             return
         features = np.flatnonzero(self.pool.XT.any(1)).tolist()
-        plan = self.plan
         swaps = SwapSearch(
             self.pool, self.others, features, plan.size, self.threads, plan.patience, plan.wanted
         )

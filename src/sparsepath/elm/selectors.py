@@ -94,8 +94,7 @@ class _ELMFS(SizedSelector):
                 "scalings_": {size: best.at[size].scaling for size in sorted(best.at)},
                 "ridges_": {size: best.at[size].ridge for size in sorted(best.at)},
             }
-            idle = search is not None and search.gained_nothing
-            stopped = Stop.NO_GAIN if idle else ""
+            stopped = Stop.NO_GAIN if search is not None and search.gained_nothing else ""
             return Found(
                 steps, criterion=self._criterion(), fitted=fitted, models=machines, stopped=stopped
             )

@@ -177,9 +177,8 @@ class SwapSearch:
             changed |= self._look(few)
             most = EXCHANGED if self.gains(level) else IDLE_EXCHANGED
             few = sorted(rests, key=lambda rest: (self.seen[rest].key, rest))[:most]
-        exchanged: list[Subset] = []
-        for rest in few:
-            exchanged += self._larger(rest, {*self.listed[level], *self._like(rests[rest])})
+        tried = ((rest, {*self.listed[level], *self._like(rests[rest])}) for rest in few)
+        exchanged = [other for rest, features in tried for other in self._larger(rest, features)]
         return changed | self._look(exchanged)
 
     def _grown(self, size: int) -> list[Subset]:

@@ -95,8 +95,7 @@ class ClassifierFace(ClassifierMixin):
 
     def _codes(self, y: Any, n_samples: int, weights: Floats | None = None) -> NDArray[np.intp]:
         """The class of each sample, by number; ``classes_`` are those of samples that count."""
-        labels = check_labels(y, n_samples)
-        self.classes_, codes = encode(labels, weights)
+        self.classes_, codes = encode(check_labels(y, n_samples), weights)
         if len(self.classes_) < 2:
             raise InputError(
                 f"y has only one class ({self.classes_.tolist()[0]!r}); a classifier needs at "

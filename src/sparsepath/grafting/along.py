@@ -40,12 +40,12 @@ def descending(name: str, values: ArrayLike) -> Floats:
 
 def path_moves(problem: GraftingProblem, fits: Sequence[GraftingFit], seconds: float) -> list[Move]:
     """From model to model: what left, then what came in."""
-    moves: list[Move] = []
     held: list[int] = []
-    for fit in fits:
-        error = float(problem.error(fit.solution.loss))
-        moves += [Move(*move, error, seconds) for move in exchanged(held, fit.final.features)]
-    return moves
+    return [
+        Move(*move, float(problem.error(fit.solution.loss)), seconds)
+        for fit in fits
+        for move in exchanged(held, fit.final.features)
+    ]
 
 
 def best_of_each_size(steps: Iterable[Step], known: Iterable[Any]) -> Trail:

@@ -304,8 +304,7 @@ class Grower:
         self._lines("add", self.network, trial.places, there, sizes)
         rows, where = full.places(n)
         gone = np.flatnonzero(full.place_weights() == 0)
-        dropped = [(int(rows[i]), int(where[i])) for i in gone]
-        self._lines("drop", full, dropped, there)
+        self._lines("drop", full, [(int(rows[i]), int(where[i])) for i in gone], there)
         self.network, self.convex = trial.tidy, trial.convex
         network = self.network
         seconds = time.perf_counter() - self._begun

@@ -92,8 +92,7 @@ class Descent(ABC, Generic[Net]):
             size = float(np.abs(g[free]).max())
             if size <= 1e-4 * tol or damping > 1.0:
                 break
-            H = self.hessian(p)[np.ix_(free, free)]
-            E, Q = np.linalg.eigh(H)
+            E, Q = np.linalg.eigh(self.hessian(p)[np.ix_(free, free)])
             ridge = damping * max(float(E[-1]), 1e-300)
             step = np.zeros_like(p)
             step[free] = -Q @ ((Q.T @ g[free]) / np.maximum(np.abs(E), ridge))

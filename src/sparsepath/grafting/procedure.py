@@ -118,8 +118,7 @@ class Record:
         step: int | None = None,
     ) -> None:
         """Write down that a feature came in or left, and the criterion and its loss after it."""
-        seconds = time.perf_counter() - self._start
-        self.moves.append(Move(action, feature, loss, seconds))
+        self.moves.append(Move(action, feature, loss, time.perf_counter() - self._start))
         number = self.history[-1].step if step is None else step
         self.history.append(Graft(number, action, feature, criterion, gradient))
 

@@ -144,8 +144,7 @@ class LSSVMForwardRegressor(RegressorFace, SizedSelector, _KernelMachine):
         dual, bias = np.zeros_like(target), target.mean(axis=0)
         if pair is not None:
             with Threads(1):
-                machine = LSSVM(gaussian_kernel(support, support, sigma2), target)
-                dual, bias = machine.fit(gamma)
+                dual, bias = LSSVM(gaussian_kernel(support, support, sigma2), target).fit(gamma)
         mean, scale = self._mean[columns], self._scale[columns]
         return KernelModel(columns, mean, scale, support, sigma2, dual, bias)
 

@@ -140,8 +140,7 @@ def best_addition(
     candidates: Sequence[int],
     gammas: Sequence[float],
     sigma2s: Sequence[float],
-    blocks: Blocks = None,
-    weights: Floats | None = None,
+    blocks: Blocks,
 ) -> Addition:
     """The candidate of least cross-validation error, at its best gamma and sigma2.
 
@@ -153,9 +152,9 @@ def best_addition(
     for i in candidates:
         D = near + (X[:, i, None] - X[:, i]) ** 2
         for sigma2 in sigma2s:
-            found = residuals(np.exp(D / -sigma2), Y, gammas, blocks, weights)
+            found = residuals(np.exp(D / -sigma2), Y, gammas, blocks)
             for gamma, e in zip(gammas, found, strict=True):
-                error = float(np.average((e * e).mean(axis=1), weights=weights))
+                error = float((e * e).mean(axis=1).mean())
                 if best is None or error < best[0] * (1 - 1e-12):
                     best = (error, Addition(i, e, gamma, sigma2))
     assert best is not None

@@ -145,7 +145,6 @@ class NewtonSystem:
     ) -> None:
         from sparsepath.rbf import compiled
 
-        self._solution = compiled.solution
         n = 0 if parts == "weights" else curvature.n_alpha
         self._n_alpha, self.lam = curvature.n_alpha, lam
         c, inverse, theta = compiled.eliminate(H.T, curvature.all, n, curvature.n_alpha, lam, lam_w)
@@ -155,5 +154,7 @@ class NewtonSystem:
 
     def solve(self, slopes: Floats) -> InteriorPoint:
         """The step -(system)^-1 (slopes by alpha, s, w); what does not move gets zeros."""
+        from sparsepath.rbf import compiled
+
         n = self._n_alpha
-        return InteriorPoint(self._solution(*self.parts, slopes, n, False), n)
+        return InteriorPoint(compiled.solution(*self.parts, slopes, n, False), n)

@@ -78,8 +78,7 @@ class _OneFit(_SparseRBF):
         of_size = {0: (budgets, replace(training, model=empty_model(mean)))}
         subset = tuple(training.model.columns.tolist())
         if subset:
-            squares = (y - training.model.predict(X)) ** 2
-            steps[len(subset)] = _step(subset, squares, weights)
+            steps[len(subset)] = _step(subset, (y - training.model.predict(X)) ** 2, weights)
             of_size[len(subset)] = (budgets, training)
         return Found(
             steps,

@@ -104,8 +104,7 @@ class RBFModel(Predictor):
             return np.full(X.shape[0], self.intercept + self.coef.sum())
         # Distances are taken from the centres' mean, so that no digits are lost to an offset.
         middle = self.centres.mean(axis=0)
-        part = dense(X[:, self.columns])
-        K = gaussians(part - middle, self.centres - middle, self.weights)
+        K = gaussians(dense(X[:, self.columns]) - middle, self.centres - middle, self.weights)
         return self.coef @ K + self.intercept
 
     def formula(self) -> Formula:

@@ -115,17 +115,10 @@ class RBFNetwork:
         """Outputs less the target, at alpha and the weights last placed."""
         return alpha @ self.basis - self.y
 
-    def mean_square(self, off: Floats) -> float:
-        """E of residuals."""
-        return float(off @ off) / self.n_samples
-
     def error(self, alpha: Floats) -> float:
         """The mean squared error E at alpha and the weights last placed."""
-        return self.mean_square(self.residuals(alpha))
-
-    def alpha_gradient(self, off: Floats) -> Floats:
-        """Gradient of E by alpha alone, of residuals at the weights last placed."""
-        return (2.0 / self.n_samples) * (self.basis @ off)
+        off = self.residuals(alpha)
+        return float(off @ off) / self.n_samples
 
     def gradient(self, alpha: Floats, off: Floats | None = None) -> Floats:
         """Gradient of E by (alpha, w); fills A. ``off``: the residuals, if they are known."""

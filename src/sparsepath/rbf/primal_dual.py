@@ -344,8 +344,7 @@ def solve(
     told : callable, optional
         Called with the solution so far after every stage but the last.
     """
-    budget = Budget(r, t)
-    run = PrimalDual(network, budget, mu_max, x, parts)
+    run = PrimalDual(network, Budget(r, t), mu_max, x, parts)
     stages: list[Stage] = []
     mu = mu_max
     while True:

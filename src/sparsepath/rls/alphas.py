@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from sparsepath.arrays import Floats
+from sparsepath.data.crew import added
 from sparsepath.data.sources import Answer, Slab, plus
 from sparsepath.errors import InputError
 from sparsepath.rls.criteria.losses import ROOM, Loss, reach_of
@@ -57,9 +58,7 @@ def loo_errors(
     v = loss.sample_weights(Y, w)
     p0 = 1.0 - w / design.total if design.fit_intercept else np.ones(m)
     squares, basis = _spectrum(design, which)
-    turned = np.zeros((len(squares), Y.shape[1]))
-    for rows, Q in basis():
-        turned += Q.T @ y[rows]
+    turned = added(Q.T @ y[rows] for rows, Q in basis())
     shrink = squares / (squares + alphas[:, None])
     errors = np.zeros(len(alphas))
     blur = [loss.blur(reach_of(design.squares, alpha).sum()) for alpha in alphas]

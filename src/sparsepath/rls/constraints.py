@@ -95,8 +95,7 @@ class Constraints:
         self._columns_by_unit = live[np.argsort(places, kind="stable")]
         self._counts = np.bincount(places, minlength=count)
         self._ends = np.cumsum(self._counts)
-        allowed = marked(candidates, n)
-        numbers = np.bincount(places, weights=allowed[live], minlength=count)
+        numbers = np.bincount(places, weights=marked(candidates, n)[live], minlength=count)
         self._open, self._partly = numbers == self._counts, numbers > 0
         self.costs, self.most = costs, most
         prices = np.zeros(n) if costs is None else costs.of

@@ -80,10 +80,9 @@ class _SparseKernelRLS(SearchParameters, BaseEstimator):
         weights = check_weights(sample_weight, X.shape[0])
         self.gamma_ = self._gamma(X, weights)
         candidates, samples = self._candidates(X, weights)
-        linear = self._search()
         columns = self._columns(X, candidates)
         self.candidate_centres_, self.candidate_samples_ = candidates, samples
-        self._take(linear.fit(columns, y, sample_weight=weights, groups=groups))
+        self._take(self._search().fit(columns, y, sample_weight=weights, groups=groups))
         if self.path_.complete:
             self._validate(given)
         return self

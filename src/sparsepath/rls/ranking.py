@@ -98,8 +98,7 @@ class SparseRankRLS(RegressorMixin, SparseRLS):
 
     def _queries(self, labels: ArrayLike, groups: Vector, design: Design) -> NDArray[np.intp]:
         queries = _codes(groups, design.n_samples)
-        y = np.asarray(labels)
-        if not Order.of(y, design.weights, queries).total > 0:
+        if not Order.of(np.asarray(labels), design.weights, queries).total > 0:
             raise InputError("y is constant within every query; there is no order to find.")
         if groups is not None and not queries.any():
             raise InputError("groups holds one query only; give two or more, or no groups.")

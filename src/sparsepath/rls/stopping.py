@@ -148,8 +148,7 @@ class NoMistakes(StopRule):
         self, trail: SearchTrail, model: Model, update: Update, candidates: Sequence[int]
     ) -> str | None:
         """Whether the error is zero."""
-        done = model.error == 0 and len(model.chosen) >= self.size
-        return NO_MISTAKES if done else None
+        return NO_MISTAKES if model.error == 0 and len(model.chosen) >= self.size else None
 
 
 @dataclass(frozen=True)

@@ -95,8 +95,7 @@ def _said(kind: Any) -> tuple[str, ...]:
 
 def data_of(X: Any, given: Given) -> dict[str, Any]:
     """Sizes and fingerprint of checked features, and of target and weights as given."""
-    weights = given.more.get("sample_weight")
-    name = fingerprint(X, given.y, weights)
+    name = fingerprint(X, given.y, given.more.get("sample_weight"))
     return {"n_samples": X.shape[0], "n_features": X.shape[1], "fingerprint": name}
 
 

@@ -11,8 +11,10 @@ where there is no short-cut; a short-cut that a criterion has comes with it (``c
 none is ever scored as another. ``table.py`` has the names.
 """
 
+import operator
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from functools import reduce
 from typing import Any, ClassVar
 
 import numpy as np
@@ -143,10 +145,7 @@ def columns_like(p: Floats) -> Any:
 
 def sum_of(parts: Iterator[Floats]) -> Floats:
     """The sum, in the first of them."""
-    total = next(parts)
-    for part in parts:
-        total += part
-    return total
+    return reduce(operator.iadd, parts)
 
 
 def per_weight(g: Floats, v: Floats) -> Floats:

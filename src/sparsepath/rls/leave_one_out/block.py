@@ -40,9 +40,9 @@ class Rows(FittedRows):
     def load_project(
         self, features: NDArray[np.intp], means: Floats, scales: Floats, t: Floats
     ) -> tuple[Floats, Floats]:
-        """The same columns less Z t; their squared norms and products with r."""
+        """The same columns less Z t, in place; their squared norms and products with r."""
         self.load(features, means, scales)
-        return self.project(t)
+        return self._project(self.W, t)
 
     def loaded_squares(self) -> Floats:
         """W'W."""
@@ -110,12 +110,8 @@ class Rows(FittedRows):
             self._space = np.empty((len(self.g), width), order="F")
         return self._space[:, :width]
 
-    def project(self, t: Floats) -> tuple[Floats, Floats]:
-        """W <- W - Z t in place; return the squared norms of W and W'r."""
-        return self._project(self.W, t)
-
     def project_held(self, t: Floats) -> tuple[Floats, Floats]:
-        """The same for the candidate held."""
+        """The candidate held less Z t, in place; its squared norm and products with r."""
         return self._project(self.held[:, None], t[:, None])
 
     def _project(self, W: Floats, t: Floats) -> tuple[Floats, Floats]:

@@ -64,7 +64,7 @@ class CarriedColumns:
         fill(self.rows[:, :m], design, np.arange(n))
         self.pending: CarriedChange | None = None
         self._f = np.zeros(n)
-        self._borrowed = False
+        self.borrowed = False  # whether the rows are somebody else's, who follows all changes
         self._borrowers: weakref.WeakSet[CarriedColumns] = weakref.WeakSet()
         self._apart: tuple[int, Floats] | None = None
 
@@ -74,7 +74,7 @@ class CarriedColumns:
         V and W are as wide as what is in use of the rows; W has two rows. Borrowed rows are left as
         they are: the change stays pending. Rows that are not live may be left out.
         """
-        write = not self._borrowed
+        write = not self.borrowed
         if write and self.pending is not None:
             self.own()
         out = (self._compiled_sums if self.compiled else self._plain_sums)(live, V, W, write)
@@ -121,7 +121,7 @@ class CarriedColumns:
         """
         from sparsepath.rls.leave_one_out.compiled_losses import sweep_rows
 
-        write, change = not self._borrowed, self.pending
+        write, change = not self.borrowed, self.pending
         if write and change is not None:
             self.own()
         m, n = self.design.n_samples, len(self.rows)
@@ -210,24 +210,19 @@ class CarriedColumns:
 
     # Rows that are shared -----------------------------------------------------------------------
 
-    @property
-    def borrowed(self) -> bool:
-        """Whether the rows are somebody else's, who has followed all changes."""
-        return self._borrowed
-
     def duplicate(self) -> "CarriedColumns":
         """The same rows, lent until either side changes them."""
         other = copy.copy(self)
-        other._borrowed, other._borrowers = True, weakref.WeakSet()
+        other.borrowed, other._borrowers = True, weakref.WeakSet()
         self._borrowers.add(other)
         return other
 
     def own(self) -> None:
         """Make sure that nobody else sees what becomes of the rows."""
-        if self._borrowed or len(self._borrowers):
+        if self.borrowed or len(self._borrowers):
             self.rows = self.rows.copy()
             self._borrowers = weakref.WeakSet()
-            self._borrowed = False
+            self.borrowed = False
         if self._apart is not None:
             feature, row = self._apart
             self.rows[feature, : len(row)] = row
@@ -235,7 +230,7 @@ class CarriedColumns:
 
     def put_back(self, feature: int, row: Floats) -> None:
         """The row of a feature that is no longer chosen; borrowed rows do not have it."""
-        if self._borrowed:
+        if self.borrowed:
             self._apart = feature, row
         else:
             self.own()

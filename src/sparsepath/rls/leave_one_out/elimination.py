@@ -92,8 +92,7 @@ class Elimination:
     def _measure(self) -> None:
         p = np.maximum(self.p, ROOM)
         self._losses = self.loss.weighted(list(self.r.copy()), p, self._g, self._v, self._Y)
-        tight = bool(self.p.min() <= ROOM)
-        self.error = np.inf if tight else float(self._losses.sum())
+        self.error = np.inf if self.p.min() <= ROOM else float(self._losses.sum())
 
     def standard_error(self) -> float:
         """Standard error of ``error`` as a mean over samples."""

@@ -98,8 +98,7 @@ class Fitted:
 
     def coef(self) -> Floats:
         """Coefficients of the chosen features in the units of the data, |S| x T."""
-        scales = self.design.scales[self.chosen]
-        return scales[:, None] * self.solve(self.a)
+        return self.design.scales[self.chosen, None] * self.solve(self.a)
 
     def intercept(self) -> Floats:
         """The constant term, one per target."""

@@ -139,8 +139,7 @@ class LeavePairOut(EveryNeighbour):
         pivots = np.where(usable, pivots, 1.0)
         tau = X.T @ self._r / pivots
         reach = self._reach[self.chosen].sum() + self._reach[features]
-        errors = self._judge(Z, 1.0 / pivots, tau, reach, squared)
-        return np.where(usable, errors, np.inf)
+        return np.where(usable, self._judge(Z, 1.0 / pivots, tau, reach, squared), np.inf)
 
     def errors_without(self, squared: bool = False) -> Floats:
         """The criterion with each chosen feature dropped, in the order of ``chosen``."""

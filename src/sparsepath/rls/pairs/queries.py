@@ -29,6 +29,7 @@ from scipy import sparse
 
 from sparsepath.arrays import Floats
 from sparsepath.data.columns import CONSTANT
+from sparsepath.data.crew import added
 from sparsepath.data.splitting import Split
 from sparsepath.rls.criteria.losses import NO_DECISION
 from sparsepath.rls.criteria.pairs import pairs_weigh
@@ -107,19 +108,13 @@ class QuerySums(SplitSums):
         return weight[:, None] * (V[part] - (mean @ V[part])[query])
 
     def _spread(self, part: Codes) -> Floats:
-        squares = np.zeros(self._design.n_features)
-        for _, rows in self._centred(part):
-            squares += np.einsum("ij,ij->j", rows, rows)
-        return squares
+        return added(np.einsum("ij,ij->j", rows, rows) for _, rows in self._centred(part))
 
     def _products(self, part: Codes) -> Floats:
         _, weight, _ = self._shape(part)
         right = self._ready(self._right, part) / np.where(weight > 0, np.sqrt(weight), 1.0)[:, None]
-        out = np.zeros((self._design.n_features + right.shape[1],) * 2)
-        for some, rows in self._centred(part):
-            joined = np.hstack([rows, right[some]])
-            out += joined.T @ joined
-        return out
+        joined = (np.hstack([rows, right[some]]) for some, rows in self._centred(part))
+        return added(both.T @ both for both in joined)
 
     def _centred(self, part: Codes) -> Any:
         """Rows centred within their query and times the root of their weight, some at a time."""
@@ -168,11 +163,9 @@ class Order(NamedTuple):
         begins = np.flatnonzero(new_query)
         level = np.cumsum(new_level) - 1
         depth = level - np.repeat(level[begins], np.diff(np.append(begins, len(rows))))
-        total = 0.0
         sums = np.bincount(level, w) if len(rows) else np.zeros(0)
-        first = np.unique(level[begins])
-        for some in np.split(sums, first[1:]):
-            total += float(some[1:] @ np.cumsum(some)[:-1])
+        within = np.split(sums, np.unique(level[begins])[1:])
+        total = float(sum(some[1:] @ np.cumsum(some)[:-1] for some in within))
         ends = np.append(begins[1:], len(rows))[: len(begins)]
         plain = len(ends) == 1 and depth[-1] == 1 and bool(np.all(w == w[0]))
         return cls(rows, ends, depth.astype(np.intp), w, total, plain)

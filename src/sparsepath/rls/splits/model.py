@@ -74,8 +74,7 @@ class FoldModel(EveryNeighbour):
         self.sums = SplitSums(design, Y, splits) if sums is None else sums
         self._Y = Y
         numbers = design.n_samples * design.n_features
-        work = numbers * self.sums.n_splits
-        self.by_rows = self.sums.plain and work <= TUNING.judged_by_rows
+        self.by_rows = self.sums.plain and numbers * self.sums.n_splits <= TUNING.judged_by_rows
         self._compiled = numbers >= TUNING.compiled_search_from
         self._reset()
         self.empty_error, self.empty_squared = self.error, self.squared_error

@@ -59,8 +59,7 @@ def error_with_all(state: Neighbours, features: Sequence[int], squared: bool = F
     B = state.solve(T)
     S = state.sum(Rows.loaded_squares) + state.alpha * (B.T @ B + np.eye(len(T.T)))
     C = products + state.alpha * (B.T @ state.solve(state.a))
-    live = state.usable(which, np.diag(S))
-    if not live.any():
+    if not state.usable(which, np.diag(S)).any():
         return np.inf
     values, vectors = np.linalg.eigh(S / np.sqrt(np.outer(np.diag(S), np.diag(S))))
     keep = values > COLLINEAR
