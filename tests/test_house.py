@@ -329,6 +329,8 @@ COMPILED = [
         "sparsepath.elm.descent",
         "sparsepath.elm.layer",
         "sparsepath.rls.leave_one_out.compiled_forward",
+        "sparsepath.rls.leave_one_out.compiled_loss_bounds",
+        "sparsepath.rls.leave_one_out.compiled_loss_rows",
         "sparsepath.rls.leave_one_out.compiled_loss_search",
         "sparsepath.rls.leave_one_out.compiled_rows",
         "sparsepath.rls.leave_one_out.compiled_swap_choice",

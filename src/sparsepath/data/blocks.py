@@ -216,11 +216,14 @@ class DenseBlock:
         by_column = X.flags.f_contiguous or X.strides[0] == X.itemsize
         width = max(1, TUNING.tile_numbers // max(1, m)) if by_column else n
         height = m if width < n else max(64, TUNING.tile_numbers // n)
+        tile = np.empty((0, 0))  # in the same memory as long as it can be: fresh one takes longer
         for i in range(0, n, width):
             part = slice(i, i + width)
             total = np.zeros(len(out[part]))
             for j in range(0, m, height):
-                tile = np.subtract(X[j : j + height, part], means[part], dtype=np.float64)
+                rows = X[j : j + height, part]
+                out_of = tile if tile.shape == rows.shape else None
+                tile = np.subtract(rows, means[part], out=out_of, dtype=np.float64)
                 tile *= tile
                 total += tile.sum(0) if weights is None else weights[j : j + height] @ tile
             out[part] = total

@@ -36,17 +36,23 @@ class ZeroOne(Loss):
     ) -> Floats:
         """The weight v where another class wins, or none."""
         column = columns_like(p)
-        room, slack = p * g[column], blur * g[column]
+        room = p * g[column]
+        slack = np.multiply(blur, g[column], out=np.empty_like(room))  # lies in memory as room does
         if len(residuals) == 1:
-            wrong = residuals[0] * Y[:, 0][column] >= room - slack
+            room -= slack
+            wrong = residuals[0] * Y[:, 0][column] >= room
         else:
-            own = Y.argmax(1)
-            r_own, least = np.full_like(room, np.inf), np.full_like(room, np.inf)
+            own, r_own = Y.argmax(1), np.zeros_like(room)
+            least = residuals[0]
             for place, r in enumerate(residuals):
-                mine = (own == place)[column]
-                np.copyto(r_own, r, where=mine)
-                np.minimum(least, r, where=~mine, out=least)
-            wrong = r_own - least >= 2.0 * room - slack
+                mine = own == place
+                r_own += r * mine[column]
+                r += np.where(mine, np.inf, 0.0)[column]
+                np.minimum(least, r, out=least)
+            r_own -= least
+            room *= 2.0
+            room -= slack
+            wrong = r_own >= room
         return wrong * v[column]
 
 

@@ -129,26 +129,30 @@ def _compiled(
 ) -> ChosenByLoss:
     """The same as ``LossSearch``; ``squared`` is a sum over the samples, v their weights."""
     from sparsepath.rls.leave_one_out import compiled_loss_search as loops
+    from sparsepath.rls.leave_one_out.compiled_loss_rows import begin
+    from sparsepath.rls.leave_one_out.compiled_rows import PENDING
 
     (T, m), n, g = of.y.shape, len(features), np.sqrt(design.weights)
+    squares, loop = design.squares[features], loss.carried
+    assert loop is not None
+    kind, given = loop.laid_out(Y, of.y, of.p, g, v)
     raw = design.by_feature().view()
     raw.flags.writeable = False  # one kind of array, so that loops are compiled once
     problem = (raw, (design.means, design.left, design.scales), g, features)
-    V, squares, floor = np.zeros((T, m + size)), design.squares[features], of.floor[features]
-    V[:, :m] = of.y
-    S, loop = squares + alpha, loss.carried
-    assert loop is not None
-    kind, given = loop.laid_out(Y, of.y, of.p, g, v)
-    classes = Y.argmax(1)
+    S = squares + alpha
     state = (
-        *(np.empty((n, m + size)), V, np.zeros((size, m + size)), of.p.copy(), S),
-        *(np.empty((T, n)), np.zeros(m + size), np.zeros(m + size), squares, floor),
-        *(np.maximum(SECOND_GO**2 * S, floor), reach_of(squares, alpha), classes),
+        *(np.empty((n, m)), of.y.copy(), np.zeros((T, size)), np.zeros((size, m))),
+        *(np.zeros((size, size)), np.zeros(size), of.p.copy(), S, np.empty((T, n)), S.copy()),
+        *(np.zeros(n), np.zeros((size, n)), np.zeros((PENDING, n)), np.zeros(n)),
+        np.zeros((T, n)),
     )
-    judging = (kind, given, classes, float(loop.delta), ROOM)
+    judging = (kind, given, Y.argmax(1), float(loop.delta), ROOM)
+    own_most = float(np.divide(1.0, g, where=g > 0, out=np.zeros(m)).max())
+    columns = squares, of.floor[features], reach_of(squares, alpha), own_most
     guards = (TIE, TIE_FLOOR, SECOND_GO, VANISHED, float(alpha), NO_DECISION, LABEL_ROUNDING)
     subset = np.empty(size, dtype=np.intp)
-    loops.begin(problem, state)
-    about: Any = (problem, state, judging, guards, (empty, squared), subset)
+    begin(problem, state, loss.counts)
+    sorts = m >= TUNING.margins_from
+    about: Any = (problem, state, judging, columns, guards, (empty, squared), sorts, subset)
     k, ended = loops.advance(size, wanted, loss.counts, *about)
     return ChosenByLoss(subset[:k], ended == loops.ALL_FIT, ended == loops.WITHOUT_MISTAKES)
