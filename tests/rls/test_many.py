@@ -1,6 +1,5 @@
 """Many searches at once are the single searches, to the last feature."""
 
-from contextlib import nullcontext
 from dataclasses import fields
 
 import numpy as np
@@ -24,18 +23,10 @@ from sparsepath.rls.leave_one_out.by_products import (
 from sparsepath.rls.leave_one_out.compiled_candidates import lift
 from sparsepath.rls.leave_one_out.forward import Centred, CompiledForward
 from sparsepath.rls.leave_one_out.whole import numbers_of, search_in_parts, whole_search
-from sparsepath.rls.many import ProblemSearch
+from sparsepath.rls.many import forward_searches
 from sparsepath.rls.models import make_design
 from sparsepath.rls.trail import SearchTrail
 from sparsepath.tuning import TUNING
-
-
-def forward_searches(X, Y, *, threads=None, **asked):
-    """The paths of all problems."""
-    problems = ProblemSearch.of(X, Y, **asked)
-    with nullcontext(threads) if threads is not None else Threads() as crew:
-        *_, (found, _) = problems.search(crew)
-    return found
 
 
 def by_bounds(monkeypatch):

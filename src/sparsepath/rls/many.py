@@ -10,6 +10,7 @@ over all rows less those over the rows left out. All others are searched as sing
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -70,6 +71,19 @@ class Searches:
         out = out.reshape(len(rows), *intercept.shape) + intercept
         out[:, k + 1 :] = np.nan
         return np.asarray(out.transpose(1, 0, 2))
+
+
+def forward_searches(
+    X: Any, Y: Floats, *, threads: Threads | None = None, **asked: Any
+) -> Searches:
+    """The paths of all problems; see ``ProblemSearch.of``, whose parameters it takes.
+
+    The crew is by default one of its own, with a thread per core; results are the same for any.
+    """
+    problems = ProblemSearch.of(X, Y, **asked)
+    with nullcontext(threads) if threads is not None else Threads() as crew:
+        *_, (found, _) = problems.search(crew)
+    return found
 
 
 class ProblemSearch(Problems):
