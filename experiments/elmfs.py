@@ -31,6 +31,7 @@ from elmfs_claims import (
     agreement,
     claims,
     errors_over_seeds,
+    every_size,
 )
 from elmfs_problems import PROBLEMS, Parts, Problem, called
 from results import PAGES
@@ -48,7 +49,7 @@ METHODS = ("LARS", "MI-FW", "MI-FWBW", "ELM-FS")
 
 
 def selectors(
-    size: int | None, restarts: int, climbs: int, k: int | str, seed: int
+    size: int | None, every: int, restarts: int, climbs: int, k: int | str, seed: int
 ) -> dict[str, Any]:
     return {
         "LARS": LarsSelector(size, choose="min"),
@@ -62,7 +63,7 @@ def selectors(
             n_threads=1,
         ),
         "ELM-FS": ELMFSRegressor(
-            size, n_restarts=restarts, random_state=seed, n_threads=1, validation=None
+            size or every, n_restarts=restarts, random_state=seed, n_threads=1, validation=None
         ),
     }
 
@@ -75,7 +76,7 @@ def run(problem: Problem, full: bool, seed: int = 0) -> list[str]:
     judge = OPELMRegressor(100, random_state=seed, reach=np.inf)
     paths: dict[str, SelectionPath] = {}
     seconds: dict[str, float] = {}
-    for method, selector in selectors(size, restarts, climbs, k, seed).items():
+    for method, selector in selectors(size, every_size(data), restarts, climbs, k, seed).items():
         if method == "MI-FWBW":  # the same number of neighbours, chosen once
             selector.set_params(n_neighbors=paths["MI-FW"].parameters["n_neighbors"])
         start = time.process_time()
