@@ -641,7 +641,7 @@ def test_near_ties_are_settled_by_polished_errors(monkeypatch, third, errors, ch
     monkeypatch.setattr(
         "sparsepath.elm.search.clearly_better", lambda pool, a, b, *_: a.key < b.key
     )
-    monkeypatch.setattr("sparsepath.elm.search.settle", lambda pool, sample, found, *_: found)
+    monkeypatch.setattr(Neighbourhood, "settled", lambda around, threads: around.machines)
     monkeypatch.setattr("sparsepath.elm.search.rejudged", lambda pool, machine: machine)
     monkeypatch.setattr("sparsepath.elm.search._score", lambda other, machine: machine.key)
 
