@@ -41,14 +41,12 @@ BUCKETS = 256  # sizes of margins that are told apart
 @njit(nogil=True, cache=True)
 def largest(row):  # type: ignore[no-untyped-def]
     """The largest absolute value; of numbers without a sign, the bits of the larger are larger."""
-    bits, most = row.view(np.int64), np.int64(0)
+    bits, most, out = row.view(np.int64), np.int64(0), np.empty(1, dtype=np.int64)
     for j in range(bits.size):
         size = bits[j] & 0x7FFFFFFFFFFFFFFF
         most = size if size > most else most
-    for j in range(row.size):
-        if bits[j] & 0x7FFFFFFFFFFFFFFF == most:
-            return abs(row[j])
-    return 0.0
+    out[0] = most
+    return out.view(np.float64)[0]
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")

@@ -170,9 +170,9 @@ def write_all(rows, k, q, state, by_margins):  # type: ignore[no-untyped-def]
                     for j in range(A.size):
                         x = row[j] - (a * A[j] + b * B[j] + c * C[j] + e * E[j])
                         row[j] = x - (g * G[j] + h * H[j] + o * K[j] + s * L[j])
-                if by_margins:
-                    most = largest(row)
-                    top[i] = max(most, top[i]) if low else most
+    for i in rows:
+        if by_margins:
+            top[i] = largest(Z[i])
     for past in range(q):
         made[first + past] += lag[past]
         lag[past] = 0.0
