@@ -52,6 +52,29 @@ def test_each_is_judged_as_alone(found):
     assert found["RLS"].chosen.empty_error == pytest.approx(found["five"].chosen.empty_error)
 
 
+def test_a_gap_is_known_no_better_than_the_choice_of_the_size():
+    """One row decides which size is chosen: errors are corrected for that, and so is the gap."""
+    rng = np.random.default_rng(0)
+    X, noise = rng.normal(size=(60, 3)), rng.normal(size=60)
+    y = X[:, 0] + 0.1 * noise
+    X[7, 1:] = 40.0  # only here do the other columns tell, and mislead
+    y[7] += 3.0
+    methods = {"alpha 1": SparseRLSRegressor(), "alpha 9": SparseRLSRegressor(alpha=9.0)}
+    found = compare(methods, X, y, validation=FOLDS)
+    for one in found.contestants:
+        errors, rng = one.left_out.errors, np.random.default_rng(0)
+        drawn = rng.multinomial(60, np.full(60, 1 / 60), 500)
+        sizes = []
+        for times in drawn:
+            losses = np.repeat(one.left_out.losses, times, 0)
+            best = losses.mean(0).argmin()
+            off = losses - losses[:, [best]]
+            allowed = np.sqrt(np.square(off - off.mean(0)).sum(0)) / 60
+            sizes.append(np.flatnonzero(losses.mean(0) <= losses.mean(0)[best] + allowed)[0])
+        np.testing.assert_allclose(one.shifts, errors[sizes] - errors[one.place], atol=1e-12)
+    assert found.contestants[0].shifts.any()
+
+
 def test_table_agreement_and_words(found):
     frame = found.to_frame()
     assert frame["honest_error"].is_monotonic_increasing
@@ -61,7 +84,8 @@ def test_table_agreement_and_words(found):
     off = found["five"].loss - found.best.loss
     gap, se = found.gap("five")
     assert gap == pytest.approx(found["five"].chosen.error - found.best.chosen.error)
-    assert se == pytest.approx(off.std(ddof=1) / np.sqrt(len(off)))
+    choices = np.mean((found["five"].shifts - found.best.shifts) ** 2)
+    assert se == pytest.approx(np.sqrt(off.var(ddof=1) / len(off) + choices))
     assert found.gap(found.best.name) == (0, 0)
     for feature, names in found.agreement.items():
         assert all(feature in found[name].features for name in names)

@@ -10,11 +10,13 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
 from sparsepath.arrays import Figure
+from sparsepath.choosing import is_size
 from sparsepath.data.names import NumberedNames
 from sparsepath.entrants import entrants
 from sparsepath.errors import InputError
 from sparsepath.frames import Make, make_frame
 from sparsepath.judging import pictures
+from sparsepath.judging.correction import shifts
 from sparsepath.judging.folds import parts_of
 from sparsepath.judging.honest import Honest, chosen_size, told
 from sparsepath.judging.left_out import AskedToEndError, LeftOut, left_out
@@ -58,6 +60,8 @@ class Contestant:
         Which of these sizes was chosen.
     subsets : mapping of size to tuple of int
         The columns of the models on all data.
+    shifts : array
+        By how much other sizes err more, that are chosen if samples are drawn anew.
     """
 
     name: str
@@ -67,6 +71,7 @@ class Contestant:
     left_out: LeftOut
     place: int
     subsets: Mapping[int, tuple[int, ...]]
+    shifts: NDArray[np.float64]
 
     @property
     def loss(self) -> NDArray[np.float64]:
@@ -127,12 +132,17 @@ class Comparison:
         return self.contestants[0]
 
     def gap(self, name: str) -> tuple[float, float]:
-        """How much more a method errs than the best, and the standard error, sample by sample."""
+        """How much more a method errs than the best, and the standard error.
+
+        That of the losses, sample by sample, and of the choices of the sizes, for which the errors
+        are corrected: another sample would have led to others.
+        """
         one, best = self[name], self.best
         found = best.left_out
         off = np.where(found.known, one.loss - best.loss, 0.0)[:, None]
         spread = found._spread(off - found.weights @ off)
-        return one.chosen.error - best.chosen.error, float(spread[0])
+        choices = np.square(one.shifts - best.shifts).mean() if len(one.shifts) else 0.0
+        return one.chosen.error - best.chosen.error, float(np.hypot(spread[0], np.sqrt(choices)))
 
     def __getitem__(self, name: str) -> Contestant:
         for one in self.contestants:
@@ -423,4 +433,5 @@ def _contestant(
     place = losses.sizes.index(size)
     if not has_path(model):
         chosen = replace(chosen, size=len(columns))  # of all data, where folds have their own
-    return Contestant(name, chosen, features, seconds, losses, place, subsets)
+    moved = shifts(losses, size if is_size(choose) else choose)
+    return Contestant(name, chosen, features, seconds, losses, place, subsets, moved)

@@ -56,20 +56,9 @@ def corrected(
     """The error of the size that ``rule`` chooses, and an interval that holds it."""
     shares, totals = bundles(found)
     n, all_rows = len(shares), np.ones((1, len(shares)))
-    drawn = _draws(n, n_draws).astype(np.float64)
-    away = (drawn == 0).astype(np.float64)
-    usable = (away @ shares > 0) & (drawn @ shares > 0)
-    drawn, away = drawn[usable], away[usable]
-
-    def chosen(rows: Floats) -> Any:
-        if isinstance(rule, int | np.integer):
-            return np.full(len(rows), found.sizes.index(int(rule)))
-        return places(
-            rule, _means(rows, shares, totals), lambda best: _gaps_se(rows, shares, totals, best)
-        )
-
+    drawn, away = _drawn(shares, n_draws)
     errors = _means(all_rows, shares, totals)[0]
-    [size], sizes = chosen(all_rows), chosen(drawn)
+    [size], sizes = (_chosen(found, rule, rows, shares, totals) for rows in (all_rows, drawn))
     told = (
         float(_means(away, shares, totals)[np.arange(len(away)), sizes].mean())
         if n > 1
@@ -91,6 +80,35 @@ def corrected(
     with np.errstate(over="ignore"):  # an interval without an end
         lower, upper = told * float(np.exp(-spread * high)), told * float(np.exp(-spread * low))
     return told, (lower, max(upper, highest_rate(found, told)))
+
+
+def shifts(found: LeftOut, rule: Any, n_draws: int = N_DRAWS) -> Floats:
+    """For each draw, e(size of the draw) - e(chosen size); see above.
+
+    The draws are the same for all whose samples and weights are.
+    """
+    shares, totals = bundles(found)
+    all_rows, (drawn, _) = np.ones((1, len(shares))), _drawn(shares, n_draws)
+    errors = _means(all_rows, shares, totals)[0]
+    [size], sizes = (_chosen(found, rule, rows, shares, totals) for rows in (all_rows, drawn))
+    return np.asarray(errors[sizes] - errors[size], dtype=np.float64)
+
+
+def _drawn(shares: Floats, n_draws: int) -> tuple[Floats, Floats]:
+    """Which rows are drawn how often, and which are not, in the draws that leave both some."""
+    drawn = _draws(len(shares), n_draws).astype(np.float64)
+    away = (drawn == 0).astype(np.float64)
+    usable = (away @ shares > 0) & (drawn @ shares > 0)
+    return drawn[usable], away[usable]
+
+
+def _chosen(found: LeftOut, rule: Any, rows: Floats, shares: Floats, totals: Floats) -> Any:
+    """The place of the size that a rule takes, on the rows of each draw."""
+    if isinstance(rule, int | np.integer):
+        return np.full(len(rows), found.sizes.index(int(rule)))
+    return places(
+        rule, _means(rows, shares, totals), lambda best: _gaps_se(rows, shares, totals, best)
+    )
 
 
 @lru_cache(maxsize=2)
