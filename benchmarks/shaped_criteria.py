@@ -7,7 +7,6 @@ from measure import table
 from shaped import bars, greedy, in_turn, problem, products
 from sparsepath.rls.criteria.table import CLASSES
 from sparsepath.rls.leave_one_out import whole
-from sparsepath.rls.leave_one_out.compiled_losses import sweep_rows
 from sparsepath.rls.leave_one_out.loss_search import LOSS_PRICE
 from sparsepath.rls.leave_one_out.swaps import SWAP_PRICE
 from sparsepath.rls.pairs.queries import PAIRS_PRICE
@@ -39,30 +38,12 @@ CRITERIA = (
 )
 # The least work of a criterion, measured in the same run, for what cannot be within 6 F.
 FLOORS = {
-    "absolute": "loop",
-    "Huber": "loop",
-    "zero-one": "loop",
-    "balanced": "loop",
-    "3 classes, zero-one": "loop, 3 classes",
     "AUC, five folds": "sorts",
     "AUC, pairs": "pairs",
     "ten folds": "sums of folds",
 }
-ALONE = ("sorts", "loop", "loop, 3 classes", "pairs", "sums of folds")
+ALONE = ("sorts", "pairs", "sums of folds")
 NEAR = 2.0  # times its floor: what is no further is marked
-
-
-def loop_alone(X, Y, k, loss):
-    """K passes over P X that follow a change and judge, and nothing around them."""
-    m, n = X.shape
-    rows, r = np.array(X.T), np.array(Y.T)
-    g, v, p = np.ones(m), np.full(m, 1 / m), np.full(m, 1 - 1 / m)
-    kind, given = CLASSES[loss].carried.laid_out(Y, r, p, g, v)
-    judging = (kind, given, np.zeros(0, dtype=np.intp), 0.0, 1e-10)
-    small, T = np.full(m, 1e-9), Y.shape[1]
-    S, C, (blur, f, out) = np.full(n, float(m)), np.zeros((T, n)), np.zeros((3, n))
-    given = (m, small, small, -1, True, 0.0, np.zeros(T), judging, S, C, blur, f, out)
-    return lambda: [sweep_rows(rows, 0, n, *given) for _ in range(k)]
 
 
 def pairs_alone(m, n, k):
@@ -96,8 +77,6 @@ def criteria(quick: bool, rounds: int) -> str:
         works = {
             "F": products(X, k),
             "sorts": lambda X=X, k=k: [np.sort(X, axis=0) for _ in range(k)],
-            "loop": loop_alone(X, sign[:, None], k, "zero_one"),
-            "loop, 3 classes": loop_alone(X, classes, k, "zero_one"),
             "pairs": pairs_alone(m, n, k),
             "sums of folds": folds_alone(n, k),
             "squared": search(),

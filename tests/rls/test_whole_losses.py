@@ -136,3 +136,14 @@ def test_long_rows_are_judged_as_they_are_in_numpy(loss):
         plain, compiled = found(case, loss, 20, False), found(case, loss, 20, True, True)
         assert_array_equal(plain[0].subset, compiled[0].subset)
         assert_array_equal(plain[0].errors, compiled[0].errors)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_bounds_rule_out_nobody_who_is_best(loss):
+    """Many small problems: a bound that is too high shows in some of them only."""
+    coded = CLASSES[loss].coded
+    for seed in range(60):
+        kind, targets = KINDS[seed % len(KINDS)], 1 if seed % 2 else 3
+        case = make(kind, m=60 + seed, n=40, T=targets, seed=seed, classification=coded)
+        plain, compiled = found(case, loss, 15, False), found(case, loss, 15, True, True)
+        assert_array_equal(plain[0].subset, compiled[0].subset, err_msg=f"{kind}, {seed}")

@@ -100,8 +100,9 @@ def sort_samples(kind, given, T, sorting):  # type: ignore[no-untyped-def]
 def gather(first, last, given, D, order, near, turns):  # type: ignore[no-untyped-def]
     """What the sorted samples from ``first`` to ``last`` ask for, and what is theirs of D."""
     for line in range(given.shape[0]):
-        for j in range(first, last):
-            near[line, j] = given[line, order[j]]
+        if line != 1:  # p, which only tells whether there is room
+            for j in range(first, last):
+                near[line, j] = given[line, order[j]]
     for past in range(D.shape[0]):
         for j in range(first, last):
             turns[past, j] = D[past, order[j]]
