@@ -1,5 +1,7 @@
 """Several methods on the same samples left out, beside an outer loop of scikit-learn's."""
 
+import json
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes
@@ -11,6 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 from sparsepath import (
     GraftingRegressor,
+    GraftingRegressorCV,
     InputError,
     LarsSelector,
     SparseRLSClassifier,
@@ -73,6 +76,24 @@ def test_a_gap_is_known_no_better_than_the_choice_of_the_size():
             sizes.append(np.flatnonzero(losses.mean(0) <= losses.mean(0)[best] + allowed)[0])
         np.testing.assert_allclose(one.shifts, errors[sizes] - errors[one.place], atol=1e-12)
     assert found.contestants[0].shifts.any()
+
+
+@pytest.mark.parametrize(("n_groups", "cv"), [(11, "loo"), (24, 10)])
+def test_methods_by_name_keep_groups_whole_as_select_does(n_groups, cv, tmp_path):
+    rng = np.random.default_rng(1)
+    group = np.repeat(np.arange(n_groups), 4)
+    A = rng.normal(size=(n_groups, 6))[group] + 0.1 * rng.normal(size=(len(group), 6))
+    y = A[:, 0] - A[:, 1] + rng.normal(size=n_groups)[group]
+    found = compare(["greedy-rls", "grafting", "lars"], A, y, groups=group)
+    for name, estimator in (("greedy-rls", SparseRLSRegressor), ("grafting", GraftingRegressorCV)):
+        alone = honest_error(estimator(cv=cv), A, y, groups=group)
+        assert found[name].chosen == alone.chosen
+    table = {f"x{i}": A[:, i] for i in range(6)} | {"y": y, "of": group}
+    write_table(tmp_path / "data.csv", table)
+    asked = [str(tmp_path / "data.csv"), "-t", "y", "--groups", "of", "--out", str(tmp_path)]
+    assert main(["select", *asked, "--validation", "10"]) == 0
+    honest = json.loads((tmp_path / "honest.json").read_text("utf-8"))
+    assert honest["honest"]["error"] == found["greedy-rls"].chosen.error
 
 
 def test_table_agreement_and_words(found):

@@ -309,7 +309,8 @@ def compare(
     deadline = np.inf if budget is None else began + _seconds(budget)
     X, y = by_rows(X), by_rows(y)
     folds = validation if isinstance(validation, int) else 10
-    estimators, known = entrants(methods, X, y, task, folds, preparation, options or {})
+    given = methods, X, y, task, folds, preparation, options or {}, groups
+    estimators, known = entrants(*given)
     first = next(iter(estimators.values()))
     classes, weights = is_classifier(first), fit_params.get("sample_weight")
     parts = parts_of(validation, X, y, groups, weights, classes=classes)

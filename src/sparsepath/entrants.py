@@ -44,8 +44,12 @@ def entrants(
     folds: int,
     preparation: Mapping[str, Any] | None,
     options: Mapping[str, Any],
+    groups: Any = None,
 ) -> tuple[dict[str, Any], dict[str, float]]:
-    """The estimators to compare by name, and what is known of their seconds."""
+    """The estimators to compare by name, and what is known of their seconds.
+
+    Methods by name keep groups whole in their own cross-validation, as on the command line.
+    """
     known: dict[str, float] = {}
     if isinstance(methods, Mapping):
         made = dict(methods)
@@ -58,7 +62,8 @@ def entrants(
         if methods is None:
             methods = [name for name, seconds in known.items() if seconds <= PATIENCE_SECONDS]
         names = [methods] if isinstance(methods, str) else methods
-        made = {name: _made(name, task, len(values), options) for name in names}
+        n_groups = None if groups is None else len(np.unique(np.asarray(groups)))
+        made = {name: _made(name, task, len(values), options, n_groups) for name in names}
         if preparation is not None:
             made = {name: TableSelector(each, **preparation) for name, each in made.items()}
     if not made:
@@ -66,7 +71,9 @@ def entrants(
     return made, known
 
 
-def _made(name: str, task: str, n_classes: int, options: Mapping[str, Any]) -> Any:
+def _made(
+    name: str, task: str, n_classes: int, options: Mapping[str, Any], n_groups: int | None
+) -> Any:
     if name not in METHODS:
         said = called_here().get(name)
         hint = f" ({said})" if said else ""
@@ -74,4 +81,7 @@ def _made(name: str, task: str, n_classes: int, options: Mapping[str, Any]) -> A
     method = METHODS[name]
     check(method, task, {}, n_classes)
     has = {option: value for option, value in options.items() if option in method.options}
+    folds = None if n_groups is None else method.folds(n_groups, has)
+    if folds is not None:
+        has["cv"] = folds
     return method.make(task, **{OPTIONS[option].parameter: value for option, value in has.items()})

@@ -69,3 +69,19 @@ def test_refusals(run: Run, files, more, said) -> None:
     done = run(*on(files, *more))
     assert done.code == 2
     assert said in done.err
+
+
+def test_what_is_warned_of_is_a_note(run: Run, tmp_path: Path) -> None:
+    rows = [f"{i},{i * i % 7},{i % 5}" for i in range(24)]
+    (tmp_path / "few.csv").write_text("\n".join(["a,b,y", *rows]))
+    asked = (tmp_path / "few.csv", "--target", "y", "--task", "regression", "--validation", 500)
+    for command in (("compare", *asked, "--methods", "lars"), ("select", *asked)):
+        done = run(*command)
+        assert "Note: --validation 500 is more than the 24 samples: one is left out" in done.err
+        assert "PathWarning" not in done.err
+
+
+def test_the_page_of_a_folder_names_its_path(run: Run, tmp_path: Path) -> None:
+    assert f"{tmp_path} is a folder; give the path.json" in run("report", tmp_path).err
+    (tmp_path / "path.json").write_text("{}")
+    assert f"is a folder; give {tmp_path / 'path.json'}." in run("report", tmp_path).err

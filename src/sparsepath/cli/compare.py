@@ -19,6 +19,7 @@ from sparsepath.cli.reading import Problem
 from sparsepath.cli.rerun import ABOUT, RUN, written
 from sparsepath.cli.results import command, picture
 from sparsepath.cli.screening import look
+from sparsepath.cli.settling import caught
 from sparsepath.cli.show import WIDE_TABLE
 from sparsepath.cli.streams import say
 from sparsepath.comparison import Comparison, compare
@@ -64,13 +65,14 @@ def run(problem: Problem, asked: ContestAsked, quiet: bool = True) -> Comparison
     if not quiet:
         _say_cost(names, known, asked.budget)
     extras = {} if problem.weights is None else {"sample_weight": problem.weights}
-    with Watch(None, 1, unit="folds", backward=False, quiet=quiet, what="comparing") as watch:
+    bar = Watch(None, 1, unit="folds", backward=False, quiet=quiet, what="comparing")
+    with bar as watch, caught() as notes:
 
         def told(name: str, done: int, of: int) -> None:
             places = list(names)
             watch.count(places.index(name) * of + done, len(places) * of)
 
-        return compare(
+        found = compare(
             names,
             table.X,
             problem.y,
@@ -84,6 +86,9 @@ def run(problem: Problem, asked: ContestAsked, quiet: bool = True) -> Comparison
             options=asked.options,
             **extras,
         )
+    for note in notes if not quiet else ():
+        say(f"Note: {note}")
+    return found
 
 
 def _say_cost(names: tuple[str, ...], known: dict[str, float], budget: float | None) -> None:

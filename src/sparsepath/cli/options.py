@@ -307,6 +307,7 @@ def value(name: str, given: Any) -> Any:
 
 _TYPED = {option.parameter: f"--{name} " for name, option in OPTIONS.items()} | {"size": "--size "}
 _PARAMETER = re.compile(rf"\b({'|'.join(_TYPED)})=")
+_FOLDS = re.compile(r"\bvalidation=(?=\d)")
 _BESIDE = re.compile(r"\b\w+='[\w-]+' \((--[\w -]+)\)")  # the words of both, side by side
 _DROPPED = re.compile(r"\bdrop=(\[.*?\])(?=\.$)")
 
@@ -321,7 +322,7 @@ def typed(message: str) -> str:
     >>> typed("dates='parts' (--dates parts) makes parts of them.")
     '--dates parts makes parts of them.'
     """
-    message = _BESIDE.sub(r"\1", message)
+    message = _FOLDS.sub("--validation ", _BESIDE.sub(r"\1", message))
     message = _PARAMETER.sub(lambda found: _TYPED[found[1]], message)
     return _DROPPED.sub(lambda found: f"--drop {listing(literal_eval(found[1]))}", message)
 

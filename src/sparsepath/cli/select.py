@@ -24,7 +24,6 @@ from sparsepath.methods import METHODS, OPTIONS, Method, check
 from sparsepath.path import LONGEST_PATH, SelectionPath
 from sparsepath.tuning import memory
 
-GROUP_FOLDS = 10
 BIG = 3e9  # numbers read in a whole search, from which a note says so: some seconds
 
 
@@ -252,19 +251,11 @@ def _complete(options: dict[str, Any], table: Table, problem: Problem, entry: Me
         options["loss"] = _loss(options["loss"])
     options.pop("weights", None)
     if options.pop("groups", None) is not None and not entry.ranks:
-        from sklearn.model_selection import GroupKFold, LeaveOneGroupOut
-
         count = len(np.unique(np.asarray(problem.groups)))
         if count < 2:
             raise InputError(f"{table.source}: --groups has one group only; two are needed.")
-        if "cv" not in entry.options or entry.is_fixed(options):
-            return  # the validation keeps them whole, and there are no other folds
-        folds = options.get("cv", min(GROUP_FOLDS, count))
-        if folds != "loo" and folds > count:
-            raise InputError(f"--cv {folds} is more than the {count} groups.")
-        # As many folds as groups: one at a time, also where the validation leaves some out.
-        singly = folds in ("loo", count)
-        options["cv"] = LeaveOneGroupOut() if singly else GroupKFold(folds)
+        if (folds := entry.folds(count, options)) is not None:
+            options["cv"] = folds
 
 
 def _say_cost(table: Table, entry: Method, steps: int, repeats: float, model: Any) -> None:

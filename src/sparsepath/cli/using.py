@@ -10,7 +10,7 @@ from sparsepath.cli import teaching as ask
 from sparsepath.cli.options import OUTPUT
 from sparsepath.cli.streams import print_document, taken
 from sparsepath.cli.teaching import asks
-from sparsepath.errors import InputError
+from sparsepath.errors import FileError, InputError
 
 # For the help, without loading what writes them.
 LANGUAGES = {
@@ -110,6 +110,10 @@ def report(
     from sparsepath.report import page, summary, told
 
     results.refuse_inputs([path], [out])
+    if path.is_dir():
+        inside = path / "path.json"
+        there = f"give {inside}" if inside.is_file() else "give the path.json of sparsepath select"
+        raise FileError(f"{path} is a folder; {there}.")
     found = SelectionPath.load(path)
     chosen = found.choose("one_se" if asked.size is None else asked.size)
     answer = told(found, chosen)

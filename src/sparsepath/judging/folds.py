@@ -46,6 +46,7 @@ from sparsepath.tuning import TUNING
 
 Rows = NDArray[np.intp]
 SEED = 0
+USUAL = 10  # folds
 FIRST_COLUMNS = 4  # columns that are looked at one by one
 TIME_PARTS, TIME_FEWEST = 10, 4  # parts in time order, and rows in each of them at the least
 
@@ -187,14 +188,14 @@ def _folds(
     k: int, X: Any, y: Any, groups: Any, weights: Any, clusters: Rows, classes: bool
 ) -> Parts:
     if groups is not None:
-        k = min(k, len(np.unique(clusters)))
+        k = _at_most(k, len(np.unique(clusters)), "groups")
         if k < 2:
             raise InputError("groups has one group only: nothing can be left out.")
         return Parts(list(GroupKFold(k).split(X, y, groups)), f"{k}-fold by groups", clusters)
     counted = _counted(y, weights)
     case, mark = cases(X, y, counted)
     first = np.unique(case[counted], return_index=True)[1]  # a row of every case
-    k = min(k, len(first))
+    k = _at_most(k, len(first), "different samples" if len(first) < len(y) else "samples")
     if k < 2:
         raise InputError("all samples are the same: nothing can be left out.")
     labels = np.unique(np.asarray(y), return_inverse=True)[1].reshape(len(y), -1)[counted][first]
@@ -202,6 +203,13 @@ def _folds(
     tests = [(fold == part) & counted for part in range(k)]
     splits = [(np.flatnonzero(counted & ~test), np.flatnonzero(test)) for test in tests]
     return Parts(splits, f"{k}-fold", case)
+
+
+def _at_most(k: int, count: int, what: str) -> int:
+    """The number of folds, with a warning where there is less to deal."""
+    if k > max(count, USUAL):  # nobody asked for the usual number
+        warn_user(f"validation={k} is more than the {count} {what}: one is left out at a time.")
+    return min(k, count)
 
 
 def dealt(labels: NDArray[np.intp], k: int, mark: int = 0) -> Rows:

@@ -6,6 +6,10 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
+from sparsepath.errors import InputError
+
+GROUP_FOLDS = 10  # of groups, where a search is judged by them
+
 Estimator = str | type
 """A class, or where it is found: room and name, as in "rls.SparseRLSRegressor"."""
 
@@ -83,6 +87,20 @@ class Method:
         """Whether all that is chosen by cross-validation otherwise is among what was asked for."""
         return bool(self.given) and set(asked) >= {*self.given}
 
+    def folds(self, n_groups: int, asked: Mapping[str, Any]) -> str | int | None:
+        """What its own cross-validation is where groups are kept whole; None: it has none.
+
+        That many folds of groups, or "loo": a group at a time. So unless folds are asked for, if
+        groups are few: the validation leaves out up to half of them, and there must be enough.
+        """
+        if self.ranks or "cv" not in self.options or self.is_fixed(asked):
+            return None
+        few = n_groups < 2 * GROUP_FOLDS
+        found: str | int = asked.get("cv", "loo" if few else GROUP_FOLDS)
+        if isinstance(found, int) and found > n_groups:
+            raise InputError(f"--cv {found} is more than the {n_groups} groups.")
+        return "loo" if found == n_groups else found
+
     def make(self, task: str = "regression", **parameters: Any) -> Any:
         """The estimator for a task, one of ``tasks``, with parameters by their names in Python.
 
@@ -146,7 +164,7 @@ OPTIONS: dict[str, Option] = {
         "column",
         "Column of groups; the folds of --cv and --validation keep them whole, loo leaves out a "
         "group at a time. For rank-rls: the queries.",
-        "10 folds; loo for rank-rls",
+        "10 folds; loo for rank-rls and less than 20 groups",
         "COL",
     ),
     "alpha": Option(
