@@ -37,7 +37,7 @@ from sparsepath.elm.network import Target, draw_neurons
 from sparsepath.elm.pool import Pool
 from sparsepath.elm.scaling import Best, restart
 from sparsepath.errors import FileError
-from sparsepath.information.kraskov import Estimator, standard_rows
+from sparsepath.information.kraskov import Estimator
 
 
 def timed(task: Callable[[], Any]) -> tuple[Any, float, float]:
@@ -331,7 +331,7 @@ def information(n: int) -> str:
         ("XOR-like", xor_like(n, random_state=0)),
         ("functional", functional(n, random_state=0)),
     ):
-        X, Y = standard_rows(problem.X).T, standard_rows(problem.y[:, None]).T
+        X, Y = standardise(problem.X)[0].T, standardise(problem.y[:, None])[0].T
         MutualInfoSelector(1, n_threads=1).fit(problem.X, problem.y)  # compile
         selector = MutualInfoSelector(n_threads=1)
         cpu = best_cpu(lambda s=selector, p=problem: s.fit(p.X, p.y))
