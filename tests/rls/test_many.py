@@ -15,11 +15,7 @@ from sparsepath import SparseRLSRegressor
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
 from sparsepath.rls.leave_one_out import by_products, whole
-from sparsepath.rls.leave_one_out.by_products import (
-    by_gram,
-    search_by_gram,
-    search_by_products,
-)
+from sparsepath.rls.leave_one_out.by_products import ProductSearch, by_gram, search_by_gram
 from sparsepath.rls.leave_one_out.compiled_candidates import lift
 from sparsepath.rls.leave_one_out.forward import Centred, CompiledForward
 from sparsepath.rls.leave_one_out.whole import numbers_of, search_in_parts, whole_search
@@ -159,7 +155,7 @@ def test_whole_searches_against_refits(case, how):
             for found in search_by_gram(*given, least=2):
                 trail.take(found)
     elif how == "by products":
-        trail.take(search_by_products(*given, (raw_columns(design), products_of(design))))
+        trail.take(ProductSearch(*given, (raw_columns(design), products_of(design))).whole())
     else:
         trail.take(whole_search(*given, compiled=how == "compiled"))
     check_forward(trail, judge_of(case), size)
@@ -295,7 +291,7 @@ def test_columns_chosen_beside_ones_nearly_alike(apart, how):
     design = design_of(np.hstack([X, X + apart * more]))
     given = (design, Y, 0.0, 20, ~design.constant)
     data = by_gram(design) if how == "gram" else (raw_columns(design), products_of(design))
-    found, plain = search_by_products(*given, data), whole_search(*given, compiled=False)
+    found, plain = ProductSearch(*given, data).whole(), whole_search(*given, compiled=False)
     assert np.array_equal(found.subset, plain.subset)
     assert_allclose(found.errors, plain.errors, rtol=1e-6)
 
@@ -307,7 +303,7 @@ def test_a_choice_whose_row_is_no_longer_kept_is_computed_afresh(monkeypatch, ke
     design = design_of(case.X)
     trail = SearchTrail()
     given = (design, np.random.default_rng(3).standard_normal((40, 1)), 1.0, 8, ~design.constant)
-    trail.take(search_by_products(*given, (raw_columns(design), products_of(design))))
+    trail.take(ProductSearch(*given, (raw_columns(design), products_of(design))).whole())
     plain = SearchTrail()
     plain.take(whole_search(*given, compiled=False))
     assert trail.steps[8].subset == plain.steps[8].subset

@@ -24,7 +24,7 @@ from sparsepath.rls.criteria.residuals import SQUARED
 from sparsepath.rls.design import Design
 from sparsepath.rls.driver import run
 from sparsepath.rls.forms import Shape, form_for, plain_seconds
-from sparsepath.rls.leave_one_out.by_products import by_gram, search_by_products
+from sparsepath.rls.leave_one_out.by_products import ProductSearch, by_gram
 from sparsepath.rls.leave_one_out.whole import PRICE, Whole, whole_search
 from sparsepath.rls.models import make_design
 from sparsepath.rls.parts import Problems, SharedParts
@@ -155,7 +155,7 @@ class ProblemSearch(Problems):
                 mine = self._design(i, alone) if design is None else design
                 given = (mine, self._target(i), self.alpha, k, self.allowed)
                 if form.name == "gram":
-                    out.put(i, search_by_products(*given, by_gram(mine)))
+                    out.put(i, ProductSearch(*given, by_gram(mine)).whole())
                 else:
                     out.put(i, whole_search(*given, compiled=compiled))
 

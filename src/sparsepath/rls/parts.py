@@ -16,7 +16,7 @@ from sparsepath.data.crew import added
 from sparsepath.data.threads import Threads
 from sparsepath.rls.design import Design, is_far
 from sparsepath.rls.forms import default_memory
-from sparsepath.rls.leave_one_out.by_products import search_by_products
+from sparsepath.rls.leave_one_out.by_products import ProductSearch
 from sparsepath.rls.leave_one_out.whole import Whole
 from sparsepath.rls.models import make_design
 from sparsepath.tuning import TUNING
@@ -224,7 +224,7 @@ class SharedParts:
         design = make_design(X, weights, alone, **of.options, measured=measured)
         products = (plus.products, less, *self._shifts(design), self._row_of, again, start)
         given = design, Y, of.alpha, of.size, of.allowed
-        found = search_by_products(*given, (X.T, products))
+        found = ProductSearch(*given, (X.T, products)).whole()
         if space is not None:
             self._spaces.append(space)
         return found

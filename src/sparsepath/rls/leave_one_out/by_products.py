@@ -103,23 +103,14 @@ class ProductSearch:
         self.vanished = bool(bounded(until, *self._given, self._state))
         return not (self.vanished or self._at[2])
 
+    def whole(self) -> Whole:
+        """The whole path."""
+        self.advance(len(self._path[0]))
+        return self.path()
+
     def path(self) -> Whole:
         """The path as far as it goes."""
         return in_units(self._design, self._of, self.size, self.vanished, *self._path)
-
-
-def search_by_products(
-    design: Design,
-    Y: Floats,
-    alpha: float,
-    size: int,
-    allowed: NDArray[np.bool_],
-    data: tuple[Floats, Products],
-) -> Whole:
-    """The whole path; the parameters are those of ``ProductSearch``."""
-    search = ProductSearch(design, Y, alpha, size, allowed, data)
-    search.advance(size)
-    return search.path()
 
 
 def search_by_gram(
