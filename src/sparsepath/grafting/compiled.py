@@ -8,8 +8,9 @@ where q holds the gradient at w, that of the l2 term included. A coordinate's si
 measured in units of the gradient, so that ``tol`` compares with violations of optimality.
 """
 
-import numpy as np
 from numba import njit
+
+from sparsepath.data.compiled_exp import exponential
 
 # Sums may be reordered, so that they run in vector registers; NaN and infinity keep their meaning.
 FAST = {"reassoc", "contract", "nsz"}
@@ -111,18 +112,11 @@ def penalty_of_one(w, l1, l2):  # type: ignore[no-untyped-def]
     return total
 
 
-LOG2_E = 1.4426950408889634
-# The logarithm of 2 in two parts, the first with so few digits that a product with k is exact.
-LN2_HIGH, LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
-WHOLE = 6755399441055744.0  # 1.5 2^52: a number of moderate size added to it loses its fraction
-
-
 @njit(nogil=True, cache=True, fastmath={"contract"}, error_model="numpy")
 def expand_logistic(f, y, value, slope, curvature):  # type: ignore[no-untyped-def]
     """Fill L = log(1 + exp(-rho)), its slope and curvature by f, with rho = y f and y = -1 or 1.
 
-    With e = exp(-|rho|): e = 2^k exp(v), k the whole number next to -|rho| / log 2, and the series
-    of exp(v) to the 13th power; log(1 + e) = 2 (a + a^3 / 3 + a^5 / 5 + ...) with a = e / (2 + e),
+    With e = exp(-|rho|), log(1 + e) = 2 (a + a^3 / 3 + a^5 / 5 + ...) with a = e / (2 + e),
     at most 1 / 3. Both to some units in the last place, also where e is small, and nothing here
     keeps the loop from running in vector registers. Below -700 e is what it is at -700, next to
     nothing beside |rho|. The curvature of samples far on the wrong side is raised: see
@@ -131,19 +125,7 @@ def expand_logistic(f, y, value, slope, curvature):  # type: ignore[no-untyped-d
     for i in range(f.size):
         rho = y[i] * f[i]
         x = max(-abs(rho), -700.0)
-        z = x * LOG2_E + WHOLE
-        k = z - WHOLE
-        v = (x - k * LN2_HIGH) - k * LN2_LOW
-        v2 = v * v
-        v4 = v2 * v2
-        low = (0.5 + v * (1 / 6.0)) + v2 * (1 / 24.0 + v * (1 / 120.0))
-        mid = (1 / 720.0 + v * (1 / 5040.0)) + v2 * (1 / 40320.0 + v * (1 / 362880.0))
-        top = (1 / 3628800.0 + v * (1 / 39916800.0)) + v2 * (
-            1 / 479001600.0 + v * (1 / 6227020800.0)
-        )
-        scaled = 1.0 + (v + v2 * (low + v4 * (mid + v4 * top)))
-        bits = np.float64(scaled).view(np.int64) + (np.float64(z).view(np.int64) << 52)
-        e = np.int64(bits).view(np.float64)
+        e = exponential(x)
         a = e / (2.0 + e)
         b = a * a
         b2 = b * b
