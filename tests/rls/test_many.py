@@ -20,7 +20,8 @@ from sparsepath.rls.leave_one_out.compiled_candidates import lift
 from sparsepath.rls.leave_one_out.forward import Centred, CompiledForward
 from sparsepath.rls.leave_one_out.whole import numbers_of, search_in_parts, whole_search
 from sparsepath.rls.many import forward_searches
-from sparsepath.rls.models import make_design
+from sparsepath.rls.models import make_design, make_model
+from sparsepath.rls.task import Task
 from sparsepath.rls.trail import SearchTrail
 from sparsepath.tuning import TUNING
 
@@ -431,3 +432,24 @@ def test_leverage_raises_the_criterion_by_the_lift_at_least(seed, steps, T, kind
     assert 0.0 <= lifted <= rise
     if not steps and kind == "even":
         assert lifted > 0.3 * rise
+
+
+@pytest.mark.parametrize("alpha", [1e-8, 1e-6, 1e-4])
+def test_bounds_of_copies_of_chosen_columns_hold(alpha):
+    """Next to nothing is left of a copy, and rounding is many times the root of it."""
+    for seed in range(40):
+        case = make("duplicate", 90, 30, T=1, seed=seed)
+        design = design_of(case.X, weights_of(case))
+        task = Task(size=18, candidates=tuple(range(30)), form="bounds")
+        state = make_model(design, case.Y, alpha, task, None)
+        for _ in range(12):
+            update = state.find_best_update()
+            if update is not None:
+                state.apply_update(update)
+        fitted, finder = state.model, state.finder
+        weighed = fitted.weighed()
+        finder._follow(fitted, weighed.gu, with_u=False)
+        out = design.constant | finder.collinear
+        rest = np.array([i for i in range(30) if i not in state.chosen and not out[i]])
+        bounds = finder._bounds(fitted, rest, weighed, None)
+        assert np.all(bounds <= fitted.errors_with(rest) * (1 + 1e-13)), seed
