@@ -27,7 +27,7 @@ help:
 	@echo "make papers  the experiments of the papers (data from SPARSEPATH_DATA)"
 	@echo "make clean   remove what the above made"
 
-$(INSTALLED): pyproject.toml
+$(INSTALLED): pyproject.toml tools/native.py src/sparsepath/rls/leave_one_out/small.c
 	@./tools/bootstrap "$(PYTHON)" "$(VENV)"
 	@$(BIN)/python $(PIP) --editable .
 	@touch $@

@@ -19,6 +19,9 @@ import doctest, pathlib, sys, sparsepath
 home = pathlib.Path(sparsepath.__file__).parent
 assert home.is_relative_to(sys.prefix), home
 assert (home / "py.typed").exists()
+if {shutil.which("cc") is not None}:
+    from sparsepath.rls.leave_one_out.small import small_loops
+    assert small_loops() is not None, "there is a C compiler, but its library is missing"
 flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 told = doctest.testfile({str(ROOT / "README.md")!r}, module_relative=False, optionflags=flags)
 assert told.attempted and not told.failed, told

@@ -168,13 +168,14 @@ def same_bits(one, other):
 
 @examples(40)
 @given(problems(max_m=24, max_n=14, alphas=[1.0, 0.01, 0.0, 1e-8]), st.integers(1, 14))
-def test_numpy_and_the_compiled_loop_give_the_same_bits(case, size):
-    """Which of the two searches small data is a matter of time alone."""
+def test_numpy_and_the_compiled_loops_give_the_same_bits(case, size):
+    """Which of them searches small data is a matter of time alone."""
     design = design_of(case.X, weights_of(case))
     size = min(size, case.X.shape[1])
     given = (design, case.Y, case.alpha, size, ~design.constant)
     plain = whole_search(*given, compiled=False)
     assert same_bits(plain, whole_search(*given, compiled=True))
+    assert same_bits(plain, whole_search(*given))
 
 
 @pytest.mark.parametrize("search", [search_in_parts, search_by_gram])

@@ -25,7 +25,7 @@ from sparsepath.rls.design import Design
 from sparsepath.rls.driver import run
 from sparsepath.rls.forms import Shape, form_for, plain_seconds
 from sparsepath.rls.leave_one_out.by_products import ProductSearch, by_gram
-from sparsepath.rls.leave_one_out.whole import PRICE, Whole, whole_search
+from sparsepath.rls.leave_one_out.whole import Whole, pays_to_compile, whole_search
 from sparsepath.rls.models import make_design
 from sparsepath.rls.parts import Problems, SharedParts
 from sparsepath.rls.task import Task
@@ -149,7 +149,7 @@ class ProblemSearch(Problems):
         if form.name in ("bounds", "gram") and SharedParts.serve(self):
             parts = SharedParts(self, threads)
         elif form.name != "bounds" and small:
-            compiled = PRICE.is_paid(count * plain_seconds(m, n, k)) or None
+            compiled = pays_to_compile(m, n, count * plain_seconds(m, n, k)) or None
 
             def work(i: int) -> None:
                 mine = self._design(i, alone) if design is None else design

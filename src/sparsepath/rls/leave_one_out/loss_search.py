@@ -19,7 +19,7 @@ from sparsepath.rls.leave_one_out.carried import columns_of
 from sparsepath.rls.leave_one_out.fitted import VANISHED
 from sparsepath.rls.leave_one_out.forward import Centred
 from sparsepath.rls.leave_one_out.projection import SECOND_GO
-from sparsepath.rls.leave_one_out.whole import Noted, Price, Whole
+from sparsepath.rls.leave_one_out.whole import Noted, Price, Whole, intercepts
 from sparsepath.rls.leave_one_out.whole_losses import NOBODY, ChosenByLoss, LossSearch
 from sparsepath.rls.update import TIE, TIE_FLOOR
 from sparsepath.tuning import TUNING
@@ -64,7 +64,7 @@ class LossNumbers(Noted):
             self._errors[: k + 1].copy(),
             np.sqrt(self._around[: k + 1] * (counted / (counted - 1))),
             coef,
-            self._of.y_mean - design.means[subset] @ coef,
+            intercepts(self._of.y_mean, design.means[subset], coef),
             vanished,
         )
 

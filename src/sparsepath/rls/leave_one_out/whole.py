@@ -2,12 +2,14 @@
 
 Where data are small, a search that is asked step by step spends its time between the steps. Here
 all of it is one function: in plain NumPy below, with the letters, guards and rules of ``fused.py``;
-or as a compiled loop (``forward.py``). Tall data, and many parts of them, are searched by the
-products of all columns (``by_products.py``).
+the same in loops that were built when the package was installed (``small.py``); or as a loop that
+Numba compiles (``forward.py``). Tall data, and many parts of them, are searched by the products of
+all columns (``by_products.py``).
 
-Small data are searched in NumPy until loading the compiled loop pays: a first fit waits for no
-compiler. Which of the two it was must not be seen. They choose the same features, and the numbers
-are computed afresh from what was chosen, by ``numbers_of``, whoever chose it.
+Small data are searched in the loops of the package, or in NumPy where there are none, until loading
+Numba's loop pays: a first fit waits for no compiler. Which of them it was must not be seen. They
+choose the same features, and the numbers are computed afresh from what was chosen, by
+``numbers_of``, whoever chose it.
 
 Longer searches go step by step through the parts of the compiled loop (``search_in_parts``).
 """
@@ -30,9 +32,11 @@ from sparsepath.rls.criteria.losses import ROOM
 from sparsepath.rls.design import Design
 from sparsepath.rls.leave_one_out.carried import columns_of
 from sparsepath.rls.leave_one_out.forward import GUARDS, Centred, CompiledForward
+from sparsepath.rls.leave_one_out.small import small_loops
 from sparsepath.tuning import TUNING
 
 FAINT = 1e-30  # in place of a product with the target that is zero, over the target's norm
+NATIVE = 0.3  # time of loops built with the package, over that of NumPy
 ONCE_MORE = 0.25  # part of a square that is left, below which a column is projected once more
 LOADING, LOADING_NUMBA, COMPILING = 0.3, 0.7, 20.0  # seconds, Numba imported or not, or no code yet
 
@@ -87,7 +91,7 @@ def whole_search(
     allowed : array of bool
         The columns that may be chosen.
     compiled : bool, optional
-        Whether by the compiled loop; default as soon as that pays.
+        Whether by the loop that Numba compiles, or in NumPy; default what is the quickest.
     """
     of, allowed = Centred.of(design, Y), allowed & ~design.constant
     return numbers_of(design, of, alpha, *chosen_by(design, of, alpha, size, allowed, compiled))
@@ -102,9 +106,15 @@ def chosen_by(
     compiled: bool | None = None,
 ) -> tuple[NDArray[np.intp], bool]:
     """The features in the order in which they are chosen, and if all is fit."""
-    if not compiled and is_small(design) and (compiled is not None or not PRICE.is_paid()):
+    loops = small_loops() if compiled is None else None
+    if compiled is None:
+        compiled = pays_to_compile(design.n_samples, design.n_features)
+    if not compiled:
         start = time.perf_counter()
-        found = forward(design, of, alpha, size, allowed)
+        if loops is None:
+            found = forward(design, of, alpha, size, allowed)
+        else:
+            found = loops.forward(design, of, alpha, size, allowed)
         PRICE.spent += time.perf_counter() - start
         return found
     search = CompiledForward(design, of, alpha, size, allowed.nonzero()[0])
@@ -141,6 +151,19 @@ def search_in_parts(
 def is_small(design: Design) -> bool:
     """Whether a search takes too short a time to wait for a compiler."""
     return design.n_samples * design.n_features < TUNING.compiled_search_from
+
+
+def pays_to_compile(m: int, n: int, ahead: float = 0.0) -> bool:
+    """Whether the loop that Numba compiles is the quickest for m samples and n features.
+
+    ``ahead`` are the seconds that NumPy would take for what is to be searched now.
+    """
+    numbers, loops = m * n, small_loops()
+    if loops is not None and numbers < TUNING.native_search_up_to:
+        return False
+    return numbers >= TUNING.compiled_search_from or PRICE.is_paid(
+        ahead if loops is None else NATIVE * ahead
+    )
 
 
 def is_short(design: Design) -> bool:
@@ -206,9 +229,15 @@ def in_units(
         errors[: k + 1] / total,
         np.sqrt(around[: k + 1] * (counted / (counted - 1))) / total,
         coef,
-        of.y_mean - design.means[subset] @ coef,
+        intercepts(of.y_mean, design.means[subset], coef),
         bool(vanished),
     )
+
+
+def intercepts(y_mean: Floats, means: Floats, coef: Floats) -> Floats:
+    """The constant terms of every size, from sums in order of entry: later zeros change nothing."""
+    sums = (means[:, None] * coef).cumsum(1)[:, -1] if len(means) else np.zeros((1, len(y_mean)))
+    return np.asarray(y_mean - sums)
 
 
 class Noted:
@@ -235,11 +264,19 @@ class Noted:
         self._rp[0, :-1], self._rp[0, -1] = of.y, of.p  # residuals and 1 - leverages
         self._errors, self._around = np.empty((2, size + 1))
         self._known = 0  # sizes of which all numbers are known
+        self._loops = small_loops() if m <= TUNING.native_numbers_up_to else None
 
     def extend(self, columns: Floats) -> None:
         """Go on, one by one, to the models that have these columns too."""
-        alpha, m = self._alpha, columns.shape[1]
         self._Z[self.size : self.size + len(columns)] = columns
+        if self._loops is None:
+            self._extend(columns)
+        else:
+            self._loops.extend_basis(self._rows, self.size, len(columns), self._alpha, ONCE_MORE)
+        self.size += len(columns)
+
+    def _extend(self, columns: Floats) -> None:
+        alpha, m = self._alpha, columns.shape[1]
         for k, square in enumerate(np.vecdot(columns, columns).tolist(), self.size):
             rows, row, left = self._rows[:k, : m + k], self._rows[k, : m + k], square
             if k:
@@ -254,12 +291,15 @@ class Noted:
             scale = 1.0 / math.sqrt(left + alpha)
             row *= scale
             self._d[k, k] = -scale
-        self.size += len(columns)
 
     def _stand(self) -> slice:
         """Residuals, 1 - leverages and coefficients of the sizes that are new; which they are."""
         k, low = self.size, max(self._known - 1, 0)
         here, new = slice(low, k + 1), slice(self._known, k + 1)
+        self._known = k + 1
+        if self._loops is not None:
+            self._loops.stand_at(self._rows, self._of.y, self._rp, self._w, low, k)
+            return new
         step = max(1, TUNING.tile_numbers // (4 * self._Z.shape[1]))
         for first in range(low, k, step):  # as many as stay in the cache
             last = min(k, first + step)
@@ -271,12 +311,22 @@ class Noted:
                 np.subtract(before, here_too, out=here_too)
             np.multiply(along, self._d[first:last, None], out=self._w[first + 1 : last + 1])
         np.subtract.accumulate(self._w[here], axis=0, out=self._w[here])
-        self._known = k + 1
         return new
 
     def path(self, subset: NDArray[np.intp], vanished: bool) -> Whole:
         """What has come, in the units of the data."""
         new, k = self._stand(), self.size
+        if self._loops is None:
+            self._errors[new], self._around[new] = self._judged(new)
+        else:
+            numbers = self._rp[new], self._errors[new], self._around[new]
+            self._loops.sum_squares(*numbers, self._design.weights / self._design.total, ROOM)
+        coef = self._w[: k + 1, :, :k].transpose(0, 2, 1)
+        sums = self._errors[: k + 1], self._around[: k + 1]
+        return in_units(self._design, self._of, k, vanished, subset, *sums, coef)
+
+    def _judged(self, new: slice) -> tuple[Floats, Floats]:
+        """Sums of the losses of some sizes, and of their squares around the part of each sample."""
         r, p, design = self._rp[new, :-1], self._rp[new, -1], self._design
         tight = p.min(1) <= ROOM
         if tight.any():
@@ -285,10 +335,7 @@ class Noted:
         errors = losses.sum(1)
         losses -= (errors / design.total)[:, None] * (1.0 if design.uniform else design.weights)
         errors[tight] = np.inf
-        self._errors[new], self._around[new] = errors, np.vecdot(losses, losses)
-        coef = self._w[: k + 1, :, :k].transpose(0, 2, 1)
-        numbers = self._errors[: k + 1], self._around[: k + 1], coef
-        return in_units(design, self._of, k, vanished, subset, *numbers)
+        return errors, np.vecdot(losses, losses)
 
 
 def numbers_of(

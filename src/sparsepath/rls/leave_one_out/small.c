@@ -1,0 +1,247 @@
+/* A forward search on small data, and the numbers of its path: what whole.py does in NumPy.
+ *
+ * Letters, guards and rules are those of `forward` and `Noted` there, which say why. Matrices lie row by
+ * row. A sum goes in LANES parts, of which a compiler makes a vector, in an order that is fixed: a number
+ * does not know where in memory it lies, nor what comes after it.
+ */
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#if defined(_WIN32)
+#define PUBLIC __declspec(dllexport)
+#else
+#define PUBLIC
+#endif
+
+#if defined(__GNUC__)
+#define INLINE static inline __attribute__((always_inline))
+#else
+#define INLINE static inline
+#endif
+
+/* One library for all processors of a kind: loops for each width of their vectors, chosen when it is loaded. */
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__gnu_linux__)
+#define EVERY_WIDTH __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#else
+#define EVERY_WIDTH
+#endif
+
+#define INTERFACE 1 /* as in small.py: a library that was built of another source is not used */
+#define LANES 16
+
+INLINE double total(const double *s) {
+    double halves[LANES / 2];
+    for (int l = 0; l < LANES / 2; l++) halves[l] = s[l] + s[l + LANES / 2];
+    return ((halves[0] + halves[1]) + (halves[2] + halves[3])) + ((halves[4] + halves[5]) + (halves[6] + halves[7]));
+}
+
+INLINE double dot(const double *a, const double *b, int64_t n) {
+    double s[LANES] = {0};
+    int64_t j = 0;
+    for (; j + LANES <= n; j += LANES)
+        for (int l = 0; l < LANES; l++) s[l] += a[j + l] * b[j + l];
+    for (int l = 0; j < n; j++, l++) s[l] += a[j] * b[j];
+    return total(s);
+}
+
+INLINE void take_off(double *restrict a, double f, const double *restrict b, int64_t n) {
+    for (int64_t j = 0; j < n; j++) a[j] -= f * b[j];
+}
+
+/* The sum of ((r - z tau) / (p - z^2 / pivot))^2 over m samples, a multiple of 2 LANES; infinite without room in p.
+ *
+ * Two fractions with one division, since that takes as long as all the rest: a/b + c/d = (ad + cb) / bd.
+ */
+INLINE double judged(const double *restrict z, double tau, double pivot, const double *restrict r,
+                     const double *restrict p, double room, int64_t m) {
+    double s[LANES] = {0}, least[LANES];
+    const double inverse = 1.0 / pivot;
+    for (int l = 0; l < LANES; l++) least[l] = 1.0;
+    for (int64_t j = 0; j < m; j += 2 * LANES) {
+        const double *x = z + j, *y = x + LANES, *rx = r + j, *ry = rx + LANES, *px = p + j, *py = px + LANES;
+        for (int l = 0; l < LANES; l++) {
+            const double b = px[l] - x[l] * x[l] * inverse, d = py[l] - y[l] * y[l] * inverse;
+            const double ad = (rx[l] - x[l] * tau) * d, cb = (ry[l] - y[l] * tau) * b, bd = b * d;
+            const double smaller = b < d ? b : d;
+            least[l] = smaller < least[l] ? smaller : least[l];
+            s[l] += (ad * ad + cb * cb) / (bd * bd);
+        }
+    }
+    for (int l = 0; l < LANES; l++)
+        if (!(least[l] > room)) return INFINITY;
+    return total(s);
+}
+
+/* A row of a column x less its part in k rows of Q, which is taken off twice. */
+INLINE void make_afresh(double *row, const double *x, int64_t m, const double *Q, int64_t k, int64_t wide,
+                        int64_t width) {
+    memset(row, 0, width * sizeof(double));
+    memcpy(row, x, m * sizeof(double));
+    for (int twice = 0; twice < 2; twice++)
+        for (int64_t past = 0; past < k; past++)
+            take_off(row, dot(row, Q + past * width, wide), Q + past * width, wide);
+}
+
+INLINE int64_t rounded_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
+
+PUBLIC int64_t interface_of_small(void) { return INTERFACE; }
+
+/* How many numbers `choose_forward` works with. */
+PUBLIC int64_t numbers_to_choose(int64_t m, int64_t n, int64_t T, int64_t size) {
+    const int64_t M = rounded_up(m, 2 * LANES), width = M + rounded_up(size, LANES);
+    return (n + T + size) * width + M + (3 + T) * n;
+}
+
+/* Choose up to `size` of n columns X, n x m, for T targets y; `whole.forward`.
+ *
+ * `guards` are room, tie, tie_floor, second_go squared, vanished squared. `at` has room for 2 + size + n: how
+ * many were chosen, if all is fit, which they are, and those that are left. Samples are filled up to M, where z and
+ * r are zero and p is one.
+ */
+PUBLIC EVERY_WIDTH void choose_forward(int64_t m, int64_t n, int64_t T, int64_t size, double alpha,
+                                       const double *guards, const double *X, const double *y, const double *p0,
+                                       const double *floor, const double *squares, double *work, int64_t *at) {
+    const double room = guards[0], tie = guards[1], tie_floor = guards[2], second_go = guards[3];
+    const int64_t M = rounded_up(m, 2 * LANES), width = M + rounded_up(size, LANES);
+    double *C = work, *V = C + n * width, *Q = V + T * width, *p = Q + size * width, *pivots = p + M;
+    double *values = pivots + n, *doubted = values + n, *along = doubted + n;
+    int64_t *subset = at + 2, *live = subset + size, left = n, k = 0;
+    double everything = 0.0, empty = 0.0;
+
+    memset(V, 0, (T + size) * width * sizeof(double));
+    for (int64_t j = 0; j < M; j++) p[j] = j < m ? p0[j] : 1.0;
+    for (int64_t i = 0; i < n; i++) {
+        make_afresh(C + i * width, X + i * m, m, Q, 0, 0, width);
+        live[i] = i;
+        doubted[i] = second_go * (squares[i] + alpha);
+    }
+    for (int64_t t = 0; t < T; t++) {
+        double *v = V + t * width;
+        memcpy(v, y + t * m, m * sizeof(double));
+        everything += dot(v, v, M);
+        empty += judged(v, 0.0, INFINITY, v, p, room, M);
+    }
+    double now = everything;
+    while (k < size && left > 0 && now > guards[4] * everything) {
+        const int64_t wide = M + rounded_up(k, LANES);
+        const double *last = Q + (k - 1) * width;
+        double least = INFINITY;
+        for (int64_t place = 0; place < left; place++) {
+            const int64_t i = live[place];
+            double *z = C + i * width, value = 0.0;
+            if (k) take_off(z, dot(z, last, wide), last, wide);
+            double pivot = dot(z, z, wide) + alpha;
+            if (pivot < doubted[i] && pivot > floor[i]) {
+                make_afresh(z, X + i * m, m, Q, k, wide, width);
+                pivot = dot(z, z, wide) + alpha;
+                doubted[i] = second_go * pivot;
+            }
+            pivots[i] = pivot;
+            for (int64_t t = 0; t < T; t++) {
+                const double *v = V + t * width, c = dot(z, v, wide);
+                along[i * T + t] = c;
+                value += pivot > floor[i] ? judged(z, c / pivot, pivot, v, p, room, M) : INFINITY;
+            }
+            values[i] = value;
+            least = value < least ? value : least;
+        }
+        if (!(least < INFINITY)) break;
+        int64_t place = 0;
+        while (!(values[live[place]] <= least + tie * least + tie_floor * empty)) place++;
+        const int64_t best = live[place];
+        double *q = Q + k * width, *c = along + best * T, pivot = pivots[best];
+        memcpy(q, C + best * width, width * sizeof(double));
+        if (pivot < second_go * squares[best]) {
+            make_afresh(q, X + best * m, m, Q, k, wide, width);
+            pivot = dot(q, q, wide) + alpha;
+            for (int64_t t = 0; t < T; t++) c[t] = dot(q, V + t * width, wide);
+        }
+        const double scale = 1.0 / sqrt(pivot);
+        q[M + k] = -sqrt(alpha);
+        for (int64_t j = 0; j < width; j++) q[j] *= scale;
+        now = 0.0;
+        for (int64_t t = 0; t < T; t++) {
+            double *v = V + t * width;
+            take_off(v, scale * c[t], q, width);
+            now += dot(v, v, M);
+        }
+        for (int64_t j = 0; j < M; j++) p[j] -= q[j] * q[j];
+        left--;
+        for (; place < left; place++) live[place] = live[place + 1];
+        subset[k++] = best;
+    }
+    at[0] = k;
+    at[1] = !(now > guards[4] * everything);
+}
+
+/* Go on from k to `until` rows of the basis, whose columns are there already; `Noted.extend`.
+ *
+ * Rows are [z, d], m + size long; `t` has room for size.
+ */
+PUBLIC EVERY_WIDTH void extend_basis(int64_t m, int64_t size, int64_t k, int64_t until, double alpha, double once_more,
+                                     double *rows, double *t) {
+    const int64_t width = m + size;
+    for (; k < until; k++) {
+        double *z = rows + k * width, *d = z + m;
+        const double square = dot(z, z, m);
+        double left = square;
+        for (int64_t past = 0; past < k; past++) t[past] = dot(rows + past * width, z, m);
+        for (int64_t past = 0; past < k; past++) take_off(z, t[past], rows + past * width, m + k);
+        left -= dot(t, t, k);
+        if (k && !(left > once_more * square)) {
+            for (int64_t past = 0; past < k; past++) {
+                const double *of = rows + past * width;
+                t[past] = dot(of, z, m) + alpha * dot(of + m, d, k);
+            }
+            for (int64_t past = 0; past < k; past++) take_off(z, t[past], rows + past * width, m + k);
+            left = dot(z, z, m) + alpha * dot(d, d, k);
+        }
+        const double scale = 1.0 / sqrt(left + alpha);
+        for (int64_t j = 0; j < m + k; j++) z[j] *= scale;
+        d[k] = -scale;
+    }
+}
+
+/* Residuals and 1 - leverages rp, (T + 1) x m, and coefficients w, T x size, of the sizes after k up to `until`;
+ * `Noted._stand`. */
+PUBLIC EVERY_WIDTH void stand_at(int64_t m, int64_t T, int64_t size, int64_t k, int64_t until, const double *rows,
+                                 const double *y, double *rp, double *w) {
+    const int64_t stride = (T + 1) * m;
+    for (; k < until; k++) {
+        const double *z = rows + k * (m + size), *d = z + m;
+        const double *before = rp + k * stride, *w_before = w + k * T * size;
+        double *after = rp + (k + 1) * stride, *w_after = w + (k + 1) * T * size;
+        for (int64_t t = 0; t < T; t++) {
+            const double along = dot(z, y + t * m, m);
+            for (int64_t j = 0; j < m; j++) after[t * m + j] = before[t * m + j] - along * z[j];
+            for (int64_t j = 0; j < size; j++) w_after[t * size + j] = w_before[t * size + j] - along * d[j];
+        }
+        for (int64_t j = 0; j < m; j++) after[T * m + j] = before[T * m + j] - z[j] * z[j];
+    }
+}
+
+/* Sums of the squared leave-one-out residuals of `count` sizes, and of their squares around their part of the
+ * sum, which is `share` of it; infinite without room in p. `losses` has room for m. */
+PUBLIC EVERY_WIDTH void sum_squares(int64_t m, int64_t T, int64_t count, double room, const double *share,
+                                    const double *rp, double *losses, double *errors, double *around) {
+    for (int64_t k = 0; k < count; k++, rp += (T + 1) * m) {
+        const double *p = rp + T * m;
+        double s[LANES] = {0}, least = 1.0, sum;
+        for (int64_t j = 0; j < m; j++) {
+            const double left = p[j] > room ? p[j] : room, e = rp[j] / left;
+            least = p[j] < least ? p[j] : least;
+            losses[j] = e * e;
+        }
+        for (int64_t t = 1; t < T; t++)
+            for (int64_t j = 0; j < m; j++) {
+                const double left = p[j] > room ? p[j] : room, e = rp[t * m + j] / left;
+                losses[j] += e * e;
+            }
+        for (int64_t j = 0; j < m; j++) s[j % LANES] += losses[j];
+        sum = total(s);
+        for (int64_t j = 0; j < m; j++) losses[j] -= sum * share[j];
+        errors[k] = least > room ? sum : INFINITY;
+        around[k] = dot(losses, losses, m);
+    }
+}
