@@ -112,9 +112,11 @@ class SelectionPath(StepsBySize):
             raise InputError(f"error_kind must be one of {ERROR_KINDS}, not {error_kind!r}.")
         if len(self.feature_names) != n_features:
             raise InputError(f"{n_features} features, but {len(self.feature_names)} feature_names.")
-        used = set(self.start).union(*self.subsets, (move.feature for move in self.moves))
-        if used and not 0 <= min(used) <= max(used) < n_features:
-            raise InputError(f"columns must lie in 0..{n_features - 1}, not {sorted(used)}.")
+        moved = tuple([move.feature for move in self.moves])
+        used = [columns for columns in (self.start, moved, *self.subsets) if columns]
+        if used and not 0 <= min(map(min, used)) <= max(map(max, used)) < n_features:
+            columns = sorted(set[int]().union(*used))
+            raise InputError(f"columns must lie in 0..{n_features - 1}, not {columns}.")
         list(self.replay())  # raises if a move does not fit
         self._models = dict(models or {})  # the last: what has it is closed
 

@@ -1,5 +1,7 @@
 """What every selector makes of its data: sparse or dense, weighted, constant, doubled, threaded."""
 
+import gc
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -155,3 +157,27 @@ def test_splits_with_rows_on_both_sides_are_refused(name, parameter):
     ):
         with pytest.raises(InputError, match=f"(?s){parameter}.* {why}"):
             make(name, **{parameter: splits}).fit(X, target(name))
+
+
+@every
+def test_a_fit_lets_go_of_the_data_when_it_ends(name):
+    """Nothing of the search waits in circles for somebody to collect garbage."""
+    model, y = make(name), target(name)
+    model.fit(X, y)  # what is made once
+    gc.collect()
+    gc.disable()
+    try:
+        gc.set_debug(gc.DEBUG_SAVEALL)
+        model.fit(X, y)
+        gc.collect()
+        left = {type(what).__qualname__ for what in gc.garbage if ours(what)}
+    finally:
+        gc.set_debug(0)
+        gc.garbage.clear()
+        gc.enable()
+    assert not left
+
+
+def ours(what):
+    module = type(what).__module__
+    return isinstance(module, str) and module.startswith("sparsepath")

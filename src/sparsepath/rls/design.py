@@ -194,6 +194,11 @@ class Design:
     streamed = False  # whether rows are read in passes, and cannot be asked for
 
     @property
+    def shape(self) -> tuple[int, int]:
+        """Samples and features."""
+        return self.n_samples, self.n_features
+
+    @property
     def n_counted(self) -> int:
         """How many samples have a weight."""
         return int(np.count_nonzero(self.weights))

@@ -151,7 +151,7 @@ class SearchTrail(Trail):
             self.enter(moves)
             return
         numbers = float(model.error), float(model.standard_error())
-        arrays = np.array(model.coef()), np.array(model.intercept())
+        arrays = frozen(model.coef()), frozen(model.intercept())
         step = Step.found(tuple(model.chosen), *numbers, *arrays)
         self.enter(moves, step if may else None)
         self.passed = None if may else step
@@ -162,20 +162,21 @@ class SearchTrail(Trail):
         ``earlier`` are moves of a run before this one. Return whether the search should stop.
         """
         begin, told = len(self.errors), self._watch is not None or bool(self._rules)
-        subset = found.subset.tolist()
-        errors, errors_se = found.errors[begin:].tolist(), found.errors_se[begin:].tolist()
-        for k, (error, error_se) in enumerate(zip(errors, errors_se, strict=True), begin):
-            coef, intercept = found.coef[k, :k].copy(), found.intercept[k].copy()
-            step = Step.found(tuple(subset[:k]), error, error_se, coef, intercept)
+        subset, errors, errors_se = found.subset.tolist(), found.errors.tolist(), found.errors_se
+        coef, intercept = frozen(found.coef[begin:]), frozen(found.intercept[begin:])
+        for k, error_se in enumerate(errors_se[begin:].tolist(), begin):
+            chosen, error = subset[:k], errors[k]
+            arrays = coef[k - begin, :k], intercept[k - begin]
+            step = Step.found(tuple(chosen), error, error_se, *arrays)
             self.errors.append(error)
-            self.size, self._chosen = k, subset[:k]
+            self.size, self._chosen = k, chosen
             if not k:
                 self.first_error = error
                 self.enter((), step)
                 continue
             seconds = self._clock(earlier[k - 1].seconds if k <= len(earlier) else None)
-            self.updates.append(Update("add", subset[k - 1], error, 1))
-            self.enter([Move("add", subset[k - 1], error, seconds)], step)
+            self.updates.append(Update("add", chosen[-1], error, 1))
+            self.enter((Move("add", chosen[-1], error, seconds),), step)
             if told and self._ended(whole=True):
                 return True
         return False
@@ -200,6 +201,13 @@ class SearchTrail(Trail):
         for update in self.updates:
             before, after = after, after ^ {m.feature for m in islice(moves, update.count)}
             yield update, before, after
+
+
+def frozen(numbers: Floats) -> Floats:
+    """A copy that cannot be written to, nor what is cut out of it."""
+    copied = np.array(numbers)
+    copied.setflags(write=False)
+    return copied
 
 
 Rule = Callable[[SearchTrail], str | None]

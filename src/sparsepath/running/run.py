@@ -147,6 +147,10 @@ class Found:
         return cls(trail.steps, trail.moves, stopped=trail.stopped, **more)
 
 
+def _nothing() -> None:
+    """What a run knows of a search that is over."""
+
+
 class _AskedToStopError(Exception):
     """Ends a search that cannot be told otherwise."""
 
@@ -206,10 +210,15 @@ class Run:
 
     def path(self) -> SelectionPath:
         """The selection path, now that the search has ended."""
-        return self._path(self._something(), ended=True)
+        return self._path(self._all_found(), ended=True)
 
-    def _something(self) -> Found:
-        found = self.found()
+    def _all_found(self) -> Found:
+        """What was found in the end; asked once.
+
+        After that the run lets go of the search: ``found`` often knows the run, and what knows each
+        other holds the data until somebody collects garbage.
+        """
+        found, self.found = self.found(), _nothing
         if found is None:
             raise RuntimeError("the search has ended with nothing found")
         return found
@@ -265,7 +274,7 @@ class Run:
 
     def settle(self) -> Any:
         """Make the path, settle on a size, and give the estimator all of it at once."""
-        found, estimator = self._something(), self.estimator
+        found, estimator = self._all_found(), self.estimator
         path, honest = self._validated(self._path(found, ended=True), found)
         size = self._size(path, found) if honest is None else honest.size
         state = self._fitted(path, found, size)

@@ -27,7 +27,7 @@
 #define EVERY_WIDTH
 #endif
 
-#define INTERFACE 1 /* as in small.py: a library that was built of another source is not used */
+#define INTERFACE 2 /* as in small.py: a library that was built of another source is not used */
 #define LANES 16
 
 INLINE double total(const double *s) {
@@ -49,25 +49,18 @@ INLINE void take_off(double *restrict a, double f, const double *restrict b, int
     for (int64_t j = 0; j < n; j++) a[j] -= f * b[j];
 }
 
-/* The sum of ((r - z tau) / (p - z^2 / pivot))^2 over m samples, a multiple of 2 LANES; infinite without room in p.
- *
- * Two fractions with one division, since that takes as long as all the rest: a/b + c/d = (ad + cb) / bd.
- */
+/* The sum of ((r - z tau) / (p - z^2 / pivot))^2 over m samples, a multiple of LANES; infinite without room in p. */
 INLINE double judged(const double *restrict z, double tau, double pivot, const double *restrict r,
                      const double *restrict p, double room, int64_t m) {
     double s[LANES] = {0}, least[LANES];
     const double inverse = 1.0 / pivot;
     for (int l = 0; l < LANES; l++) least[l] = 1.0;
-    for (int64_t j = 0; j < m; j += 2 * LANES) {
-        const double *x = z + j, *y = x + LANES, *rx = r + j, *ry = rx + LANES, *px = p + j, *py = px + LANES;
+    for (int64_t j = 0; j < m; j += LANES)
         for (int l = 0; l < LANES; l++) {
-            const double b = px[l] - x[l] * x[l] * inverse, d = py[l] - y[l] * y[l] * inverse;
-            const double ad = (rx[l] - x[l] * tau) * d, cb = (ry[l] - y[l] * tau) * b, bd = b * d;
-            const double smaller = b < d ? b : d;
-            least[l] = smaller < least[l] ? smaller : least[l];
-            s[l] += (ad * ad + cb * cb) / (bd * bd);
+            const double x = z[j + l], left = p[j + l] - x * x * inverse, e = (r[j + l] - x * tau) / left;
+            least[l] = left < least[l] ? left : least[l];
+            s[l] += e * e;
         }
-    }
     for (int l = 0; l < LANES; l++)
         if (!(least[l] > room)) return INFINITY;
     return total(s);
@@ -87,10 +80,12 @@ INLINE int64_t rounded_up(int64_t n, int64_t to) { return (n + to - 1) / to * to
 
 PUBLIC int64_t interface_of_small(void) { return INTERFACE; }
 
-/* How many numbers `choose_forward` works with. */
-PUBLIC int64_t numbers_to_choose(int64_t m, int64_t n, int64_t T, int64_t size) {
-    const int64_t M = rounded_up(m, 2 * LANES), width = M + rounded_up(size, LANES);
-    return (n + T + size) * width + M + (3 + T) * n;
+/* How many numbers `choose_forward` and `search_forward` work with. */
+PUBLIC int64_t numbers_to_search(int64_t m, int64_t n, int64_t T, int64_t size) {
+    const int64_t M = rounded_up(m, LANES), width = M + rounded_up(size, LANES);
+    const int64_t choosing = (n + T + size) * width + M + (3 + T) * n;
+    const int64_t noting = size * (m + size) + (size + 1) * (T + 1) * m + size + m;
+    return choosing > noting ? choosing : noting;
 }
 
 /* Choose up to `size` of n columns X, n x m, for T targets y; `whole.forward`.
@@ -103,7 +98,7 @@ PUBLIC EVERY_WIDTH void choose_forward(int64_t m, int64_t n, int64_t T, int64_t 
                                        const double *guards, const double *X, const double *y, const double *p0,
                                        const double *floor, const double *squares, double *work, int64_t *at) {
     const double room = guards[0], tie = guards[1], tie_floor = guards[2], second_go = guards[3];
-    const int64_t M = rounded_up(m, 2 * LANES), width = M + rounded_up(size, LANES);
+    const int64_t M = rounded_up(m, LANES), width = M + rounded_up(size, LANES);
     double *C = work, *V = C + n * width, *Q = V + T * width, *p = Q + size * width, *pivots = p + M;
     double *values = pivots + n, *doubted = values + n, *along = doubted + n;
     int64_t *subset = at + 2, *live = subset + size, left = n, k = 0;
@@ -244,4 +239,22 @@ PUBLIC EVERY_WIDTH void sum_squares(int64_t m, int64_t T, int64_t count, double 
         errors[k] = least > room ? sum : INFINITY;
         around[k] = dot(losses, losses, m);
     }
+}
+
+/* Choose, and the numbers of the path: w, (size + 1) x T x size, errors and what is around them, size + 1. */
+PUBLIC void search_forward(int64_t m, int64_t n, int64_t T, int64_t size, double alpha, double once_more,
+                           const double *guards, const double *X, const double *y, const double *p,
+                           const double *floor, const double *squares, const double *share, double *work, int64_t *at,
+                           double *w, double *errors, double *around) {
+    choose_forward(m, n, T, size, alpha, guards, X, y, p, floor, squares, work, at);
+    const int64_t k = at[0];
+    double *rows = work, *rp = rows + k * (m + k), *space = rp + (k + 1) * (T + 1) * m;
+    memset(rows, 0, k * (m + k) * sizeof(double));
+    for (int64_t i = 0; i < k; i++) memcpy(rows + i * (m + k), X + at[2 + i] * m, m * sizeof(double));
+    memset(w, 0, T * k * sizeof(double));
+    memcpy(rp, y, T * m * sizeof(double));
+    memcpy(rp + T * m, p, m * sizeof(double));
+    extend_basis(m, k, 0, k, alpha, once_more, rows, space);
+    stand_at(m, T, k, 0, k, rows, y, rp, w);
+    sum_squares(m, T, k + 1, guards[0], share, rp, space, errors, around);
 }

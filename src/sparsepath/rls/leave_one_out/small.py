@@ -8,7 +8,7 @@ import ctypes
 import sys
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,38 +19,66 @@ from sparsepath.rls.leave_one_out.carried import columns_of
 from sparsepath.rls.leave_one_out.forward import GUARDS, Centred
 
 FILE = Path(__file__).with_name("libsmall.dll" if sys.platform == "win32" else "libsmall.so")
-INTERFACE = 1  # as in small.c
+INTERFACE = 2  # as in small.c
 GUARDS_SQUARED = np.array([*GUARDS[:3], GUARDS[3] ** 2, GUARDS[4] ** 2])
-COUNT, NUMBER, ARRAY = ctypes.c_int64, ctypes.c_double, ctypes.c_void_p
+C_COUNT, C_NUMBER, C_ARRAY = ctypes.c_int64, ctypes.c_double, ctypes.c_void_p
 
 
 class SmallLoops:
     """What the library does, with arrays of float64 and int64 that lie row by row."""
 
     def __init__(self, library: Any) -> None:
-        self._room_to_choose = library.numbers_to_choose
+        self._room = library.numbers_to_search
+        self._search_forward = library.search_forward
         self._choose_forward = library.choose_forward
         self._extend_basis = library.extend_basis
         self._stand_at, self._sum_squares = library.stand_at, library.sum_squares
-        self._room_to_choose.argtypes, self._room_to_choose.restype = [COUNT] * 4, COUNT
-        self._choose_forward.argtypes = [*[COUNT] * 4, NUMBER, *[ARRAY] * 8]
-        self._extend_basis.argtypes = [*[COUNT] * 4, NUMBER, NUMBER, ARRAY, ARRAY]
-        self._stand_at.argtypes = [*[COUNT] * 5, *[ARRAY] * 4]
-        self._sum_squares.argtypes = [*[COUNT] * 3, NUMBER, *[ARRAY] * 5]
-        for loop in (self._choose_forward, self._extend_basis, self._stand_at, self._sum_squares):
-            loop.restype = None
+        self._room.argtypes, self._room.restype = [C_COUNT] * 4, C_COUNT
+        self._search_forward.argtypes = [*[C_COUNT] * 4, C_NUMBER, C_NUMBER, *[C_ARRAY] * 12]
+        self._choose_forward.argtypes = [*[C_COUNT] * 4, C_NUMBER, *[C_ARRAY] * 8]
+        self._extend_basis.argtypes = [*[C_COUNT] * 4, C_NUMBER, C_NUMBER, C_ARRAY, C_ARRAY]
+        self._stand_at.argtypes = [*[C_COUNT] * 5, *[C_ARRAY] * 4]
+        self._sum_squares.argtypes = [*[C_COUNT] * 3, C_NUMBER, *[C_ARRAY] * 5]
+        self._search_forward.restype = self._choose_forward.restype = None
+        self._extend_basis.restype = self._stand_at.restype = self._sum_squares.restype = None
 
     def forward(
         self, design: Design, of: Centred, alpha: float, size: int, allowed: NDArray[np.bool_]
     ) -> tuple[NDArray[np.intp], bool]:
         """The features in the order in which they are chosen, and if all is fit."""
+        given = self._given(design, of, size, allowed)
+        self._choose_forward(*given.shape, alpha, *map(_address, given.arrays))
+        return given.found()
+
+    def path(
+        self,
+        design: Design,
+        of: Centred,
+        alpha: float,
+        size: int,
+        allowed: NDArray[np.bool_],
+        once_more: float,
+    ) -> tuple[NDArray[np.intp], bool, Floats, Floats, Floats]:
+        """The same, and sums of the losses of every size, what is around them, coefficients."""
+        given, T = self._given(design, of, size, allowed), len(of.y)
+        w, errors, around = np.empty((size + 1) * T * size), np.empty(size + 1), np.empty(size + 1)
+        *arrays, work, at = given.arrays
+        arrays += [design.weights / design.total, work, at, w, errors, around]
+        self._search_forward(*given.shape, alpha, once_more, *map(_address, arrays))
+        subset, vanished = given.found()
+        k = len(subset)
+        coef = w[: (k + 1) * T * k].reshape(k + 1, T, k).transpose(0, 2, 1)
+        return subset, vanished, errors[: k + 1], around[: k + 1], coef
+
+    def _given(
+        self, design: Design, of: Centred, size: int, allowed: NDArray[np.bool_]
+    ) -> "_Given":
         features = allowed.nonzero()[0]
-        (T, m), n = of.y.shape, len(features)
-        X = np.ascontiguousarray(columns_of(design, features))
-        work, at = np.empty(self._room_to_choose(m, n, T, size)), np.empty(2 + size + n, np.int64)
-        given = X, of.y, of.p, of.floor[features], design.squares[features], work, at
-        self._choose_forward(m, n, T, size, alpha, *map(_address, (GUARDS_SQUARED, *given)))
-        return features[at[2 : 2 + at[0]]], bool(at[1])
+        X, (T, m), n = columns_of(design, features), of.y.shape, len(features)
+        columns = of.floor[features], design.squares[features]
+        space = np.empty(self._room(m, n, T, size)), np.empty(2 + size + n, np.int64)
+        arrays = GUARDS_SQUARED, np.ascontiguousarray(X), of.y, of.p, *columns, *space
+        return _Given(features, (m, n, T, size), arrays)
 
     def extend_basis(
         self, rows: Floats, k: int, count: int, alpha: float, once_more: float
@@ -72,6 +100,18 @@ class SmallLoops:
         count, targets, m = rp.shape
         arrays = share, rp, np.empty(m), errors, around
         self._sum_squares(m, targets - 1, count, room, *map(_address, arrays))
+
+
+class _Given(NamedTuple):
+    """What a search takes; the last of the arrays is where it leaves what it found."""
+
+    features: NDArray[np.intp]
+    shape: tuple[int, int, int, int]
+    arrays: tuple[NDArray[Any], ...]
+
+    def found(self) -> tuple[NDArray[np.intp], bool]:
+        at = self.arrays[-1]
+        return self.features[at[2 : 2 + at[0]]], bool(at[1])
 
 
 _NOTHING = ctypes.c_char * 0

@@ -32,7 +32,7 @@ from sparsepath.rls.criteria.losses import ROOM
 from sparsepath.rls.design import Design
 from sparsepath.rls.leave_one_out.carried import columns_of
 from sparsepath.rls.leave_one_out.forward import GUARDS, Centred, CompiledForward
-from sparsepath.rls.leave_one_out.small import small_loops
+from sparsepath.rls.leave_one_out.small import SmallLoops, small_loops
 from sparsepath.tuning import TUNING
 
 FAINT = 1e-30  # in place of a product with the target that is zero, over the target's norm
@@ -94,7 +94,13 @@ def whole_search(
         Whether by the loop that Numba compiles, or in NumPy; default what is the quickest.
     """
     of, allowed = Centred.of(design, Y), allowed & ~design.constant
-    return numbers_of(design, of, alpha, *chosen_by(design, of, alpha, size, allowed, compiled))
+    given, loops = (design, of, alpha, size, allowed), loops_for(design)
+    if compiled is not None or loops is None or pays_to_compile(*design.shape):
+        return numbers_of(design, of, alpha, *chosen_by(*given, compiled))
+    start = time.perf_counter()
+    subset, vanished, *numbers = loops.path(*given, ONCE_MORE)
+    PRICE.spent += time.perf_counter() - start
+    return in_units(design, of, len(subset), vanished, subset, *numbers)
 
 
 def chosen_by(
@@ -108,7 +114,7 @@ def chosen_by(
     """The features in the order in which they are chosen, and if all is fit."""
     loops = small_loops() if compiled is None else None
     if compiled is None:
-        compiled = pays_to_compile(design.n_samples, design.n_features)
+        compiled = pays_to_compile(*design.shape)
     if not compiled:
         start = time.perf_counter()
         if loops is None:
@@ -146,6 +152,11 @@ def search_in_parts(
         more = search.advance(until) and search.size < size
         noted.extend(columns_of(design, search.subset[noted.size : search.size]))
         yield noted.path(search.subset[: search.size], search.vanished)
+
+
+def loops_for(design: Design) -> SmallLoops | None:
+    """The loops of the package for the numbers of a path, the same for all searches of the data."""
+    return small_loops() if design.n_samples <= TUNING.native_numbers_up_to else None
 
 
 def is_small(design: Design) -> bool:
@@ -264,7 +275,7 @@ class Noted:
         self._rp[0, :-1], self._rp[0, -1] = of.y, of.p  # residuals and 1 - leverages
         self._errors, self._around = np.empty((2, size + 1))
         self._known = 0  # sizes of which all numbers are known
-        self._loops = small_loops() if m <= TUNING.native_numbers_up_to else None
+        self._loops = loops_for(design)
 
     def extend(self, columns: Floats) -> None:
         """Go on, one by one, to the models that have these columns too."""
