@@ -135,6 +135,19 @@ def test_of_copies_of_columns_that_are_nearly_alike_the_first_is_chosen():
         assert features.tolist() == forward(*given)[0].tolist()
 
 
+def test_of_copies_the_first_is_chosen_when_little_is_left_of_the_target():
+    """Products with the residuals have all their digits then too."""
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((60, 8))
+        y = X @ np.array([3e10, 2e10, 1e10, 1, 1, 1, 1, 1]) + rng.standard_normal(60)
+        design = design_of(np.hstack([X, X * 3.0, X / 7.0]))
+        given = design, Centred.of(design, y[:, None]), 0.0, 7, ~design.constant
+        features, _ = small_loops().forward(*given)
+        assert max(features) < 8
+        assert features.tolist() == forward(*given)[0].tolist()
+
+
 def test_samples_that_decide_their_own_prediction_are_left_no_room():
     """A column that only one sample has would fit it whatever it is; the numbers are infinite."""
     X, y = np.eye(8)[:, :3] + 0.0, np.arange(8.0)

@@ -29,6 +29,7 @@
 
 #define INTERFACE 2 /* as in small.py: a library that was built of another source is not used */
 #define LANES 16
+#define SHRUNK 1e-4 /* part of the squares of the targets from which products with them are taken afresh */
 
 INLINE double total(const double *s) {
     double halves[LANES / 2];
@@ -45,19 +46,31 @@ INLINE double dot(const double *a, const double *b, int64_t n) {
     return total(s);
 }
 
+INLINE double sum_of(const double *a, int64_t n) {
+    double s[LANES] = {0};
+    int64_t j = 0;
+    for (; j + LANES <= n; j += LANES)
+        for (int l = 0; l < LANES; l++) s[l] += a[j + l];
+    for (int l = 0; j < n; j++, l++) s[l] += a[j];
+    return total(s);
+}
+
 INLINE void take_off(double *restrict a, double f, const double *restrict b, int64_t n) {
     for (int64_t j = 0; j < n; j++) a[j] -= f * b[j];
 }
 
-/* The sum of ((r - z tau) / (p - z^2 / pivot))^2 over m samples, a multiple of LANES; infinite without room in p. */
-INLINE double judged(const double *restrict z, double tau, double pivot, const double *restrict r,
-                     const double *restrict p, double room, int64_t m) {
+/* Take f q off z, and then the sum of ((r - z tau) / (p - z^2 / pivot))^2 over m samples, a multiple of LANES; infinite
+ * without room in p. */
+INLINE double judged(double *restrict z, double f, const double *restrict q, double tau, double pivot,
+                     const double *restrict r, const double *restrict p, double room, int64_t m) {
     double s[LANES] = {0}, least[LANES];
     const double inverse = 1.0 / pivot;
     for (int l = 0; l < LANES; l++) least[l] = 1.0;
     for (int64_t j = 0; j < m; j += LANES)
         for (int l = 0; l < LANES; l++) {
-            const double x = z[j + l], left = p[j + l] - x * x * inverse, e = (r[j + l] - x * tau) / left;
+            const double x = z[j + l] - f * q[j + l];
+            const double left = p[j + l] - x * x * inverse, e = (r[j + l] - x * tau) / left;
+            z[j + l] = x;
             least[l] = left < least[l] ? left : least[l];
             s[l] += e * e;
         }
@@ -83,7 +96,7 @@ PUBLIC int64_t interface_of_small(void) { return INTERFACE; }
 /* How many numbers `choose_forward` and `search_forward` work with. */
 PUBLIC int64_t numbers_to_search(int64_t m, int64_t n, int64_t T, int64_t size) {
     const int64_t M = rounded_up(m, LANES), width = M + rounded_up(size, LANES);
-    const int64_t choosing = (n + T + size) * width + M + (3 + T) * n;
+    const int64_t choosing = (n + T + size) * width + M + (3 + T) * n + T;
     const int64_t noting = size * (m + size) + (size + 1) * (T + 1) * m + size + m;
     return choosing > noting ? choosing : noting;
 }
@@ -93,6 +106,10 @@ PUBLIC int64_t numbers_to_search(int64_t m, int64_t n, int64_t T, int64_t size) 
  * `guards` are room, tie, tie_floor, second_go squared, vanished squared. `at` has room for 2 + size + n: how
  * many were chosen, if all is fit, which they are, and those that are left. Samples are filled up to M, where z and
  * r are zero and p is one.
+ *
+ * With f = z'q the row z - f q has the pivot s - f^2 and the product c - f q'r with the target, so that two passes
+ * over it are enough. As digits go by that, a row is made afresh when little is left of it, and products are taken
+ * afresh once little is left of the targets.
  */
 PUBLIC EVERY_WIDTH void choose_forward(int64_t m, int64_t n, int64_t T, int64_t size, double alpha,
                                        const double *guards, const double *X, const double *y, const double *p0,
@@ -100,68 +117,72 @@ PUBLIC EVERY_WIDTH void choose_forward(int64_t m, int64_t n, int64_t T, int64_t 
     const double room = guards[0], tie = guards[1], tie_floor = guards[2], second_go = guards[3];
     const int64_t M = rounded_up(m, LANES), width = M + rounded_up(size, LANES);
     double *C = work, *V = C + n * width, *Q = V + T * width, *p = Q + size * width, *pivots = p + M;
-    double *values = pivots + n, *doubted = values + n, *along = doubted + n;
+    double *values = pivots + n, *doubted = values + n, *along = doubted + n, *a = along + n * T;
     int64_t *subset = at + 2, *live = subset + size, left = n, k = 0;
     double everything = 0.0, empty = 0.0;
 
     memset(V, 0, (T + size) * width * sizeof(double));
     for (int64_t j = 0; j < M; j++) p[j] = j < m ? p0[j] : 1.0;
-    for (int64_t i = 0; i < n; i++) {
-        make_afresh(C + i * width, X + i * m, m, Q, 0, 0, width);
-        live[i] = i;
-        doubted[i] = second_go * (squares[i] + alpha);
-    }
     for (int64_t t = 0; t < T; t++) {
-        double *v = V + t * width;
-        memcpy(v, y + t * m, m * sizeof(double));
-        everything += dot(v, v, M);
-        empty += judged(v, 0.0, INFINITY, v, p, room, M);
+        double *r = V + t * width;
+        memcpy(r, y + t * m, m * sizeof(double));
+        everything += dot(r, r, M);
+        for (int64_t j = 0; j < m; j++) empty += p[j] > room ? r[j] * r[j] / (p[j] * p[j]) : INFINITY;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        double *z = C + i * width;
+        make_afresh(z, X + i * m, m, Q, 0, 0, width);
+        live[i] = i;
+        pivots[i] = dot(z, z, M) + alpha;
+        doubted[i] = second_go * pivots[i];
+        for (int64_t t = 0; t < T; t++) along[i * T + t] = dot(z, V + t * width, M);
     }
     double now = everything;
     while (k < size && left > 0 && now > guards[4] * everything) {
         const int64_t wide = M + rounded_up(k, LANES);
-        const double *last = Q + (k - 1) * width;
+        const double *q = k ? Q + (k - 1) * width : V;
+        const int little = now < SHRUNK * everything;
         double least = INFINITY;
         for (int64_t place = 0; place < left; place++) {
             const int64_t i = live[place];
-            double *z = C + i * width, value = 0.0;
-            if (k) take_off(z, dot(z, last, wide), last, wide);
-            double pivot = dot(z, z, wide) + alpha;
-            if (pivot < doubted[i] && pivot > floor[i]) {
-                make_afresh(z, X + i * m, m, Q, k, wide, width);
-                pivot = dot(z, z, wide) + alpha;
-                doubted[i] = second_go * pivot;
+            double *z = C + i * width, *c = along + i * T, f = k ? dot(z, q, wide) : 0.0, value = 0.0;
+            pivots[i] -= f * f;
+            for (int64_t t = 0; t < T && k; t++) c[t] -= f * a[t];
+            if (little || (pivots[i] < doubted[i] && pivots[i] > floor[i])) {
+                take_off(z, f, q, wide);
+                if (pivots[i] < doubted[i]) make_afresh(z, X + i * m, m, Q, k, wide, width);
+                f = 0.0;
+                pivots[i] = dot(z, z, wide) + alpha;
+                doubted[i] = doubted[i] < second_go * pivots[i] ? doubted[i] : second_go * pivots[i];
+                for (int64_t t = 0; t < T; t++) c[t] = dot(z, V + t * width, wide);
             }
-            pivots[i] = pivot;
-            for (int64_t t = 0; t < T; t++) {
-                const double *v = V + t * width, c = dot(z, v, wide);
-                along[i * T + t] = c;
-                value += pivot > floor[i] ? judged(z, c / pivot, pivot, v, p, room, M) : INFINITY;
+            take_off(z + M, f, q + M, wide - M);
+            for (int64_t t = 0; t < T; t++, f = 0.0) {
+                const double *r = V + t * width, pivot = pivots[i] > floor[i] ? pivots[i] : INFINITY;
+                value += judged(z, f, q, c[t] / pivot, pivot, r, p, room, M);
             }
-            values[i] = value;
-            least = value < least ? value : least;
+            values[i] = pivots[i] > floor[i] ? value : INFINITY;
+            least = values[i] < least ? values[i] : least;
         }
         if (!(least < INFINITY)) break;
         int64_t place = 0;
         while (!(values[live[place]] <= least + tie * least + tie_floor * empty)) place++;
         const int64_t best = live[place];
-        double *q = Q + k * width, *c = along + best * T, pivot = pivots[best];
-        memcpy(q, C + best * width, width * sizeof(double));
-        if (pivot < second_go * squares[best]) {
-            make_afresh(q, X + best * m, m, Q, k, wide, width);
-            pivot = dot(q, q, wide) + alpha;
-            for (int64_t t = 0; t < T; t++) c[t] = dot(q, V + t * width, wide);
-        }
-        const double scale = 1.0 / sqrt(pivot);
-        q[M + k] = -sqrt(alpha);
-        for (int64_t j = 0; j < width; j++) q[j] *= scale;
+        double *new = Q + k * width, *c = along + best * T;
+        memcpy(new, C + best * width, width * sizeof(double));
+        if (pivots[best] < second_go * squares[best]) make_afresh(new, X + best * m, m, Q, k, wide, width);
+        const double pivot = dot(new, new, wide) + alpha, scale = 1.0 / sqrt(pivot);
+        for (int64_t t = 0; t < T; t++) c[t] = dot(new, V + t * width, wide);
+        new[M + k] = -sqrt(alpha);
+        for (int64_t j = 0; j < width; j++) new[j] *= scale;
         now = 0.0;
         for (int64_t t = 0; t < T; t++) {
-            double *v = V + t * width;
-            take_off(v, scale * c[t], q, width);
-            now += dot(v, v, M);
+            double *r = V + t * width;
+            a[t] = scale * c[t];
+            take_off(r, a[t], new, width);
+            now += dot(r, r, M);
         }
-        for (int64_t j = 0; j < M; j++) p[j] -= q[j] * q[j];
+        for (int64_t j = 0; j < M; j++) p[j] -= new[j] * new[j];
         left--;
         for (; place < left; place++) live[place] = live[place + 1];
         subset[k++] = best;
@@ -222,21 +243,16 @@ PUBLIC EVERY_WIDTH void sum_squares(int64_t m, int64_t T, int64_t count, double 
                                     const double *rp, double *losses, double *errors, double *around) {
     for (int64_t k = 0; k < count; k++, rp += (T + 1) * m) {
         const double *p = rp + T * m;
-        double s[LANES] = {0}, least = 1.0, sum;
-        for (int64_t j = 0; j < m; j++) {
-            const double left = p[j] > room ? p[j] : room, e = rp[j] / left;
-            least = p[j] < least ? p[j] : least;
-            losses[j] = e * e;
-        }
-        for (int64_t t = 1; t < T; t++)
+        int tight = 0;
+        for (int64_t t = 0; t < T; t++)
             for (int64_t j = 0; j < m; j++) {
-                const double left = p[j] > room ? p[j] : room, e = rp[t * m + j] / left;
-                losses[j] += e * e;
+                const double e = rp[t * m + j] / (p[j] > room ? p[j] : room);
+                losses[j] = (t ? losses[j] : 0.0) + e * e;
             }
-        for (int64_t j = 0; j < m; j++) s[j % LANES] += losses[j];
-        sum = total(s);
+        for (int64_t j = 0; j < m; j++) tight |= !(p[j] > room);
+        const double sum = sum_of(losses, m);
         for (int64_t j = 0; j < m; j++) losses[j] -= sum * share[j];
-        errors[k] = least > room ? sum : INFINITY;
+        errors[k] = tight ? INFINITY : sum;
         around[k] = dot(losses, losses, m);
     }
 }
