@@ -61,11 +61,9 @@ def damaged(error: Exception) -> InputError:
 
 def plain(value: Any) -> Any:
     """As JSON holds it: NaN is None, an infinity its name, the unknown its repr."""
-    if value is None or type(value) in (str, int, bool):
-        return value
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
-    if isinstance(value, str | int):
+    if value is None or isinstance(value, str | int):
         return value
     if isinstance(value, float):
         return value if math.isfinite(value) else None if math.isnan(value) else str(value)

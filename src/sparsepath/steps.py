@@ -61,15 +61,19 @@ class Step:
     ) -> "Step":
         """A step of a search that knows its types and shapes: only the errors are checked.
 
-        The arrays are not copied; they cannot be written to any more. What is not known yet is as
-        it is in the class.
+        The arrays are not copied, and not to be written to from now on.
         """
         step = object.__new__(cls)
+        coef.setflags(write=False)
+        intercept.setflags(write=False)
         vars(step).update(
-            subset=subset, error=error, error_se=error_se, coef=coef, intercept=intercept
+            subset=subset, error=error, error_se=error_se, coef=coef, intercept=intercept, **UNKNOWN
         )
         step._check_errors()
         return step
+
+
+UNKNOWN = dict.fromkeys(STEP_NUMBERS[2:], math.nan)  # of a step that was just found
 
 
 @dataclass(frozen=True)

@@ -151,7 +151,7 @@ class SearchTrail(Trail):
             self.enter(moves)
             return
         numbers = float(model.error), float(model.standard_error())
-        arrays = frozen(model.coef()), frozen(model.intercept())
+        arrays = np.array(model.coef()), np.array(model.intercept())
         step = Step.found(tuple(model.chosen), *numbers, *arrays)
         self.enter(moves, step if may else None)
         self.passed = None if may else step
@@ -163,7 +163,7 @@ class SearchTrail(Trail):
         """
         begin, told = len(self.errors), self._watch is not None or bool(self._rules)
         subset, errors, errors_se = found.subset.tolist(), found.errors.tolist(), found.errors_se
-        coef, intercept = frozen(found.coef[begin:]), frozen(found.intercept[begin:])
+        coef, intercept = found.coef[begin:].copy(), found.intercept[begin:].copy()
         for k, error_se in enumerate(errors_se[begin:].tolist(), begin):
             chosen, error = subset[:k], errors[k]
             arrays = coef[k - begin, :k], intercept[k - begin]
@@ -201,13 +201,6 @@ class SearchTrail(Trail):
         for update in self.updates:
             before, after = after, after ^ {m.feature for m in islice(moves, update.count)}
             yield update, before, after
-
-
-def frozen(numbers: Floats) -> Floats:
-    """A copy that cannot be written to, nor what is cut out of it."""
-    copied = np.array(numbers)
-    copied.setflags(write=False)
-    return copied
 
 
 Rule = Callable[[SearchTrail], str | None]
