@@ -40,6 +40,7 @@ from numpy.typing import NDArray
 from scipy.special import betaincinv, ndtri
 
 from sparsepath.choosing import places
+from sparsepath.data.threads import Threads
 from sparsepath.judging.left_out import LeftOut
 from sparsepath.judging.yardsticks import RATES, Floats
 
@@ -54,6 +55,13 @@ def corrected(
     found: LeftOut, rule: Any, level: float = 0.9, n_draws: int = N_DRAWS
 ) -> tuple[float, tuple[float, float]]:
     """The error of the size that ``rule`` chooses, and an interval that holds it."""
+    with Threads(1):  # for products of a millisecond others would only wait for each other
+        return _corrected(found, rule, level, n_draws)
+
+
+def _corrected(
+    found: LeftOut, rule: Any, level: float, n_draws: int
+) -> tuple[float, tuple[float, float]]:
     shares, totals = bundles(found)
     n, all_rows = len(shares), np.ones((1, len(shares)))
     drawn, away = _drawn(shares, n_draws)
@@ -88,18 +96,20 @@ def shifts(found: LeftOut, rule: Any, n_draws: int = N_DRAWS) -> Floats:
     The draws are the same for all whose samples and weights are.
     """
     shares, totals = bundles(found)
-    all_rows, (drawn, _) = np.ones((1, len(shares))), _drawn(shares, n_draws)
-    errors = _means(all_rows, shares, totals)[0]
-    [size], sizes = (_chosen(found, rule, rows, shares, totals) for rows in (all_rows, drawn))
+    all_rows = np.ones((1, len(shares)))
+    with Threads(1):
+        drawn, _ = _drawn(shares, n_draws)
+        errors = _means(all_rows, shares, totals)[0]
+        [size], sizes = (_chosen(found, rule, rows, shares, totals) for rows in (all_rows, drawn))
     return np.asarray(errors[sizes] - errors[size], dtype=np.float64)
 
 
 def _drawn(shares: Floats, n_draws: int) -> tuple[Floats, Floats]:
     """Which rows are drawn how often, and which are not, in the draws that leave both some."""
-    drawn = _draws(len(shares), n_draws).astype(np.float64)
-    away = (drawn == 0).astype(np.float64)
+    counts = _draws(len(shares), n_draws)
+    drawn, away = counts.astype(np.float64), (counts == 0).astype(np.float64)
     usable = (away @ shares > 0) & (drawn @ shares > 0)
-    return drawn[usable], away[usable]
+    return (drawn, away) if usable.all() else (drawn[usable], away[usable])
 
 
 def _chosen(found: LeftOut, rule: Any, rows: Floats, shares: Floats, totals: Floats) -> Any:
