@@ -23,7 +23,6 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_expit, logsumexp
-from scipy.stats import rankdata
 
 from sparsepath.classes import coded, winners
 
@@ -88,11 +87,11 @@ def auc(truth: Truth, outputs: Floats) -> Floats:
     """The share of wrongly ordered pairs; NaN if there is no pair."""
     assert truth.index is not None
     second = truth.index == 1
-    n, pairs = len(second), int(second.sum()) * int((~second).sum())
-    if not pairs:
-        return np.full(n, np.nan)
-    ranks = rankdata(outputs[:, 0])[second].sum() - second.sum() * (second.sum() + 1) / 2
-    return np.full(n, 1.0 - ranks / pairs)
+    ours, others = outputs[second, 0], np.sort(outputs[~second, 0])
+    if not (len(ours) and len(others)):
+        return np.full(len(second), np.nan)
+    below, up_to = (others.searchsorted(ours, side).sum() for side in ("left", "right"))
+    return np.full(len(second), 1.0 - (below + up_to) / 2 / (len(ours) * len(others)))
 
 
 def ranking(truth: Truth, outputs: Floats) -> Floats:
