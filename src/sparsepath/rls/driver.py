@@ -28,6 +28,8 @@ from sparsepath.rls.pairs.queries import DisagreementModel
 from sparsepath.rls.pairs.whole import is_short as is_short_by_order
 from sparsepath.rls.pairs.whole import whole_search as search_by_order
 from sparsepath.rls.search import SEARCHES, SWAP_GAIN, worthwhile
+from sparsepath.rls.splits.blocks import folds_for
+from sparsepath.rls.splits.blocks import whole_search as search_by_blocks
 from sparsepath.rls.splits.elimination import FoldElimination
 from sparsepath.rls.splits.model import FoldModel
 from sparsepath.rls.splits.sums import SplitSums
@@ -79,6 +81,8 @@ def run(
     trail.equip(None if alone else tell_all, _rules(design, Y, alpha, task), task.backward)
     try:
         done: bool | None = _at_once(design, Y, alpha, task, trail, earlier)
+        if done is None:
+            done = _by_blocks(design, Y, alpha, task, trail, earlier, sums)
         if done:
             return trail
         sets, plain = task.sets(design.constant), replace(task, form="bounds")
@@ -292,6 +296,33 @@ def _over_splits(
         return True
     model.refit(found.subset.tolist())
     return False
+
+
+def _by_blocks(
+    design: Design,
+    Y: Floats,
+    alpha: float,
+    task: Task,
+    trail: SearchTrail,
+    earlier: list[Move],
+    sums: SplitSums | None,
+) -> bool | None:
+    """Search over folds at once by what is left of the test rows; see ``_at_once``."""
+    if task.splits is None or task.search != "forward" or not task.loss.by_sums:
+        return None
+    folds = folds_for(design, task.splits) if _is_plain(design, task) else None
+    if folds is None:
+        return None
+    given = (task.pooled, task.size, marked(task.candidates, design.n_features))
+    found, complete = search_by_blocks(design, Y, alpha, folds, *given, sums=sums)
+    made = zip(earlier, found.subset.tolist(), strict=False)
+    if any((move.action, move.feature) != ("add", feature) for move, feature in made):
+        return None
+    if trail.take(found, earlier):
+        return True
+    if complete:
+        _say_end(trail, len(found.subset), found.vanished, task.size)
+    return complete
 
 
 def _keeper(
