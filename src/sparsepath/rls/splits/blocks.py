@@ -45,14 +45,23 @@ from sparsepath.rls.design import Design
 from sparsepath.rls.leave_one_out.whole import Price, Whole, is_small
 from sparsepath.rls.splits import whole
 from sparsepath.rls.splits.model import FINE, VANISHED, FoldModel
-from sparsepath.rls.splits.numbers import Judged, PathNumbers, Products
-from sparsepath.rls.splits.sums import SplitSums
+from sparsepath.rls.splits.numbers import PartProducts, PathNumbers, Shares
+from sparsepath.rls.splits.sums import GRAM, READ_AGAIN, READ_ONCE, SplitSums
 from sparsepath.rls.splits.whole import Chosen, by_steps
 from sparsepath.rls.update import TIE, TIE_FLOOR
 from sparsepath.tuning import TUNING
 
 BLOCKS_PRICE = Price("splits.compiled_blocks", "advance")
 WIDEST, NARROWEST = 400, 64  # columns that are followed at once
+# Nanoseconds to bring a number of the data into order, and, of every step, for a number, for one
+# that is far, not to be had from the second cache, for a column in a fold, for a row and a fold of
+# the feature that is chosen, and once. Then for a column in a fold by sums of products, from Gram
+# matrices, from the rows, or step by step.
+BLOCK_FILL, BLOCK_NUMBER, BLOCK_FAR, BLOCK_PAIR = 2.0, 0.5, 0.3, 2.1
+BLOCK_SAMPLE, BLOCK_FOLD, BLOCK_STEP = 25.0, 350.0, 5e3
+PAIR_BY_GRAM, PAIR_BY_ROWS, PAIR_BY_STEPS = 24.0, 14.0, 50.0
+FAR_FROM = 1 << 18  # numbers from which all are far
+STEPS_ABOUT = 20  # of a search, about
 
 
 class Folds(NamedTuple):
@@ -91,28 +100,51 @@ class Folds(NamedTuple):
 
 
 def folds_for(design: Design, splits: Sequence[Split]) -> Folds | None:
-    """The folds to be searched by what is left of the test rows; None if they are not."""
+    """The folds to be searched by what is left of the test rows; None if they are not.
+
+    That is a matter of the data alone, so that no number knows how far a search will go.
+    """
     m, n, F = design.n_samples, design.n_features, len(splits)
-    if design.sparse or m * n > TUNING.read_from_cache:
+    large = m * n > TUNING.read_from_cache or m * n * F > TUNING.judged_by_rows
+    if large or design.sparse or seconds(m, n, F) > seconds_by_sums(m, n, F):
         return None
     return Folds.of(design, splits)
+
+
+def seconds(m: int, n: int, F: int) -> float:
+    """What a search of some steps takes: rows as they are read, pairs of a column and a fold.
+
+    >>> [seconds(*shape, 10) < seconds_by_sums(*shape, 10)
+    ...  for shape in ((72, 2000), (2000, 500), (300, 30))]
+    [True, False, False]
+    """
+    number = BLOCK_NUMBER + BLOCK_FAR * min(1.0, m * n / FAR_FROM)
+    step = number * m * n + BLOCK_PAIR * n * F + BLOCK_SAMPLE * m + BLOCK_FOLD * F + BLOCK_STEP
+    return 1e-9 * (BLOCK_FILL * m * n + STEPS_ABOUT * step)
+
+
+def seconds_by_sums(m: int, n: int, F: int) -> float:
+    """The same by sums of products: from the rows, or from Gram matrices; see ``sums.py``."""
+    gram, again = GRAM * n, READ_AGAIN * STEPS_ABOUT
+    pair = PAIR_BY_GRAM if gram < again else PAIR_BY_ROWS
+    if n * F > whole.MOST_COLUMNS:
+        pair = PAIR_BY_STEPS
+    return 1e-9 * ((READ_ONCE + min(gram, again)) * m * n + STEPS_ABOUT * pair * n * F)
 
 
 class BlockNumbers(PathNumbers):
     """The path through features in an order of entry, from their rows; see ``numbers.py``."""
 
-    def __init__(
-        self, design: Design, Y: Floats, alpha: float, folds: Folds, pooled: bool
-    ) -> None:
+    def __init__(self, design: Design, Y: Floats, alpha: float, folds: Folds, pooled: bool) -> None:
         self.y_mean = np.zeros(Y.shape[1])
         if design.fit_intercept:
             self.y_mean = (design.weights @ Y) / design.total
         F, weight = len(folds.weight), folds.weight
         self.share = np.full(F, weight.sum()) if pooled else weight * F
-        super().__init__(design, alpha, self.y_mean, Judged(self.share, weight, 1.0))
+        super().__init__(design, alpha, self.y_mean, Shares(self.share, weight, 1.0))
         self._Y, self._folds = Y - self.y_mean, folds
 
-    def _products(self, S: NDArray[np.intp]) -> Products:
+    def _products(self, S: NDArray[np.intp]) -> PartProducts:
         design, (_, order, starts, test) = self._design, self._folds
         k, T, F = len(S), self._Y.shape[1], len(test)
         V = np.empty((T + k, len(order)))  # the targets first: sums do not know what comes later
@@ -133,7 +165,7 @@ class BlockNumbers(PathNumbers):
         D += test * square
         A[:, :, F] = np.add.accumulate(P, axis=2)[:, :, -1]
         A[:, :, :F] = A[:, :, F:] - P - train * square
-        return Products(A, D, own.sum(0))
+        return PartProducts(A, D, own.sum(0))
 
 
 def whole_search(
@@ -165,7 +197,11 @@ def whole_search(
     """
     if compiled is None:
         compiled = not is_small(design) or BLOCKS_PRICE.is_paid()
-    most, allowed, start = min(size, whole.MOST_STEPS), allowed & ~design.constant, time.perf_counter()
+    most, allowed, start = (
+        min(size, whole.MOST_STEPS),
+        allowed & ~design.constant,
+        time.perf_counter(),
+    )
     numbers = BlockNumbers(design, Y, alpha, folds, pooled)
     if compiled:
         chosen = _compiled(design, Y, alpha, folds, numbers, most, allowed)
@@ -187,18 +223,19 @@ def _compiled(
     size: int,
     allowed: NDArray[np.bool_],
 ) -> Chosen:
-    from sparsepath.rls.splits.compiled_blocks import PENDING, advance
+    from sparsepath.rls.splits.compiled_blocks import POSTPONED, advance
 
-    n, T, F = design.n_features, Y.shape[1], len(folds.weight)
+    (m, n), T, F = (design.n_samples, design.n_features), Y.shape[1], len(folds.weight)
     heights = np.diff(folds.starts)
     starts = np.cumsum([0, *(heights + -heights % 4)])
-    m, R = design.n_samples, int(starts[-1])
+    R = int(starts[-1])
     place = np.arange(m) + np.repeat(starts[:-1] - folds.starts[:-1], heights)
     order, rows, g, y = np.zeros(R, dtype=np.intp), np.full(R, m), np.zeros(R), np.zeros((T, R))
-    order[place], rows[place], g[place] = folds.order, np.arange(m), np.sqrt(design.weights)[folds.order]
+    order[place], rows[place] = folds.order, np.arange(m)
+    g[place] = np.sqrt(design.weights[folds.order])
     y[:, place] = (Y - numbers.y_mean)[folds.order].T
     y *= g
-    train, base, nu = design.total - folds.weight, 0, np.zeros((F, T))
+    total, train, base, nu = design.total, design.total - folds.weight, 0, np.zeros((F, T))
     if design.fit_intercept:
         base, nu = 1, -np.add.reduceat(g * y, starts[:-1], axis=1).T / train[:, None]
     e = y - g * np.repeat(nu, np.diff(starts), axis=0).T
@@ -208,31 +245,23 @@ def _compiled(
     raw.flags.writeable = False  # one kind of array, so that the loop is compiled once
     D = np.empty((m + 1, n))  # and a row of zeros
     D[np.argsort(folds.order)], D[m] = raw.T, 0.0
-    data = (raw, design.means, design.left, design.scales, order, g, starts, rows)
+    data = (raw, design.means, design.left, design.scales, order, g, starts, rows, y)
+    about = (float(alpha), total, train, np.ascontiguousarray(nu), base, numbers.share)
+    sums = (np.empty((F, n)), np.empty((F, n)), np.empty((F, T, n)), np.empty((F, T, n)))
+    state = (*sums, sse, D, np.empty((POSTPONED, F, n)))
     room = size + base
-    numbers_of = np.empty((F, 4, T)), np.empty((F, PENDING, 3))
-    about = (float(alpha), train, nu, base, design.total, numbers.share, *numbers_of)
-    state = (
-        np.empty((F, n)),
-        np.empty((F, n)),
-        np.empty((F, T, n)),
-        np.empty((F, T, n)),
-        sse,
-        D,
-        np.empty((PENDING, F, n)),
-    )
-    Z, d, pivots, sigma = np.empty((room, R)), np.empty((room, R)), np.empty((F, room)), np.empty(room)
-    if base:
+    Z, d, sigma, pivots = (np.empty(shape) for shape in ((room, R), (room, R), room, (F, room)))
+    if base:  # the intercept is a column that is there from the beginning
         Z[0] = d[0] = g
-        pivots[:, 0], sigma[0] = train, design.total
-    more = np.empty((F, room)), np.empty(room), np.empty(R), np.empty(R)
-    chosen = (Z, d, np.empty((F, room)), sigma, pivots, *more)
-    inverses = np.zeros((F, room, room)), np.zeros((F, room))
+        pivots[:, 0], sigma[0] = train, total
+    inverses = (np.empty((F, room)), np.zeros((F, room, room)), np.zeros((F, room)))
+    last = (np.empty((F, room)), np.empty(room), np.empty(R), np.empty(R))
+    chosen = (Z, d, sigma, pivots, *inverses, *last)
+    steps = (np.empty((F, 4, T)), np.empty((F, POSTPONED, 3)))
     tile = min(WIDEST, max(NARROWEST, TUNING.tile_numbers // (R + 2 * F)))
     tile = -(-n // -(-n // tile))  # all of them alike
     space, found = np.empty((1 + max(2 * F, T), tile)), np.empty((3, n))
-    subset = np.empty(size, dtype=np.intp)
-    ties = (TIE, TIE_FLOOR, VANISHED, FINE)
-    given: Any = (data, about, y, state, chosen, inverses, space, found, subset)
+    subset, ties = np.empty(size, dtype=np.intp), (TIE, TIE_FLOOR, VANISHED, FINE)
+    given: Any = (data, about, state, chosen, steps, space, found, subset)
     k, vanished, told = advance(size, tile, allowed, ties, *given)
     return Chosen(subset[:k], vanished, told)

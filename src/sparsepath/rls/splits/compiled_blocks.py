@@ -4,6 +4,14 @@ Arrays have the columns of the data last, so that every loop runs along them: D 
 and ``dd`` are folds x n, ``c`` and ``ed`` folds x targets x n. The letters are those of
 ``blocks.py``; vectors over the rows are in the order of the folds, each filled up with zeros to a
 multiple of four; the zeros have one row of D, the last one, in common.
+
+``data`` are the columns, samples last, their means, what is left of these and their scales; which
+sample each row is and the root of its weight; where the folds begin; the rows of D; the targets.
+``about`` are alpha, weights of all rows and of the training parts, the targets' means there, the
+number of intercepts, and what squared errors of a fold are divided by. ``state`` are pivots, d'd,
+c, e'd, squared errors, D and the last u, which are pending: not yet taken off D. ``chosen`` are, of
+the columns that were chosen, z, d, alpha + s, pivots and sizes in the training parts, A^-1 in two
+parts (``_blurs``), and of the last one u, x'z of those before, v and x.
 """
 
 import numpy as np
@@ -11,7 +19,7 @@ from numba import njit
 
 from sparsepath.rls.splits.compiled import FAST
 
-PENDING = 4  # changes that are not yet taken off D
+POSTPONED = 4  # changes that are not yet taken off D
 
 
 @njit(nogil=True, cache=True)
@@ -66,17 +74,17 @@ def _three_products(low, high, first, last, D, rows, z, d, v, g, h, G):  # type:
     """The products of a fold with two vectors, and add those with a third one."""
     r = first
     if last - first >= 8:
-        i, j, k, l, m, n, o, p = rows[r : r + 8]
-        A, B, C, E = D[i, low:high], D[j, low:high], D[k, low:high], D[l, low:high]
-        H, K, L, M = D[m, low:high], D[n, low:high], D[o, low:high], D[p, low:high]
+        at = rows[r : r + 8]
+        A, B, C, E = D[at[0], low:high], D[at[1], low:high], D[at[2], low:high], D[at[3], low:high]
+        H, K, L, M = D[at[4], low:high], D[at[5], low:high], D[at[6], low:high], D[at[7], low:high]
         _three_of_eight(A, B, C, E, H, K, L, M, r, z, d, v, g, h, G)
         r += 8
     else:
         for i in range(g.size):
             g[i] = h[i] = 0.0
     while r < last:
-        i, j, k, l = rows[r], rows[r + 1], rows[r + 2], rows[r + 3]
-        A, B, C, E = D[i, low:high], D[j, low:high], D[k, low:high], D[l, low:high]
+        at = rows[r : r + 4]
+        A, B, C, E = D[at[0], low:high], D[at[1], low:high], D[at[2], low:high], D[at[3], low:high]
         _three_of_four(A, B, C, E, r, z, d, v, g, h, G)
         r += 4
 
@@ -112,10 +120,10 @@ def _add_squares(A, B, C, D, out):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
-def _fill(low, high, data, about, Y, state, squares, space):  # type: ignore[no-untyped-def]
+def _fill(low, high, data, about, state, squares, space):  # type: ignore[no-untyped-def]
     """Columns from ``low`` to ``high`` before anything is chosen, and all of their products."""
-    _, means, lefts, scales, _, g, starts, rows = data
-    alpha, trains, nu, base = about[0], about[1], about[2], about[3]
+    _, means, lefts, scales, _, g, starts, rows, Y = data
+    alpha, total, trains, nu, base, _ = about
     s, dd, c, ed, _, D, pending = state
     F, T, width = trains.size, Y.shape[0], high - low
     square, sums = squares[low:high], space[0, :width]
@@ -132,19 +140,23 @@ def _fill(low, high, data, about, Y, state, squares, space):  # type: ignore[no-
         for r in range(first, last):
             _stand(D[rows[r], low:high], g[r], mean, left, scale)
         for r in range(first, last, 4):
-            i, j, k, l = rows[r], rows[r + 1], rows[r + 2], rows[r + 3]
-            _add_squares(D[i, low:high], D[j, low:high], D[k, low:high], D[l, low:high], own)
+            at = rows[r : r + 4]
+            A, B, C, E = (
+                D[at[0], low:high],
+                D[at[1], low:high],
+                D[at[2], low:high],
+                D[at[3], low:high],
+            )
+            _add_squares(A, B, C, E, own)
         for t in range(T):
             beside, whole = ed[f, t, low:high], space[1 + t, :width]
-            _three_products(
-                low, high, first, last, D, rows, g, Y[t], Y[t], sums, beside, whole
-            )
+            _three_products(low, high, first, last, D, rows, g, Y[t], Y[t], sums, beside, whole)
         for i in range(width):
             square[i] += own[i]
             mu[i] = -sums[i] / trains[f] if base == 1 else 0.0
     for f in range(F):
         rest, own, mu, w = s[f, low:high], dd[f, low:high], pending[0, f, low:high], trains[f]
-        more = about[4] + w
+        more = total + w
         for i in range(width):  # over a fold the column adds up to -w mu
             rest[i] = alpha + square[i] - own[i] - w * mu[i] * mu[i]
             own[i] += more * mu[i] * mu[i]
@@ -177,7 +189,7 @@ def _judge(f, low, high, share, state, found):  # type: ignore[no-untyped-def]
 def _enter(b, k, data, alpha, state, chosen):  # type: ignore[no-untyped-def]
     """What the vectors of b are, and what is left of it in the training parts."""
     starts = data[6]
-    Z, d, U, sigma, pivots, sizes, G, v, x = chosen
+    Z, d, sigma, pivots, sizes, _, _, U, G, v, x = chosen
     _column(b, data, x)
     z = Z[k]
     for r in range(x.size):
@@ -204,10 +216,9 @@ def _enter(b, k, data, alpha, state, chosen):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
-def _blurs(k, base, most, chosen, inverses):  # type: ignore[no-untyped-def]
+def _blurs(k, base, most, chosen):  # type: ignore[no-untyped-def]
     """Whether with b rounding takes too many digits of everything; what A^-1 becomes is noted."""
-    U, pivots, sizes = chosen[2], chosen[4], chosen[5]
-    G, inverse = inverses
+    pivots, sizes, G, inverse, U = chosen[3:8]
     worst = 0.0
     for f in range(pivots.shape[0]):
         v, pivot = G[f, k], pivots[f, k]
@@ -224,9 +235,10 @@ def _blurs(k, base, most, chosen, inverses):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
-def _add(b, k, begun, data, state, chosen, numbers, factors):  # type: ignore[no-untyped-def]
+def _add(b, k, begun, data, state, chosen, steps):  # type: ignore[no-untyped-def]
     """The model with b: squared errors, and what columns follow it with."""
-    starts, Z, d, pivots, v = data[6], chosen[0], chosen[1], chosen[4], chosen[7]
+    numbers, factors = steps
+    starts, Z, d, pivots, v = data[6], chosen[0], chosen[1], chosen[3], chosen[9]
     c, ed, sse = state[2], state[3], state[4]
     for f in range(sse.size):
         first, last = starts[f], starts[f + 1]
@@ -247,12 +259,13 @@ def _add(b, k, begun, data, state, chosen, numbers, factors):  # type: ignore[no
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
-def _follow(low, high, k, begun, data, share, state, chosen, numbers, factors, space, found):  # type: ignore[no-untyped-def]  # noqa: E501
+def _follow(low, high, k, begun, data, share, state, chosen, steps, space, found):  # type: ignore[no-untyped-def]
     """Columns from ``low`` to ``high`` follow the last addition, and are judged."""
+    numbers, factors = steps
     starts, rows, Z, d = data[6], data[7], chosen[0], chosen[1]
-    pivots, v = chosen[4], chosen[7]
+    pivots, v = chosen[3], chosen[9]
     s, dd, c, ed, sse, D, pending = state
-    F, width, full = sse.size, high - low, k - begun == PENDING
+    F, width, full = sse.size, high - low, k - begun == POSTPONED
     z_b, d_b, G = Z[k], d[k], space[0, :width]
     for i in range(width):
         G[i] = 0.0
@@ -304,19 +317,19 @@ def _is_doubtful(i, data, fine, square, state, x):  # type: ignore[no-untyped-de
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def advance(until, tile, allowed, ties, data, about, Y, state, chosen, inverses, space, found, subset):  # type: ignore[no-untyped-def]  # noqa: E501
+def advance(until, tile, allowed, ties, data, about, state, chosen, steps, space, found, subset):  # type: ignore[no-untyped-def]
     """Features up to ``until``; how many, whether residuals vanished, whether sums told enough.
 
     An intercept is the first of the columns that are ``chosen``, and there from the beginning.
     """
     tie, floor, vanished, fine = ties
-    alpha, base, (share, numbers, factors) = about[0], about[3], about[5:]
+    alpha, base, share = about[0], about[4], about[5]
     sse = state[4]
     errors, least, squares = found
     n, begun = errors.size, 0
     for low in range(0, n, tile):
         high = min(n, low + tile)
-        _fill(low, high, data, about, Y, state, squares, space)
+        _fill(low, high, data, about, state, squares, space)
         for i in range(low, high):
             errors[i], least[i] = 0.0, np.inf
         for f in range(sse.size):
@@ -332,7 +345,7 @@ def advance(until, tile, allowed, ties, data, about, Y, state, chosen, inverses,
         for i in range(n):
             if allowed[i]:
                 if not least[i] > fine * squares[i] and _is_doubtful(
-                    i, data, fine, squares[i], state, chosen[8]
+                    i, data, fine, squares[i], state, chosen[10]
                 ):
                     return k, False, False
                 best = min(best, errors[i])
@@ -345,14 +358,14 @@ def advance(until, tile, allowed, ties, data, about, Y, state, chosen, inverses,
                 break
         at = k + base
         _enter(b, at, data, alpha, state, chosen)
-        if _blurs(at, base, 1.0 / fine, chosen, inverses):
+        if _blurs(at, base, 1.0 / fine, chosen):
             return k, False, False
-        _add(b, at, begun, data, state, chosen, numbers, factors)
+        _add(b, at, begun, data, state, chosen, steps)
         if k + 1 < until:
-            given = (data, share, state, chosen, numbers, factors, space, found)
+            given = (data, share, state, chosen, steps, space, found)
             for low in range(0, n, tile):
                 _follow(low, min(n, low + tile), at, begun, *given)
-            if at - begun == PENDING:
+            if at - begun == POSTPONED:
                 begun = at
         allowed[b] = False
         subset[k] = b

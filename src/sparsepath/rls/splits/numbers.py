@@ -28,7 +28,7 @@ from sparsepath.rls.splits.asked import standard_error
 from sparsepath.rls.splits.model import FoldModel
 
 
-class Products(NamedTuple):
+class PartProducts(NamedTuple):
     """A and D, |S| x (|S| + T) x splits, A with all rows as one more; errors of the empty model."""
 
     A: Floats
@@ -36,7 +36,7 @@ class Products(NamedTuple):
     sse: Floats
 
 
-class Judged(NamedTuple):
+class Shares(NamedTuple):
     """Splits as errors see them: what squared errors are divided by, weights, overlap of tests."""
 
     share: Floats
@@ -54,17 +54,17 @@ class PathNumbers(ABC):
         it and the target.
     """
 
-    def __init__(self, design: Design, alpha: float, y_mean: Floats, judged: Judged) -> None:
-        self._design, self._alpha, self._y_mean, self._judged = design, alpha, y_mean, judged
+    def __init__(self, design: Design, alpha: float, y_mean: Floats, shares: Shares) -> None:
+        self._design, self._alpha, self._y_mean, self._shares = design, alpha, y_mean, shares
         self.steps: list[Floats] = []
 
     @abstractmethod
-    def _products(self, S: NDArray[np.intp]) -> Products:
+    def _products(self, S: NDArray[np.intp]) -> PartProducts:
         """What training and test parts know of the chosen columns and the target."""
 
     def path(self, S: NDArray[np.intp], vanished: bool, *, compiled: bool = False) -> Whole:
         """The numbers of every size; ``compiled`` once the loops are loaded."""
-        design, judged = self._design, self._judged
+        design, shares = self._design, self._shares
         A, D, empty = self._products(S)
         k, F = len(S), D.shape[2]
         T = D.shape[1] - k
@@ -81,8 +81,8 @@ class PathNumbers(ABC):
             centre = np.add.accumulate(design.means[S, None] * coef, axis=1)[:, -1]
         return Whole(
             S,
-            (sse / judged.share).sum(1),
-            standard_error(sse / judged.weight, judged.overlap),
+            (sse / shares.share).sum(1),
+            standard_error(sse / shares.weight, shares.overlap),
             coef,
             self._y_mean - centre,
             vanished,
@@ -100,12 +100,12 @@ class FoldNumbers(PathNumbers):
 
     def __init__(self, model: FoldModel) -> None:
         sums = model.sums
-        judged = Judged(model.share, sums.weight[: sums.n_splits], sums.overlap)
-        super().__init__(model.design, model.alpha, sums.y_mean, judged)
+        shares = Shares(model.share, sums.weight[: sums.n_splits], sums.overlap)
+        super().__init__(model.design, model.alpha, sums.y_mean, shares)
         self._model = model
         self._c, self._ed, self._sse = model.c, model.ed, model.sse
 
-    def _products(self, S: NDArray[np.intp]) -> Products:
+    def _products(self, S: NDArray[np.intp]) -> PartProducts:
         model, sums = self._model, self._model.sums
         F, k, w = sums.n_splits, len(S), sums.weight
         T = self._c.shape[2]
@@ -123,7 +123,7 @@ class FoldNumbers(PathNumbers):
         D[:, :k] = P[:, :, :F] - x[:, None] * means - means[:, None] * x
         D[:, :k] += (test * means)[:, None] * means
         D[:, k:] = self._ed[:, S].transpose(1, 2, 0)
-        return Products(A, D, self._sse)
+        return PartProducts(A, D, self._sse)
 
 
 def eliminate(
@@ -151,4 +151,4 @@ def eliminate_compiled() -> Callable[..., None]:
     """The compiled loop."""
     from sparsepath.rls.splits.compiled_numbers import eliminate
 
-    return eliminate  # type: ignore[no-any-return]
+    return eliminate
