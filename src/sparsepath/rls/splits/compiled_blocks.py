@@ -168,21 +168,32 @@ def _fill(low, high, data, about, state, squares, space):  # type: ignore[no-unt
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
-def _judge(f, low, high, share, state, found):  # type: ignore[no-untyped-def]
-    """The errors in fold f with each of some columns, and what is left of them, to those found."""
-    s, dd, c, ed, sse = state[0], state[1], state[2], state[3], state[4]
-    errors, least = found[0][low:high], found[1][low:high]
-    left, square = s[f, low:high], dd[f, low:high]
-    each = 1.0 / share[f]
-    base = sse[f] * each
+def _judge(each, s, dd, c, ed, errors):  # type: ignore[no-untyped-def]
+    """Add what each of some columns changes of the errors in a fold."""
     for i in range(errors.size):
-        errors[i] += base
-        least[i] = min(least[i], left[i])
-    for t in range(c.shape[1]):
-        product, beside = c[f, t, low:high], ed[f, t, low:high]
-        for i in range(errors.size):
-            omega = product[i] / left[i]
-            errors[i] += each * omega * (omega * square[i] - 2.0 * beside[i])
+        omega = c[i] / s[i]
+        errors[i] += each * omega * (omega * dd[i] - 2.0 * ed[i])
+
+
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+def _follow_squares(u, h, pivot, d_bb, s, dd, least):  # type: ignore[no-untyped-def]
+    """Pivots and d'd in a fold follow an addition."""
+    for i in range(u.size):
+        left = s[i] - u[i] * u[i] * pivot
+        s[i] = left
+        least[i] = min(least[i], left)
+        dd[i] += u[i] * (u[i] * d_bb - 2.0 * h[i])
+
+
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+def _follow_target(u, h, numbers, each, s, dd, c, ed, errors):  # type: ignore[no-untyped-def]
+    """Products of a target, c and e'd, in a fold follow an addition, and columns are judged."""
+    omega_b, c_b, step = numbers
+    for i in range(u.size):
+        product, beside = c[i] - u[i] * c_b, ed[i] - u[i] * step - h[i] * omega_b
+        c[i], ed[i] = product, beside
+        omega = product / s[i]
+        errors[i] += each * omega * (omega * dd[i] - 2.0 * beside)
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
@@ -267,9 +278,9 @@ def _follow(low, high, k, begun, data, share, state, chosen, steps, space, found
     s, dd, c, ed, sse, D, pending = state
     F, width, full = sse.size, high - low, k - begun == POSTPONED
     z_b, d_b, G = Z[k], d[k], space[0, :width]
+    errors, least, now = found[0][low:high], found[1][low:high], (sse / share).sum()
     for i in range(width):
-        G[i] = 0.0
-        found[0][low + i], found[1][low + i] = 0.0, np.inf
+        G[i], errors[i], least[i] = 0.0, now, np.inf
     for f in range(F):
         g, h = space[1 + f, :width], space[1 + F + f, :width]
         first, last = starts[f], starts[f + 1]
@@ -287,21 +298,14 @@ def _follow(low, high, k, begun, data, share, state, chosen, steps, space, found
     place = 0 if full else k - begun
     for f in range(F):
         g, h, u = space[1 + f, :width], space[1 + F + f, :width], pending[place, f, low:high]
-        left, square = s[f, low:high], dd[f, low:high]
-        pivot, d_bb = pivots[f, k], numbers[f, 0, 0]
-        inverse = 1.0 / pivot
+        left, square, inverse = s[f, low:high], dd[f, low:high], 1.0 / pivots[f, k]
         for i in range(width):
             u[i] = (G[i] - g[i]) * inverse
-        for i in range(width):
-            left[i] -= u[i] * u[i] * pivot
-            square[i] += u[i] * (u[i] * d_bb - 2.0 * h[i])
+        _follow_squares(u, h, pivots[f, k], numbers[f, 0, 0], left, square, least)
         for t in range(c.shape[1]):
+            of_b = (numbers[f, 1, t], numbers[f, 2, t], numbers[f, 3, t])
             product, beside = c[f, t, low:high], ed[f, t, low:high]
-            omega, c_b, step = numbers[f, 1, t], numbers[f, 2, t], numbers[f, 3, t]
-            for i in range(width):
-                product[i] -= u[i] * c_b
-                beside[i] -= u[i] * step + h[i] * omega
-        _judge(f, low, high, share, state, found)
+            _follow_target(u, h, of_b, 1.0 / share[f], left, square, product, beside, errors)
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
@@ -324,17 +328,21 @@ def advance(until, tile, allowed, ties, data, about, state, chosen, steps, space
     """
     tie, floor, vanished, fine = ties
     alpha, base, share = about[0], about[4], about[5]
-    sse = state[4]
+    s, dd, c, ed, sse = state[:5]
     errors, least, squares = found
-    n, begun = errors.size, 0
+    n, begun, empty, first = errors.size, 0, (sse / share).sum(), sse.sum()
     for low in range(0, n, tile):
         high = min(n, low + tile)
         _fill(low, high, data, about, state, squares, space)
         for i in range(low, high):
-            errors[i], least[i] = 0.0, np.inf
+            errors[i], least[i] = empty, np.inf
         for f in range(sse.size):
-            _judge(f, low, high, share, state, found)
-    empty, first = (sse / share).sum(), sse.sum()
+            left, square = s[f, low:high], dd[f, low:high]
+            for i in range(low, high):
+                least[i] = min(least[i], s[f, i])
+            for t in range(c.shape[1]):
+                given = (c[f, t, low:high], ed[f, t, low:high], errors[low:high])
+                _judge(1.0 / share[f], left, square, *given)
     k = 0
     while True:
         if sse.sum() <= vanished * first:
@@ -362,9 +370,9 @@ def advance(until, tile, allowed, ties, data, about, state, chosen, steps, space
             return k, False, False
         _add(b, at, begun, data, state, chosen, steps)
         if k + 1 < until:
-            given = (data, share, state, chosen, steps, space, found)
+            more = (data, share, state, chosen, steps, space, found)
             for low in range(0, n, tile):
-                _follow(low, min(n, low + tile), at, begun, *given)
+                _follow(low, min(n, low + tile), at, begun, *more)
             if at - begun == POSTPONED:
                 begun = at
         allowed[b] = False
