@@ -11,6 +11,7 @@ from sparsepath.rls.leave_one_out.loss_search import LOSS_PRICE
 from sparsepath.rls.leave_one_out.swaps import SWAP_PRICE
 from sparsepath.rls.pairs.queries import PAIRS_PRICE
 from sparsepath.rls.pairs.whole import ORDER_PRICE
+from sparsepath.rls.splits.blocks import BLOCKS_PRICE
 from sparsepath.rls.splits.whole import FOLDS_PRICE
 
 CRITERIA_SHAPES = (
@@ -61,7 +62,8 @@ def folds_alone(n, k, folds=10):
 def criteria(quick: bool, rounds: int) -> str:
     """Every criterion on every shape: time over F, less a tenth of a millisecond a step."""
     rows, beyond, near = [], 0, 0
-    for price in (whole.PRICE, LOSS_PRICE, FOLDS_PRICE, PAIRS_PRICE, ORDER_PRICE, SWAP_PRICE):
+    folds = (FOLDS_PRICE, BLOCKS_PRICE, PAIRS_PRICE, ORDER_PRICE)
+    for price in (whole.PRICE, LOSS_PRICE, *folds, SWAP_PRICE):
         price.spent = np.inf  # a process that has paid for all loops
     for m, n, k in CRITERIA_SHAPES[:2] if quick else CRITERIA_SHAPES:
         X, y = problem(m, n)

@@ -336,6 +336,7 @@ COMPILED = [
         "sparsepath.rls.leave_one_out.compiled_swap_choice",
         "sparsepath.rls.leave_one_out.compiled_swaps",
         "sparsepath.rls.pairs.compiled_whole",
+        "sparsepath.rls.splits.compiled_blocks",
         "sparsepath.rls.splits.compiled_whole",
     )
 ]

@@ -21,13 +21,14 @@ from sparsepath.rls.leave_one_out.fused import Fused
 from sparsepath.rls.leave_one_out.loss_search import search_by_loss
 from sparsepath.rls.leave_one_out.model import State
 from sparsepath.rls.leave_one_out.swaps import SWAP_PRICE, Chain, CompiledSwaps, told
-from sparsepath.rls.leave_one_out.whole import is_short, search_in_parts, whole_search
+from sparsepath.rls.leave_one_out.whole import Whole, is_short, search_in_parts, whole_search
 from sparsepath.rls.leave_one_out.whole_floating import forward_parts
-from sparsepath.rls.models import make_model
+from sparsepath.rls.models import folds_of, is_plain, make_model
 from sparsepath.rls.pairs.queries import DisagreementModel
 from sparsepath.rls.pairs.whole import is_short as is_short_by_order
 from sparsepath.rls.pairs.whole import whole_search as search_by_order
 from sparsepath.rls.search import SEARCHES, SWAP_GAIN, worthwhile
+from sparsepath.rls.splits.blocks import whole_search as search_by_blocks
 from sparsepath.rls.splits.elimination import FoldElimination
 from sparsepath.rls.splits.model import FoldModel
 from sparsepath.rls.splits.sums import SplitSums
@@ -79,6 +80,8 @@ def run(
     trail.equip(None if alone else tell_all, _rules(design, Y, alpha, task), task.backward)
     try:
         done: bool | None = _at_once(design, Y, alpha, task, trail, earlier)
+        if done is None:
+            done = _by_blocks(design, Y, alpha, task, trail, earlier, sums)
         if done:
             return trail
         sets, plain = task.sets(design.constant), replace(task, form="bounds")
@@ -119,7 +122,7 @@ def _at_once(
         return _with_swaps(design, Y, alpha, task, trail, earlier)
     loss, floating = task.loss, task.search == "floating"
     known = loss.bounded or (isinstance(loss, Loss) and loss.carried is not None and not floating)
-    if not known or not _is_plain(design, task) or task.splits is not None:
+    if not known or not is_plain(design, task) or task.splits is not None:
         return None
     form = form_for(
         design,
@@ -197,7 +200,7 @@ def _exchanges_at_once(design: Design, Y: Floats, task: Task) -> Form | None:
     """The form of a search with exchanges whose numbers are those of one at once, if it is."""
     if task.search != "swap" or not task.loss.bounded or task.splits is not None:
         return None
-    if not _is_plain(design, task):
+    if not is_plain(design, task):
         return None
     form = form_for(
         design,
@@ -244,15 +247,6 @@ def _bring(model: Model, trail: SearchTrail) -> None:
         model.apply_update(Update("add", feature, np.nan))
 
 
-def _is_plain(design: Design, task: Task) -> bool:
-    """Whether a search begins with nothing, goes forward, and every column may come at any time."""
-    judging = any(isinstance(rule, StopRule) and rule.judges_additions for rule in task.rules)
-    bound = task.forced or task.start or task.parents or task.groups or task.costs or judging
-    plain = not task.backward and task.form == "auto"
-    plain &= task.queries is None
-    return plain and not bound and not design.streamed
-
-
 def _say_end(
     trail: SearchTrail, found: int, vanished: bool, size: int, clean: bool = False
 ) -> None:
@@ -272,7 +266,7 @@ def _over_splits(
 
     Return whether that was the end; None if nothing was done.
     """
-    if task.search != "forward" or not _is_plain(design, task):
+    if task.search != "forward" or not is_plain(design, task):
         return None
     given, clean = (task.size, marked(task.candidates, design.n_features)), False
     if type(model) is FoldModel and is_short_over(model):
@@ -281,17 +275,47 @@ def _over_splits(
         found, complete, clean = search_by_order(model, *given, task.wanted)
     else:
         return None
+    done = _taken(found, complete, trail, task, earlier, clean)
+    if not done:
+        model.refit([] if done is None else found.subset.tolist())
+    return done
+
+
+def _taken(
+    found: Whole,
+    complete: bool,
+    trail: SearchTrail,
+    task: Task,
+    earlier: list[Move],
+    clean: bool = False,
+) -> bool | None:
+    """Put what was found over splits on the trail; see ``_at_once``."""
     made = zip(earlier, found.subset.tolist(), strict=False)
     if any((move.action, move.feature) != ("add", feature) for move, feature in made):
-        model.refit([])
         return None
     if trail.take(found, earlier):
         return True
     if complete:
         _say_end(trail, len(found.subset), found.vanished, task.size, clean)
-        return True
-    model.refit(found.subset.tolist())
-    return False
+    return complete
+
+
+def _by_blocks(
+    design: Design,
+    Y: Floats,
+    alpha: float,
+    task: Task,
+    trail: SearchTrail,
+    earlier: list[Move],
+    sums: SplitSums | None,
+) -> bool | None:
+    """Search over folds at once by what is left of the test rows; see ``_at_once``."""
+    folds = folds_of(design, task)
+    if folds is None:
+        return None
+    given = (task.pooled, task.size, marked(task.candidates, design.n_features))
+    found, complete = search_by_blocks(design, Y, alpha, folds, *given, sums=sums)
+    return _taken(found, complete, trail, task, earlier)
 
 
 def _keeper(

@@ -21,10 +21,12 @@ from sparsepath.rls.leave_one_out.model import Finder, State
 from sparsepath.rls.pairs.model import LeavePairOut, PairModel, RankModel
 from sparsepath.rls.pairs.queries import DisagreementModel, QuerySums
 from sparsepath.rls.splits.asked import Splits, label_of
+from sparsepath.rls.splits.blocks import Folds, folds_for
 from sparsepath.rls.splits.elimination import FoldElimination
 from sparsepath.rls.splits.losses import FoldLossModel
 from sparsepath.rls.splits.model import FoldModel
 from sparsepath.rls.splits.sums import SplitSums
+from sparsepath.rls.stopping import StopRule
 from sparsepath.rls.streamed.design import StreamDesign
 from sparsepath.rls.streamed.fold_losses import StreamedFolds
 from sparsepath.rls.streamed.folds import CellSums
@@ -64,6 +66,23 @@ def make_design(
         standardize=standardize,
         measured=measured,
     )
+
+
+def is_plain(design: Design, task: Task) -> bool:
+    """Whether a search begins with nothing, goes forward, and every column may come at any time."""
+    judging = any(isinstance(rule, StopRule) and rule.judges_additions for rule in task.rules)
+    bound = task.forced or task.start or task.parents or task.groups or task.costs or judging
+    plain = not task.backward and task.form == "auto"
+    plain &= task.queries is None
+    return plain and not bound and not design.streamed
+
+
+def folds_of(design: Design, task: Task) -> Folds | None:
+    """The folds that are searched at once by what is left of their test rows, without sums."""
+    squared = task.loss.by_sums and not task.loss.pairs
+    if task.splits is None or not squared or task.search != "forward":
+        return None
+    return folds_for(design, task.splits) if is_plain(design, task) else None
 
 
 def make_sums(design: Design, Y: Floats, task: Task) -> SplitSums | None:

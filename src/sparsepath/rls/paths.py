@@ -17,8 +17,8 @@ from sparsepath.rls.criteria.losses import Loss
 from sparsepath.rls.criteria.table import CLASSES, criterion_of
 from sparsepath.rls.design import Design
 from sparsepath.rls.driver import run as search_for
-from sparsepath.rls.models import counted, make_design, make_sums
-from sparsepath.rls.splits.sums import SplitSums
+from sparsepath.rls.models import counted, folds_of, make_design, make_sums
+from sparsepath.rls.splits.sums import SplitSums, is_nothing
 from sparsepath.rls.task import Task
 from sparsepath.rls.trail import Rule, SearchTrail
 from sparsepath.running import Call, Found, Given, Run
@@ -193,6 +193,8 @@ def design_for(asked: Asked, X: Any, weights: Floats, threads: Threads) -> Desig
 
 def sums_for(design: Design, Y: Floats, task: Task, alphas: Sequence[float]) -> SplitSums | None:
     """The sums that splits need; a word on columns that do not vary in some training part."""
+    if folds_of(design, task) is not None and not is_nothing(min(alphas), design).any():
+        return None
     sums = make_sums(design, Y, task)
     warn_still(task, sums, alphas)
     return sums

@@ -20,7 +20,8 @@ from sparsepath.arrays import Floats
 from sparsepath.rls.leave_one_out.whole import Price, Whole, is_small
 from sparsepath.rls.pairs.queries import DisagreementModel
 from sparsepath.rls.splits.asked import standard_error
-from sparsepath.rls.splits.whole import MOST_STEPS, Chosen, FoldNumbers, by_steps, laid_out
+from sparsepath.rls.splits.numbers import FoldNumbers
+from sparsepath.rls.splits.whole import MOST_STEPS, Chosen, by_steps, laid_out
 from sparsepath.rls.splits.whole import is_short as is_short_over
 
 ORDER_PRICE = Price("pairs.compiled_whole", "advance")
@@ -51,7 +52,8 @@ def whole_search(
     chosen = choose(model, most, allowed & ~model.design.constant, wanted)
     if not compiled:
         ORDER_PRICE.spent += time.perf_counter() - start
-    return numbers.path(chosen), chosen.is_all(size), chosen.clean
+    path = numbers.path(chosen.subset, chosen.vanished, compiled=compiled)
+    return path, chosen.is_all(size), chosen.clean
 
 
 def _compiled(
@@ -78,9 +80,9 @@ class OrderNumbers(FoldNumbers):
         super().__init__(model)
         self._ranked, self._first = model, model.fold_errors
 
-    def path(self, chosen: Chosen) -> Whole:
+    def path(self, S: NDArray[np.intp], vanished: bool, *, compiled: bool = False) -> Whole:
         """The numbers of every size."""
-        found, model, S = super().path(chosen), self._ranked, chosen.subset
+        found, model = super().path(S, vanished, compiled=compiled), self._ranked
         tests = [test for _, test in model.sums.pairs]
         left = self._left(S, tests)
         reach = np.cumsum(model.reach[S])
@@ -100,7 +102,7 @@ class OrderNumbers(FoldNumbers):
         X = model.design.columns(S)
         d = X[np.concatenate(tests)].T - model.mu[:, S].T[:, split]
         e = np.zeros((k + 1, len(split)))
-        for b, u in enumerate(self._steps):
+        for b, u in enumerate(self.steps):
             of_rows = u[:, split]
             d[b + 1 :] -= of_rows[:-1] * d[b]
             e[b + 1] = e[b] - of_rows[-1] * d[b]

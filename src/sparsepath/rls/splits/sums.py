@@ -22,6 +22,11 @@ ASKED_FOR = 32  # columns, about
 STILL = 1e-15  # part of a column's squares in a training part that is rounding alone
 
 
+def is_nothing(alpha: float, design: Design) -> NDArray[np.bool_]:
+    """Columns of which a penalty is no more than rounding."""
+    return np.asarray(alpha <= (OFF_CENTRE * design.sizes) ** 2)
+
+
 class ByParts:
     """The rows of data that do not fill the caches, in the order of the parts that make them up.
 
@@ -170,7 +175,7 @@ class SplitSums:
             return np.zeros(design.n_features, dtype=bool)
         left = self.squares[train] - self.x[train] ** 2 / self.weight[train, None]
         nothing = (left <= STILL * self.squares[train]).any(0)
-        return nothing & ~design.constant & (alpha <= (OFF_CENTRE * design.sizes) ** 2)
+        return nothing & ~design.constant & is_nothing(alpha, design)
 
     # What a part is: rows with their weights (``pairs/queries.py`` has another answer) ---
 

@@ -3,18 +3,7 @@ r"""A whole forward search over splits at once, by squared errors: ``model.py`` 
 Where data are small, a search that is asked step by step spends its time between the steps. Here
 the features are chosen in one compiled loop (``compiled_whole.py``), or, until loading that has
 been paid for, by the steps of ``model.py``. Which of the two it was must not be seen: the numbers
-are computed afresh from what was chosen, by ``FoldNumbers``, whoever chose it.
-
-**Numbers.** Let A be the products of the chosen columns and the target over a training part, in
-their order of entry, D those over the test part, both centred with training means. Eliminating
-column b from both, with u = A_b / (A_bb + alpha),
-
-    A_ij  <-  A_ij - u_i A_bj            D_ij  <-  D_ij - u_i (D_bj - u_j D_bb) - D_bi u_j,
-
-where j runs over the target too: A then holds products of what is left of the training part, D
-those of d and e, and D_yy is the test error of the first b columns. The same for all rows has the
-coefficients: column j is sum_i B_ij x_i and what is left, where B_bj = u_j and B_ij loses B_ib u_j.
-Nothing is summed over columns, so that no number knows which sizes come later.
+are computed afresh from what was chosen (``numbers.py``), whoever chose it.
 
 **Where sums of products tell too little** (``model.py``), the search ends here, and goes on step by
 step.
@@ -26,10 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.arrays import Floats
 from sparsepath.rls.leave_one_out.whole import Price, Whole, is_small
-from sparsepath.rls.splits.asked import standard_error
 from sparsepath.rls.splits.model import COLLINEAR_IN_PART, FINE, VANISHED, FoldModel
+from sparsepath.rls.splits.numbers import FoldNumbers
 from sparsepath.rls.update import TIE, TIE_FLOOR
 
 MOST_COLUMNS = 1 << 15  # columns times splits up to which a search is short
@@ -83,7 +71,8 @@ def whole_search(
     chosen = (_compiled if compiled else by_steps)(model, most, allowed & ~model.design.constant)
     if not compiled:
         FOLDS_PRICE.spent += time.perf_counter() - start
-    return numbers.path(chosen), chosen.is_all(size)
+    path = numbers.path(chosen.subset, chosen.vanished, compiled=compiled)
+    return path, chosen.is_all(size)
 
 
 def by_steps(model: FoldModel, size: int, allowed: NDArray[np.bool_], wanted: int = 0) -> Chosen:
@@ -155,74 +144,3 @@ def laid_out(model: FoldModel, size: int) -> tuple[Any, ...]:
     )
     ties = (TIE, TIE_FLOOR, VANISHED, not model.by_rows)
     return ties, data, about, state, space, np.empty((2, n))
-
-
-class FoldNumbers:
-    """The path through features in an order of entry: errors over splits, coefficients on all rows.
-
-    Parameters
-    ----------
-    model : FoldModel
-        The empty model.
-    """
-
-    def __init__(self, model: FoldModel) -> None:
-        self._model = model
-        self._c, self._ed, self._sse = model.c, model.ed, model.sse
-        self._steps: list[Floats] = []  # u of each column, for those after it and the target
-
-    def path(self, chosen: Chosen) -> Whole:
-        """The numbers of every size."""
-        model, S = self._model, chosen.subset
-        sums, design, alpha = model.sums, model.design, model.alpha
-        F, k, T = sums.n_splits, len(S), self._c.shape[2]
-        A, D, B = np.empty((k, k + T, F + 1)), np.empty((k, k + T, F)), np.zeros((k, k + T))
-        self._products(S, A, D)
-        coef, changes = np.zeros((k + 1, k, T)), np.zeros((k + 1, F, T))
-        self._steps = []
-        for b in range(k):
-            own, right = D[b, b], D[b, b + 1 :]
-            u = A[b, b + 1 :] / (A[b, b] + alpha)
-            A[b + 1 :, b + 1 :] -= u[: k - b - 1, None] * A[b, b + 1 :]
-            tests = u[:, :F]
-            self._steps.append(tests)
-            rest = right - tests * own
-            omega, e_b = tests[k - b - 1 :], right[k - b - 1 :]
-            changes[b + 1] = (omega * (omega * own - 2.0 * e_b)).T
-            D[b + 1 :, b + 1 :] -= tests[: k - b - 1, None] * rest
-            D[b + 1 :, b + 1 :] -= right[: k - b - 1, None] * tests
-            B[:b, b + 1 :] -= B[:b, b, None] * u[:, F]
-            B[b, b + 1 :] = u[:, F]
-            coef[b + 1, : b + 1] = B[: b + 1, k:]
-        changes[0, :, 0] = self._sse
-        sse = np.maximum(np.cumsum(changes, axis=0).sum(2), 0.0)
-        coef *= design.scales[S, None]
-        centre = np.zeros((k + 1, T))
-        if k:
-            centre = np.add.accumulate(design.means[S, None] * coef, axis=1)[:, -1]
-        return Whole(
-            S,
-            (sse / model.share).sum(1),
-            standard_error(sse / sums.weight[:F], sums.overlap),
-            coef,
-            sums.y_mean - centre,
-            chosen.vanished,
-        )
-
-    def _products(self, S: NDArray[np.intp], A: Floats, D: Floats) -> None:
-        """What training and test parts know of the chosen columns and the target."""
-        model, sums = self._model, self._model.sums
-        F, k, w = sums.n_splits, len(S), sums.weight
-        P = sums.among(S)
-        means, x = model.mu[:, S].T, sums.x[:F, S].T
-        test, train = w[:F], w[F : 2 * F]
-        A[:, :k, :F] = P[:, :, F : 2 * F] - (train * means)[:, None] * means
-        A[:, :k, F] = P[:, :, -1]
-        A[:, k:, :F] = self._c[:, S].transpose(1, 2, 0)
-        A[:, k:, F] = sums.xy[-1][S]
-        if model.design.fit_intercept:
-            A[:, :k, F] -= np.outer(sums.x[-1, S], sums.x[-1, S]) / w[-1]
-            A[:, k:, F] -= np.outer(sums.x[-1, S], sums.y[-1]) / w[-1]
-        D[:, :k] = P[:, :, :F] - x[:, None] * means - means[:, None] * x
-        D[:, :k] += (test * means)[:, None] * means
-        D[:, k:] = self._ed[:, S].transpose(1, 2, 0)
