@@ -19,8 +19,9 @@ from rls.comparing import (
     weights_of,
 )
 from sparsepath import SparseRLSRegressor
-from sparsepath.data.blocks import TurnedLate, kept_type, row_blocks, turned
+from sparsepath.data.blocks import row_blocks
 from sparsepath.data.threads import Threads
+from sparsepath.data.turning import TurnedLate, kept_type, turned
 from sparsepath.errors import InputError
 from sparsepath.rls.criteria.table import CLASSES
 from sparsepath.rls.forms import Shape, form_for, seconds
@@ -106,8 +107,9 @@ def test_data_are_turned_as_they_are(monkeypatch, kind, order):
 
 @pytest.mark.parametrize("kind", ["float32", "int16", "uint8"])
 @pytest.mark.parametrize("order", ["C", "F"])
-def test_tall_data_stay_narrow_and_give_the_same_path(monkeypatch, kind, order):
+def test_large_data_stay_narrow_and_give_the_same_path(monkeypatch, kind, order):
     monkeypatch.setattr(TUNING, "compiled_pass_from", 1)
+    monkeypatch.setattr(TUNING, "turned_late_from", 1)
     rng = np.random.default_rng(1)
     X = np.asarray(rng.integers(0, 100, (9000, 8)) ** 1.3 / 4, order=order).astype(kind)
     y = X[:, :5] @ rng.standard_normal(5) + 20 * rng.standard_normal(len(X))
@@ -132,9 +134,11 @@ def test_tall_data_stay_narrow_and_give_the_same_path(monkeypatch, kind, order):
         )
 
 
+@pytest.mark.parametrize("passes", ["compiled", "plain"])
 @pytest.mark.parametrize("kind", ["float64", "float32", "int16", "int32", "bool"])
-def test_tall_data_in_c_order_are_turned_when_that_pays(monkeypatch, kind):
-    monkeypatch.setattr(TUNING, "compiled_pass_from", 1)
+def test_data_in_c_order_are_turned_when_that_pays(monkeypatch, kind, passes):
+    monkeypatch.setattr(TUNING, "turned_late_from", 1)
+    monkeypatch.setattr(TUNING, "compiled_pass_from", 1 if passes == "compiled" else 1 << 40)
     rng = np.random.default_rng(2)
     size = 1.0 if kind in ("float64", "float32") else 50.0
     X = np.maximum(size * (rng.standard_normal((6000, 40)) + 1.0), 0.0).astype(kind)
@@ -170,8 +174,31 @@ def test_tall_data_in_c_order_are_turned_when_that_pays(monkeypatch, kind):
             same_steps(*(search(design, y[:, None], 1.0, 9, form=asked) for design in designs))
 
 
+@pytest.mark.parametrize("kind", ["float64", "float32", "int16", "uint8", "int32"])
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("step", [1, 2])
+@pytest.mark.parametrize("how", ["forward", "swap"])
+def test_wide_data_are_read_as_they_lie(monkeypatch, kind, order, step, how):
+    """Copies with a little noise lose most of themselves, so that columns are read once more."""
+    for name in ("turned_late_from", "compiled_search_from", "stepwise_from"):
+        monkeypatch.setattr(TUNING, name, 1)
+    rng = np.random.default_rng(4)
+    X = rng.integers(0, 200, (80, 90)).astype(float)
+    X[:, 45:] = X[:, :45]
+    X[0, 45:] += 1.0
+    y = X[:, :6] @ rng.standard_normal(6) + rng.standard_normal(80)
+    given = np.asarray(X, dtype=kind, order=order)
+    given = given[:, ::step] if order == "F" else np.repeat(given, step, axis=0)[::step, ::step]
+    plain = np.asfortranarray(given, dtype=float)
+    assert (plain == X[:, ::step]).all()
+    with Threads(1) as crew:
+        designs = [make_design(Z, np.ones(80), crew) for Z in (given, plain)]
+        assert designs[0].as_they_lie().dtype == (kind if step == 1 and kind != "int32" else float)
+        same_steps(*(search(design, y[:, None], 1e-3, 20, search=how) for design in designs))
+
+
 def test_no_copy_is_made_beyond_the_budget(monkeypatch):
-    monkeypatch.setattr(TUNING, "compiled_pass_from", 1)
+    monkeypatch.setattr(TUNING, "turned_late_from", 1)
     X = np.random.default_rng(3).standard_normal((9000, 12))
     with Threads(1) as crew:
         design = make_design(X, np.ones(len(X)), crew, memory=100.0)

@@ -149,7 +149,7 @@ def _plain_numbers(X: Any) -> bool:
 def _refuse_missing(X: Any, names: NDArray[Any] | None) -> None:
     values = X if isinstance(X, np.ndarray) else X.data
     with np.errstate(invalid="ignore", over="ignore"):
-        if values.dtype.kind != "f" or np.isfinite(values.sum(dtype=np.float64)):
+        if values.dtype.kind != "f" or np.isfinite(values.sum()):
             return
     if isinstance(X, np.ndarray):
         bad = np.flatnonzero(~np.isfinite(X).all(axis=0))
