@@ -34,8 +34,9 @@ from sparsepath.tuning import TUNING
 
 Marks = NDArray[np.uint64]
 
-PASSES_BEFORE = 8  # over data in C order for some of their columns, before these are turned
-LINE = 64  # bytes that come with a number
+PASSES_BEFORE = 12  # over data in C order for some of their columns, before these are turned
+KEPT = 4  # part of the columns, one in so many, that may be kept before all are turned
+LINES = 128  # bytes that could be read in a row in the time of a number that stands alone
 GRAM_ROWS = 4096  # rows centred at once for the products of all columns
 MOST_BLOCKS = 16
 
@@ -86,18 +87,37 @@ class DenseBlock:
         """The rows with their columns one by one in memory."""
         return turned(self._rows, Threads(1), kept_type(self.whole))
 
+    @cached_property
+    def _kept(self) -> tuple[NDArray[Any], NDArray[np.intp]]:
+        """Room for some of the columns, which takes no memory before it is used; where each is."""
+        m, n = self.shape
+        room = np.empty((m, n // KEPT), dtype=kept_type(self.whole), order="F")
+        return room, np.full(n, -1)
+
     def _pays(self, columns: int) -> bool:
         """Whether to turn the rows has come to pay, of which so many columns are asked for."""
-        self._passes += min(1.0, columns * LINE / (self.shape[1] * self.whole.itemsize))
+        self._passes += min(1.0, columns * LINES / (self.shape[1] * self.whole.itemsize))
         return self._passes > PASSES_BEFORE
 
-    def _tiles(self) -> Iterator[tuple[slice, slice, Floats]]:
+    def _one_by_one(self, some: NDArray[np.intp]) -> tuple[NDArray[Any], NDArray[np.intp]]:
+        """A matrix where some columns lie one by one in memory, which are kept, and where."""
+        if "_turned" not in vars(self):
+            room, places = self._kept
+            count, new = int(places.max()) + 1, some[places[some] < 0]
+            if count + len(new) <= room.shape[1]:
+                self.columns(new, room[:, count : count + len(new)])
+                places[new] = np.arange(count, count + len(new))
+                return room, places[some]
+            del self._kept
+        return self._turned, some
+
+    def _tiles(self, times: int = 1) -> Iterator[tuple[slice, slice, Floats]]:
         """Tiles of rows and columns, and room for their numbers in the same order of memory.
 
         The room is the same as long as it can be: fresh memory takes longer.
         """
-        X, (m, n), most = self._rows, self.shape, TUNING.tile_numbers
-        by_column = X.strides[0] == X.itemsize and m > 1
+        X, (m, n), most = self._rows, self.shape, times * TUNING.tile_numbers
+        by_column = X.strides[0] == X.itemsize
         height = min(m, most if by_column else max(64, most // n))
         width = min(n, max(1, most // height))
         space = np.empty(height * width)
@@ -142,25 +162,25 @@ class DenseBlock:
             if 2 * len(some) > n:
                 return self.dot(V)[some]
             if self._turns_late and V.shape[1] <= 2:
-                if not self._pays(n):
+                if KEPT * len(some) > n and not self._pays(n):
                     return self.dot(V)[some]
-                X = self._turned
+                X, some = self._one_by_one(some)
                 if self._by_rows():
                     return products(X, V, 0, some)
             if X.dtype == np.float64:
                 return np.array([X[:, i] @ V for i in some]).reshape(len(some), V.shape[1])
-            return self.columns(some).T @ V
+            return X[:, some].astype(np.float64).T @ V
         out = np.zeros((n, V.shape[1]))
         if V.shape[1] == 1 and self._by_rows():
             from sparsepath.data import compiled
 
             compiled.product_by_rows(self._readable(), np.ascontiguousarray(V[:, 0]), out[:, 0])
             return out
-        if X.dtype == np.float64:
+        if X.dtype == np.float64 and X.itemsize == min(X.strides):  # others NumPy would copy
             if V.shape[1] == 1:
                 return (X.T @ V[:, 0])[:, None]
             return (V.T @ X).T  # a little faster than the other way round
-        for rows, columns, tile in self._tiles():
+        for rows, columns, tile in self._tiles(4):  # a product of matrices can do with few
             np.copyto(tile, X[rows, columns])
             out[columns] += tile.T @ V[rows]
         return out
@@ -191,7 +211,9 @@ class DenseBlock:
             turn(rows, out.T, Threads(1))
             return out
         if self._turns_late:
-            if self._pays(count):
+            if "_kept" in vars(self) and (self._kept[1][indices] >= 0).all():
+                rows, indices = self._kept[0], self._kept[1][indices]
+            elif "_turned" in vars(self) or self._pays(count):
                 rows = self._turned
             elif self._by_rows():
                 from sparsepath.data import compiled

@@ -157,6 +157,6 @@ def gather(X, which, out):  # type: ignore[no-untyped-def]
             for i in range(n):
                 out[i, j] = X[j, which[i]]
         return
-    for low in range(0, m, GATHERED):
+    for low in range(0, m if n else 0, GATHERED):
         for j in range(low, min(m, low + GATHERED)):
             out[0, j] = X[j, which[0]]

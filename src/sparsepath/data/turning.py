@@ -2,8 +2,9 @@
 
 Fresh memory takes longer than to turn a matrix: up to a second for 400 MB, where a system has given
 the pages back meanwhile. So large data stay as they are, whatever their type and order, and are
-read tile by tile. Of those in C order a copy is made when columns have been asked for so often that
-it would have paid (``blocks.py``): to rent or to buy.
+read tile by tile. Of those that lie row by row, columns are kept one by one as they are asked for,
+and all of them when they were asked for so often that this would have paid (``blocks.py``): to rent
+or to buy.
 """
 
 from typing import Any
@@ -16,7 +17,7 @@ from sparsepath.tuning import TUNING
 
 
 class TurnedLate(np.ndarray[Any, Any]):
-    """Data in C order, of which a copy in the other order is made only when it is needed."""
+    """Data, row by row in memory, of which a copy by columns is made only when it is needed."""
 
 
 def turned(X: NDArray[Any], threads: Crew, dtype: Any = None) -> NDArray[Any]:
@@ -30,11 +31,11 @@ def turned(X: NDArray[Any], threads: Crew, dtype: Any = None) -> NDArray[Any]:
     True
     """
     large = X.size >= TUNING.turned_late_from and np.can_cast(X.dtype, np.float64)
-    by_column, kind = X.flags.f_contiguous, kept_type(X) if dtype is None else np.dtype(dtype)
-    if by_column and (X.dtype == kind or (dtype is None and large)):
+    if dtype is None and large:
+        return X if X.strides[0] == X.itemsize else X.view(TurnedLate)
+    kind = kept_type(X) if dtype is None else np.dtype(dtype)
+    if X.dtype == kind and X.flags.f_contiguous:
         return X
-    if dtype is None and large and X.flags.c_contiguous:
-        return X.view(TurnedLate)
     out = np.empty(X.shape[::-1], dtype=kind)
     turn(X, out, threads)
     return out.T
