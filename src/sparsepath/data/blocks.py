@@ -36,7 +36,7 @@ Marks = NDArray[np.uint64]
 
 PASSES_BEFORE = 12  # over data in C order for some of their columns, before these are turned
 KEPT = 4  # part of the columns, one in so many, that may be kept before all are turned
-LINES = 128  # bytes that could be read in a row in the time of a number that stands alone
+ALONGSIDE = 8  # numbers that are read in the time of one that stands alone
 GRAM_ROWS = 4096  # rows centred at once for the products of all columns
 MOST_BLOCKS = 16
 
@@ -96,7 +96,7 @@ class DenseBlock:
 
     def _pays(self, columns: int) -> bool:
         """Whether to turn the rows has come to pay, of which so many columns are asked for."""
-        self._passes += min(1.0, columns * LINES / (self.shape[1] * self.whole.itemsize))
+        self._passes += min(1.0, columns * ALONGSIDE / self.shape[1])
         return self._passes > PASSES_BEFORE
 
     def _one_by_one(self, some: NDArray[np.intp]) -> tuple[NDArray[Any], NDArray[np.intp]]:
@@ -162,7 +162,7 @@ class DenseBlock:
             if 2 * len(some) > n:
                 return self.dot(V)[some]
             if self._turns_late and V.shape[1] <= 2:
-                if KEPT * len(some) > n and not self._pays(n):
+                if ALONGSIDE * len(some) > n and not self._pays(n):
                     return self.dot(V)[some]
                 X, some = self._one_by_one(some)
                 if self._by_rows():
