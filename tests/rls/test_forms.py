@@ -152,21 +152,23 @@ def test_data_in_c_order_are_turned_when_that_pays(monkeypatch, kind, passes):
     V, some, means = rng.standard_normal((3000, 2)), np.array([3, 11, 5]), plain.mean(0)
     a, w = rng.integers(0, 2**63, 3000, dtype=np.uint64), rng.random(3000)
     every = np.arange(40)
-    for _ in range(8):  # products with some columns come from a pass at first, then from a copy
+    for turn in range(8):  # many columns come from a pass at first, then from a copy of them all
         for v in (V, V[:, :1]):
-            assert_allclose(*(block.dot(v, some) for block in ones), rtol=1e-10, atol=1e-10)
+            for which in (some[turn % 3 :], every[::3], some[:0]):
+                assert_allclose(*(block.dot(v, which) for block in ones), rtol=1e-10, atol=1e-10)
             assert_allclose(*(block.dot(v) for block in ones), rtol=1e-10, atol=1e-10)
         assert_allclose(*(block.gram(means, w, every) for block in ones), rtol=1e-10, atol=1e-9)
         assert_allclose(*(block.spread(means, w) for block in ones), rtol=1e-12)
         assert_allclose(*(block.spread(means, None) for block in ones), rtol=1e-12)
         assert np.array_equal(*(block.marks(a) for block in ones))
-        for which in (some, some[:1], every, every[::2]):
+        for which in (some, some[:1], some[:0], every, every[::2]):
             assert np.array_equal(*(block.columns(which) for block in ones))
         assert np.array_equal(*(block.rows(some) for block in ones))
         assert all(
             np.array_equal(one.columns(some), other.columns(some))
             for one, other in zip(*(block.strips(700) for block in ones), strict=True)
         )
+        assert ("_turned" in vars(ones[0])) == (turn > 2)
     with Threads(1) as crew:
         designs = [make_design(Z, np.ones(len(X)), crew) for Z in (X, plain)]
         assert designs[0].marks.tolist() == designs[1].marks.tolist()

@@ -35,7 +35,7 @@ from sparsepath.tuning import TUNING
 Marks = NDArray[np.uint64]
 
 PASSES_BEFORE = 12  # over data in C order for some of their columns, before these are turned
-KEPT = 4  # part of the columns, one in so many, that may be kept before all are turned
+FEW_KEPT = 4  # part of the columns, one in so many, that may be kept before all are turned
 ALONGSIDE = 8  # numbers that are read in the time of one that stands alone
 GRAM_ROWS = 4096  # rows centred at once for the products of all columns
 MOST_BLOCKS = 16
@@ -91,7 +91,7 @@ class DenseBlock:
     def _kept(self) -> tuple[NDArray[Any], NDArray[np.intp]]:
         """Room for some of the columns, which takes no memory before it is used; where each is."""
         m, n = self.shape
-        room = np.empty((m, n // KEPT), dtype=kept_type(self.whole), order="F")
+        room = np.empty((m, n // FEW_KEPT), dtype=kept_type(self.whole), order="F")
         return room, np.full(n, -1)
 
     def _pays(self, columns: int) -> bool:

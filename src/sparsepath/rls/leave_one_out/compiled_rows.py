@@ -6,7 +6,7 @@ from numba import njit
 # Sums may be reordered, so that they run in vector registers; NaN and infinity keep their meaning.
 FAST = {"reassoc", "contract", "nsz"}
 PENDING = 8
-READ = 32  # columns of data in C order that are read at once
+READ_AT_ONCE = 32  # columns of data in C order that are read at once
 LONG = 1000  # samples from which rows are read four at a time
 
 
@@ -26,8 +26,8 @@ def _read(X, across, along, features, out):  # type: ignore[no-untyped-def]
             for j in range(row.size):
                 row[j] = x[j]
         return
-    for low in range(0, features.size, READ):
-        high = min(features.size, low + READ)
+    for low in range(0, features.size, READ_AT_ONCE):
+        high = min(features.size, low + READ_AT_ONCE)
         for j in range(out.shape[1]):
             for i in range(low, high):
                 out[i, j] = X[features[i] * across + j * along]
