@@ -118,8 +118,8 @@ class DenseBlock:
         """
         X, (m, n), most = self._rows, self.shape, times * TUNING.tile_numbers
         by_column = X.strides[0] == X.itemsize
-        height = min(m, most if by_column else max(64, most // n))
-        width = min(n, max(1, most // height))
+        height = max(1, min(m, most if by_column else max(64, most // max(1, n))))
+        width = max(1, min(n, most // height))
         space = np.empty(height * width)
         for j in range(0, n, width):
             for i in range(0, m, height):
