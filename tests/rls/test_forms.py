@@ -185,9 +185,9 @@ def test_wide_data_are_read_as_they_lie(monkeypatch, kind, order, step, how):
     for name in ("turned_late_from", "compiled_search_from", "stepwise_from"):
         monkeypatch.setattr(TUNING, name, 1)
     rng = np.random.default_rng(4)
-    X = rng.integers(0, 200, (80, 90)).astype(float)
-    X[:, 45:] = X[:, :45]
-    X[0, 45:] += 1.0
+    X = rng.integers(0, 200, (80, 180)).astype(float)
+    X[:, 90:] = X[:, :90]
+    X[0, 90:] += 1.0
     y = X[:, :6] @ rng.standard_normal(6) + rng.standard_normal(80)
     given = np.asarray(X, dtype=kind, order=order)
     given = given[:, ::step] if order == "F" else np.repeat(given, step, axis=0)[::step, ::step]
@@ -196,7 +196,11 @@ def test_wide_data_are_read_as_they_lie(monkeypatch, kind, order, step, how):
     with Threads(1) as crew:
         designs = [make_design(Z, np.ones(80), crew) for Z in (given, plain)]
         assert designs[0].as_they_lie().dtype == (kind if step == 1 and kind != "int32" else float)
-        same_steps(*(search(design, y[:, None], 1e-3, 20, search=how) for design in designs))
+        asked = y[:, None], 1e-3, 20
+        found = search(designs[0], *asked, search=how)
+        assert found.form.startswith("fused")
+        same_steps(found, search(designs[1], *asked, search=how))
+        same_steps(found, search(designs[1], *asked, search=how, form="bounds"), rtol=1e-7)
 
 
 def test_no_copy_is_made_beyond_the_budget(monkeypatch):
