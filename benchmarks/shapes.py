@@ -389,10 +389,10 @@ in NumPy. What is chosen is the same.""",
     ),
     "orders": (
         "Order and type",
-        """Whole fits over that of float64 in Fortran order. Tall data in C order are not copied as long as few products with
-some of their columns are asked for: a copy of 1000000 x 50 takes 0.1 s, and the system's time for 400 MB of fresh memory, which differs from run to run; it was
-0.05 to 0.9 s on this virtual machine, which gives pages that are freed back to its host. What they take instead is to read single columns across the rows. The last
-row leaves the system's time out.""",
+        """Whole fits over that of float64 in Fortran order. Large data are read as they lie, tile by tile: a copy of them
+would take the system's time for fresh memory too, which differs from run to run; 400 MB took 0.05 to 0.9 s on this virtual machine, which gives pages that are freed
+back to its host. Of data in C order the columns that are asked for again and again are kept one by one; a single column of tall ones is read across the rows, which takes
+what C order takes more at 1000000 x 50. The last row leaves the system's time out.""",
         orders,
     ),
     "criteria": (

@@ -19,7 +19,7 @@ class Tuning:
     block_numbers: int = 1 << 23  # a block smaller than this is not worth a thread
     block_rows: int = 256  # nor one of fewer rows
     tile_numbers: int = 1 << 16  # that are cast or squared: half a MiB of float64 stays in cache
-    tall_from: int = 128  # samples to a feature from which a search reads few columns a step
+    turned_late_from: int = 1 << 19  # from which a copy in another order waits until it pays
     turned_columns: int = 256  # columns, and rows at least, of a tile that is turned
     part_bytes: int = 1 << 26  # that a part of a file of numbers or of text holds
     strip_numbers: int = 1 << 20  # of candidates' columns that are looked at at once

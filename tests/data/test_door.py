@@ -122,6 +122,29 @@ def test_text_in_a_polars_frame_is_named(values):
         door(frame("polars", colour=values))
 
 
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+@pytest.mark.parametrize(
+    "types",
+    [
+        ("float32", "float64", "float32"),
+        ("bool", "int8", "uint8"),
+        ("bool", "bool", "bool"),
+        ("int64", "float32", "bool"),
+    ],
+)
+def test_numbers_of_several_types_pass_as_scikit_learn_has_them(kind, types):
+    columns = {
+        name: (10 * X[:, i] % 7).astype(of)
+        for i, (name, of) in enumerate(zip(NAMES, types, strict=True))
+    }
+    given, mine, theirs = frame(kind, **columns), BaseEstimator(), BaseEstimator()
+    out = check_features(mine, given, reset=True)
+    expected = validate_data(theirs, given, dtype="numeric")
+    assert out.dtype.kind in "fiu"
+    assert_array_equal(out, expected)
+    assert mine.feature_names_in_.tolist() == theirs.feature_names_in_.tolist() == NAMES
+
+
 def test_missing_values_in_nullable_columns():
     with pytest.raises(ValueError, match=r"NaN|'age'|missing|NA"):
         door(frame(age=pd.array([1, None] * 6, dtype="Int64")))

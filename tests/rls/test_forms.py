@@ -19,8 +19,9 @@ from rls.comparing import (
     weights_of,
 )
 from sparsepath import SparseRLSRegressor
-from sparsepath.data.blocks import TurnedLate, kept_type, row_blocks, turned
+from sparsepath.data.blocks import row_blocks
 from sparsepath.data.threads import Threads
+from sparsepath.data.turning import TurnedLate, kept_type, turned
 from sparsepath.errors import InputError
 from sparsepath.rls.criteria.table import CLASSES
 from sparsepath.rls.forms import Shape, form_for, seconds
@@ -106,8 +107,9 @@ def test_data_are_turned_as_they_are(monkeypatch, kind, order):
 
 @pytest.mark.parametrize("kind", ["float32", "int16", "uint8"])
 @pytest.mark.parametrize("order", ["C", "F"])
-def test_tall_data_stay_narrow_and_give_the_same_path(monkeypatch, kind, order):
+def test_large_data_stay_narrow_and_give_the_same_path(monkeypatch, kind, order):
     monkeypatch.setattr(TUNING, "compiled_pass_from", 1)
+    monkeypatch.setattr(TUNING, "turned_late_from", 1)
     rng = np.random.default_rng(1)
     X = np.asarray(rng.integers(0, 100, (9000, 8)) ** 1.3 / 4, order=order).astype(kind)
     y = X[:, :5] @ rng.standard_normal(5) + 20 * rng.standard_normal(len(X))
@@ -132,9 +134,11 @@ def test_tall_data_stay_narrow_and_give_the_same_path(monkeypatch, kind, order):
         )
 
 
+@pytest.mark.parametrize("passes", ["compiled", "plain"])
 @pytest.mark.parametrize("kind", ["float64", "float32", "int16", "int32", "bool"])
-def test_tall_data_in_c_order_are_turned_when_that_pays(monkeypatch, kind):
-    monkeypatch.setattr(TUNING, "compiled_pass_from", 1)
+def test_data_in_c_order_are_turned_when_that_pays(monkeypatch, kind, passes):
+    monkeypatch.setattr(TUNING, "turned_late_from", 1)
+    monkeypatch.setattr(TUNING, "compiled_pass_from", 1 if passes == "compiled" else 1 << 40)
     rng = np.random.default_rng(2)
     size = 1.0 if kind in ("float64", "float32") else 50.0
     X = np.maximum(size * (rng.standard_normal((6000, 40)) + 1.0), 0.0).astype(kind)
@@ -148,21 +152,23 @@ def test_tall_data_in_c_order_are_turned_when_that_pays(monkeypatch, kind):
     V, some, means = rng.standard_normal((3000, 2)), np.array([3, 11, 5]), plain.mean(0)
     a, w = rng.integers(0, 2**63, 3000, dtype=np.uint64), rng.random(3000)
     every = np.arange(40)
-    for _ in range(8):  # products with some columns come from a pass at first, then from a copy
+    for turn in range(8):  # many columns come from a pass at first, then from a copy of them all
         for v in (V, V[:, :1]):
-            assert_allclose(*(block.dot(v, some) for block in ones), rtol=1e-10, atol=1e-10)
+            for which in (some[turn % 3 :], every[::3], some[:0]):
+                assert_allclose(*(block.dot(v, which) for block in ones), rtol=1e-10, atol=1e-10)
             assert_allclose(*(block.dot(v) for block in ones), rtol=1e-10, atol=1e-10)
         assert_allclose(*(block.gram(means, w, every) for block in ones), rtol=1e-10, atol=1e-9)
         assert_allclose(*(block.spread(means, w) for block in ones), rtol=1e-12)
         assert_allclose(*(block.spread(means, None) for block in ones), rtol=1e-12)
         assert np.array_equal(*(block.marks(a) for block in ones))
-        for which in (some, some[:1], every, every[::2]):
+        for which in (some, some[:1], some[:0], every, every[::2]):
             assert np.array_equal(*(block.columns(which) for block in ones))
         assert np.array_equal(*(block.rows(some) for block in ones))
         assert all(
             np.array_equal(one.columns(some), other.columns(some))
             for one, other in zip(*(block.strips(700) for block in ones), strict=True)
         )
+        assert ("_turned" in vars(ones[0])) == (turn > 2)
     with Threads(1) as crew:
         designs = [make_design(Z, np.ones(len(X)), crew) for Z in (X, plain)]
         assert designs[0].marks.tolist() == designs[1].marks.tolist()
@@ -170,8 +176,35 @@ def test_tall_data_in_c_order_are_turned_when_that_pays(monkeypatch, kind):
             same_steps(*(search(design, y[:, None], 1.0, 9, form=asked) for design in designs))
 
 
+@pytest.mark.parametrize("kind", ["float64", "float32", "int16", "uint8", "int32"])
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("step", [1, 2])
+@pytest.mark.parametrize("how", ["forward", "swap"])
+def test_wide_data_are_read_as_they_lie(monkeypatch, kind, order, step, how):
+    """Copies with a little noise lose most of themselves, so that columns are read once more."""
+    for name in ("turned_late_from", "compiled_search_from", "stepwise_from"):
+        monkeypatch.setattr(TUNING, name, 1)
+    rng = np.random.default_rng(4)
+    X = rng.integers(0, 200, (80, 180)).astype(float)
+    X[:, 90:] = X[:, :90]
+    X[0, 90:] += 1.0
+    y = X[:, :6] @ rng.standard_normal(6) + rng.standard_normal(80)
+    given = np.asarray(X, dtype=kind, order=order)
+    given = given[:, ::step] if order == "F" else np.repeat(given, step, axis=0)[::step, ::step]
+    plain = np.asfortranarray(given, dtype=float)
+    assert (plain == X[:, ::step]).all()
+    with Threads(1) as crew:
+        designs = [make_design(Z, np.ones(80), crew) for Z in (given, plain)]
+        assert designs[0].as_they_lie().dtype == (kind if step == 1 and kind != "int32" else float)
+        asked = y[:, None], 1e-3, 20
+        found = search(designs[0], *asked, search=how)
+        assert found.form.startswith("fused")
+        same_steps(found, search(designs[1], *asked, search=how))
+        same_steps(found, search(designs[1], *asked, search=how, form="bounds"), rtol=1e-7)
+
+
 def test_no_copy_is_made_beyond_the_budget(monkeypatch):
-    monkeypatch.setattr(TUNING, "compiled_pass_from", 1)
+    monkeypatch.setattr(TUNING, "turned_late_from", 1)
     X = np.random.default_rng(3).standard_normal((9000, 12))
     with Threads(1) as crew:
         design = make_design(X, np.ones(len(X)), crew, memory=100.0)

@@ -29,12 +29,14 @@ from numpy.typing import NDArray
 
 from sparsepath.arrays import Floats
 from sparsepath.data.threads import Threads
+from sparsepath.data.turning import TurnedLate, kept_type, turn, turned
 from sparsepath.tuning import TUNING
 
 Marks = NDArray[np.uint64]
 
-PASSES_BEFORE = 5  # over all columns for some of them, before data in C order are turned
-FEW_COLUMNS = 16  # that are read one by one from data in C order
+PASSES_BEFORE = 12  # over data in C order for some of their columns, before these are turned
+FEW_KEPT = 4  # part of the columns, one in so many, that may be kept before all are turned
+ALONGSIDE = 8  # numbers that are read in the time of one that stands alone
 GRAM_ROWS = 4096  # rows centred at once for the products of all columns
 MOST_BLOCKS = 16
 
@@ -75,22 +77,55 @@ class DenseBlock:
     zeros_implicit = False
 
     def __init__(self, X: NDArray[Any], start: int = 0, stop: int | None = None) -> None:
-        self._turns_late, self._passes = isinstance(X, TurnedLate), 0
+        self._turns_late, self._passes = isinstance(X, TurnedLate), 0.0
         self.whole = X = np.asarray(X)  # the matrix that the rows are part of
         self._start = start
         self._rows = X[start:stop]
 
     @cached_property
     def _turned(self) -> NDArray[Any]:
-        """The rows with their columns one by one in memory; see ``TurnedLate``."""
+        """The rows with their columns one by one in memory."""
         return turned(self._rows, Threads(1), kept_type(self.whole))
 
-    def _cast(self) -> Iterator[tuple[int, Floats]]:
-        """Tiles of all columns as float64, and where they begin."""
+    @cached_property
+    def _kept(self) -> tuple[NDArray[Any], NDArray[np.intp]]:
+        """Room for some of the columns, which takes no memory before it is used; where each is."""
         m, n = self.shape
-        height = max(64, TUNING.tile_numbers // max(1, n))
-        for low in range(0, m, height):
-            yield low, self._rows[low : low + height].astype(np.float64, copy=False)
+        room = np.empty((m, n // FEW_KEPT), dtype=kept_type(self.whole), order="F")
+        return room, np.full(n, -1)
+
+    def _pays(self, columns: int) -> bool:
+        """Whether to turn the rows has come to pay, of which so many columns are asked for."""
+        self._passes += min(1.0, columns * ALONGSIDE / self.shape[1])
+        return self._passes > PASSES_BEFORE
+
+    def _one_by_one(self, some: NDArray[np.intp]) -> tuple[NDArray[Any], NDArray[np.intp]]:
+        """A matrix where some columns lie one by one in memory, which are kept, and where."""
+        if "_turned" not in vars(self):
+            room, places = self._kept
+            count, new = int(places.max()) + 1, some[places[some] < 0]
+            if count + len(new) <= room.shape[1]:
+                self.columns(new, room[:, count : count + len(new)])
+                places[new] = np.arange(count, count + len(new))
+                return room, places[some]
+            del self._kept
+        return self._turned, some
+
+    def _tiles(self, times: int = 1) -> Iterator[tuple[slice, slice, Floats]]:
+        """Tiles of rows and columns, and room for their numbers in the same order of memory.
+
+        The room is the same as long as it can be: fresh memory takes longer.
+        """
+        X, (m, n), most = self._rows, self.shape, times * TUNING.tile_numbers
+        by_column = X.strides[0] == X.itemsize
+        height = max(1, min(m, most if by_column else max(64, most // max(1, n))))
+        width = max(1, min(n, most // height))
+        space = np.empty(height * width)
+        for j in range(0, n, width):
+            for i in range(0, m, height):
+                r, c = min(height, m - i), min(width, n - j)
+                room = space[: r * c].reshape((r, c), order="F" if by_column else "C")
+                yield slice(i, i + r), slice(j, j + c), room
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -107,6 +142,16 @@ class DenseBlock:
         by_column = X.flags.f_contiguous and not X.flags.c_contiguous
         return by_column and X.size >= TUNING.compiled_pass_from
 
+    def _readable(self) -> NDArray[Any]:
+        """The rows as they are; one kind of array, so that loops are compiled once."""
+        rows = self._rows.view()
+        rows.flags.writeable = False
+        return rows
+
+    def _by_rows(self) -> bool:
+        """Whether the rows lie in memory one by one, and are worth a compiled loop."""
+        return self._turns_late and self.whole.size >= TUNING.compiled_pass_from
+
     def dot(self, V: Floats, some: NDArray[np.intp] | None = None) -> Floats:
         X = self._rows
         n = X.shape[1]
@@ -117,19 +162,27 @@ class DenseBlock:
             if 2 * len(some) > n:
                 return self.dot(V)[some]
             if self._turns_late and V.shape[1] <= 2:
-                self._passes += 1
-                late = self._passes > PASSES_BEFORE
-                return products(self._turned, V, 0, some) if late else self.dot(V)[some]
+                if ALONGSIDE * len(some) > n and not self._pays(n):
+                    return self.dot(V)[some]
+                X, some = self._one_by_one(some)
+                if self._by_rows():
+                    return products(X, V, 0, some)
             if X.dtype == np.float64:
                 return np.array([X[:, i] @ V for i in some]).reshape(len(some), V.shape[1])
-            return self.columns(some).T @ V
-        if X.dtype == np.float64:
+            return X[:, some].astype(np.float64).T @ V
+        out = np.zeros((n, V.shape[1]))
+        if V.shape[1] == 1 and self._by_rows():
+            from sparsepath.data import compiled
+
+            compiled.product_by_rows(self._readable(), np.ascontiguousarray(V[:, 0]), out[:, 0])
+            return out
+        if X.dtype == np.float64 and X.itemsize == min(X.strides):  # others NumPy would copy
             if V.shape[1] == 1:
                 return (X.T @ V[:, 0])[:, None]
             return (V.T @ X).T  # a little faster than the other way round
-        out = np.zeros((n, V.shape[1]))
-        for low, tile in self._cast():
-            out += tile.T @ V[low : low + len(tile)]
+        for rows, columns, tile in self._tiles(4):  # a product of matrices can do with few
+            np.copyto(tile, X[rows, columns])
+            out[columns] += tile.T @ V[rows]
         return out
 
     def gram(self, means: Floats, weights: Floats | None, some: NDArray[np.intp]) -> Floats:
@@ -137,7 +190,7 @@ class DenseBlock:
         m, n = X.shape[0], len(some)
         runs = np.split(np.arange(n), np.flatnonzero(np.diff(some) != 1) + 1) if n else []
         out = np.zeros((n, n))
-        space = np.empty((min(m, GRAM_ROWS), n), order="C" if self._turns_late else "F")
+        space = np.empty((min(m, GRAM_ROWS), n), order="F" if X.strides[0] == X.itemsize else "C")
         for i in range(0, m, GRAM_ROWS):
             tile = space[: min(m - i, GRAM_ROWS)]
             for run in runs:
@@ -153,16 +206,24 @@ class DenseBlock:
     ) -> Floats:
         if out is None:
             out = np.empty((self.shape[0], len(indices)), order="F")
-        rows = self._rows
-        if self._turns_late and (len(indices) > FEW_COLUMNS or "_turned" in self.__dict__):
-            rows = self._turned
-        if len(indices) == self.shape[1] and np.array_equal(indices, np.arange(len(indices))):
-            out[...] = rows
+        rows, count = self._rows, len(indices)
+        if count == self.shape[1] and np.array_equal(indices, np.arange(count)):
+            turn(rows, out.T, Threads(1))
             return out
-        if rows is self._rows and self._turns_late and len(indices) > 1:
-            for low in range(0, len(rows), GRAM_ROWS):  # neighbours come with a column
-                out[low : low + GRAM_ROWS] = rows[low : low + GRAM_ROWS].take(indices, axis=1)
-            return out
+        if self._turns_late:
+            if "_kept" in vars(self) and (self._kept[1][indices] >= 0).all():
+                rows, indices = self._kept[0], self._kept[1][indices]
+            elif "_turned" in vars(self) or self._pays(count):
+                rows = self._turned
+            elif self._by_rows():
+                from sparsepath.data import compiled
+
+                compiled.gather(self._readable(), np.asarray(indices, dtype=np.intp), out.T)
+                return out
+            elif count > 1:
+                for low in range(0, len(rows), GRAM_ROWS):  # neighbours come with a column
+                    out[low : low + GRAM_ROWS] = rows[low : low + GRAM_ROWS].take(indices, axis=1)
+                return out
         for j, i in enumerate(indices):
             out[:, j] = rows[:, i]
         return out
@@ -182,14 +243,13 @@ class DenseBlock:
     def marks(self, a: Marks) -> Marks:
         m, n = self.shape
         out = np.zeros(n, dtype=np.uint64)
-        known = self.whole.dtype in (np.float64, np.float32)
-        if self._turns_late or (known and self._compiled()):
+        if self._by_rows() or self._compiled():
             from sparsepath.data import compiled
 
-            if not self._turns_late:
+            if self._by_rows():
+                compiled.marks_by_rows(self._readable(), a, out)
+            else:
                 compiled.marks(self.whole.T, self._start, a, out)
-            for low, rows in self._cast() if self._turns_late else ():
-                compiled.marks_by_rows(rows, a[low : low + len(rows)], out)
             return out
         tile, by_column = TUNING.tile_numbers // 4, self._rows.strides[0] == self.whole.itemsize
         height = min(m, tile if by_column else max(16, tile // n))
@@ -204,88 +264,20 @@ class DenseBlock:
         X = self._rows
         m, n = X.shape
         out = np.zeros(n)
-        if self._turns_late or self._compiled():
+        if self._by_rows() or self._compiled():
             from sparsepath.data import compiled
 
             w = np.ones(m) if weights is None else weights
-            if not self._turns_late:
+            if self._by_rows():
+                compiled.spread_by_rows(self._readable(), means, w, out)
+            else:
                 compiled.spread(self.whole.T, self._start, means, w, out)
-            for low, rows in self._cast() if self._turns_late else ():
-                compiled.spread_by_rows(rows, means, w[low : low + len(rows)], out)
             return out
-        by_column = X.flags.f_contiguous or X.strides[0] == X.itemsize
-        width = max(1, TUNING.tile_numbers // max(1, m)) if by_column else n
-        height = m if width < n else max(64, TUNING.tile_numbers // n)
-        tile = np.empty((0, 0))  # in the same memory as long as it can be: fresh one takes longer
-        for i in range(0, n, width):
-            part = slice(i, i + width)
-            total = np.zeros(len(out[part]))
-            for j in range(0, m, height):
-                rows = X[j : j + height, part]
-                out_of = tile if tile.shape == rows.shape else None
-                tile = np.subtract(rows, means[part], out=out_of, dtype=np.float64)
-                tile *= tile
-                total += tile.sum(0) if weights is None else weights[j : j + height] @ tile
-            out[part] = total
+        for rows, columns, tile in self._tiles():
+            np.subtract(X[rows, columns], means[columns], out=tile)
+            tile *= tile
+            out[columns] += tile.sum(0) if weights is None else weights[rows] @ tile
         return out
-
-
-class TurnedLate(np.ndarray[Any, Any]):
-    """Tall data in C order, of which a copy in the other order is made only when it is needed.
-
-    A search by bounds takes the products of all columns, for which one order is as good as the
-    other, and then single columns. Products of some columns with a vector, by which it orders its
-    work, it needs at every step or hardly ever: the first few times they come from a pass over all
-    columns. To rent or to buy: the copy costs about as much as these, and fresh memory.
-    """
-
-
-def turned(X: NDArray[Any], threads: Threads, dtype: Any = None) -> NDArray[Any]:
-    """The matrix with its columns one by one in memory; itself if that is what it is.
-
-    ``dtype`` is by default float64, and that of ``kept_type`` for tall data, which may also be
-    ``TurnedLate``.
-
-    >>> turned(np.ones((2, 3), dtype=np.int8), Threads(1)).flags.f_contiguous
-    True
-    """
-    kind = kept_type(X) if dtype is None else np.dtype(dtype)
-    if X.dtype == kind and X.flags.f_contiguous:
-        return X
-    known = np.can_cast(X.dtype, np.float64)
-    if dtype is None and known and X.flags.c_contiguous and _is_tall(X):
-        return X.view(TurnedLate)
-    m, n = X.shape
-    out = np.empty((n, m), dtype=kind)
-    side = TUNING.turned_columns
-    strips = range(0, m, side if X.flags.c_contiguous else max(side, m))
-
-    def turn(low: int) -> None:
-        rows = X[low : low + strips.step]
-        for i in range(0, n, side):
-            out[i : i + side, low : low + strips.step] = rows[:, i : i + side].T
-
-    threads.map(turn, strips, m * n)
-    return out.T
-
-
-def kept_type(X: NDArray[Any]) -> np.dtype[Any]:
-    """The type in which a copy of the data is kept.
-
-    Tall data are read a few columns a step, and compiled passes take float32 as they take float64:
-    what float32 holds exactly stays so, in half of the memory. Fresh memory takes longer than
-    turning: half a second for 400 MB, where a system has given the pages back meanwhile.
-
-    >>> str(kept_type(np.ones((2**17, 64), dtype=np.int16)))
-    'float32'
-    """
-    narrow = _is_tall(X) and np.can_cast(X.dtype, np.float32)
-    return np.dtype(np.float32 if narrow else np.float64)
-
-
-def _is_tall(X: NDArray[Any]) -> bool:
-    m, n = X.shape
-    return m >= TUNING.tall_from * n and X.size >= TUNING.compiled_pass_from
 
 
 def products(X: NDArray[Any], V: Floats, start: int, which: NDArray[np.intp]) -> Floats:

@@ -6,6 +6,7 @@ from numba import njit
 # Sums may be reordered, so that they run in vector registers; NaN and infinity keep their meaning.
 FAST = {"reassoc", "contract", "nsz"}
 STRIP_ROWS = 1 << 14  # rows of a strip: the vectors stay in cache while the columns stream by
+GATHERED = 256  # rows of a single column that are read at once
 STREAMS = 6  # columns read at once: six streams from memory come in faster than one
 
 
@@ -101,6 +102,28 @@ def marks(XT, start, a, out):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)
+def product_by_rows(X, a, out):  # type: ignore[no-untyped-def]
+    """Add X'a to ``out`` in place, of a matrix whose rows are contiguous; strip by strip."""
+    m, n = X.shape
+    total = np.zeros(n)
+    for low in range(0, m, STRIP_ROWS):
+        high, j = min(m, low + STRIP_ROWS), low
+        while j + 4 <= high:
+            x1, x2, x3, x4 = X[j], X[j + 1], X[j + 2], X[j + 3]
+            a1, a2, a3, a4 = a[j], a[j + 1], a[j + 2], a[j + 3]
+            for i in range(n):
+                total[i] += x1[i] * a1 + x2[i] * a2 + x3[i] * a3 + x4[i] * a4
+            j += 4
+        while j < high:
+            for i in range(n):
+                total[i] += X[j, i] * a[j]
+            j += 1
+        for i in range(n):
+            out[i] += total[i]
+            total[i] = 0.0
+
+
+@njit(nogil=True, cache=True, fastmath=FAST)
 def spread_by_rows(X, means, weights, out):  # type: ignore[no-untyped-def]
     """As ``spread``, of a matrix whose rows are contiguous; adds to ``out``."""
     for j in range(weights.size):
@@ -119,3 +142,21 @@ def marks_by_rows(X, a, out):  # type: ignore[no-untyped-def]
         for i in range(x.size):
             h = np.float64(x[i] + 0.0).view(np.uint64)
             out[i] += weight * (h ^ (h >> half))
+
+
+@njit(nogil=True, cache=True)
+def gather(X, which, out):  # type: ignore[no-untyped-def]
+    """Some columns of a matrix whose rows are contiguous, as rows of ``out``.
+
+    Several are read row by row, since a line of the cache holds neighbours too; a single one in
+    short runs, which processors look ahead of.
+    """
+    m, n = out.shape[1], which.size
+    if n > 1:
+        for j in range(m):
+            for i in range(n):
+                out[i, j] = X[j, which[i]]
+        return
+    for low in range(0, m if n else 0, GATHERED):
+        for j in range(low, min(m, low + GATHERED)):
+            out[0, j] = X[j, which[0]]

@@ -79,12 +79,12 @@ def check_features(estimator: Any, X: Any, *, reset: bool) -> Any:
 
 def _plain_fit(estimator: Any, X: Any) -> NDArray[Any] | None:
     """The features of a fit that need no check but for what is missing; None if they may."""
-    names = None
-    if _plain_numbers(X) and X.columns.inferred_type in ("string", "integer"):
-        kinds = set(X.dtypes)
-        names = np.asarray(X.columns, dtype=object)
-        names = names if X.columns.inferred_type == "string" else None
-        X = X.to_numpy() if len(kinds) == 1 else None
+    names, columns = None, getattr(X, "columns", None)
+    named = getattr(columns, "inferred_type", "string" if isinstance(columns, list) else "")
+    if named in ("string", "integer") and _plain_numbers(X):
+        names = np.asarray(columns, dtype=object) if named == "string" else None
+        kind = () if isinstance(columns, list) else (np.result_type(*set(X.dtypes)),)
+        X = X.to_numpy(*kind)
     if not _is_plain(X, 2):
         return None
     estimator.n_features_in_ = X.shape[1]
@@ -138,8 +138,15 @@ def _refuse_text(X: Any) -> None:
 
 
 def _plain_numbers(X: Any) -> bool:
-    """Whether a frame of pandas holds NumPy numbers alone, however many columns it has."""
-    if type(X).__module__.partition(".")[0] != "pandas" or not hasattr(X, "columns"):
+    """Whether a frame holds plain numbers alone: of pandas those of NumPy, or one of polars.
+
+    To ask of every column, and not of the few types that there are, takes longer than a search.
+    """
+    library = type(X).__module__.partition(".")[0]
+    if library == "polars" and hasattr(X, "columns") and hasattr(X, "to_numpy"):
+        kinds = {type(kind): kind for kind in X.dtypes}  # to compare kinds takes long
+        return all(not isinstance(kind, type) and kind.is_numeric() for kind in kinds.values())
+    if library != "pandas" or not hasattr(X, "columns") or not X.size:
         return False
     if not X.columns.is_unique:
         return False
@@ -149,7 +156,7 @@ def _plain_numbers(X: Any) -> bool:
 def _refuse_missing(X: Any, names: NDArray[Any] | None) -> None:
     values = X if isinstance(X, np.ndarray) else X.data
     with np.errstate(invalid="ignore", over="ignore"):
-        if values.dtype.kind != "f" or np.isfinite(values.sum(dtype=np.float64)):
+        if values.dtype.kind != "f" or np.isfinite(values.sum()):
             return
     if isinstance(X, np.ndarray):
         bad = np.flatnonzero(~np.isfinite(X).all(axis=0))

@@ -13,10 +13,12 @@ from sparsepath.data.blocks import DenseBlock, RowBlock
 from sparsepath.data.columns import is_constant
 from sparsepath.data.crew import Crew, added
 from sparsepath.data.fingerprint import column_marks, name_of
+from sparsepath.data.turning import turn
 from sparsepath.tuning import TUNING
 
 COLLINEAR = 1e-10  # norm left of a column, over its norm, that counts as nothing
 OFF_CENTRE = 1e-11  # the same over its norm before centring
+LIE_AS = (np.float64, np.float32, np.int16, np.uint8)  # types that compiled loops read as they are
 OFFSET = 100.0  # mean over standard deviation from which the mean is not exact enough
 
 
@@ -181,15 +183,30 @@ class Design:
         out *= self.scales
         return out
 
-    def by_feature(self) -> Floats:
-        """All columns of dense data as they are, features by samples; not to be written to."""
+    def as_they_lie(self) -> NDArray[Any]:
+        """All of dense data, samples by features: the matrix itself, or a copy; not to be changed.
+
+        It is contiguous, in either order, and of one of these types: ``LIE_AS``.
+        """
         first = self.blocks[0]
-        whole = first.whole if isinstance(first, DenseBlock) else np.empty((0, 0), order="C")
-        plain = whole.dtype == np.float64 and whole.flags.f_contiguous
-        if plain and len(whole) == self.n_samples:
-            return np.asarray(whole.T)
+        if isinstance(first, DenseBlock) and len(first.whole) == self.n_samples:
+            X = first.whole
+            if X.dtype in LIE_AS and (X.flags.f_contiguous or X.flags.c_contiguous):
+                return X
+        out = np.empty((self.n_samples, self.n_features), order="F")
         every = np.arange(self.n_features)
-        return np.concatenate([block.columns(every).T for block in self.blocks], axis=1)
+        for block, part in zip(self.blocks, self.slices, strict=True):
+            block.columns(every, out[part])
+        return out
+
+    def by_feature(self) -> Floats:
+        """The same as float64, features by samples, in C order."""
+        X = self.as_they_lie()
+        if X.dtype == np.float64 and X.flags.f_contiguous:
+            return X.T
+        out = np.empty(X.shape[::-1])
+        turn(X, out, self.threads)
+        return out
 
     streamed = False  # whether rows are read in passes, and cannot be asked for
 

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 
 from sparsepath.arrays import Floats
-from sparsepath.data.blocks import row_blocks, turned
+from sparsepath.data.blocks import row_blocks
 from sparsepath.data.threads import Threads
+from sparsepath.data.turning import turned
 from sparsepath.errors import InputError, warn_user
 from sparsepath.rls.criteria.losses import Loss
 from sparsepath.rls.design import Design

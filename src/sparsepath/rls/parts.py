@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.arrays import Floats
-from sparsepath.data.blocks import GRAM_ROWS, turned
+from sparsepath.data.blocks import GRAM_ROWS
 from sparsepath.data.crew import added
 from sparsepath.data.threads import Threads
+from sparsepath.data.turning import turned
 from sparsepath.rls.design import Design, is_far
 from sparsepath.rls.forms import default_memory
 from sparsepath.rls.leave_one_out.by_products import ProductSearch

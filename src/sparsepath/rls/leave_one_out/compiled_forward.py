@@ -51,6 +51,8 @@ from sparsepath.rls.leave_one_out.compiled_rows import (
     judged,
     judged_pending,
     measure,
+    original,
+    read,
     squared_product,
     sums_of,
     take_off,
@@ -148,9 +150,10 @@ def fill(low, high, problem, state, found):  # type: ignore[no-untyped-def]
     Z, _, V, U, _, _, _, features, w, _, c, _, _, h, numbers, cube = state
     s, zw, blur, written, computed = numbers[0], numbers[1], numbers[2], numbers[3], numbers[4]
     fourth = numbers[11]
+    read(raw, features[low:high], Z[low:high])
     for i in range(low, high):
         row, b = Z[i], features[i]
-        column(raw[b], g, means[b], lefts[b], scales[b], row)
+        column(row, g, means[b], lefts[b], scales[b], row)
         square, zw[i], c[0, i], fourth[i] = sums_of(row, w, V[0], cube)
         s[i] = written[i] = computed[i] = square + alpha
         blur[i], fourth[i] = np.sqrt(zw[i]), fourth[i] ** 0.25
@@ -164,7 +167,7 @@ def fill(low, high, problem, state, found):  # type: ignore[no-untyped-def]
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
 def follow(low, high, problem, state, change, space, found):  # type: ignore[no-untyped-def]
     """Let the rows from ``low`` to ``high`` follow the last change; bound their criteria."""
-    raw, (means, lefts, scales), g, _, alpha, guards = problem
+    raw, stand, g, _, alpha, guards = problem
     Z, F, V, U, D, d, pivots, features, w, _, c, at, _, h, numbers, cube = state
     Dw, Du, Dv, over, along, a, _, v2, Dg, D4 = change
     x, _, _, b, f = space
@@ -188,8 +191,7 @@ def follow(low, high, problem, state, change, space, found):  # type: ignore[no-
             doubtful += 1 if s[i] < second_go * computed[i] else 0
         for i in range(low, high if doubtful > 0 else low):
             if floor[i] < s[i] < second_go * computed[i]:
-                j = features[i]
-                column(raw[j], g, means[j], lefts[j], scales[j], x)
+                original(raw, features, i, g, stand, x)
                 b2[i] = afresh(Z[i], b, x, f, D, d, pivots, alpha, new)
                 for past in range(new):
                     F[past, i] = f[past]
@@ -244,7 +246,7 @@ def follow(low, high, problem, state, change, space, found):  # type: ignore[no-
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
 def _judge(i, problem, state, change, space):  # type: ignore[no-untyped-def]
     """The criterion with row i added, a sum over the samples."""
-    raw, (means, lefts, scales), g, _, alpha, guards = problem
+    raw, stand, g, _, alpha, guards = problem
     Z, F, V, _, D, d, pivots, features, _, p, c, at, about, _, numbers, _ = state
     along, wanted = change[4], change[6]
     x, z, tau, b, f = space
@@ -271,8 +273,7 @@ def _judge(i, problem, state, change, space):  # type: ignore[no-untyped-def]
             return np.inf
         again = pivot < second_go * computed[i]
         if again:
-            j = features[i]
-            column(raw[j], g, means[j], lefts[j], scales[j], x)
+            original(raw, features, i, g, stand, x)
             square = afresh(z, b, x, f, D, d, pivots, alpha, k)
             pivot = dot(z, z) + square + alpha
             if pivot <= floor[i]:
@@ -307,7 +308,7 @@ def choose(least, problem, state, change, space, found, path):  # type: ignore[n
 
     The last of the rows moves to its place.
     """
-    raw, (means, lefts, scales), g, _, alpha, guards = problem
+    raw, stand, g, _, alpha, guards = problem
     Z, F, V, U, D, d, pivots, features, w, p, c, at, about, _, numbers, cube = state
     Dw, Du, Dv, over, along, a, wanted, v2, Dg, D4 = change
     x, _, _, b, f = space
@@ -332,7 +333,7 @@ def choose(least, problem, state, change, space, found, path):  # type: ignore[n
         take_off(b[: past + 1], t, d[past, : past + 1])
     pivot = dot(z, z) + square + alpha
     if pivot < second_go * numbers[7, best]:
-        column(raw[feature], g, means[feature], lefts[feature], scales[feature], x)
+        original(raw, features, best, g, stand, x)
         square = afresh(z, b, x, f, D, d, pivots, alpha, k)
         pivot = dot(z, z) + square + alpha
     b[k] = -1.0

@@ -6,6 +6,7 @@ from numba import njit
 # Sums may be reordered, so that they run in vector registers; NaN and infinity keep their meaning.
 FAST = {"reassoc", "contract", "nsz"}
 PENDING = 8
+READ_AT_ONCE = 32  # columns of data in C order that are read at once
 LONG = 1000  # samples from which rows are read four at a time
 
 
@@ -14,6 +15,48 @@ def column(x, g, mean, left, scale, out):  # type: ignore[no-untyped-def]
     """A column as it stands; the two means are not to be added up before."""
     for j in range(g.size):
         out[j] = g[j] * (((x[j] - mean) - left) * scale)
+
+
+@njit(nogil=True, cache=True)
+def _read(X, across, along, features, out):  # type: ignore[no-untyped-def]
+    """Columns of the numbers X, between which lie so many, into rows; tile by tile if that pays."""
+    if along == 1:
+        for i in range(features.size):
+            x, row = X[features[i] * across :], out[i]
+            for j in range(row.size):
+                row[j] = x[j]
+        return
+    for low in range(0, features.size, READ_AT_ONCE):
+        high = min(features.size, low + READ_AT_ONCE)
+        for j in range(out.shape[1]):
+            for i in range(low, high):
+                out[i, j] = X[features[i] * across + j * along]
+
+
+@njit(nogil=True, cache=True)
+def read(raw, features, out):  # type: ignore[no-untyped-def]
+    """Some columns of the data, of whatever type and order, into rows of float64.
+
+    ``raw`` are the bytes of all data, how many numbers lie between columns, and between samples,
+    and the type. Bytes are of one type, so that all loops are compiled once.
+    """
+    X, across, along, kind = raw
+    if kind == 0:
+        _read(X.view(np.float64), across, along, features, out)
+    elif kind == 1:
+        _read(X.view(np.float32), across, along, features, out)
+    elif kind == 2:
+        _read(X.view(np.int16), across, along, features, out)
+    else:
+        _read(X, across, along, features, out)
+
+
+@njit(nogil=True, cache=True)
+def original(raw, features, i, g, stand, out):  # type: ignore[no-untyped-def]
+    """The column of feature i in a list, from the data, as it stands."""
+    b, (means, lefts, scales) = features[i], stand
+    read(raw, features[i : i + 1], out.reshape((1, out.size)))
+    column(out, g, means[b], lefts[b], scales[b], out)
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)

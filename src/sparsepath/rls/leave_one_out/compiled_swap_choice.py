@@ -29,9 +29,9 @@ from numba import njit
 from sparsepath.rls.leave_one_out.compiled_rows import (
     FAST,
     afresh,
-    column,
     dot,
     judged,
+    original,
     take_off_changes,
 )
 
@@ -154,7 +154,7 @@ def best_exchange(problem, state, change, space, path, B, gains, met, rows):  # 
     and how steep a removal may be; ``met`` the sets since the last addition that was no exchange;
     ``rows`` room for all rows.
     """
-    raw, (means, lefts, scales), weights, _, alpha, guards = problem
+    raw, stand, weights, _, alpha, guards = problem
     Z, F, V, U, D, d, pivots, features, _, p, _, at, about, _, numbers, _ = state
     wanted, (subset, errors) = change[6], path
     s, b2, floor, squares = numbers[0], numbers[5], numbers[6], numbers[7]
@@ -293,8 +293,7 @@ def best_exchange(problem, state, change, space, path, B, gains, met, rows):  # 
                 continue
             if not values[i] < np.inf:
                 continue
-            j = features[i]
-            column(raw[j], weights, means[j], lefts[j], scales[j], x)
+            original(raw, features, i, weights, stand, x)
             square = afresh(z, bc, x, fc, copied, copied_d, copied_pivots, alpha, k - 1)
             pivot = dot(z, z) + square + alpha
             values[i] = np.inf

@@ -19,8 +19,8 @@ from numba import njit
 from sparsepath.rls.leave_one_out.compiled_forward import _bound, _note, choose, fill, follow, judge
 from sparsepath.rls.leave_one_out.compiled_rows import (
     FAST,
-    column,
     dot,
+    original,
     sums_of,
     take_off,
     take_off_changes,
@@ -36,7 +36,7 @@ def drop(place, problem, state, change, space, found, path, B, of):  # type: ign
 
     All sums are taken anew, and bounds of every addition.
     """
-    raw, (means, lefts, scales), weights, _, alpha, _ = problem
+    raw, stand, weights, _, alpha, _ = problem
     Z, F, V, U, D, d, pivots, features, w, p, c, at, about, h, numbers, cube = state
     wanted, (subset, errors), (floors, squares) = change[6], path, of
     s, zw, blur, written, computed = numbers[0], numbers[1], numbers[2], numbers[3], numbers[4]
@@ -117,8 +117,8 @@ def drop(place, problem, state, change, space, found, path, B, of):  # type: ign
             x, y = root * F[old, i], held[i]
             F[old - 1, i] = back * (cos * x - sin * y)
             held[i] = cos * y + sin * x
-    x, j = space[0], feature
-    column(raw[j], weights, means[j], lefts[j], scales[j], x)
+    x = space[0]
+    original(raw, features, n, weights, stand, x)
     for past in range(last):
         F[past, n] = dot(x, D[past]) / pivots[past]
         subset[past] = subset[past + 1] if past >= place else subset[past]
@@ -169,7 +169,7 @@ def _append(problem, state, change, space, found, path, B, feature_rows):  # typ
 def search(size, problem, state, change, space, found, path, B, gains, rows, moves):  # type: ignore[no-untyped-def]
     """All moves of the search, and whether they are sure; a drop of feature i is -1 - i."""
     at, about, vanished, subset = state[11], state[12], problem[5][4], path[0]
-    count, n_met, n_features = 0, 0, problem[0].shape[0]
+    count, n_met, n_features = 0, 0, problem[1][0].size
     feature_rows = np.zeros(n_features, dtype=np.int64)
     met = np.zeros((MOST_MET, n_features), dtype=np.bool_)
     fill(0, at[1], problem, state, found)

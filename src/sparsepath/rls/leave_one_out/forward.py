@@ -6,7 +6,7 @@ loops are inlined or not; the numbers on a path are computed in NumPy (``whole.p
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sparsepath.arrays import Floats
 from sparsepath.data.crew import Crew
 from sparsepath.rls.criteria.losses import ROOM
-from sparsepath.rls.design import Design
+from sparsepath.rls.design import LIE_AS, Design
 from sparsepath.rls.leave_one_out.carried import PARTS
 from sparsepath.rls.leave_one_out.fitted import VANISHED
 from sparsepath.rls.leave_one_out.fused import ROUNDING
@@ -48,6 +48,14 @@ class Centred:
             p -= w / total
         y = np.ascontiguousarray((np.sqrt(w)[:, None] * centred).T)
         return cls(y, y_mean, p, design.floor())
+
+
+def as_bytes(X: NDArray[Any]) -> tuple[NDArray[np.uint8], int, int, int]:
+    """The data as compiled loops read them: see ``read`` in ``compiled_rows.py``."""
+    along, across = (stride // X.itemsize for stride in X.strides)
+    flat = X.ravel(order="K").view(np.uint8)
+    flat.flags.writeable = False  # one kind of array, so that loops are compiled once
+    return flat, across, along, LIE_AS.index(X.dtype.type)
 
 
 class CompiledForward:
@@ -94,11 +102,16 @@ class CompiledForward:
         self.errors = np.zeros(size + 1)
         self._path = (self.subset, self.errors)
         self._columns = (of.floor, design.squares)
-        raw = design.by_feature().view()
-        raw.flags.writeable = False  # one kind of array, so that loops are compiled once
         stand = (design.means, design.left, design.scales)
         g = np.sqrt(design.weights)
-        self._problem = (raw, stand, g, design.weights, float(alpha), GUARDS)
+        self._problem = (
+            as_bytes(design.as_they_lie()),
+            stand,
+            g,
+            design.weights,
+            float(alpha),
+            GUARDS,
+        )
         numbers = np.zeros((14, n))
         numbers[6], numbers[7] = of.floor[features], design.squares[features]
         # chosen, rows, pending, if to write, pending before, if many were judged
@@ -189,7 +202,7 @@ class CompiledForward:
 
         Some are taken four at a time, so that a part begins with the fourth, the eighth, ...
         """
-        n, width = int(self._at[1]), self._problem[0].shape[1]
+        n, width = int(self._at[1]), self._state[0].shape[1]
         if self._threads is None or self._threads.n_threads == 1:
             return [work(0, n)]
         least = max(1, TUNING.thread_numbers // width)
