@@ -4,7 +4,8 @@ Exact leave-one-out search by the squared loss has forms with the same choices. 
 features and k steps they take about, in nanoseconds,
 
     at once   3 m n + k (1e4 + (0.25 + 0.35 T) m n      P X in memory, read once a step and written
-                + 50 m T)                               every eighth, in one compiled loop
+                + 50 m T)                               every eighth, in one compiled loop; in the
+                                                        cache 0.6 + 0.2 (T - 1) of m n
     gram      4 m n + 0.02 m n^2 + k (5e3 + 14 m T)     the Gram matrix, made once, and bounds, in
                 + 8 m (k + 128) + 0.45 k^2 m            one compiled loop
                 + 0.2 k^3 n + 0.17 k e (1 + T) m n
@@ -49,6 +50,7 @@ FORMS = ("auto", "fused", "bounds", "gram", "pass", "blocks")
 READ = 3.0  # nanoseconds per number: to copy or measure the data once
 FUSED_STEP, FUSED_NUMBER = 1.5e5, 1.5
 ONCE_STEP, ONCE_NUMBER, ONCE_TARGET, ONCE_SAMPLE = 1e4, 0.25, 0.35, 50.0
+ONCE_CACHED = 0.2  # a number for each target but one, where P X is read from the cache
 GRAM_READ, GRAM_PRODUCT, GRAM_STEP, GRAM_TARGET = 4.0, 0.023, 5e3, 14.0
 GRAM_CHOSEN, GRAM_LEVERAGE, GRAM_KEPT, GRAM_JUDGED = 0.45, 0.19, 8.0, 0.17
 KEPT = 128  # rows that a search by products keeps of candidates that were judged
@@ -167,7 +169,9 @@ def seconds_at_once(m: int, n: int, steps: int, targets: int = 1) -> float:
     >>> [seconds_at_once(m, 500, 20) < seconds(m, 500, 20)[1] for m in (100, 2000, 50000)]
     [True, True, False]
     """
-    step = (ONCE_NUMBER + ONCE_TARGET * targets) * m * n + ONCE_SAMPLE * m * targets
+    more = ONCE_CACHED if m * n <= TUNING.read_from_cache else ONCE_TARGET
+    number = ONCE_NUMBER + ONCE_TARGET + more * (targets - 1)
+    step = number * m * n + ONCE_SAMPLE * m * targets
     return 1e-9 * (READ * m * n + steps * (ONCE_STEP + step))
 
 

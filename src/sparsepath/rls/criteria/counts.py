@@ -14,13 +14,14 @@ Counts tie often. Those that do are told apart by the squared loss of the same m
 the same way: without it the order of the columns would decide (``update.pick``).
 """
 
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from sparsepath.arrays import Floats
 from sparsepath.rls.criteria.loops import Counting
-from sparsepath.rls.criteria.losses import Loss, columns_like
+from sparsepath.rls.criteria.losses import Loss, columns_like, sum_of
 
 
 class ZeroOne(Loss):
@@ -36,24 +37,17 @@ class ZeroOne(Loss):
     ) -> Floats:
         """The weight v where another class wins, or none."""
         column = columns_like(p)
-        room = p * g[column]
-        slack = np.multiply(blur, g[column], out=np.empty_like(room))  # lies in memory as room does
-        if len(residuals) == 1:
-            room -= slack
-            wrong = residuals[0] * Y[:, 0][column] >= room
-        else:
-            own, r_own = Y.argmax(1), np.zeros_like(room)
-            least = residuals[0]
-            for place, r in enumerate(residuals):
-                mine = own == place
-                r_own += r * mine[column]
-                r += np.where(mine, np.inf, 0.0)[column]
-                np.minimum(least, r, out=least)
-            r_own -= least
-            room *= 2.0
-            room -= slack
-            wrong = r_own >= room
-        return wrong * v[column]
+        several = len(residuals) > 1
+        room = p * (2.0 * g if several else g)[column]
+        room -= np.multiply(blur, g[column], out=np.empty_like(room))  # lies in memory as room does
+        if not several:
+            return (residuals[0] * Y[:, 0][column] >= room) * v[column]
+        own, least = Y.argmax(1), reduce(np.minimum, residuals)  # not ahead of itself by any room
+        for place, r in enumerate(residuals):
+            r *= (own == place).astype(np.float64)[column]
+        r_own = sum_of(iter(residuals))
+        r_own -= least
+        return (r_own >= room) * v[column]
 
 
 class Balanced(ZeroOne):
