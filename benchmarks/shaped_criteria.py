@@ -41,9 +41,8 @@ CRITERIA = (
 FLOORS = {
     "AUC, five folds": "sorts",
     "AUC, pairs": "pairs",
-    "ten folds": "sums of folds",
 }
-ALONE = ("sorts", "pairs", "sums of folds")
+ALONE = ("sorts", "pairs")
 NEAR = 2.0  # times its floor: what is no further is marked
 
 
@@ -51,12 +50,6 @@ def pairs_alone(m, n, k):
     """One comparison for each pair of a positive and a negative sample, candidate and step."""
     H = np.random.default_rng(0).standard_normal((m // 2, m - m // 2))
     return lambda: [np.count_nonzero(H > 0.0) for _ in range(n * k)]
-
-
-def folds_alone(n, k, folds=10):
-    """The products that ten folds need of every column with those chosen before, each step."""
-    U, x = np.zeros((2, folds, k, n)), np.zeros((folds, 1, k))
-    return lambda: [x[:, :, :size] @ of[:, :size] for size in range(1, k) for of in (*U, U[0])]
 
 
 def criteria(quick: bool, rounds: int) -> str:
@@ -80,7 +73,6 @@ def criteria(quick: bool, rounds: int) -> str:
             "F": products(X, k),
             "sorts": lambda X=X, k=k: [np.sort(X, axis=0) for _ in range(k)],
             "pairs": pairs_alone(m, n, k),
-            "sums of folds": folds_alone(n, k),
             "squared": search(),
             "absolute": search(loss="absolute"),
             "Huber": search(loss="huber"),
