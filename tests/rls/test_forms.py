@@ -53,12 +53,13 @@ def test_small_and_wide_data_are_fused_and_tall_ones_bounded():
 
 
 def test_what_is_searched_at_once():
-    def form_of(m, n, k):
-        return form_for(Shape(m, n), loss=CLASSES["squared"], steps=k, once=True)
+    def form_of(m, n, k, T=1):
+        return form_for(Shape(m, n), loss=CLASSES["squared"], steps=k, targets=T, once=True)
 
-    for m, n, k in ((300, 30, 20), (2000, 500, 20), (72, 7129, 30), (3000, 300, 150)):
+    for m, n, k in ((300, 30, 20), (1000, 100, 20), (72, 7129, 30), (3000, 300, 150)):
         assert (form_of(m, n, k).name, form_of(m, n, k).whole) == ("fused", True)
-    for m, n, k in ((1000, 100, 20), (10_000, 100, 20), (30_000, 40, 20), (5000, 200, 50)):
+    assert [form_of(2000, 500, 20, T).name for T in (1, 3, 8)] == ["fused", "fused", "gram"]
+    for m, n, k in ((10_000, 100, 20), (30_000, 40, 20), (5000, 200, 50)):
         assert (form_of(m, n, k).name, form_of(m, n, k).whole) == ("gram", True)
     for m, n, k in ((20_000, 300, 20), (10_000, 1000, 50), (50_000, 1000, 50)):
         assert (form_of(m, n, k).name, form_of(m, n, k).whole) == ("bounds", False)

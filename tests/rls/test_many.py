@@ -14,6 +14,7 @@ from rls.comparing import check_forward, design_of, examples, judge_of, weights_
 from sparsepath import SparseRLSRegressor
 from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
+from sparsepath.rls import forms
 from sparsepath.rls.leave_one_out import by_products, whole
 from sparsepath.rls.leave_one_out.by_products import ProductSearch, by_gram, search_by_gram
 from sparsepath.rls.leave_one_out.compiled_candidates import lift
@@ -27,7 +28,8 @@ from sparsepath.tuning import TUNING
 
 
 def by_bounds(monkeypatch):
-    monkeypatch.setattr("sparsepath.rls.forms.ONCE_STEP", 1e15)
+    for name in ("ONCE_FAR", "ONCE_NEAR"):
+        monkeypatch.setattr(forms, name, getattr(forms, name)._replace(step=1e15))
 
 
 def check(found, i, X, Y, size, weights=None, **options):

@@ -4,11 +4,14 @@ Exact leave-one-out search by the squared loss has forms with the same choices. 
 features and k steps they take about, in nanoseconds,
 
     at once   3 m n + k (1e4 + (0.25 + 0.35 T) m n      P X in memory, read once a step and written
-                + 50 m T)                               every eighth, in one compiled loop; in the
-                                                        cache 0.6 + 0.2 (T - 1) of m n
+                + 50 m T)                               every eighth, in one compiled loop
     gram      4 m n + 0.02 m n^2 + k (5e3 + 14 m T)     the Gram matrix, made once, and bounds, in
                 + 8 m (k + 128) + 0.45 k^2 m            one compiled loop
                 + 0.2 k^3 n + 0.17 k e (1 + T) m n
+      these two, if the data stay in the cache
+              k (2e3 + (0.3 + 0.13 T) m n + 20 m T)
+              2.3 m n + 0.02 m n^2 + k (3e4 + 11 m T) + 0.64 k^2 m + 0.08 k^3 n
+                + 0.03 k e (1 + T) m n
     fused     3 m n + k (1.5e5 + 1.5 m n)               the same step by step, for searches that
                                                         turn back: read and written once a step
     swaps     as at once, and  k^2 T (n + m)            exchanges bounded from coefficients
@@ -49,10 +52,6 @@ from sparsepath.tuning import memory as memory_there
 FORMS = ("auto", "fused", "bounds", "gram", "pass", "blocks")
 READ = 3.0  # nanoseconds per number: to copy or measure the data once
 FUSED_STEP, FUSED_NUMBER = 1.5e5, 1.5
-ONCE_STEP, ONCE_NUMBER, ONCE_TARGET, ONCE_SAMPLE = 1e4, 0.25, 0.35, 50.0
-ONCE_CACHED = 0.2  # a number for each target but one, where P X is read from the cache
-GRAM_READ, GRAM_PRODUCT, GRAM_STEP, GRAM_TARGET = 4.0, 0.023, 5e3, 14.0
-GRAM_CHOSEN, GRAM_LEVERAGE, GRAM_KEPT, GRAM_JUDGED = 0.45, 0.19, 8.0, 0.17
 KEPT = 128  # rows that a search by products keeps of candidates that were judged
 SWAP_SECONDS = 0.2  # that a search with exchanges may take at once
 SWAP_PAIR, SWAP_SAMPLE = 2.0, 2.0  # nanoseconds to bound an exchange; per sample to drop a feature
@@ -63,6 +62,39 @@ PLAIN_STEP, PLAIN_NUMBER = 5e4, 6.0
 BY_STEPS = 1.3  # what bounds take of a search that is no plain one: removals, exchanges
 TURNED_FROM = 1 << 16  # numbers in X from which it is worth while to have the columns one by one
 WHOLE_LOSS_UP_TO = 1 << 27  # numbers in X times steps up to which a loss is searched by at once
+
+
+class OnceCosts(NamedTuple):
+    """Nanoseconds of a search at once: to read a number; a step, a number, one for each target."""
+
+    read: float
+    step: float
+    number: float
+    target: float
+    sample: float  # for each target
+
+
+class GramCosts(NamedTuple):
+    """The same by the Gram matrix, in the order of its formula."""
+
+    read: float
+    product: float
+    step: float
+    sample: float  # for each target
+    kept: float
+    chosen: float
+    leverage: float
+    judged: float
+
+
+ONCE_FAR, GRAM_FAR = (
+    OnceCosts(READ, 1e4, 0.25, 0.35, 50.0),
+    GramCosts(4.0, 0.023, 5e3, 14.0, 8.0, 0.45, 0.19, 0.17),
+)
+ONCE_NEAR, GRAM_NEAR = (
+    OnceCosts(0.0, 2e3, 0.3, 0.13, 20.0),
+    GramCosts(2.3, 0.022, 3e4, 11.0, 0.0, 0.64, 0.084, 0.029),
+)
 
 
 class Shape(NamedTuple):
@@ -169,10 +201,9 @@ def seconds_at_once(m: int, n: int, steps: int, targets: int = 1) -> float:
     >>> [seconds_at_once(m, 500, 20) < seconds(m, 500, 20)[1] for m in (100, 2000, 50000)]
     [True, True, False]
     """
-    more = ONCE_CACHED if m * n <= TUNING.read_from_cache else ONCE_TARGET
-    number = ONCE_NUMBER + ONCE_TARGET + more * (targets - 1)
-    step = number * m * n + ONCE_SAMPLE * m * targets
-    return 1e-9 * (READ * m * n + steps * (ONCE_STEP + step))
+    cost = ONCE_NEAR if m * n <= TUNING.read_from_cache else ONCE_FAR
+    step = (cost.number + cost.target * targets) * m * n + cost.sample * m * targets
+    return 1e-9 * (cost.read * m * n + steps * (cost.step + step))
 
 
 def seconds_with_exchanges(m: int, n: int, steps: int, targets: int = 1) -> float:
@@ -184,14 +215,14 @@ def seconds_with_exchanges(m: int, n: int, steps: int, targets: int = 1) -> floa
 def seconds_by_gram(m: int, n: int, steps: int, targets: int = 1) -> float:
     """The same of a search by the Gram matrix at once.
 
-    >>> [seconds_by_gram(2000, n, 20) < seconds_at_once(2000, n, 20) for n in (2000, 100)]
+    >>> [seconds_by_gram(m, 300, 20) < seconds_at_once(m, 300, 20) for m in (2000, 20000)]
     [False, True]
     """
-    once = (GRAM_READ + GRAM_PRODUCT * n) * m * n
-    judged = GRAM_CHOSEN * m * steps**2 + GRAM_LEVERAGE * n * steps**3
-    judged += GRAM_KEPT * m * (steps + min(KEPT, n))
-    judged += GRAM_JUDGED * (1 + targets) * steps * part_open(n, steps, targets) * m * n
-    return 1e-9 * (once + judged + steps * (GRAM_STEP + GRAM_TARGET * m * targets))
+    cost = GRAM_NEAR if m * n <= TUNING.read_from_cache else GRAM_FAR
+    once = (cost.read + cost.product * n) * m * n + cost.kept * m * (steps + min(KEPT, n))
+    judged = cost.chosen * m * steps**2 + cost.leverage * n * steps**3
+    judged += cost.judged * (1 + targets) * steps * part_open(n, steps, targets) * m * n
+    return 1e-9 * (once + judged + steps * (cost.step + cost.sample * m * targets))
 
 
 def part_open(n: int, steps: int, targets: int) -> float:
