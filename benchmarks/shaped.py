@@ -10,7 +10,7 @@ import numpy as np
 from sparsepath import SparseRLSRegressor
 from sparsepath.data.threads import Threads
 from sparsepath.rls.driver import run
-from sparsepath.rls.leave_one_out import whole
+from sparsepath.rls.leave_one_out import small
 from sparsepath.rls.leave_one_out.whole import PRICE
 from sparsepath.rls.models import make_design
 from sparsepath.rls.task import Task
@@ -73,13 +73,13 @@ def ratio(times: dict[str, np.ndarray], a: str, b: str) -> float:
 @contextmanager
 def small_searches(built: bool):
     """Small searches by the loops built with the package, or in NumPy as if there were none."""
-    loops, paid = whole.small_loops, PRICE.is_paid
+    loops, paid = small.small_loops, PRICE.is_paid
     PRICE.is_paid = lambda ahead=0.0: False
-    whole.small_loops = loops if built else lambda: None
+    small.small_loops = loops if built else lambda: None
     try:
         yield
     finally:
-        whole.small_loops, PRICE.is_paid = loops, paid
+        small.small_loops, PRICE.is_paid = loops, paid
 
 
 def fitted(X, y, k):

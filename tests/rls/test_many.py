@@ -19,7 +19,8 @@ from sparsepath.rls.leave_one_out import by_products, whole
 from sparsepath.rls.leave_one_out.by_products import ProductSearch, by_gram, search_by_gram
 from sparsepath.rls.leave_one_out.compiled_candidates import lift
 from sparsepath.rls.leave_one_out.forward import Centred, CompiledForward
-from sparsepath.rls.leave_one_out.whole import numbers_of, search_in_parts, whole_search
+from sparsepath.rls.leave_one_out.numbers import numbers_of
+from sparsepath.rls.leave_one_out.whole import search_in_parts, whole_search
 from sparsepath.rls.many import forward_searches
 from sparsepath.rls.models import make_design, make_model
 from sparsepath.rls.task import Task

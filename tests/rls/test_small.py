@@ -11,10 +11,11 @@ from numpy.testing import assert_allclose
 from problems import make, problems
 from rls.comparing import check_forward, correlated, design_of, examples, judge_of, weights_of
 from sparsepath import SparseRLSRegressor
-from sparsepath.rls.leave_one_out import small, whole
+from sparsepath.rls.leave_one_out import small
 from sparsepath.rls.leave_one_out.forward import Centred
+from sparsepath.rls.leave_one_out.numbers import numbers_of
 from sparsepath.rls.leave_one_out.small import small_loops
-from sparsepath.rls.leave_one_out.whole import forward, numbers_of, whole_search
+from sparsepath.rls.leave_one_out.whole import forward, whole_search
 from sparsepath.rls.trail import SearchTrail
 
 pytestmark = pytest.mark.skipif(
@@ -26,7 +27,7 @@ NUMBERS = ("errors", "errors_se", "coef", "intercept")
 
 
 def without_library(patch):
-    patch.setattr(whole, "small_loops", lambda: None)
+    patch.setattr(small, "small_loops", lambda: None)
 
 
 def test_it_was_built():

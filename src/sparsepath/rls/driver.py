@@ -20,8 +20,9 @@ from sparsepath.rls.leave_one_out.forward import Centred
 from sparsepath.rls.leave_one_out.fused import Fused
 from sparsepath.rls.leave_one_out.loss_search import search_by_loss
 from sparsepath.rls.leave_one_out.model import State
+from sparsepath.rls.leave_one_out.numbers import Whole
 from sparsepath.rls.leave_one_out.swaps import SWAP_PRICE, Chain, CompiledSwaps, told
-from sparsepath.rls.leave_one_out.whole import Whole, is_short, search_in_parts, whole_search
+from sparsepath.rls.leave_one_out.whole import is_short, search_in_parts, whole_search
 from sparsepath.rls.leave_one_out.whole_floating import forward_parts
 from sparsepath.rls.models import folds_of, is_plain, make_model
 from sparsepath.rls.pairs.queries import DisagreementModel

@@ -25,7 +25,8 @@ from sparsepath.rls.design import Design
 from sparsepath.rls.driver import run
 from sparsepath.rls.forms import Shape, form_for, plain_seconds
 from sparsepath.rls.leave_one_out.by_products import ProductSearch, by_gram
-from sparsepath.rls.leave_one_out.whole import Whole, pays_to_compile, whole_search
+from sparsepath.rls.leave_one_out.numbers import Whole
+from sparsepath.rls.leave_one_out.whole import pays_to_compile, whole_search
 from sparsepath.rls.models import make_design
 from sparsepath.rls.parts import Problems, SharedParts
 from sparsepath.rls.task import Task

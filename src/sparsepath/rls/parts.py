@@ -18,7 +18,7 @@ from sparsepath.data.turning import turned
 from sparsepath.rls.design import Design, is_far
 from sparsepath.rls.forms import default_memory
 from sparsepath.rls.leave_one_out.by_products import ProductSearch
-from sparsepath.rls.leave_one_out.whole import Whole
+from sparsepath.rls.leave_one_out.numbers import Whole
 from sparsepath.rls.models import make_design
 from sparsepath.tuning import TUNING
 

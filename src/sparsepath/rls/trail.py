@@ -13,7 +13,7 @@ from typing import Protocol, Self, runtime_checkable
 import numpy as np
 
 from sparsepath.arrays import Floats
-from sparsepath.rls.leave_one_out.whole import Whole
+from sparsepath.rls.leave_one_out.numbers import Whole
 from sparsepath.rls.update import Update, limit
 from sparsepath.rls.wrappers.wrapped import Readable
 from sparsepath.running import Stop, Trail

@@ -16,7 +16,7 @@ from sparsepath.rls.forms import KEPT
 from sparsepath.rls.leave_one_out.fitted import VANISHED
 from sparsepath.rls.leave_one_out.forward import Centred
 from sparsepath.rls.leave_one_out.fused import ROUNDING
-from sparsepath.rls.leave_one_out.whole import ONCE_MORE, Whole, in_units
+from sparsepath.rls.leave_one_out.numbers import ONCE_MORE, Whole, in_units
 from sparsepath.rls.update import TIE, TIE_FLOOR
 from sparsepath.tuning import TUNING
 

@@ -72,7 +72,7 @@ def take_off_all(row, t, Q, low, k):  # type: ignore[no-untyped-def]
 def afresh(row, x, Q, alpha, along, k, little):  # type: ignore[no-untyped-def]
     """The row of column x, orthogonal to the first k rows of Q, in place; its square and alpha.
 
-    Once more where little is left of it, as in ``whole.Noted``.
+    Once more where little is left of it, as in ``numbers.Noted``.
     """
     m = x.size
     before, left = dot(x, x), 0.0

@@ -18,8 +18,9 @@ from sparsepath.rls.design import Design
 from sparsepath.rls.leave_one_out.carried import columns_of
 from sparsepath.rls.leave_one_out.fitted import VANISHED
 from sparsepath.rls.leave_one_out.forward import Centred
+from sparsepath.rls.leave_one_out.numbers import Noted, Whole, intercepts
 from sparsepath.rls.leave_one_out.projection import SECOND_GO
-from sparsepath.rls.leave_one_out.whole import Noted, Price, Whole, intercepts
+from sparsepath.rls.leave_one_out.whole import Price
 from sparsepath.rls.leave_one_out.whole_losses import NOBODY, ChosenByLoss, LossSearch
 from sparsepath.rls.update import TIE, TIE_FLOOR
 from sparsepath.tuning import TUNING

@@ -1,4 +1,4 @@
-/* A forward search on small data, and the numbers of its path: what whole.py does in NumPy.
+/* A forward search on small data, and the numbers of its path: what whole.py and numbers.py do in NumPy.
  *
  * Letters, guards and rules are those of `forward` and `Noted` there, which say why. Matrices lie row by
  * row. A sum goes in LANES parts, of which a compiler makes a vector, in an order that is fixed: a number

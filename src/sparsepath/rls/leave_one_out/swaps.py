@@ -15,7 +15,8 @@ from sparsepath.rls.design import Design
 from sparsepath.rls.leave_one_out.carried import columns_of
 from sparsepath.rls.leave_one_out.forward import Centred, CompiledForward
 from sparsepath.rls.leave_one_out.fused_exchanges import STEEP
-from sparsepath.rls.leave_one_out.whole import Noted, Price, Whole
+from sparsepath.rls.leave_one_out.numbers import Noted, Whole
+from sparsepath.rls.leave_one_out.whole import Price
 from sparsepath.rls.update import TIE_FLOOR, Update
 
 SWAP_PRICE = Price("leave_one_out.compiled_swaps", "search")

@@ -23,13 +23,8 @@ from sparsepath.rls.design import Design
 from sparsepath.rls.leave_one_out.by_products import search_by_gram
 from sparsepath.rls.leave_one_out.carried import columns_of
 from sparsepath.rls.leave_one_out.forward import Centred
-from sparsepath.rls.leave_one_out.whole import (
-    Noted,
-    Whole,
-    chosen_by,
-    is_short,
-    search_in_parts,
-)
+from sparsepath.rls.leave_one_out.numbers import Noted, Whole
+from sparsepath.rls.leave_one_out.whole import chosen_by, is_short, search_in_parts
 from sparsepath.tuning import TUNING
 
 SURE = 1.0 - 1e-9  # of squared residuals; the rest is more than rounding

@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.arrays import Floats
-from sparsepath.rls.leave_one_out.whole import Price, Whole, is_small
+from sparsepath.rls.leave_one_out.numbers import Whole
+from sparsepath.rls.leave_one_out.whole import Price, is_small
 from sparsepath.rls.pairs.queries import DisagreementModel
 from sparsepath.rls.splits.asked import standard_error
 from sparsepath.rls.splits.numbers import FoldNumbers

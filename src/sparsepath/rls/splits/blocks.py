@@ -42,7 +42,8 @@ from numpy.typing import NDArray
 from sparsepath.arrays import Floats
 from sparsepath.data.splitting import Split
 from sparsepath.rls.design import Design
-from sparsepath.rls.leave_one_out.whole import Price, Whole, is_small
+from sparsepath.rls.leave_one_out.numbers import Whole
+from sparsepath.rls.leave_one_out.whole import Price, is_small
 from sparsepath.rls.splits import whole
 from sparsepath.rls.splits.model import FINE, VANISHED, FoldModel
 from sparsepath.rls.splits.numbers import PartProducts, PathNumbers, Shares

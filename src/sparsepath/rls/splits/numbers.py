@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from sparsepath.arrays import Floats
 from sparsepath.rls.design import Design
-from sparsepath.rls.leave_one_out.whole import Whole
+from sparsepath.rls.leave_one_out.numbers import Whole
 from sparsepath.rls.splits.asked import standard_error
 from sparsepath.rls.splits.model import FoldModel
 

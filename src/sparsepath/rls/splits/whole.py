@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.rls.leave_one_out.whole import Price, Whole, is_small
+from sparsepath.rls.leave_one_out.numbers import Whole
+from sparsepath.rls.leave_one_out.whole import Price, is_small
 from sparsepath.rls.splits.model import COLLINEAR_IN_PART, FINE, VANISHED, FoldModel
 from sparsepath.rls.splits.numbers import FoldNumbers
 from sparsepath.rls.update import TIE, TIE_FLOOR
