@@ -17,6 +17,7 @@ from sparsepath.data.names import NumberedNames
 from sparsepath.errors import FileError, InputError
 from sparsepath.files import replacing
 from sparsepath.frames import Make, make_frame
+from sparsepath.listed import Additions, Listed, Nested
 from sparsepath.path_record import DAMAGE, damaged, parts_of, plain, record_of, versions_in_use
 from sparsepath.predictors import Linear, Predictor
 from sparsepath.steps import HONEST_NUMBERS, Move, Step, mean_and_se
@@ -95,9 +96,10 @@ class SelectionPath(StepsBySize):
             if any(size != len(step.subset) for size, step in steps.items()):
                 raise InputError("each key of steps must be the number of features of its Step.")
             steps = steps.values()
-        self.steps: tuple[Step, ...] = tuple(sorted(steps, key=lambda step: len(step.subset)))
+        self.steps: Listed | Nested = steps if isinstance(steps, Nested) else _sorted(steps)
         self.n_features = operator.index(n_features)
-        self.moves, self.start = tuple(moves), tuple(map(operator.index, start))
+        self.moves: Sequence[Move] = moves if isinstance(moves, Additions) else tuple(moves)
+        self.start = tuple(map(operator.index, start))
         self.feature_names: Sequence[str] = _names(feature_names, self.n_features)
         self.criterion, self.error_kind, self.method = criterion, error_kind, method
         self.parameters: dict[str, Any] = plain(parameters or {})
@@ -112,13 +114,18 @@ class SelectionPath(StepsBySize):
             raise InputError(f"error_kind must be one of {ERROR_KINDS}, not {error_kind!r}.")
         if len(self.feature_names) != n_features:
             raise InputError(f"{n_features} features, but {len(self.feature_names)} feature_names.")
+        if not isinstance(self.moves, Additions):  # which know what they are
+            self._check_columns()
+        self._models = dict(models or {})  # the last: what has it is closed
+
+    def _check_columns(self) -> None:
+        """Refuse columns that are not there, and moves that do not fit."""
         moved = tuple([move.feature for move in self.moves])
         used = [columns for columns in (self.start, moved, *self.subsets) if columns]
-        if used and not 0 <= min(map(min, used)) <= max(map(max, used)) < n_features:
+        if used and not 0 <= min(map(min, used)) <= max(map(max, used)) < self.n_features:
             columns = sorted(set[int]().union(*used))
-            raise InputError(f"columns must lie in 0..{n_features - 1}, not {columns}.")
+            raise InputError(f"columns must lie in 0..{self.n_features - 1}, not {columns}.")
         list(self.replay())  # raises if a move does not fit
-        self._models = dict(models or {})  # the last: what has it is closed
 
     def __setattr__(self, name: str, value: Any) -> None:
         if "_models" in vars(self):
@@ -134,6 +141,8 @@ class SelectionPath(StepsBySize):
             By the names of the parameters of the class.
         """
         path = copy.copy(self)
+        if "steps" in changes:
+            changes["steps"] = _sorted(changes["steps"])
         vars(path).update(changes)
         return path
 
@@ -385,6 +394,10 @@ class SelectionPath(StepsBySize):
         if asked is not None:
             chosen = {"min": chosen["min"], "chosen": asked}
         return plots.Curve(sizes, errors, errors_se, label, chosen, beside)
+
+
+def _sorted(steps: Iterable[Step]) -> Listed:
+    return Listed(sorted(steps, key=lambda step: len(step.subset)))
 
 
 def _names(given: Sequence[str] | None, n_features: int) -> Sequence[str]:

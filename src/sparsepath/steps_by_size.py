@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from sparsepath.choosing import CHOICES, check_rule, is_size, nearest, places, ranges
 from sparsepath.errors import InputError
+from sparsepath.listed import Listed, Nested
 from sparsepath.steps import Exchange, FloatArray, Step
 
 Rule: TypeAlias = str | float | None
@@ -18,7 +19,7 @@ Rule: TypeAlias = str | float | None
 class StepsBySize:
     """Steps, one of each size, ascending; a ``SelectionPath`` is these and their history."""
 
-    steps: tuple[Step, ...]
+    steps: Listed | Nested
     n_features: int
     feature_names: Sequence[str]
     criterion: str
@@ -32,22 +33,22 @@ class StepsBySize:
     @property
     def sizes(self) -> tuple[int, ...]:
         """The sizes there are, ascending."""
-        return tuple(len(step.subset) for step in self.steps)
+        return self.steps.sizes
 
     @property
     def subsets(self) -> list[tuple[int, ...]]:
         """The subsets, aligned with ``sizes``."""
-        return [step.subset for step in self.steps]
+        return self.steps.subsets
 
     @property
     def errors(self) -> FloatArray:
         """The errors, aligned with ``sizes``."""
-        return np.array([step.error for step in self.steps])
+        return self.steps.errors
 
     @property
     def errors_se(self) -> FloatArray:
         """The standard errors of the errors, aligned with ``sizes``."""
-        return np.array([step.error_se for step in self.steps])
+        return self.steps.errors_se
 
     @property
     def honest_errors(self) -> FloatArray:

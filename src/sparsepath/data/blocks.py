@@ -207,6 +207,9 @@ class DenseBlock:
         if out is None:
             out = np.empty((self.shape[0], len(indices)), order="F")
         rows, count = self._rows, len(indices)
+        if rows.dtype == np.float64 and rows.flags.f_contiguous:
+            rows.T.take(indices, axis=0, out=out.T, mode="wrap")  # "raise" would copy them twice
+            return out
         if count == self.shape[1] and np.array_equal(indices, np.arange(count)):
             turn(rows, out.T, Threads(1))
             return out

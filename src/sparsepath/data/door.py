@@ -6,6 +6,7 @@ columns known where they have any; y is float64 of shape (m, T) and not constant
 are float64, not negative and not all zero. Data are not copied where they need not be.
 """
 
+import math
 from collections.abc import Iterable, Sequence
 from numbers import Integral
 from typing import Any
@@ -195,7 +196,8 @@ def check_target(y: Any, n_samples: int) -> tuple[NDArray[np.float64], bool]:
         Y = Y[:, None]
     if Y.ndim != 2:
         raise InputError(f"y has {Y.ndim} dimensions; it must be a vector or samples x targets.")
-    check_consistent_length(Y, np.empty(n_samples))
+    if len(Y) != n_samples:
+        check_consistent_length(Y, np.empty(n_samples))
     Y = Y.astype(np.float64)
     if not np.isfinite(Y).all():
         kind = "NaN" if np.isnan(Y).any() else "infinity"
@@ -257,7 +259,7 @@ def check_weights(sample_weight: Any, n_samples: int) -> NDArray[np.float64]:
 
 def refuse_constant(Y: NDArray[np.float64]) -> None:
     """A target that does not vary leaves nothing to select for."""
-    if (Y[0] == Y).all():
+    if Y[0, 0] == Y[-1, 0] and (Y[0] == Y).all():
         raise InputError(
             f"y is constant ({Y[0, 0]:g} for all samples); there is nothing to select for."
         )
@@ -269,9 +271,10 @@ def refuse_extremes(Y: NDArray[np.float64]) -> None:
     The squares of squares are needed for the standard error of a squared error.
     """
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        fourth = np.square(np.square(Y - Y.mean(0)).sum())
-        varies = np.ptp(Y) > 0
-    if not np.isfinite(fourth) or (varies and fourth < FEW_DIGITS):
+        off = Y - np.add.reduce(Y) / len(Y)
+        squares = float(np.vdot(off, off))
+    fourth = squares * squares
+    if not fourth < math.inf or (fourth < FEW_DIGITS and np.ptp(Y) > 0):
         largest = np.abs(Y).max()
         raise InputError(
             f"y has numbers of the size of {largest:.0e}: floating point cannot hold their squared "

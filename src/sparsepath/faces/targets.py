@@ -30,7 +30,7 @@ def dense(X: Any) -> Floats:
 def several_targets(y: Any, n_samples: int, weights: Floats | None = None) -> tuple[Floats, bool]:
     """Targets, n x T, that vary where samples count, and whether they came as a vector."""
     Y, plain = check_target(y, n_samples)
-    refuse_constant(Y if weights is None else Y[weights > 0])
+    refuse_constant(Y if weights is None or weights.all() else Y[weights > 0])
     refuse_extremes(Y)
     return Y, plain
 

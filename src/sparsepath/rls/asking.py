@@ -1,7 +1,6 @@
 """From what a user asks to a ``Task``: parameters checked, columns found, sizes settled."""
 
 import dataclasses
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -246,9 +245,9 @@ def costs_of(feature_costs: Any, n: int) -> Floats:
 
 def rule_for(choose: Any, paths: Mapping[float, SelectionPath]) -> Any:
     """The rule by which a size is chosen; "min" for "one_se" where no standard error is known."""
-    errors_se = (step.error_se for path in paths.values() for step in path.steps)
     one_se = isinstance(choose, str) and choose == "one_se"
-    return "min" if one_se and not any(map(math.isfinite, errors_se)) else choose
+    known = not one_se or any(np.isfinite(path.errors_se).any() for path in paths.values())
+    return choose if known else "min"
 
 
 def warn_without_se(choose: Any, paths: Mapping[float, SelectionPath], how: str) -> None:

@@ -157,12 +157,13 @@ class RLSProblem:
 
     def found(self, trail: SearchTrail, alpha: float) -> Found | None:
         """What a search has found; if no set was met that may be on a path, the last one met."""
-        steps = list(trail.steps.values()) or [step for step in [trail.passed] if step is not None]
+        steps, moves = trail.record()
+        steps = steps or [step for step in [trail.passed] if step is not None]
         if not steps:
             return None
         return Found(
             steps,
-            trail.moves,
+            moves,
             trail.start,
             self.task.criterion,
             fitted={"alpha_": alpha, "_paths": {}},

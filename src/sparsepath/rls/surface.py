@@ -1,7 +1,8 @@
 """Penalty and size together: the errors of all paths, and which pair of the two to use."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import repeat
 from typing import Any, NamedTuple
 
 from sparsepath import plots
@@ -46,11 +47,13 @@ class Surface:
     @property
     def points(self) -> list[Point]:
         """All pairs of penalty and size, in the order of the paths."""
-        return [
-            Point(alpha, len(step.subset), step.error, step.error_se)
-            for alpha, path in self.paths.items()
-            for step in path.steps
-        ]
+        return list(map(Point._make, self._numbers()))
+
+    def _numbers(self) -> Iterator[tuple[float, int, float, float]]:
+        """The same as plain tuples, of which a small search has time to make many."""
+        for alpha, path in self.paths.items():
+            errors = path.errors.tolist(), path.errors_se.tolist()
+            yield from zip(repeat(alpha), path.sizes, *errors, strict=False)
 
     def choose(self, rule: Any) -> tuple[float, int]:
         """The penalty and the size that a rule asks for.
@@ -61,18 +64,22 @@ class Surface:
         (1 + rule) times the least error as the limit. An int: that size, with the penalty of least
         error at it.
         """
-        points = [p for p in self.points if not math.isnan(p.error)]
         check_rule(rule)
+        points = [
+            (error, size, -alpha, error_se)
+            for alpha, size, error, error_se in self._numbers()
+            if not math.isnan(error)
+        ]
+        limit = math.inf
         if is_size(rule):
-            allowed = [p for p in points if p.size == rule]
-            if not allowed:  # the path knows what to say
+            points = [point for point in points if point[1] == rule]
+            if not points:  # the path knows what to say
                 next(iter(self.paths.values())).step(int(rule))
         else:
-            least = min(points, key=lambda p: (p.error, p.size, -p.alpha))
-            limit = worst_allowed(rule, least.error, least.error_se)
-            allowed = [p for p in points if p.error <= limit]
-        best = min(allowed, key=lambda p: (p.size, p.error, -p.alpha))
-        return best.alpha, best.size
+            least, _, _, error_se = min(points)
+            limit = worst_allowed(rule, least, error_se)
+        size, _, alpha = min((size, error, a) for error, size, a, _ in points if error <= limit)
+        return -alpha, size
 
     def settle(self, rule: Any) -> tuple[float, int]:
         """As ``choose``, but for a size that no path has the nearest there is; see the path's."""

@@ -8,16 +8,20 @@ import copy
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Protocol, Self, runtime_checkable
+from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 
 from sparsepath.arrays import Floats
+from sparsepath.listed import Additions, Nested
 from sparsepath.rls.leave_one_out.numbers import Whole
 from sparsepath.rls.update import Update, limit
 from sparsepath.rls.wrappers.wrapped import Readable
 from sparsepath.running import Stop, Trail
 from sparsepath.steps import Move, Step, exchanged
+
+# What follows of a path that was found all at once.
+WRITTEN = ("_best", "_moves", "_seen", "_chosen", "updates", "errors", "size")
 
 
 class Model(Readable, Protocol):
@@ -61,7 +65,12 @@ class SearchTrail(Trail):
     those that are forced, or all if it goes backward, and ``first_error`` is their criterion;
     ``size`` is that of the model now. ``passed`` is the last model that may not be on the path, as
     long as none was met that may; ``form`` says in which form the search was run, and why.
+
+    A path that was found all at once, and of which nobody has to be told step by step, is kept as
+    the arrays that it is. What follows of it is written down when it is asked for.
     """
+
+    _once: "tuple[Whole, float] | None" = None  # such a path, and the time when it was found
 
     def __init__(self) -> None:
         super().__init__()
@@ -93,6 +102,24 @@ class SearchTrail(Trail):
     def hold_to(self, admits: Callable[[Sequence[int]], bool] | None) -> None:
         """Say which sets may be on the path; None: all."""
         self._admits = admits
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in WRITTEN or self._once is None:
+            raise AttributeError(f"a trail has no {name}")
+        found, seconds = self._once
+        trail = SearchTrail()
+        trail._write_down(found, [seconds] * len(found.subset))
+        vars(self).update({name: vars(trail)[name] for name in WRITTEN}, _once=None)
+        return vars(self)[name]
+
+    def record(self) -> tuple[Sequence[Step], Sequence[Move]]:
+        """The best step of each size, and the moves."""
+        if self._once is None:
+            return list(self.steps.values()), self.moves
+        found, seconds = self._once
+        subset = tuple(found.subset.tolist())
+        arrays = found.errors, found.errors_se, found.coef, found.intercept
+        return Nested(subset, *arrays), Additions(subset, found.errors, seconds)
 
     def begin(self, model: Stated) -> None:
         """Record the model that the search begins with."""
@@ -161,7 +188,17 @@ class SearchTrail(Trail):
 
         ``earlier`` are moves of a run before this one. Return whether the search should stop.
         """
-        begin, told = len(self.errors), self._watch is not None or bool(self._rules)
+        told = self._watch is not None or bool(self._rules)
+        if told or earlier or self.errors:
+            return self._write_down(found, [move.seconds for move in earlier], told)
+        self.first_error, self._once = float(found.errors[0]), (found, self.seconds)
+        for name in WRITTEN:
+            del vars(self)[name]
+        return False
+
+    def _write_down(self, found: Whole, earlier: Sequence[float], told: bool = False) -> bool:
+        """Record what was found step by step, and tell of it if somebody is to be ``told``."""
+        begin = len(self.errors)
         subset, errors, errors_se = found.subset.tolist(), found.errors.tolist(), found.errors_se
         coef, intercept = found.coef[begin:].copy(), found.intercept[begin:].copy()
         for k, error_se in enumerate(errors_se[begin:].tolist(), begin):
@@ -174,7 +211,7 @@ class SearchTrail(Trail):
                 self.first_error = error
                 self.enter((), step)
                 continue
-            seconds = self._clock(earlier[k - 1].seconds if k <= len(earlier) else None)
+            seconds = self._clock(earlier[k - 1] if k <= len(earlier) else None)
             self.updates.append(Update("add", chosen[-1], error, 1))
             self.enter((Move("add", chosen[-1], error, seconds),), step)
             if told and self._ended(whole=True):

@@ -16,7 +16,6 @@ if it were all. Nothing below has to catch an interrupt; it has to leave what it
 ``found`` can see it.
 """
 
-import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
@@ -312,7 +311,7 @@ class Run:
 
     def _fitted(self, path: SelectionPath, found: Found, size: int) -> Any:
         """A copy of the estimator with the model of a size."""
-        state = copy.copy(self.estimator)
-        vars(state).update(found.fitted, path_=path)
+        state = object.__new__(type(self.estimator))  # copy.copy takes as long as a small search
+        vars(state).update(vars(self.estimator), **found.fitted, path_=path)
         state._take(size)
         return state

@@ -60,19 +60,24 @@ INLINE void take_off(double *restrict a, double f, const double *restrict b, int
 }
 
 /* Take f q off z, and then the sum of ((r - z tau) / (p - z^2 / pivot))^2 over m samples, a multiple of LANES; infinite
- * without room in p. */
+ * without room in p. Samples go in pairs, which take one division: (c/a)^2 + (d/b)^2 = ((cb)^2 + (da)^2) / (ab)^2. */
 INLINE double judged(double *restrict z, double f, const double *restrict q, double tau, double pivot,
                      const double *restrict r, const double *restrict p, double room, int64_t m) {
+    enum { HALF = LANES / 2 };
     double s[LANES] = {0}, least[LANES];
     const double inverse = 1.0 / pivot;
     for (int l = 0; l < LANES; l++) least[l] = 1.0;
     for (int64_t j = 0; j < m; j += LANES)
-        for (int l = 0; l < LANES; l++) {
-            const double x = z[j + l] - f * q[j + l];
-            const double left = p[j + l] - x * x * inverse, e = (r[j + l] - x * tau) / left;
-            z[j + l] = x;
-            least[l] = left < least[l] ? left : least[l];
-            s[l] += e * e;
+        for (int l = 0; l < HALF; l++) {
+            const int64_t i = j + l, h = i + HALF;
+            const double x = z[i] - f * q[i], v = z[h] - f * q[h];
+            const double a = p[i] - x * x * inverse, b = p[h] - v * v * inverse, ab = a * b;
+            const double cb = (r[i] - x * tau) * b, da = (r[h] - v * tau) * a;
+            z[i] = x;
+            z[h] = v;
+            least[l] = a < least[l] ? a : least[l];
+            least[l + HALF] = b < least[l + HALF] ? b : least[l + HALF];
+            s[l] += (cb * cb + da * da) / (ab * ab);
         }
     for (int l = 0; l < LANES; l++)
         if (!(least[l] > room)) return INFINITY;
