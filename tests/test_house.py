@@ -38,6 +38,7 @@ LAYERS = [
     ["path_record"],
     ["predictors"],
     ["steps_by_size"],
+    ["listed"],
     ["choosing"],
     ["steps"],
     ["plots", "notebook"],

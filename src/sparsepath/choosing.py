@@ -15,7 +15,9 @@ CHOICES = "'min', 'one_se', an integer (that size), a float below 1 (within that
 
 def is_size(rule: object) -> TypeGuard[int]:
     """Whether a rule is a number of features."""
-    return isinstance(rule, Integral) and not isinstance(rule, bool)
+    if isinstance(rule, str | bool):
+        return False
+    return isinstance(rule, Integral)
 
 
 def check_rule(rule: Any) -> None:

@@ -2,7 +2,7 @@
 
 A search that only adds leaves its path as a few arrays, of which steps and moves follow. To make
 objects of all of them takes as long as a small search, and most are never looked at: ``Nested`` and
-``Additions`` make each when it is asked for. Nobody sees a difference.
+``AddingMoves`` make each when it is asked for. Nobody sees a difference.
 """
 
 from collections.abc import Sequence
@@ -141,10 +141,10 @@ class Nested(_Late[Step]):
         return self._arrays[2].copy()
 
 
-class Additions(_Late[Move]):
+class AddingMoves(_Late[Move]):
     """The moves of such a search, all of them made at a time.
 
-    >>> Additions((4, 0), np.array([3.0, 2.0, 1.0]), 0.5)[0]
+    >>> AddingMoves((4, 0), np.array([3.0, 2.0, 1.0]), 0.5)[0]
     Move(action='add', feature=4, error=2.0, seconds=0.5)
     """
 
@@ -157,4 +157,4 @@ class Additions(_Late[Move]):
         return Move("add", subset[place], float(errors[place + 1]), seconds)
 
     def __reduce__(self) -> Any:
-        return Additions, self._given
+        return AddingMoves, self._given

@@ -17,7 +17,7 @@ from sparsepath.data.names import NumberedNames
 from sparsepath.errors import FileError, InputError
 from sparsepath.files import replacing
 from sparsepath.frames import Make, make_frame
-from sparsepath.listed import Additions, Listed, Nested
+from sparsepath.listed import AddingMoves, Listed, Nested
 from sparsepath.path_record import DAMAGE, damaged, parts_of, plain, record_of, versions_in_use
 from sparsepath.predictors import Linear, Predictor
 from sparsepath.steps import HONEST_NUMBERS, Move, Step, mean_and_se
@@ -98,7 +98,7 @@ class SelectionPath(StepsBySize):
             steps = steps.values()
         self.steps: Listed | Nested = steps if isinstance(steps, Nested) else _sorted(steps)
         self.n_features = operator.index(n_features)
-        self.moves: Sequence[Move] = moves if isinstance(moves, Additions) else tuple(moves)
+        self.moves: Sequence[Move] = moves if isinstance(moves, AddingMoves) else tuple(moves)
         self.start = tuple(map(operator.index, start))
         self.feature_names: Sequence[str] = _names(feature_names, self.n_features)
         self.criterion, self.error_kind, self.method = criterion, error_kind, method
@@ -114,7 +114,7 @@ class SelectionPath(StepsBySize):
             raise InputError(f"error_kind must be one of {ERROR_KINDS}, not {error_kind!r}.")
         if len(self.feature_names) != n_features:
             raise InputError(f"{n_features} features, but {len(self.feature_names)} feature_names.")
-        if not isinstance(self.moves, Additions):  # which know what they are
+        if not isinstance(self.moves, AddingMoves):  # which know what they are
             self._check_columns()
         self._models = dict(models or {})  # the last: what has it is closed
 
@@ -128,9 +128,9 @@ class SelectionPath(StepsBySize):
         list(self.replay())  # raises if a move does not fit
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if "_models" in vars(self):
+        if "_models" in self.__dict__:
             raise AttributeError(f"a path is a record: {name} cannot be set; see replaced().")
-        super().__setattr__(name, value)
+        object.__setattr__(self, name, value)
 
     def replaced(self, **changes: Any) -> "SelectionPath":
         """A copy with other attributes.

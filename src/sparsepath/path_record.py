@@ -17,7 +17,7 @@ from sparsepath.predictors import Predictor
 from sparsepath.steps import Move, Step, number
 
 SCHEMA: dict[str, Any] = {"schema": "sparsepath/selection-path", "schema_version": 2}
-PLAIN = {str, int, bool}  # what JSON holds as it is
+AS_JSON = {str, int, bool}  # what JSON holds as it is
 DAMAGE = (KeyError, TypeError, ValueError, OverflowError, RecursionError)  # what it raises
 
 
@@ -62,7 +62,7 @@ def damaged(error: Exception) -> InputError:
 
 def plain(value: Any) -> Any:
     """As JSON holds it: NaN is None, an infinity its name, the unknown its repr."""
-    if value is None or type(value) in PLAIN:
+    if value is None or type(value) in AS_JSON:
         return value
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()

@@ -11,7 +11,10 @@ from numpy.testing import assert_allclose
 from problems import make, problems
 from rls.comparing import check_forward, correlated, design_of, examples, judge_of, weights_of
 from sparsepath import SparseRLSRegressor
+from sparsepath.data.blocks import row_blocks
+from sparsepath.data.fingerprint import column_marks, drawn
 from sparsepath.rls.leave_one_out import small
+from sparsepath.rls.leave_one_out.carried import columns_of
 from sparsepath.rls.leave_one_out.forward import Centred
 from sparsepath.rls.leave_one_out.numbers import numbers_of
 from sparsepath.rls.leave_one_out.small import small_loops
@@ -167,3 +170,35 @@ def test_however_the_data_lie(turn):
     found = whole_search(design_of(turn(case.X)), case.Y, 1.0, 9, np.ones(15, dtype=bool))
     assert np.array_equal(found.subset, expected.subset)
     assert_allclose(found.errors, expected.errors, rtol=1e-13)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_columns_measured_and_centred(kind):
+    """To the last bit as NumPy where a sum has no order; else but for rounding."""
+    for m, n in ((31, 12), (32, 3), (300, 30)):
+        X = np.asfortranarray(make(kind, m, n, seed=n).X)
+        X[0, 0] = -0.0
+        means, squares, marks = small_loops().measure(X, drawn(0, m))
+        assert marks.tolist() == column_marks(row_blocks(X)).tolist()
+        assert_allclose(means, X.mean(0), rtol=1e-13, atol=1e-15 * np.abs(X).max())
+        assert_allclose(squares, ((X - means) ** 2).sum(0), rtol=1e-12)
+        design = design_of(X, np.ones(m))
+        which = np.arange(n)[::-2].copy()
+        expected = columns_of(design, which)
+        assert np.array_equal(small_loops().columns_of(design, which), expected)
+
+
+def test_columns_that_do_not_lie_plainly_are_read_otherwise():
+    case = make("tall", 40, 6, seed=2)
+    weights = np.linspace(0.5, 2.0, 40)
+    for X, w in ((np.ascontiguousarray(case.X), np.ones(40)), (np.asfortranarray(case.X), weights)):
+        design, which = design_of(X, w), np.array([4, 1])
+        assert design.lies_plainly() is None
+        found = small_loops().columns_of(design, which)
+        assert np.array_equal(found, columns_of(design, which))
+
+
+def test_data_that_cannot_be_written_to():
+    X = np.asfortranarray(make("tall", 40, 6, seed=2).X)
+    X.flags.writeable = False
+    assert SparseRLSRegressor(3, validation=None).fit(X, X[:, 0] + X[:, 1] ** 2).path_.sizes

@@ -248,6 +248,8 @@ def register(recognise: Recognise, make: Make) -> None:
 
 def is_source(what: Any) -> bool:
     """Whether data are not in memory as an array, and so are read in passes."""
+    if type(what) is np.ndarray:
+        return False
     return isinstance(what, Source) or any(is_a(what, *kind) for kind in ELSEWHERE)
 
 

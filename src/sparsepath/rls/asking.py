@@ -1,6 +1,6 @@
 """From what a user asks to a ``Task``: parameters checked, columns found, sizes settled."""
 
-import dataclasses
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -98,26 +98,26 @@ class Asked:
         asked, n, names = self.of, design.n_features, self.names
         forced, start, forbidden = self._columns(design)
         closed = set(forbidden)
-        task = Task(
-            search=asked.search,
-            most=self.most,
-            loss=self.criterion,
-            candidates=tuple(i for i in range(n) if i not in closed) if closed else range(n),
-            forced=tuple(forced),
-            start=tuple(i for i in start if i not in set(forced)),
-            parents=parents_of(asked.parents, names, n),
-            epsilon=asked.epsilon,
-            groups=members_of(asked.feature_groups, n),
-            costs=self._costs(n),
-            rules=stop_rules(asked.stop),
-            splits=None if design.streamed else self._splits(X, labels, groups, design),
-            pooled=asked.pooled,
-            queries=queries,
-            memory=asked.memory_budget,
-            names=None if names is None else tuple(names),
-            wanted=int(self.choose) if is_size(self.choose) else 0,
-        )
-        return self._sized(task, design)
+        given: dict[str, Any] = {
+            "search": asked.search,
+            "most": self.most,
+            "loss": self.criterion,
+            "candidates": tuple(i for i in range(n) if i not in closed) if closed else range(n),
+            "forced": tuple(forced),
+            "start": tuple(i for i in start if i not in set(forced)),
+            "parents": parents_of(asked.parents, names, n),
+            "epsilon": asked.epsilon,
+            "groups": members_of(asked.feature_groups, n),
+            "costs": self._costs(n),
+            "rules": stop_rules(asked.stop),
+            "splits": None if design.streamed else self._splits(X, labels, groups, design),
+            "pooled": asked.pooled,
+            "queries": queries,
+            "memory": asked.memory_budget,
+            "names": None if names is None else tuple(names),
+            "wanted": int(self.choose) if is_size(self.choose) else 0,
+        }
+        return Task(size=self._size(given, design), **given)
 
     def _columns(self, design: Design) -> tuple[list[int], list[int], list[int]]:
         """The columns that are forced, started from and forbidden."""
@@ -137,28 +137,27 @@ class Asked:
                 )
         return forced, start, forbidden
 
-    def _sized(self, task: Task, design: Design) -> Task:
-        """The task with the size to which the search goes; refused if no path can be so."""
-        down, most, least, given = task.backward, task.most, 0, 0
-        if task.forced or task.start or task.costs is not None:
-            sets = dataclasses.replace(task, search="backward").sets(design.constant)
+    def _size(self, asked: dict[str, Any], design: Design) -> int:
+        """The size to which a search goes, asked for all but that; refused if no path can be so."""
+        down, most, least, given = asked["search"] == "backward", asked["most"], 0, 0
+        if asked["forced"] or asked["start"] or asked["costs"] is not None:
+            task = Task(**{**asked, "search": "backward"})
+            sets = task.sets(design.constant)
             sets.check(task.start, task.named, down=down)
             least = len(sets.in_order(task.forced))
             given = len(sets.in_order((*task.forced, *task.start)))
-        offered = marked(task.candidates, design.n_features)
+        offered = marked(asked["candidates"], design.n_features)
         usable = int(np.count_nonzero(offered & ~design.constant))
         if self.of.max_features is None and self.of.budget is None and not down:
-            most = max(given, longest(task.groups))
+            most = max(given, longest(asked["groups"]))
         self._check_choice(least, most, design.n_features)
         if down:
-            size = least
-        elif self.of.max_features is None:
+            return least
+        if self.of.max_features is None:
             # With a sample left out there must be more samples than coefficients.
             room = design.n_counted - 1 - int(design.fit_intercept)
-            size = int(max(given, min(usable, most, room)))
-        else:
-            size = int(min(most, usable))
-        return dataclasses.replace(task, size=size)
+            return int(max(given, min(usable, most, room)))
+        return int(min(most, usable))
 
     def _check_choice(self, least: int, most: float, n: int) -> None:
         """Refuse a size that no path can have; one that the path then has not is another matter."""
@@ -186,7 +185,8 @@ class Asked:
     def _splits(self, X: Any, labels: Any, groups: Vector, design: Design) -> Splits | None:
         """The splits of ``cv``; None if samples are left out one at a time."""
         classes = self.criterion.coded or isinstance(self.of, ClassifierMixin)
-        singly = leaves_out_singly(self.criterion, design.weights, pooled=self.of.pooled)
+        even = self.of.pooled or design.uniform
+        singly = leaves_out_singly(self.criterion, design.weights, pooled=even)
         return read_splits(self.cv, X, labels, groups, classifier=classes, leave_one_out=singly)
 
 
@@ -246,8 +246,8 @@ def costs_of(feature_costs: Any, n: int) -> Floats:
 def rule_for(choose: Any, paths: Mapping[float, SelectionPath]) -> Any:
     """The rule by which a size is chosen; "min" for "one_se" where no standard error is known."""
     one_se = isinstance(choose, str) and choose == "one_se"
-    known = not one_se or any(np.isfinite(path.errors_se).any() for path in paths.values())
-    return choose if known else "min"
+    errors_se = (se for path in paths.values() for se in path.errors_se.tolist())
+    return "min" if one_se and not any(map(math.isfinite, errors_se)) else choose
 
 
 def warn_without_se(choose: Any, paths: Mapping[float, SelectionPath], how: str) -> None:
@@ -265,7 +265,9 @@ def warn_without_se(choose: Any, paths: Mapping[float, SelectionPath], how: str)
 def check_squares(design: Design, names: Names) -> None:
     """Columns whose squares are infinite are refused; those whose squares are zero are told of."""
     refuse_overflows(design, names)
-    faint = np.flatnonzero(design.sizes**2 < FEW_DIGITS * design.scales**2)
+    faint = (design.sizes < math.sqrt(FEW_DIGITS) * design.scales).nonzero()[0]
+    if not len(faint):
+        return
     tiny = np.zeros(design.n_features, dtype=bool)
     counted = design.weights > 0
     for i in faint.tolist():
@@ -276,7 +278,7 @@ def check_squares(design: Design, names: Names) -> None:
 
 def refuse_overflows(design: Design, names: Names) -> None:
     """Columns whose squares are infinite are refused."""
-    refuse_wide(~np.isfinite(design.squares) | ~np.isfinite(design.sizes), names)
+    refuse_wide(~np.isfinite(design.squares + design.sizes), names)
 
 
 def warn_still(task: Task, sums: SplitSums | None, alphas: Sequence[float]) -> None:

@@ -2,7 +2,7 @@
 
 import copy
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -147,8 +147,8 @@ class SparseRLS(LinearFace, SizedSelector, SearchParameters):
             stopped[last] = Stop.INTERRUPTED
         paths = {a: run.made(found, stopped=stopped[a]) for a, found in kept.items()}
         alpha, size = Surface(paths).settle(rule_for(self.choose, paths))
-        return replace(
-            kept[alpha],
+        return Found(
+            kept[alpha].steps,
             fitted={"alpha_": alpha, "_paths": paths},
             path=paths[alpha],
             chosen=size,
@@ -214,6 +214,8 @@ class SparseRLS(LinearFace, SizedSelector, SearchParameters):
             self.alpha_errors_ = dict(zip(grid.tolist(), errors.tolist(), strict=True))
             # Chosen with all features, used with few: of equal penalties the weakest.
             return [float(grid[errors.argmin()])]
+        if isinstance(self.alpha, float):
+            return [penalty(self.alpha)]
         given: list[Any] = np.ravel(np.asarray(self.alpha, dtype=object)).tolist()
         if not given:
             raise InputError("alpha is an empty list; give at least one penalty.")

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.arrays import Floats
-from sparsepath.data.blocks import DenseBlock, RowBlock
+from sparsepath.data.blocks import DenseBlock, Marks, RowBlock
 from sparsepath.data.columns import is_constant
 from sparsepath.data.crew import Crew, added
 from sparsepath.data.fingerprint import column_marks, name_of
@@ -63,7 +63,7 @@ class Design:
     """Row blocks with everything about the columns that does not depend on the target.
 
     ``measured`` are averages and squares of the centred columns, where both are known and no column
-    ``is_far`` from zero.
+    ``is_far`` from zero; ``marks`` are those of the columns, if they are known.
 
     Column i stands for ``g * (x_i - mean_i) * scale_i`` with g the roots of the sample weights;
     nothing is copied or filled in.
@@ -91,6 +91,7 @@ class Design:
         fit_intercept: bool = True,
         standardize: bool = False,
         measured: tuple[Floats, Floats] | None = None,
+        marks: Marks | None = None,
     ) -> None:
         self.blocks = list(blocks)
         self.threads = threads
@@ -115,7 +116,6 @@ class Design:
         if spread is None:
             spread = added(threads.ask(self._parts, None, WeightedBlock.spread, self.means))
         self.left = self._second_means(spread)
-        spread -= self.total * self.left**2
         np.maximum(spread, 0.0, out=spread)
         with np.errstate(over="ignore"):  # such columns are refused by name
             raw = spread + self.means**2 * self.total
@@ -132,18 +132,25 @@ class Design:
         self.sizes = np.sqrt(raw) * self.scales
         self._gram: dict[int, Floats] = {}
         self.has_whole_gram = False
+        if marks is not None:
+            self.marks = marks
 
     def _second_means(self, spread: Floats) -> Floats:
-        """The means of the centred columns, where the first ones were too large to be exact."""
+        """The means of the centred columns, where the first ones were too large to be exact.
+
+        Their part of the ``spread`` is taken off it.
+        """
         left = np.zeros(self.n_features)
-        far = np.flatnonzero(is_far(self.means, spread, self.total))
+        far = is_far(self.means, spread, self.total).nonzero()[0]
         if not len(far):
             return left
         for some in np.split(far, range(TUNING.gram_batch, len(far), TUNING.gram_batch)):
             ask = self.threads.ask
             for sums in ask(self._parts, None, WeightedBlock.centred_sums, some, self.means[some]):
                 left[some] += sums
-        return left / self.total
+        left /= self.total
+        spread -= self.total * left**2
+        return left
 
     def floor(self, which: NDArray[np.intp] | slice = slice(None)) -> Floats:
         """Pivots of columns that are no more than these count as nothing: they are collinear."""
@@ -183,6 +190,13 @@ class Design:
         out *= self.scales
         return out
 
+    def lies_plainly(self) -> Floats | None:
+        """Float64 without weights, columns one by one in memory, if that is what the data are."""
+        first = self.blocks[0]
+        if len(self.blocks) == 1 and self.uniform and isinstance(first, DenseBlock):
+            return first.whole if is_by_column(first.whole) else None
+        return None
+
     def as_they_lie(self) -> NDArray[Any]:
         """All of dense data, samples by features: the matrix itself, or a copy; not to be changed.
 
@@ -218,7 +232,7 @@ class Design:
     @property
     def n_counted(self) -> int:
         """How many samples have a weight."""
-        return int(np.count_nonzero(self.weights))
+        return self.n_samples if self.uniform else int(np.count_nonzero(self.weights))
 
     def record(self) -> dict[str, Any]:
         """What a path says of how the data were read, beside what they are."""
@@ -226,10 +240,10 @@ class Design:
 
     def name(self, y: Any) -> str:
         """The fingerprint of the data with targets y."""
-        return name_of(self.n_samples, self.marks, y, self.weights)
+        return name_of(self.n_samples, self.marks, y, None if self.uniform else self.weights)
 
     @cached_property
-    def marks(self) -> NDArray[np.uint64]:
+    def marks(self) -> Marks:
         """What tells the columns from others; see ``data/fingerprint.py``."""
         return column_marks(self.blocks)
 
@@ -299,6 +313,11 @@ class Design:
             total = self.scales[:, None] * (total - np.outer(self.means, sums)) * scales
             self._gram.update(zip(which.tolist(), total.T, strict=True))
         return self._gram[i]
+
+
+def is_by_column(X: Any) -> bool:
+    """Whether the columns of dense data lie in memory one by one as float64."""
+    return isinstance(X, np.ndarray) and X.dtype == np.float64 and X.flags.f_contiguous
 
 
 def is_far(means: Floats, spread: Floats, total: float) -> NDArray[np.bool_]:

@@ -162,9 +162,9 @@ def form_for(
         whole = fused < SWAP_SECONDS
     elif whole:
         fused = seconds_at_once(m, n, steps, targets)
-        gram = seconds_by_gram(m, n, steps, targets)
+        gram = seconds_by_gram(m, n, steps, targets) if large else math.inf
         kept = min(steps, n) + min(KEPT, n)  # rows of what was chosen and judged
-        if large and gram < min(fused, bounds) and 8 * (n * (m + n) + m * kept) <= room:
+        if gram < min(fused, bounds) and 8 * (n * (m + n) + m * kept) <= room:
             return Form("gram", f"about {gram:.2g} s against {fused:.2g} s fused", large, whole)
     else:
         bounds *= BY_STEPS

@@ -7,11 +7,12 @@ import numpy as np
 
 from sparsepath.arrays import Floats
 from sparsepath.data.blocks import row_blocks
+from sparsepath.data.fingerprint import drawn
 from sparsepath.data.threads import Threads
 from sparsepath.data.turning import turned
 from sparsepath.errors import InputError, warn_user
 from sparsepath.rls.criteria.losses import Loss
-from sparsepath.rls.design import Design
+from sparsepath.rls.design import Design, is_by_column
 from sparsepath.rls.forms import FORMS, TURNED_FROM, Form, default_memory, form_for
 from sparsepath.rls.leave_one_out.additions import BoundFinder, EveryFinder
 from sparsepath.rls.leave_one_out.elimination import Elimination
@@ -19,6 +20,7 @@ from sparsepath.rls.leave_one_out.following import Follower
 from sparsepath.rls.leave_one_out.fused import Fused
 from sparsepath.rls.leave_one_out.fused_losses import FusedLoss
 from sparsepath.rls.leave_one_out.model import Finder, State
+from sparsepath.rls.leave_one_out.small import small_loops
 from sparsepath.rls.pairs.model import LeavePairOut, PairModel, RankModel
 from sparsepath.rls.pairs.queries import DisagreementModel, QuerySums
 from sparsepath.rls.splits.asked import Splits, label_of
@@ -36,6 +38,7 @@ from sparsepath.rls.streamed.leave_one_out import Streamed
 from sparsepath.rls.task import Task
 from sparsepath.rls.trail import Model
 from sparsepath.rls.wrappers.groups import Grouped
+from sparsepath.tuning import TUNING
 
 RESERVED = 128  # features for which there is room from the start
 
@@ -59,13 +62,20 @@ def make_design(
     limit = default_memory() if memory is None else memory
     if isinstance(X, np.ndarray) and X.size >= TURNED_FROM and 8 * X.size <= limit:
         X = turned(X, threads)
+    blocks, marks, loops = row_blocks(X, n_blocks), None, small_loops()
+    if measured is None and fit_intercept and loops is not None and len(blocks) == 1:
+        few = is_by_column(X) and X.size < TUNING.compiled_pass_from
+        if few and (weights == 1.0).all():
+            means, squares, marks = loops.measure(X, drawn(0, len(X)))
+            measured = means, squares
     return Design(
-        row_blocks(X, n_blocks),
+        blocks,
         weights,
         threads,
         fit_intercept=fit_intercept,
         standardize=standardize,
         measured=measured,
+        marks=marks,
     )
 
 

@@ -13,7 +13,7 @@ from typing import Any, Protocol, Self, runtime_checkable
 import numpy as np
 
 from sparsepath.arrays import Floats
-from sparsepath.listed import Additions, Nested
+from sparsepath.listed import AddingMoves, Nested
 from sparsepath.rls.leave_one_out.numbers import Whole
 from sparsepath.rls.update import Update, limit
 from sparsepath.rls.wrappers.wrapped import Readable
@@ -119,7 +119,7 @@ class SearchTrail(Trail):
         found, seconds = self._once
         subset = tuple(found.subset.tolist())
         arrays = found.errors, found.errors_se, found.coef, found.intercept
-        return Nested(subset, *arrays), Additions(subset, found.errors, seconds)
+        return Nested(subset, *arrays), AddingMoves(subset, found.errors, seconds)
 
     def begin(self, model: Stated) -> None:
         """Record the model that the search begins with."""
@@ -227,8 +227,9 @@ class SearchTrail(Trail):
 
     def duplicate(self) -> Self:
         """A copy that goes its own way."""
+        best, moves = dict(self._best), self.moves  # which are written down now, if not before
         other = copy.copy(self)
-        other._best, other._moves = dict(self._best), self.moves
+        other._best, other._moves = best, moves
         other.updates, other.errors = list(self.updates), list(self.errors)
         return other
 

@@ -185,7 +185,8 @@ class Run:
         self.method, self.found, self.seed = method, found, seed
         self.stopped = ""
         self._subtasks = subtasks
-        self._data = cache(partial(data_of, X, given) if data is None else data)
+        self._data = partial(data_of, X, given) if data is None else data
+        self._known: Mapping[str, Any] | None = None  # what that says, once it is asked
         self._validate = validate
         self._context: Any = None
 
@@ -231,6 +232,8 @@ class Run:
 
     def made(self, found: Found, *, stopped: str, complete: bool = True) -> SelectionPath:
         """The path of something found: the one place where a path is made."""
+        if self._known is None:
+            self._known = self._data()
         return SelectionPath(
             found.steps,
             n_features=self.X.shape[1],
@@ -244,7 +247,7 @@ class Run:
             parameters={**parameters_of(self.estimator), **found.parameters},
             complete=complete,
             stopped=str(stopped),
-            data={**self._data(), **found.data},
+            data={**self._known, **found.data},
             models=found.models,
         )
 

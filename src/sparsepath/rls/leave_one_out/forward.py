@@ -39,14 +39,15 @@ class Centred:
     @classmethod
     def of(cls, design: Design, Y: Floats) -> Self:
         """For these targets, m x T."""
-        w, total = design.weights, design.total
-        y_mean, centred, p = np.zeros(Y.shape[1]), Y, np.ones(len(w))
+        w, total, y = design.weights, design.total, Y.T.copy()
+        y_mean, p = np.zeros(len(y)), np.ones(len(w))
         if design.fit_intercept:
-            y_mean = (w @ Y) / total
-            centred = Y - y_mean
-            centred -= (w @ centred) / total
+            y_mean = (y @ w) / total
+            y -= y_mean[:, None]
+            y -= ((y @ w) / total)[:, None]
             p -= w / total
-        y = np.ascontiguousarray((np.sqrt(w)[:, None] * centred).T)
+        if not design.uniform:
+            y *= np.sqrt(w)
         return cls(y, y_mean, p, design.floor())
 
 

@@ -68,7 +68,7 @@ def in_units(
     coef: Floats,
 ) -> Whole:
     """The path of size k in the units of the data."""
-    total, counted = design.total, np.count_nonzero(design.weights)
+    total, counted = design.total, design.n_counted
     subset = subset[:k]
     coef = coef[: k + 1, :k] * design.scales[subset, None]
     return Whole(

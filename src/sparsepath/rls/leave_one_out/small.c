@@ -1,4 +1,5 @@
-/* A forward search on small data, and the numbers of its path: what whole.py and numbers.py do in NumPy.
+/* Small data made ready, a forward search on them, and the numbers of its path: what design.py, whole.py and numbers.py
+ * do in NumPy.
  *
  * Letters, guards and rules are those of `forward` and `Noted` there, which say why. Matrices lie row by
  * row. A sum goes in LANES parts, of which a compiler makes a vector, in an order that is fixed: a number
@@ -27,7 +28,7 @@
 #define EVERY_WIDTH
 #endif
 
-#define INTERFACE 2 /* as in small.py: a library that was built of another source is not used */
+#define INTERFACE 3 /* as in small.py: a library that was built of another source is not used */
 #define LANES 16
 #define SHRUNK 1e-4 /* part of the squares of the targets from which products with them are taken afresh */
 
@@ -97,6 +98,39 @@ INLINE void make_afresh(double *row, const double *x, int64_t m, const double *Q
 INLINE int64_t rounded_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
 PUBLIC int64_t interface_of_small(void) { return INTERFACE; }
+
+/* Means of n columns of m numbers, squares around them, and their marks with the numbers `a` of the rows (see
+ * data/fingerprint.py): sums modulo 2^64 of a h(x), with h(x) the bits of x, halves joined, zero for both zeros. */
+PUBLIC EVERY_WIDTH void measure_columns(int64_t m, int64_t n, const double *X, const uint64_t *a, double *means,
+                                        double *squares, uint64_t *marks) {
+    for (int64_t i = 0; i < n; i++, X += m) {
+        const double mean = sum_of(X, m) / m;
+        double s[LANES] = {0};
+        uint64_t mark = 0;
+        for (int64_t j = 0; j < m; j++) {
+            const double x = X[j] + 0.0;
+            uint64_t h;
+            memcpy(&h, &x, sizeof h);
+            mark += a[j] * (h ^ h >> 32);
+        }
+        int64_t j = 0;
+        for (; j + LANES <= m; j += LANES)
+            for (int l = 0; l < LANES; l++) s[l] += (X[j + l] - mean) * (X[j + l] - mean);
+        for (int l = 0; j < m; j++, l++) s[l] += (X[j] - mean) * (X[j] - mean);
+        means[i] = mean;
+        squares[i] = total(s);
+        marks[i] = mark;
+    }
+}
+
+/* Some of the columns as they stand: centred and scaled; `columns_of` in carried.py. */
+PUBLIC EVERY_WIDTH void centre_columns(int64_t m, int64_t n, const double *X, const int64_t *which, const double *means,
+                                       const double *left, const double *scales, double *restrict out) {
+    for (int64_t i = 0; i < n; i++, out += m) {
+        const double *x = X + which[i] * m, mean = means[which[i]], off = left[which[i]], scale = scales[which[i]];
+        for (int64_t j = 0; j < m; j++) out[j] = (x[j] - mean - off) * scale;
+    }
+}
 
 /* How many numbers `choose_forward` and `search_forward` work with. */
 PUBLIC int64_t numbers_to_search(int64_t m, int64_t n, int64_t T, int64_t size) {

@@ -14,12 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.arrays import Floats
+from sparsepath.data.blocks import Marks
 from sparsepath.rls.design import Design
 from sparsepath.rls.leave_one_out.carried import columns_of
 from sparsepath.rls.leave_one_out.forward import GUARDS, Centred
 
 FILE = Path(__file__).with_name("libsmall.dll" if sys.platform == "win32" else "libsmall.so")
-INTERFACE = 2  # as in small.c
+INTERFACE = 3  # as in small.c
 GUARDS_SQUARED = np.array([*GUARDS[:3], GUARDS[3] ** 2, GUARDS[4] ** 2])
 C_COUNT, C_NUMBER, C_ARRAY = ctypes.c_int64, ctypes.c_double, ctypes.c_void_p
 
@@ -28,11 +29,16 @@ class SmallLoops:
     """What the library does, with arrays of float64 and int64 that lie row by row."""
 
     def __init__(self, library: Any) -> None:
+        self._measure_columns = library.measure_columns
+        self._centre_columns = library.centre_columns
         self._room = library.numbers_to_search
         self._search_forward = library.search_forward
         self._choose_forward = library.choose_forward
         self._extend_basis = library.extend_basis
         self._stand_at, self._sum_squares = library.stand_at, library.sum_squares
+        self._measure_columns.argtypes = [C_COUNT] * 2 + [C_ARRAY] * 5
+        self._centre_columns.argtypes = [C_COUNT] * 2 + [C_ARRAY] * 6
+        self._measure_columns.restype = self._centre_columns.restype = None
         self._room.argtypes, self._room.restype = [C_COUNT] * 4, C_COUNT
         self._search_forward.argtypes = [*[C_COUNT] * 4, C_NUMBER, C_NUMBER, *[C_ARRAY] * 12]
         self._choose_forward.argtypes = [*[C_COUNT] * 4, C_NUMBER, *[C_ARRAY] * 8]
@@ -41,6 +47,26 @@ class SmallLoops:
         self._sum_squares.argtypes = [*[C_COUNT] * 3, C_NUMBER, *[C_ARRAY] * 5]
         self._search_forward.restype = self._choose_forward.restype = None
         self._extend_basis.restype = self._stand_at.restype = self._sum_squares.restype = None
+
+    def measure(self, X: Floats, rows: Marks) -> tuple[Floats, Floats, Marks]:
+        """Means of columns one by one in memory, squares around them, and what marks them.
+
+        ``rows`` are the numbers of the rows of ``data/fingerprint.py``.
+        """
+        m, n = X.shape
+        found = np.empty(n), np.empty(n), np.empty(n, np.uint64)
+        self._measure_columns(m, n, X.ctypes.data, rows.ctypes.data, *map(_address, found))
+        return found
+
+    def columns_of(self, design: Design, features: NDArray[np.intp]) -> Floats:
+        """Some columns as they stand, as rows: ``carried.columns_of``, where they lie plainly."""
+        X = design.lies_plainly()
+        if X is None:
+            return columns_of(design, features)
+        out = np.empty((len(features), len(X)))
+        arrays = features, design.means, design.left, design.scales, out
+        self._centre_columns(*out.shape[::-1], X.ctypes.data, *map(_address, arrays))
+        return out
 
     def forward(
         self, design: Design, of: Centred, alpha: float, size: int, allowed: NDArray[np.bool_]
@@ -74,7 +100,7 @@ class SmallLoops:
         self, design: Design, of: Centred, size: int, allowed: NDArray[np.bool_]
     ) -> "_Given":
         features = allowed.nonzero()[0]
-        X, (T, m), n = columns_of(design, features), of.y.shape, len(features)
+        X, (T, m), n = self.columns_of(design, features), of.y.shape, len(features)
         columns = of.floor[features], design.squares[features]
         space = np.empty(self._room(m, n, T, size)), np.empty(2 + size + n, np.int64)
         arrays = GUARDS_SQUARED, np.ascontiguousarray(X), of.y, of.p, *columns, *space
