@@ -56,13 +56,17 @@ def make_design(
 ) -> Design:
     """The data of a problem, ready for any target, penalty and search.
 
-    Large data that do not lie in memory column by column as float64 are turned once, if a copy
-    takes no more than ``memory`` bytes (default: a quarter of the machine's).
+    Data that do not lie in memory column by column as float64 are turned once, large ones if a copy
+    takes no more than ``memory`` bytes (default: a quarter of the machine's), and small ones if the
+    loops of ``small.c`` are there to read them.
     """
     limit = default_memory() if memory is None else memory
+    loops, marks = small_loops(), None
     if isinstance(X, np.ndarray) and X.size >= TURNED_FROM and 8 * X.size <= limit:
         X = turned(X, threads)
-    blocks, marks, loops = row_blocks(X, n_blocks), None, small_loops()
+    elif isinstance(X, np.ndarray) and X.size < TURNED_FROM and loops is not None:
+        X = np.asarray(X, dtype=np.float64, order="F")
+    blocks = row_blocks(X, n_blocks)
     if measured is None and fit_intercept and loops is not None and len(blocks) == 1:
         few = is_by_column(X) and X.size < TUNING.compiled_pass_from
         if few and (weights == 1.0).all():

@@ -68,7 +68,7 @@ class Surface:
         points = [
             (error, size, -alpha, error_se)
             for alpha, size, error, error_se in self._numbers()
-            if not math.isnan(error)
+            if error == error  # no NaN
         ]
         limit = math.inf
         if is_size(rule):

@@ -13,21 +13,8 @@ try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
 except ImportError:  # before scikit-learn 1.9
 
-    class _Nobody:
-        """The context of a fit of which nobody is told."""
-
-        def call_on_fit_task_begin(self, **_: Any) -> None:
-            """Tell nobody."""
-
-        def call_on_fit_task_end(self, **_: Any) -> bool:
-            """Tell nobody, who does not ask for the end."""
-            return False
-
     class CallbackSupportMixin:  # type: ignore[no-redef]
         """Nothing: this scikit-learn has no callbacks."""
-
-        def _init_callback_context(self, **_: Any) -> _Nobody:
-            return _Nobody()
 
     def with_callbacks(method: Any) -> Any:
         """The method itself: this scikit-learn has no callbacks."""
@@ -46,10 +33,18 @@ __all__ = [
 Callback = Callable[[SelectionPath], object] | None
 
 
+class Nobody:
+    """The context of a fit of which nobody is told."""
+
+    def call_on_fit_task_end(self, **_: Any) -> bool:
+        """Tell nobody, who does not ask for the end."""
+        return False
+
+
 def begin(estimator: Any, subtasks: int | None, X: Any, y: Any) -> Any:
-    """scikit-learn's context of a fit that begins; None for a function."""
-    if not hasattr(estimator, "_init_callback_context"):
-        return None
+    """scikit-learn's context of a fit that begins, if anybody listens."""
+    if not (listeners(estimator) or hasattr(estimator, "_parent_callback_ctx")):
+        return Nobody()
     context = estimator._init_callback_context(max_subtasks=subtasks)
     context.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
     return context
