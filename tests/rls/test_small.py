@@ -202,3 +202,18 @@ def test_data_that_cannot_be_written_to():
     X = np.asfortranarray(make("tall", 40, 6, seed=2).X)
     X.flags.writeable = False
     assert SparseRLSRegressor(3, validation=None).fit(X, X[:, 0] + X[:, 1] ** 2).path_.sizes
+
+
+def test_a_sample_that_would_decide_its_own_prediction():
+    """Wherever it lies among those that are summed at a time."""
+    rng = np.random.default_rng(5)
+    for row in range(20):
+        X = rng.standard_normal((40, 5))
+        X[:, 3] = np.arange(40) == row
+        y = X[:, :1] + 0.1 * rng.standard_normal((40, 1))
+        y[row] += 50.0
+        design = design_of(X, np.ones(40))
+        given = design, Centred.of(design, y), 0.0, 5, ~design.constant
+        features, _ = small_loops().forward(*given)
+        assert 3 not in features
+        assert features.tolist() == forward(*given)[0].tolist()

@@ -63,8 +63,8 @@ class SmallLoops:
         X = design.lies_plainly()
         if X is None:
             return columns_of(design, features)
-        out = np.empty((len(features), len(X)))
-        arrays = features, design.means, design.left, design.scales, out
+        which, out = np.ascontiguousarray(features, np.int64), np.empty((len(features), len(X)))
+        arrays = which, design.means, design.left, design.scales, out
         self._centre_columns(*out.shape[::-1], X.ctypes.data, *map(_address, arrays))
         return out
 
