@@ -16,7 +16,7 @@ from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
 from sparsepath.rls import forms
 from sparsepath.rls.leave_one_out import by_products, whole
-from sparsepath.rls.leave_one_out.by_products import ProductSearch, by_gram, search_by_gram
+from sparsepath.rls.leave_one_out.by_products import ProductSearch, by_gram
 from sparsepath.rls.leave_one_out.compiled_candidates import lift
 from sparsepath.rls.leave_one_out.forward import Centred, CompiledForward
 from sparsepath.rls.leave_one_out.numbers import numbers_of
@@ -142,6 +142,10 @@ def test_threads_change_no_bit(monkeypatch, bounds):
 def test_problems_must_agree_in_number():
     with pytest.raises(InputError, match=r"\[2, 3\] problems"):
         forward_searches(np.eye(4), np.ones((2, 4, 1)), size=1, weights=np.ones((3, 4)))
+
+
+def search_by_gram(*given, least):
+    return ProductSearch(*given, by_gram(given[0])).in_parts(least)
 
 
 @examples(25)
