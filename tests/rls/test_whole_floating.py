@@ -37,8 +37,11 @@ def test_it_goes_on_step_by_step_from_the_first_removal():
     assert 0 < turned < 12
 
 
+@pytest.mark.parametrize("tile", [None, 20, 1])
 @pytest.mark.parametrize("targets", [1, 3])
-def test_models_without_a_feature_are_the_twins(targets):
+def test_models_without_a_feature_are_the_twins(monkeypatch, targets, tile):
+    if tile is not None:
+        monkeypatch.setattr(TUNING, "tile_numbers", tile)  # all sizes at once, two or one
     case = make("tall", m=30, n=8, T=targets, weighted=True, seed=2)
     design = design_of(case.X, weights_of(case), standardize=False)
     of, subset = Centred.of(design, case.Y), [5, 0, 3, 7, 1]
@@ -46,15 +49,17 @@ def test_models_without_a_feature_are_the_twins(targets):
     removals = PathRemovals(design, of, case.alpha, noted.basis)
     noted.extend(columns_of(design, subset))
     judge = judge_of(case)
+    removals.extend(3)
+    removals.extend(5)
     for k in range(1, 6):
         sets = [tuple(i for i in subset[:k] if i != b) for b in subset[:k]]
         expected = np.array([judge.error_of(of) for of in sets])
-        assert_allclose(removals.errors_without(k, range(k)), expected, rtol=1e-9)
-        some = range(k - 1, -1, -2)
+        assert_allclose(removals.errors_without(k, list(range(k))), expected, rtol=1e-9)
+        some = list(range(k - 1, -1, -2))
         assert_allclose(removals.errors_without(k, some), expected[some], rtol=1e-9)
         squares = [float((weights_of(case) @ residuals(case, of) ** 2).sum()) for of in sets[:-1]]
         bounds = removals.least_without(k)
-        assert_allclose(bounds, np.array(squares) / design.total, rtol=1e-6)
+        assert_allclose(bounds, np.array(squares) / design.total, rtol=1e-9)
         assert np.all(bounds <= np.array(squares) / design.total)
 
 
@@ -69,9 +74,25 @@ def test_bounds_hold_where_next_to_nothing_is_left():
     noted = Noted(design, of, alpha, 6)
     removals = PathRemovals(design, of, alpha, noted.basis)
     noted.extend(columns_of(design, range(6)))
+    removals.extend(6)
     for k in range(2, 7):
         bounds = removals.least_without(k)
-        assert np.all(bounds <= removals.errors_without(k, range(k - 1)))
+        assert np.all(bounds <= removals.errors_without(k, list(range(k - 1))))
+
+
+def test_no_error_of_a_sample_that_is_fitted_by_itself():
+    X = np.random.default_rng(0).standard_normal((8, 3))
+    X[:, 1] = np.arange(8) == 2
+    design = design_of(X, standardize=False, fit_intercept=False)
+    of = Centred.of(design, X[:, :1] + X[:, 2:] ** 2)
+    noted = Noted(design, of, 0.0, 3)
+    removals = PathRemovals(design, of, 0.0, noted.basis)
+    noted.extend(columns_of(design, [1, 0, 2]))
+    removals.extend(3)
+    with np.errstate(all="raise"):
+        without = removals.errors_without(3, [0, 1])
+    assert np.isfinite(without[0])
+    assert without[1] == np.inf
 
 
 def residuals(case, subset):
@@ -100,7 +121,7 @@ def test_removals_that_cannot_pay_are_not_judged(monkeypatch, apart):
     monkeypatch.setattr(PathRemovals, "errors_without", counted)
     trails = [search(design_of(X), Y, 1e-3, 10, search="floating")]
     few = len(judged)
-    monkeypatch.setattr(PathRemovals, "least_without", lambda self, k: np.zeros(k))
+    monkeypatch.setattr(PathRemovals, "least_without", lambda self, k: [0.0] * (k - 1))
     trails.append(search(design_of(X), Y, 1e-3, 10, search="floating"))
     assert moves_of(trails[0]) == moves_of(trails[1])
     assert few < 0.5 * (len(judged) - few)

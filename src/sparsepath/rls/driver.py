@@ -28,7 +28,7 @@ from sparsepath.rls.models import folds_of, is_plain, make_model
 from sparsepath.rls.pairs.queries import DisagreementModel
 from sparsepath.rls.pairs.whole import is_short as is_short_by_order
 from sparsepath.rls.pairs.whole import whole_search as search_by_order
-from sparsepath.rls.search import SEARCHES, SWAP_GAIN, worthwhile
+from sparsepath.rls.search import SEARCHES, SWAP_GAIN, worth_up_to, worthwhile
 from sparsepath.rls.splits.blocks import whole_search as search_by_blocks
 from sparsepath.rls.splits.elimination import FoldElimination
 from sparsepath.rls.splits.model import FoldModel
@@ -182,8 +182,8 @@ def _floating(
             last = k + 1 == len(errors)
             gain = errors[k - 1] - errors[k] if k else 0.0
             than = errors[k], gain, errors[k - 1], errors[0]
-            least = removals.least_without(k).tolist() if k > 1 else []
-            if places := [i for i, low in enumerate(least) if worthwhile(low, *than)]:
+            most = worth_up_to(*than[:3])
+            if places := [i for i, low in enumerate(removals.least_without(k)) if low <= most]:
                 without = removals.errors_without(k, places)
                 removal = pick("drop", found.subset[places], without, errors[0])
                 if removal is not None and worthwhile(removal.error, *than):

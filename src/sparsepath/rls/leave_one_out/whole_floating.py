@@ -17,7 +17,7 @@ the criterion is no less than the squared residuals, which are known without a l
     LOO  >=  |r + c q_z|^2  =  |r|^2 + alpha |w|^2 + c^2 - alpha |w - M_b w_b / M_bb|^2.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,62 +30,82 @@ from sparsepath.rls.leave_one_out.carried import columns_of
 from sparsepath.rls.leave_one_out.forward import Centred
 from sparsepath.rls.leave_one_out.numbers import Noted, Whole
 from sparsepath.rls.leave_one_out.whole import chosen_by, is_short, search_in_parts
+from sparsepath.tuning import TUNING
 
-DOUBT = 1e-9  # of the norms of target and residuals, more than rounding leaves of their products
+DOUBT = 1e-12  # of the target's squares, more than rounding leaves of sums of squares
 
 
 class PathRemovals:
-    """The models of a forward path without one of their features; sizes are asked for in turn.
+    """The models of a forward path without one of their features.
 
     Parameters
     ----------
     design, of, alpha
         The problem.
     basis : array of shape (size, m + size)
-        The rows of the path, as far as it goes when a size is asked for.
+        The rows of the path, to be filled.
     """
 
     def __init__(self, design: Design, of: Centred, alpha: float, basis: Floats) -> None:
         (T, m), size = of.y.shape, len(basis)
         self._alpha, self._total, self._y = alpha, design.total, of.y
-        self._basis, self._Z, self._d = basis, basis[:, :m], basis[:, m:]
-        self._left = np.zeros((T, m + size))  # of the targets, and their coefficients
-        self._left[:, :m], self._p = of.y, of.p.copy()
-        self._r, self._w = self._left[:, :m], self._left[:, m:]
-        self._everything, self._size = float(np.vdot(of.y, of.y)), 0
+        self._Z, self._d = basis[:, :m], basis[:, m:]
+        self._along, self._w = np.zeros((size, T)), np.zeros((size + 1, T, size))
+        self._M, self._kept = np.zeros((size, size)), float(np.vdot(of.y, of.y))
+        self._doubt = DOUBT * self._kept
+        self._least: list[list[float]] = [[]]
+        self._r, self._p, self._size = of.y.copy(), of.p.copy(), 0
 
-    def _go_to(self, k: int) -> None:
-        for row, z in zip(self._basis[self._size : k], self._Z[self._size : k], strict=True):
-            self._left -= np.outer(self._y @ z, row)
-            self._p -= z * z
-        self._size = k
+    def extend(self, size: int) -> None:
+        """Look at the models up to a size, whose rows are there."""
+        step = max(1, TUNING.tile_numbers // max(1, size) ** 2)
+        for low in range(len(self._least) - 1, size, step):  # as many as stay in the cache
+            self._bound(low, min(size, low + step))
 
-    def least_without(self, k: int) -> Floats:
+    def _bound(self, low: int, high: int) -> None:
+        """What the criterion is at least without each feature, for the sizes after ``low``."""
+        d, alpha = self._d[low:high, :high], self._alpha
+        self._along[low:high] = a = self._Z[low:high] @ self._y.T
+        M = (d[:, :, None] * d[:, None]).cumsum(0)
+        M += self._M[:high, :high]
+        w = self._w[low, :, :high] - (a[..., None] * d[:, None]).cumsum(0)
+        self._M[:high, :high], self._w[low + 1 : high + 1, :, :high] = M[-1], w
+        own = M.diagonal(axis1=1, axis2=2).copy()
+        own[own == 0.0] = np.inf  # those that come later
+        kept = self._kept - np.vecdot(a, a).cumsum()
+        self._kept = float(kept[-1])
+        least = kept[:, None] + np.square(w).sum(1) / own - self._doubt
+        for t in range(w.shape[1]):
+            after = w[:, t, None] - (w[:, t] / own)[..., None] * M
+            least -= alpha * np.vecdot(after, after)
+        least /= self._total
+        self._least += [row[:k] for k, row in enumerate(least.tolist(), low)]
+
+    def least_without(self, k: int) -> list[float]:
         """What the criterion is at least after dropping each feature of size k but the last.
 
         Dropping the last feature gives the size before.
         """
-        self._go_to(k)
-        r, w, d = self._r, self._w[:, :k], self._d[:k, :k]
-        M = (d.T @ d)[:-1]
-        own, freed = M.diagonal(), w[:, :-1]
-        after = w[:, None] - (freed / own)[..., None] * M
-        kept = np.vdot(r, r) + self._alpha * np.vdot(w, w) + (freed**2).sum(0) / own
-        sure = kept - DOUBT * np.sqrt(self._everything * kept)
-        return np.asarray(sure - self._alpha * np.vecdot(after, after).sum(0)) / self._total
+        return self._least[k]
 
-    def errors_without(self, k: int, places: Sequence[int]) -> Floats:
-        """The criterion of the model of size k after dropping each of some, by order of entry."""
-        self._go_to(k)
-        E = self._d[:k, list(places)].T
-        norms = np.sqrt(np.vecdot(E, E))
-        q = (E / norms[:, None]) @ self._Z[:k]
-        left = self._p + q * q
+    def errors_without(self, k: int, places: list[int]) -> Floats:
+        """The criterion of the model of size k after dropping each of some, by order of entry.
+
+        Sizes are asked for in turn.
+        """
+        new, self._size = slice(self._size, k), k
+        self._r -= self._along[new].T @ self._Z[new]
+        self._p -= np.square(self._Z[new]).sum(0)
+        E = self._d[:k, places].T
+        q, over = E @ self._Z[:k], 1.0 / np.vecdot(E, E)
+        left = q * q
+        left *= over[:, None]
+        left += self._p
         tight = left.min(1) <= ROOM
-        np.maximum(left, ROOM, out=left)
+        left[tight] = ROOM
         errors = np.zeros(len(places))
-        for r, w in zip(self._r, self._w[:, list(places)], strict=True):
-            e = q * (-w / norms)[:, None]
+        for r, w in zip(self._r, self._w[k][:, places], strict=True):
+            e = q * (-w * over)[:, None]
             e += r
             e /= left
             errors += np.vecdot(e, e)
@@ -110,16 +130,29 @@ def forward_parts(
     of, given = Centred.of(design, Y), (design, Y, alpha, size, allowed)
     if gram:
         search = ProductSearch(*given, by_gram(design))
-        removals = PathRemovals(design, of, alpha, search.basis)
-        for found in search.in_parts(least):
-            yield found, removals
-        return
-    noted = Noted(design, of, alpha, size)
-    removals = PathRemovals(design, of, alpha, noted.basis)
+        basis, parts = search.basis, search.in_parts(least)
+    else:
+        noted = Noted(design, of, alpha, size)
+        basis, parts = noted.basis, _noted_parts(*given, least, of, noted)
+    removals = PathRemovals(design, of, alpha, basis)
+    for found in parts:
+        removals.extend(len(found.subset))
+        yield found, removals
+
+
+def _noted_parts(
+    design: Design,
+    Y: Floats,
+    alpha: float,
+    size: int,
+    allowed: NDArray[np.bool_],
+    least: int,
+    of: Centred,
+    noted: Noted,
+) -> Iterator[Whole]:
     if not is_short(design):
-        for found in search_in_parts(*given, least, noted):
-            yield found, removals
+        yield from search_in_parts(design, Y, alpha, size, allowed, least, noted)
         return
     subset, vanished = chosen_by(design, of, alpha, size, allowed & ~design.constant)
     noted.extend(columns_of(design, subset))
-    yield noted.path(subset, vanished), removals
+    yield noted.path(subset, vanished)
