@@ -16,8 +16,8 @@ from sparsepath.data.threads import Threads
 from sparsepath.errors import InputError
 from sparsepath.rls import forms
 from sparsepath.rls.leave_one_out import by_products, whole
-from sparsepath.rls.leave_one_out.by_products import ProductSearch, by_gram, search_by_gram
-from sparsepath.rls.leave_one_out.compiled_candidates import lift
+from sparsepath.rls.leave_one_out.by_products import ProductSearch, by_gram
+from sparsepath.rls.leave_one_out.compiled_candidates import lift, spikes
 from sparsepath.rls.leave_one_out.forward import Centred, CompiledForward
 from sparsepath.rls.leave_one_out.numbers import numbers_of
 from sparsepath.rls.leave_one_out.whole import search_in_parts, whole_search
@@ -142,6 +142,10 @@ def test_threads_change_no_bit(monkeypatch, bounds):
 def test_problems_must_agree_in_number():
     with pytest.raises(InputError, match=r"\[2, 3\] problems"):
         forward_searches(np.eye(4), np.ones((2, 4, 1)), size=1, weights=np.ones((3, 4)))
+
+
+def search_by_gram(*given, least):
+    return ProductSearch(*given, by_gram(given[0])).in_parts(least)
 
 
 @examples(25)
@@ -457,3 +461,20 @@ def test_bounds_of_copies_of_chosen_columns_hold(alpha):
         rest = np.array([i for i in range(30) if i not in state.chosen and not out[i]])
         bounds = finder._bounds(fitted, rest, weighed, None)
         assert np.all(bounds <= fitted.errors_with(rest) * (1 + 1e-13)), seed
+
+
+@pytest.mark.parametrize("m", [1, 3, 4, 9])
+@pytest.mark.parametrize("targets", [1, 3])
+def test_what_lifts_of_bounds_are_made_of(m, targets):
+    rng = np.random.default_rng(m)
+    V, old, room = rng.standard_normal((targets, m)), rng.random(m), 1e-3
+    for tight in range(m):
+        p, w = rng.random(m) + 1.0, old.copy()
+        p[tight], V[0, -1 - tight] = 1e-4, 50.0
+        change, largest, narrow = spikes(V, p, room, w, np.empty(m))
+        expected = np.sqrt((V**2).sum(0)) * np.maximum(p, room) ** -1.5
+        assert_allclose(w, expected)
+        assert_allclose(change, (((expected - old) ** 4).sum()) ** 0.25)
+        assert_allclose([largest, narrow], [expected.max(), room**-1.5])
+        p[tight] = 0.5
+        assert_allclose(spikes(V, p, room, w, np.empty(m))[2], 0.5**-1.5)

@@ -14,7 +14,7 @@ from sparsepath.rls.constraints import Constraints
 from sparsepath.rls.criteria.losses import Loss
 from sparsepath.rls.design import Design
 from sparsepath.rls.forms import Form, form_for
-from sparsepath.rls.leave_one_out.by_products import search_by_gram
+from sparsepath.rls.leave_one_out.by_products import ProductSearch, by_gram
 from sparsepath.rls.leave_one_out.elimination import Elimination
 from sparsepath.rls.leave_one_out.forward import Centred
 from sparsepath.rls.leave_one_out.fused import Fused
@@ -28,7 +28,7 @@ from sparsepath.rls.models import folds_of, is_plain, make_model
 from sparsepath.rls.pairs.queries import DisagreementModel
 from sparsepath.rls.pairs.whole import is_short as is_short_by_order
 from sparsepath.rls.pairs.whole import whole_search as search_by_order
-from sparsepath.rls.search import SEARCHES, SWAP_GAIN, worthwhile
+from sparsepath.rls.search import SEARCHES, SWAP_GAIN, worth_up_to, worthwhile
 from sparsepath.rls.splits.blocks import whole_search as search_by_blocks
 from sparsepath.rls.splits.elimination import FoldElimination
 from sparsepath.rls.splits.model import FoldModel
@@ -143,7 +143,7 @@ def _at_once(
         found, clean = search_by_loss(*problem, loss, task.wanted, compiled=form.compiled)
         parts = iter([found])
     elif form.name == "gram":
-        parts = search_by_gram(*problem, least=len(earlier))
+        parts = ProductSearch(*problem, by_gram(design)).in_parts(len(earlier))
     elif is_short(design):
         parts = iter([whole_search(*problem)])
     else:
@@ -173,7 +173,7 @@ def _floating(
     given = design, Y, alpha, task.size, marked(task.candidates, design.n_features)
     added = list(takewhile(lambda move: move.action == "add", earlier))
     looked = 0
-    for found, noted in forward_parts(*given, least=len(added), gram=form.name == "gram"):
+    for found, removals in forward_parts(*given, least=len(added), gram=form.name == "gram"):
         made = zip(added, found.subset.tolist(), strict=False)
         if any(move.feature != feature for move, feature in made):
             return None
@@ -182,8 +182,10 @@ def _floating(
             last = k + 1 == len(errors)
             gain = errors[k - 1] - errors[k] if k else 0.0
             than = errors[k], gain, errors[k - 1], errors[0]
-            if k > 1 and worthwhile(noted.least_without(k), *than):
-                removal = pick("drop", found.subset[:k], noted.errors_without(k), errors[0])
+            most = worth_up_to(*than[:3])
+            if places := [i for i, low in enumerate(removals.least_without(k)) if low <= most]:
+                without = removals.errors_without(k, places)
+                removal = pick("drop", found.subset[places], without, errors[0])
                 if removal is not None and worthwhile(removal.error, *than):
                     return trail.take(found.up_to(k), earlier)
             if task.epsilon is not None and not last and errors[k] - errors[k + 1] < task.epsilon:

@@ -108,6 +108,11 @@ def worthwhile(
     return better and (gain <= 0 or after - error <= 0.5 * gain)
 
 
+def worth_up_to(error: float, gain: float, smaller: float) -> float:
+    """Above this no criterion after a removal is ``worthwhile``, but for rounding."""
+    return smaller if gain <= 0 else min(smaller, error + 0.5 * gain)
+
+
 def backward(model: Model, trail: SearchTrail, sets: Constraints) -> None:
     """Drop the feature that is missed least, from all candidates down to the forced ones.
 

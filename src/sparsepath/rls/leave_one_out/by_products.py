@@ -92,6 +92,11 @@ class ProductSearch:
         self.vanished = False
 
     @property
+    def basis(self) -> Floats:
+        """The rows of the path as in ``numbers.Noted``, which the search makes on its way."""
+        return self._state[3]
+
+    @property
     def size(self) -> int:
         """How many features are chosen."""
         return max(0, int(self._at[0]))
@@ -112,15 +117,11 @@ class ProductSearch:
         """The path as far as it goes."""
         return in_units(self._design, self._of, self.size, self.vanished, *self._path)
 
-
-def search_by_gram(
-    design: Design, Y: Floats, alpha: float, size: int, allowed: NDArray[np.bool_], least: int
-) -> Iterator[Whole]:
-    """The path as far as it is known, every few steps; at first to size ``least`` at least."""
-    search = ProductSearch(design, Y, alpha, size, allowed, by_gram(design))
-    steps = max(1, TUNING.told_numbers // (design.n_samples * design.n_features))
-    more = True
-    while more:
-        until = min(size, max(search.size + steps, least))
-        more = search.advance(until) and search.size < size
-        yield search.path()
+    def in_parts(self, least: int) -> Iterator[Whole]:
+        """The path as far as it is known, every few steps; at first to size ``least`` at least."""
+        size, design, more = len(self._path[0]), self._design, True
+        steps = max(1, TUNING.told_numbers // (design.n_samples * design.n_features))
+        while more:
+            until = min(size, max(self.size + steps, least))
+            more = self.advance(until) and self.size < size
+            yield self.path()

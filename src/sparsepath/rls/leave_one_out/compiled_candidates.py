@@ -151,21 +151,38 @@ def column_norms(x, g, mean, scale, w):  # type: ignore[no-untyped-def]
     return np.sqrt(heavy), np.sqrt(np.sqrt(fourth))
 
 
+@njit(nogil=True, cache=True, fastmath=FAST, inline="always")
+def extremes(w, p):  # type: ignore[no-untyped-def]
+    """The largest of w and the least of p: four at a time, since each has to wait for the last."""
+    a, b, c, d = w[0], w[0], w[0], w[0]
+    e, f, g, h = p[0], p[0], p[0], p[0]
+    whole = p.size - p.size % 4
+    for j in range(0, whole, 4):
+        a, b = max(a, w[j]), max(b, w[j + 1])
+        c, d = max(c, w[j + 2]), max(d, w[j + 3])
+        e, f = min(e, p[j]), min(f, p[j + 1])
+        g, h = min(g, p[j + 2]), min(h, p[j + 3])
+    for j in range(whole, p.size):
+        a, e = max(a, w[j]), min(e, p[j])
+    return max(max(a, b), max(c, d)), min(min(e, f), min(g, h))
+
+
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy", inline="always")
-def spikes(V, p, room, w):  # type: ignore[no-untyped-def]
+def spikes(V, p, room, w, space):  # type: ignore[no-untyped-def]
     """Bring w = |r| p^-3/2 up to date: by how much it changed, its largest, and min(p)^-3/2."""
-    change, largest, narrow = 0.0, 0.0, np.inf
+    change = 0.0
     for j in range(p.size):
-        square = 0.0
-        for t in range(V.shape[0]):
-            square += V[t, j] * V[t, j]
+        space[j] = V[0, j] * V[0, j]
+    for t in range(1, V.shape[0]):
+        for j in range(p.size):
+            space[j] += V[t, j] * V[t, j]
+    for j in range(p.size):
         room_here = max(p[j], room)
-        new = np.sqrt(square / (room_here * room_here * room_here))
+        new = np.sqrt(space[j] / (room_here * room_here * room_here))
         off = (new - w[j]) * (new - w[j])
         change += off * off
         w[j] = new
-    for j in range(p.size):
-        largest, narrow = max(largest, w[j]), min(narrow, p[j])
+    largest, narrow = extremes(w, p)
     return np.sqrt(np.sqrt(change)), largest, max(narrow, room) ** -1.5
 
 

@@ -118,20 +118,20 @@ def bounded(until, X, g, columns, gram, y, weights, alpha, floor, guards, path, 
             ur += here
             beta = here / max(dot(r, r), 1e-300)
             off[o] = np.sqrt(max(uu[o] - beta * here, 0.0) + 1e-14 * uu[o])
-            su[o] = change = 0.0
+            total = change = 0.0
             for j in range(m):
                 gu[o, j] = g[j] * u[o, j]
-                su[o] += gu[o, j]
+                total += gu[o, j]
                 now = u[o, j] - beta * r[j]
                 change += (now - rest[o, j]) * (now - rest[o, j])
                 rest[o, j] = now
-            turned[o] += np.sqrt(change)
+            su[o], turned[o] = total, turned[o] + np.sqrt(change)
             for i in range(n):
                 rough[o, i] = beta * c[o, i]
             products(Q, k, u[o], zu[o])
             for i in range(k):
                 take_off(rough[o], -beta * alpha * dot(Q[i, m:used], V[o, m:used]), t[i])
-        change, largest, narrow = spikes(V[:, :m], p, room, w)
+        change, largest, narrow = spikes(V[:, :m], p, room, w, left)
         drift, widest = drift + change, (largest, narrow)
         for i in range(n):
             values[i], bounds[i], fine[i], lifts[i] = np.inf, np.inf, False, 0.0

@@ -100,13 +100,15 @@ class Noted:
     ----------
     size : int
         How many have come.
+    basis : array of shape (size, m + size)
+        Their rows.
     """
 
     def __init__(self, design: Design, of: Centred, alpha: float, size: int) -> None:
         T, m = of.y.shape
         self._design, self._of, self._alpha, self.size = design, of, alpha, 0
-        self._rows = np.zeros((size, m + size))
-        self._Z, self._d = self._rows[:, :m], self._rows[:, m:]
+        self.basis = np.zeros((size, m + size))
+        self._Z, self._d = self.basis[:, :m], self.basis[:, m:]
         self._rp, self._w = np.empty((size + 1, T + 1, m)), np.zeros((size + 1, T, size))
         self._rp[0, :-1], self._rp[0, -1] = of.y, of.p  # residuals and 1 - leverages
         self._errors, self._around = np.empty((2, size + 1))
@@ -119,13 +121,13 @@ class Noted:
         if self._loops is None:
             self._extend(columns)
         else:
-            self._loops.extend_basis(self._rows, self.size, len(columns), self._alpha, ONCE_MORE)
+            self._loops.extend_basis(self.basis, self.size, len(columns), self._alpha, ONCE_MORE)
         self.size += len(columns)
 
     def _extend(self, columns: Floats) -> None:
         alpha, m = self._alpha, columns.shape[1]
         for k, square in enumerate(np.vecdot(columns, columns).tolist(), self.size):
-            rows, row, left = self._rows[:k, : m + k], self._rows[k, : m + k], square
+            rows, row, left = self.basis[:k, : m + k], self.basis[k, : m + k], square
             if k:
                 Z, z = rows[:, :m], row[:m]
                 t = Z @ z
@@ -145,7 +147,7 @@ class Noted:
         here, new = slice(low, k + 1), slice(self._known, k + 1)
         self._known = k + 1
         if self._loops is not None:
-            self._loops.stand_at(self._rows, self._of.y, self._rp, self._w, low, k)
+            self._loops.stand_at(self.basis, self._of.y, self._rp, self._w, low, k)
             return new
         step = max(1, TUNING.tile_numbers // (4 * self._Z.shape[1]))
         for first in range(low, k, step):  # as many as stay in the cache

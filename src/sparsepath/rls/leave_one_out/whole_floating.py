@@ -1,15 +1,20 @@
 r"""A floating search as a forward search at once, as long as no removal is worth while.
 
 A floating search adds what a forward search adds, and looks after every addition whether a feature
-is to leave. So the features are chosen at once (``whole.py``), and then every size is looked at:
-with the letters of ``fused.py``, E the coordinates of the basis on the chosen features, dropping b
-gives back the direction q = sum_l E_lb q_l / |E_b|, and
+is to leave. So the features are chosen at once (``whole.py``), and then every size is looked at. At
+the first size at which a removal is worth while, the search goes on step by step. What is decided
+here is decided by numbers that do not know who chose the features.
 
-    r + q w_b / |E_b|        p + q^2
+With the letters of ``numbers.Noted``, rows [z, d] are orthonormal if coefficients count alpha fold,
+and what is left of the target, [r, w], is orthogonal to them. Dropping feature b gives back the
+direction q = sum_l d_lb [z_l, d_l] / sqrt(M_bb), where M = d'd, and
 
-are what is left of the target and of the leverages. At the first size at which a removal is worth
-while, the search goes on step by step. What is decided here is decided by numbers that do not
-know who chose the features.
+    r + c q_z        w + c q_d        p + q_z^2        c = -w_b / sqrt(M_bb)
+
+are what is left of the target, its coefficients, and 1 - leverages. These are at most one, so that
+the criterion is no less than the squared residuals, which are known without a look at the samples:
+
+    LOO  >=  |r + c q_z|^2  =  |r|^2 + alpha |w|^2 + c^2 - alpha |w - M_b w_b / M_bb|^2.
 """
 
 from collections.abc import Iterator
@@ -20,65 +25,92 @@ from numpy.typing import NDArray
 from sparsepath.arrays import Floats
 from sparsepath.rls.criteria.losses import ROOM
 from sparsepath.rls.design import Design
-from sparsepath.rls.leave_one_out.by_products import search_by_gram
+from sparsepath.rls.leave_one_out.by_products import ProductSearch, by_gram
 from sparsepath.rls.leave_one_out.carried import columns_of
 from sparsepath.rls.leave_one_out.forward import Centred
 from sparsepath.rls.leave_one_out.numbers import Noted, Whole
 from sparsepath.rls.leave_one_out.whole import chosen_by, is_short, search_in_parts
 from sparsepath.tuning import TUNING
 
-SURE = 1.0 - 1e-9  # of squared residuals; the rest is more than rounding
+DOUBT = 1e-12  # of the target's squares, more than rounding leaves of sums of squares
 
 
-class NotedRemovals(Noted):
-    """A forward path, and what its models are without one of their features."""
+class PathRemovals:
+    """The models of a forward path without one of their features.
 
-    _products = np.zeros((0, 0))
+    Parameters
+    ----------
+    design, of, alpha
+        The problem.
+    basis : array of shape (size, m + size)
+        The rows of the path, to be filled.
+    """
 
-    def least_without(self, k: int) -> float:
-        """What the criterion is at least after dropping a feature of size k but the last.
+    def __init__(self, design: Design, of: Centred, alpha: float, basis: Floats) -> None:
+        (T, m), size = of.y.shape, len(basis)
+        self._alpha, self._total, self._y = alpha, design.total, of.y
+        self._Z, self._d = basis[:, :m], basis[:, m:]
+        self._along, self._w = np.zeros((size, T)), np.zeros((size + 1, T, size))
+        self._M, self._kept = np.zeros((size, size)), float(np.vdot(of.y, of.y))
+        self._doubt = DOUBT * self._kept
+        self._least: list[list[float]] = [[]]
+        self._r, self._p, self._size = of.y.copy(), of.p.copy(), 0
 
-        1 - leverages are at most one, so that it is no less than the squared residuals, which are
-        known from products of the basis. Dropping the last feature gives the size before. Where
-        judging all takes no longer, it is zero.
+    def extend(self, size: int) -> None:
+        """Look at the models up to a size, whose rows are there."""
+        step = max(1, TUNING.tile_numbers // max(1, size) ** 2)
+        for low in range(len(self._least) - 1, size, step):  # as many as stay in the cache
+            self._bound(low, min(size, low + step))
+
+    def _bound(self, low: int, high: int) -> None:
+        """What the criterion is at least without each feature, for the sizes after ``low``."""
+        d, alpha = self._d[low:high, :high], self._alpha
+        self._along[low:high] = a = self._Z[low:high] @ self._y.T
+        M = (d[:, :, None] * d[:, None]).cumsum(0)
+        M += self._M[:high, :high]
+        w = self._w[low, :, :high] - (a[..., None] * d[:, None]).cumsum(0)
+        self._M[:high, :high], self._w[low + 1 : high + 1, :, :high] = M[-1], w
+        own = M.diagonal(axis1=1, axis2=2).copy()
+        own[own == 0.0] = np.inf  # those that come later
+        kept = self._kept - np.vecdot(a, a).cumsum()
+        self._kept = float(kept[-1])
+        least = kept[:, None] + np.square(w).sum(1) / own - self._doubt
+        for t in range(w.shape[1]):
+            after = w[:, t, None] - (w[:, t] / own)[..., None] * M
+            least -= alpha * np.vecdot(after, after)
+        least /= self._total
+        self._least += [row[:k] for k, row in enumerate(least.tolist(), low)]
+
+    def least_without(self, k: int) -> list[float]:
+        """What the criterion is at least after dropping each feature of size k but the last.
+
+        Dropping the last feature gives the size before.
         """
-        Z, E = self._Z[:k], self._d[:k, : k - 1]
-        if Z.size < TUNING.removals_bounded_from:
-            return 0.0
-        r, w = self._rp[k, :-1], self._w[k, :, : k - 1]
-        norms = np.sqrt(np.vecdot(E.T, E.T))
-        along = (E / norms).T @ (Z @ r.T)
-        square = np.vecdot(E.T, E.T @ self._among(k)) / norms**2
-        change = (-w / norms).T
-        residuals = np.vdot(r, r) + (change * (2.0 * along + change * square[:, None])).sum(1)
-        return float(SURE * residuals.min(initial=np.inf)) / self._design.total
+        return self._least[k]
 
-    def _among(self, k: int) -> Floats:
-        """Products of the first k rows of the basis, as far as samples go."""
-        known = len(self._products)
-        if known < k:
-            more = self._Z[known:k] @ self._Z[:k].T
-            self._products = np.pad(self._products, (0, k - known))
-            self._products[known:] = more
-            self._products[:, known:] = more.T
-        return self._products[:k, :k]
+    def errors_without(self, k: int, places: list[int]) -> Floats:
+        """The criterion of the model of size k after dropping each of some, by order of entry.
 
-    def errors_without(self, k: int) -> Floats:
-        """The criterion of the model of size k after dropping each feature, in order of entry."""
-        E = self._d[:k, :k]
-        norms = np.sqrt(np.vecdot(E.T, E.T))
-        q = (E / norms).T @ self._Z[:k]
-        left = self._rp[k, -1] + q * q
+        Sizes are asked for in turn.
+        """
+        new, self._size = slice(self._size, k), k
+        self._r -= self._along[new].T @ self._Z[new]
+        self._p -= np.square(self._Z[new]).sum(0)
+        E = self._d[:k, places].T
+        q, over = E @ self._Z[:k], 1.0 / np.vecdot(E, E)
+        left = q * q
+        left *= over[:, None]
+        left += self._p
         tight = left.min(1) <= ROOM
-        np.maximum(left, ROOM, out=left)
-        errors = np.zeros(k)
-        for r, w in zip(self._rp[k, :-1], self._w[k, :, :k], strict=True):
-            e = q * (-w / norms)[:, None]
+        left[tight] = ROOM
+        errors = np.zeros(len(places))
+        for r, w in zip(self._r, self._w[k][:, places], strict=True):
+            e = q * (-w * over)[:, None]
             e += r
             e /= left
             errors += np.vecdot(e, e)
         errors[tight] = np.inf
-        return errors / self._design.total
+        return errors / self._total
 
 
 def forward_parts(
@@ -89,23 +121,38 @@ def forward_parts(
     allowed: NDArray[np.bool_],
     least: int,
     gram: bool = False,
-) -> Iterator[tuple[Whole, NotedRemovals]]:
-    """The forward path as far as it is known, with what removals are judged from.
+) -> Iterator[tuple[Whole, PathRemovals]]:
+    """The forward path as far as it is known, and its removals.
 
     The arguments are those of ``search_in_parts``, and whether features are chosen by the Gram
     matrix.
     """
-    of = Centred.of(design, Y)
-    noted = NotedRemovals(design, of, alpha, size)
+    of, given = Centred.of(design, Y), (design, Y, alpha, size, allowed)
     if gram:
-        for found in search_by_gram(design, Y, alpha, size, allowed, least):
-            noted.extend(columns_of(design, found.subset[noted.size :]))
-            yield noted.path(found.subset, found.vanished), noted
-        return
+        search = ProductSearch(*given, by_gram(design))
+        basis, parts = search.basis, search.in_parts(least)
+    else:
+        noted = Noted(design, of, alpha, size)
+        basis, parts = noted.basis, _noted_parts(*given, least, of, noted)
+    removals = PathRemovals(design, of, alpha, basis)
+    for found in parts:
+        removals.extend(len(found.subset))
+        yield found, removals
+
+
+def _noted_parts(
+    design: Design,
+    Y: Floats,
+    alpha: float,
+    size: int,
+    allowed: NDArray[np.bool_],
+    least: int,
+    of: Centred,
+    noted: Noted,
+) -> Iterator[Whole]:
     if not is_short(design):
-        for found in search_in_parts(design, Y, alpha, size, allowed, least, noted):
-            yield found, noted
+        yield from search_in_parts(design, Y, alpha, size, allowed, least, noted)
         return
     subset, vanished = chosen_by(design, of, alpha, size, allowed & ~design.constant)
     noted.extend(columns_of(design, subset))
-    yield noted.path(subset, vanished), noted
+    yield noted.path(subset, vanished)
