@@ -331,6 +331,7 @@ COMPILED = [
         "sparsepath.elm.layer",
         "sparsepath.rls.leave_one_out.compiled_forward",
         "sparsepath.rls.leave_one_out.compiled_loss_bounds",
+        "sparsepath.rls.leave_one_out.compiled_loss_counts",
         "sparsepath.rls.leave_one_out.compiled_loss_rows",
         "sparsepath.rls.leave_one_out.compiled_loss_search",
         "sparsepath.rls.leave_one_out.compiled_rows",

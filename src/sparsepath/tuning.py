@@ -55,7 +55,6 @@ class Tuning:
     judged_by_rows: int = 1 << 27  # samples * features * splits: candidates judged from the rows
     kept_of_sparse: int = 1 << 22  # that are kept if the zeros of the data are implicit
     losses_at_once: int = 1 << 15  # in the rows that NumPy judges by a loss without bounds
-    margins_from: int = 1000  # samples of which those are told that a candidate may turn
     wide_from: int = 64  # features from which removals are done in the space of the samples
 
     # Grafting

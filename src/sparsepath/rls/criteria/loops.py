@@ -35,7 +35,7 @@ class Counting:
         over = np.divide(1.0, g, where=g > 0, out=np.zeros(len(g)))
         if len(r) == 1:
             y = Y[:, 0] * over
-            return WRONG, np.array([v, p, y * r[0] - p, y])
+            return WRONG, np.array([v, p, y, y * r[0] - p])
         own = Y.argmax(1)
         mine = own == np.arange(len(r))[:, None]
         ahead = np.where(mine, -np.inf, over * (r[own, np.arange(len(own))] - r) - 2.0 * p)

@@ -90,7 +90,7 @@ def sweep_rows(rows, low, high, m, D, dual, place, write, pivot, products, judgi
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy", inline="always")
 def _wrong_two(z1, z2, f1, f2, D, write, t1, t2, w1, w2, l1, l2, given, room):  # type: ignore[no-untyped-def]
-    v, p, a, y = given[0], given[1], given[2], given[3]
+    v, p, y, a = given[0], given[1], given[2], given[3]
     total1 = total2 = full1 = full2 = 0.0
     for j in range(p.size):
         x1, x2 = z1[j] - f1 * D[j], z2[j] - f2 * D[j]

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.arrays import Floats
+from sparsepath.rls.criteria.loops import WRONG_CLASS
 from sparsepath.rls.criteria.losses import LABEL_ROUNDING, NO_DECISION, ROOM, Loss, reach_of
 from sparsepath.rls.design import Design
 from sparsepath.rls.leave_one_out.carried import columns_of
@@ -26,6 +27,8 @@ from sparsepath.rls.update import TIE, TIE_FLOOR
 from sparsepath.tuning import TUNING
 
 LOSS_PRICE = Price("leave_one_out.compiled_loss_search", "advance")
+CLASS_PLACES = 8  # numbers that a processor takes at once: a class has a multiple of them
+NO_ORDER = np.zeros(0, dtype=np.uintp)
 
 
 class LossNumbers(Noted):
@@ -45,19 +48,22 @@ class LossNumbers(Noted):
     def path(self, subset: NDArray[np.intp], vanished: bool) -> Whole:
         """What has come, in the units of the data."""
         new, k, design, v = self._stand(), self.size, self._design, self.weights
-        reach = np.append(0.0, np.cumsum(self._reach[subset]))
-        step, g = max(1, TUNING.losses_at_once // design.n_samples), np.sqrt(design.weights)
-        for low in range(new.start, k + 1, step):
-            some = slice(low, min(k + 1, low + step))
-            r, p = self._rp[some, :-1], self._rp[some, -1]
-            residuals = [np.array(of.T) for of in r.transpose(1, 0, 2)]
-            given = (g, v, self._Y, self._loss.blur(reach[some]))
-            losses = self._loss.weighted(residuals, np.maximum(p, ROOM).T, *given)
-            losses = np.ascontiguousarray(losses.T)
-            errors = losses.sum(1)
-            losses -= errors[:, None] * v
-            self._around[some] = np.vecdot(losses, losses)
-            self._errors[some] = np.where(p.min(1) > ROOM, errors, np.inf)
+        blur = self._loss.blur(np.append(0.0, np.cumsum(self._reach[subset]))[new])
+        r, p, g = self._rp[new, :-1], self._rp[new, -1], np.sqrt(design.weights)
+        losses = np.empty(p.shape)
+        step = max(1, TUNING.losses_at_once // (k + 1))
+        for low in range(0, design.n_samples, step):
+            some = slice(low, low + step)
+            residuals = [np.array(of.T) for of in r[..., some].transpose(1, 0, 2)]
+            given = (g[some], v[some], self._Y[some], blur)
+            losses[:, some] = self._loss.weighted(
+                residuals, np.maximum(p[:, some], ROOM).T, *given
+            ).T
+        errors = losses.sum(1)
+        for row, error in zip(losses, errors, strict=True):
+            row -= error * v
+        self._around[new] = np.vecdot(losses, losses)
+        self._errors[new] = np.where(p.min(1) > ROOM, errors, np.inf)
         counted = np.count_nonzero(design.weights)
         coef = self._w[: k + 1, :, :k].transpose(0, 2, 1) * design.scales[subset, None]
         return Whole(
@@ -115,6 +121,21 @@ def search_by_loss(
     return numbers.path(chosen.subset, chosen.vanished), chosen.clean
 
 
+def by_class(
+    own: NDArray[np.intp], classes: int
+) -> tuple[NDArray[np.uintp], NDArray[np.uintp], Floats]:
+    """Which sample lies where, class by class, where each class begins, and which places count.
+
+    Places that are left over behind a class show the first sample once more, and count nothing.
+    """
+    counts = np.bincount(own, minlength=classes)
+    ends = (-(-counts // CLASS_PLACES) * CLASS_PLACES).cumsum()
+    places = np.arange(len(own)) + np.repeat(ends - counts.cumsum(), counts)
+    order, real = np.zeros(ends[-1], dtype=np.uintp), np.zeros(ends[-1])
+    order[places], real[places] = own.astype(np.int16).argsort(kind="stable"), 1.0
+    return order, np.append(0, ends).astype(np.uintp), real
+
+
 def _compiled(
     design: Design,
     Y: Floats,
@@ -137,23 +158,25 @@ def _compiled(
     squares, loop = design.squares[features], loss.carried
     assert loop is not None
     kind, given = loop.laid_out(Y, of.y, of.p, g, v)
+    y, p, order, starts = of.y.copy(), of.p.copy(), NO_ORDER, NO_ORDER
+    if kind == WRONG_CLASS:
+        order, starts, real = by_class(Y.argmax(1), T)
+        y, p, g = y.take(order, 1) * real, p[order], g[order] * real
+        given, m = np.vstack([given[:3].take(order, 1) * real, np.empty((T - 1, len(p)))]), len(p)
     raw = design.by_feature().view()
     raw.flags.writeable = False  # one kind of array, so that loops are compiled once
-    problem = (raw, (design.means, design.left, design.scales), g, features)
+    problem = (raw, (design.means, design.left, design.scales), g, features, order)
     S = squares + alpha
     state = (
-        *(np.empty((n, m)), of.y.copy(), np.zeros((T, size)), np.zeros((size, m))),
-        *(np.zeros((size, size)), np.zeros(size), of.p.copy(), S, np.empty((T, n)), S.copy()),
-        *(np.zeros(n), np.zeros((size, n)), np.zeros((PENDING, n)), np.zeros(n)),
-        np.zeros((T, n)),
+        *(np.empty((n, m)), y, np.zeros((T, size)), np.zeros((size, m))),
+        *(np.zeros((size, size)), np.zeros(size), p, S, np.empty((T, n)), S.copy()),
+        *(np.zeros((size, n)), np.zeros((PENDING, n)), np.zeros(n), np.zeros((T, n))),
     )
-    judging = (kind, given, Y.argmax(1), float(loop.delta), ROOM)
-    own_most = float(np.divide(1.0, g, where=g > 0, out=np.zeros(m)).max())
-    columns = squares, of.floor[features], reach_of(squares, alpha), own_most
+    judging = (kind, given, starts, float(loop.delta), ROOM)
+    columns = squares, of.floor[features], reach_of(squares, alpha)
     guards = (TIE, TIE_FLOOR, SECOND_GO, VANISHED, float(alpha), NO_DECISION, LABEL_ROUNDING)
     subset = np.empty(size, dtype=np.intp)
-    begin(problem, state, loss.counts)
-    sorts = m >= TUNING.margins_from
-    about: Any = (problem, state, judging, columns, guards, (empty, squared), sorts, subset)
+    begin(problem, state)
+    about: Any = (problem, state, judging, columns, guards, (empty, squared), subset)
     k, ended = loops.advance(size, wanted, loss.counts, *about)
     return ChosenByLoss(subset[:k], ended == loops.ALL_FIT, ended == loops.WITHOUT_MISTAKES)

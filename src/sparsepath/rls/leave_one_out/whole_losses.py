@@ -218,9 +218,9 @@ def judge(
     v, p = given[0, :, None], given[1, :, None]
     left = p - x * s
     if kind == WRONG:
-        s -= given[3, :, None] * (C[0] * w)
+        s -= given[2, :, None] * (C[0] * w)
         s *= x
-        s += given[2, :, None]
+        s += given[3, :, None]
         out[:] = np.add.reduce((s >= -blur) * v, axis=0)
     elif kind == WRONG_CLASS:
         tau, over = C * w, given[2, :, None]
