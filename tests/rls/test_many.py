@@ -23,6 +23,7 @@ from sparsepath.rls.leave_one_out.numbers import numbers_of
 from sparsepath.rls.leave_one_out.whole import search_in_parts, whole_search
 from sparsepath.rls.many import forward_searches
 from sparsepath.rls.models import make_design, make_model
+from sparsepath.rls.repeated import _is_moderate
 from sparsepath.rls.task import Task
 from sparsepath.rls.trail import SearchTrail
 from sparsepath.tuning import TUNING
@@ -478,3 +479,20 @@ def test_what_lifts_of_bounds_are_made_of(m, targets):
         assert_allclose([largest, narrow], [expected.max(), room**-1.5])
         p[tight] = 0.5
         assert_allclose(spikes(V, p, room, w, np.empty(m))[2], 0.5**-1.5)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_columns_whose_squares_cannot_be_held_are_no_moderate_ones(monkeypatch, order):
+    monkeypatch.setattr(TUNING, "tile_numbers", 8)
+    X = np.asarray(np.random.default_rng(0).standard_normal((6, 4)), order=order)
+    assert _is_moderate(X)
+    assert _is_moderate((10 * X).astype(np.int16))
+    assert _is_moderate(X[:0])
+    X[2, 1] = 0.0
+    assert _is_moderate(X)
+    for value in (1e-120, -1e-120, 1e120, -1e120):
+        Z = X.copy(order="K")
+        Z[4, 2] = value
+        assert not _is_moderate(Z)
+        Z[4, 3] = 0.0
+        assert not _is_moderate(Z)

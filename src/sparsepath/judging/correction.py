@@ -193,12 +193,13 @@ def _gaps_se(drawn: Floats, shares: Floats, totals: Floats, best: Any) -> Floats
     squares = drawn @ (shares * shares)
     for j in np.unique(best):
         rows = best == j
+        mine, own = drawn[rows], weight[rows, None]
         gaps = totals - totals[:, [j]]
-        mean = drawn[rows] @ gaps / weight[rows, None]
+        mean = mine @ gaps / own
         sums = (
-            drawn[rows] @ (gaps * gaps)
-            - 2 * mean * (drawn[rows] @ (gaps * shares[:, None]))
+            mine @ (gaps * gaps)
+            - 2 * mean * (mine @ (gaps * shares[:, None]))
             + mean**2 * squares[rows, None]
         )
-        found[rows] = np.sqrt(np.maximum(sums, 0.0)) / weight[rows, None]
+        found[rows] = np.sqrt(np.maximum(sums, 0.0)) / own
     return found

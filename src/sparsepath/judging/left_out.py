@@ -84,12 +84,12 @@ class LeftOut:
         """Which samples were left out, and count."""
         return ~np.isnan(self.losses[:, 0]) & (self.weights > 0)
 
-    @property
+    @cached_property
     def errors(self) -> Floats:
         """The mean loss of each size."""
         return self.weights[self.known] @ self.losses[self.known]
 
-    @property
+    @cached_property
     def errors_se(self) -> Floats:
         """Standard errors of the errors, from what clusters differ by."""
         return self._spread(self.losses - self.errors)

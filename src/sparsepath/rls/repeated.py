@@ -70,7 +70,7 @@ def _is_moderate(X: Any) -> bool:
         sizes = np.abs(whole[i : i + height])
         if float(sizes.max(initial=0)) >= LARGE:
             return False
-        if np.count_nonzero(sizes < 1 / LARGE) > np.count_nonzero(sizes == 0):
+        if sizes.min(initial=1) < 1 / LARGE and np.any((sizes < 1 / LARGE) & (sizes != 0)):
             return False
     return True
 
