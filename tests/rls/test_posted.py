@@ -24,7 +24,7 @@ def test_blocks_known_by_letter_make_the_same_choices(loss, form, how):
     case = make("tall", m=60, n=12, seed=5, weighted=True, classification=loss == "zero_one")
     given = {"loss": loss, "form": form, "search": how}
     expected = search(design_of(case.X, case.sw, "three"), case.Y, 0.5, 5, **given)
-    design = posted(case.X, case.sw, [0, 20, 40, 60])
+    design = posted(np.asfortranarray(case.X), case.sw, [0, 20, 40, 60])
     trail = search(design, case.Y, 0.5, 5, **given)
     assert [(m.action, m.feature, m.error) for m in trail.moves] == [
         (m.action, m.feature, m.error) for m in expected.moves

@@ -62,10 +62,11 @@ def make_design(
     """
     limit = default_memory() if memory is None else memory
     loops, marks = small_loops(), None
-    if isinstance(X, np.ndarray) and X.size >= TURNED_FROM and 8 * X.size <= limit:
-        X = turned(X, threads)
-    elif isinstance(X, np.ndarray) and X.size < TURNED_FROM and loops is not None:
-        X = np.asarray(X, dtype=np.float64, order="F")
+    if isinstance(X, np.ndarray):
+        if X.size >= TURNED_FROM:
+            X = turned(X, threads) if 8 * X.size <= limit else X
+        elif loops is not None and X.size < TUNING.turned_late_from:
+            X = np.asarray(X, dtype=np.float64, order="F")
     blocks = row_blocks(X, n_blocks)
     if measured is None and fit_intercept and loops is not None and len(blocks) == 1:
         few = is_by_column(X) and X.size < TUNING.compiled_pass_from
