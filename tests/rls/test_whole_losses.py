@@ -132,6 +132,22 @@ def test_long_rows_are_judged_as_they_are_in_numpy(loss):
         assert_array_equal(plain[0].errors, compiled[0].errors)
 
 
+@pytest.mark.parametrize("loss", [name for name in LOSSES if CLASSES[name].coded])
+def test_mistakes_of_a_path_are_counted_by_the_loops_of_the_package_as_in_numpy(loss):
+    for seed in range(12):
+        kind, targets = KINDS[seed % len(KINDS)], (1, 3, 5)[seed % 3]
+        weighted = seed % 4 > 1
+        case = make(kind, 50 + seed, 12, targets, seed=seed, weighted=weighted, classification=True)
+        paths = []
+        for up_to in (0, 1 << 12):
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(TUNING, "native_numbers_up_to", up_to)
+                paths.append(found(case, loss, 9, False)[0])
+        for name in ("subset", "errors", "errors_se"):
+            numbers = (getattr(path, name) for path in paths)
+            assert_allclose(*numbers, rtol=1e-12, atol=1e-14, err_msg=f"{name}, {case.name}")
+
+
 @pytest.mark.parametrize("loss", LOSSES)
 def test_bounds_rule_out_nobody_who_is_best(loss):
     """Many small problems: a bound that is too high shows in some of them only."""
