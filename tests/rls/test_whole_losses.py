@@ -93,6 +93,18 @@ def test_pivots_and_products_follow_additions_and_removals(monkeypatch, loss, ho
         assert_allclose(errors[0], errors[1], rtol=1e-9, atol=1e-13)
 
 
+@pytest.mark.parametrize("targets", [1, 3, 4])
+def test_a_column_that_leaves_a_sample_no_room_is_not_chosen(targets):
+    """Such a column is there for one sample alone; a penalty of nothing lets it have it."""
+    for seed in range(6):
+        case = make("tall", 24, 9, targets, 1e-12, seed=seed, classification=True)
+        case.X[:, 3:] = np.eye(24)[:, :6]
+        plain, compiled = (found(case, "zero_one", 3, how)[0] for how in (False, True))
+        assert len(plain.subset) == 3
+        assert plain.subset.max() < 3
+        assert_array_equal(plain.subset, compiled.subset)
+
+
 def test_small_searches_do_not_load_a_compiler():
     code = (
         "import sys, numpy as np\nfrom sparsepath import SparseRLSClassifier\n"
