@@ -34,7 +34,7 @@ class Tuning:
     # Compiled loops
     compiled_pass_from: int = 1 << 22  # numbers from which a compiled pass pays for its start
     native_search_up_to: int = 1 << 14  # that loops built with the package are best at
-    native_numbers_up_to: int = 1 << 12  # samples up to which they give the numbers of a path
+    native_numbers_up_to: int = 1 << 14  # samples up to which they give the numbers of a path
     compiled_search_from: int = 1 << 16  # and a compiled search in the fused form
     stepwise_from: int = 1 << 19  # and a search whose steps are told of, and shared out
     told_numbers: int = 1 << 26  # read between which Ctrl-C is heard and progress is told

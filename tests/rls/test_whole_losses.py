@@ -93,6 +93,18 @@ def test_pivots_and_products_follow_additions_and_removals(monkeypatch, loss, ho
         assert_allclose(errors[0], errors[1], rtol=1e-9, atol=1e-13)
 
 
+@pytest.mark.parametrize("targets", [1, 3, 4])
+def test_a_column_that_leaves_a_sample_no_room_is_not_chosen(targets):
+    """Such a column is there for one sample alone; a penalty of nothing lets it have it."""
+    for seed in range(6):
+        case = make("tall", 24, 9, targets, 1e-12, seed=seed, classification=True)
+        case.X[:, 3:] = np.eye(24)[:, :6]
+        plain, compiled = (found(case, "zero_one", 3, how)[0] for how in (False, True))
+        assert len(plain.subset) == 3
+        assert plain.subset.max() < 3
+        assert_array_equal(plain.subset, compiled.subset)
+
+
 def test_small_searches_do_not_load_a_compiler():
     code = (
         "import sys, numpy as np\nfrom sparsepath import SparseRLSClassifier\n"
@@ -130,6 +142,22 @@ def test_long_rows_are_judged_as_they_are_in_numpy(loss):
         plain, compiled = found(case, loss, 20, False), found(case, loss, 20, True)
         assert_array_equal(plain[0].subset, compiled[0].subset)
         assert_array_equal(plain[0].errors, compiled[0].errors)
+
+
+@pytest.mark.parametrize("loss", [name for name in LOSSES if CLASSES[name].coded])
+def test_mistakes_of_a_path_are_counted_by_the_loops_of_the_package_as_in_numpy(loss):
+    for seed in range(12):
+        kind, targets = KINDS[seed % len(KINDS)], (1, 3, 5)[seed % 3]
+        weighted = seed % 4 > 1
+        case = make(kind, 50 + seed, 12, targets, seed=seed, weighted=weighted, classification=True)
+        paths = []
+        for up_to in (0, 1 << 12):
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(TUNING, "native_numbers_up_to", up_to)
+                paths.append(found(case, loss, 9, False)[0])
+        for name in ("subset", "errors", "errors_se"):
+            numbers = (getattr(path, name) for path in paths)
+            assert_allclose(*numbers, rtol=1e-12, atol=1e-14, err_msg=f"{name}, {case.name}")
 
 
 @pytest.mark.parametrize("loss", LOSSES)

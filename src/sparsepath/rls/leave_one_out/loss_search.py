@@ -3,7 +3,7 @@
 Small data are searched in NumPy (``whole_losses.py``) until loading the compiled loop
 (``compiled_loss_search.py``) has been paid for; large data by the loop. Which of the two it was
 must not be seen: they choose the same features, and all numbers of the path are computed afresh
-from these, in NumPy.
+from these (``numbers.py``).
 """
 
 import time
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.arrays import Floats
-from sparsepath.rls.criteria.loops import WRONG_CLASS
+from sparsepath.rls.criteria.loops import WRONG_CLASS, Counting
 from sparsepath.rls.criteria.losses import LABEL_ROUNDING, NO_DECISION, ROOM, Loss, reach_of
 from sparsepath.rls.design import Design
 from sparsepath.rls.leave_one_out.carried import columns_of
@@ -44,26 +44,20 @@ class LossNumbers(Noted):
         self._Y, self._loss = Y, loss
         self.weights = loss.sample_weights(Y, design.weights)
         self._reach = reach_of(design.squares, alpha)
+        T = Y.shape[1]
+        marks = Y.T if T == 1 else Y.argmax(1) == np.arange(T)[:, None]
+        self._marks = np.ascontiguousarray(marks, dtype=np.float64)
 
     def path(self, subset: NDArray[np.intp], vanished: bool) -> Whole:
         """What has come, in the units of the data."""
-        new, k, design, v = self._stand(), self.size, self._design, self.weights
+        new, k, design = self._stand(), self.size, self._design
         blur = self._loss.blur(np.append(0.0, np.cumsum(self._reach[subset]))[new])
-        r, p, g = self._rp[new, :-1], self._rp[new, -1], np.sqrt(design.weights)
-        losses = np.empty(p.shape)
-        step = max(1, TUNING.losses_at_once // (k + 1))
-        for low in range(0, design.n_samples, step):
-            some = slice(low, low + step)
-            residuals = [np.array(of.T) for of in r[..., some].transpose(1, 0, 2)]
-            given = (g[some], v[some], self._Y[some], blur)
-            losses[:, some] = self._loss.weighted(
-                residuals, np.maximum(p[:, some], ROOM).T, *given
-            ).T
-        errors = losses.sum(1)
-        for row, error in zip(losses, errors, strict=True):
-            row -= error * v
-        self._around[new] = np.vecdot(losses, losses)
-        self._errors[new] = np.where(p.min(1) > ROOM, errors, np.inf)
+        if self._loops is not None and isinstance(self._loss.carried, Counting):
+            numbers = self._rp[new], self._errors[new], self._around[new]
+            given = self._marks, np.sqrt(design.weights), self.weights, blur
+            self._loops.sum_mistakes(*numbers, *given, ROOM)
+        else:
+            self._errors[new], self._around[new] = self._summed(new, blur)
         counted = np.count_nonzero(design.weights)
         coef = self._w[: k + 1, :, :k].transpose(0, 2, 1) * design.scales[subset, None]
         return Whole(
@@ -74,6 +68,27 @@ class LossNumbers(Noted):
             intercepts(self._of.y_mean, design.means[subset], coef),
             vanished,
         )
+
+    def _summed(self, new: slice, blur: Floats) -> tuple[Floats, Floats]:
+        """Sums of the losses of some sizes, and of their squares around the part of each sample."""
+        r, p, g, v = (
+            self._rp[new, :-1],
+            self._rp[new, -1],
+            np.sqrt(self._design.weights),
+            self.weights,
+        )
+        losses = np.empty(p.shape)
+        step = max(1, TUNING.losses_at_once // self._rp.shape[0])
+        for low in range(0, p.shape[1], step):
+            some = slice(low, low + step)
+            residuals = [np.array(of.T) for of in r[..., some].transpose(1, 0, 2)]
+            left = np.maximum(p[:, some], ROOM).T
+            given = (g[some], v[some], self._Y[some], blur)
+            losses[:, some] = self._loss.weighted(residuals, left, *given).T
+        errors = losses.sum(1)
+        for row, error in zip(losses, errors, strict=True):
+            row -= error * v
+        return np.where(p.min(1) > ROOM, errors, np.inf), np.vecdot(losses, losses)
 
 
 def search_by_loss(

@@ -28,7 +28,7 @@
 #define EVERY_WIDTH
 #endif
 
-#define INTERFACE 3 /* as in small.py: a library that was built of another source is not used */
+#define INTERFACE 4 /* as in small.py: a library that was built of another source is not used */
 #define LANES 16
 #define SHRUNK 1e-4 /* part of the squares of the targets from which products with them are taken afresh */
 
@@ -293,6 +293,33 @@ PUBLIC EVERY_WIDTH void sum_squares(int64_t m, int64_t T, int64_t count, double 
         for (int64_t j = 0; j < m; j++) losses[j] -= sum * share[j];
         errors[k] = tight ? INFINITY : sum;
         around[k] = dot(losses, losses, m);
+    }
+}
+
+/* The same of mistakes, of weights `v`: `ZeroOne.weighted`. `marks`, T x m, tell the own class of each sample by a one
+ * among zeros, or are one target of +-1; `space` has room for 2 m. */
+PUBLIC EVERY_WIDTH void sum_mistakes(int64_t m, int64_t T, int64_t count, double room, const double *marks,
+                                     const double *g, const double *v, const double *blur, const double *rp,
+                                     double *space, double *errors, double *around) {
+    double *restrict ahead = space, *restrict least = space + m;
+    for (int64_t k = 0; k < count; k++, rp += (T + 1) * m) {
+        const double *p = rp + T * m, times = T > 1 ? 2.0 : 1.0;
+        int tight = 0;
+        for (int64_t t = 0; t < T; t++)
+            for (int64_t j = 0; j < m; j++) {
+                const double r = rp[t * m + j];
+                ahead[j] = (t ? ahead[j] : 0.0) + marks[t * m + j] * r;
+                least[j] = t && least[j] < r ? least[j] : r;
+            }
+        for (int64_t j = 0; j < m; j++) {
+            const double left = times * g[j] * (p[j] > room ? p[j] : room) - blur[k] * g[j];
+            ahead[j] = ahead[j] - (T > 1 ? least[j] : 0.0) >= left ? v[j] : 0.0;
+            tight |= !(p[j] > room);
+        }
+        const double sum = sum_of(ahead, m);
+        take_off(ahead, sum, v, m);
+        errors[k] = tight ? INFINITY : sum;
+        around[k] = dot(ahead, ahead, m);
     }
 }
 

@@ -20,7 +20,7 @@ from sparsepath.rls.leave_one_out.carried import columns_of
 from sparsepath.rls.leave_one_out.forward import GUARDS, Centred
 
 FILE = Path(__file__).with_name("libsmall.dll" if sys.platform == "win32" else "libsmall.so")
-INTERFACE = 3  # as in small.c
+INTERFACE = 4  # as in small.c
 GUARDS_SQUARED = np.array([*GUARDS[:3], GUARDS[3] ** 2, GUARDS[4] ** 2])
 C_COUNT, C_NUMBER, C_ARRAY = ctypes.c_int64, ctypes.c_double, ctypes.c_void_p
 
@@ -39,13 +39,16 @@ class SmallLoops:
         self._measure_columns.argtypes = [C_COUNT] * 2 + [C_ARRAY] * 5
         self._centre_columns.argtypes = [C_COUNT] * 2 + [C_ARRAY] * 6
         self._measure_columns.restype = self._centre_columns.restype = None
+        self._sum_mistakes = library.sum_mistakes
         self._room.argtypes, self._room.restype = [C_COUNT] * 4, C_COUNT
         self._search_forward.argtypes = [*[C_COUNT] * 4, C_NUMBER, C_NUMBER, *[C_ARRAY] * 12]
         self._choose_forward.argtypes = [*[C_COUNT] * 4, C_NUMBER, *[C_ARRAY] * 8]
         self._extend_basis.argtypes = [*[C_COUNT] * 4, C_NUMBER, C_NUMBER, C_ARRAY, C_ARRAY]
         self._stand_at.argtypes = [*[C_COUNT] * 5, *[C_ARRAY] * 4]
         self._sum_squares.argtypes = [*[C_COUNT] * 3, C_NUMBER, *[C_ARRAY] * 5]
+        self._sum_mistakes.argtypes = [*[C_COUNT] * 3, C_NUMBER, *[C_ARRAY] * 8]
         self._search_forward.restype = self._choose_forward.restype = None
+        self._sum_mistakes.restype = None
         self._extend_basis.restype = self._stand_at.restype = self._sum_squares.restype = None
 
     def measure(self, X: Floats, rows: Marks) -> tuple[Floats, Floats, Marks]:
@@ -126,6 +129,22 @@ class SmallLoops:
         count, targets, m = rp.shape
         arrays = share, rp, np.empty(m), errors, around
         self._sum_squares(m, targets - 1, count, room, *map(_address, arrays))
+
+    def sum_mistakes(
+        self,
+        rp: Floats,
+        errors: Floats,
+        around: Floats,
+        marks: Floats,
+        g: Floats,
+        v: Floats,
+        blur: Floats,
+        room: float,
+    ) -> None:
+        """The same of mistakes; ``marks`` are one target, or a one for the own class of several."""
+        count, targets, m = rp.shape
+        arrays = marks, g, v, blur, rp, np.empty(2 * m), errors, around
+        self._sum_mistakes(m, targets - 1, count, room, *map(_address, arrays))
 
 
 class _Given(NamedTuple):
