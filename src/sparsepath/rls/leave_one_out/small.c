@@ -60,6 +60,44 @@ INLINE void take_off(double *restrict a, double f, const double *restrict b, int
     for (int64_t j = 0; j < n; j++) a[j] -= f * b[j];
 }
 
+/* Products of z with `count` rows, which lie `stride` apart, four at a time: each sum goes as in `dot`. */
+INLINE void products_with(const double *rows, int64_t stride, int64_t count, const double *z, int64_t n, double *t) {
+    int64_t i = 0;
+    for (; i + 4 <= count; i += 4) {
+        const double *a = rows + i * stride, *b = a + stride, *c = b + stride, *d = c + stride;
+        double s[4][LANES] = {{0}};
+        int64_t j = 0;
+        for (; j + LANES <= n; j += LANES)
+            for (int l = 0; l < LANES; l++) {
+                const double x = z[j + l];
+                s[0][l] += a[j + l] * x;
+                s[1][l] += b[j + l] * x;
+                s[2][l] += c[j + l] * x;
+                s[3][l] += d[j + l] * x;
+            }
+        for (int l = 0; j < n; j++, l++) {
+            s[0][l] += a[j] * z[j];
+            s[1][l] += b[j] * z[j];
+            s[2][l] += c[j] * z[j];
+            s[3][l] += d[j] * z[j];
+        }
+        for (int k = 0; k < 4; k++) t[i + k] = total(s[k]);
+    }
+    for (; i < count; i++) t[i] = dot(rows + i * stride, z, n);
+}
+
+/* Take `count` rows off z, t times each, in their order. */
+INLINE void take_off_rows(double *restrict z, const double *t, const double *restrict rows, int64_t stride,
+                          int64_t count, int64_t n) {
+    int64_t i = 0;
+    for (; i + 4 <= count; i += 4) {
+        const double *a = rows + i * stride, *b = a + stride, *c = b + stride, *d = c + stride;
+        const double e = t[i], f = t[i + 1], g = t[i + 2], h = t[i + 3];
+        for (int64_t j = 0; j < n; j++) z[j] = (((z[j] - e * a[j]) - f * b[j]) - g * c[j]) - h * d[j];
+    }
+    for (; i < count; i++) take_off(z, t[i], rows + i * stride, n);
+}
+
 /* Take f q off z, and then the sum of ((r - z tau) / (p - z^2 / pivot))^2 over m samples, a multiple of LANES; infinite
  * without room in p. Samples go in pairs, which take one division: (c/a)^2 + (d/b)^2 = ((cb)^2 + (da)^2) / (ab)^2. */
 INLINE double judged(double *restrict z, double f, const double *restrict q, double tau, double pivot,
@@ -241,15 +279,15 @@ PUBLIC EVERY_WIDTH void extend_basis(int64_t m, int64_t size, int64_t k, int64_t
         double *z = rows + k * width, *d = z + m;
         const double square = dot(z, z, m);
         double left = square;
-        for (int64_t past = 0; past < k; past++) t[past] = dot(rows + past * width, z, m);
-        for (int64_t past = 0; past < k; past++) take_off(z, t[past], rows + past * width, m + k);
+        products_with(rows, width, k, z, m, t);
+        take_off_rows(z, t, rows, width, k, m + k);
         left -= dot(t, t, k);
         if (k && !(left > once_more * square)) {
             for (int64_t past = 0; past < k; past++) {
                 const double *of = rows + past * width;
                 t[past] = dot(of, z, m) + alpha * dot(of + m, d, k);
             }
-            for (int64_t past = 0; past < k; past++) take_off(z, t[past], rows + past * width, m + k);
+            take_off_rows(z, t, rows, width, k, m + k);
             left = dot(z, z, m) + alpha * dot(d, d, k);
         }
         const double scale = 1.0 / sqrt(left + alpha);
