@@ -52,6 +52,7 @@ from sparsepath.rls.leave_one_out.compiled_rows import (
     judged_pending,
     measure,
     original,
+    products_of,
     read,
     squared_product,
     sums_of,
@@ -66,6 +67,7 @@ WELL = 1e-2  # and above which it is followed to the last digits that decide
 ALONG = 1e-3  # part of the norms that a product must be for the same
 UNIT = 1e-13  # rounding of a followed sum, over its size
 FASTEST = 16.0  # factor by which 1/p^2 may grow before the rows are written
+NEAR = 16  # rows that stay in the cache for the products with several targets
 MANY = 8  # a part of the candidates that is many to be judged: one in so many
 SAFE = 1.0 - 1e-6  # of a bound, against rounding
 
@@ -201,14 +203,13 @@ def follow(low, high, problem, state, change, space, found):  # type: ignore[no-
             computed[i] = max(computed[i], s[i])
             written[i] = s[i]
             blur[i], fourth[i] = np.sqrt(zw[i]), np.sqrt(np.sqrt(fourth[i]))
-        for t in range(1, T):
-            for i in range(low, high):
-                c[t, i] = dot(Z[i], V[t])
+        products_of(Z, low, high, V, 1, c)
         begun = new
-    three_products(Z, low, high, D[new], U[0], Dw, step, h[0], v)
-    for t in range(1, T):
-        for i in range(low, high):
-            h[t, i] = dot(Z[i], U[t])
+    near = max(1, high - low) if T == 1 else NEAR
+    for start in range(low, high, near):
+        end = min(high, start + near)
+        three_products(Z, start, end, D[new], U[0], Dw, step, h[0], v)
+        products_of(Z, start, end, U, 1, h)
     for i in range(low, high):
         held[i] = 0.0
     own, size, square = Dv[new], np.sqrt(Dv[new]), over[new]
