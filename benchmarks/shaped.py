@@ -26,7 +26,7 @@ def problem(m: int, n: int, relevant: int = 20) -> tuple[np.ndarray, np.ndarray]
 def greedy(X, y, k, form="auto", **options):
     with Threads(1) as crew:
         design = make_design(X, np.ones(X.shape[0]), crew)
-        task = Task(size=k, candidates=tuple(range(X.shape[1])), form=form, **options)
+        task = Task(size=k, candidates=range(X.shape[1]), form=form, **options)
         return run(design, y[:, None] if y.ndim == 1 else y, 1.0, task)
 
 

@@ -28,6 +28,7 @@ class StopRule:
     """What the rules here share; a subclass says something in ``__call__`` or in ``before``."""
 
     judges_additions = False  # whether ``before`` has something to say
+    judges_moves = True  # whether ``__call__`` has
 
     def begin(self, design: Design, Y: Floats, alpha: float) -> "StopRule":
         """The rule for one search, told of its problem."""
@@ -143,6 +144,7 @@ class NoMistakes(StopRule):
     """
 
     size: int = 0
+    judges_moves = False
 
     def before(
         self, trail: SearchTrail, model: Model, update: Update, candidates: Sequence[int]

@@ -188,7 +188,8 @@ class SearchTrail(Trail):
 
         ``earlier`` are moves of a run before this one. Return whether the search should stop.
         """
-        told = self._watch is not None or bool(self._rules)
+        asked = any(getattr(rule, "judges_moves", True) for rule in self._rules)
+        told = self._watch is not None or asked
         if told or earlier or self.errors:
             return self._write_down(found, [move.seconds for move in earlier], told)
         self.first_error, self._once = float(found.errors[0]), (found, self.seconds)

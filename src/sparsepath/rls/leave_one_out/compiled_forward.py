@@ -67,7 +67,7 @@ WELL = 1e-2  # and above which it is followed to the last digits that decide
 ALONG = 1e-3  # part of the norms that a product must be for the same
 UNIT = 1e-13  # rounding of a followed sum, over its size
 FASTEST = 16.0  # factor by which 1/p^2 may grow before the rows are written
-NEAR = 16  # rows that stay in the cache for the products with several targets
+ROWS_NEAR = 16  # rows that stay in the cache for the products with several targets
 MANY = 8  # a part of the candidates that is many to be judged: one in so many
 SAFE = 1.0 - 1e-6  # of a bound, against rounding
 
@@ -205,7 +205,7 @@ def follow(low, high, problem, state, change, space, found):  # type: ignore[no-
             blur[i], fourth[i] = np.sqrt(zw[i]), np.sqrt(np.sqrt(fourth[i]))
         products_of(Z, low, high, V, 1, c)
         begun = new
-    near = max(1, high - low) if T == 1 else NEAR
+    near = max(1, high - low) if T == 1 else ROWS_NEAR
     for start in range(low, high, near):
         end = min(high, start + near)
         three_products(Z, start, end, D[new], U[0], Dw, step, h[0], v)

@@ -48,9 +48,9 @@ class LossNumbers(Noted):
         marks = Y.T if T == 1 else Y.argmax(1) == np.arange(T)[:, None]
         self._marks = np.ascontiguousarray(marks, dtype=np.float64)
 
-    def path(self, subset: NDArray[np.intp], vanished: bool) -> Whole:
-        """What has come, in the units of the data."""
-        new, k, design = self._stand(), self.size, self._design
+    def judge(self, subset: NDArray[np.intp]) -> Floats:
+        """The errors of all sizes that have come."""
+        new, design = self._stand(), self._design
         blur = self._loss.blur(np.append(0.0, np.cumsum(self._reach[subset]))[new])
         if self._loops is not None and isinstance(self._loss.carried, Counting):
             numbers = self._rp[new], self._errors[new], self._around[new]
@@ -58,11 +58,16 @@ class LossNumbers(Noted):
             self._loops.sum_mistakes(*numbers, *given, ROOM)
         else:
             self._errors[new], self._around[new] = self._summed(new, blur)
-        counted = np.count_nonzero(design.weights)
+        return self._errors[: self.size + 1]
+
+    def path(self, subset: NDArray[np.intp], vanished: bool) -> Whole:
+        """What has come, in the units of the data."""
+        errors, k, design = self.judge(subset), self.size, self._design
+        counted = design.n_counted
         coef = self._w[: k + 1, :, :k].transpose(0, 2, 1) * design.scales[subset, None]
         return Whole(
             subset,
-            self._errors[: k + 1].copy(),
+            errors.copy(),
             np.sqrt(self._around[: k + 1] * (counted / (counted - 1))),
             coef,
             intercepts(self._of.y_mean, design.means[subset], coef),
@@ -123,7 +128,7 @@ def search_by_loss(
     """
     of, features = Centred.of(design, Y), (allowed & ~design.constant).nonzero()[0]
     numbers, began = LossNumbers(design, Y, of, alpha, size, loss), time.perf_counter()
-    empty = float(numbers.path(NOBODY, False).errors[0])
+    empty = float(numbers.judge(NOBODY)[0])
     squared = float(np.square(of.y / np.maximum(of.p, ROOM)).sum())
     if compiled or LOSS_PRICE.is_paid():
         given = of, size, features, loss, numbers.weights, empty, squared
