@@ -73,42 +73,44 @@ def _of_one_target(rows, Z, f, D, S, own, blur, given, out):  # type: ignore[no-
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
-def _of_two_rivals(rows, low, high, Z, f, D, S, own, one, other, blur, given, out):  # type: ignore[no-untyped-def]
-    """Add the mistakes of a class with two rivals, the samples from ``low`` to ``high``."""
+def _of_three_classes(rows, starts, Z, f, D, S, c, blur, given, out):  # type: ignore[no-untyped-def]
+    """Mistakes of three classes, so that each has two rivals."""
     v, over, a, b, last = given[0], given[2], given[3], given[4], rows.size - 1
     for first in range(0, rows.size, 4):
         A, B = rows[first], rows[min(first + 1, last)]
         C, E = rows[min(first + 2, last)], rows[min(first + 3, last)]
-        f1, f2, f3, f4, o1, o2, o3, o4 = f[A], f[B], f[C], f[E], own[A], own[B], own[C], own[E]
+        f1, f2, f3, f4 = f[A], f[B], f[C], f[E]
         w1, w2, w3, w4 = 1.0 / S[A], 1.0 / S[B], 1.0 / S[C], 1.0 / S[E]
-        s1, s2, s3, s4 = one[A] - o1, one[B] - o2, one[C] - o3, one[E] - o4
-        t1, t2, t3, t4 = other[A] - o1, other[B] - o2, other[C] - o3, other[E] - o4
-        s1, t1, s2, t2 = w1 * s1, w1 * t1, w2 * s2, w2 * t2
-        s3, t3, s4, t4 = w3 * s3, w3 * t3, w4 * s4, w4 * t4
-        w1, w2, w3, w4 = 2.0 * w1, 2.0 * w2, 2.0 * w3, 2.0 * w4
+        u1, u2, u3, u4 = 2.0 * w1, 2.0 * w2, 2.0 * w3, 2.0 * w4
         l1, l2, l3, l4 = -blur[A], -blur[B], -blur[C], -blur[E]
         n1 = n2 = n3 = n4 = 0.0
-        for j in range(low, high):
-            x1, x2 = Z[A, j] - f1 * D[j], Z[B, j] - f2 * D[j]
-            x3, x4 = Z[C, j] - f3 * D[j], Z[E, j] - f4 * D[j]
-            p1, p2, p3, p4 = over[j] * x1, over[j] * x2, over[j] * x3, over[j] * x4
-            a1, b1, a2, b2 = a[j] + p1 * s1, b[j] + p1 * t1, a[j] + p2 * s2, b[j] + p2 * t2
-            a3, b3, a4, b4 = a[j] + p3 * s3, b[j] + p3 * t3, a[j] + p4 * s4, b[j] + p4 * t4
-            a1, a2 = a1 if a1 > b1 else b1, a2 if a2 > b2 else b2
-            a3, a4 = a3 if a3 > b3 else b3, a4 if a4 > b4 else b4
-            n1 += v[j] if a1 + w1 * x1 * x1 >= l1 else 0.0
-            n2 += v[j] if a2 + w2 * x2 * x2 >= l2 else 0.0
-            n3 += v[j] if a3 + w3 * x3 * x3 >= l3 else 0.0
-            n4 += v[j] if a4 + w4 * x4 * x4 >= l4 else 0.0
-        n1, n2, n3, n4 = out[A] + n1, out[B] + n2, out[C] + n3, out[E] + n4
+        for class_ in range(3):
+            own, one, other = c[class_], c[1 if class_ == 0 else 0], c[1 if class_ == 2 else 2]
+            s1, t1 = w1 * (one[A] - own[A]), w1 * (other[A] - own[A])
+            s2, t2 = w2 * (one[B] - own[B]), w2 * (other[B] - own[B])
+            s3, t3 = w3 * (one[C] - own[C]), w3 * (other[C] - own[C])
+            s4, t4 = w4 * (one[E] - own[E]), w4 * (other[E] - own[E])
+            for j in range(starts[class_], starts[class_ + 1]):
+                x1, x2 = Z[A, j] - f1 * D[j], Z[B, j] - f2 * D[j]
+                x3, x4 = Z[C, j] - f3 * D[j], Z[E, j] - f4 * D[j]
+                p1, p2, p3, p4 = over[j] * x1, over[j] * x2, over[j] * x3, over[j] * x4
+                a1, b1, a2, b2 = a[j] + p1 * s1, b[j] + p1 * t1, a[j] + p2 * s2, b[j] + p2 * t2
+                a3, b3, a4, b4 = a[j] + p3 * s3, b[j] + p3 * t3, a[j] + p4 * s4, b[j] + p4 * t4
+                a1, a2 = a1 if a1 > b1 else b1, a2 if a2 > b2 else b2
+                a3, a4 = a3 if a3 > b3 else b3, a4 if a4 > b4 else b4
+                n1 += v[j] if a1 + u1 * x1 * x1 >= l1 else 0.0
+                n2 += v[j] if a2 + u2 * x2 * x2 >= l2 else 0.0
+                n3 += v[j] if a3 + u3 * x3 * x3 >= l3 else 0.0
+                n4 += v[j] if a4 + u4 * x4 * x4 >= l4 else 0.0
         out[A], out[B], out[C], out[E] = n1, n2, n3, n4
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
 def _of_rivals(rows, low, high, own, Z, f, D, S, C, blur, given, most, out):  # type: ignore[no-untyped-def]
-    """The same of a class with any rivals, the last four of them at once.
+    """Add the mistakes of a class with any rivals, the last four of them at once.
 
-    ``most`` is what those before are ahead; where there are none it stays at minus infinity.
+    Its samples are those from ``low`` to ``high``. ``most`` is what those before are ahead; where
+    there are none it stays at minus infinity.
     """
     v, over, last = given[0], given[2], C.shape[0] - 2
     early = max(last - 3, 0)
@@ -142,12 +144,11 @@ def count(rows, f, D, Z, S, C, starts, blur, given, most, out):  # type: ignore[
     if T == 1:
         _of_one_target(rows, Z, f, D, S, C[0], blur, given, out)
         return
+    if T == 3:
+        _of_three_classes(rows, starts, Z, f, D, S, C, blur, given, out)
+        return
     for i in rows:
         out[i] = 0.0
     for own in range(T):
         low, high = starts[own], starts[own + 1]
-        if T == 3:
-            one, other = C[1 if own == 0 else 0], C[1 if own == 2 else 2]
-            _of_two_rivals(rows, low, high, Z, f, D, S, C[own], one, other, blur, given, out)
-        else:
-            _of_rivals(rows, low, high, own, Z, f, D, S, C, blur, given, most, out)
+        _of_rivals(rows, low, high, own, Z, f, D, S, C, blur, given, most, out)
