@@ -176,13 +176,13 @@ def _refuse_missing(X: Any, names: NDArray[Any] | None) -> None:
 
 def check_target(y: Any, n_samples: int) -> tuple[NDArray[np.float64], bool]:
     """Targets of a regression as float64, m x T, and whether they came as a plain vector."""
-    from sklearn.utils.validation import check_array, check_consistent_length
-
     if y is None:
         raise InputError("This estimator requires y to be passed, but the target y is None.")
     _refuse_dates(y, "y")
     Y = y
     if not _is_plain(y, 1, 2):
+        from sklearn.utils.validation import check_array
+
         Y = check_array(
             y,
             ensure_2d=False,
@@ -197,6 +197,8 @@ def check_target(y: Any, n_samples: int) -> tuple[NDArray[np.float64], bool]:
     if Y.ndim != 2:
         raise InputError(f"y has {Y.ndim} dimensions; it must be a vector or samples x targets.")
     if len(Y) != n_samples:
+        from sklearn.utils.validation import check_consistent_length
+
         check_consistent_length(Y, np.empty(n_samples))
     Y = Y.astype(np.float64)
     if not np.isfinite(Y).all():
