@@ -107,7 +107,7 @@ class Nested(_Late[Step]):
         coef: FloatArray,
         intercept: FloatArray,
     ) -> None:
-        if not np.min(errors) > -np.inf:
+        if not errors.min() > -np.inf:
             raise InputError("errors must be numbers or inf, and one of them is not.")
         super().__init__(len(errors))
         self._arrays = subset, errors, errors_se, coef, intercept
