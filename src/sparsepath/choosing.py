@@ -54,7 +54,7 @@ def worst_allowed(rule: Any, least: Any, se: Any) -> Any:
         limit = least + float(rule) * np.abs(least)
     else:
         raise InputError(f"cannot choose by {rule!r}; allowed are {CHOICES}.")
-    if limit != limit if isinstance(limit, float) else np.isnan(limit).any():
+    if np.isnan(limit).any():
         raise InputError("no standard error where the error is least; use 'min' or within=.")
     return limit
 

@@ -70,8 +70,8 @@ class Threads:
         return ThreadPoolExecutor(self.n_threads - 1)
 
     def __enter__(self) -> Self:
-        self._before = [(library, library.num_threads) for library in _libraries()]
-        self._before = [(library, before) for library, before in self._before if before != 1]
+        known = [(library, library.num_threads) for library in _libraries()]
+        self._before = [(library, before) for library, before in known if before != 1]
         for library, _ in self._before:
             library.set_num_threads(1)
         self._open = True

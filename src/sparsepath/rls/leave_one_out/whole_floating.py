@@ -133,26 +133,12 @@ def forward_parts(
         basis, parts = search.basis, search.in_parts(least)
     else:
         noted = Noted(design, of, alpha, size)
-        basis, parts = noted.basis, _noted_parts(*given, least, of, noted)
+        basis, parts = noted.basis, search_in_parts(*given, least, noted)
+        if is_short(design):
+            subset, vanished = chosen_by(design, of, alpha, size, allowed & ~design.constant)
+            noted.extend(columns_of(design, subset))
+            parts = iter([noted.path(subset, vanished)])
     removals = PathRemovals(design, of, alpha, basis)
     for found in parts:
         removals.extend(len(found.subset))
         yield found, removals
-
-
-def _noted_parts(
-    design: Design,
-    Y: Floats,
-    alpha: float,
-    size: int,
-    allowed: NDArray[np.bool_],
-    least: int,
-    of: Centred,
-    noted: Noted,
-) -> Iterator[Whole]:
-    if not is_short(design):
-        yield from search_in_parts(design, Y, alpha, size, allowed, least, noted)
-        return
-    subset, vanished = chosen_by(design, of, alpha, size, allowed & ~design.constant)
-    noted.extend(columns_of(design, subset))
-    yield noted.path(subset, vanished)
