@@ -1,11 +1,12 @@
-"""Build sdist and wheel, install each by itself, and use them: the demo and the README's examples.
+"""Build sdist and wheel, install them, and use them: the demo and the README's examples.
 
-    python tools/package.py           # other packages are borrowed from this environment: seconds
-    python tools/package.py --empty   # other packages are installed anew, as for a newcomer
+    python tools/package.py           # the wheel; other packages are borrowed from this environment
+    python tools/package.py --empty   # wheel and sdist; other packages are installed from the index
 
-The wheel is built from the sdist, so that what is missing there is missed here.
+The wheel is built from the sdist, so a file that is missing in the sdist is missing in the wheel.
 """
 
+import os
 import shutil
 import subprocess
 import sys
@@ -19,17 +20,19 @@ import doctest, pathlib, sys, sparsepath
 home = pathlib.Path(sparsepath.__file__).parent
 assert home.is_relative_to(sys.prefix), home
 assert (home / "py.typed").exists()
-if {shutil.which("cc") is not None}:
-    from sparsepath.rls.leave_one_out.small import small_loops
-    assert small_loops() is not None, "there is a C compiler, but its library is missing"
+from sparsepath._core import threads
 flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
-told = doctest.testfile({str(ROOT / "README.md")!r}, module_relative=False, optionflags=flags)
-assert told.attempted and not told.failed, told
+result = doctest.testfile({str(ROOT / "README.md")!r}, module_relative=False, optionflags=flags)
+assert result.attempted and not result.failed, result
 """
 
 
+# The jobs of a `make -j` around this script are not passed on to the build's own ninja.
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "MAKEFLAGS"}
+
+
 def run(*command: object, **options: object) -> None:
-    subprocess.run([str(part) for part in command], check=True, **options)
+    subprocess.run([str(part) for part in command], check=True, env=ENVIRONMENT, **options)
 
 
 def try_out(archive: Path, empty: bool) -> None:
@@ -55,8 +58,9 @@ def main() -> None:
     shutil.rmtree(dist, ignore_errors=True)
     build = [sys.executable, "-m", "build", "--no-isolation", "--outdir", dist, ROOT]
     run(*build, stdout=subprocess.DEVNULL)
-    for archive in sorted(dist.iterdir()):
-        try_out(archive, "--empty" in sys.argv[1:])
+    empty = "--empty" in sys.argv[1:]
+    for archive in sorted(dist.glob("*" if empty else "*.whl")):
+        try_out(archive, empty)
 
 
 if __name__ == "__main__":
