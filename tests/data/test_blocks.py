@@ -9,8 +9,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from sparsepath.data import blocks
 from sparsepath.data.blocks import DenseBlock, SparseBlock, row_blocks
-from sparsepath.data.threads import Threads
-from sparsepath.tuning import TUNING
+from sparsepath.system.threads import Threads
+from sparsepath.system.tuning import TUNING
 
 TYPES = ("float64", "float32", "int64", "int32", "int8", "uint8", "uint16")
 ORDERS = {
@@ -105,6 +105,13 @@ def test_a_compiled_product_has_the_same_bits_wherever_its_column_stands(monkeyp
     for i in range(8):
         assert block.dot(v, np.array([i])) == together[i]
         assert one.dot(X[:, [i]], np.array([0])) == together[i]
+
+
+def test_products_of_a_single_row():
+    X, v = np.asfortranarray([[2.0, 3.0, 5.0]]), np.array([[7.0]])
+    for one in (X, np.asfortranarray(np.vstack([X, X]))[1:]):
+        assert_array_equal(blocks.products(one, v, np.array([2, 0])), [[35.0], [14.0]])
+        assert blocks.products(one, v, np.array([], dtype=np.intp)).shape == (0, 1)
 
 
 @pytest.mark.parametrize("kind", ["float64", "float32", "int32", "uint8"])

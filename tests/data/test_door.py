@@ -12,15 +12,16 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from sparsepath import InputError, SparseRLSClassifier, SparseRLSRegressor
-from sparsepath.data.door import (
+from sparsepath.data.validation import (
     check_features,
+    check_labels,
     check_target,
     check_weights,
     column_indices,
     refuse_constant,
     some_of,
 )
-from sparsepath.tuning import TUNING
+from sparsepath.system.tuning import TUNING
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((12, 3))
@@ -415,3 +416,15 @@ def test_numbers_of_the_other_byte_order(kind, order, monkeypatch):
     path = SparseRLSRegressor(4, cv="loo").fit(given, y.astype(">f8")).path_
     assert path.subsets == expected.subsets
     assert_allclose(path.errors, expected.errors, rtol=1e-12)
+
+
+@pytest.mark.parametrize("y", [["a", "b"] * 5, np.array(["1", "2"] * 5), [1.0, "b"] * 5])
+def test_text_is_no_target_of_numbers(y):
+    with pytest.raises(InputError, match=r"y holds text, such as '.*'; this method"):
+        check_target(y, 10)
+
+
+def test_labels_are_text_or_not():
+    with pytest.raises(InputError, match="labels of different types, such as 'a' and 1; make all"):
+        check_labels(np.array([1, "a"] * 5, dtype=object), 10)
+    assert check_labels(np.array(["b", "a"] * 5, dtype=object), 10).tolist() == ["b", "a"] * 5

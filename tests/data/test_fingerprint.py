@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sparsepath import SparseRLSClassifier, SparseRLSRegressor
 from sparsepath.data.blocks import row_blocks
 from sparsepath.data.fingerprint import fingerprint
-from sparsepath.tuning import TUNING
+from sparsepath.system.tuning import TUNING
 
 
 def numbers(seed=0, m=70, n=9):

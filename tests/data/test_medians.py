@@ -15,10 +15,10 @@ import sparsepath
 from rls.test_sources import same_table
 from sparsepath import SparseRLSRegressor, TableSelector
 from sparsepath.data import medians
-from sparsepath.data.features import RawColumn
 from sparsepath.data.sources import Source
-from sparsepath.data.threads import Threads
 from sparsepath.errors import FileError, InputError, PathWarning
+from sparsepath.system.threads import Threads
+from sparsepath.tables.features import RawColumn
 
 pytestmark = pytest.mark.filterwarnings("ignore:the path ends at size")
 

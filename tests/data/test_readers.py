@@ -198,7 +198,7 @@ def test_blanks_in_names_part_no_columns(tmp_path):
 def test_a_table_on_its_side(tmp_path):
     pd = pytest.importorskip("pandas")
     path = csv_file(tmp_path, "name,s1,s2,s3\nage,1,2,3\nmpg,4,5,6\n")
-    with pytest.raises(InputError, match=r"cars\.csv: no column 'mpg', but a row.*on its side"):
+    with pytest.raises(InputError, match=r"cars\.csv: no column 'mpg', but a row.*transposed"):
         read_table(path, target="mpg")
     turned = pd.read_csv(path, index_col=0).T.to_csv(index=False)  # as the message says
     assert read_table(csv_file(tmp_path, turned), target="mpg").X.tolist() == [[1], [2], [3]]

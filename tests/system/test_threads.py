@@ -4,8 +4,8 @@ import pytest
 import scipy.linalg  # noqa: F401 (its BLAS, too)
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from sparsepath.data import threads
-from sparsepath.data.threads import Threads
+from sparsepath.system import threads
+from sparsepath.system.threads import Threads
 
 
 def blas_threads():

@@ -15,28 +15,24 @@ A block has ``shape`` and five answers:
 ``strips(height)``      blocks of so many neighbouring rows, or of all where they are not cut easily
 ``marks(a)``            sum over rows of a * h(x), whole numbers; see ``fingerprint.py``
 
-and says what it can: ``zeros_implicit``, whether zeros are not stored, and ``is_plain``, whether
-products with one vector are those of a compiled loop over float64.
+and says whether zeros are not stored: ``zeros_implicit``.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
 from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.arrays import Floats
-from sparsepath.data.threads import Threads
-from sparsepath.data.turning import TurnedLate, kept_type, turn, turned
-from sparsepath.tuning import TUNING
+from sparsepath._core import data as core
+from sparsepath.data.memory_layout import turn
+from sparsepath.system.arrays import Floats
+from sparsepath.system.threads import Threads
+from sparsepath.system.tuning import TUNING
 
 Marks = NDArray[np.uint64]
 
-PASSES_BEFORE = 12  # over data in C order for some of their columns, before these are turned
-FEW_KEPT = 4  # part of the columns, one in so many, that may be kept before all are turned
-ALONGSIDE = 8  # numbers that are read in the time of one that stands alone
 GRAM_ROWS = 4096  # rows centred at once for the products of all columns
 MOST_BLOCKS = 16
 
@@ -48,9 +44,6 @@ class RowBlock(Protocol):
 
     @property
     def shape(self) -> tuple[int, int]: ...
-
-    @property
-    def is_plain(self) -> bool: ...
 
     def dot(self, V: Floats, some: NDArray[np.intp] | None = None) -> Floats: ...
 
@@ -77,39 +70,9 @@ class DenseBlock:
     zeros_implicit = False
 
     def __init__(self, X: NDArray[Any], start: int = 0, stop: int | None = None) -> None:
-        self._turns_late, self._passes = isinstance(X, TurnedLate), 0.0
-        self.whole = X = np.asarray(X)  # the matrix that the rows are part of
+        self.whole = X  # the matrix that the rows are part of
         self._start = start
         self._rows = X[start:stop]
-
-    @cached_property
-    def _turned(self) -> NDArray[Any]:
-        """The rows with their columns one by one in memory."""
-        return turned(self._rows, Threads(1), kept_type(self.whole))
-
-    @cached_property
-    def _kept(self) -> tuple[NDArray[Any], NDArray[np.intp]]:
-        """Room for some of the columns, which takes no memory before it is used; where each is."""
-        m, n = self.shape
-        room = np.empty((m, n // FEW_KEPT), dtype=kept_type(self.whole), order="F")
-        return room, np.full(n, -1)
-
-    def _pays(self, columns: int) -> bool:
-        """Whether to turn the rows has come to pay, of which so many columns are asked for."""
-        self._passes += min(1.0, columns * ALONGSIDE / self.shape[1])
-        return self._passes > PASSES_BEFORE
-
-    def _one_by_one(self, some: NDArray[np.intp]) -> tuple[NDArray[Any], NDArray[np.intp]]:
-        """A matrix where some columns lie one by one in memory, which are kept, and where."""
-        if "_turned" not in vars(self):
-            room, places = self._kept
-            count, new = int(places.max()) + 1, some[places[some] < 0]
-            if count + len(new) <= room.shape[1]:
-                self.columns(new, room[:, count : count + len(new)])
-                places[new] = np.arange(count, count + len(new))
-                return room, places[some]
-            del self._kept
-        return self._turned, some
 
     def _tiles(self, times: int = 1) -> Iterator[tuple[slice, slice, Floats]]:
         """Tiles of rows and columns, and room for their numbers in the same order of memory.
@@ -131,51 +94,26 @@ class DenseBlock:
     def shape(self) -> tuple[int, int]:
         return self._rows.shape
 
-    @property
-    def is_plain(self) -> bool:
-        """Whether products with one vector are those of a compiled loop over float64."""
-        return bool(self.whole.dtype == np.float64) and self._compiled()
-
-    def _compiled(self) -> bool:
-        """Whether the columns lie in memory one by one, and are worth a compiled loop."""
+    def _compiled(self, any_order: bool = False) -> bool:
+        """Whether columns (or rows) lie in memory one by one, and are worth a compiled loop."""
         X = self.whole
-        by_column = X.flags.f_contiguous and not X.flags.c_contiguous
-        return by_column and X.size >= TUNING.compiled_pass_from
-
-    def _readable(self) -> NDArray[Any]:
-        """The rows as they are; one kind of array, so that loops are compiled once."""
-        rows = self._rows.view()
-        rows.flags.writeable = False
-        return rows
-
-    def _by_rows(self) -> bool:
-        """Whether the rows lie in memory one by one, and are worth a compiled loop."""
-        return self._turns_late and self.whole.size >= TUNING.compiled_pass_from
+        if X.size < TUNING.compiled_pass_from:
+            return False
+        return X.flags.f_contiguous or (any_order and X.flags.c_contiguous)
 
     def dot(self, V: Floats, some: NDArray[np.intp] | None = None) -> Floats:
         X = self._rows
         n = X.shape[1]
         if V.shape[1] <= 2 and self._compiled():
             which = np.arange(n) if some is None else some
-            return products(self.whole, V, self._start, which)
+            return products(X, V, which)
         if some is not None:
             if 2 * len(some) > n:
                 return self.dot(V)[some]
-            if self._turns_late and V.shape[1] <= 2:
-                if ALONGSIDE * len(some) > n and not self._pays(n):
-                    return self.dot(V)[some]
-                X, some = self._one_by_one(some)
-                if self._by_rows():
-                    return products(X, V, 0, some)
             if X.dtype == np.float64:
                 return np.array([X[:, i] @ V for i in some]).reshape(len(some), V.shape[1])
             return X[:, some].astype(np.float64).T @ V
         out = np.zeros((n, V.shape[1]))
-        if V.shape[1] == 1 and self._by_rows():
-            from sparsepath.data import compiled
-
-            compiled.product_by_rows(self._readable(), np.ascontiguousarray(V[:, 0]), out[:, 0])
-            return out
         if X.dtype == np.float64 and X.itemsize == min(X.strides):  # others NumPy would copy
             if V.shape[1] == 1:
                 return (X.T @ V[:, 0])[:, None]
@@ -213,20 +151,10 @@ class DenseBlock:
         if count == self.shape[1] and np.array_equal(indices, np.arange(count)):
             turn(rows, out.T, Threads(1))
             return out
-        if self._turns_late:
-            if "_kept" in vars(self) and (self._kept[1][indices] >= 0).all():
-                rows, indices = self._kept[0], self._kept[1][indices]
-            elif "_turned" in vars(self) or self._pays(count):
-                rows = self._turned
-            elif self._by_rows():
-                from sparsepath.data import compiled
-
-                compiled.gather(self._readable(), np.asarray(indices, dtype=np.intp), out.T)
-                return out
-            elif count > 1:
-                for low in range(0, len(rows), GRAM_ROWS):  # neighbours come with a column
-                    out[low : low + GRAM_ROWS] = rows[low : low + GRAM_ROWS].take(indices, axis=1)
-                return out
+        if count > 1 and rows.flags.c_contiguous:
+            for low in range(0, len(rows), GRAM_ROWS):  # neighbours come with a column
+                out[low : low + GRAM_ROWS] = rows[low : low + GRAM_ROWS].take(indices, axis=1)
+            return out
         for j, i in enumerate(indices):
             out[:, j] = rows[:, i]
         return out
@@ -240,19 +168,13 @@ class DenseBlock:
     def strips(self, height: int) -> "Iterator[DenseBlock]":
         for low in range(0, self.shape[0], height):
             rows = slice(low, min(low + height, self.shape[0]))
-            whole = self.whole.view(TurnedLate) if self._turns_late else self.whole
-            yield DenseBlock(whole, self._start + rows.start, self._start + rows.stop)
+            yield DenseBlock(self.whole, self._start + rows.start, self._start + rows.stop)
 
     def marks(self, a: Marks) -> Marks:
         m, n = self.shape
         out = np.zeros(n, dtype=np.uint64)
-        if self._by_rows() or self._compiled():
-            from sparsepath.data import compiled
-
-            if self._by_rows():
-                compiled.marks_by_rows(self._readable(), a, out)
-            else:
-                compiled.marks(self.whole.T, self._start, a, out)
+        if self._compiled(any_order=True):
+            core.marks(self._rows, a, out)
             return out
         tile, by_column = TUNING.tile_numbers // 4, self._rows.strides[0] == self.whole.itemsize
         height = min(m, tile if by_column else max(16, tile // n))
@@ -267,14 +189,8 @@ class DenseBlock:
         X = self._rows
         m, n = X.shape
         out = np.zeros(n)
-        if self._by_rows() or self._compiled():
-            from sparsepath.data import compiled
-
-            w = np.ones(m) if weights is None else weights
-            if self._by_rows():
-                compiled.spread_by_rows(self._readable(), means, w, out)
-            else:
-                compiled.spread(self.whole.T, self._start, means, w, out)
+        if self._compiled(any_order=True):
+            core.spread(X, means, np.ones(m) if weights is None else weights, out)
             return out
         for rows, columns, tile in self._tiles():
             np.subtract(X[rows, columns], means[columns], out=tile)
@@ -283,27 +199,21 @@ class DenseBlock:
         return out
 
 
-def products(X: NDArray[Any], V: Floats, start: int, which: NDArray[np.intp]) -> Floats:
-    """X'V for one or two vectors, some columns of X and its rows from ``start`` on, compiled.
+def products(X: NDArray[Any], V: Floats, which: NDArray[np.intp]) -> Floats:
+    """X'V for one or two vectors and some columns of X, which lie in memory one by one, compiled.
 
-    X is in Fortran order. Unlike NumPy's product this one lets other threads work meanwhile, even
-    if the result is only a few numbers.
+    Unlike NumPy's product this one lets other threads work meanwhile, even if the result is only a
+    few numbers.
     """
-    from sparsepath.data import compiled
-
     out = np.zeros((len(which), V.shape[1]))
-    if V.shape[1] == 1:
-        compiled.product(X.T, start, which, np.ascontiguousarray(V[:, 0]), out[:, 0])
-    else:
-        a, b = np.ascontiguousarray(V.T)
-        compiled.two_products(X.T, start, which, a, b, out)
+    core.products(X, which, np.ascontiguousarray(V.T), out)
     return out
 
 
 class SparseBlock:
     """Rows held as a SciPy CSC array; zeros stay implicit, centring never fills them in."""
 
-    zeros_implicit, is_plain = True, False
+    zeros_implicit = True
 
     def __init__(self, X: Any) -> None:
         self._X = X

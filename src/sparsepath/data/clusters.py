@@ -17,12 +17,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.data.blocks import row_blocks
-from sparsepath.data.cells import cells_of
-from sparsepath.data.features import Feature, RawColumn
 from sparsepath.data.prepared import PreparedPart
-from sparsepath.data.sources import Answer, ArrayPart, Columns, Slab, Source, is_a, plus, register
-from sparsepath.data.threads import Threads
+from sparsepath.data.sources import (
+    Answer,
+    ArrayPart,
+    Columns,
+    RowsOfPart,
+    Slab,
+    Source,
+    is_a,
+    plus,
+    register,
+)
 from sparsepath.errors import InputError, SparsepathError
+from sparsepath.system.threads import Threads
+from sparsepath.tables.cells import cells_of
+from sparsepath.tables.features import Feature, RawColumn
 
 FAN = 8  # answers added up in one task
 COPIED_ROWS = 256  # rows copied at once: both orders stay in cache
@@ -196,7 +206,7 @@ class Cluster(Threads):
         return self.client.submit(task, *args, pure=False, retries=RETRIES)
 
     def _gathered(self, work: Callable[[], list[Any]]) -> list[Any]:
-        """Results of futures; a cluster that fails is told of in one sentence."""
+        """Results of futures; the failure of a cluster is one sentence."""
         from concurrent.futures import CancelledError
 
         from distributed import client as clients
@@ -218,7 +228,7 @@ class Cluster(Threads):
         except lost as error:
             raise ClusterError(
                 "the Dask cluster has lost its scheduler or too many workers "
-                f"({type(error).__name__}); mend it and start again, with the same checkpoint (in "
+                f"({type(error).__name__}); fix it and start again, with the same checkpoint (in "
                 "a shell --checkpoint FILE --resume) to go on where this stopped."
             ) from error
 
@@ -239,6 +249,18 @@ class ClusterSource(Source):
         if hasattr(part.data, "read"):
             return replace(part, data=PreparedPart(part.data, features))
         return replace(part, data=self.client.submit(numbered, part.data, features, pure=False))
+
+    def part_of(self, part: Any, rows: NDArray[np.intp], start: int, y: NDArray[Any]) -> Any:
+        """Some rows of a partition, where it is."""
+        given = rows, 0, y
+        if self.client is None:
+            import dask
+
+            data = dask.delayed(RowsOfPart, pure=False)(part.data, *given)
+            return Partition(dask.persist(data, scheduler="threads")[0], start, len(rows))
+        return Partition(
+            self.client.submit(RowsOfPart, part.data, *given, pure=False), start, len(rows)
+        )
 
     def crew(self, n_threads: int | None) -> Any:
         """The cluster, or threads of this process if there is none."""

@@ -3,7 +3,7 @@
 A column is constant where its variance is at most ``CONSTANT`` times its mean square: what it
 varies by is then rounding alone. Means are weighted, so that a sample of weight zero has no say.
 Columns whose squares floating point cannot hold are refused if they are too large, and constant,
-which is told, if they are too small.
+with a warning, if they are too small.
 """
 
 from typing import Any
@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.arrays import Flags, Floats
-from sparsepath.data.door import FEW_DIGITS, named_columns
+from sparsepath.data.validation import FEW_DIGITS, named_columns
 from sparsepath.errors import InputError, warn_user
+from sparsepath.system.arrays import Flags, Floats
 
 Names = NDArray[Any] | None
 CONSTANT = 1e-26

@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cholesky, solve_triangular
 
-from sparsepath.arrays import Floats
 from sparsepath.data.columns import is_constant
+from sparsepath.system.arrays import Floats
 
 LEAST_LEFT = 1e-6  # least part of a column's square that others, or fewer rows, must leave of it
 
@@ -43,7 +43,7 @@ class Condensed:
 
 
 class Products:
-    """Data, m x n, of which parts can be condensed.
+    """Data, m x n, whose parts can be condensed.
 
     ``standardize``: divide columns by their standard deviations over the rows of a part.
     """

@@ -1,89 +1,155 @@
-"""CSV files converted once: a Parquet file beside each, which says what it was made of.
+"""CSV files converted once: a Parquet file for each in a cache folder.
+
+The folder is the one that the environment variable ``SPARSEPATH_CACHE`` names, or ``sparsepath`` in
+the user's folder for caches; it may be removed at any time. A file says what it was made of.
 
 The file is read block by block, by the rules of ``csv_form.py``, so that the columns are those of
-the same file read into memory. What a column holds is told by its first block; if a later one
-contradicts, the whole is looked through once for what every column holds.
+the same file read into memory. The type of a column is inferred from its first block; if a later
+one contradicts, the whole is looked through once for what every column holds.
 """
 
+import hashlib
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from sparsepath.data.csv_form import CsvForm, csv_form
+from sparsepath.data.csv_dialect import CsvForm, csv_form
 from sparsepath.data.file_parts import File
+from sparsepath.data.formats import DAMAGE, native, refuse_repeated
 from sparsepath.errors import FileError, InputError
-from sparsepath.files import replacing
-from sparsepath.tuning import TUNING
+from sparsepath.system.files import replacing
+from sparsepath.system.tuning import TUNING
 
 CACHE = ".sparsepath.parquet"
+VARIABLE = "SPARSEPATH_CACHE"
 MADE_OF = b"sparsepath made of"
 INDEX = b"sparsepath index"
 FORM = 2  # of what is written
+# Measured (tests/cli/test_memory.py): pyarrow reads ahead, and the writer keeps what it packs.
+BLOCKS = 46  # times the bytes of a block of text that reading and converting takes
+WRITER = 3e7, 2.5e4  # bytes that are taken besides, and for every column
+SMALLEST_BLOCK = 1 << 18
+GROUP = 16  # part of the memory in which rows are gathered to a row group
 ROW_GROUP = 1 << 17  # rows of a group in files that are made here
 
 
-def converted(path: Path, **writing: Any) -> Path:
-    """The Parquet file beside a CSV file, made if it is not there or was made of another.
+def cache_folder() -> Path:
+    """The folder for files that are made of CSV files."""
+    if given := os.environ.get(VARIABLE):
+        return Path(given)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "sparsepath"
 
-    ``writing`` says how it is written: ``delimiter``, ``decimal``, ``encoding``.
+
+def cache_file(path: Path) -> Path:
+    """The file that a CSV file is converted to, by its full name."""
+    digest = hashlib.sha256(os.fsencode(path.resolve())).hexdigest()[:16]
+    return cache_folder() / f"{digest}{CACHE}"
+
+
+def converted(path: Path, memory: float | None = None, **writing: Any) -> Path:
+    """The Parquet file of a CSV file, made if it is not there or was made of another.
+
+    ``memory`` are the bytes that this may take, ``writing`` says how the file is written:
+    ``delimiter``, ``decimal``, ``encoding``.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     file = File.of(path)
     mark = f"{FORM} {file.size} {file.changed} {sorted(writing.items())}".encode()
-    cache = path.with_name(path.name + CACHE)
-    if cache.exists():
+    cache = cache_file(path)
+    if os.path.exists(cache):
         try:
-            known = pq.read_schema(cache).metadata or {}
-        except (OSError, ValueError):
+            with native(cache) as stream:
+                known = pq.read_schema(stream).metadata or {}
+        except DAMAGE:
             known = {}
         if known.get(MADE_OF) == mark:
             return cache
-    try:
+    with file.intact():
         form = csv_form(path, **writing)
         if form.packed:
             raise InputError(
                 f"{path}: columns parted by blanks are read in memory only; write commas between "
                 "them, or Parquet."
             )
-        form.read.block_size = max(form.read.block_size, TUNING.part_bytes // 4)
+        form.read.block_size = _block(path, form, memory)
+        group = form.read.block_size if memory is None else memory / GROUP
         try:
-            _write(form, cache, mark)
+            _write(form, cache, mark, group)
         except pa.ArrowInvalid as error:
             if "conversion error" not in str(error):
                 raise
             form.convert.column_types = _types(form)
-            _write(form, cache, mark)
-    except (pa.ArrowInvalid, UnicodeError) as error:
-        raise file.broken(error) from error
+            _write(form, cache, mark, group)
     file.check()
     return cache
 
 
-def _write(form: CsvForm, cache: Path, mark: bytes) -> None:
+def _block(path: Path, form: CsvForm, memory: float | None) -> int:
+    """Bytes of text that are converted at a time; at least a row must fit."""
+    block: int = max(form.read.block_size, TUNING.part_bytes // 4)
+    if memory is None:
+        return block
+    least = max(SMALLEST_BLOCK, form.row_bytes)
+    fixed = WRITER[0] + WRITER[1] * form.n_columns
+    if (needed := fixed + BLOCKS * least) > memory:
+        raise InputError(
+            f"{path} cannot be converted within {memory / 1e6:.4g} MB: that takes about "
+            f"{needed / 1e6:.0f} MB; allow that (--memory), or convert the file to Parquet."
+        )
+    return max(least, min(block, int((memory - fixed) / BLOCKS)))
+
+
+def _write(form: CsvForm, cache: Path, mark: bytes, group: float) -> None:
+    """Convert the text; row groups have about ``group`` bytes as Arrow holds them.
+
+    The writer keeps a record of every column of every row group until the end.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
     from pyarrow import csv
 
-    reader = csv.open_csv(form.source, form.read, form.parse, form.convert)
+    reader = csv.open_csv(form.text(), form.read, form.parse, form.convert)
     names, index = form.names(reader.schema.names)
+    refuse_repeated(form.source, names)
     about = {MADE_OF: mark, **({} if index is None else {INDEX: index.encode()})}
     fields = [field.with_name(name) for field, name in zip(reader.schema, names, strict=True)]
     schema = pa.schema(fields, about)
     try:
+        _make_folder(cache.parent)
         with (
             replacing(cache, "wb") as stream,
             pq.ParquetWriter(stream, schema, compression="zstd") as writer,
         ):
-            for batch in _batches(reader):
-                table = pa.Table.from_arrays(batch.columns, schema=schema)
-                writer.write_table(table, row_group_size=ROW_GROUP)
+            for batches in _gathered(_batches(reader), group):
+                table = pa.Table.from_batches(batches).rename_columns(names)
+                writer.write_table(table.cast(schema), row_group_size=ROW_GROUP)
     except FileError as error:
         raise FileError(
-            f"{error} It is what {form.source} is converted to, once; put that into a folder that "
-            "can be written, or make Parquet of it."
+            f"{error} It is what {form.source} is converted to, once; set {VARIABLE} to a folder "
+            "that can be written, or make Parquet of it."
         ) from error
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(f"cannot make the folder {folder}: {error.strerror or error}.") from error
+
+
+def _gathered(batches: Iterator[Any], size: float) -> Iterator[list[Any]]:
+    """Batches in lists of at least so many bytes, but the last."""
+    found: list[Any] = []
+    for batch in batches:
+        found.append(batch)
+        if sum(b.nbytes for b in found) >= size:
+            yield found
+            found = []
+    if found:
+        yield found
 
 
 def _batches(reader: Any) -> Iterator[Any]:
@@ -101,7 +167,7 @@ def _types(form: CsvForm) -> dict[str, Any]:
     import pyarrow as pa
     from pyarrow import csv
 
-    reader = csv.open_csv(form.source, form.read, form.parse, form.convert)
+    reader = csv.open_csv(form.text(), form.read, form.parse, form.convert)
     types = {field.name: field.type for field in reader.schema}
     as_text = csv.ConvertOptions(
         null_values=form.convert.null_values,
@@ -109,7 +175,7 @@ def _types(form: CsvForm) -> dict[str, Any]:
         column_types=dict.fromkeys(types, pa.string()),
     )
     mark = form.convert.decimal_point
-    for batch in csv.open_csv(form.source, form.read, form.parse, as_text):
+    for batch in csv.open_csv(form.text(), form.read, form.parse, as_text):
         for name, values in zip(batch.schema.names, batch.columns, strict=True):
             types[name] = _widened(types[name], values, mark)
     return types

@@ -7,6 +7,7 @@ and so is one that ends too soon.
 import io
 import os
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,10 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.data.blocks import row_blocks
-from sparsepath.data.cells import cells_of
-from sparsepath.data.features import RawColumn
-from sparsepath.data.sources import FEWEST_ROWS, SLAB_NUMBERS, Columns, PartOver, Slab
+from sparsepath.data.formats import DAMAGE, native, reason_of
+from sparsepath.data.sources import Columns, PartOver, Slab
 from sparsepath.errors import FileError, SparsepathError
+from sparsepath.tables.cells import cells_of
+from sparsepath.tables.features import RawColumn
 
 Made = TypeVar("Made")
 
@@ -48,9 +50,18 @@ class File:
         """What to say of a file that cannot be read to its end."""
         self.check()
         return FileError(
-            f"{self.path} cannot be read to its end, damaged or cut short: "
-            f"{str(error).splitlines()[0]}"
+            f"{self.path} cannot be read to its end, damaged or cut short: {reason_of(error)}."
         )
+
+    @contextmanager
+    def intact(self) -> Iterator[None]:
+        """Name the file in what the libraries raise while it is read."""
+        try:
+            yield
+        except SparsepathError:
+            raise
+        except DAMAGE as error:
+            raise self.broken(error) from error
 
 
 @dataclass(frozen=True)
@@ -87,19 +98,20 @@ class TablePart:
 
     def _whole(self, names: Sequence[str], made: Callable[[Any, int], Made]) -> Iterator[Made]:
         """What is made of every batch of some columns, target and weights, and its first row."""
+        import pyarrow as pa
+
         more = [name for name in (self.target, self.weights) if name is not None]
         self.file.check()
         if self.origin is not None:
             self.origin.check()
         low = self.start
-        try:
+        with self.file.intact():
             for batch in self._batches([*names, *more]):
+                batch.validate(full=True)  # offsets out of bounds would end the process
                 yield made(batch, low)
                 low += batch.num_rows
-        except (OSError, ValueError) as error:  # what pyarrow raises
-            if isinstance(error, SparsepathError):
-                raise
-            raise self.file.broken(error) from error
+                del batch
+        pa.default_memory_pool().release_unused()  # it is kept for later otherwise
         if low != self.start + self.n_rows:
             raise self.file.broken(ValueError(f"{low - self.start} rows of {self.n_rows}"))
 
@@ -108,7 +120,8 @@ class TablePart:
         import pyarrow.parquet as pq
 
         if self.kind == "parquet":
-            with pq.ParquetFile(self.file.path, buffer_size=1 << 16, pre_buffer=False) as opened:
+            with native(self.file.path) as stream:
+                opened = pq.ParquetFile(stream, buffer_size=1 << 16, pre_buffer=False)
                 yield from opened.iter_batches(
                     batch_size=self.height,
                     row_groups=list(self.groups),
@@ -116,13 +129,16 @@ class TablePart:
                     use_threads=False,
                 )
             return
-        with pa.OSFile(self.file.path) as stream, pa.ipc.open_file(stream) as opened:
+        with native(self.file.path) as stream, pa.ipc.open_file(stream) as opened:
             for group in self.groups:
                 batch = opened.get_batch(group).select(list(names))
                 for i in range(0, batch.num_rows, self.height):
                     yield batch.slice(i, self.height)
+                del batch
 
     def _slab(self, batch: Any, names: Sequence[str], low: int) -> Slab:
+        import pyarrow as pa
+
         m = batch.num_rows
         kinds = [_stored(batch.column(name).type) for name in names]
         small = bool(kinds) and np.result_type(*kinds, np.float32) == np.float32
@@ -134,6 +150,11 @@ class TablePart:
             told = batch.column(self.target)
             if told.null_count:
                 raise FileError(f"{self.file.path}: the target {self.target!r} has missing values.")
+            if pa.types.is_binary(told.type) or pa.types.is_large_binary(told.type):
+                raise FileError(
+                    f"{self.origin.path if self.origin else self.file.path}: the target "
+                    f"{self.target!r} is not text in UTF-8; give its encoding (--encoding latin-1)."
+                )
             y = told.to_numpy(zero_copy_only=False)
         if self.weights is not None:
             w = _numbers(batch.column(self.weights), self.weights, self.file.path)
@@ -188,7 +209,7 @@ def _numbers(column: Any, name: str, path: str) -> NDArray[Any]:
 
 @dataclass(frozen=True)
 class NpyPart:
-    """Rows of an npy file, one column of which is the target."""
+    """Rows of an npy file; one column is the target."""
 
     file: File
     offset: int
@@ -199,16 +220,16 @@ class NpyPart:
     start: int
     first: int
     n_rows: int
+    height: int
 
     def read(self, columns: Columns | None) -> Iterator[Slab]:
         self.file.check()
         n = self.shape[1]
         others = np.delete(np.arange(n), self.target)
         which = others if columns is None else others[columns]
-        height = max(FEWEST_ROWS, SLAB_NUMBERS // n)
         with open_binary(self.file.path) as stream:
-            for low in range(0, self.n_rows, height):
-                rows = min(height, self.n_rows - low)
+            for low in range(0, self.n_rows, self.height):
+                rows = min(self.height, self.n_rows - low)
                 X = self._rows(stream, self.first + low, rows)
                 (block,) = row_blocks(X[:, which], 1)
                 yield Slab(block, X[:, self.target].copy(), None, self.start + low)
@@ -229,7 +250,7 @@ class NpyPart:
         return X.reshape((rows, n), order="F" if self.by_column else "C")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SvmlightPart:
     """Some bytes of an svmlight file: the lines that begin in them."""
 
@@ -240,6 +261,7 @@ class SvmlightPart:
     zero_based: bool
     start: int
     n_rows: int
+    kept: NDArray[np.int64] | None = None  # the columns to take of all; None: all
 
     def read(self, columns: Columns | None) -> Iterator[Slab]:
         from sklearn.datasets import load_svmlight_file
@@ -248,12 +270,13 @@ class SvmlightPart:
         with open_binary(self.file.path) as stream:
             stream.seek(self.offset)
             text = io.BytesIO(stream.read(self.length))
-        try:
+        with self.file.intact():
             X, y = load_svmlight_file(text, n_features=self.n_features, zero_based=self.zero_based)
-        except ValueError as error:
-            raise self.file.broken(error) from error
         if X.shape[0] != self.n_rows:
             raise self.file.broken(ValueError(f"{X.shape[0]} rows of {self.n_rows}"))
+        if self.kept is not None:  # renumbered entry by entry: there may be far more columns
+            places = np.searchsorted(self.kept, X.indices).astype(X.indices.dtype)
+            X = type(X)((X.data, places, X.indptr), shape=(X.shape[0], len(self.kept)))
         (block,) = row_blocks(X if columns is None else X[:, columns], 1)
         yield Slab(block, y, None, self.start)
 

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from sparsepath.data.blocks import Marks, RowBlock, bits, row_blocks
-from sparsepath.data.crew import added
+from sparsepath.system.executor import added
 
 FEW_ROWS = 1 << 12  # rows up to which the numbers drawn are kept
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # odd: 2^64 over the golden ratio
@@ -81,7 +81,10 @@ def labels_marked(values: Any, a: Marks) -> Marks:
     array = np.asarray(values)
     if array.dtype.kind not in "biuf":
         known, place = np.unique(array.astype(str), return_inverse=True)
-        whole = [hashlib.blake2b(label.encode(), digest_size=8).digest() for label in known]
+        whole = [
+            hashlib.blake2b(label.encode(errors="surrogatepass"), digest_size=8).digest()
+            for label in known
+        ]
         h = np.frombuffer(b"".join(whole), dtype="<u8").astype(np.uint64)
         return np.einsum("i,ij->j", a, h[place].reshape(len(a), -1))
     return np.einsum("i,ij->j", a, bits(array.reshape(len(a), -1)))

@@ -21,10 +21,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.data.csv_form import NOT_UTF8, UNNAMED, csv_form
+from sparsepath.data.csv_dialect import NOT_UTF8, UNNAMED, csv_form
 from sparsepath.data.layout import BY_NAME, BY_PLACE, Layout
 from sparsepath.errors import FileError, InputError, SparsepathError
-from sparsepath.tuning import memory
+from sparsepath.system.tuning import memory
 
 WORKBOOKS = (".xls", ".xlsx", ".xlsm", ".xlsb", ".ods")
 EMPTY_CELLS = frozenset(("", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "?", "#N/A"))
@@ -94,7 +94,7 @@ def _text(cell: Any) -> str:
 
 Array = NDArray[Any]
 
-_FORMATS = {
+ENDINGS = {  # of all files that are read, and their formats
     **dict.fromkeys([".csv", ".tsv", ".txt"], "CSV"),
     **dict.fromkeys([".parquet", ".pq"], "Parquet"),
     **dict.fromkeys([".feather", ".arrow"], "Feather"),
@@ -103,7 +103,8 @@ _FORMATS = {
     **dict.fromkeys([".npy", ".npz"], "NumPy"),
     **dict.fromkeys(WORKBOOKS, "workbook"),
 }
-_DAMAGE: tuple[type[Exception], ...] = (
+# What the libraries raise on files that are damaged, or of another kind than their name says.
+DAMAGE: tuple[type[Exception], ...] = (
     OSError,
     ValueError,
     TypeError,
@@ -192,6 +193,17 @@ def stack_columns(columns: Mapping[str, Array]) -> Array:
     return X
 
 
+def ending_format(path: Path) -> tuple[str | None, bool]:
+    """The format by the ending of a name, or None, and whether the file is packed.
+
+    >>> ending_format(Path("a.CSV.gz")), ending_format(Path("a.doc"))
+    (('CSV', True), (None, False))
+    """
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    packed = suffixes[-1:] in ([".gz"], [".bz2"])
+    return ENDINGS.get("".join(suffixes[-2:-1] if packed else suffixes[-1:])), packed
+
+
 def file_format(path: Path) -> str:
     """The format of an existing, non-empty file by its ending."""
     try:
@@ -200,12 +212,10 @@ def file_format(path: Path) -> str:
         raise FileError(f"cannot read {path}: {reason_of(error)}.") from error
     if path.is_dir():
         raise FileError(f"cannot read {path}: it is a folder, not a file.")
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    packed = suffixes[-1:] in ([".gz"], [".bz2"])
-    kind = _FORMATS.get("".join(suffixes[-2:-1] if packed else suffixes[-1:]))
+    kind, packed = ending_format(path)
     if kind is None or (packed and kind not in ("CSV", "svmlight")):
         raise FileError(
-            f"cannot read {path}: its ending must be one of {', '.join(_FORMATS)}, and only text "
+            f"cannot read {path}: its ending must be one of {', '.join(ENDINGS)}, and only text "
             f"formats may be packed as .gz or .bz2."
         )
     if size == 0:
@@ -220,10 +230,12 @@ def reading(path: Path, kind: str) -> Iterator[None]:
         yield
     except SparsepathError:
         raise
-    except _DAMAGE as error:
+    except DAMAGE as error:
         reason = reason_of(error)
         if kind == "CSV" and ("UTF8" in reason or "utf-8" in reason):
             reason = NOT_UTF8
+        if isinstance(error, RecursionError):
+            reason = "it is nested too deeply"
         place = isinstance(error, OSError) and error.errno == errno.EINVAL  # one it has not
         if place or isinstance(error, _OBSCURE):
             reason = "it is damaged, or another kind of file"
@@ -251,7 +263,7 @@ def _read_csv(
     from pyarrow import csv as arrow_csv
 
     form = csv_form(path, delimiter=delimiter, decimal=decimal, encoding=encoding)
-    table = arrow_csv.read_csv(form.source, form.read, form.parse, form.convert)
+    table = arrow_csv.read_csv(form.text(), form.read, form.parse, form.convert)
     names, index = form.names(table.column_names)
     layout = Layout(BY_NAME if form.has_names else BY_PLACE, len(names))
     return FileColumns(_from_arrow(path, table.rename_columns(names)), {}, layout, index)
@@ -263,15 +275,15 @@ def _read_arrow(path: Path, kind: str) -> FileColumns:
     import pyarrow.feather
     import pyarrow.parquet
 
-    if kind == "Feather":
-        table = pyarrow.feather.read_table(path)
-    elif kind == "JSON":
-        text = path.read_text("utf-8-sig")
-        lines = text if text.lstrip().startswith("[") else f"[{','.join(text.splitlines())}]"
-        table = pa.Table.from_pylist(json.loads(lines))
+    if kind == "JSON":
+        table = pa.Table.from_pylist(_records(path))
     else:
-        with pyarrow.parquet.ParquetFile(path) as file:
-            table = file.read()
+        with native(path) as stream:
+            if kind == "Feather":
+                table = pyarrow.feather.read_table(stream)
+            else:
+                table = pyarrow.parquet.ParquetFile(stream).read()
+    table.validate(full=True)  # offsets out of bounds would end the process when they are used
     columns = _from_arrow(path, table)
     orders = {
         field.name: tuple(map(str, column.unify_dictionaries().chunk(0).dictionary.to_pylist()))
@@ -280,6 +292,32 @@ def _read_arrow(path: Path, kind: str) -> FileColumns:
     }
     index = next((name for name in UNNAMED if name in columns), None)
     return FileColumns(columns, {}, Layout(BY_NAME, len(columns)), index, orders)
+
+
+def _records(path: Path) -> list[dict[str, Any]]:
+    """What a JSON file holds: a list of records, or one record per line."""
+    text = path.read_text("utf-8-sig")
+    lines = text if text.lstrip().startswith("[") else f"[{','.join(text.splitlines())}]"
+    records = json.loads(lines)
+    if not all(isinstance(record, dict) for record in records):
+        raise InputError(
+            f'{path} holds no records; give a list of them, [{{"a": 1, "y": 2}}, ...], or one per '
+            "line."
+        )
+    return list(records)
+
+
+def native(path: str | os.PathLike[str]) -> Any:
+    """A file opened by pyarrow, which takes names as UTF-8 unless they are bytes."""
+    import pyarrow as pa
+
+    return pa.OSFile(os.fsencode(path))
+
+
+def refuse_repeated(path: object, names: Sequence[str]) -> None:
+    """Refuse names that several columns have."""
+    if repeated := [name for name, count in Counter(names).items() if count > 1]:
+        raise InputError(f"{path}: more than one column is called {listed(repeated)}; rename them.")
 
 
 def _from_arrow(path: Path, table: Any) -> dict[str, Array]:
@@ -296,8 +334,7 @@ def _from_arrow(path: Path, table: Any) -> dict[str, Array]:
         return values
 
     names = table.column_names
-    if repeated := [name for name, count in Counter(names).items() if count > 1]:
-        raise InputError(f"{path}: more than one column is called {listed(repeated)}; rename them.")
+    refuse_repeated(path, names)
     return {name: to_numpy(table.column(j)) for j, name in enumerate(names)}
 
 

@@ -1,4 +1,4 @@
-"""How the columns of a file are told apart, and which column of one file is which of another.
+"""Match columns between files by name, position or number.
 
 Named columns (CSV, Parquet) go by their names. Columns of arrays have places, and are called x0,
 x1, ... after them. Columns of svmlight files have numbers, counted from 0 or from 1, and are called
@@ -34,7 +34,7 @@ class Layout:
 
     @classmethod
     def of_model(cls, model: Any) -> "Layout":
-        """The layout of the file that a model was fitted to, as far as the model tells."""
+        """The layout of the file that a model was fitted to, as far as the model records it."""
         if isinstance(known := getattr(model, "layout_", None), cls):
             return known
         record = getattr(getattr(model, "path_", None), "data", {}).get("layout")

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.arrays import Floats
-from sparsepath.data.crew import Crew
 from sparsepath.data.sources import Answer, Joined, Source
+from sparsepath.system.arrays import Floats
+from sparsepath.system.executor import Crew
 
 BITS = 12
 WIDTH = 64
@@ -70,7 +70,7 @@ class MedianSearch:
         return self.inside <= COLLECTED or not self.left
 
     def narrowed(self, counts: NDArray[np.int64]) -> "MedianSearch":
-        """With the next bits, of which ``counts`` says how often each occurs."""
+        """With the next bits; ``counts`` says how often each occurs."""
         ends = self.below + np.cumsum(counts)
         place = int(np.searchsorted(ends, (self.count - 1) // 2, side="right"))
         left = max(0, self.left - BITS)

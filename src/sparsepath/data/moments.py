@@ -16,21 +16,21 @@ and because s is near the means, little is lost by it. What else there is to kno
 (counts, numbers that are no numbers, the fingerprint) comes with the same pass.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.arrays import Floats
-from sparsepath.classes import coded
 from sparsepath.data.blocks import Marks, row_blocks
-from sparsepath.data.crew import Crew
-from sparsepath.data.door import some_of
+from sparsepath.data.classes import coded
 from sparsepath.data.fingerprint import drawn, labels_marked
-from sparsepath.data.sources import Answer, Columns, Joined, Part, Slab, Source
+from sparsepath.data.sources import Answer, Joined, Part, Slab, Source, plus
+from sparsepath.data.validation import some_of
 from sparsepath.errors import InputError
+from sparsepath.system.arrays import Floats
+from sparsepath.system.executor import Crew
 
 MOST_CLASSES = 1000
 FAR_FROM_SHIFT = 30.0  # mean over deviation, after the shift, from which a second pass is taken
@@ -56,17 +56,12 @@ class Cells:
     """Which cell every row is in."""
 
     edges: NDArray[np.int64] | None = None  # rows from edges[c] up to edges[c + 1] are cell c
-    listed: NDArray[np.uint8] | None = None  # the cell of every row
-    dealt: bool = False  # rows are dealt to the cells as if at random, by their number
+    listed: NDArray[np.unsignedinteger[Any]] | None = None  # the cell of every row
     count: int = 1
 
     def __call__(self, start: int, n_rows: int) -> NDArray[np.int64]:
         if self.listed is not None:
             return self.listed[start : start + n_rows].astype(np.int64)
-        if self.dealt:
-            return ((drawn(start, n_rows) >> np.uint64(32)) % np.uint64(self.count)).astype(
-                np.int64
-            )
         if self.edges is None:
             return np.zeros(n_rows, dtype=np.int64)
         rows = np.arange(start, start + n_rows)
@@ -102,12 +97,34 @@ def coding_of(source: Source, crew: Crew, classifier: bool) -> Coding:
     return Coding(classes)
 
 
+@dataclass(frozen=True, eq=False)
+class ByCell:
+    """Arrays of sums for each of some cells; those of two are added cell by cell."""
+
+    sums: Mapping[int, Answer]
+
+    def __add__(self, other: "ByCell") -> "ByCell":
+        both = dict(self.sums)
+        for cell, values in other.sums.items():
+            both[cell] = plus(both[cell], values) if cell in both else values
+        return ByCell(both)
+
+    def stacked(self, count: int) -> list[Any]:
+        """Each of the arrays with all cells along its first axis; cells without rows are zeros."""
+        kinds = next(iter(self.sums.values()))
+        out = [np.zeros((count, *np.shape(kind))) for kind in kinds]
+        for cell, values in self.sums.items():
+            for whole, value in zip(out, values, strict=True):
+                whole[cell] = value
+        return out
+
+
 def sums_of(slab: Slab, shift: Floats, coding: Coding, cells: Cells, gram: bool) -> Answer:
     """The sums M of every cell, and what else there is to know of the rows.
 
-    Returns products (cells, n, n) or none of them, right sides (cells, n + T + 1, T + 1) of columns
-    against targets and one, squares (cells, n), squared weights, counts, and marks for the
-    fingerprint.
+    Returns by cell products (n, n) or none of them, right sides (n + T + 1, T + 1) of columns
+    against targets and one, squares (n), squared weights and the number of rows with a weight; then
+    counts, and marks for the fingerprint.
     """
     block = slab.block
     m, n = block.shape
@@ -115,32 +132,29 @@ def sums_of(slab: Slab, shift: Floats, coding: Coding, cells: Cells, gram: bool)
     T = Y.shape[1]
     w = np.ones(m) if slab.weights is None else np.asarray(slab.weights, dtype=np.float64)
     V = np.hstack([Y, np.ones((m, 1))])
-    C = cells.count
-    products = np.zeros((C, n, n) if gram else (C, 0, 0))
-    right, squares, ww = np.zeros((C, n + T + 1, T + 1)), np.zeros((C, n)), np.zeros(C)
     of = cells(slab.start, m)
-    everyone = np.arange(n)
+    everyone, found, total = np.arange(n), dict[int, Answer](), np.zeros(n)
     with np.errstate(over="ignore", invalid="ignore"):
-        for c in np.unique(of):
+        for c in np.unique(of).tolist():
             part = np.flatnonzero(of == c)
             rows = block if len(part) == m else block.taken(part)
             weights = None if slab.weights is None else w[part]
             wV = w[part, None] * V[part]
-            right[c, :n] = rows.dot(wV) - np.outer(shift, wV.sum(0))
-            right[c, n:] = V[part].T @ wV
-            ww[c] = w[part] @ w[part]
-            if gram:
-                products[c] = rows.gram(shift, weights, everyone)
-                squares[c] = np.diag(products[c])
-            else:
-                squares[c] = rows.spread(shift, weights)
-        bad = ~np.isfinite(right[:, :n, -1].sum(0)) & np.isfinite(w).all()
+            right = np.empty((n + T + 1, T + 1))
+            right[:n] = rows.dot(wV) - np.outer(shift, wV.sum(0))
+            right[n:] = V[part].T @ wV
+            products = rows.gram(shift, weights, everyone) if gram else np.zeros((0, 0))
+            squares = np.diag(products).copy() if gram else rows.spread(shift, weights)
+            counted = np.count_nonzero(w[part])
+            found[c] = [products, right, squares, w[part] @ w[part], counted]
+            total += right[:n, -1]
+        bad = ~np.isfinite(total) & np.isfinite(w).all()
     a = drawn(slab.start, m)
     plain_w = w if slab.weights is not None and not np.all(w == 1) else np.zeros(m)
     counts = np.array([m, np.count_nonzero(w), int(plain_w.any()), (w < 0).sum()], dtype=np.int64)
     finite = np.array([(~np.isfinite(Y)).sum(), (~np.isfinite(w)).sum()])
     marks = [block.marks(a), labels_marked(slab.y, a), row_blocks(w[:, None])[0].marks(a)]
-    return [products, right, squares, ww, counts, bad.astype(np.int64), finite, *marks]
+    return [ByCell(found), counts, bad.astype(np.int64), finite, *marks]
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,42 +166,24 @@ class Moments:
     right: Floats  # (C, n + T + 1, T + 1): columns, targets and one against targets and one
     squares: Floats  # (C, n)
     ww: Floats  # (C,): sums of squared weights
+    counted: Floats  # (C,): rows with a weight
 
     @property
     def n(self) -> int:
         return self.squares.shape[1]
 
-    def only(self, cells: Sequence[int] | Columns) -> "Moments":
-        """The sums of some of the cells, each still by itself."""
-        which = np.asarray(cells, dtype=np.intp)
-        products = None if self.products is None else self.products[which]
-        given = self.right[which], self.squares[which], self.ww[which]
-        return Moments(self.shift, products, *given)
-
     def over(self, sides: NDArray[np.bool_]) -> "Moments":
         """Sums over sets of cells; ``sides`` is sets by cells."""
         S = sides.astype(np.float64)
         products = None if self.products is None else np.tensordot(S, self.products, 1)
-        given = (np.tensordot(S, sums, 1) for sums in (self.right, self.squares, self.ww))
+        sums = (self.right, self.squares, self.ww, self.counted)
+        given = (np.tensordot(S, of, 1) for of in sums)
         return Moments(self.shift, products, *given)
-
-    def squared_errors(self, columns: Columns, coef: Floats, intercept: Floats) -> Floats:
-        """Of a linear model on every set of cells: sums of w |y - X coef - intercept|^2."""
-        n = self.n
-        assert self.products is not None
-        b = np.vstack([-coef, np.eye(coef.shape[1]), -(intercept + self.shift[columns] @ coef)])
-        T = coef.shape[1]
-        G = self.products[:, columns[:, None], columns]
-        side = self.right[:, columns]
-        corner = self.right[:, n:]
-        M = np.block([[G, side], [side.transpose(0, 2, 1), corner]])
-        assert M.shape[1] == len(columns) + T + 1
-        return np.einsum("it,cij,jt->ct", b, M, b)
 
 
 @dataclass(frozen=True, eq=False)
 class Sums:
-    """What the first pass tells of all rows.
+    """Summary of all rows from the first pass.
 
     ``counts`` are those of rows, of rows with a weight, whether weights differ, and of negative
     ones; ``marked`` are the marks of columns, targets and weights for the fingerprint.
@@ -203,9 +199,10 @@ def read_sums(
 ) -> Sums:
     """One pass; data that are no numbers are refused. ``whole``: with products of all columns."""
     answer = source.total(crew, None, sums_of, shift, coding, cells, whole)
-    products, right, squares, ww, counts, bad, finite, *marks = answer
+    by_cell, counts, bad, finite, *marks = answer
     _refuse(source, bad, finite, counts)
-    moments = Moments(shift, products if whole else None, right, squares, ww)
+    products, *sums = by_cell.stacked(cells.count)
+    moments = Moments(shift, products if whole else None, *sums)
     return Sums(moments, counts, (marks[0], marks[1], marks[2] if counts[2] else None))
 
 
@@ -247,7 +244,7 @@ def _refuse(
 ) -> None:
     if bad.any():
         columns = np.flatnonzero(bad)
-        named = columns if source.names is None else [source.names[i] for i in columns]
+        named = columns if source.names is None else [source.names[i] for i in columns.tolist()]
         raise InputError(
             f"{source.where}: NaN or infinity in column {some_of(named)}; impute or drop these "
             "values first."

@@ -1,4 +1,4 @@
-"""Names of columns that have none: ``x0``, ``x1``, ... made when asked for, however many."""
+"""Names of columns that have none: ``x0``, ``x1``, ... created on access, however many."""
 
 import operator
 import re
@@ -10,7 +10,7 @@ _NUMBERED = re.compile(r"x(0|[1-9][0-9]*)", re.ASCII)
 
 
 class NumberedNames(Sequence[str]):
-    """The sequence ``x{first}``, ``x{first + 1}``, ... of which some numbers may be left out.
+    """The sequence ``x{first}``, ``x{first + 1}``, ...; some numbers may be left out.
 
     Parameters
     ----------

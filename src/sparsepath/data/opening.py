@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from sparsepath.data import clusters, tables  # noqa: F401 (they register their kinds)
+from sparsepath.data import clusters, file_sources  # noqa: F401 (they register their kinds)
+from sparsepath.data.file_sources import is_path
 from sparsepath.data.sources import KINDS, Source, is_a
-from sparsepath.data.tables import is_path
 from sparsepath.errors import InputError
 
 
@@ -27,10 +27,10 @@ def open(
     Parameters
     ----------
     what : path, glob, list of paths, table, array
-        Files: Parquet, Feather, CSV (converted once to Parquet, in a file beside it), npy and
-        svmlight, a directory or a pattern such as ``"data/*.parquet"``. Objects: a
-        pyarrow dataset, a polars lazy frame, a Dask array or data frame, a NumPy array or memory
-        map, a SciPy sparse matrix.
+        Files: Parquet, Feather, CSV (converted once to Parquet, in the folder that the environment
+        variable ``SPARSEPATH_CACHE`` names, or in the user's cache folder), npy and svmlight, a
+        directory or a pattern such as ``"data/*.parquet"``. Objects: a pyarrow dataset, a polars
+        lazy frame, a Dask array or data frame, a NumPy array or memory map, a SciPy sparse matrix.
     y : array or str, optional
         The target of an array; of a table its column, or an array beside it.
     target : str, optional
@@ -45,7 +45,7 @@ def open(
         The column of a table in files that says which samples belong together: folds then leave
         out whole groups.
     delimiter, decimal, encoding : str, optional
-        How CSV files are written, where their first lines do not tell.
+        Format of CSV files, if it cannot be inferred from their first lines.
 
     Examples
     --------

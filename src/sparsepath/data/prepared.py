@@ -3,7 +3,7 @@
 One pass over the columns that are no numbers counts their values, and from the counts
 ``TablePreparation`` learns what it learns from a table in memory; if missing values are to be
 filled in, some passes over the numbers find their medians (``medians.py``). From then on a part
-makes the numbers of a slab when it is read, and only those that are asked for.
+makes the numbers of a slab when it is read, and only those that are requested.
 """
 
 from collections import Counter
@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.data.blocks import row_blocks
-from sparsepath.data.cells import RawTable
-from sparsepath.data.crew import Crew
-from sparsepath.data.features import Feature, RawColumn, typed
 from sparsepath.data.medians import middle_values
 from sparsepath.data.sources import FEWEST_ROWS, Answer, Columns, Joined, PartOver, Slab, Source
-from sparsepath.data.table import TablePreparation
 from sparsepath.errors import InputError
+from sparsepath.system.executor import Crew
+from sparsepath.tables.cells import RawTable
+from sparsepath.tables.features import Feature, RawColumn, typed
+from sparsepath.tables.preparation import TablePreparation
 
 MOST_VALUES = 1 << 20  # different values of a column that are counted
 

@@ -26,7 +26,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sparsepath.data.cells import placed, raw_table
+from sparsepath.data.column_lookup import (
+    Key,
+    Rows,
+    checked_target,
+    find_column,
+    is_known,
+    refuse_rows_as_columns,
+    rows_where,
+    several,
+)
 from sparsepath.data.formats import (
     Array,
     file_format,
@@ -39,18 +48,9 @@ from sparsepath.data.formats import (
 )
 from sparsepath.data.layout import BY_NUMBER, Layout
 from sparsepath.data.names import NumberedNames
-from sparsepath.data.picking import (
-    Key,
-    Rows,
-    checked_target,
-    find_column,
-    is_known,
-    refuse_rows_as_columns,
-    rows_where,
-    several,
-)
 from sparsepath.errors import FileError, InputError
-from sparsepath.files import replacing
+from sparsepath.system.files import replacing
+from sparsepath.tables.cells import placed, raw_table
 
 MOST_NAMED = 1000  # characters of names of columns to leave out, in a message
 COUNTED = 10  # rows from which on a column that counts them is no accident
@@ -93,7 +93,7 @@ def read_table(
     mixed: bool = False,
     drop_unknown: bool = False,
 ) -> Table:
-    """Read a file as features and target; its ending tells the format.
+    """Read a file as features and target; the suffix determines the format.
 
     Parameters
     ----------

@@ -2,14 +2,14 @@
 
 A **source** is a list of parts, some rows each, in the order of the rows. A part is small and can
 be sent: it says where its rows are and reads them when asked, a **slab** at a time, only the
-columns asked for. What an algorithm wants to know is a message (``crew.py``) about a slab, whose
+requested columns. What an algorithm wants to know is a message (``crew.py``) about a slab, whose
 answers are added up; so a pass over the data needs the memory of a slab per thread.
 
 Kinds of sources register themselves: ``register(recognise, make)``. ``open`` asks the newest first.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any, Protocol
 
@@ -17,15 +17,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsepath.data.blocks import DenseBlock, RowBlock, row_blocks
-from sparsepath.data.crew import Crew
-from sparsepath.data.door import some_of
-from sparsepath.data.threads import Threads
+from sparsepath.data.validation import some_of
 from sparsepath.errors import InputError
+from sparsepath.system.executor import Crew
+from sparsepath.system.threads import Threads
+from sparsepath.system.tuning import memory
 
 Columns = NDArray[np.intp]
 Answer = list[Any]  # arrays, or what else can be added
 SLAB_NUMBERS = 1 << 21  # numbers read at once: 16 MiB as float64
 FEWEST_ROWS = 256
+COLUMN_BYTES = 500  # that sums and results take for every column, at least
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +72,30 @@ class PartOver:
     @property
     def n_rows(self) -> int:
         return self.part.n_rows
+
+
+@dataclass(frozen=True, eq=False)
+class RowsOfPart:
+    """Some rows of a part, with targets ``y`` in the place of their own."""
+
+    part: Any
+    rows: NDArray[np.intp]  # from the beginning of the part, ascending
+    start: int
+    y: NDArray[Any]
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.rows)
+
+    def read(self, columns: Columns | None) -> Iterator[Slab]:
+        for slab in self.part.read(columns):
+            begin = slab.start - self.part.start
+            inside = slice(*np.searchsorted(self.rows, [begin, begin + slab.block.shape[0]]))
+            which = self.rows[inside] - begin
+            if len(which):
+                weights = None if slab.weights is None else slab.weights[which]
+                start = self.start + inside.start
+                yield Slab(slab.block.taken(which), self.y[inside], weights, start)
 
 
 def summed(
@@ -118,13 +144,17 @@ class Source:
         The column that says which samples belong together; it is no feature.
     kinds : tuple of str or None
         What the columns of a table are: number, flag, or text, which is all else; None: numbers.
+    most_threads : int or None
+        Threads for which there is room within the memory that reading may take.
     passes : float
         Readings of all columns in the last fit; one of half of them counts half.
+    listed : tuple of arrays or None
+        Targets and weights of all rows, once they were needed.
     """
 
     parts: Sequence[Any]
     n_features: int
-    names: tuple[str, ...] | None = None
+    names: Sequence[str] | None = None
     where: str = "data"
     dtype: Any = np.float64
     bytes: int = 0
@@ -133,8 +163,10 @@ class Source:
     kinds: tuple[str, ...] | None = None
     index: tuple[str, ...] = ()
     groups: str | None = None
+    most_threads: int | None = None
     passes: float = field(default=0.0, init=False)
     readings: int = field(default=0, init=False)
+    listed: tuple[Any, ...] | None = field(default=None, init=False)  # targets and weights
 
     @property
     def n_samples(self) -> int:
@@ -151,7 +183,7 @@ class Source:
 
     def count_afresh(self) -> None:
         """Count readings from here on: a fit begins."""
-        self.passes, self.readings = 0.0, 0
+        self.passes, self.readings, self.listed = 0.0, 0, None
 
     def record(self) -> dict[str, Any]:
         """How often the data were read."""
@@ -159,11 +191,17 @@ class Source:
         return {"source": self.where, **told}
 
     def name_columns(self, estimator: Any) -> NDArray[Any] | None:
-        """Tell an estimator how many features there are and what they are called."""
+        """Set number and names of the features on an estimator."""
         if text := self.text:
             raise InputError(
                 f"{self.where} holds text, categories or dates in column {some_of(text)}; drop "
                 "them (columns=...), or let TableSelector prepare them."
+            )
+        if COLUMN_BYTES * self.n_features > memory():
+            raise InputError(
+                f"{self.where} has {self.n_features:,} columns; sums over the rows for each of "
+                f"them take about {COLUMN_BYTES * self.n_features / 1e9:.3g} GB, and there are "
+                f"{memory() / 1e9:.3g} GB."
             )
         estimator.n_features_in_ = self.n_features
         if self.names is None:
@@ -178,9 +216,29 @@ class Source:
         named = zip(self.names or (), self.kinds or (), strict=False)
         return [name for name, kind in named if kind == "text"]
 
+    def taken(self, rows: NDArray[np.intp] | None, y: NDArray[Any]) -> "Source":
+        """Some rows (None: all), given ascending, with targets ``y`` in the place of their own."""
+        rows = np.arange(len(self)) if rows is None else rows
+        parts, begin, start = list[Any](), 0, 0
+        for part in self.parts:
+            end = begin + part.n_rows
+            inside = slice(*np.searchsorted(rows, [begin, end]))
+            if len(rows[inside]):
+                parts.append(self.part_of(part, rows[inside] - begin, start, y[inside]))
+                start += len(rows[inside])
+            begin = end
+        return replace(self, parts=parts, groups=None)
+
+    def part_of(self, part: Any, rows: NDArray[np.intp], start: int, y: NDArray[Any]) -> Any:
+        """Some rows of a part; their numbers begin with ``start``."""
+        return RowsOfPart(part, rows, start, y)
+
     def crew(self, n_threads: int | None) -> Any:
         """Those who do the work, to be used in a ``with`` statement."""
-        return Threads(n_threads)
+        threads = Threads(n_threads)
+        if self.most_threads is None:
+            return threads
+        return Threads(min(threads.n_threads, self.most_threads))
 
     def total(
         self, crew: Crew, columns: Columns | None, message: Callable[..., Answer], *args: Any

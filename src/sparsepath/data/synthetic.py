@@ -1,6 +1,6 @@
 """Problems whose relevant features are known, after the five papers.
 
-Each function draws one sample: ask for training and test rows together and split them, or draw
+Each function draws one sample: draw training and test rows together and split them, or draw
 twice with different seeds (only :func:`sparse_linear` also draws the problem itself). Features that
 matter come first, except in :func:`sparse_linear`, which scatters them.
 """
@@ -45,10 +45,10 @@ def two_normals(
 
     Half of the samples are of class -1, half of class +1. A relevant feature is normal with mean
     ``y * mean`` and standard deviation ``sd``. An irrelevant one is the same, shuffled over the
-    samples: no feature can be told by its own distribution. The best possible error rate is
+    samples: no feature can be recognised by its own distribution. The best possible error rate is
     :math:`\Phi(-\sqrt{n_{relevant}}\, mean / sd)`.
 
-    Pahikkala, Airola and Salakoski, section 4.1, time their method on 1000 such features, of which
+    Pahikkala, Airola and Salakoski, section 4.1, time their method on 1000 such features;
     50 are selected (no more is said of them); Perkins et al. (2003), section 2.2.2, use 2 relevant
     features, means -1 and +1, ``sd`` 0.5 and 1, 10 samples per class, and the shuffling.
 

@@ -8,7 +8,8 @@ are float64, not negative and not all zero. Data are not copied where they need 
 
 import math
 from collections.abc import Iterable, Sequence
-from numbers import Integral
+from decimal import Decimal
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from sparsepath.errors import InputError
 
 NAMED_AT_MOST = 5
+LARGEST_WEIGHT = 1e100  # whose square, times the number of samples, is a number
 FEW_DIGITS = 1e-290  # a sum of squares below which floating point has few digits left
 
 
@@ -124,18 +126,37 @@ def _refuse_text(X: Any) -> None:
     if not isinstance(frame, nw.DataFrame):
         return
     text = (nw.String, nw.Categorical, nw.Enum, nw.Date, nw.Datetime, nw.Duration, nw.Time)
-    found = [
-        name
-        for name, kind in frame.schema.items()
-        if isinstance(kind, text)
-        or (isinstance(kind, nw.Object) and any(isinstance(v, str) for v in frame[name].to_list()))
-    ]
+    found, others = [], []
+    for i, (name, kind) in enumerate(frame.schema.items()):
+        values = frame[:, i].to_list() if isinstance(kind, nw.Object) else ()
+        if isinstance(kind, text) or any(isinstance(value, str) for value in values):
+            found.append(name)
+        elif not (kind.is_numeric() or isinstance(kind, nw.Boolean)) and not _is_numbers(X, i):
+            others.append(name)
+    if others:
+        raise InputError(
+            f"X holds neither numbers nor text in column {some_of(others)}; make numbers of them, "
+            "or leave them out."
+        )
     if found:
         raise InputError(
             f"X holds text, categories or dates in column {some_of(found)}; "
             "TableSelector takes such tables; or encode (OneHotEncoder, OrdinalEncoder) or drop "
             "them first."
         )
+
+
+def _is_numbers(X: Any, i: int) -> bool:
+    """Whether column i of a data frame is of numbers that only its own library knows."""
+    own: Any = getattr(X, "dtypes", None)
+    kind = getattr(own.iloc[i] if hasattr(own, "iloc") else None, "kind", "")
+    if kind != "O":
+        return kind in tuple("buif")
+    values = X.iloc[:, i]
+    return not hasattr(values, "array") or all(
+        value is None or isinstance(value, Real | np.bool_ | Decimal) or value != value
+        for value in values.array
+    )
 
 
 def _plain_numbers(X: Any) -> bool:
@@ -183,6 +204,7 @@ def check_target(y: Any, n_samples: int) -> tuple[NDArray[np.float64], bool]:
     if not _is_plain(y, 1, 2):
         from sklearn.utils.validation import check_array
 
+        _refuse_text_target(y)
         Y = check_array(
             y,
             ensure_2d=False,
@@ -207,6 +229,18 @@ def check_target(y: Any, n_samples: int) -> tuple[NDArray[np.float64], bool]:
     return Y, plain
 
 
+def _refuse_text_target(y: Any) -> None:
+    """Text is no number, not even where it looks like one."""
+    values = np.asarray(y)
+    if values.dtype.kind in "OSUT":
+        text = next((value for value in values.ravel().tolist() if isinstance(value, str)), None)
+        if text is not None:
+            raise InputError(
+                f"y holds text, such as {text!r}; this method predicts numbers. Convert y to "
+                "numbers, or use a classifier if these are classes."
+            )
+
+
 def check_labels(y: Any, n_samples: int) -> NDArray[Any]:
     """Class labels as a vector of the right length."""
     from sklearn.utils.multiclass import check_classification_targets
@@ -219,7 +253,9 @@ def check_labels(y: Any, n_samples: int) -> NDArray[Any]:
         _check_y(labels)
     if labels.dtype.kind == "O":
         _refuse_gaps(labels)
-    check_classification_targets(labels)
+        _refuse_mixed(labels)
+    with np.errstate(invalid="ignore"):  # numbers beyond the whole ones
+        check_classification_targets(labels)
     check_consistent_length(labels, np.empty(n_samples))
     return labels
 
@@ -235,6 +271,17 @@ def _refuse_gaps(labels: NDArray[Any]) -> None:
         raise InputError(
             f"y has no label for {len(gone)} of {len(labels)} samples, the first of them sample "
             f"{gone[0]}; leave these samples out."
+        )
+
+
+def _refuse_mixed(labels: NDArray[Any]) -> None:
+    """Labels that are partly text and partly not have no order, and may be meant to be equal."""
+    is_text = [isinstance(label, str) for label in labels.tolist()]
+    if any(is_text) and not all(is_text):
+        text, other = labels[is_text.index(True)], labels[is_text.index(False)]
+        raise InputError(
+            f"y has labels of different types, such as {text!r} and {other!r}; make all of them "
+            "text, or all of them numbers."
         )
 
 
@@ -256,6 +303,11 @@ def check_weights(sample_weight: Any, n_samples: int) -> NDArray[np.float64]:
         raise InputError("sample_weight holds negative numbers; weights must be zero or more.")
     if np.count_nonzero(w) < 2:
         raise InputError("sample_weight is zero for all samples but one or none; two must count.")
+    if not 1 / LARGEST_WEIGHT < w.max() < LARGEST_WEIGHT:
+        raise InputError(
+            f"sample_weight holds numbers of the size of {w.max():.0e}, of whose squares floating "
+            "point cannot hold the sum; divide them by it."
+        )
     return w
 
 
@@ -275,9 +327,14 @@ def refuse_extremes(Y: NDArray[np.float64]) -> None:
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         off = Y - np.add.reduce(Y) / len(Y)
         squares = float(np.vdot(off, off))
+    if squares or np.ptp(Y) > 0:
+        refuse_extreme_squares(squares, np.abs(Y).max())
+
+
+def refuse_extreme_squares(squares: float, largest: float) -> None:
+    """The same by the sum of squares about the mean of a target that varies."""
     fourth = squares * squares
-    if not fourth < math.inf or (fourth < FEW_DIGITS and np.ptp(Y) > 0):
-        largest = np.abs(Y).max()
+    if not FEW_DIGITS <= fourth < math.inf:
         raise InputError(
             f"y has numbers of the size of {largest:.0e}: floating point cannot hold their squared "
             f"errors and the standard errors of these; divide it by {largest:.0e}."

@@ -16,11 +16,37 @@ import signal
 import threading
 import time
 from collections.abc import Callable
+from enum import StrEnum
 from typing import Any, Self
 
-from sparsepath.running.trail import Stop
-
 ALARM = getattr(signal, "SIGALRM", None)  # Windows has none
+
+
+class Stop(StrEnum):
+    """Why a search ended; a path keeps the text."""
+
+    ASKED = "asked to"  # a callback wanted it
+    INTERRUPTED = "interrupted"  # Ctrl-C
+    MAX_FEATURES = "max_features"
+    MIN_FEATURES = "min_features"
+    NO_CANDIDATE = "no candidate left"
+    NOTHING_TO_DROP = "nothing to drop"
+    VANISHED = "residuals vanished"
+    EPSILON = "epsilon"
+    NO_GAIN = "several sizes gained nothing"
+    OPTIMAL = "optimal"
+    INEXACT = "tolerance not reached"
+    RISES = "C would rise"
+    NO_WEIGHT = "no weight left lowers C"
+    NO_CONNECTION = "no connection left lowers C"
+    MAX_CONNECTIONS = "max_connections"
+    ALL_L1 = "all l1"
+    ALL_L0 = "all l0"
+
+    @property
+    def cut(self) -> bool:
+        """Whether the search was stopped before it finished."""
+        return self in (Stop.ASKED, Stop.INTERRUPTED)
 
 
 class Interruptible:
@@ -45,7 +71,7 @@ class Interruptible:
 class Alarm:
     """A ``with`` block that is interrupted, as by Ctrl-C, when the time is up.
 
-    The ``deadline`` is by ``time.perf_counter()``; infinity: never. Whoever cares catches the
+    The ``deadline`` is by ``time.perf_counter()``; infinity: never. The caller catches the
     interrupt and asks ``rang``; one that nobody caught within the block ends there. It needs
     Python's main thread, to which interrupts go, and does nothing in another.
     """
@@ -55,7 +81,7 @@ class Alarm:
         self._before: Any = None
         self._timer: threading.Timer | None = None
         if math.isfinite(deadline) and threading.current_thread() is threading.main_thread():
-            wait = max(deadline - time.perf_counter(), 0.0)
+            wait = min(max(deadline - time.perf_counter(), 0.0), threading.TIMEOUT_MAX)
             self._timer = threading.Timer(wait, self._ring)
             self._timer.daemon = True
 
@@ -96,7 +122,7 @@ def is_interrupt(error: BaseException | None) -> bool:
     """Whether it was Ctrl-C.
 
     Within a compiled function Python finds an answer and an interrupt at a time, and says so by a
-    ``SystemError``, or several, of which the first cause is the interrupt.
+    ``SystemError``, or several, whose first cause is the interrupt.
     """
     while isinstance(error, SystemError):
         error = error.__cause__
@@ -104,7 +130,7 @@ def is_interrupt(error: BaseException | None) -> bool:
 
 
 def pass_on(model: Any) -> None:
-    """Raise the interrupt that ended a fit early, for whoever repeats fits.
+    """Raise the interrupt that ended a fit early, for callers that repeat fits.
 
     What an interrupted search has found is a path, but no fair sample of what the search does.
     """

@@ -10,6 +10,10 @@ from numpy.typing import NDArray
 
 from sparsepath.data.formats import Array, listed, shortened
 from sparsepath.errors import InputError
+from sparsepath.tables.features import RawColumn, typed
+
+MOST_LABELS = 20  # different texts up to which numbers without a sign of money are labels
+MONEY = ("$", "€", "£", "¥", "%")
 
 Key = str | int
 """A column: its name, or its position (negative from the end)."""
@@ -19,7 +23,7 @@ Rows = tuple[Key, object] | tuple[Key, str, object]
 
 
 def several(keys: Key | Sequence[Key]) -> Sequence[Key]:
-    """A list of keys, of which there may be one."""
+    """A list of keys, possibly a single one."""
     return [keys] if isinstance(keys, str | int | np.integer) else keys
 
 
@@ -45,11 +49,11 @@ def find_column(path: Path, key: Key, names: Sequence[str], beside: Iterable[str
 
 def refuse_rows_as_columns(path: Path, key: Key, first: Array) -> None:
     """Say it of a table that has a row for each column: the first cells are the names."""
-    if isinstance(key, str) and first.dtype.kind not in "biuf" and key in first.tolist():
+    if isinstance(key, str) and any(isinstance(v, str) and v == key for v in first.tolist()):
         raise InputError(
-            f"{path}: no column {shortened(key)}, but a row that begins so: the table lies on its "
-            "side, with a row for each feature; turn it first, as by pandas: "
-            f"read_csv({path.name!r}, index_col=0).T.to_csv('turned.csv', index=False)."
+            f"{path}: no column {shortened(key)}, but a row with this name: the table is "
+            "transposed, with one row per feature; transpose it first, for example with pandas: "
+            f"read_csv({path.name!r}, index_col=0).T.to_csv('transposed.csv', index=False)."
         )
 
 
@@ -93,13 +97,31 @@ def is_known(values: Array) -> NDArray[np.bool_]:
     return np.ones(len(values), dtype=bool)
 
 
+def _quantities(name: str, values: Array) -> Array:
+    """Numbers such as "$960,000", "1.234,56" or "12 %"; labels stay as they are."""
+    texts = np.array([*values.tolist(), None], dtype=object)[:-1]
+    try:
+        cells = typed(RawColumn(name, "text", texts))
+    except InputError:  # nearly all of them are numbers: labels
+        return values
+    few = len(set(values.tolist())) <= MOST_LABELS
+    if cells.kind != "number" or (few and cells.unit not in MONEY):
+        return values
+    return cells.values
+
+
 def checked_target(
     path: Path, name: str, values: Array, how: str = "", *, called: str = "target"
 ) -> Array:
     """A target of numbers, booleans or strings, with nothing missing, as an array of its own.
 
+    Dates become days since 1970-01-01.
     ``how`` says by what rows without a value are left out; ``called`` what it is, if no target.
     """
+    if called == "target" and values.dtype.kind == "M":
+        gone = np.isnat(values)
+        days = (values - np.datetime64("1970-01-01")) / np.timedelta64(1, "D")
+        values = np.where(gone, np.nan, days.astype(np.float64))
     kind = values.dtype.kind
     if kind in "biuf":
         bad = 0 if kind != "f" else np.count_nonzero(~np.isfinite(values))
@@ -114,6 +136,8 @@ def checked_target(
         raise InputError(
             f"{path}: {called} {name!r} must be numbers or text, not {shortened(values.flat[0])}."
         )
+    if called == "target" and not bad and values.dtype.kind == "U" and values.ndim == 1:
+        values = _quantities(name, values)
     if bad:
         raise InputError(
             f"{path}: {called} {name!r} is missing or infinite in {bad} of {len(values)} rows; "

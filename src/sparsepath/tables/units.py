@@ -1,4 +1,4 @@
-"""Units of columns: told by the values, as in "12 kg", or by the name, as in "mass (kg)"."""
+"""Units of columns: inferred from the values, as in "12 kg", or by the name, as in "mass (kg)"."""
 
 import re
 

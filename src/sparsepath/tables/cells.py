@@ -8,13 +8,13 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.arrays import Floats
-from sparsepath.data.features import RawColumn, typed
 from sparsepath.errors import InputError
+from sparsepath.system.arrays import Floats
+from sparsepath.tables.features import RawColumn, typed
 
 
 class RawTable:
-    """Columns of all kinds, of which rows can be taken."""
+    """Columns of all types, from which rows can be taken."""
 
     def __init__(self, cells: Iterable[RawColumn]) -> None:
         self.cells = tuple(cells)
@@ -41,7 +41,8 @@ class RawTable:
         made = np.empty(self.shape, order="F")
         for j, column in enumerate(self.cells):
             if column.kind in ("text", "ordered"):
-                made[:, j] = [crc32(str(text).encode()) for text in column.values.tolist()]
+                texts = (str(text).encode(errors="surrogatepass") for text in column.values)
+                made[:, j] = [crc32(text) for text in texts]
             else:
                 made[:, j] = column.values.astype(np.float64)
         return np.nan_to_num(made, nan=np.finfo(np.float64).min)
@@ -59,7 +60,7 @@ def raw_table(
 
 @contextmanager
 def placed(path: object) -> Iterator[None]:
-    """Say in which file the column is of which an error tells."""
+    """Add the file name to errors about a column."""
     try:
         yield
     except InputError as error:
@@ -96,6 +97,16 @@ def names_of(X: Any) -> list[str] | None:
     return None if frame is None else [str(name) for name in frame.columns]
 
 
+def text_names_of(X: Any) -> list[str] | None:
+    """As ``names_of``, but a frame whose columns are only numbered, as pandas does, has none."""
+    if isinstance(X, RawTable):
+        return X.columns
+    frame = _frame(X)
+    if frame is None or not any(isinstance(name, str) for name in frame.columns):
+        return None
+    return [str(name) for name in frame.columns]
+
+
 def _frame(X: Any) -> Any:
     if isinstance(X, np.ndarray | list | tuple) or not hasattr(X, "columns"):
         return None
@@ -129,7 +140,8 @@ def cells_of(X: Any, names: Sequence[Any] | None = None, of: int | None = None) 
 def _of_array(X: Any, places: Sequence[int] | None, of: int | None) -> list[RawColumn]:
     from sklearn.utils.validation import check_array
 
-    array = check_array(X, dtype="numeric", ensure_all_finite="allow-nan")
+    with np.errstate(over="ignore", invalid="ignore"):
+        array = check_array(X, dtype="numeric", ensure_all_finite="allow-nan")
     if of is not None and array.shape[1] != of:
         raise InputError(
             f"X has {array.shape[1]} features, but the table that was prepared had {of}."
@@ -158,11 +170,20 @@ def _of_series(name: str, series: Any, native: Any) -> RawColumn:
         order = _order(name, series, kind, native)
         texts = np.array([*(None if v is None else str(v) for v in values), None], object)[:-1]
         return RawColumn(name, "ordered" if order else "text", texts, order)
-    if kind == nw.Unknown or str(kind) == "Null":
+    if (kind == nw.Unknown or str(kind) == "Null") and series.null_count() == len(series):
         return RawColumn(name, "number", np.full(len(series), np.nan))
     raise InputError(
-        f"column {name!r} holds {kind}, which is neither numbers, text nor dates; leave it out."
+        f"column {name!r} holds {_kind(name, kind, native)}, which is neither numbers, text nor "
+        "dates; leave it out."
     )
+
+
+def _kind(name: str, kind: Any, native: Any) -> str:
+    """What a column holds, in the words of its own library if others have none."""
+    if str(kind) != "Unknown" or not hasattr(native, "dtypes"):
+        return str(kind)
+    own = zip(native.columns, native.dtypes, strict=True)
+    return str(next(each for column, each in own if str(column) == name))
 
 
 def _order(name: str, series: Any, kind: Any, native: Any) -> tuple[str, ...]:

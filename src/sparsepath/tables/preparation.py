@@ -8,9 +8,10 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from sparsepath.arrays import Floats
-from sparsepath.data.cells import cells_of, names_of, table_of
-from sparsepath.data.features import (
+from sparsepath.errors import InputError
+from sparsepath.system.arrays import Floats
+from sparsepath.tables.cells import cells_of, names_of, table_of
+from sparsepath.tables.features import (
     DATES,
     MISSING,
     Feature,
@@ -20,38 +21,37 @@ from sparsepath.data.features import (
     missing_said,
     quoted,
 )
-from sparsepath.errors import InputError
 
 
 class TablePreparation(TransformerMixin, BaseEstimator):
-    """Turn a table as it comes into columns of numbers.
+    """Convert a raw table to numeric columns.
 
-    Text and categories become an indicator for each value, ordered categories their place in the
-    order, booleans 0 and 1, dates (if asked for) their parts. What is learnt, such as medians and
+    Text and categories become one indicator per value, ordered categories their rank, booleans 0
+    and 1, dates (if requested) their parts. What is learnt, such as medians and
     which values there are, is learnt by ``fit`` alone, so that in a pipeline or in
     ``TableSelector`` it is learnt again without the samples that are left out.
 
     Parameters
     ----------
     missing : {"error", "median", "indicator"}
-        What becomes of missing values: they are refused; the median stands for them, of categories
-        the commonest value; or that, and a column says where they were (a category has an
-        indicator of its own for them instead).
+        "error": missing values raise an error. "median": impute the median, for categories the most
+        frequent value. "indicator": impute, and add a column that marks missing values (a category
+        gets an indicator for missing instead).
     dates : {"error", "parts"}
-        Whether dates are refused, or become year, month, day, weekday and, if there are times of
-        day, hour.
+        "error": dates raise an error. "parts": dates become year, month, day, weekday and, if there
+        are times of day, hour.
     max_categories : int
-        The most values of a category that have an indicator: the commonest, of those that occur
-        twice or more. All others, those never seen among them, count as none of these.
+        Maximum number of values of a category that get an indicator: the most frequent ones that
+        occur at least twice. All others, including new values, have all indicators zero.
 
     Attributes
     ----------
     features_ : tuple of Feature
-        What each column of the table is.
+        Type of each column of the table.
     groups_ : array of int
-        For each column made, the place of the column of the table that it was made of.
+        For each output column, the index of its column in the table.
     notes_ : dict of str to str
-        By column what is worth knowing: numbers read from text, text that differs in every row.
+        Remarks by column: numbers read from text, text that differs in every row.
     n_features_in_ : int
     feature_names_in_ : array of str
 
@@ -88,7 +88,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):
             Ignored.
         """
         for name, allowed in (("missing", MISSING), ("dates", DATES)):
-            if getattr(self, name) not in allowed:
+            if not isinstance(getattr(self, name), str) or getattr(self, name) not in allowed:
                 raise InputError(
                     f"{name}={getattr(self, name)!r}; use one of {', '.join(allowed)}."
                 )

@@ -4,38 +4,55 @@ What reads them is in ``file_parts.py``; CSV files are converted once (``csv_cac
 """
 
 import glob
+import io
 import os
-from collections.abc import Sequence
-from dataclasses import replace
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sparsepath.data.csv_cache import CACHE, INDEX, ROW_GROUP, converted
-from sparsepath.data.csv_form import UNNAMED
-from sparsepath.data.door import some_of
+from sparsepath.data.csv_dialect import UNNAMED
 from sparsepath.data.file_parts import Beside, File, NpyPart, SvmlightPart, TablePart
+from sparsepath.data.formats import (
+    ENDINGS,
+    ending_format,
+    native,
+    reading,
+    refuse_repeated,
+    shortened,
+)
+from sparsepath.data.names import NumberedNames
 from sparsepath.data.sources import FEWEST_ROWS, SLAB_NUMBERS, Source, is_a, register
+from sparsepath.data.validation import some_of
 from sparsepath.errors import FileError, InputError
-from sparsepath.tuning import TUNING
+from sparsepath.system.tuning import TUNING
 
-PROGRAM = 3.6e8  # bytes that the program itself takes, its libraries loaded
-SLAB_COPIES = 32  # of a slab as float64, in all threads together
-SUFFIXES = {
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".feather": "feather",
-    ".arrow": "feather",
-    ".csv": "csv",
-    ".tsv": "csv",
-    ".txt": "csv",
-    ".npy": "npy",
-    ".svmlight": "svmlight",
-    ".svm": "svmlight",
-    ".libsvm": "svmlight",
+# Memory, in the bytes that the process takes more than at its start, libraries loaded. Measured as
+# peaks of resident memory (tests/cli/test_memory.py).
+SLAB_COPIES = 10  # of a slab as float64, in a thread that reads it and works on it
+SLABS = 6  # slabs of threads, with all their copies, that fit into the memory
+FEWEST_READ = 32  # rows of a slab, however many columns there are
+FOR_THREADS = 0.75  # of the memory; the rest is for sums of products, which threads share
+PAGES = 2.7e6, 4.0  # of a column of Parquet: bytes at most, and times its bytes in a row group
+BATCHES = 2.6  # times the bytes of a record batch of Feather: packed, and unpacked
+TEXT_COPIES = 12  # of a stretch of svmlight text
+IN_PASSES = {
+    "Parquet": "parquet",
+    "Feather": "feather",
+    "CSV": "csv",
+    "NumPy": "npy",
+    "svmlight": "svmlight",
 }
-PACKED = (".gz", ".bz2")  # CSV only
+SUFFIXES = [  # .npz files are archives, which cannot be read from the middle
+    ending for ending, kind in ENDINGS.items() if kind in IN_PASSES and ending != ".npz"
+]
+MOST_ENTRIES = 100_000  # of a folder and those below it
 
 
 # Opening -----------------------------------------------------------------------------------------
@@ -67,13 +84,18 @@ def open_files(
     texts: list[Path | None] = [None] * len(paths)
     if kind == "csv":
         texts = list(paths)
-        paths, kind = [converted(path, **writing) for path in paths], "parquet"
+        paths = [converted(path, memory, **writing) for path in paths]
+        kind = "parquet"
     if kind in ("npy", "svmlight"):
         if y is not None:
             raise InputError(f"{kind} files have their target in them: give target=..., not y.")
         if weights is not None or columns is not None or groups is not None:
             raise InputError(f"{kind} files have no names for weights=, groups= or columns=.")
-        opened = [_npy(path, target) for path in paths] if kind == "npy" else _svmlight(paths)
+        opened = (
+            [_npy(path, target, memory) for path in paths]
+            if kind == "npy"
+            else _svmlight(paths, memory)
+        )
     else:
         named = weights if isinstance(weights, str) else None
         given = (kind, target, named, columns, memory, y is not None, groups)
@@ -112,20 +134,26 @@ def _joined(opened: list[Source], where: str) -> Source:
             named = {"features": first.names} if isinstance(part, TablePart) else {}
             parts.append(replace(part, start=start, **named))
             start += part.n_rows
-    joined = replace(first, parts=parts, where=where, bytes=sum(s.bytes for s in opened))
+    most = min((s.most_threads for s in opened if s.most_threads is not None), default=None)
+    size = sum(s.bytes for s in opened)
+    joined = replace(first, parts=parts, where=where, bytes=size, most_threads=most)
     if start < 2:
         raise InputError(f"{where} has {start} rows; at least two are needed.")
+    if not joined.n_features:
+        raise InputError(f"{where}: no feature column is left beside the target.")
     return joined
 
 
 def _refuse_unlike(first: Source, other: Source) -> None:
     """Name what two files do not have in common."""
     mine, its = (s.names or () for s in (first, other))
-    for a, b, which in ((first, other, sorted({*mine} - {*its})), (other, first, {*its} - {*mine})):
+    if mine == its:  # numbered ones are not listed: there may be far more than entries
+        mine = its = ()
+    for a, b, which in ((first, other, {*mine} - {*its}), (other, first, {*its} - {*mine})):
         if which:
             raise InputError(
                 f"{b.where} has no column {some_of(sorted(which))}, which {a.where} has; give "
-                "columns=..., or mend it."
+                "columns=..., or fix it."
             )
     if first.n_features != other.n_features:
         raise InputError(
@@ -134,7 +162,7 @@ def _refuse_unlike(first: Source, other: Source) -> None:
     if unlike := sorted({*first.text} ^ {*other.text}):
         raise InputError(
             f"column {some_of(unlike)} holds numbers in one of {first.where} and {other.where}, "
-            "and text or nothing in the other; mend it, or leave it out."
+            "and text or nothing in the other; fix it, or leave it out."
         )
 
 
@@ -148,10 +176,7 @@ def find(what: Any) -> list[Path]:
     text = os.fspath(what)
     folder = Path(text)
     if folder.is_dir():
-        found = sorted(
-            path for path in folder.rglob("*")
-            if _known(path) and not any(n[0] in "._" for n in path.relative_to(folder).parts)
-        )  # fmt: skip
+        found = sorted(_walked(folder))
     elif glob.has_magic(text) and not folder.exists():
         found = [Path(path) for path in sorted(glob.glob(text, recursive=True))]
     else:
@@ -163,12 +188,29 @@ def find(what: Any) -> list[Path]:
     return found
 
 
+def _walked(folder: Path) -> Iterator[Path]:
+    """The files below a folder whose kind is known."""
+    seen = 0
+    for place, inner, files in os.walk(folder):
+        inner[:] = [name for name in inner if name[0] not in "._"]
+        seen += len(inner) + len(files)
+        if seen > MOST_ENTRIES:
+            raise FileError(
+                f"{folder} has more than {MOST_ENTRIES:,} entries, too many to look through; name "
+                f"the files by a pattern, such as '{folder / '*.parquet'}'."
+            )
+        for name in files:
+            path = Path(place) / name
+            if name[0] not in "._" and _known(path):
+                yield path
+
+
 def _known(path: Path) -> str | None:
     """What kind of file this is, by its name; None if it is another."""
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    packed = suffixes[-1:] and suffixes[-1] in PACKED
-    kind = SUFFIXES.get("".join(suffixes[-2:-1] if packed else suffixes[-1:]))
-    return None if packed and kind != "csv" else kind
+    kind, packed = ending_format(path)
+    if kind not in IN_PASSES or path.suffix.lower() == ".npz" or (packed and kind != "CSV"):
+        return None
+    return IN_PASSES[kind]
 
 
 def kind_of(path: Path) -> str:
@@ -202,31 +244,31 @@ def _table(
     import pyarrow.parquet as pq
 
     file = File.of(path)
-    try:
+    with _arrow(file), native(path) as stream:
         if kind == "parquet":
-            with pq.ParquetFile(path) as opened:
+            with pq.ParquetFile(stream) as opened:
                 schema, meta = opened.schema_arrow, opened.metadata
                 counts = [meta.row_group(i).num_rows for i in range(meta.num_row_groups)]
+                pages = max(map(_pages, map(meta.row_group, range(len(counts)))), default=0.0)
         else:
-            with pa.OSFile(str(path)) as stream, pa.ipc.open_file(stream) as opened:
-                schema = opened.schema
+            first = pa.ipc.IpcReadOptions(included_fields=[0])
+            with pa.ipc.open_file(stream, options=first) as opened:
                 counts = [opened.get_batch(i).num_rows for i in range(opened.num_record_batches)]
-    except (OSError, ValueError) as error:
-        if "Not an Arrow file" in str(error):
-            raise FileError(
-                f"{path} is no Arrow file: a stream of Arrow, or something else; write it as "
-                "Feather or Parquet."
-            ) from error
-        raise file.broken(error) from error
-    target = None if beside else _named(target, schema.names, path, "target")
-    weights = None if weights is None else _named(weights, schema.names, path, "weights")
+            with pa.ipc.open_file(stream) as opened:
+                schema = opened.schema
+            row = sum(_width(field.type) for field in schema)
+            pages = BATCHES * max(max(counts, default=0) * row, file.size / max(1, len(counts)))
+    shown = text or path  # the file that the user knows
+    refuse_repeated(shown, schema.names)
+    target = None if beside else _named(target, schema.names, shown, "target")
+    weights = None if weights is None else _named(weights, schema.names, shown, "weights")
     index = {*UNNAMED, (schema.metadata or {}).get(INDEX, b"").decode()} & {*schema.names}
-    groups = None if groups is None else _named(groups, schema.names, path, "groups")
+    groups = None if groups is None else _named(groups, schema.names, shown, "groups")
     others = [name for name in schema.names if name not in (target, weights, groups)]
     if columns is None:
         others = [name for name in others if name not in index]
     if columns is not None:
-        others = [_named(name, others, path, "columns") for name in columns]
+        others = [_named(name, others, shown, "columns") for name in columns]
     kinds = tuple(_kind(schema.field(name).type) for name in others)
     height = _height(len(others), memory)
     parts, start = [], 0
@@ -238,19 +280,57 @@ def _table(
             start += rows
     size = sum(_width(schema.field(name).type) for name in others) * start
     left_out = tuple(sorted(index - {*others}))
+    threads = _threads(shown, memory, pages + 8 * SLAB_COPIES * height * len(others))
     named = tuple(others)
     return Source(
-        parts, len(named), named, str(path), np.float64, size,
-        target=target, kinds=kinds, index=left_out, groups=groups,
+        parts, len(named), named, str(shown), np.float64, size,
+        target=target, kinds=kinds, index=left_out, groups=groups, most_threads=threads,
     )  # fmt: skip
 
 
+@contextmanager
+def _arrow(file: File) -> Iterator[None]:
+    """Say of a file that it is no Arrow file at all, or name what is damaged."""
+    with file.intact():
+        try:
+            yield
+        except ValueError as error:
+            if "Not an Arrow file" not in str(error):
+                raise
+            raise FileError(
+                f"{file.path} is no Arrow file: a stream of Arrow, or something else; write it as "
+                "Feather or Parquet."
+            ) from error
+
+
 def _height(n: int, memory: float | None) -> int:
-    """Rows of a slab: what is read and made of it takes some times its numbers in every thread."""
-    numbers = SLAB_NUMBERS
-    if memory is not None:
-        numbers = min(numbers, int(max(memory - PROGRAM, memory / 8) / (8 * SLAB_COPIES)))
-    return max(FEWEST_ROWS, numbers // max(1, n))
+    """Rows of a slab: what is read and made of it takes some times its numbers in every thread.
+
+    It does not depend on the number of threads, for sums are rounded slab by slab.
+    """
+    if memory is None:
+        return max(FEWEST_ROWS, SLAB_NUMBERS // max(1, n))
+    numbers = min(SLAB_NUMBERS, int(memory / (8 * SLAB_COPIES * SLABS)))
+    return max(FEWEST_READ, numbers // max(1, n))
+
+
+def _threads(path: object, memory: float | None, each: float) -> int | None:
+    """How many threads there is room for, if each takes so many bytes."""
+    if memory is None:
+        return None
+    if each > memory:
+        raise InputError(
+            f"{path} cannot be read within {memory / 1e6:.4g} MB: its parts, and what is made of "
+            f"them, take about {each / 1e6:.4g} MB; give so much (--memory), or write the file in "
+            "smaller row groups or batches."
+        )
+    return max(1, int(FOR_THREADS * memory / max(each, 1.0)))
+
+
+def _pages(group: Any) -> float:
+    """Bytes that reading a row group of Parquet takes: a page and a dictionary of every column."""
+    columns = (group.column(j) for j in range(group.num_columns))
+    return sum(min(PAGES[0], PAGES[1] * column.total_uncompressed_size) for column in columns)
 
 
 def _named(name: Any, known: Sequence[str], path: Path, what: str) -> str:
@@ -261,7 +341,7 @@ def _named(name: Any, known: Sequence[str], path: Path, what: str) -> str:
 
         close = difflib.get_close_matches(str(name), known, n=3)
         hint = f"; did you mean {some_of(close)}?" if close else "."
-        raise InputError(f"{str(path).removesuffix(CACHE)} has no column {name!r} for {what}{hint}")
+        raise InputError(f"{path} has no column {name!r} for {what}{hint}")
     return str(name)
 
 
@@ -279,17 +359,14 @@ def _width(kind: Any) -> int:
     return max(1, kind.bit_width // 8) if _kind(kind) != "text" else 8
 
 
-def _npy(path: Path, target: str | None) -> Source:
+def _npy(path: Path, target: str | None, memory: float | None) -> Source:
     file = File.of(path)
-    with path.open("rb") as stream:
-        try:
-            version = np.lib.format.read_magic(stream)
-            read = np.lib.format.read_array_header_1_0
-            if version != (1, 0):
-                read = np.lib.format.read_array_header_2_0
-            shape, by_column, dtype = read(stream)
-        except ValueError as error:
-            raise file.broken(error) from error
+    with path.open("rb") as stream, file.intact():
+        version = np.lib.format.read_magic(stream)
+        read = np.lib.format.read_array_header_1_0
+        if version != (1, 0):
+            read = np.lib.format.read_array_header_2_0
+        shape, by_column, dtype = read(stream)
         offset = stream.tell()
     if len(shape) != 2 or dtype.kind not in "biuf":
         raise InputError(f"{path} has shape {shape} and type {dtype}; give a matrix of numbers.")
@@ -298,61 +375,93 @@ def _npy(path: Path, target: str | None) -> Source:
         raise FileError(f"{path} is cut short: {file.size} bytes for {m} x {n} numbers.")
     place = _place(target, n, path)
     step = max(FEWEST_ROWS, TUNING.part_bytes // (n * dtype.itemsize))
+    height = _height(n, memory)
+    threads = _threads(path, memory, 8 * SLAB_COPIES * height * n)
     parts = [
-        NpyPart(file, offset, (m, n), by_column, dtype.str, place, i, i, min(step, m - i))
+        NpyPart(file, offset, (m, n), by_column, dtype.str, place, i, i, min(step, m - i), height)
         for i in range(0, m, step)
     ]
     size = m * n * dtype.itemsize
-    return Source(parts, n - 1, None, str(path), dtype, size, target=f"x{place}")
+    return Source(
+        parts, n - 1, None, str(path), dtype, size, target=f"x{place}", most_threads=threads
+    )
 
 
 def _place(target: str | None, n: int, path: Path) -> int:
     text = str(n - 1 if target is None else target).removeprefix("x")
-    if not text.lstrip("-").isdigit() or not -n <= int(text) < n:
-        raise InputError(f"{path}: target={target!r}; it has columns x0 to x{n - 1}.")
-    return int(text) % n
+    place = int(text) if re.fullmatch(r"-?[0-9]{1,18}", text) else n
+    if not -n <= place < n:
+        raise InputError(f"{path}: target={shortened(target)}; it has columns x0 to x{n - 1}.")
+    return place % n
 
 
-def _svmlight(paths: Sequence[Path]) -> list[Source]:
-    """Cut at ends of lines; the columns are those that occur in any of the files."""
-    found = [_lines_of(path) for path in paths]
-    zero_based = min(least for *_, least, _ in found) == 0
-    most = max(most for *_, most in found)
-    n = most + 1 if zero_based else most
-    names = None if zero_based else tuple(f"x{i}" for i in range(1, n + 1))
-    made = []
-    for file, spans, _, _ in found:
+def _svmlight(paths: Sequence[Path], memory: float | None) -> list[Source]:
+    """Cut at ends of lines; the columns go to the largest number in any of the files.
+
+    Numbers may be as large as one likes, so that there may be far more columns than entries:
+    ``without_empty`` leaves out those that have none.
+    """
+    length = TUNING.part_bytes // 4
+    if memory is not None:
+        length = min(length, int(memory / (TEXT_COPIES * SLABS)))
+    found = [_stretches(path, max(1, length)) for path in paths]
+    known = np.unique(np.concatenate([columns for *_, columns in found]))
+    first = 0 if len(known) and known[0] == 0 else 1
+    n = int(known[-1]) + 1 - first if len(known) else 0
+    longest = max((length for _, spans, _ in found for _, length, _ in spans), default=0)
+    threads = _threads(paths[0], memory, float(TEXT_COPIES * longest))
+    made: list[Source] = []
+    for file, spans, _ in found:
         parts, start = [], 0
         for low, length, rows in spans:
             if rows:
-                parts.append(SvmlightPart(file, low, length, n, zero_based, start, rows))
+                parts.append(SvmlightPart(file, low, length, n, first == 0, start, rows))
                 start += rows
-        made.append(Source(parts, n, names, file.path, np.float64, file.size, sparse=True))
+        names = NumberedNames(n, first)
+        source = SvmlightSource(
+            parts, n, names, file.path, np.float64, file.size,
+            sparse=True, most_threads=threads, occupied=known - first,
+        )  # fmt: skip
+        made.append(source)
     return made
 
 
-def _lines_of(path: Path) -> tuple[File, list[tuple[int, int, int]], int, int]:
-    """Where bytes of whole lines begin, how many they are, their rows; and the columns named."""
+def _stretches(path: Path, length: int) -> tuple[File, list[tuple[int, int, int]], Any]:
+    """Where stretches of whole lines begin, their bytes and rows; and the columns with entries."""
+    from sklearn.datasets import load_svmlight_file
+
     file = File.of(path)
     spans: list[tuple[int, int, int]] = []
-    least, most, offset = 1, 0, 0
-    with path.open("rb") as stream:
-        while lines := stream.readlines(TUNING.part_bytes // 4):
-            length, rows = sum(map(len, lines)), 0
-            for line in lines:
-                entries = line.split(b"#")[0].split()
-                rows += bool(entries)
-                if len(entries) > 1:
-                    try:
-                        places = [int(entries[i].split(b":")[0]) for i in (1, -1)]
-                    except ValueError as error:
-                        raise FileError(
-                            f"{path} is no svmlight file: {line[:40].decode(errors='replace')!r}."
-                        ) from error
-                    least, most = min(least, places[0]), max(most, places[1])
-            spans.append((offset, length, rows))
-            offset += length
-    return file, spans, least, most
+    known, offset = np.zeros(0, dtype=np.int64), 0
+    with path.open("rb") as stream, reading(path, "svmlight"):
+        while lines := stream.readlines(length):
+            text = b"".join(lines)
+            X, y = load_svmlight_file(io.BytesIO(text), zero_based=True)
+            known = np.union1d(known, X.indices)
+            spans.append((offset, len(text), len(y)))
+            offset += len(text)
+    return file, spans, known
+
+
+def without_empty(source: Source) -> Source:
+    """The source without columns of svmlight files that have no entry.
+
+    The names of the others say which they are.
+    """
+    if not isinstance(source, SvmlightSource) or len(source.occupied) == source.n_features:
+        return source
+    kept = source.occupied
+    assert source.names is not None
+    names = tuple(source.names[i] for i in kept.tolist())
+    parts = [replace(part, kept=kept) for part in source.parts]
+    return replace(source, parts=parts, n_features=len(kept), names=names)
+
+
+@dataclass(eq=False)
+class SvmlightSource(Source):
+    """Rows of svmlight files; ``occupied`` are the columns that have an entry."""
+
+    occupied: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
 
 
 # Tables of other programs ------------------------------------------------------------------------
@@ -364,7 +473,7 @@ def _dataset(what: Any, y: Any = None, **given: Any) -> Source:
 
     files = [Path(file) for file in getattr(what, "files", [])]
     plain = getattr(what, "_scan_options", None) == {}  # no filter
-    kinds = {file.suffix for file in files} <= set(SUFFIXES) and all(f.exists() for f in files)
+    kinds = {file.suffix for file in files} <= {*SUFFIXES} and all(f.exists() for f in files)
     if files and plain and kinds and not len(getattr(what.partitioning, "schema", ())):
         taken = {given.get("target"), given.get("weights")} if y is None else set()
         names = given.get("columns") or [name for name in what.schema.names if name not in taken]

@@ -1,7 +1,9 @@
 """How a CSV file is written: what parts its columns, its decimal mark, whether it has names."""
 
+import codecs
 import csv
 import io
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,13 +15,16 @@ from sparsepath.errors import FileError, InputError
 NOT_UTF8 = "it is not text in UTF-8; say what it is, as --encoding latin-1"
 UNNAMED = ("Unnamed: 0", "__index_level_0__")  # what pandas calls an index without a name
 HEAD = 1 << 20  # bytes that are looked at
+NO_DELIMITERS = ('"', "\r", "\n", "\0")
+NO_ENCODINGS = ("idna", "punycode")  # of names in the Internet
 
 
 @dataclass(frozen=True, eq=False)
 class CsvForm:
-    """What pyarrow is to be told of a CSV file: where its text is, and its options.
+    """Options of a CSV file for pyarrow, and where its text is.
 
-    ``packed`` says that columns are parted by blanks, and ``source`` is the text with one between.
+    ``source`` is the file, or the text itself, with one blank between columns, if ``packed`` says
+    that columns are parted by blanks.
     """
 
     source: Any
@@ -28,6 +33,12 @@ class CsvForm:
     convert: Any
     has_names: bool
     packed: bool
+    n_columns: int
+    row_bytes: int  # room for a row: numbers are longer than names
+
+    def text(self) -> Any:
+        """A stream of the text."""
+        return unpacked(self.source) if isinstance(self.source, Path) else self.source
 
     def names(self, given: Sequence[str]) -> tuple[list[str], str | None]:
         """Names of the columns, and of an index that was written without one."""
@@ -43,37 +54,40 @@ def csv_form(
     encoding: str | None = None,
 ) -> CsvForm:
     """The form of a CSV file by its first lines, where it is not said."""
-    import pyarrow as pa
     from pyarrow import csv as arrow_csv
 
-    with pa.input_stream(str(path), compression="detect") as stream:
+    if delimiter is not None and not (
+        len(delimiter) == 1 and delimiter.isascii() and delimiter not in NO_DELIMITERS
+    ):
+        raise InputError(
+            f"{path}: delimiter must be one ASCII character, no quote and no end of line; got "
+            f"{delimiter!r}."
+        )
+    if encoding is not None:
+        _check_encoding(path, encoding)
+    with unpacked(path) as stream:
         head = stream.read(HEAD)
     if encoding is None:
         encoding = "utf-16" if head[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8"
-    try:
-        shown = head.decode("utf-8-sig" if encoding == "utf-8" else encoding, errors="replace")
-    except LookupError:
-        raise InputError(f"{path}: there is no encoding {encoding!r}; try latin-1.") from None
+    shown = head.decode("utf-8-sig" if encoding == "utf-8" else encoding, errors="replace")
     lines = [line for line in io.StringIO(shown, newline=None) if line.strip("\r\n")]
     if not lines:
         raise FileError(f"cannot read {path}: the file is empty.")
     first = lines[0]
     if "\0" in first or "\ufffd" in first:
         raise FileError(f"cannot read {path} as CSV: {NOT_UTF8}.")
-    source: Any = str(path)
+    source: Any = path
     whole = lines if len(head) < HEAD else lines[:-1]
     delimiter = delimiter or (" " if _is_in_blanks(whole[:100]) else _guess_delimiter(first))
     if packed := delimiter == " ":
         first, source, encoding = " ".join(first.split()), _single_blanks(path, encoding), "utf-8"
     decimal = decimal or _guess_decimal(lines[1:100], delimiter)
-    if len(delimiter) != 1:
-        raise InputError(f"{path}: delimiter must be one character, got {delimiter!r}.")
     fields = next(csv.reader([first], delimiter=delimiter))
     has_names = not _is_data(fields, decimal)
+    row_bytes = min(32 * len(first), (1 << 31) - 1)
     read = arrow_csv.ReadOptions(
         autogenerate_column_names=not has_names,
-        # A block must hold a whole row, and numbers are longer than names.
-        block_size=min(max(1 << 20, 32 * len(first)), (1 << 31) - 1),
+        block_size=max(1 << 20, row_bytes),
         encoding=encoding,
     )
     convert = arrow_csv.ConvertOptions(
@@ -82,7 +96,30 @@ def csv_form(
         decimal_point=decimal,
     )
     parse = arrow_csv.ParseOptions(delimiter=delimiter)
-    return CsvForm(source, read, parse, convert, has_names, packed)
+    return CsvForm(source, read, parse, convert, has_names, packed, len(fields), row_bytes)
+
+
+def unpacked(path: Path) -> Any:
+    """The bytes of a file, unpacked if its name says that it is packed.
+
+    pyarrow takes names as UTF-8, which they need not be; bytes it takes as they are.
+    """
+    import pyarrow as pa
+
+    packing = {".gz": "gzip", ".bz2": "bz2"}.get(path.suffix.lower())
+    return pa.input_stream(pa.OSFile(os.fsencode(path)), compression=packing)
+
+
+def _check_encoding(path: Path, encoding: str) -> None:
+    """Refuse what is no encoding of a text that is read piece by piece."""
+    try:
+        known = codecs.lookup(encoding).name not in NO_ENCODINGS
+        sample = "a,1\n"
+        known = known and sample.encode(encoding).decode(encoding) == sample
+    except (LookupError, ValueError):
+        known = False
+    if not known:
+        raise InputError(f"{path}: there is no text encoding {encoding!r}; try latin-1.")
 
 
 def _guess_delimiter(line: str) -> str:
@@ -109,7 +146,7 @@ def _single_blanks(path: Path, encoding: str) -> Any:
     """The text with one blank between columns, however they are lined up."""
     import pyarrow as pa
 
-    with pa.input_stream(str(path), compression="detect") as stream:
+    with unpacked(path) as stream:
         text = stream.read().decode("utf-8-sig" if encoding == "utf-8" else encoding)
     lines = (" ".join(line.split()) for line in text.splitlines())
     return pa.BufferReader("\n".join(line for line in lines if line).encode())

@@ -26,8 +26,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsepath.arrays import Floats
 from sparsepath.errors import InputError
+from sparsepath.system.arrays import Floats
 
 MISSING = ("error", "median", "indicator")
 DATES = ("error", "parts")
@@ -145,7 +145,7 @@ class Feature:
 
 @dataclass(frozen=True, eq=False)
 class RawColumn:
-    """One column of a table as it came: what it is called, what it holds, and of which kind.
+    """One column of a table as it came: its name, values and type.
 
     ``kind`` is "number", "flag", "text", "ordered" (``order`` has its values) or "date"; values are
     float64 with NaN, texts with None, or datetime64 with NaT. Numbers that were text have a
@@ -207,7 +207,7 @@ class RawColumn:
                 of = f" in {unit}" if unit else ""
                 raise InputError(
                     f"column {self.name!r} has {text[:40]!r} in row {i + 1}, where a number{of} is "
-                    "expected; mend it, or leave it empty for a missing value."
+                    "expected; fix it, or leave it empty for a missing value."
                 )
             made[i] = _read(written, style_of)
         return made
@@ -374,7 +374,7 @@ def _quantity(
     if few or (len(odd) == 1 and len(counts) > 2):
         where = f" in row {list(texts).index(odd[0]) + 1}" if texts else ""
         raise InputError(
-            f"column {name!r} is numbers but for {odd[0][:40]!r}{where}; mend it, or leave it "
+            f"column {name!r} is numbers but for {odd[0][:40]!r}{where}; fix it, or leave it "
             "empty for a missing value."
         )
     return None

@@ -1,7 +1,8 @@
 """Writing files so that an existing one is never damaged: write beside, then rename.
 
 What is being written is called ``.name.host-pid-random.part``. A process that is killed leaves it
-behind; the next one that writes to the same folder takes it away.
+behind; the next one that writes to the same folder takes it away. Content is on the disk before the
+name is, so that after a power failure there is the old file or the new one.
 """
 
 import os
@@ -16,6 +17,7 @@ from typing import IO, Any
 
 from sparsepath.errors import FileError
 
+LONGEST = 100  # bytes of a name that are kept in that of the file beside it
 _PART = re.compile(r"\..+\.(?P<host>[^.]*)-(?P<pid>\d+)-[^.]*\.part")
 
 
@@ -26,23 +28,27 @@ def replacing(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[Any]
     Its folder is made if it is missing. ``mode`` is "w", text in UTF-8, or "wb".
     """
     target = Path(path)
-    if target.exists() and not target.is_file():  # a device would be gone, for everybody
-        raise FileError(f"cannot write {target}: it is not a file.")
     try:
+        if target.exists() and not target.is_file():  # a device would be gone, for everybody
+            raise FileError(f"cannot write {target}: it is not a file.")
         target.parent.mkdir(parents=True, exist_ok=True)
+        sweep(target.parent)
         handle, name = tempfile.mkstemp(
             dir=target.parent, prefix=_prefix(target.name), suffix=".part"
         )
-    except OSError as error:
-        raise FileError(f"cannot write {target}: {error.strerror or error}.") from error
+    except (OSError, ValueError) as error:
+        raise _unwritable(target, error) from error
     beside = Path(name)
     try:
         with os.fdopen(handle, mode, encoding=None if "b" in mode else "utf-8") as stream:
             yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
         os.chmod(beside, 0o666 & ~_umask())
         os.replace(beside, target)
+        _sync(target.parent)
     except OSError as error:
-        raise FileError(f"cannot write {target}: {error.strerror or error}.") from error
+        raise _unwritable(target, error) from error
     finally:
         beside.unlink(missing_ok=True)
 
@@ -66,8 +72,10 @@ def replacing_together(folder: str | os.PathLike[str], names: Iterable[str]) -> 
         for name in names:
             if (target / name).is_dir():
                 raise FileError(f"cannot write {target / name}: it is a folder.")
+            _sync(stage / name)
         for name in names:
             os.replace(stage / name, target / name)
+        _sync(target)
     except FileError as error:
         text = str(error).replace(str(stage), str(target))  # the stage is no name for a user
         raise FileError(text) from error
@@ -77,11 +85,40 @@ def replacing_together(folder: str | os.PathLike[str], names: Iterable[str]) -> 
         shutil.rmtree(stage, ignore_errors=True)
 
 
+def _unwritable(target: Path, error: Exception) -> FileError:
+    if isinstance(error, FileError):
+        return error
+    reason = getattr(error, "strerror", None) or error
+    return FileError(f"cannot write {target}: {reason}.")
+
+
+def _sync(path: Path) -> None:
+    """Have a file, or the names in a folder, on the disk; not every system can do that."""
+    with suppress(OSError):
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def is_file(path: Path) -> bool:
+    """Whether there is such a file; no name that the system refuses is one."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
 def sweep(folder: Path) -> None:
     """Take away what processes of this machine that are no more have left half written."""
     host = _host()
-    for name in os.listdir(folder):
-        found = _PART.fullmatch(name)
+    try:
+        names = os.listdir(folder)
+    except OSError:  # a folder may be written to and not be listed
+        return
+    for name in names:
+        found = name.endswith(".part") and _PART.fullmatch(name)
         if found and found["host"] == host and not _runs(int(found["pid"])):
             with suppress(OSError):
                 if (folder / name).is_dir():
@@ -99,7 +136,9 @@ def same_file(one: Path, other: Path) -> bool:
 
 
 def _prefix(name: str) -> str:
-    return f".{name}.{_host()}-{os.getpid()}-"
+    """The beginning of a name that is not longer than a system allows, whatever the name is."""
+    short = os.fsdecode(os.fsencode(name)[:LONGEST])
+    return f".{short}.{_host()}-{os.getpid()}-"
 
 
 def _host() -> str:

@@ -1,4 +1,4 @@
-"""Splits as ``cv`` asks for them: scikit-learn's, and ours are the words for too few rows."""
+"""Resolve ``cv`` with scikit-learn's ``check_cv``, with clearer errors for too few rows."""
 
 import warnings
 from numbers import Integral
@@ -19,8 +19,8 @@ def splits_of(
 ) -> list[Split]:
     """Row numbers of training and test parts.
 
-    ``cv`` is a number of folds (of classes stratified), a splitter, a list of splits, or "loo",
-    which leaves out a row or a group at a time; ``classifier`` says whether y are classes.
+    ``cv`` is a number of folds (stratified for classification), a splitter, a list of splits, or
+    "loo", which leaves out a row or a group at a time; ``classifier`` says whether y are classes.
 
     >>> [test.tolist() for _, test in splits_of(2, np.zeros((4, 1)), np.zeros(4))]
     [[0, 1], [2, 3]]
@@ -48,7 +48,7 @@ def splitter_of(cv: Any, y: ArrayLike, groups: Any = None, *, classifier: bool =
     """
     if isinstance(cv, (bool, np.bool_)) or (isinstance(cv, Integral) and int(cv) < 2):
         raise InputError(f"cv={cv!r}; give 2 folds or more, 'loo', or splits.")
-    count = None if groups is None else _count_groups(groups, len(np.asarray(y)))
+    count = None if groups is None else count_groups(groups, len(np.asarray(y)))
     if isinstance(cv, str) and cv == "loo":
         return LeaveOneOut() if groups is None else LeaveOneGroupOut()
     if cv is None or isinstance(cv, Integral):
@@ -65,7 +65,8 @@ def splitter_of(cv: Any, y: ArrayLike, groups: Any = None, *, classifier: bool =
         raise InputError(f"cv={cv!r}; use 'loo', a number of folds, or splits.") from error
 
 
-def _count_groups(groups: ArrayLike, m: int) -> int:
+def count_groups(groups: ArrayLike, m: int) -> int:
+    """The number of groups of m samples, two or more."""
     given = np.asarray(groups)
     if given.shape != (m,):
         raise InputError(

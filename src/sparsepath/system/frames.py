@@ -1,4 +1,4 @@
-"""Tables out: data frames of the make that is asked for, or of one that is there."""
+"""Output tables as data frames of the requested library, or of one that is installed."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias, get_args

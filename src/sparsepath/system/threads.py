@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
 from sparsepath.errors import InputError
-from sparsepath.tuning import TUNING
+from sparsepath.system.tuning import TUNING
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -30,7 +30,7 @@ def _libraries() -> list[Any]:
 
 
 def sent_elsewhere() -> bool:
-    """Whether joblib was told of another backend than its own: ``parallel_config("dask")``."""
+    """Whether joblib uses another backend than its own: ``parallel_config("dask")``."""
     backend, _ = get_active_backend()
     return not type(backend).__module__.startswith("joblib._parallel_backends")
 
@@ -45,7 +45,7 @@ def _each(task: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]
 
 
 class Threads:
-    """A crew of threads, to be used in a ``with`` statement; None: as many as there are cores.
+    """A crew of threads, to be used in a ``with`` statement; None: one per core.
 
     The number changes the speed only: results are the same to the last bit.
     """
@@ -141,7 +141,7 @@ class Threads:
         return [results[place] for place in range(len(items))]
 
     def spread(self, task: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
-        """``map`` for tasks that are worth a journey: joblib's, where it was told of a cluster.
+        """``map`` for tasks that are worth a journey: joblib's, if it uses a cluster.
 
         Then the task and the items are pickled, and what the task changes is lost. Each worker is
         asked once.
